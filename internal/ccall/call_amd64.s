@@ -1,0 +1,167 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+#include "textflag.h"
+#include "go_asm.h"
+
+// func stackPointer() uintptr
+TEXT ·stackPointer(SB), NOSPLIT, $0-8
+	MOVQ  SP, ret+0(FP)
+	RET
+
+// void callBlock(Head*), C calling convention, on the system stack.
+// BX: the head. R12: top of the goroutine stack. R13: its stack pointer.
+// -64(BP): result, -48(BP): error, -40(BP): return code.
+TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ BP
+	MOVQ  SP, BP
+	PUSHQ BX
+	PUSHQ R12
+	PUSHQ R13
+	SUBQ  $8, SP
+	MOVQ  DI, BX
+	MOVQ  Head_Err(BX), R13
+	CALL  _cgo_topofstack(SB)
+	MOVQ  AX, R12
+	SUBQ  $32, SP
+	MOVQ  SP, R10
+	MOVL  Head_Units(BX), CX
+	SHLQ  $4, CX
+	SUBQ  CX, SP
+	MOVQ  SP, SI
+	LEAQ  const_HeadSize(BX), R8
+	JMP   copyTest
+copy:
+	SUBQ  $16, CX
+	MOVQ  (R8)(CX*1), AX
+	MOVQ  8(R8)(CX*1), R9
+	MOVQ  AX, (SI)(CX*1)
+	MOVQ  R9, 8(SI)(CX*1)
+copyTest:
+	TESTQ CX, CX
+	JNE   copy
+	MOVQ  Head_Mask(BX), R9
+relocate:
+	TESTQ R9, R9
+	JEQ   second
+	BSFQ  R9, AX
+	ADDQ  SI, (SI)(AX*8)
+	LEAQ  -1(R9), R11
+	ANDQ  R11, R9
+	JMP   relocate
+second:
+	MOVL  Head_Mode(BX), AX
+	TESTL AX, AX
+	JEQ   call
+	MOVQ  R10, SI
+	CMPL  AX, $const_Result
+	JEQ   call
+	MOVQ  Head_Word(BX), SI
+call:
+	XORL  AX, AX
+	MOVQ  AX, 0(R10)
+	MOVQ  AX, 8(R10)
+	MOVQ  AX, 16(R10)
+	MOVQ  Head_Handle(BX), DI
+	MOVQ  Head_N(BX), DX
+	MOVQ  R10, CX
+	MOVQ  Head_Fn(BX), AX
+	CALL  AX
+	MOVLQSX AX, AX
+	MOVQ  AX, -40(BP)
+	TESTQ AX, AX
+	JEQ   returned
+	LEAQ  -48(BP), DI
+	MOVQ  ·errorMove(SB), AX
+	CALL  AX
+returned:
+	CALL  _cgo_topofstack(SB)
+	CMPQ  AX, R12
+	JNE   moved
+results:                       // 4+4+8 bytes: a wider load would miss store forwarding
+	MOVL  -64(BP), CX
+	MOVL  -60(BP), DX
+	MOVQ  -56(BP), DI
+	MOVL  CX, Head_Res(BX)
+	MOVL  DX, (Head_Res+4)(BX)
+	MOVQ  DI, (Head_Res+8)(BX)
+	MOVQ  -48(BP), R8
+	MOVQ  R8, Head_Err(BX)
+	MOVQ  -40(BP), R8
+	MOVQ  R8, Head_RC(BX)
+	TESTQ R8, R8
+	JNE   done
+	CMPL  CX, $65                // a String object: address at 24, size at 32
+	JNE   done
+	MOVQ  Head_TextCap(BX), R9
+	TESTQ R9, R9
+	JEQ   done
+	MOVQ  32(DI), DX
+	CMPQ  DX, R9
+	JHI   done
+	MOVQ  DX, Head_TextLen(BX)
+	MOVQ  24(DI), SI
+	LEAQ  const_HeadSize(BX), R8
+	XORL  CX, CX
+	JMP   wordTest
+word:
+	MOVQ  (SI)(CX*1), R9
+	MOVQ  R9, (R8)(CX*1)
+	ADDQ  $8, CX
+wordTest:
+	LEAQ  8(CX), R11
+	CMPQ  R11, DX
+	JLS   word
+	JMP   charTest
+char:
+	MOVB  (SI)(CX*1), R9
+	MOVB  R9, (R8)(CX*1)
+	INCQ  CX
+charTest:
+	CMPQ  CX, DX
+	JLT   char
+	MOVQ  ·decRef(SB), AX
+	CALL  AX
+done:
+	LEAQ  -24(BP), SP
+	POPQ  R13
+	POPQ  R12
+	POPQ  BX
+	POPQ  BP
+	RET
+moved:                         // the frame moved with the stack, if it was there
+	CMPQ  BX, R13
+	JLO   results
+	CMPQ  BX, R12
+	JHS   results
+	SUBQ  R12, AX
+	ADDQ  AX, BX
+	JMP   results
+
+// int callback(void* handle, const Any* args, int32_t n, Any* result), a
+// TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
+TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
+	SUBQ  $56, SP
+	MOVQ  DI, CallbackFrame_Handle(SP)
+	MOVQ  SI, CallbackFrame_Args(SP)
+	MOVLQSX DX, DX
+	MOVQ  DX, CallbackFrame_N(SP)
+	MOVQ  CX, CallbackFrame_Res(SP)
+	MOVQ  $0, CallbackFrame_RC(SP)
+	MOVQ  ·callbackEntry(SB), DI
+	MOVQ  (DI), DI
+	MOVQ  SP, SI
+	XORL  CX, CX
+	CALL  crosscall2(SB)
+	MOVQ  CallbackFrame_RC(SP), AX
+	ADDQ  $56, SP
+	RET
+
+// void release(Released* node): pushes node on the list releasedHead.
+TEXT tvmffi_release(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  ·releasedHead(SB), AX
+retry:
+	MOVQ  AX, Released_Next(DI)
+	LOCK
+	CMPXCHGQ DI, ·releasedHead(SB)
+	JNE   retry
+	RET

@@ -1,0 +1,150 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+#include "textflag.h"
+#include "go_asm.h"
+
+// func stackPointer() uintptr
+TEXT ·stackPointer(SB), NOSPLIT, $0-8
+	MOVD  RSP, R0
+	MOVD  R0, ret+0(FP)
+	RET
+
+// void callBlock(Head*), C calling convention, on the system stack.
+// R19: the head. R20: top of the goroutine stack. R23: its stack pointer.
+// R21: the frame; 64(R21): result, 80(R21): error. R22: return code.
+TEXT tvmffi_callBlock(SB), NOSPLIT, $112
+	STP   (R19, R20), 16(RSP)
+	STP   (R21, R22), 32(RSP)
+	MOVD  R23, 48(RSP)
+	MOVD  R0, R19
+	MOVD  Head_Err(R19), R23
+	BL    _cgo_topofstack(SB)
+	MOVD  R0, R20
+	MOVD  RSP, R21
+	MOVWU Head_Units(R19), R2
+	LSL   $4, R2, R2
+	SUB   R2, R21, R3
+	MOVD  R3, RSP
+	MOVD  R3, R5
+	ADD   $const_HeadSize, R19, R4
+copy:
+	CBZ   R2, copied
+	LDP.P 16(R4), (R6, R7)
+	STP.P (R6, R7), 16(R5)
+	SUB   $16, R2, R2
+	B     copy
+copied:
+	MOVD  Head_Mask(R19), R6
+relocate:
+	CBZ   R6, second
+	RBIT  R6, R7
+	CLZ   R7, R7
+	MOVD  (R3)(R7<<3), R8
+	ADD   R3, R8, R8
+	MOVD  R8, (R3)(R7<<3)
+	SUB   $1, R6, R9
+	AND   R9, R6, R6
+	B     relocate
+second:
+	MOVD  R3, R1
+	MOVWU Head_Mode(R19), R6
+	CBZ   R6, call
+	ADD   $64, R21, R1
+	CMP   $const_Result, R6
+	BEQ   call
+	MOVD  Head_Word(R19), R1
+call:
+	STP   (ZR, ZR), 64(R21)
+	MOVD  ZR, 80(R21)
+	MOVD  Head_Handle(R19), R0
+	MOVD  Head_N(R19), R2
+	ADD   $64, R21, R3
+	MOVD  Head_Fn(R19), R9
+	BL    (R9)
+	MOVD  R21, RSP
+	SXTW  R0, R22
+	CBZ   R22, returned
+	ADD   $80, R21, R0
+	MOVD  ·errorMove(SB), R9
+	BL    (R9)
+returned:
+	BL    _cgo_topofstack(SB)
+	CMP   R20, R0
+	BNE   moved
+results:
+	MOVWU 64(R21), R2
+	MOVWU 68(R21), R3
+	MOVD  72(R21), R0
+	MOVW  R2, Head_Res(R19)
+	MOVW  R3, (Head_Res+4)(R19)
+	MOVD  R0, (Head_Res+8)(R19)
+	MOVD  80(R21), R4
+	MOVD  R4, Head_Err(R19)
+	MOVD  R22, Head_RC(R19)
+	CBNZ  R22, done
+	CMPW  $65, R2               // a String object: address at 24, size at 32
+	BNE   done
+	MOVD  Head_TextCap(R19), R4
+	CBZ   R4, done
+	MOVD  32(R0), R5
+	CMP   R4, R5
+	BHI   done
+	MOVD  R5, Head_TextLen(R19)
+	MOVD  24(R0), R6
+	ADD   $const_HeadSize, R19, R7
+word:
+	CMP   $8, R5
+	BLO   char
+	MOVD.P 8(R6), R8
+	MOVD.P R8, 8(R7)
+	SUB   $8, R5, R5
+	B     word
+char:
+	CBZ   R5, copiedText
+	MOVBU.P 1(R6), R8
+	MOVB.P R8, 1(R7)
+	SUB   $1, R5, R5
+	B     char
+copiedText:
+	MOVD  ·decRef(SB), R9
+	BL    (R9)
+done:
+	MOVD  48(RSP), R23
+	LDP   16(RSP), (R19, R20)
+	LDP   32(RSP), (R21, R22)
+	RET
+moved:                        // the frame moved with the stack, if it was there
+	CMP   R23, R19
+	BLO   results
+	CMP   R20, R19
+	BHS   results
+	SUB   R20, R0, R0
+	ADD   R0, R19, R19
+	B     results
+
+// int callback(void* handle, const Any* args, int32_t n, Any* result), a
+// TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
+TEXT tvmffi_callback(SB), NOSPLIT, $64
+	MOVD  R0, (8+CallbackFrame_Handle)(RSP)
+	MOVD  R1, (8+CallbackFrame_Args)(RSP)
+	SXTW  R2, R2
+	MOVD  R2, (8+CallbackFrame_N)(RSP)
+	MOVD  R3, (8+CallbackFrame_Res)(RSP)
+	MOVD  ZR, (8+CallbackFrame_RC)(RSP)
+	MOVD  ·callbackEntry(SB), R0
+	MOVD  (R0), R0
+	ADD   $8, RSP, R1
+	MOVD  ZR, R3
+	BL    crosscall2(SB)
+	MOVD  (8+CallbackFrame_RC)(RSP), R0
+	RET
+
+// void release(Released* node): pushes node on the list releasedHead.
+TEXT tvmffi_release(SB), NOSPLIT|NOFRAME, $0
+	MOVD  $·releasedHead(SB), R1
+retry:
+	LDAXR (R1), R2
+	MOVD  R2, Released_Next(R0)
+	STLXR R0, (R1), R3
+	CBNZ  R3, retry
+	RET

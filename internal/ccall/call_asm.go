@@ -1,0 +1,79 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !tvmffi_portable
+
+package ccall
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ebitengine/purego" // with CGO_ENABLED=0 it brings the cgo runtime that cgocall needs
+)
+
+var _ = purego.RTLD_NOW
+
+// Assembly is true when the trampolines are assembly.
+const Assembly = true
+
+//go:linkname cgocall runtime.cgocall
+//go:noescape
+func cgocall(fn uintptr, arg unsafe.Pointer) int32
+
+// stackPointer returns an address below the frames of its callers.
+func stackPointer() uintptr
+
+// The trampolines have the C calling convention; only their addresses are used.
+
+//go:linkname _callBlock tvmffi_callBlock
+var _callBlock byte
+
+//go:linkname _callback tvmffi_callback
+var _callback byte
+
+//go:linkname _release tvmffi_release
+var _release byte
+
+// Set by Init and SetCallback; read by the assembly.
+var (
+	errorMove     uintptr
+	decRef        uintptr
+	callbackEntry func(*CallbackFrame)
+	releasedHead  uintptr
+)
+
+// Init sets the C functions that a crossing may need: TVMFFIErrorMoveFromRaised
+// and TVMFFIObjectDecRef. It must happen before the first Call.
+func Init(errorMoveFromRaised, objectDecRef uintptr) {
+	errorMove, decRef = errorMoveFromRaised, objectDecRef
+}
+
+// Call makes the call that h describes. The block of h.Units units must follow
+// h in the same variable. h may lie on the goroutine stack.
+func Call(h *Head) {
+	h.TextLen = NoText
+	h.Err = stackPointer()
+	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
+}
+
+// SetCallback sets the Go function that all calls from C reach.
+func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
+
+// Callback is the address of the C function, a TVMFFISafeCallType, that calls
+// the Go function of SetCallback on any thread.
+func Callback() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
+
+// Release is the address of the C function void (*)(Released*) that puts a node
+// on the list of TakeReleased. It never enters Go, so it may run on any thread
+// and inside any call.
+func Release() uintptr { return uintptr(unsafe.Pointer(&_release)) }
+
+// HasReleased reports whether nodes wait for TakeReleased.
+func HasReleased() bool { return atomic.LoadUintptr(&releasedHead) != 0 }
+
+// TakeReleased calls f for each node that C has released.
+func TakeReleased(f func(node uintptr)) {
+	for node := atomic.SwapUintptr(&releasedHead, 0); node != 0; {
+		next := (*Released)(pointer(node)).Next
+		f(node)
+		node = next
+	}
+}

@@ -1,0 +1,120 @@
+//go:build !((linux || darwin) && (amd64 || arm64)) || tvmffi_portable
+
+package ccall
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+
+	"github.com/ebitengine/purego"
+)
+
+// Assembly is true when the trampolines are assembly.
+const Assembly = false
+
+var (
+	errorMove     uintptr
+	decRef        uintptr
+	callbackEntry func(*CallbackFrame)
+	releasedHead  atomic.Uintptr
+)
+
+// Init sets the C functions that a crossing may need: TVMFFIErrorMoveFromRaised
+// and TVMFFIObjectDecRef. It must happen before the first Call.
+func Init(errorMoveFromRaised, objectDecRef uintptr) {
+	errorMove, decRef = errorMoveFromRaised, objectDecRef
+}
+
+// scratch is the memory that C sees in place of a frame: heap memory, which
+// does not move.
+type scratch struct {
+	block [2 * MaxUnits]uint64
+	res   abi.Any
+	err   uintptr
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// Call makes the call that h describes. The block of h.Units units must follow
+// h in the same variable. h may lie on the goroutine stack.
+func Call(h *Head) {
+	s := scratches.Get().(*scratch)
+	block := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(h), HeadSize)), 2*h.Units)
+	copy(s.block[:], block)
+	base := uint64(uintptr(unsafe.Pointer(&s.block)))
+	for m := h.Mask; m != 0; m &= m - 1 {
+		s.block[bits.TrailingZeros64(m)] += base
+	}
+	s.res, s.err = abi.Any{}, 0
+	second := h.Word
+	switch h.Mode {
+	case Block:
+		second = uintptr(base)
+	case Result:
+		second = uintptr(unsafe.Pointer(&s.res))
+	}
+	// The error slot belongs to the OS thread.
+	runtime.LockOSThread()
+	rc, _, _ := purego.SyscallN(h.Fn, h.Handle, second, h.N, uintptr(unsafe.Pointer(&s.res)))
+	if h.RC = int64(int32(rc)); h.RC != 0 {
+		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.err)))
+	}
+	runtime.UnlockOSThread()
+	h.Res, h.Err, h.TextLen = s.res, s.err, NoText
+	if h.RC == 0 && h.Res.TypeIndex == abi.TypeStr && h.TextCap > 0 {
+		text := (*abi.ByteArray)(pointer(uintptr(h.Res.Bits) + abi.ObjectSize))
+		if uint64(text.Size) <= h.TextCap {
+			h.TextLen = uint64(text.Size)
+			copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), HeadSize)), h.TextCap),
+				unsafe.Slice((*byte)(pointer(text.Data)), text.Size))
+			purego.SyscallN(decRef, uintptr(h.Res.Bits))
+		}
+	}
+	runtime.KeepAlive(s)
+	scratches.Put(s)
+}
+
+// SetCallback sets the Go function that all calls from C reach.
+func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
+
+// Callback is the address of the C function, a TVMFFISafeCallType, that calls
+// the Go function of SetCallback on any thread.
+var Callback = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(handle, args, n, res uintptr) uintptr {
+		f := CallbackFrame{Handle: handle, Args: args, N: uintptr(int32(n)), Res: res}
+		callbackEntry(&f)
+		return uintptr(f.RC)
+	})
+})
+
+// Release is the address of the C function void (*)(Released*) that puts a node
+// on the list of TakeReleased.
+var Release = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(node uintptr) uintptr {
+		r := (*Released)(pointer(node))
+		for {
+			old := releasedHead.Load()
+			r.Next = old
+			if releasedHead.CompareAndSwap(old, node) {
+				return 0
+			}
+		}
+	})
+})
+
+// HasReleased reports whether nodes wait for TakeReleased.
+func HasReleased() bool { return releasedHead.Load() != 0 }
+
+// TakeReleased calls f for each node that C has released.
+func TakeReleased(f func(node uintptr)) {
+	for node := releasedHead.Swap(0); node != 0; {
+		next := (*Released)(pointer(node)).Next
+		f(node)
+		node = next
+	}
+}

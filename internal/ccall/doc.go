@@ -1,0 +1,24 @@
+// Package ccall makes calls into C and takes calls from C without cgo.
+//
+// # Calls
+//
+// A call is described by a Head and the block of 16-byte units that follows it
+// directly in memory. Call makes one crossing: on the system stack it copies the
+// block, turns the words that Head.Mask names from offsets into addresses, calls
+// the C function, and, when that fails, fetches the error of the same OS thread.
+//
+// C never sees an address in a goroutine stack, because a callback may grow and
+// so move that stack while the C function runs. The results are written to the
+// frame where it is after the call: the trampoline compares the top of the
+// goroutine stack before and after, and shifts the address of the frame by the
+// difference if the frame lay on that stack.
+//
+// Words of a block that hold addresses must point to C memory or to Go heap
+// memory that the caller keeps alive until Call returns.
+//
+// # Paths
+//
+// On linux and darwin, amd64 and arm64, the trampolines are assembly. Elsewhere,
+// and with the build tag tvmffi_portable, the same functions are written on the
+// public API of purego.
+package ccall

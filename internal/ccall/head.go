@@ -1,0 +1,78 @@
+package ccall
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// Head is the fixed part of a call frame. It holds no Go pointers, so a frame
+// may lie on the goroutine stack. The assembly reads and writes its fields.
+type Head struct {
+	// Fn is the C function: int fn(Handle, second, N, &Res), where Mode chooses
+	// the second argument.
+	Fn     uintptr
+	Handle uintptr
+	N      uintptr
+	// Word is the second argument of the modes External and Value.
+	Word uintptr
+	// Err is the error object, owned, that was raised when RC is not 0; it may be
+	// 0 even then.
+	Err uintptr
+	RC  int64
+	// Res is the result, owned when RC is 0.
+	Res abi.Any
+	// Mask has bit i set when word i of the block is an offset in bytes from the
+	// start of the block that becomes an address.
+	Mask uint64
+	// TextLen is the length of a String result that was copied to the start of the
+	// block and released, or NoText.
+	TextLen uint64
+	// TextCap is the size in bytes up to which a String result is copied; 0 never.
+	TextCap uint64
+	// Units is the size of the block in 16-byte units.
+	Units uint32
+	Mode  Mode
+}
+
+// Mode chooses the second argument of the C function.
+type Mode uint32
+
+const (
+	// Block passes the address of the copied block.
+	Block Mode = iota
+	// Result passes the address of Res: int fn(Handle, &Res).
+	Result
+	// Value passes Word as it is.
+	Value
+)
+
+// NoText is the value of Head.TextLen when no text was copied.
+const NoText = ^uint64(0)
+
+// MaxUnits is the largest block: Mask has one bit for each word.
+const MaxUnits = 32
+
+// HeadSize is the distance from a Head to its block.
+const HeadSize = unsafe.Sizeof(Head{})
+
+// CallbackFrame holds the arguments of a call from C into Go:
+// int safe_call(Handle, Args, N, Res). The entry sets RC.
+type CallbackFrame struct {
+	Handle uintptr
+	Args   uintptr
+	N      uintptr
+	Res    uintptr
+	RC     int64
+}
+
+// Released is the part of a node in C memory that C releases through the
+// address Release: nodes wait on a list until TakeReleased. It begins with the
+// struct that a DLPack deleter gets.
+type Released struct {
+	Managed abi.DLManagedTensorVersioned
+	Next    uintptr
+}
+
+// pointer makes a pointer of an address in C memory.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
