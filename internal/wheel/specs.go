@@ -1,0 +1,69 @@
+package wheel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DefaultVersion is the version of apache-tvm-ffi that the tool installs and the tests use.
+const DefaultVersion = "0.1.15.post2"
+
+// python is the version of Python whose wheels are taken; their native libraries are the same for every version.
+const python = "3.12"
+
+const (
+	linuxAMD64   = "manylinux_2_28_x86_64"
+	linuxARM64   = "manylinux_2_28_aarch64"
+	darwinARM64  = "macosx_11_0_arm64"
+	windowsAMD64 = "win_amd64"
+)
+
+// pinned holds every wheel that the project itself asks for.
+var pinned = []Spec{
+	{"apache-tvm-ffi", "0.1.9", "linux", "amd64", linuxAMD64, python, "f45eb43499acac45ff6c93564f0ff2d3ca27b69656d540fd56ce59d51c0b4c65"},
+	{"apache-tvm-ffi", "0.1.12", "linux", "amd64", linuxAMD64, python, "dc0acd7eeb0e451d5e3f686af3ba0b495fdbf97b5b54cf9a0f770cdafe0e691a"},
+	{"apache-tvm-ffi", "0.1.14.post1", "linux", "amd64", linuxAMD64, python, "eb759c039866b541ec2cb07d498082f8ba6ded74d58d9196180a5932f365c077"},
+	{"apache-tvm-ffi", "0.1.15.post2", "linux", "amd64", linuxAMD64, python, "059eed9bfc94bcd41650fb8eefde74040a1bc7e7b1a6f0a8ff897b02b118875b"},
+	{"apache-tvm-ffi", "0.1.15.post2", "linux", "arm64", linuxARM64, python, "5c807217f134272d6e08ffdeeb9f1b2c1f366e096712b4e47b88ee9103f80113"},
+	{"apache-tvm-ffi", "0.1.15.post2", "darwin", "arm64", darwinARM64, python, "258264d149d276ae96edb3aad31d4896248b1a466715c64cf345d7b724e0dd8b"},
+	{"apache-tvm-ffi", "0.1.15.post2", "windows", "amd64", windowsAMD64, python, "e72a88480195fb686bb0fed989145a77a6289e1814b18908462c3f7ce2e9270a"},
+	{"xgrammar", "0.2.8", "linux", "amd64", linuxAMD64, python, "4045b096735bb2523e0d874039a55994c1b390620d547c4a0d4f43b9a106177b"},
+}
+
+// Pinned returns the wheels with a known hash.
+func Pinned() []Spec { return slices.Clone(pinned) }
+
+// TVMFFI returns the pinned wheel of apache-tvm-ffi for a version and platform.
+// An empty version means DefaultVersion.
+func TVMFFI(version, goos, goarch string) (Spec, error) {
+	if version == "" {
+		version = DefaultVersion
+	}
+	return lookup("apache-tvm-ffi", version, goos, goarch)
+}
+
+// XGrammar returns the pinned wheel of xgrammar, for linux/amd64.
+func XGrammar() Spec {
+	s, err := lookup("xgrammar", "0.2.8", "linux", "amd64")
+	if err != nil {
+		panic(err) // the table above holds it
+	}
+	return s
+}
+
+func lookup(pkg, version, goos, goarch string) (Spec, error) {
+	var known []string
+	for _, s := range pinned {
+		if s.Package != pkg {
+			continue
+		}
+		if s.Version == version && s.GOOS == goos && s.GOARCH == goarch {
+			return s, nil
+		}
+		known = append(known, s.Version+" "+s.GOOS+"/"+s.GOARCH)
+	}
+	return Spec{}, fmt.Errorf("wheel: no pinned hash for %s %s on %s/%s; known: %s; "+
+		"install it with the machine's package tool and name the library by TVMFFI_LIBRARY, or ask for a known one",
+		pkg, version, goos, goarch, strings.Join(known, ", "))
+}

