@@ -1,0 +1,52 @@
+// Package dynlib loads shared libraries and finds their symbols. Each operation
+// stays on one OS thread, because the loader keeps its error text per thread.
+//
+// Libraries are never unloaded: objects, functions and deleters may outlive any
+// handle that Go knows of.
+package dynlib
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Handle is a loaded library.
+type Handle uintptr
+
+// ErrNotLoaded is the error of Loaded when the process has no such library.
+var ErrNotLoaded = errors.New("library is not loaded")
+
+// Open loads the library at path and makes its symbols visible to libraries
+// loaded later. The SIGSEGV action of the process survives if a constructor of
+// libtvm_ffi replaces it: otherwise the next nil dereference in Go would kill
+// the process.
+func Open(path string) (Handle, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	restore := saveSignalAction()
+	h, err := open(path)
+	restore()
+	if err != nil {
+		return 0, fmt.Errorf("load %s: %w", path, err)
+	}
+	return h, nil
+}
+
+// Loaded returns the library with the given name (a SONAME such as
+// libtvm_ffi.so) if the process has already loaded it.
+func Loaded(name string) (Handle, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return loaded(name)
+}
+
+// Symbol returns the address of a symbol of the library.
+func (h Handle) Symbol(name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return symbol(h, name)
+}
+
+// File returns the path of the file that holds the code at address, or "".
+func File(address uintptr) string { return fileOf(address) }

@@ -1,0 +1,51 @@
+//go:build darwin || linux
+
+package dynlib
+
+import (
+	"bytes"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+func open(path string) (Handle, error) {
+	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	return Handle(h), err
+}
+
+func loaded(name string) (Handle, error) {
+	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL|rtldNoLoad)
+	if err != nil {
+		return 0, ErrNotLoaded
+	}
+	return Handle(h), nil
+}
+
+func symbol(h Handle, name string) (uintptr, error) { return purego.Dlsym(uintptr(h), name) }
+
+// dlInfo is Dl_info of dlfcn.h.
+type dlInfo struct {
+	file, base, symbolName, symbolAddress uintptr
+}
+
+var dladdr = sync.OnceValue(func() uintptr {
+	address, _ := purego.Dlsym(purego.RTLD_DEFAULT, "dladdr")
+	return address
+})
+
+func fileOf(address uintptr) string {
+	f := dladdr()
+	if f == 0 || address == 0 {
+		return ""
+	}
+	info := new(dlInfo)
+	if ok, _, _ := purego.SyscallN(f, address, uintptr(unsafe.Pointer(info))); int32(ok) == 0 || info.file == 0 {
+		return ""
+	}
+	const maxPath = 1 << 12
+	text := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&info.file))), maxPath)
+	n := bytes.IndexByte(text, 0)
+	return string(text[:n])
+}

@@ -1,0 +1,44 @@
+package dynlib
+
+import (
+	"golang.org/x/sys/windows"
+)
+
+func open(path string) (Handle, error) {
+	// The folder of the library is searched for what it needs; the working
+	// directory and PATH are not.
+	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
+	return Handle(h), err
+}
+
+func loaded(name string) (Handle, error) {
+	p, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return 0, err
+	}
+	var h windows.Handle
+	if err := windows.GetModuleHandleEx(0, p, &h); err != nil {
+		return 0, ErrNotLoaded
+	}
+	return Handle(h), nil
+}
+
+func symbol(h Handle, name string) (uintptr, error) {
+	return windows.GetProcAddress(windows.Handle(h), name)
+}
+
+func fileOf(address uintptr) string {
+	const fromAddress = 0x4 | 0x2 // FROM_ADDRESS, UNCHANGED_REFCOUNT
+	var h windows.Handle
+	if err := windows.GetModuleHandleEx(fromAddress, (*uint16)(pointer(address)), &h); err != nil {
+		return ""
+	}
+	buf := make([]uint16, windows.MAX_LONG_PATH)
+	n, err := windows.GetModuleFileName(h, &buf[0], uint32(len(buf)))
+	if err != nil {
+		return ""
+	}
+	return windows.UTF16ToString(buf[:n])
+}
+
+func saveSignalAction() (restore func()) { return func() {} }

@@ -1,0 +1,4 @@
+package dynlib
+
+// rtldNoLoad is RTLD_NOLOAD of dlfcn.h.
+const rtldNoLoad = 0x4
