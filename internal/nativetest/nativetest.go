@@ -1,0 +1,351 @@
+// Package nativetest gives tests the real native libraries: those of the pinned wheels, and those that it builds
+// from the C++ in testdata. What it makes lies in the user's cache, outside of the repository. It is imported by
+// tests only.
+//
+// Where something is missing on the machine, a test fails and says what to install. With TVMFFI_ALLOW_SKIP set it
+// is skipped with that reason. TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
+package nativetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// Version returns the version of apache-tvm-ffi that the tests use.
+func Version() string {
+	if v := os.Getenv("TVMFFI_TEST_WHEEL"); v != "" {
+		return v
+	}
+	return wheel.DefaultVersion
+}
+
+// Wheel returns the wheel of apache-tvm-ffi of a version, for the platform of the test.
+func Wheel(t testing.TB, version string) wheel.Dir {
+	t.Helper()
+	return wheelFor(t, version, runtime.GOOS, runtime.GOARCH)
+}
+
+func wheelFor(t testing.TB, version, goos, goarch string) wheel.Dir {
+	t.Helper()
+	s, err := wheel.TVMFFI(version, goos, goarch)
+	if err != nil {
+		unavailable(t, err)
+	}
+	return Get(t, s)
+}
+
+// Get returns the unpacked wheel of a spec.
+func Get(t testing.TB, s wheel.Spec) wheel.Dir {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	d, err := wheel.Get(ctx, s)
+	if err != nil {
+		unavailable(t, err)
+	}
+	return d
+}
+
+// XGrammar returns the wheel of xgrammar.
+func XGrammar(t testing.TB) wheel.Dir {
+	t.Helper()
+	return Get(t, wheel.XGrammar())
+}
+
+// Library returns the path of libtvm_ffi.
+func Library(t testing.TB) string {
+	t.Helper()
+	return Wheel(t, Version()).Library()
+}
+
+// Testing returns the path of the testing library of TVM-FFI.
+func Testing(t testing.TB) string {
+	t.Helper()
+	return Wheel(t, Version()).TestingLibrary()
+}
+
+// Include returns the folders of the C and C++ headers.
+func Include(t testing.TB) []string {
+	t.Helper()
+	return Wheel(t, Version()).Include()
+}
+
+// unavailable ends a test that cannot run on this machine.
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("TVMFFI_ALLOW_SKIP") != "" {
+		t.Skipf("nativetest: %v (TVMFFI_ALLOW_SKIP is set)", err)
+	}
+	t.Fatalf("nativetest: %v", err)
+}
+
+// config is one build.
+type config struct {
+	name         string
+	text         string   // source text in place of a file
+	more         []string // further files, relative to testdata
+	flags        []string
+	version      string
+	goos, goarch string
+	compiler     string
+	executable   bool
+}
+
+// Option changes a build.
+type Option func(*config)
+
+// Sources adds files below testdata; those that end in .h are not compiled but belong to the key of the cache.
+func Sources(files ...string) Option {
+	return func(c *config) { c.more = append(c.more, files...) }
+}
+
+// Flags adds flags of the compiler, after all others.
+func Flags(flags ...string) Option {
+	return func(c *config) { c.flags = append(c.flags, flags...) }
+}
+
+// AgainstVersion builds against the headers and the library of another version of apache-tvm-ffi.
+func AgainstVersion(version string) Option {
+	return func(c *config) { c.version = version }
+}
+
+// Target builds for another platform with the named cross compiler.
+func Target(goos, goarch, compiler string) Option {
+	return func(c *config) { c.goos, c.goarch, c.compiler = goos, goarch, compiler }
+}
+
+// Executable makes a program in place of a shared library.
+func Executable() Option {
+	return func(c *config) { c.executable = true }
+}
+
+// Build compiles testdata/<name>.cc to a shared library that is linked with libtvm_ffi and returns its path.
+// The last part of the name gives the file its name: "hostile/abort" becomes libabort.so.
+// The result is kept by the content of all that went into it; concurrent tests and processes build it once.
+func Build(t testing.TB, name string, options ...Option) string {
+	t.Helper()
+	return build(t, config{name: name}, options)
+}
+
+// BuildText compiles C++ text as Build compiles a file.
+func BuildText(t testing.TB, name, text string, options ...Option) string {
+	t.Helper()
+	return build(t, config{name: name, text: text}, options)
+}
+
+func build(t testing.TB, c config, options []Option) string {
+	t.Helper()
+	c.version, c.goos, c.goarch = Version(), runtime.GOOS, runtime.GOARCH
+	for _, o := range options {
+		o(&c)
+	}
+	if c.goos == "windows" {
+		unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
+	}
+	if c.compiler == "" {
+		if c.compiler = os.Getenv("CXX"); c.compiler == "" {
+			c.compiler = "g++"
+		}
+	}
+	version, err := compilerVersion(c.compiler)
+	if err != nil {
+		unavailable(t, fmt.Errorf("%s is built with a C++ compiler, and %q does not run: %w; "+
+			"install g++ (package g++, gcc-c++ or build-base) or name another one by CXX", c.name, c.compiler, err))
+	}
+	out, err := c.make(t, version, wheelFor(t, c.version, c.goos, c.goarch))
+	if err != nil {
+		t.Fatalf("nativetest: build %s: %v", c.name, err)
+	}
+	return out
+}
+
+// input is one file of a build.
+type input struct {
+	path    string
+	content []byte
+}
+
+func (c *config) inputs() ([]input, error) {
+	var in []input
+	files := c.more
+	if c.text != "" {
+		in = append(in, input{content: []byte(c.text)})
+	} else {
+		files = append([]string{c.name + ".cc"}, files...)
+	}
+	for _, f := range files {
+		root, err := Root()
+		if err != nil {
+			return nil, err
+		}
+		p := filepath.Join(root, "testdata", filepath.FromSlash(f))
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, input{p, b})
+	}
+	return in, nil
+}
+
+func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error) {
+	in, err := c.inputs()
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(filepath.FromSlash(c.name))
+	file := "lib" + base + ".so"
+	flags := []string{"-std=c++17", "-O2", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-pthread"}
+	switch {
+	case c.executable:
+		file = base
+	case c.goos == "darwin":
+		file = "lib" + base + ".dylib"
+		flags = append(flags, "-dynamiclib", "-Wl,-install_name,@rpath/"+file)
+	default:
+		flags = append(flags, "-shared", "-Wl,-soname,"+file)
+	}
+
+	// The key has no path of a machine in it, so that a moved cache or checkout stays valid.
+	h := sha256.New()
+	for _, s := range slices.Concat([]string{"1", file, version, w.Spec().SHA256}, flags, c.flags) {
+		fmt.Fprintf(h, "%q\n", s)
+	}
+	for _, i := range in {
+		fmt.Fprintf(h, "%q %d\n", filepath.Base(i.path), len(i.content))
+		h.Write(i.content)
+	}
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "native", base+"-"+hex.EncodeToString(h.Sum(nil))[:16])
+	out := filepath.Join(dir, file)
+	if _, err := os.Stat(out); err == nil {
+		return out, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	defer lock.Close()
+	if _, err := os.Stat(out); err == nil {
+		return out, nil
+	}
+	temp, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+
+	args := flags
+	for _, d := range w.Include() {
+		args = append(args, "-I", d)
+	}
+	args = append(args, "-o", filepath.Join(temp, file))
+	for _, i := range in {
+		switch {
+		case i.path == "":
+			p := filepath.Join(temp, base+".cc")
+			if err := os.WriteFile(p, i.content, 0o600); err != nil {
+				return "", err
+			}
+			args = append(args, p)
+		case filepath.Ext(i.path) != ".h":
+			args = append(args, i.path)
+		}
+	}
+	// The order counts: libraries after the sources that need them.
+	args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
+	args = append(args, c.flags...)
+	cmd := exec.CommandContext(ctx, c.compiler, args...)
+	cmd.WaitDelay = 5 * time.Second
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), firstLines(msg, 40))
+	}
+	if err := os.Rename(filepath.Join(temp, file), out); err != nil {
+		return "", err
+	}
+	return out, nil
+}
+
+// versions remembers what each compiler calls itself.
+var versions sync.Map
+
+func compilerVersion(compiler string) (string, error) {
+	if v, ok := versions.Load(compiler); ok {
+		return v.(string), nil
+	}
+	b, err := exec.Command(compiler, "--version").Output()
+	if err != nil {
+		return "", err
+	}
+	machine, err := exec.Command(compiler, "-dumpmachine").Output()
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	v := string(line) + " " + string(bytes.TrimSpace(machine))
+	versions.Store(compiler, v)
+	return v, nil
+}
+
+func firstLines(b []byte, n int) string {
+	lines := strings.SplitN(string(b), "\n", n+1)
+	if len(lines) > n {
+		lines[n] = "..."
+	}
+	return strings.Join(lines, "\n")
+}
+
+// start is the folder of the package under test, before any test changes it.
+var start, startErr = os.Getwd()
+
+// Root returns the root of the repository.
+var Root = sync.OnceValues(func() (string, error) {
+	if startErr != nil {
+		return "", startErr
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if isRoot(filepath.Join(dir, "go.mod")) {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", fmt.Errorf("no go.mod of this module in %s or above it", start)
+		}
+	}
+})
+
+// isRoot reads past the go.mod of examples, which are modules of their own inside the repository.
+func isRoot(mod string) bool {
+	f, err := os.Open(mod)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 4096))
+	return err == nil && slices.Contains(strings.Split(strings.ReplaceAll(string(b), "\r", ""), "\n"), "module github.com/tvmffi-go/tvmffi")
+}

@@ -1,0 +1,160 @@
+package nativetest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const sample = `
+#include <tvm/ffi/function.h>
+static int64_t sample(int64_t x) { return x + ADD; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(sample, sample);
+`
+
+// recorder stands for a test whose end another test wants to see.
+type recorder struct {
+	testing.TB
+	failed, skipped string
+}
+
+func (r *recorder) Helper() {}
+func (r *recorder) Skipf(format string, args ...any) {
+	r.skipped = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failed = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func record(t *testing.T, f func(testing.TB)) *recorder {
+	t.Helper()
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(r)
+	}()
+	<-done
+	return r
+}
+
+func TestPaths(t *testing.T) {
+	for _, p := range append(Include(t), Library(t), Testing(t)) {
+		if _, err := os.Stat(p); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBuildText(t *testing.T) {
+	cache := t.TempDir()
+	// The wheel comes from the real cache: only the build is made anew.
+	link(t, cache)
+	paths := make([]string, 4)
+	var wg sync.WaitGroup
+	for i := range paths {
+		wg.Go(func() { paths[i] = BuildText(t, "sample", sample, Flags("-DADD=1", "-O0")) })
+	}
+	wg.Wait()
+	for _, p := range paths {
+		if p != paths[0] {
+			t.Errorf("one build has two paths: %s, %s", p, paths[0])
+		}
+	}
+	if !strings.HasPrefix(paths[0], cache) {
+		t.Errorf("%s is not in the cache %s", paths[0], cache)
+	}
+	b, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, symbol := range []string{"__tvm_ffi_sample", "__tvm_ffi__metadata_sample", "TVMFFIStringFromByteArray"} {
+		if !strings.Contains(string(b), symbol) {
+			t.Errorf("the library does not mention %s", symbol)
+		}
+	}
+	if other := BuildText(t, "sample", sample, Flags("-DADD=2", "-O0")); other == paths[0] {
+		t.Error("other flags give the same file")
+	}
+}
+
+// link makes a cache whose wheels are those of the real one.
+func link(t *testing.T, cache string) {
+	t.Helper()
+	real := filepath.Dir(Wheel(t, Version()).Root())
+	if err := os.MkdirAll(filepath.Join(cache, "wheels"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := os.Symlink(filepath.Join(real, e.Name()), filepath.Join(cache, "wheels", e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Setenv("TVMFFI_CACHE", cache)
+}
+
+func TestBuildExecutable(t *testing.T) {
+	p := BuildText(t, "hello", "#include <cstdio>\nint main() { std::puts(\"hello\"); }\n", Executable())
+	out, err := exec.Command(p).CombinedOutput()
+	if err != nil || string(out) != "hello\n" {
+		t.Errorf("%s printed %q, %v", p, out, err)
+	}
+}
+
+func TestBuildBroken(t *testing.T) {
+	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
+	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {
+		t.Errorf("failed with %q, want the compiler's message", r.failed)
+	}
+	r = record(t, func(t testing.TB) { Build(t, "no/such/file") })
+	if !strings.Contains(r.failed, "no/such/file") {
+		t.Errorf("failed with %q, want the name", r.failed)
+	}
+}
+
+func TestMissingCompiler(t *testing.T) {
+	t.Setenv("CXX", "no-such-compiler")
+	t.Setenv("TVMFFI_ALLOW_SKIP", "")
+	r := record(t, func(t testing.TB) { BuildText(t, "sample", sample) })
+	if r.skipped != "" || !strings.Contains(r.failed, "install g++") || !strings.Contains(r.failed, "no-such-compiler") {
+		t.Errorf("failed %q, skipped %q: want a failure that names g++", r.failed, r.skipped)
+	}
+	t.Setenv("TVMFFI_ALLOW_SKIP", "1")
+	r = record(t, func(t testing.TB) { BuildText(t, "sample", sample) })
+	if r.failed != "" || !strings.Contains(r.skipped, "install g++") {
+		t.Errorf("failed %q, skipped %q: want a skip with the reason", r.failed, r.skipped)
+	}
+}
+
+func TestMissingPip(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("TVMFFI_ALLOW_SKIP", "")
+	r := record(t, func(t testing.TB) { Library(t) })
+	if r.skipped != "" || !strings.Contains(r.failed, "install pip") {
+		t.Errorf("failed %q, skipped %q: want a failure that names pip", r.failed, r.skipped)
+	}
+}
+
+func TestRoot(t *testing.T) {
+	dir, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "internal", "nativetest", "nativetest.go")); err != nil {
+		t.Error(err)
+	}
+}
