@@ -1,0 +1,196 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// cppNames translates the names of C++ messages into those of the registry.
+var cppNames = map[string]string{
+	"Array": nameArray, "List": nameList, "Map": nameMap, "Dict": nameDict,
+	"bytes": "ffi.Bytes", "BigInt": "ffi.BigInt", "void": nameNone, "AnyView": nameAny,
+	"RValueRef": "ObjectRValueRef",
+}
+
+// ParseTold reads the name and the signature of a function from the message
+// with which it refuses a call with wrong arguments. It knows the messages of
+// kernels compiled by TVM and by the CuTe DSL, whose parameters have names and
+// which return None, and those of functions written in C++. Names stay in
+// Param.Name; what a parameter type says beyond its registry type, such as
+// "Tensor([n0], float32)", is in Param.Note.
+func ParseTold(errorMessage string) (name string, sig *Signature, err error) {
+	name, sig, err = parseTold(errorMessage)
+	if err != nil {
+		return "", nil, fmt.Errorf("signature in the message %s: %w", abbreviate(errorMessage), err)
+	}
+	return name, sig, nil
+}
+
+func parseTold(message string) (string, *Signature, error) {
+	if len(message) > maxTextLen {
+		return "", nil, fmt.Errorf("the text has %d bytes, the limit is %d", len(message), maxTextLen)
+	}
+	_, rest, ok := strings.Cut(message, "when calling:")
+	if !ok {
+		return "", nil, errors.New("it lacks \"when calling:\", so it tells no signature")
+	}
+	_, rest, ok = strings.Cut(rest, "`")
+	if !ok {
+		return "", nil, errors.New("no signature in backquotes after \"when calling:\"")
+	}
+	text, _, ok := strings.Cut(rest, "`")
+	if !ok {
+		return "", nil, errors.New("the signature has no closing backquote; the message was cut")
+	}
+	open := strings.IndexByte(text, '(')
+	if open < 0 {
+		return "", nil, fmt.Errorf("expected %q to look like \"name(parameters)\"", text)
+	}
+	name := strings.TrimSpace(text[:open])
+	params, after, err := splitParams(text[open+1:])
+	if err != nil {
+		return "", nil, err
+	}
+	if after = strings.TrimSpace(after); after == "" {
+		sig, err := kernelSignature(params)
+		return name, sig, err
+	}
+	if !strings.HasPrefix(after, "->") {
+		return "", nil, fmt.Errorf("unexpected %q after the parameters", after)
+	}
+	p := textParser{text: text, pos: open + 1, rename: cppNames}
+	sig, err := p.signature(1)
+	if err == nil {
+		if p.space(); p.pos < len(text) {
+			err = errors.New("unexpected text after the end")
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("%q at byte %d: %w", text, p.pos, err)
+	}
+	return name, sig.Normalized(), nil
+}
+
+// skipIndex skips the "0: " before a parameter in a C++ message.
+func (p *textParser) skipIndex() {
+	p.space()
+	digits := len(p.text[p.pos:]) - len(strings.TrimLeft(p.text[p.pos:], "0123456789"))
+	if digits > 0 && strings.HasPrefix(p.text[p.pos+digits:], ": ") {
+		p.pos += digits + 2
+	}
+}
+
+// stdFunction reads what follows "std::function<" in a C++ message: R(A, B)>.
+func (p *textParser) stdFunction(depth int) (TypeExpr, error) {
+	t := TypeExpr{Name: nameFunction, Func: &Signature{Params: []Param{}}}
+	var err error
+	if t.Func.Return, err = p.typ(depth + 1); err != nil {
+		return t, err
+	}
+	if !p.accept("(") {
+		return t, errors.New("expected \"(\" after the result of std::function")
+	}
+	for !p.accept(")") {
+		if len(t.Func.Params) > 0 && !p.accept(",") {
+			return t, errors.New("expected \",\" or \")\" in the parameters of std::function")
+		}
+		a, err := p.typ(depth + 1)
+		if err != nil {
+			return t, err
+		}
+		t.Func.Params = append(t.Func.Params, Param{Type: a})
+	}
+	if !p.accept(">") {
+		return t, errors.New("expected \">\" at the end of std::function")
+	}
+	return t, nil
+}
+
+// splitParams cuts the text at the commas outside of brackets, up to the
+// parenthesis that closes the list, and returns what follows it.
+func splitParams(text string) (params []string, after string, err error) {
+	var closers []byte
+	start := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '(':
+			closers = append(closers, ')')
+		case '[':
+			closers = append(closers, ']')
+		case ')', ']':
+			if n := len(closers); n > 0 {
+				if closers[n-1] != c {
+					return nil, "", fmt.Errorf("unexpected %q in %q", c, text)
+				}
+				closers = closers[:n-1]
+				continue
+			}
+			if c == ']' {
+				return nil, "", fmt.Errorf("unexpected %q in %q", c, text)
+			}
+			if last := strings.TrimSpace(text[start:i]); last != "" || len(params) > 0 {
+				params = append(params, last)
+			}
+			return params, text[i+1:], nil
+		case ',':
+			if len(closers) == 0 {
+				params = append(params, strings.TrimSpace(text[start:i]))
+				start = i + 1
+			}
+		}
+		if len(closers) > MaxDepth {
+			return nil, "", fmt.Errorf("brackets nest deeper than %d levels", MaxDepth)
+		}
+	}
+	return nil, "", fmt.Errorf("%q lacks the closing parenthesis of its parameters", text)
+}
+
+// kernelSignature builds the signature of a compiled kernel from its
+// parameters, each of the form "name: type".
+func kernelSignature(params []string) (*Signature, error) {
+	sig := &Signature{Params: make([]Param, len(params)), Return: TypeExpr{Name: nameNone}}
+	for i, text := range params {
+		name, spec, ok := strings.Cut(text, ":")
+		name, spec = strings.TrimSpace(name), strings.TrimSpace(spec)
+		if !ok || name == "" || spec == "" {
+			return nil, fmt.Errorf("parameter %d is %q; expected \"name: type\"", i, text)
+		}
+		p := Param{Name: name, Type: TypeExpr{Name: kernelType(spec)}}
+		if spec != p.Type.Name {
+			p.Note = spec
+		}
+		sig.Params[i] = p
+	}
+	return sig, nil
+}
+
+// kernelType maps the type of a kernel parameter to a registry type. What is
+// not known takes anything, and the kernel itself checks it.
+func kernelType(spec string) string {
+	head, _, _ := strings.Cut(spec, "(")
+	switch head = strings.TrimSpace(head); head {
+	case "Tensor":
+		return "DLTensor*"
+	case "Shape":
+		return "ffi.Shape"
+	case "bool":
+		return "bool"
+	case "Stream", "DataPointer", "handle", "void*":
+		return "void*"
+	case "bfloat16":
+		return "float"
+	}
+	for _, numeric := range []struct{ prefix, name string }{{"int", "int"}, {"uint", "int"}, {"float", "float"}} {
+		if bits, ok := strings.CutPrefix(head, numeric.prefix); ok && head == spec && (bits == "" || isDigits(firstWord(bits))) {
+			return numeric.name
+		}
+	}
+	return nameAny
+}
+
+// firstWord returns the text before the first underscore: 8 of float8_e4m3fn.
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, "_")
+	return word
+}
