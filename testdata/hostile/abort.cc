@@ -1,0 +1,8 @@
+// A library that ends the process while it is loaded.
+#include <cstdio>
+#include <cstdlib>
+
+__attribute__((constructor)) static void die() {
+  std::fputs("hostile: abort in a static initialiser\n", stderr);
+  std::abort();
+}
