@@ -1,0 +1,213 @@
+package schema
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// garden is a small schema with one of everything.
+func garden() Schema {
+	sig := func(text string) *Signature {
+		s, err := ParseSignature(text)
+		if err != nil {
+			panic(err)
+		}
+		return s
+	}
+	return Schema{
+		Format: FormatVersion,
+		ABI:    Version{0, 1, 16},
+		Libraries: []Library{
+			{File: "libtvm_ffi.so", Role: RoleCore, SHA256: strings.Repeat("0a", 32), Package: "apache-tvm-ffi", PackageVersion: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so"},
+			{File: "libgarden.so", Role: RoleBound},
+		},
+		Functions: []Function{
+			{Name: "scale", Source: SourceModule, Library: "libgarden.so", Told: true,
+				Signature: &Signature{Params: []Param{{Name: "a", Type: TypeExpr{Name: "DLTensor*"}, Note: "Tensor([n], float32)"}}, Return: TypeExpr{Name: "None"}}},
+			{Name: "garden.water", Source: SourceGlobal, Library: "libgarden.so", Signature: sig("(garden.Plant, float) -> None"), Doc: "Waters <a> plant & more.",
+				Metadata: map[string]any{"flag": true, "n": int64(9007199254740993), "f": 3.0, "small": 1e-30, "s": "x"}},
+			{Name: "garden.packed", Source: SourceGlobal, Library: "libgarden.so"},
+		},
+		Types: []Type{
+			{Key: "garden.Rose", Ancestors: []string{"ffi.Object", "garden.Plant"}, Library: "libgarden.so", TotalSize: 40, HasMetadata: true, Attributes: []string{"__ffi_new__", "__ffi_init__"},
+				Fields: []Field{{Name: "petals", Type: TypeExpr{Name: "int"}, Offset: 32, Size: 8, Alignment: 8, Flags: FlagHasDefault, Metadata: map[string]any{"unit": 2.5}}}},
+			{Key: "garden.Plant", Ancestors: []string{"ffi.Object"}, Library: "libgarden.so", TotalSize: 32, HasMetadata: true,
+				Fields:  []Field{{Name: "height", Type: TypeExpr{Name: "float"}, Offset: 24, Size: 8, Alignment: 8, Flags: FlagWritable, StaticTypeIndex: 3}},
+				Methods: []Method{{Name: "grow", Signature: sig("(garden.Plant, float) -> None"), Metadata: map[string]any{"k": int64(1)}}, {Name: "any", Flags: FlagIsStaticMethod}}},
+			{Key: "ffi.Object", TotalSize: 24},
+		},
+	}
+}
+
+func mustEncode(t testing.TB, s Schema) []byte {
+	t.Helper()
+	data, err := Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestEncodeDecode(t *testing.T) {
+	for name, s := range map[string]Schema{"garden": garden(), newRelease: realSchema(t, newRelease), oldRelease: realSchema(t, oldRelease), "empty": {Format: FormatVersion}} {
+		data := mustEncode(t, s)
+		back, err := Decode(data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := s.clone()
+		want.Sort()
+		if !reflect.DeepEqual(back, want) {
+			t.Errorf("%s: decoded %+v, want %+v", name, back, want)
+		}
+		if again := mustEncode(t, back); !bytes.Equal(again, data) {
+			t.Errorf("%s: encoding what was decoded gives other bytes", name)
+		}
+		if bytes.Contains(data, []byte("null")) {
+			t.Errorf("%s: null in the JSON form", name)
+		}
+	}
+}
+
+func TestEncodeIsStable(t *testing.T) {
+	s := garden()
+	data := mustEncode(t, s)
+	if s.Functions[0].Name != "scale" || s.Types[0].Key != "garden.Rose" || s.Types[0].Attributes[0] != "__ffi_new__" {
+		t.Error("Encode changed its argument")
+	}
+	s.Sort()
+	if !bytes.Equal(mustEncode(t, s), data) {
+		t.Error("the order of items changes the bytes")
+	}
+	if s.Types[0].Key != "ffi.Object" || s.Types[2].Key != "garden.Rose" || s.Functions[2].Name != "scale" {
+		t.Errorf("order after Sort: %v", s.Types)
+	}
+	if !bytes.Contains(data, []byte("Waters <a> plant & more.")) {
+		t.Error("docs are escaped for HTML")
+	}
+}
+
+func TestDecodeErrors(t *testing.T) {
+	valid := string(mustEncode(t, garden()))
+	edit := func(old, new string) string {
+		if !strings.Contains(valid, old) {
+			t.Fatalf("no %q in the valid form", old)
+		}
+		return strings.Replace(valid, old, new, 1)
+	}
+	for _, c := range []struct{ name, data, want string }{
+		{"empty", " \n", "the file is empty"},
+		{"no json", "garden", "json, byte"},
+		{"array", "[]", "expected an object"},
+		{"truncated", valid[:len(valid)/2], "ends too early"},
+		{"trailing", valid + "x", "byte"},
+		{"no format", `{"abi":{}}`, `the key "format" is missing`},
+		{"newer", edit(`"format": 1`, `"format": 2`), "format 2 is newer than 1, the newest this tool reads; update tvmffi-bind"},
+		{"older", edit(`"format": 1`, `"format": 0`), `format 0 is not 1; write the file again`},
+		{"text format", edit(`"format": 1`, `"format": "1"`), "must be a whole number, got a string"},
+		{"unknown key", edit(`"format": 1`, `"format": 1, "extra": 2`), `unknown field "extra"`},
+		{"wrong kind", edit(`"format": 1`, `"format": 1, "types": 3`), "occurs twice"},
+		{"utf8", edit("Waters", "W\xffters"), "is not valid UTF-8"},
+		{"deep", `{"format":1,"x":` + strings.Repeat("[", 10000), "nest deeper"},
+		{"abi", edit(`"minor": 1`, `"minor": -1`), "abi version 0.-1.16"},
+		{"role", edit(`"role": "bound"`, `"role": "x"`), `library 1 ("libgarden.so"): unknown role "x"`},
+		{"file", edit(`"file": "libgarden.so"`, `"file": "../libgarden.so"`), "base name without folders"},
+		{"file twice", edit(`"file": "libgarden.so"`, `"file": "libtvm_ffi.so"`), `library "libtvm_ffi.so" occurs twice`},
+		{"hash", edit("0a0a", "0A0A"), "64 lower-case hexadecimal digits"},
+		{"path", edit(`tvm_ffi/lib/libtvm_ffi.so"`, `../libtvm_ffi.so"`), "must be relative"},
+		{"function twice", edit(`"garden.packed"`, `"garden.water"`), `function "garden.water" occurs twice`},
+		{"function name", edit(`"garden.packed"`, `""`), `function "": the name is empty`},
+		{"source", edit(`"source": "global"`, `"source": "sky"`), `unknown source "sky"`},
+		{"library", edit(`"library": "libgarden.so"`, `"library": "other.so"`), `function "garden.packed": library "other.so" is not in the list`},
+		{"metadata", edit(`"flag": true`, `"flag": [true]`), `function "garden.water": metadata "flag": the value must be a bool, number or string`},
+		{"metadata number", edit(`"flag": true`, `"flag": 1e999`), `function "garden.water": metadata "flag": the number`},
+		{"arity", edit(`"type": "float"`, `"type": "Optional"`), `function "garden.water": signature: parameter 1: Optional takes 1`},
+		{"type twice", edit(`"key": "garden.Rose"`, `"key": "garden.Plant"`), `type "garden.Plant" occurs twice`},
+		{"no key", edit(`"key": "garden.Rose"`, `"key": ""`), "the key is empty"},
+		{"missing ancestor", edit(`"key": "ffi.Object"`, `"key": "ffi.Objekt"`), `its ancestor "ffi.Object" is not in the schema`},
+		{"self ancestor", edit("\"ffi.Object\",\n        \"garden.Plant\"", "\"ffi.Object\",\n        \"garden.Rose\""), `type "garden.Rose": its ancestors form a cycle`},
+		{"cycle", edit("\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"ffi.Object\"", "\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"garden.Rose\""), `disagree`},
+		{"jump", edit("\"ffi.Object\",\n        \"garden.Plant\"", `"garden.Plant"`), `type "garden.Rose": its ancestors disagree with those of "garden.Plant"`},
+		{"offset", edit(`"offset": 24`, `"offset": -24`), `type "garden.Plant": field "height": offset -24 is out of range`},
+		{"outside", edit(`"offset": 24`, `"offset": 28`), "lie outside of the object"},
+		{"huge", edit(`"offset": 24`, `"offset": 99999999999`), "is out of range"},
+		{"overflow", edit(`"offset": 24`, `"offset": 99999999999999999999`), "cannot unmarshal number"},
+		{"size", edit(`"size": 8`, `"size": -8`), "size -8 is out of range"},
+		{"total size", edit(`"total_size": 24`, `"total_size": -1`), `type "ffi.Object": total size -1`},
+		{"alignment", edit(`"alignment": 8`, `"alignment": 7`), "alignment 7 is not a power of two"},
+		{"method twice", edit(`"name": "any"`, `"name": "grow"`), `type "garden.Plant": method "grow": it occurs twice`},
+		{"field name", edit(`"name": "height"`, `"name": ""`), `field "": the name is empty`},
+		{"attribute", edit(`"__ffi_new__"`, `"__ffi_init__"`), `attribute "__ffi_init__" occurs twice`},
+		{"told packed", edit(`"source": "global"`, `"source": "global", "told": true`), "a told function needs a signature"},
+	} {
+		s, err := Decode([]byte(c.data))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+		if !reflect.DeepEqual(s, Schema{}) {
+			t.Errorf("%s: a schema beside the error", c.name)
+		}
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	deep := TypeExpr{Name: "int"}
+	for range MaxDepth + 5 {
+		deep = TypeExpr{Name: "Optional", Args: []TypeExpr{deep}}
+	}
+	for name, change := range map[string]func(s *Schema){
+		"is not valid UTF-8": func(s *Schema) { s.Functions[2].Name = "\xff" },
+		"nest deeper":        func(s *Schema) { s.Functions[1].Signature.Return = deep },
+		"has no JSON form":   func(s *Schema) { s.Functions[2].Metadata = map[string]any{"x": nan()} },
+		"not int":            func(s *Schema) { s.Functions[2].Metadata = map[string]any{"x": 1} },
+		"must hold its signature": func(s *Schema) {
+			s.Types[0].Fields[0].Type = TypeExpr{Name: "ffi.Function", Args: []TypeExpr{{Name: "int"}}}
+		},
+		"is not a function":         func(s *Schema) { s.Types[0].Fields[0].Type = TypeExpr{Name: "int", Func: &Signature{}} },
+		"result: the name":          func(s *Schema) { s.Functions[1].Signature.Return.Name = "" },
+		"format is 0, expected 1":   func(s *Schema) { s.Format = 0 },
+		"needs its library":         func(s *Schema) { s.Functions[0].Library = "" },
+		"has 5000 bytes, the limit": func(s *Schema) { s.Functions[0].Name = strings.Repeat("x", 5000) },
+	} {
+		s := garden()
+		change(&s)
+		if _, err := Encode(s); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want %q", err, name)
+		}
+	}
+	s := garden()
+	s.Functions[1].Doc = "caf\xe9"
+	if back, err := Decode(mustEncode(t, s)); err != nil || back.Functions[1].Doc != "caf\ufffd" {
+		t.Errorf("docs in Latin-1: %q, %v", back.Functions[1].Doc, err)
+	}
+}
+
+func nan() float64 {
+	zero := 0.0
+	return zero / zero
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(mustEncode(f, garden()))
+	f.Add([]byte(`{"format":1,"abi":{"major":0,"minor":1,"patch":16},"libraries":[],"functions":[],"types":[]}`))
+	f.Add([]byte(`{"format":1,"types":[{"key":"a","ancestors":["b"]},{"key":"b","ancestors":["a"]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := Encode(s)
+		if err != nil {
+			t.Fatalf("decoded but not encodable: %v", err)
+		}
+		back, err := Decode(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.Fingerprint() != s.Fingerprint() || len(Diff(s, back)) != 0 {
+			t.Fatal("the interface changed on the way")
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+)
+
+// edits are changes to garden with the lines that Diff must give for them.
+var edits = []struct {
+	name   string
+	change func(s *Schema)
+	want   string
+}{
+	{"function removed", func(s *Schema) { s.Functions = s.Functions[:2] }, "breaking: function garden.packed removed: it was packed"},
+	{"function added", func(s *Schema) {
+		s.Functions = append(s.Functions, Function{Name: "garden.new", Source: SourceGlobal, Signature: &Signature{Return: TypeExpr{Name: "int"}}})
+	}, "additive: function garden.new added: () -> int"},
+	{"signature", func(s *Schema) { s.Functions[1].Signature.Params[1].Type.Name = "int" },
+		"breaking: function garden.water changed: signature (garden.Plant, int) -> None, was (garden.Plant, float) -> None"},
+	{"typed now", func(s *Schema) { s.Functions[2].Signature = &Signature{Return: TypeExpr{Name: "int"}} },
+		"breaking: function garden.packed changed: signature () -> int, was packed"},
+	{"type removed", func(s *Schema) { s.Types = s.Types[1:] }, "breaking: type garden.Rose removed"},
+	{"type added", func(s *Schema) { s.Types = append(s.Types, Type{Key: "garden.Bed", Ancestors: []string{"ffi.Object"}}) }, "additive: type garden.Bed added"},
+	{"parent", func(s *Schema) {
+		s.Types[0].Ancestors = []string{"ffi.Object"}
+		s.Types[0].Attributes = s.Types[0].Attributes[:1]
+	},
+		"breaking: constructor garden.Rose removed: it was (height: float, petals: int = default)\nbreaking: type garden.Rose changed: parent ffi.Object, was garden.Plant"},
+	{"field removed", func(s *Schema) { s.Types[0].Fields = nil },
+		"breaking: constructor garden.Rose changed: parameters (height: float), was (height: float, petals: int = default)\nbreaking: field garden.Rose.petals removed: it was int"},
+	{"option added", func(s *Schema) {
+		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeExpr{Name: "ffi.String"}, Flags: FlagHasDefault | FlagKwOnly})
+	}, "additive: constructor garden.Rose changed: parameters (height: float, petals: int = default, color: ffi.String = default), was (height: float, petals: int = default)\nadditive: field garden.Rose.color added: ffi.String"},
+	{"required added", func(s *Schema) {
+		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeExpr{Name: "ffi.String"}, Flags: FlagKwOnly})
+	}, "breaking: constructor garden.Rose changed: parameters (height: float, color: ffi.String, petals: int = default), was (height: float, petals: int = default)\nadditive: field garden.Rose.color added: ffi.String"},
+	{"field type", func(s *Schema) { s.Types[1].Fields[0].Type.Name = "int"; s.Types[0].Attributes = nil },
+		"breaking: field garden.Plant.height changed: type int, was float\nbreaking: constructor garden.Rose removed: it was (height: float, petals: int = default)"},
+	{"now read-only", func(s *Schema) { s.Types[1].Fields[0].Flags = 0 }, "breaking: field garden.Plant.height changed: writable false, was true"},
+	{"now writable", func(s *Schema) { s.Types[0].Fields[0].Flags |= FlagWritable }, "additive: field garden.Rose.petals changed: writable true, was false"},
+	{"method removed", func(s *Schema) { s.Types[1].Methods = s.Types[1].Methods[:1] }, "breaking: method garden.Plant.any removed: it was packed"},
+	{"method added", func(s *Schema) { s.Types[0].Methods = []Method{{Name: "prune"}} }, "additive: method garden.Rose.prune added: packed"},
+	{"method static", func(s *Schema) { s.Types[1].Methods[1].Flags = 0 }, "breaking: method garden.Plant.any changed: static false, was true"},
+	{"method signature", func(s *Schema) { s.Types[1].Methods[0].Signature = nil }, "breaking: method garden.Plant.grow changed: signature packed, was (garden.Plant, float) -> None"},
+}
+
+func lines(changes []Change) string {
+	var out []string
+	for _, c := range changes {
+		out = append(out, c.String())
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestDiff(t *testing.T) {
+	base := garden().Fingerprint()
+	for _, e := range edits {
+		s := garden()
+		e.change(&s)
+		if got := lines(Diff(garden(), s)); got != e.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", e.name, got, e.want)
+		}
+		if s.Fingerprint() == base {
+			t.Errorf("%s: the fingerprint did not change", e.name)
+		}
+	}
+}
+
+func TestDiffIgnoresTheRest(t *testing.T) {
+	s := garden()
+	s.Sort()
+	s.ABI.Patch++
+	s.Libraries[0].SHA256, s.Libraries[1].PackageVersion = "", "2"
+	s.Functions[0].Doc, s.Functions[1].Metadata = "other", nil
+	for i := range s.Types {
+		s.Types[i].Doc, s.Types[i].TotalSize = "doc", 4096
+		for k := range s.Types[i].Fields {
+			s.Types[i].Fields[k].Offset += 8
+		}
+	}
+	s.Functions[1].Signature.Params[0].Name = "plant"
+	for i, f := range s.Functions {
+		if f.Source == SourceModule {
+			s.Functions[i].Library = "libgarden.dylib" // the same library elsewhere
+		}
+	}
+	if got := Diff(garden(), s); len(got) != 0 {
+		t.Errorf("changes: %s", lines(got))
+	}
+	if s.Fingerprint() != garden().Fingerprint() {
+		t.Error("the fingerprint depends on more than the interface")
+	}
+	if got := len(garden().Fingerprint()); got != 64 {
+		t.Errorf("the fingerprint has %d digits", got)
+	}
+}
+
+func TestLibraryFingerprint(t *testing.T) {
+	s := garden()
+	mine := s.LibraryFingerprint("libgarden.so")
+	s.Functions = append(s.Functions, Function{Name: "ffi.New", Source: SourceGlobal, Library: "libtvm_ffi.so"})
+	if s.LibraryFingerprint("libgarden.so") != mine {
+		t.Error("a function of another library changed the fingerprint")
+	}
+	if s.LibraryFingerprint("libtvm_ffi.so") == garden().LibraryFingerprint("libtvm_ffi.so") {
+		t.Error("the new function is not in the fingerprint of its library")
+	}
+}
+
+// From 0.1.14 to 0.1.15 the real library gained a function and renamed none:
+// the other format of its metadata must not show up as changes.
+func TestDiffOfReleases(t *testing.T) {
+	changes := Diff(realSchema(t, oldRelease), realSchema(t, newRelease))
+	found := false
+	for _, c := range changes {
+		t.Log(c)
+		found = found || c.Item == "ffi.ListReserve" && !c.Breaking && c.Action == Added
+	}
+	if !found {
+		t.Error("ffi.ListReserve is not reported as added")
+	}
+	if len(changes) > 20 {
+		t.Errorf("%d changes, expected a few", len(changes))
+	}
+}

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+const (
+	toldTVM  = "Expected 2 arguments when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`"
+	toldCuTe = "TypeError: Expects 5 parameters when calling: " +
+		"`add(a: Tensor([n0], float32), b: Tensor([n0], float32), c: Tensor([n0], float32), k: int32, stream: Stream)`"
+	toldCPP = "TypeError: Mismatched number of arguments when calling: `testing.apply2(0: Array<str>, 1: (0: int, 1: bytes) -> void, 2: std::function<int(str, Any)>) -> Map<str, BigInt>`. Expected 1 but got 0 arguments"
+)
+
+func TestParseTold(t *testing.T) {
+	const tensors = "(DLTensor*, DLTensor*) -> None"
+	for _, c := range []struct{ message, name, sig string }{
+		{toldTVM, "add_one", tensors},
+		{toldCuTe, "add", "(DLTensor*, DLTensor*, DLTensor*, int, void*) -> None"},
+		{toldCPP, "testing.apply2", "(ffi.Array<ffi.String>, (int, ffi.Bytes) -> None, (ffi.String, Any) -> int) -> ffi.Map<ffi.String, ffi.BigInt>"},
+		{"Mismatched type on argument #1 when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`,\n  expected Tensor", "add_one", tensors},
+		{"Expects 0 parameters when calling: `noop()`", "noop", "() -> None"},
+		{"Mismatched number of arguments when calling: `NAME(0: int) -> int`. Expected 1 but got 0 arguments", "NAME", "(int) -> int"},
+		{"Mismatched number of arguments when calling: `over (0: int) -> Optional<ir.Span>`. Expected 1 arguments", "over", "(int) -> Optional<ir.Span>"},
+		{"when calling: `(0: std::array<int, 4>) -> std::vector<Any>`", "", "(ffi.Array<int>) -> ffi.Array"},
+		{"when calling: `k(a: int8, b: uint64, c: float16, d: bool, e: handle, f: DataPointer, g: float8_e4m3fn, h: bfloat16, i: Shape([n]), j: int, l: int32x4, m: intent, n: Tuple(int32, Tensor([a, b], int8)))`",
+			"k", "(int, int, float, bool, void*, void*, float, float, ffi.Shape, int, Any, Any, Any) -> None"},
+	} {
+		name, sig, err := ParseTold(c.message)
+		if err != nil {
+			t.Errorf("%s: %v", c.message, err)
+		} else if name != c.name || sig.String() != c.sig {
+			t.Errorf("%s:\ngot  %q %s\nwant %q %s", c.message, name, sig, c.name, c.sig)
+		}
+	}
+}
+
+func TestToldNamesAndNotes(t *testing.T) {
+	_, sig, err := ParseTold(toldCuTe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range sig.Params {
+		got = append(got, p.Name+"|"+p.Note)
+	}
+	want := "a|Tensor([n0], float32) b|Tensor([n0], float32) c|Tensor([n0], float32) k|int32 stream|Stream"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	_, sig, err = ParseTold("when calling: `f(flag: bool, n: int)`")
+	if err != nil || sig.Params[0].Note != "" || sig.Params[1].Note != "" {
+		t.Errorf("a note that repeats the type: %+v, %v", sig, err)
+	}
+	if _, sig, err := ParseTold(toldCPP); err != nil || sig.Params[0].Name != "" {
+		t.Errorf("an index is not a name: %+v, %v", sig, err)
+	}
+}
+
+// Every function of the real libraries refused a call with 40 arguments; what
+// it told must agree with its metadata.
+func TestToldAgreesWithMetadata(t *testing.T) {
+	data, err := os.ReadFile("testdata/told-" + newRelease + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages map[string]string
+	if err := json.Unmarshal(data, &messages); err != nil {
+		t.Fatal(err)
+	}
+	if len(messages) < 140 {
+		t.Errorf("only %d messages", len(messages))
+	}
+	s := realSchema(t, newRelease)
+	for name, message := range messages {
+		told, sig, err := ParseTold(message)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if want := function(t, s, name).Signature.String(); told != name || sig.String() != want {
+			t.Errorf("%s: told %s %s, metadata says %s", name, told, sig, want)
+		}
+	}
+}
+
+func TestParseToldErrors(t *testing.T) {
+	for _, c := range []struct{ message, want string }{
+		{"", "lacks \"when calling:\""},
+		{"RuntimeError: out of memory", "lacks \"when calling:\""},
+		{"when calling: add(a: int32)", "no signature in backquotes"},
+		{"when calling: `add(a: int32", "no closing backquote"},
+		{"when calling: `add`", "to look like"},
+		{"when calling: `add(a: int32`", "lacks the closing parenthesis"},
+		{"when calling: `add(a: Tensor([n)])`", "unexpected ')'"},
+		{"when calling: `add(])`", "unexpected ']'"},
+		{"when calling: `add(int32)`", "expected \"name: type\""},
+		{"when calling: `add(a: int32,)`", "expected \"name: type\""},
+		{"when calling: `add(a: )`", "expected \"name: type\""},
+		{"when calling: `add(a: int32) and more`", "unexpected \"and more\""},
+		{"when calling: `add(0: Map<int>) -> int`", "ffi.Map takes no or 2"},
+		{"when calling: `add(0: int) -> int int()`", "unexpected text"},
+		{"when calling: `f(0: std::function<int>) -> int`", "after the result of std::function"},
+		{"when calling: `f(" + strings.Repeat("(", 10000) + "`", "nest deeper"},
+		{strings.Repeat("x", maxTextLen+1), "the limit is"},
+	} {
+		name, sig, err := ParseTold(c.message)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80s: %s %s, error %v, want %q", c.message, name, sig, err, c.want)
+		}
+	}
+}
+
+func FuzzParseTold(f *testing.F) {
+	f.Add(toldTVM)
+	f.Add(toldCuTe)
+	f.Add(toldCPP)
+	f.Add("when calling: `k(a: Tuple(int32, Tensor([a, b], int8)), b: bool)`")
+	f.Fuzz(func(t *testing.T, message string) {
+		_, sig, err := ParseTold(message)
+		if err != nil {
+			return
+		}
+		if err := sig.validate(1); err != nil && !strings.Contains(err.Error(), "UTF-8") {
+			t.Fatalf("accepted what Validate refuses: %v", err)
+		}
+		if back, err := ParseSignature(sig.String()); err != nil || back.String() != sig.String() {
+			t.Fatalf("%s read back as %s, %v", sig, back, err)
+		}
+	})
+}
