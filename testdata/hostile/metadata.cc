@@ -142,8 +142,7 @@ __attribute__((constructor)) void init() {
   field("far_offset", integer, 8, int64_t{1} << 40, 0);
   field("all_flags", integer, 8, 24, 0x3ff & ~0x22);
   field("writable_no_setter", integer, 8, 24, 1);
-  field("same_name", integer, 8, 24, 0);
-  field("same_name", integer, 8, 24, 0);
+  field("shared_name", integer, 8, 24, 0);
   auto method = [&](const std::string& name, const std::string& metadata, int64_t flags) {
     TVMFFIMethodInfo m;
     std::memset(&m, 0, sizeof(m));
@@ -158,7 +157,7 @@ __attribute__((constructor)) void init() {
   method("no_self", schema(R"({"type":"ffi.Function","args":[{"type":"int"}]})"), 0);
   method("other_self", schema(R"({"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.String"}]})"), 0);
   method("packed", schema(R"({"type":"ffi.Function"})"), 0);
-  method("same_name", schema(R"({"type":"ffi.Function","args":[{"type":"int"},{"type":"metadata.Broken"}]})"), 0);
+  method("shared_name", schema(R"({"type":"ffi.Function","args":[{"type":"int"},{"type":"metadata.Broken"}]})"), 0);
 }
 
 }  // namespace
