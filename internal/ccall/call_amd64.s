@@ -147,6 +147,7 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  DX, CallbackFrame_N(SP)
 	MOVQ  CX, CallbackFrame_Res(SP)
 	MOVQ  $0, CallbackFrame_RC(SP)
+	MOVQ  $0, CallbackFrame_Side(SP)
 	MOVQ  ·callbackEntry(SB), DI
 	MOVQ  (DI), DI
 	MOVQ  SP, SI
@@ -155,6 +156,15 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  CallbackFrame_RC(SP), AX
 	ADDQ  $56, SP
 	RET
+
+// void releaseObject(Released* node, int flags), the deleter of an object: the
+// memory is free when the last weak reference has gone, flag bit 1.
+TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0
+	TESTL $2, SI
+	JNE   free
+	RET
+free:
+	JMP   tvmffi_release(SB)
 
 // void release(Released* node): pushes node on the list releasedHead.
 TEXT tvmffi_release(SB), NOSPLIT|NOFRAME, $0

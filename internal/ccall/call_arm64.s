@@ -131,12 +131,21 @@ TEXT tvmffi_callback(SB), NOSPLIT, $64
 	MOVD  R2, (8+CallbackFrame_N)(RSP)
 	MOVD  R3, (8+CallbackFrame_Res)(RSP)
 	MOVD  ZR, (8+CallbackFrame_RC)(RSP)
+	MOVD  ZR, (8+CallbackFrame_Side)(RSP)
 	MOVD  ·callbackEntry(SB), R0
 	MOVD  (R0), R0
 	ADD   $8, RSP, R1
 	MOVD  ZR, R3
 	BL    crosscall2(SB)
 	MOVD  (8+CallbackFrame_RC)(RSP), R0
+	RET
+
+// void releaseObject(Released* node, int flags), the deleter of an object: the
+// memory is free when the last weak reference has gone, flag bit 1.
+TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0
+	TBZ   $1, R1, live
+	B     tvmffi_release(SB)
+live:
 	RET
 
 // void release(Released* node): pushes node on the list releasedHead.

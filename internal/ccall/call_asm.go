@@ -32,6 +32,9 @@ var _callback byte
 //go:linkname _release tvmffi_release
 var _release byte
 
+//go:linkname _releaseObject tvmffi_releaseObject
+var _releaseObject byte
+
 // Set by Init and SetCallback; read by the assembly.
 var (
 	errorMove     uintptr
@@ -66,6 +69,10 @@ func Callback() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
 // and inside any call.
 func Release() uintptr { return uintptr(unsafe.Pointer(&_release)) }
 
+// ReleaseObject is the address of a deleter of objects, void (*)(void*, int
+// flags), that does what Release does once the memory of the object is free.
+func ReleaseObject() uintptr { return uintptr(unsafe.Pointer(&_releaseObject)) }
+
 // HasReleased reports whether nodes wait for TakeReleased.
 func HasReleased() bool { return atomic.LoadUintptr(&releasedHead) != 0 }
 
@@ -75,5 +82,14 @@ func TakeReleased(f func(node uintptr)) {
 		next := (*Released)(pointer(node)).Next
 		f(node)
 		node = next
+	}
+}
+
+func push(node uintptr) {
+	for r := (*Released)(pointer(node)); ; {
+		r.Next = atomic.LoadUintptr(&releasedHead)
+		if atomic.CompareAndSwapUintptr(&releasedHead, r.Next, node) {
+			return
+		}
 	}
 }

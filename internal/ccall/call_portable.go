@@ -96,16 +96,30 @@ var Callback = sync.OnceValue(func() uintptr {
 // on the list of TakeReleased.
 var Release = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(node uintptr) uintptr {
-		r := (*Released)(pointer(node))
-		for {
-			old := releasedHead.Load()
-			r.Next = old
-			if releasedHead.CompareAndSwap(old, node) {
-				return 0
-			}
-		}
+		push(node)
+		return 0
 	})
 })
+
+// ReleaseObject is the address of a deleter of objects, void (*)(void*, int
+// flags), that does what Release does once the memory of the object is free.
+var ReleaseObject = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(node, flags uintptr) uintptr {
+		if flags&abi.DeleterWeak != 0 {
+			push(node)
+		}
+		return 0
+	})
+})
+
+func push(node uintptr) {
+	for r := (*Released)(pointer(node)); ; {
+		r.Next = releasedHead.Load()
+		if releasedHead.CompareAndSwap(r.Next, node) {
+			return
+		}
+	}
+}
 
 // HasReleased reports whether nodes wait for TakeReleased.
 func HasReleased() bool { return releasedHead.Load() != 0 }

@@ -57,13 +57,15 @@ const MaxUnits = 32
 const HeadSize = unsafe.Sizeof(Head{})
 
 // CallbackFrame holds the arguments of a call from C into Go:
-// int safe_call(Handle, Args, N, Res). The entry sets RC.
+// int safe_call(Handle, Args, N, Res). It lies on the C stack, so it holds no Go
+// pointers. The entry sets RC; Side is zero at entry and free for its use.
 type CallbackFrame struct {
 	Handle uintptr
 	Args   uintptr
 	N      uintptr
 	Res    uintptr
 	RC     int64
+	Side   uintptr
 }
 
 // Released is the part of a node in C memory that C releases through the
@@ -76,3 +78,6 @@ type Released struct {
 
 // pointer makes a pointer of an address in C memory.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
+
+// PutReleased releases a node that C never got.
+func PutReleased(node uintptr) { push(node) }

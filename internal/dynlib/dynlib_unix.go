@@ -3,7 +3,6 @@
 package dynlib
 
 import (
-	"bytes"
 	"sync"
 	"unsafe"
 
@@ -44,8 +43,9 @@ func fileOf(address uintptr) string {
 	if ok, _, _ := purego.SyscallN(f, address, uintptr(unsafe.Pointer(info))); int32(ok) == 0 || info.file == 0 {
 		return ""
 	}
-	const maxPath = 1 << 12
-	text := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&info.file))), maxPath)
-	n := bytes.IndexByte(text, 0)
-	return string(text[:n])
+	var text []byte
+	for at := *(*unsafe.Pointer)(unsafe.Pointer(&info.file)); *(*byte)(at) != 0; at = unsafe.Add(at, 1) {
+		text = append(text, *(*byte)(at))
+	}
+	return string(text)
 }

@@ -1,0 +1,105 @@
+package core
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+
+	"github.com/ebitengine/purego"
+)
+
+// API holds the addresses of the C functions of libtvm_ffi. The tag names the
+// symbol; a field tagged optional is 0 when the loaded library is older.
+var API struct {
+	GetVersion          uintptr `symbol:"TVMFFIGetVersion"`
+	ObjectIncRef        uintptr `symbol:"TVMFFIObjectIncRef"`
+	ObjectDecRef        uintptr `symbol:"TVMFFIObjectDecRef"`
+	TypeKeyToIndex      uintptr `symbol:"TVMFFITypeKeyToIndex"`
+	TypeGetOrAllocIndex uintptr `symbol:"TVMFFITypeGetOrAllocIndex"`
+	GetTypeInfo         uintptr `symbol:"TVMFFIGetTypeInfo"`
+	GetTypeAttrColumn   uintptr `symbol:"TVMFFIGetTypeAttrColumn"`
+	FunctionCreate      uintptr `symbol:"TVMFFIFunctionCreate"`
+	FunctionGetGlobal   uintptr `symbol:"TVMFFIFunctionGetGlobal"`
+	FunctionSetGlobal   uintptr `symbol:"TVMFFIFunctionSetGlobal"`
+	FunctionCall        uintptr `symbol:"TVMFFIFunctionCall"`
+	AnyViewToOwnedAny   uintptr `symbol:"TVMFFIAnyViewToOwnedAny"`
+	ErrorMoveFromRaised uintptr `symbol:"TVMFFIErrorMoveFromRaised"`
+	ErrorSetRaised      uintptr `symbol:"TVMFFIErrorSetRaised"`
+	ErrorCreate         uintptr `symbol:"TVMFFIErrorCreateWithCauseAndExtraContext"`
+	StringFromByteArray uintptr `symbol:"TVMFFIStringFromByteArray"`
+	BytesFromByteArray  uintptr `symbol:"TVMFFIBytesFromByteArray"`
+	DataTypeFromString  uintptr `symbol:"TVMFFIDataTypeFromString"`
+	DataTypeToString    uintptr `symbol:"TVMFFIDataTypeToString"`
+	TensorFromDLPack    uintptr `symbol:"TVMFFITensorFromDLPackVersioned"`
+	BigIntFromByteArray uintptr `symbol:"TVMFFIBigIntFromByteArray,optional"`
+	BigIntContent       uintptr `symbol:"TVMFFIBigIntGetContentByteArray,optional"`
+}
+
+var (
+	attachOnce sync.Mutex
+	attached   atomic.Bool
+	malloc     uintptr
+)
+
+// Attached reports whether the C functions have been found.
+func Attached() bool { return attached.Load() }
+
+// Attach finds the C functions in the library. It returns the names of the
+// required ones that are missing; then nothing is attached.
+func Attach(h dynlib.Handle) (missing []string) {
+	attachOnce.Lock()
+	defer attachOnce.Unlock()
+	if attached.Load() {
+		return nil
+	}
+	v := reflect.ValueOf(&API).Elem()
+	for i := range v.NumField() {
+		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("symbol"), ",")
+		address, err := h.Symbol(name)
+		if err != nil && option == "" {
+			missing = append(missing, name)
+			continue
+		}
+		v.Field(i).SetUint(uint64(address))
+	}
+	if missing != nil {
+		return missing
+	}
+	malloc = findMalloc()
+	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
+	ccall.SetCallback(callbackEntry)
+	attached.Store(true)
+	return nil
+}
+
+// Version asks the attached library for its version.
+func Version() abi.Version {
+	v := new(abi.Version)
+	purego.SyscallN(API.GetVersion, address(v))
+	return *v
+}
+
+// invoke calls a C function of the form int f(handle, second, third, result).
+func invoke(fn, handle, second, third uintptr) (abi.Any, error) {
+	h := ccall.Head{Fn: fn, Handle: handle, Word: second, N: third, Mode: ccall.Value}
+	ccall.Call(&h)
+	if h.RC != 0 {
+		return abi.Any{}, Hooks.ErrorOf(h.Err)
+	}
+	return h.Res, nil
+}
+
+// invokeResult calls a C function of the form int f(handle, result).
+func invokeResult(fn, handle uintptr) (abi.Any, error) {
+	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
+	ccall.Call(&h)
+	if h.RC != 0 {
+		return abi.Any{}, Hooks.ErrorOf(h.Err)
+	}
+	return h.Res, nil
+}

@@ -1,0 +1,291 @@
+package core
+
+import (
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
+)
+
+// Args are the arguments of a call from C into Go. They lie on the C stack, are
+// borrowed, and end when the callback returns.
+type Args struct{ frame ccall.CallbackFrame }
+
+// node is the block in C memory behind a Go value that native code holds: the
+// handle of a callback, or an object of the type go.Value. Its deleter is
+// ccall.Release or ccall.ReleaseObject, so a node that native code lets go waits
+// on a list and enters Go only when drain takes it.
+type node struct {
+	ccall.Released
+	slot uintptr
+}
+
+// allocHeader is the size of TVMFFIObjectAllocHeader, which lies, empty, in front
+// of every object.
+const allocHeader = 16
+
+const nodeStride = allocHeader + unsafe.Sizeof(node{})
+
+// slots holds the Go values behind nodes. A slot is written before its node is
+// handed out and cleared after native code has released it.
+var slots struct {
+	mu    sync.Mutex
+	table atomic.Pointer[[]*slot]
+	free  []uintptr // nodes
+	live  atomic.Int64
+}
+
+type slot struct {
+	call  func(*Args) error
+	value any
+}
+
+// LiveCallbacks counts the Go values that native code holds.
+func LiveCallbacks() int64 {
+	drain()
+	return slots.live.Load()
+}
+
+func slotOf(nodeAddress uintptr) *slot {
+	return (*slots.table.Load())[At[node](nodeAddress).slot]
+}
+
+// newNode takes a free node and fills its slot.
+func newNode(s slot) uintptr {
+	drain()
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	if len(slots.free) == 0 {
+		growNodes()
+	}
+	last := len(slots.free) - 1
+	n := slots.free[last]
+	slots.free = slots.free[:last]
+	*slotOf(n) = s
+	slots.live.Add(1)
+	return n
+}
+
+// allocate returns zeroed C memory.
+func allocate(size uintptr) uintptr {
+	base, _, _ := purego.SyscallN(malloc, size)
+	if base == 0 {
+		panic("tvmffi: out of memory")
+	}
+	clear(unsafe.Slice(At[byte](base), size))
+	return base
+}
+
+// growNodes makes a slab of nodes; they are used again and never freed.
+func growNodes() {
+	const slab = 64
+	base := allocate(slab * nodeStride)
+	var table []*slot
+	if old := slots.table.Load(); old != nil {
+		table = append(table, *old...)
+	}
+	fresh := make([]slot, slab)
+	for i := range fresh {
+		n := base + uintptr(i)*nodeStride + allocHeader
+		*At[node](n) = node{slot: uintptr(len(table))}
+		table = append(table, &fresh[i])
+		slots.free = append(slots.free, n)
+	}
+	slots.table.Store(&table)
+}
+
+// drain clears the slots of the nodes that native code has released.
+func drain() {
+	if !ccall.HasReleased() {
+		return
+	}
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	ccall.TakeReleased(func(released uintptr) {
+		*slotOf(released) = slot{}
+		slots.free = append(slots.free, released)
+		slots.live.Add(-1)
+	})
+}
+
+// NewCallback makes a Function object that calls call, and returns its only
+// reference. call gets arguments that end when it returns.
+func NewCallback(call func(*Args) error) (uintptr, error) {
+	n := newNode(slot{call: call})
+	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
+	if err != nil {
+		return 0, err
+	}
+	return uintptr(*(*uint64)(unsafe.Pointer(&out))), nil
+}
+
+// NewValue makes an object of the type go.Value that holds a Go value until its
+// last reference goes, and returns its only reference. Other runtimes in the
+// process (a Go library, say) have a type of their own: the key is unique.
+func NewValue(value any) (uintptr, error) {
+	index, err := valueType()
+	if err != nil {
+		return 0, err
+	}
+	n := newNode(slot{value: value})
+	*At[abi.Object](n) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: index, Deleter: ccall.ReleaseObject()}
+	return n, nil
+}
+
+var valueIndex atomic.Int32
+
+func valueType() (abi.TypeIndex, error) {
+	if i := valueIndex.Load(); i != 0 {
+		return abi.TypeIndex(i), nil
+	}
+	Registry.Lock()
+	defer Registry.Unlock()
+	name := "go.Value." + strconv.FormatUint(uint64(uintptr(unsafe.Pointer(&valueIndex))), 16)
+	key := byteArray(name)
+	i, _, _ := purego.SyscallN(API.TypeGetOrAllocIndex, address(key), ^uintptr(0), 1, 0, 1, uintptr(abi.TypeObject))
+	keepAlive(key, name)
+	if int32(i) < int32(abi.TypeDynObjectBegin) {
+		return 0, Hooks.Errorf(KindRuntime, "cannot register the type %s", name)
+	}
+	valueIndex.Store(int32(i))
+	return abi.TypeIndex(int32(i)), nil
+}
+
+// GoValue returns the value of an object that NewValue made. handle must be
+// alive or 0.
+func GoValue(handle uintptr) (any, bool) {
+	if handle == 0 || valueIndex.Load() == 0 || At[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
+		return nil, false
+	}
+	return slotOf(handle).value, true
+}
+
+// callbackEntry is where all calls from C arrive, on the goroutine stack.
+func callbackEntry(f *ccall.CallbackFrame) {
+	a := (*Args)(unsafe.Pointer(f))
+	defer a.end()
+	s := slotOf(f.Handle)
+	if err := s.call(a); err != nil {
+		f.RC = Hooks.Raise(err)
+	}
+}
+
+// end ends the borrowed objects, and turns a panic into an error. A callback
+// that ends by runtime.Goexit (as t.FailNow does) has not returned: C frames
+// cannot be unwound, so that is reported and the program stops.
+func (a *Args) end() {
+	p := recover()
+	if a.frame.Side != 0 {
+		a.endBorrowed()
+	}
+	if p != nil {
+		a.frame.RC = Hooks.Raise(Hooks.Recovered(p))
+	}
+}
+
+// borrowed lists the wrappers that end with a callback, and the first error of
+// reading its arguments.
+type borrowed struct {
+	objects []*Object
+	err     error
+}
+
+var sides struct {
+	mu   sync.Mutex
+	all  []*borrowed
+	free []uintptr
+}
+
+// side returns the Go part of the state of the callback.
+func (a *Args) side() *borrowed {
+	sides.mu.Lock()
+	defer sides.mu.Unlock()
+	if a.frame.Side == 0 {
+		if last := len(sides.free) - 1; last >= 0 {
+			a.frame.Side = sides.free[last]
+			sides.free = sides.free[:last]
+		} else {
+			sides.all = append(sides.all, new(borrowed))
+			a.frame.Side = uintptr(len(sides.all))
+		}
+	}
+	return sides.all[a.frame.Side-1]
+}
+
+func (a *Args) endBorrowed() {
+	b := a.side()
+	for i, o := range b.objects {
+		if o.state == stateBorrowed {
+			o.handle, o.state = 0, stateExpired
+		}
+		b.objects[i] = nil
+	}
+	b.objects, b.err = b.objects[:0], nil
+	sides.mu.Lock()
+	sides.free = append(sides.free, a.frame.Side)
+	sides.mu.Unlock()
+	a.frame.Side = 0
+}
+
+// Len returns the number of arguments.
+func (a *Args) Len() int { return int(a.frame.N) }
+
+// Value returns argument i, borrowed; None if there is no such argument.
+func (a *Args) Value(i int) abi.Any {
+	if uintptr(i) >= a.frame.N {
+		return abi.Any{}
+	}
+	return *At[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
+}
+
+// Borrow wraps an object that ends when the callback returns.
+func (a *Args) Borrow(handle uintptr) *Object {
+	o := &Object{handle: handle, state: stateBorrowed}
+	b := a.side()
+	b.objects = append(b.objects, o)
+	return o
+}
+
+// Fail keeps the first error of reading the arguments.
+func (a *Args) Fail(err error) {
+	if b := a.side(); b.err == nil {
+		b.err = err
+	}
+}
+
+// Check returns an error if the callback did not get exactly n arguments, or if
+// one of them could not be read.
+func (a *Args) Check(n int) error {
+	if a.frame.N != uintptr(n) {
+		return Hooks.Errorf(KindType, "the Go function takes %d arguments, but got %d", n, a.frame.N)
+	}
+	if a.frame.Side != 0 {
+		return a.side().err
+	}
+	return nil
+}
+
+// Return sets the result, which takes over the reference of v.
+func (a *Args) Return(v abi.Any) { *At[abi.Any](a.frame.Res) = v }
+
+// Owned makes an owned value of a borrowed one: raw strings and bytes are
+// copied, references counted.
+func Owned(v abi.Any) (abi.Any, error) {
+	switch v.TypeIndex {
+	case abi.TypeRawStr, abi.TypeByteArrayPtr, abi.TypeDLTensorPtr, abi.TypeObjectRValueRef:
+		view := v
+		r, err := invokeResult(API.AnyViewToOwnedAny, address(&view))
+		runtime.KeepAlive(&view)
+		return r, err
+	}
+	if v.TypeIndex.IsObject() {
+		IncRef(uintptr(v.Bits))
+	}
+	return v, nil
+}

@@ -1,0 +1,47 @@
+// Package core is the machine under the runtime: the C functions of libtvm_ffi,
+// objects and their reference counts, the type table, call frames and callbacks.
+//
+// It knows nothing of the public types of package tvmffi. What it needs from
+// there, such as making an *Error, it asks for through Hooks.
+package core
+
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
+// Hooks are the functions that package tvmffi provides. They are set once, by
+// its initialisation, before anything can be loaded.
+var Hooks struct {
+	// ErrorOf makes a Go error of an Error object and takes its reference; 0
+	// stands for an error that the callee did not describe.
+	ErrorOf func(handle uintptr) error
+	// Errorf makes an error of a kind such as TypeError.
+	Errorf func(kind, format string, args ...any) error
+	// Raise puts err into the error slot of this thread and returns the code that
+	// a callback returns for it.
+	Raise func(err error) int64
+	// Recovered makes an error of a recovered panic, with the stack of the panic.
+	Recovered func(p any) error
+	// Load loads what a generated package needs.
+	Load func(l *Library, options []LoadOption) error
+	// Signature makes the canonical text of the type schema in metadata.
+	Signature func(metadata string) (string, error)
+}
+
+// The kinds of errors that this module raises itself.
+const (
+	KindType    = "TypeError"
+	KindValue   = "ValueError"
+	KindRuntime = "RuntimeError"
+	KindIndex   = "IndexError"
+	KindKey     = "KeyError"
+	KindAttr    = "AttributeError"
+	KindSchema  = "SchemaError"
+)
+
+// kindNames names the types that are not objects, as the registry does.
+var kindNames = map[abi.TypeIndex]string{
+	abi.TypeNone: "None", abi.TypeInt: "int", abi.TypeBool: "bool", abi.TypeFloat: "float",
+	abi.TypeOpaquePtr: "void*", abi.TypeDataType: "DataType", abi.TypeDevice: "Device",
+	abi.TypeDLTensorPtr: "DLTensor*", abi.TypeRawStr: "const char*", abi.TypeByteArrayPtr: "TVMFFIByteArray*",
+	abi.TypeObjectRValueRef: "ObjectRValueRef", abi.TypeSmallStr: "ffi.SmallStr", abi.TypeSmallBytes: "ffi.SmallBytes",
+	abi.TypeUnchanged: "ffi.Unchanged",
+}

@@ -1,0 +1,341 @@
+package core
+
+import (
+	"math"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+// Field is a field of an object type that generated code reads and writes,
+// resolved on first use.
+type Field struct {
+	Owner *Type
+	Name  string
+	// Sig is the canonical text of the type that the bindings were generated from.
+	Sig string
+
+	// fast is the offset and, in the upper half, the form of a field that can be
+	// read from memory.
+	fast atomic.Uint64
+	info atomic.Pointer[abi.FieldInfo]
+}
+
+// form says what the bytes of a field are, where reflection makes that certain.
+type form uint32
+
+const (
+	formUnknown form = iota
+	formGetter       // only the getter knows
+	formInt64
+	formFloat64
+	formFloat32
+	formBool
+	formString
+	formObject
+	formDataType
+	formDevice
+	formNarrowInt // 1, 2 or 4 bytes; signed and unsigned look alike
+)
+
+// String returns the type key and the name of the field.
+func (f *Field) String() string { return f.Owner.Key + "." + f.Name }
+
+// Info returns the reflection entry of the field.
+func (f *Field) Info() (*abi.FieldInfo, error) {
+	if info := f.info.Load(); info != nil {
+		return info, nil
+	}
+	owner, err := f.Owner.Info()
+	if err != nil {
+		return nil, err
+	}
+	for i := range uintptr(owner.NumFields) {
+		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+		if Text(info.Name) != f.Name {
+			continue
+		}
+		if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
+			return nil, err
+		}
+		f.info.Store(info)
+		f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
+		return info, nil
+	}
+	return nil, Hooks.Errorf(KindAttr, "%s: no such field: the loaded library differs from the one the bindings were generated from", f)
+}
+
+func formOf(sig string, info *abi.FieldInfo) form {
+	switch size := info.Size; {
+	case info.Offset < abi.ObjectSize || info.Offset > math.MaxInt32:
+		return formGetter
+	case sig == "int" && size == 8:
+		return formInt64
+	case sig == "int" && (size == 1 || size == 2 || size == 4):
+		return formNarrowInt
+	case sig == "float" && size == 8:
+		return formFloat64
+	case sig == "float" && size == 4:
+		return formFloat32
+	case sig == "bool" && size == 1:
+		return formBool
+	case sig == "ffi.String" && size == 16:
+		return formString
+	case sig == "DataType" && size == 4:
+		return formDataType
+	case sig == "Device" && size == 8:
+		return formDevice
+	case size == 8 && info.StaticTypeIndex.IsObject():
+		return formObject
+	}
+	return formGetter
+}
+
+// resolve returns the form of the field and checks the object. It panics: a nil
+// or released receiver of a getter is a mistake of the programmer.
+func (f *Field) resolve(o *Object) (*abi.FieldInfo, form) {
+	if o.Handle() == 0 {
+		panic(endedError("field "+f.String(), o))
+	}
+	info, err := f.Info()
+	if err != nil {
+		panic(err)
+	}
+	return info, form(f.fast.Load() >> 32)
+}
+
+// Int reads an int field.
+func (f *Field) Int(o *Object) int64 {
+	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formInt64 {
+		v := *At[int64](o.handle + uintptr(uint32(w)))
+		runtime.KeepAlive(o)
+		return v
+	}
+	return f.otherInt(o)
+}
+
+func (f *Field) otherInt(o *Object) int64 {
+	info, how := f.resolve(o)
+	defer runtime.KeepAlive(o)
+	at := o.handle + uintptr(info.Offset)
+	switch {
+	case how == formInt64:
+		return *At[int64](at)
+	case how == formNarrowInt && info.Size == 4 && *At[int32](at) >= 0:
+		return int64(*At[int32](at))
+	case how == formNarrowInt && info.Size == 2 && *At[int16](at) >= 0:
+		return int64(*At[int16](at))
+	case how == formNarrowInt && info.Size == 1 && *At[int8](at) >= 0:
+		return int64(*At[int8](at))
+	}
+	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
+	v, err := c.IntResult()
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// asFunc names the field in the errors of result methods.
+func (f *Field) asFunc() *Func { return &Func{Owner: f.Owner, Name: f.Name} }
+
+// Float reads a float field.
+func (f *Field) Float(o *Object) float64 {
+	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formFloat64 {
+		v := *At[float64](o.handle + uintptr(uint32(w)))
+		runtime.KeepAlive(o)
+		return v
+	}
+	return f.otherFloat(o)
+}
+
+func (f *Field) otherFloat(o *Object) float64 {
+	info, how := f.resolve(o)
+	defer runtime.KeepAlive(o)
+	switch how {
+	case formFloat64:
+		return *At[float64](o.handle + uintptr(info.Offset))
+	case formFloat32:
+		return float64(*At[float32](o.handle + uintptr(info.Offset)))
+	}
+	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
+	v, err := c.FloatResult()
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Bool reads a bool field.
+func (f *Field) Bool(o *Object) bool {
+	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formBool {
+		v := *At[uint8](o.handle + uintptr(uint32(w)))
+		runtime.KeepAlive(o)
+		return v != 0
+	}
+	return f.otherBool(o)
+}
+
+func (f *Field) otherBool(o *Object) bool {
+	info, how := f.resolve(o)
+	defer runtime.KeepAlive(o)
+	if how == formBool {
+		return *At[uint8](o.handle + uintptr(info.Offset)) != 0
+	}
+	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
+	v, err := c.BoolResult()
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Text reads a string field, as a copy.
+func (f *Field) Text(o *Object) string {
+	info, how := f.resolve(o)
+	defer runtime.KeepAlive(o)
+	if how == formString {
+		at := o.handle + uintptr(info.Offset)
+		switch v := At[abi.Any](at); v.TypeIndex {
+		case abi.TypeSmallStr:
+			return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
+		case abi.TypeStr:
+			return Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+		}
+	}
+	c := Call{head: ccall.Head{Res: f.mustGet(o), TextLen: ccall.NoText}, fn: f.asFunc()}
+	v, err := c.StringResult()
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Get reads a field of any type as an owned value. It panics as the other
+// readers do.
+func (f *Field) Get(o *Object) abi.Any {
+	info, how := f.resolve(o)
+	defer runtime.KeepAlive(o)
+	at := o.handle + uintptr(info.Offset)
+	switch how {
+	case formObject:
+		handle := *At[uintptr](at)
+		if handle == 0 {
+			return abi.Any{}
+		}
+		IncRef(handle)
+		return abi.Any{TypeIndex: At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+	case formDataType:
+		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*At[uint32](at))}
+	case formDevice:
+		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *At[uint64](at)}
+	}
+	return f.mustGet(o)
+}
+
+func (f *Field) mustGet(o *Object) abi.Any {
+	v, err := f.get(o)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// get asks the getter.
+func (f *Field) get(o *Object) (abi.Any, error) {
+	info, err := f.Info()
+	if err != nil {
+		return abi.Any{}, err
+	}
+	v, err := invokeResult(info.Getter, o.handle+uintptr(info.Offset))
+	runtime.KeepAlive(o)
+	return v, err
+}
+
+// Object reads an object field of type t; None is nil.
+func (f *Field) Object(o *Object, t *Type) *Object {
+	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}
+	v, err := c.ObjectResult(t)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Set writes a field. A number that the field cannot hold is an error, and the
+// field keeps its value: the setter of the library would cut it silently.
+func (f *Field) Set(o *Object, t Temp, err error) error {
+	if err != nil {
+		return Hooks.Errorf(KindType, "field %s: %w", f, err)
+	}
+	defer runtime.KeepAlive(t.Keep)
+	if t.Owned && t.Value.TypeIndex.IsObject() {
+		defer DecRef(uintptr(t.Value.Bits))
+	}
+	if o.Handle() == 0 {
+		return endedError("field "+f.String(), o)
+	}
+	info, err := f.Info()
+	if err != nil {
+		return err
+	}
+	how := form(f.fast.Load() >> 32)
+	if how == formFloat32 && t.Value.TypeIndex == abi.TypeFloat {
+		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
+			return Hooks.Errorf(KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
+		}
+	}
+	if how != formNarrowInt || t.Value.TypeIndex != abi.TypeInt {
+		return f.write(info, o, t.Value)
+	}
+	v, bits := int64(t.Value.Bits), uint(8*info.Size)
+	tooLarge := func() error {
+		return Hooks.Errorf(KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
+	}
+	if v < -1<<(bits-1) || v >= 1<<bits {
+		return tooLarge()
+	}
+	before, err := f.get(o)
+	if err != nil {
+		return err
+	}
+	if err := f.write(info, o, t.Value); err != nil {
+		return err
+	}
+	after, err := f.get(o)
+	if err != nil {
+		return err
+	}
+	if int64(after.Bits) != v {
+		if err := f.write(info, o, before); err != nil {
+			return err
+		}
+		return tooLarge()
+	}
+	return nil
+}
+
+// write calls the setter, which is a C function or a Function object.
+func (f *Field) write(info *abi.FieldInfo, o *Object, v abi.Any) error {
+	at := o.handle + uintptr(info.Offset)
+	var frame struct {
+		head  ccall.Head
+		block [2]abi.Any
+	}
+	frame.head = ccall.Head{Fn: info.Setter, Handle: at, Units: 1}
+	frame.block[0] = v
+	if info.Flags&abi.FieldSetterIsFunction != 0 {
+		frame.head = ccall.Head{Fn: API.FunctionCall, Handle: info.Setter, N: 2, Units: 2}
+		frame.block[0] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(at)}
+		frame.block[1] = v
+	}
+	ccall.Call(&frame.head)
+	runtime.KeepAlive(o)
+	if frame.head.RC != 0 {
+		return Hooks.ErrorOf(frame.head.Err)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package core
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// Func is a function that generated code calls: a global function, an export of
+// a module, or a method. It is resolved on first use and then held for ever.
+type Func struct {
+	Library *Library
+	// Module is the file whose export the function is; empty for others.
+	Module string
+	// Owner is the type whose method the function is; nil for others.
+	Owner *Type
+	// Attribute is set for a method that is a type attribute.
+	Attribute bool
+	// Name is the name in the registry, the module or the type.
+	Name string
+	// Sig is the canonical text of the signature that the bindings were generated
+	// from; empty for packed functions.
+	Sig string
+
+	handle atomic.Uintptr
+	mu     sync.Mutex
+}
+
+// String returns the full name of the function.
+func (f *Func) String() string {
+	switch {
+	case f == nil:
+		return "function"
+	case f.Owner != nil:
+		return f.Owner.Key + "." + f.Name
+	case f.Module != "":
+		return f.Module + ":" + f.Name
+	}
+	return f.Name
+}
+
+// Resolve returns the Function object behind f; the reference stays with f.
+func (f *Func) Resolve() (uintptr, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h := f.handle.Load(); h != 0 {
+		return h, nil
+	}
+	handle, err := f.find()
+	if err != nil {
+		return 0, err
+	}
+	f.handle.Store(handle)
+	return handle, nil
+}
+
+func (f *Func) find() (uintptr, error) {
+	switch {
+	case f.Owner != nil && f.Attribute:
+		return f.findAttribute()
+	case f.Owner != nil:
+		return f.findMethod()
+	}
+	if err := f.Library.ensure(); err != nil {
+		return 0, err
+	}
+	if f.Module != "" {
+		return f.findExport()
+	}
+	handle, err := GlobalFunction(f.Name)
+	if err != nil {
+		return 0, err
+	}
+	if handle == 0 {
+		return 0, f.absent("no such global function")
+	}
+	if f.Sig == "" {
+		return handle, nil
+	}
+	metadata, err := callText(&getGlobalFuncMetadata, func(c *Call4) { c.String(0, f.Name) }, 1)
+	if err == nil {
+		err = f.check(metadata)
+	}
+	if err != nil {
+		DecRef(handle)
+		return 0, err
+	}
+	return handle, nil
+}
+
+var (
+	getGlobalFuncMetadata = Func{Name: "ffi.GetGlobalFuncMetadata"}
+	moduleLoadFromFile    = Func{Name: "ffi.ModuleLoadFromFile"}
+	moduleGetFunction     = Func{Name: "ffi.ModuleGetFunction"}
+	moduleGetMetadata     = Func{Name: "ffi.ModuleGetFunctionMetadata"}
+)
+
+// callText calls a function that returns a text or None.
+func callText(f *Func, pack func(*Call4), n int) (string, error) {
+	c := new(Call4)
+	c.Begin(f, n)
+	pack(c)
+	if err := c.Do(); err != nil {
+		return "", err
+	}
+	if c.head.Res.TypeIndex == abi.TypeNone {
+		return "", nil
+	}
+	return c.StringResult()
+}
+
+func (f *Func) absent(what string) error {
+	return Hooks.Errorf(KindAttr, "%s: %s: the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version", f, what)
+}
+
+// check compares the signature in metadata with that of the bindings.
+func (f *Func) check(metadata string) error { return checkSignature(f.String(), f.Sig, metadata) }
+
+func checkSignature(name, want, metadata string) error {
+	if metadata == "" || want == "" {
+		return nil
+	}
+	got, err := Hooks.Signature(metadata)
+	if err != nil {
+		return Hooks.Errorf(KindSchema, "%s: metadata of the loaded library: %v", name, err)
+	}
+	if got != want {
+		return Hooks.Errorf(KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
+	}
+	return nil
+}
+
+// GlobalFunction looks a function up in the registry. It returns 0 when there is
+// none, else an owned reference.
+func GlobalFunction(name string) (uintptr, error) {
+	Registry.Lock()
+	defer Registry.Unlock()
+	key := byteArray(name)
+	out, err := invokeResult(API.FunctionGetGlobal, address(key))
+	keepAlive(key, name)
+	// The result is a bare handle, written where the tag of a value would be.
+	return uintptr(*(*uint64)(unsafe.Pointer(&out))), err
+}
+
+func (f *Func) findMethod() (uintptr, error) {
+	info, err := f.Owner.Info()
+	if err != nil {
+		return 0, err
+	}
+	for i := range uintptr(info.NumMethods) {
+		m := At[abi.MethodInfo](info.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
+		if Text(m.Name) != f.Name {
+			continue
+		}
+		if err := f.check(Text(m.Metadata)); err != nil {
+			return 0, err
+		}
+		if m.Method.TypeIndex != abi.TypeFunction {
+			return 0, f.absent("the method is not a function")
+		}
+		IncRef(uintptr(m.Method.Bits))
+		return uintptr(m.Method.Bits), nil
+	}
+	return 0, f.absent("no such method")
+}
+
+func (f *Func) findAttribute() (uintptr, error) {
+	info, err := f.Owner.Info()
+	if err != nil {
+		return 0, err
+	}
+	v, ok := TypeAttribute(info.TypeIndex, f.Name)
+	if !ok || v.TypeIndex != abi.TypeFunction {
+		return 0, f.absent("no such type attribute")
+	}
+	IncRef(uintptr(v.Bits))
+	return uintptr(v.Bits), nil
+}
+
+// findExport loads the file as a module and takes the function from it. The
+// module stays loaded, as the function does.
+func (f *Func) findExport() (uintptr, error) {
+	path, err := f.Library.pathOf(f.Module)
+	if err != nil {
+		return 0, err
+	}
+	module, err := f.Library.module(path)
+	if err != nil {
+		return 0, err
+	}
+	query := func(g *Func) (*Call8, error) {
+		c := new(Call8)
+		c.Begin(g, 3)
+		c.Object(0, module)
+		c.String(1, f.Name)
+		c.Bool(2, false)
+		return c, c.Do()
+	}
+	if f.Sig != "" {
+		c, err := query(&moduleGetMetadata)
+		if err != nil {
+			return 0, err
+		}
+		if c.head.Res.TypeIndex != abi.TypeNone {
+			metadata, err := c.StringResult()
+			if err != nil {
+				return 0, err
+			}
+			if err := f.check(metadata); err != nil {
+				return 0, err
+			}
+		}
+	}
+	c, err := query(&moduleGetFunction)
+	if err != nil {
+		return 0, err
+	}
+	if c.head.Res.TypeIndex != abi.TypeFunction {
+		return 0, f.absent("the module has no such function")
+	}
+	return uintptr(c.head.Res.Bits), nil
+}
+
+func (l *Library) pathOf(name string) (string, error) {
+	for i, file := range l.Files {
+		if file.Name == name && i < len(l.Paths) {
+			return l.Paths[i], nil
+		}
+	}
+	return "", Hooks.Errorf(KindAttr, "library %s is not among the files of the bindings", name)
+}
+
+var (
+	modulesMu sync.Mutex
+	modules   = map[string]*Object{}
+)
+
+// module loads the file as a module, once.
+func (l *Library) module(path string) (*Object, error) {
+	modulesMu.Lock()
+	defer modulesMu.Unlock()
+	if m, ok := modules[path]; ok {
+		return m, nil
+	}
+	c := new(Call24)
+	c.Begin(&moduleLoadFromFile, 1)
+	c.String(0, path)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	m := Static(uintptr(c.head.Res.Bits))
+	modules[path] = m
+	return m, nil
+}
+
+// TypeAttribute returns the borrowed value of an attribute of a type.
+func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
+	column := attributeColumn(name)
+	if column == nil || index < abi.TypeIndex(column.BeginIndex) || index >= abi.TypeIndex(column.BeginIndex+column.Size) {
+		return abi.Any{}, false
+	}
+	v := *At[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
+	return v, v.TypeIndex != abi.TypeNone
+}

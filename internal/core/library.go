@@ -1,0 +1,68 @@
+package core
+
+import "sync"
+
+// File is a shared library that a generated package needs.
+type File struct {
+	// Name is the base name, such as libgarden.so.
+	Name string
+	// SHA256 is the hash of the file that the bindings were generated from.
+	SHA256 string
+	// Package, Version and PathInPackage say where the file lies in an installed
+	// Python package, if it came from one.
+	Package       string
+	Version       string
+	PathInPackage string
+	// Dependency is set for a file that is only loaded, not bound.
+	Dependency bool
+}
+
+// Library is the set of shared libraries behind a generated package. Its zero
+// value stands for libtvm_ffi alone.
+type Library struct {
+	// Files are loaded in order, after libtvm_ffi.
+	Files []File
+
+	once  sync.Mutex
+	state error
+	done  bool
+	// Paths holds where each of Files was found, once loaded.
+	Paths []string
+}
+
+// LoadOption changes how libraries are found.
+type LoadOption func(*LoadConfig)
+
+// LoadConfig is what options of Load set.
+type LoadConfig struct {
+	// Paths are explicit files by base name.
+	Paths map[string]string
+	// Dirs are folders that are searched first.
+	Dirs []string
+	// Core is the explicit path of libtvm_ffi.
+	Core string
+}
+
+// Load finds and loads the libraries. Once it has succeeded, later calls do
+// nothing; a failure is reported again to each use until a call with options
+// succeeds.
+func (l *Library) Load(options ...LoadOption) error {
+	if l == nil {
+		return Hooks.Load(&Library{}, options)
+	}
+	l.once.Lock()
+	defer l.once.Unlock()
+	if l.done && (l.state == nil || len(options) == 0) {
+		return l.state
+	}
+	l.state = Hooks.Load(l, options)
+	l.done = true
+	return l.state
+}
+
+func (l *Library) ensure() error {
+	if l == nil && Attached() {
+		return nil
+	}
+	return l.Load()
+}

@@ -1,0 +1,54 @@
+package core
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// At views C memory as a T. The address must be valid C memory for the use of
+// the result; the collector does not see it.
+func At[T any](address uintptr) *T {
+	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
+}
+
+// Text copies the bytes of b.
+func Text(b abi.ByteArray) string {
+	if b.Size == 0 {
+		return ""
+	}
+	return string(unsafe.Slice(At[byte](b.Data), b.Size))
+}
+
+// cString copies a NUL-terminated text.
+func cString(address uintptr) string {
+	if address == 0 {
+		return ""
+	}
+	n := uintptr(0)
+	for *At[byte](address + n) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(At[byte](address), n))
+}
+
+// byteArray describes s for a call of C. The result and s must be kept alive
+// until it returns; s must not be on the goroutine stack, so it is forced to the
+// heap.
+func byteArray(s string) *abi.ByteArray {
+	escape(unsafe.Pointer(unsafe.StringData(s)))
+	return &abi.ByteArray{Data: uintptr(unsafe.Pointer(unsafe.StringData(s))), Size: uintptr(len(s))}
+}
+
+var (
+	never bool
+	sink  unsafe.Pointer
+)
+
+// escape makes the compiler put what p points to on the heap, which does not
+// move. It costs nothing: the store never runs.
+func escape(p unsafe.Pointer) {
+	if never {
+		sink = p
+	}
+}

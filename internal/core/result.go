@@ -1,0 +1,176 @@
+package core
+
+import (
+	"strconv"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// Take takes the result of a call as it is, with its reference. It must not be
+// used where a String result was asked for.
+func (c *Call) Take() abi.Any { return c.head.Res }
+
+// Target returns the function that is called, for error texts; nil for a
+// Function object.
+func (c *Call) Target() *Func { return c.fn }
+
+// mismatch reports a result of the wrong type and releases it.
+func (c *Call) mismatch(want string) error {
+	got := c.head.Res
+	err := Hooks.Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
+	if got.TypeIndex.IsObject() {
+		DecRef(uintptr(got.Bits))
+	}
+	return err
+}
+
+// BoolResult takes a bool.
+func (c *Call) BoolResult() (bool, error) {
+	if c.head.Res.TypeIndex != abi.TypeBool {
+		return false, c.mismatch("bool")
+	}
+	return c.head.Res.Bits != 0, nil
+}
+
+// IntResult takes an int.
+func (c *Call) IntResult() (int64, error) {
+	if c.head.Res.TypeIndex != abi.TypeInt {
+		return c.otherInt()
+	}
+	return int64(c.head.Res.Bits), nil
+}
+
+func (c *Call) otherInt() (int64, error) {
+	if c.head.Res.TypeIndex == abi.TypeBool {
+		return int64(c.head.Res.Bits), nil
+	}
+	return 0, c.mismatch("int")
+}
+
+// FloatResult takes a float.
+func (c *Call) FloatResult() (float64, error) {
+	switch c.head.Res.TypeIndex {
+	case abi.TypeFloat:
+		return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), nil
+	case abi.TypeInt, abi.TypeBool:
+		return float64(int64(c.head.Res.Bits)), nil
+	}
+	return 0, c.mismatch("float")
+}
+
+// DataTypeResult takes a data type.
+func (c *Call) DataTypeResult() (v struct {
+	Code, Bits uint8
+	Lanes      uint16
+}, err error) {
+	if c.head.Res.TypeIndex != abi.TypeDataType {
+		return v, c.mismatch("DataType")
+	}
+	*(*uint32)(unsafe.Pointer(&v)) = uint32(c.head.Res.Bits)
+	return v, nil
+}
+
+// DeviceResult takes a device.
+func (c *Call) DeviceResult() (v struct{ Type, ID int32 }, err error) {
+	if c.head.Res.TypeIndex != abi.TypeDevice {
+		return v, c.mismatch("Device")
+	}
+	v.Type, v.ID = int32(c.head.Res.Bits), int32(c.head.Res.Bits>>32)
+	return v, nil
+}
+
+// PointerResult takes an opaque pointer; None is the null pointer.
+func (c *Call) PointerResult() (v struct{ Address uintptr }, err error) {
+	if t := c.head.Res.TypeIndex; t != abi.TypeOpaquePtr && t != abi.TypeNone {
+		return v, c.mismatch("void*")
+	}
+	v.Address = uintptr(c.head.Res.Bits)
+	return v, nil
+}
+
+// TextCap asks that a String result be copied into the block and released in the
+// crossing of the call. It must come before Do, and StringResult after it.
+func (c *Call) textResult() {
+	if c.large == nil {
+		c.head.TextCap = 16 * uint64(c.units)
+	}
+}
+
+// DoString makes a call whose result is a string.
+func (c *Call) DoString() (string, error) {
+	c.textResult()
+	if err := c.Do(); err != nil {
+		return "", err
+	}
+	return c.StringResult()
+}
+
+// StringResult takes a string.
+func (c *Call) StringResult() (string, error) {
+	switch c.head.Res.TypeIndex {
+	case abi.TypeSmallStr:
+		return string((*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]), nil
+	case abi.TypeStr:
+		if n := c.head.TextLen; n != ccall.NoText {
+			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), n)), nil
+		}
+		return takeText(c.head.Res), nil
+	}
+	return "", c.mismatch("ffi.String")
+}
+
+// takeText copies the text of an owned String or Bytes object and releases it.
+func takeText(v abi.Any) string {
+	s := Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+	DecRef(uintptr(v.Bits))
+	return s
+}
+
+// BytesResult takes bytes, as a copy.
+func (c *Call) BytesResult() ([]byte, error) {
+	switch c.head.Res.TypeIndex {
+	case abi.TypeSmallBytes:
+		return append([]byte{}, (*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]...), nil
+	case abi.TypeBytes:
+		return []byte(takeText(c.head.Res)), nil
+	}
+	return nil, c.mismatch("ffi.Bytes")
+}
+
+// ObjectResult takes an object of type t; None is nil.
+func (c *Call) ObjectResult(t *Type) (*Object, error) {
+	v := c.head.Res
+	if v.TypeIndex == abi.TypeNone {
+		return nil, nil
+	}
+	if v.TypeIndex.IsObject() {
+		ok, err := t.Accepts(v.TypeIndex)
+		if err != nil {
+			DecRef(uintptr(v.Bits))
+			return nil, err
+		}
+		if ok {
+			return Own(uintptr(v.Bits)), nil
+		}
+	}
+	return nil, c.mismatch(t.Key)
+}
+
+// NewString makes an owned string value.
+func NewString(s string) (abi.Any, error) { return newText(API.StringFromByteArray, s) }
+
+// NewBytes makes an owned bytes value with a copy of b.
+func NewBytes(b []byte) (abi.Any, error) {
+	return newText(API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+func newText(fn uintptr, s string) (abi.Any, error) {
+	array := byteArray(s)
+	v, err := invokeResult(fn, address(array))
+	keepAlive(array, s)
+	return v, err
+}

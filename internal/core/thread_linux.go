@@ -1,0 +1,5 @@
+package core
+
+import "syscall"
+
+func threadID() int { return syscall.Gettid() }
