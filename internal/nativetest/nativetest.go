@@ -132,7 +132,7 @@ func Target(goos, goarch, compiler string) Option {
 	return func(c *config) { c.goos, c.goarch, c.compiler = goos, goarch, compiler }
 }
 
-// Executable makes a program in place of a shared library.
+// Executable makes a program in place of a shared library. It finds libtvm_ffi by itself.
 func Executable() Option {
 	return func(c *config) { c.executable = true }
 }
@@ -217,6 +217,10 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	switch {
 	case c.executable:
 		file = base
+		flags = append(flags, "-Wl,-rpath,"+filepath.Dir(w.Library()))
+		if c.goos == "linux" {
+			flags = append(flags, "-Wl,--as-needed")
+		}
 	case c.goos == "darwin":
 		file = "lib" + base + ".dylib"
 		flags = append(flags, "-dynamiclib", "-Wl,-install_name,@rpath/"+file)
@@ -224,7 +228,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		flags = append(flags, "-shared", "-Wl,-soname,"+file)
 	}
 
-	// The key has no path of a machine in it, so that a moved cache or checkout stays valid.
+	// The key of a library has no path of a machine in it, so that a moved cache or checkout stays valid.
 	h := sha256.New()
 	for _, s := range slices.Concat([]string{"1", file, version, w.Spec().SHA256}, flags, c.flags) {
 		fmt.Fprintf(h, "%q\n", s)
