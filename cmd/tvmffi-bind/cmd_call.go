@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newCall(t *tool) *cobra.Command {
+	var in inputs
+	cmd := &cobra.Command{
+		Use:   "call --lib FILE NAME ['JSON ARGS']",
+		Short: "Call a function and print its result as JSON",
+		Long: `call loads libraries, calls a function of the registry or of a module with the
+arguments of a JSON array, and prints the result as JSON. What has no JSON form,
+such as an object, is printed as text. The call happens in a process of its own.`,
+		Example: `  tvmffi-bind call --lib libgarden.so garden.alive
+  tvmffi-bind call --lib libtvm_ffi_testing.so testing.add_one '[41]'`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := in.source()
+			if err != nil {
+				return err
+			}
+			if c.From != "" {
+				return errors.New("a function of a saved schema cannot be called: name the library with --lib")
+			}
+			request := callRequest{Name: args[0], Args: json.RawMessage("[]")}
+			if len(args) == 2 {
+				request.Args = json.RawMessage(args[1])
+			}
+			var list []json.RawMessage
+			if err := json.Unmarshal(request.Args, &list); err != nil {
+				return fmt.Errorf("the arguments must be a JSON array such as '[1, \"two\"]': %w", err)
+			}
+			libs, err := t.locateAll(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			reply, err := t.inChild(cmd.Context(), childRequest{Libraries: libs, Call: &request})
+			if err != nil {
+				return err
+			}
+			t.printf("%s\n", reply.Result)
+			return nil
+		},
+	}
+	in.register(cmd)
+	_ = cmd.Flags().MarkHidden("from")
+	return cmd
+}

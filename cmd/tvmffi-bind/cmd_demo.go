@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+)
+
+func newDemo(t *tool) *cobra.Command {
+	var keep string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the main job on a real library, from nothing",
+		Long: `demo gets libtvm_ffi, binds its testing library in a new Go module, and builds and
+runs a program on the bindings. It leaves nothing behind, except with --keep.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return t.demo(cmd.Context(), keep)
+		},
+	}
+	cmd.Flags().StringVar(&keep, "keep", "", "new folder for the module of the demo, which stays")
+	_ = cmd.MarkFlagDirname("keep")
+	return cmd
+}
+
+// demoPackage is the name of the package that the demo generates.
+const demoPackage = "ffitest"
+
+func (t *tool) demo(ctx context.Context, keep string) (err error) {
+	dir, clean, err := demoFolder(keep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, clean()) }()
+
+	t.printf("1. libtvm_ffi, the official build\n")
+	core, err := t.locateCore(ctx, "")
+	if err != nil {
+		return err
+	}
+	t.printf("   %s\n\n", core.Path)
+
+	t.printf("2. a new Go module\n")
+	if err := t.demoModule(ctx, dir); err != nil {
+		return err
+	}
+	t.printf("   %s\n\n", dir)
+
+	t.printf("3. bindings of the testing library\n")
+	b, err := t.generate(ctx, demoConfig(dir))
+	if err != nil {
+		return err
+	}
+	if err := b.output.write(); err != nil {
+		return err
+	}
+	t.printf("   %d functions and %d types read, %d files written\n\n", len(b.schema.Functions), len(b.schema.Types), len(b.files))
+
+	t.printf("4. a program on them\n")
+	program, err := render("templates/demo/main.go.tmpl", scaffold{Runtime: modulePath + "/runtime", Package: demoPackage, Import: b.importPath})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, mainName), program, 0o644); err != nil {
+		return err
+	}
+	t.printf("%s\n", indented(string(program)))
+
+	t.printf("5. CGO_ENABLED=0 go build, and run\n")
+	binary := filepath.Join(dir, "demo")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	took, err := t.step("building", func() error {
+		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, ".")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out, err := inModule(ctx, dir, nil, binary)
+	if err != nil {
+		return err
+	}
+	t.printf("%s\nbuilt in %.1f s; typed, without cgo. Start with a library of your own: %s init FILE\n", indented(out), took.Seconds(), commandName())
+	if keep != "" {
+		t.printf("the module of this demo is in %s\n", shown(dir))
+	}
+	return nil
+}
+
+// demoFolder makes the folder of the demo and returns how to clean up.
+func demoFolder(keep string) (dir string, clean func() error, err error) {
+	if keep == "" {
+		dir, err = os.MkdirTemp("", "tvmffi-demo-")
+		return dir, func() error { return os.RemoveAll(dir) }, err
+	}
+	if dir, err = filepath.Abs(keep); err != nil {
+		return "", nil, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if errors.Is(err, os.ErrExist) {
+			return "", nil, refuse("%s exists already: give --keep the name of a new folder", shown(dir))
+		}
+		return "", nil, fmt.Errorf("cannot make the folder of the demo: %w", err)
+	}
+	return dir, func() error { return nil }, nil
+}
+
+func demoConfig(dir string) *config {
+	library := path.Join(path.Dir(sites.Library(runtime.GOOS)), map[string]string{
+		"windows": "tvm_ffi_testing.dll",
+		"darwin":  "libtvm_ffi_testing.dylib",
+		"linux":   "libtvm_ffi_testing.so",
+	}[runtime.GOOS])
+	return &config{
+		Package: demoPackage, Out: demoPackage, dir: dir,
+		Libraries: []librarySpec{{Package: corePackage, Path: library}},
+		Prefixes:  []string{"testing."},
+	}
+}
+
+// demoModule writes a go.mod that uses this very version of the bindings: the
+// source that the go command knows here, or the release that the tool is.
+func (t *tool) demoModule(ctx context.Context, dir string) error {
+	mod := fmt.Sprintf("module demo\n\ngo 1.26\n\nrequire %s ", modulePath)
+	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath).Output()
+	if root := strings.TrimSpace(string(source)); err == nil && root != "" {
+		mod += fmt.Sprintf("v0.0.0\n\nreplace %s => %q\n", modulePath, root)
+		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+		if err != nil {
+			return fmt.Errorf("the source of %s is not whole: %w", modulePath, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644); err != nil {
+			return err
+		}
+	} else if v := toolVersion(); v.Released {
+		mod += v.Version + "\n"
+	} else {
+		return fmt.Errorf("demo needs the source of %s: run it in the repository, in a module that requires it, or as \"go run %s/cmd/tvmffi-bind@latest demo\"", modulePath, modulePath)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644); err != nil {
+		return err
+	}
+	// The first build completes go.mod and go.sum.
+	_, err = t.step("building the runtime", func() error {
+		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-mod=mod", modulePath+"/runtime/bindrt")
+		return err
+	})
+	return err
+}
+
+// inModule runs a command in dir and returns what it printed. An error carries the
+// end of that.
+func inModule(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS="), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		words := &lastWords{}
+		_, _ = words.Write(out)
+		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, words)
+	}
+	return string(out), nil
+}
+
+func indented(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, l := range lines {
+		if l != "" {
+			lines[i] = "   " + l
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+)
+
+// verdict is the outcome of one check of doctor.
+type verdict string
+
+const (
+	verdictOK      verdict = "ok"
+	verdictNote    verdict = "note"    // works, but one should know
+	verdictProblem verdict = "problem" // something will not work
+)
+
+// finding is one line of doctor.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Remedy  string  `json:"remedy,omitempty"`
+}
+
+func newDoctor(t *tool) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Show what is found on this machine, and what to do about each problem",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings := t.examine(cmd.Context())
+			problems := 0
+			for _, f := range findings {
+				if f.Verdict == verdictProblem {
+					problems++
+				}
+			}
+			if asJSON {
+				if err := t.printJSON(findings); err != nil {
+					return err
+				}
+			} else {
+				t.printFindings(findings)
+			}
+			if problems > 0 {
+				return refuseQuietly("%d problems", problems)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (t *tool) printFindings(findings []finding) {
+	colours := map[verdict]text.Color{verdictOK: text.FgGreen, verdictNote: text.FgYellow, verdictProblem: text.FgRed}
+	for _, f := range findings {
+		t.printf("%s  %-14s %s\n", paint(t.out, colours[f.Verdict], fmt.Sprintf("%-7s", f.Verdict)), f.Check, strings.ReplaceAll(f.Found, "\n", "\n"+strings.Repeat(" ", 24)))
+		if f.Remedy != "" {
+			t.printf("%24s-> %s\n", "", f.Remedy)
+		}
+	}
+}
+
+// examine makes every check; nothing is downloaded or changed.
+func (t *tool) examine(ctx context.Context) []finding {
+	offline := *t
+	offline.offline = true
+	return []finding{
+		checkTool(),
+		offline.checkCore(ctx),
+		checkInstalled(),
+		checkCache(),
+		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or name libtvm_ffi by TVMFFI_LIBRARY",
+			[]string{"python3", "-m", "pip", "--version"}, []string{"pip", "--version"}, []string{"uv", "--version"}),
+		checkProgram("C++ compiler", "build libraries of your own; bindings need none", "install g++ or clang++ if you write such libraries",
+			[]string{"g++", "--version"}, []string{"clang++", "--version"}, []string{"c++", "--version"}),
+		checkProgram("go command", "generate and build", "install Go and put it on the PATH",
+			[]string{"go", "version"}),
+		checkPlatform(),
+		checkGPU(),
+	}
+}
+
+func checkTool() finding {
+	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", toolVersion().Version, runtime.Version(), platform())}
+}
+
+// checkCore loads libtvm_ffi in a child and asks it for its version.
+func (t *tool) checkCore(ctx context.Context) finding {
+	f := finding{Check: "libtvm_ffi"}
+	core, err := t.locateCore(ctx, "")
+	if err != nil {
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", commandName())
+		return f
+	}
+	s, err := t.readLibraries(ctx, []library{core})
+	if err != nil {
+		f.Verdict, f.Found = verdictProblem, err.Error()
+		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", commandName(), wheel.DefaultVersion)
+		return f
+	}
+	f.Verdict = verdictOK
+	f.Found = fmt.Sprintf("%s\nreports %d.%d.%d, %d functions, %d types", core.Path, s.ABI.Major, s.ABI.Minor, s.ABI.Patch, len(s.Functions), len(s.Types))
+	if core.Identity.PackageVersion != "" {
+		f.Found += ", package version " + core.Identity.PackageVersion
+	}
+	if s.ABI.Major == 0 && s.ABI.Minor == 1 && s.ABI.Patch < 9 {
+		f.Verdict = verdictProblem
+		f.Remedy = "the oldest supported version is 0.1.9: run \"pip install --upgrade " + corePackage + "\""
+	}
+	return f
+}
+
+// checkInstalled lists the places of libtvm_ffi in the order in which they count.
+func checkInstalled() finding {
+	f := finding{Check: "search order", Verdict: verdictOK}
+	var lines []string
+	if explicit := os.Getenv("TVMFFI_LIBRARY"); explicit != "" {
+		lines = append(lines, "TVMFFI_LIBRARY="+explicit)
+	}
+	if path := os.Getenv("TVMFFI_LIBRARY_PATH"); path != "" {
+		lines = append(lines, "TVMFFI_LIBRARY_PATH="+path)
+	}
+	versions := map[string]bool{}
+	for _, i := range wheel.FindInstalled() {
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", i.File, i.Version, i.Source))
+		versions[i.Version] = true
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "no installed Python package has it; searched: "+joinOr(sites.Searched(), "no site-packages folder exists"))
+	}
+	if len(versions) > 1 {
+		f.Verdict = verdictNote
+		f.Remedy = "several versions are installed, the first one counts: set TVMFFI_LIBRARY to choose"
+	}
+	f.Found = strings.Join(lines, "\n")
+	return f
+}
+
+func joinOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}
+
+func checkCache() finding {
+	dir, err := wheel.CacheDir()
+	if err != nil {
+		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
+	}
+	entries, err := filepath.Glob(filepath.Join(dir, "wheels", "[^.]*"))
+	if err != nil {
+		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
+	}
+	var names []string
+	for _, e := range entries {
+		if info, err := os.Stat(e); err == nil && info.IsDir() {
+			names = append(names, filepath.Base(e))
+		}
+	}
+	return finding{Check: "cache", Verdict: verdictOK, Found: dir + "\n" + joinOr(names, "empty")}
+}
+
+// checkProgram looks for the first of several commands that runs.
+func checkProgram(name, purpose, remedy string, commands ...[]string) finding {
+	for _, c := range commands {
+		path, err := exec.LookPath(c[0])
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(path, c[1:]...).Output()
+		if err != nil {
+			continue
+		}
+		line, _, _ := strings.Cut(string(out), "\n")
+		return finding{Check: name, Verdict: verdictOK, Found: strings.TrimSpace(line)}
+	}
+	return finding{Check: name, Verdict: verdictNote, Found: "not found; needed to " + purpose, Remedy: remedy}
+}
+
+// checkPlatform tells where programs with bindings run. They need the C library
+// and the C++ runtime of the system, also with CGO_ENABLED=0.
+func checkPlatform() finding {
+	f := finding{Check: "platform", Verdict: verdictOK, Found: platform()}
+	if runtime.GOOS != "linux" {
+		return f
+	}
+	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 {
+		if glibc, _ := filepath.Glob("/lib*/ld-linux-*"); len(glibc) == 0 {
+			f.Verdict, f.Found = verdictProblem, platform()+" with musl; the official libtvm_ffi needs glibc"
+			f.Remedy = "use an image with glibc and the C++ runtime, such as Debian's"
+			return f
+		}
+	}
+	f.Found += "; programs need glibc, libstdc++ and libgcc_s at run time, also with CGO_ENABLED=0"
+	return f
+}
+
+// checkGPU looks for the NVIDIA driver: CUDA needs nothing else at run time.
+func checkGPU() finding {
+	f := finding{Check: "GPU driver", Verdict: verdictOK}
+	if v, err := os.ReadFile("/proc/driver/nvidia/version"); err == nil {
+		f.Found, _, _ = strings.Cut(string(v), "\n")
+		return f
+	}
+	if path, err := exec.LookPath("nvidia-smi"); err == nil {
+		out, err := exec.Command(path, "--query-gpu=name,driver_version", "--format=csv,noheader").Output()
+		if err == nil {
+			f.Found = strings.TrimSpace(string(out))
+			return f
+		}
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			f.Verdict, f.Found = verdictProblem, "nvidia-smi fails: "+strings.TrimSpace(string(out)+string(exit.Stderr))
+			f.Remedy = "install or restart the NVIDIA driver"
+			return f
+		}
+	}
+	f.Verdict, f.Found = verdictNote, "no NVIDIA driver; everything but CUDA works"
+	return f
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+func newDump(t *tool) *cobra.Command {
+	var in inputs
+	var file string
+	cmd := &cobra.Command{
+		Use:   "dump --lib FILE... -o schema.json",
+		Short: "Save what libraries offer as JSON",
+		Long: `dump reads libraries and saves their schema: everything that gen, ls and diff need
+to work without the libraries.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := in.source()
+			if err != nil {
+				return err
+			}
+			if c.From != "" {
+				return errors.New("dump writes schemas: it reads libraries, not another schema")
+			}
+			s, err := t.read(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			data, err := schema.Encode(s)
+			if err != nil {
+				return err
+			}
+			if file == "-" {
+				_, err := t.out.Write(data)
+				return err
+			}
+			if err := writeOne(file, data, isSchema); err != nil {
+				return err
+			}
+			t.notef("%s: %d functions, %d types\n", file, len(s.Functions), len(s.Types))
+			return nil
+		},
+	}
+	in.register(cmd)
+	_ = cmd.Flags().MarkHidden("from")
+	cmd.Flags().StringVarP(&file, "output", "o", "-", "file to write, - for standard output")
+	return cmd
+}
+
+// isSchema tells whether data is a schema file, which a new one may replace.
+func isSchema(data []byte) bool {
+	_, err := schema.Decode(data)
+	return err == nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+)
+
+func newInit(t *tool) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init NAME|FILE",
+		Short: "Start a program on a library: config, bindings, a main that runs, a test",
+		Long: `init starts in the folder of a Go module. From the name of a known package (` + strings.Join(knownNames(), ", ") + `)
+or from a library file it writes a configuration, a go:generate line, the bindings,
+a main that calls a real function, and a test. It never overwrites a file.`,
+		Example: `  go mod init example.com/hello
+  go get -tool ` + modulePath + `/cmd/tvmffi-bind
+  go tool tvmffi-bind init xgrammar
+  go run .`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return knownNames(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.init(cmd.Context(), args[0])
+		},
+	}
+}
+
+// init makes the files of a new program, all of them or none.
+func (t *tool) init(ctx context.Context, what string) error {
+	start, err := startFor(what)
+	if err != nil {
+		return err
+	}
+	if err := refuseExisting(start); err != nil {
+		return err
+	}
+	b, err := t.generate(ctx, start.config)
+	if err != nil {
+		return err
+	}
+	files, err := start.files(b)
+	if err != nil {
+		return err
+	}
+	never := func([]byte) bool { return false }
+	for name, data := range files {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		if err := b.output.put(path, data, never); err != nil {
+			return err
+		}
+	}
+	b.output.sort()
+	if err := b.output.write(); err != nil {
+		return err
+	}
+	t.summarize(b, false)
+	for _, c := range b.output.changes {
+		t.printf("wrote %s\n", shown(c.path))
+	}
+	t.printf("next: go run .\n")
+	return nil
+}
+
+// start is what init makes a program from.
+type start struct {
+	config *config
+	known  *knownPackage // nil for a library file
+}
+
+func startFor(what string) (*start, error) {
+	if k := known(what); k != nil {
+		c := k.config()
+		return &start{config: c, known: k}, nil
+	}
+	info, err := os.Stat(what)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)", what, strings.Join(knownNames(), ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name the library file in it", what)
+	}
+	name := packageName(what)
+	return &start{config: &config{
+		Package: name, Out: "./" + name, dir: ".", file: configName,
+		Libraries: []librarySpec{{File: filepath.ToSlash(what)}},
+	}}, nil
+}
+
+// packageName makes the name of a Go package from that of a library:
+// libtvm_ffi_testing.so becomes tvmffitesting.
+func packageName(file string) string {
+	base, _, _ := strings.Cut(filepath.Base(file), ".")
+	base = strings.TrimPrefix(base, "lib")
+	name := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, base)
+	name = strings.TrimLeft(name, "0123456789")
+	if _, err := (&config{Package: name, Out: ".", From: "x"}).problem(); name == "" || err != nil {
+		return "lib" + name
+	}
+	return name
+}
+
+// refuseExisting looks before the libraries are read, so that a refusal is quick.
+func refuseExisting(s *start) error {
+	for _, name := range append(s.names(), s.config.Out) {
+		if _, err := os.Lstat(name); err == nil {
+			return refuse("%s exists already, and init overwrites nothing: remove it, or use \"%s gen\"", shown(name), commandName())
+		}
+	}
+	return nil
+}
+
+const (
+	generateName = "generate.go"
+	mainName     = "main.go"
+	testName     = "main_test.go"
+)
+
+func (s *start) names() []string {
+	return []string{configName, generateName, mainName, testName}
+}
+
+// files are the hand-written files of the program, so to speak: init never touches
+// them again.
+func (s *start) files(b *bindings) (map[string][]byte, error) {
+	conf, err := yaml.MarshalWithOptions(s.config, yaml.IndentSequence(true))
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.program(b)
+	if err != nil {
+		return nil, err
+	}
+	text[configName] = append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), conf...)
+	text[generateName] = []byte("package main\n\n//go:generate go tool tvmffi-bind gen\n")
+	return text, nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newSetup(t *tool) *cobra.Command {
+	var version string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "setup [--version V]",
+		Short: "Find or install libtvm_ffi and print where it is",
+		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
+and in the cache of this tool. If there is none, it gets the official wheel with
+the package tool of this machine (pip or uv), checks its hash and unpacks it into
+the cache. Programs need no Python afterwards.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lib, err := t.locateCore(cmd.Context(), version)
+			if err != nil {
+				return err
+			}
+			s, err := t.readLibraries(cmd.Context(), []library{lib})
+			if err != nil {
+				return err
+			}
+			abi := fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
+			if asJSON {
+				return t.printJSON(map[string]string{
+					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
+				})
+			}
+			t.notef("libtvm_ffi reports version %s; Go programs find it here:\n", abi)
+			t.printf("%s\n", lib.Path)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "version of the Python package apache-tvm-ffi to use")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}

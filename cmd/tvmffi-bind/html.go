@@ -1,0 +1,76 @@
+package main
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// pageGenerator stands in the head of every page that ls writes.
+const pageGenerator = `<meta name="generator" content="tvmffi-bind ls">`
+
+//go:embed ls.html
+var pageText string
+
+// page is what the template of ls --html sees.
+type page struct {
+	Title     string
+	Schema    schema.Schema
+	Roots     []*typeNode
+	TypeCount int
+}
+
+// typeNode is a type with the types derived from it.
+type typeNode struct {
+	schema.Type
+	Children []*typeNode
+}
+
+func renderHTML(w io.Writer, s schema.Schema) error {
+	t, err := template.New("ls").Funcs(template.FuncMap{
+		"signature": signatureText,
+		"access":    access,
+		"static":    func(m schema.Method) bool { return m.Flags&schema.FlagIsStaticMethod != 0 },
+	}).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	names := libraryNames(s, schema.RoleBound)
+	if len(names) == 0 {
+		names = libraryNames(s, schema.RoleCore)
+	}
+	return t.Execute(w, page{Title: strings.Join(names, ", "), Schema: s, Roots: typeTree(s.Types), TypeCount: len(s.Types)})
+}
+
+// typeTree arranges types below their nearest ancestor. An ancestor that is not
+// among them becomes a node without content, so that the tree has the true shape.
+func typeTree(types []schema.Type) []*typeNode {
+	nodes := map[string]*typeNode{}
+	for _, t := range types {
+		nodes[t.Key] = &typeNode{Type: t}
+	}
+	var roots []*typeNode
+	attached := map[string]bool{}
+	for _, t := range types {
+		child := nodes[t.Key]
+		for i := len(t.Ancestors) - 1; i >= 0 && !attached[child.Key]; i-- {
+			attached[child.Key] = true
+			key := t.Ancestors[i]
+			parent := nodes[key]
+			if parent == nil {
+				parent = &typeNode{Type: schema.Type{Key: key}}
+				nodes[key] = parent
+			}
+			parent.Children = append(parent.Children, child)
+			child = parent
+		}
+		if !attached[child.Key] {
+			attached[child.Key] = true
+			roots = append(roots, child)
+		}
+	}
+	return roots
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// corePackage is the Python distribution of libtvm_ffi.
+const corePackage = "apache-tvm-ffi"
+
+// library is a shared library on this machine.
+type library struct {
+	Path     string         `json:"path"`
+	Identity schema.Library `json:"identity"`
+}
+
+// locateAll finds libtvm_ffi, the dependencies and the libraries of c, in the
+// order in which they are loaded.
+func (t *tool) locateAll(ctx context.Context, c *config) ([]library, error) {
+	core, err := t.locateCore(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	all := []library{core}
+	for _, group := range []struct {
+		role  schema.Role
+		specs []librarySpec
+	}{{schema.RoleDependency, c.Deps}, {schema.RoleBound, c.Libraries}} {
+		for _, spec := range group.specs {
+			lib, err := t.locate(ctx, c, spec, group.role)
+			if err != nil {
+				return nil, err
+			}
+			if lib.Identity.SHA256 == core.Identity.SHA256 {
+				all[0].Identity.Role = group.role // libtvm_ffi itself is to be bound
+				continue
+			}
+			if i := slices.IndexFunc(all, func(l library) bool { return l.Identity.File == lib.Identity.File }); i >= 0 {
+				return nil, fmt.Errorf("%s and %s are both called %s: name each library once", shown(all[i].Path), shown(lib.Path), lib.Identity.File)
+			}
+			all = append(all, lib)
+		}
+	}
+	return all, nil
+}
+
+// locate finds one library of a configuration.
+func (t *tool) locate(ctx context.Context, c *config, spec librarySpec, role schema.Role) (library, error) {
+	if spec.Package != "" {
+		return t.locateInPackage(ctx, spec, role)
+	}
+	path, err := c.rooted(spec.File)
+	if err != nil {
+		return library{}, err
+	}
+	return identify(path, schema.Library{Role: role})
+}
+
+// locateInPackage finds a library of a Python package: an installed one, or the
+// wheel of a known version, which is downloaded at the first use.
+func (t *tool) locateInPackage(ctx context.Context, spec librarySpec, role schema.Role) (library, error) {
+	for _, found := range sites.Find(spec.Package, spec.Path) {
+		if spec.Version == "" || spec.Version == found.Version {
+			return identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
+		}
+	}
+	dir, err := t.getWheel(ctx, spec.Package, spec.Version)
+	if err != nil {
+		return library{}, err
+	}
+	return identify(dir.Path(spec.Path), schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
+}
+
+// locateCore finds libtvm_ffi: the file that TVMFFI_LIBRARY names, an installed
+// Python package, or the wheel. A version restricts it to that wheel.
+func (t *tool) locateCore(ctx context.Context, version string) (library, error) {
+	identity := schema.Library{Role: schema.RoleCore}
+	if explicit := os.Getenv("TVMFFI_LIBRARY"); explicit != "" && version == "" {
+		path, err := filepath.Abs(explicit)
+		if err != nil {
+			return library{}, err
+		}
+		lib, err := identify(path, identity)
+		if err != nil {
+			return library{}, fmt.Errorf("TVMFFI_LIBRARY: %w", err)
+		}
+		return lib, nil
+	}
+	return t.locateInPackage(ctx, librarySpec{Package: corePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
+}
+
+// getWheel gets a pinned wheel; an empty version means the newest pinned one.
+func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, error) {
+	spec, err := pinnedWheel(pkg, version)
+	if err != nil {
+		return wheel.Dir{}, err
+	}
+	if dir, ok := wheel.Cached(spec); ok {
+		return dir, nil
+	}
+	if t.offline {
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup\" once with a network, or install it with pip", spec, commandName())
+	}
+	t.notef("getting %s by the package tool of this machine\n", spec)
+	var dir wheel.Dir
+	_, err = t.step("downloading "+spec.Package, func() (err error) {
+		dir, err = wheel.Get(ctx, spec)
+		return err
+	})
+	return dir, err
+}
+
+func pinnedWheel(pkg, version string) (wheel.Spec, error) {
+	if pkg == corePackage {
+		return wheel.TVMFFI(version, runtime.GOOS, runtime.GOARCH)
+	}
+	for _, s := range slices.Backward(wheel.Pinned()) {
+		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH && (version == "" || s.Version == version) {
+			return s, nil
+		}
+	}
+	want := pkg
+	if version != "" {
+		want += "==" + version
+	}
+	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed and tvmffi-bind knows no wheel of it for %s: run \"pip install %s\"; searched: %s",
+		pkg, platform(), want, strings.Join(sites.Searched(), ", "))
+}
+
+// identify completes the identity of the library at path.
+func identify(path string, l schema.Library) (library, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return library{}, fmt.Errorf("there is no library at %s: check the path, or build it first", shown(path))
+	}
+	if err != nil {
+		return library{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return library{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return library{}, fmt.Errorf("%s is not a file: name the shared library itself", shown(path))
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return library{}, fmt.Errorf("cannot read %s: %w", shown(path), err)
+	}
+	l.File = filepath.Base(path)
+	l.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return library{Path: path, Identity: l}, nil
+}

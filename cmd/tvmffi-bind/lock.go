@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+const lockFormat = 1
+
+// lock records what a run of gen has read and written. It belongs into version
+// control, beside the configuration.
+type lock struct {
+	Comment   string          `json:"comment"`
+	Format    int             `json:"format"`
+	Libraries []lockedLibrary `json:"libraries"`
+	// Interface is the fingerprint of everything that was bound.
+	Interface string `json:"interface"`
+	// Files lists the generated files, relative to the output folder.
+	Files []string `json:"files"`
+}
+
+// lockedLibrary identifies one library.
+type lockedLibrary struct {
+	File          string      `json:"file"`
+	Role          schema.Role `json:"role"`
+	Package       string      `json:"package,omitempty"`
+	Version       string      `json:"version,omitempty"`
+	PathInPackage string      `json:"path_in_package,omitempty"`
+	// SHA256 is the hash of the file by platform, such as linux/amd64: runs on
+	// several platforms add up, as long as the interface stays the same.
+	SHA256 map[string]string `json:"sha256,omitempty"`
+	// Interface is the fingerprint of what this library adds.
+	Interface string `json:"interface"`
+}
+
+const lockComment = "Written by tvmffi-bind. Commit this file; change it with tvmffi-bind gen."
+
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// newLock describes s, whose generated files are named.
+func newLock(s schema.Schema, files []string) *lock {
+	l := &lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
+	for i, lib := range s.Libraries {
+		locked := lockedLibrary{
+			File: lib.File, Role: lib.Role,
+			Package: lib.Package, Version: lib.PackageVersion, PathInPackage: lib.PathInPackage,
+			Interface: s.LibraryFingerprint(lib.File),
+		}
+		if i == 0 { // libtvm_ffi
+			locked.Version = fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
+		}
+		if lib.SHA256 != "" {
+			locked.SHA256 = map[string]string{platform(): lib.SHA256}
+		}
+		l.Libraries = append(l.Libraries, locked)
+	}
+	return l
+}
+
+// adopt takes over from the previous lock the hashes of other platforms, for the
+// libraries that have not changed.
+func (l *lock) adopt(previous *lock) {
+	for i := range l.Libraries {
+		now := &l.Libraries[i]
+		was := previous.library(now.File)
+		if was == nil || was.Interface != now.Interface || was.Version != now.Version {
+			continue
+		}
+		merged := maps.Clone(was.SHA256)
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		maps.Copy(merged, now.SHA256)
+		now.SHA256 = merged
+	}
+}
+
+func (l *lock) library(file string) *lockedLibrary {
+	if l == nil {
+		return nil
+	}
+	i := slices.IndexFunc(l.Libraries, func(x lockedLibrary) bool { return x.File == file })
+	if i < 0 {
+		return nil
+	}
+	return &l.Libraries[i]
+}
+
+// changed says, in words, how the libraries of l differ from those of previous.
+func (l *lock) changed(previous *lock) []string {
+	if previous == nil {
+		return nil
+	}
+	var notes []string
+	for i := range l.Libraries {
+		now := &l.Libraries[i]
+		was := previous.library(now.File)
+		switch {
+		case was == nil:
+			notes = append(notes, fmt.Sprintf("%s is new", now.File))
+		case was.Interface != now.Interface:
+			notes = append(notes, fmt.Sprintf("%s changed its interface since the bindings were generated", describe(was, now)))
+		case was.SHA256[platform()] != "" && was.SHA256[platform()] != now.SHA256[platform()]:
+			notes = append(notes, fmt.Sprintf("%s is another build with the same interface", describe(was, now)))
+		}
+	}
+	for _, was := range previous.Libraries {
+		if l.library(was.File) == nil {
+			notes = append(notes, fmt.Sprintf("%s is gone", was.File))
+		}
+	}
+	return notes
+}
+
+func describe(was, now *lockedLibrary) string {
+	if was.Version != now.Version {
+		return fmt.Sprintf("%s (%s, was %s)", now.File, now.Version, was.Version)
+	}
+	return now.File
+}
+
+func (l *lock) encode() ([]byte, error) {
+	data, err := json.MarshalIndent(l, "", "  ")
+	return append(data, '\n'), err
+}
+
+// readLock returns nil without an error if there is no lock yet.
+func readLock(file string) (*lock, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the lock: %w", err)
+	}
+	l := &lock{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(l); err != nil || l.Format != lockFormat {
+		return nil, refuse("%s is not a lock of this version of tvmffi-bind: remove it and run gen again (%v)", shown(file), err)
+	}
+	return l, nil
+}
+
+// isLock tells whether data is a lock that may be replaced.
+func isLock(data []byte) bool {
+	var l lock
+	return json.Unmarshal(data, &l) == nil && l.Format > 0 && l.Comment == lockComment
+}

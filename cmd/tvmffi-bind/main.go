@@ -1,0 +1,95 @@
+// Command tvmffi-bind writes typed Go bindings for TVM-FFI libraries, and shows,
+// compares and calls what such libraries offer.
+//
+// Its exit codes are 0 for success, 1 when something is stale or refused, and 2
+// when a command could not run.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of the tool.
+const (
+	exitOK      = 0
+	exitRefused = 1
+	exitFailed  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, newTool(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, t *tool, args []string) int {
+	root := newRoot(t)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var r *refusal
+	refused := errors.As(err, &r)
+	if !refused || !r.quiet {
+		fmt.Fprintf(t.err, "tvmffi-bind: %v\n", err)
+	}
+	if refused {
+		return exitRefused
+	}
+	return exitFailed
+}
+
+func newRoot(t *tool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tvmffi-bind",
+		Short: "Typed Go bindings for TVM-FFI libraries",
+		Long: `tvmffi-bind reads a TVM-FFI library and writes a Go package for it: typed
+functions, object types with fields, methods, constructors and docs.
+
+Exit codes: 0 ok, 1 stale or refused, 2 could not run.
+TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
+		Version:       toolVersion().Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	root.PersistentFlags().BoolVar(&t.offline, "offline", false, "never download: use what is installed or cached")
+	root.PersistentFlags().DurationVar(&t.patience, "timeout", time.Minute, "how long loading and reading libraries may take")
+	root.AddCommand(
+		newGen(t), newInit(t), newDemo(t), newSetup(t), newDoctor(t),
+		newLs(t), newDump(t), newDiff(t), newCall(t), newChild(t),
+	)
+	return root
+}
+
+// refusal is an error that means "stale or refused" rather than "could not run".
+type refusal struct {
+	err   error
+	quiet bool // the command has already printed everything
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(format string, args ...any) error {
+	return &refusal{err: fmt.Errorf(format, args...)}
+}
+
+// refuseQuietly ends a command with exit code 1 after it printed its own verdict.
+func refuseQuietly(format string, args ...any) error {
+	return &refusal{err: fmt.Errorf(format, args...), quiet: true}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// bindings are the outcome of a run of the generator, in memory.
+type bindings struct {
+	root       string // the output folder
+	importPath string // of the package there
+	schema     schema.Schema
+	files      map[string][]byte // by path relative to root
+	report     gen.Report
+	lock       *lock
+	previous   *lock // what the lock file holds, nil if there is none
+	output     *output
+	timings    []timing
+}
+
+// generate runs every stage but the last, which writes.
+func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
+	b := &bindings{}
+	stages := []struct {
+		name, title string
+		run         func() error
+	}{
+		{"prepare", "looking for the libraries", func() (err error) {
+			return b.prepare(c)
+		}},
+		{"read", "reading the libraries", func() (err error) { // load and read
+			b.schema, err = t.read(ctx, c)
+			return err
+		}},
+		{"generate", "generating", func() error { // classify, plan and emit
+			return b.generate(c)
+		}},
+		{"typecheck", "checking that it compiles", func() error { // verify
+			return b.verify(ctx, c)
+		}},
+		{"compare", "comparing with the files on disk", func() error {
+			return b.compare(c)
+		}},
+	}
+	for _, s := range stages {
+		took, err := t.step(s.title, s.run)
+		if err != nil {
+			return nil, err
+		}
+		b.took(s.name, took)
+	}
+	return b, nil
+}
+
+// prepare finds the output folder, and refuses early what would fail at the end.
+func (b *bindings) prepare(c *config) (err error) {
+	if b.root, err = c.rooted(c.Out); err != nil {
+		return err
+	}
+	if b.importPath, err = importPath(b.root); err != nil {
+		return err
+	}
+	file, err := c.lockFile()
+	if err != nil {
+		return err
+	}
+	b.previous, err = readLock(file)
+	return err
+}
+
+// generate makes the Go files.
+func (b *bindings) generate(c *config) error {
+	files, report, err := gen.Generate(b.schema, gen.Config{
+		Package:     c.Package,
+		ImportPath:  b.importPath,
+		Prefixes:    c.Prefixes,
+		Rename:      c.Rename,
+		Skip:        c.Skip,
+		External:    c.External,
+		ToolVersion: toolVersion().Version,
+	})
+	if err != nil {
+		return refuse("%w", err)
+	}
+	b.report = report
+	b.files = map[string][]byte{}
+	for _, f := range files {
+		b.files[f.Path] = f.Content
+	}
+	return nil
+}
+
+// verify type-checks the files together with those of the consumer.
+func (b *bindings) verify(ctx context.Context, c *config) error {
+	return nil
+}
+
+// compare finds out what changes on disk.
+func (b *bindings) compare(c *config) (err error) {
+	names := slices.Sorted(maps.Keys(b.files))
+	b.lock = newLock(b.schema, names)
+	var before []string
+	if b.previous != nil {
+		before = b.previous.Files
+		b.lock.adopt(b.previous)
+	}
+	if b.output, err = goOutput(b.root, b.files, before); err != nil {
+		return err
+	}
+	data, err := b.lock.encode()
+	if err != nil {
+		return err
+	}
+	file, err := c.lockFile()
+	if err != nil {
+		return err
+	}
+	if err := b.output.put(file, data, isLock); err != nil {
+		return err
+	}
+	b.output.sort()
+	return nil
+}

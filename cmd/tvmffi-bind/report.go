@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// fullReport is what --report writes.
+type fullReport struct {
+	Tool      string           `json:"tool"`
+	Package   string           `json:"package"` // import path
+	Libraries []schema.Library `json:"libraries"`
+	Files     []reportedFile   `json:"files"`
+	Timings   []timing         `json:"timings"`
+	gen.Report
+}
+
+type reportedFile struct {
+	Path  string `json:"path"` // relative to the output folder
+	Bytes int    `json:"bytes"`
+}
+
+// timing is the time that one stage took.
+type timing struct {
+	Stage   string  `json:"stage"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (b *bindings) took(stage string, d time.Duration) {
+	b.timings = append(b.timings, timing{stage, d.Seconds()})
+}
+
+// writeReport writes the whole report as JSON.
+func (t *tool) writeReport(file string, b *bindings) error {
+	r := fullReport{Tool: toolVersion().Version, Package: b.importPath, Libraries: b.schema.Libraries, Timings: b.timings, Report: b.report}
+	for _, name := range slices.Sorted(maps.Keys(b.files)) {
+		r.Files = append(r.Files, reportedFile{name, len(b.files[name])})
+	}
+	if file == "-" {
+		return t.printJSON(r)
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeOne(file, append(data, '\n'), isReport)
+}
+
+func isReport(data []byte) bool {
+	var r fullReport
+	return json.Unmarshal(data, &r) == nil && r.Tool != ""
+}
+
+// maxListed is how many items of one status the text report lists.
+const maxListed = 12
+
+// summarize writes the report that follows every run.
+func (t *tool) summarize(b *bindings, timing bool) {
+	counts := map[string]map[gen.Status]int{}
+	byStatus := map[gen.Status][]gen.Entry{}
+	for _, e := range b.report.Entries {
+		kind := string(e.Kind)
+		if counts[kind] == nil {
+			counts[kind] = map[gen.Status]int{}
+		}
+		counts[kind][e.Status]++
+		byStatus[e.Status] = append(byStatus[e.Status], e)
+	}
+	w := table.NewWriter()
+	w.SetStyle(plainTable())
+	w.AppendHeader(table.Row{"", "generated", "opaque", "in runtime", "skipped"})
+	for _, kind := range slices.SortedFunc(maps.Keys(counts), byKind) {
+		n := counts[kind]
+		w.AppendRow(table.Row{kind + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
+	}
+	t.notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), shown(b.root), len(b.files), trimLines(w.Render()))
+	t.listEntries("renamed", renamed(b.report.Entries))
+	t.listEntries("opaque", byStatus[gen.Opaque])
+	t.listEntries("skipped", byStatus[gen.Skipped])
+	if timing {
+		for _, x := range b.timings {
+			t.notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
+		}
+	}
+}
+
+func boundNames(s schema.Schema) []string {
+	return libraryNames(s, schema.RoleBound)
+}
+
+// byKind orders the kinds of entries as a reader expects them.
+func byKind(a, b string) int {
+	order := []string{"function", "type", "constructor", "method", "field"}
+	return cmp.Or(slices.Index(order, a)-slices.Index(order, b), strings.Compare(a, b))
+}
+
+func renamed(entries []gen.Entry) []gen.Entry {
+	var out []gen.Entry
+	for _, e := range entries {
+		if e.Renamed != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// listEntries lists entries with their reasons, the first of many.
+func (t *tool) listEntries(title string, entries []gen.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	t.notef("%s:\n", title)
+	for i, e := range entries {
+		if i == maxListed {
+			t.notef("  and %d more: --report shows them all\n", len(entries)-i)
+			return
+		}
+		why := cmp.Or(e.Reason, e.Renamed)
+		if title == "renamed" {
+			why = fmt.Sprintf("%s, %s", e.GoName, e.Renamed)
+		}
+		t.notef("  %s %s: %s\n", e.Kind, e.Name, why)
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/natefinch/atomic"
+)
+
+// write makes all changes or none: the new files are first written beside their
+// targets, which also shows that every folder can be written, and then renamed.
+func (o *output) write() (err error) {
+	tx := transaction{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, tx.rollback())
+		}
+	}()
+	for _, c := range o.changes {
+		if err := tx.stage(c); err != nil {
+			return err
+		}
+	}
+	for i := range tx.staged {
+		if err := tx.commit(&tx.staged[i]); err != nil {
+			return err
+		}
+	}
+	tx.removeEmptyFolders()
+	return nil
+}
+
+// transaction is a set of changes on the way to the disk.
+type transaction struct {
+	staged  []stagedChange
+	created []string // folders, outermost first
+}
+
+type stagedChange struct {
+	change
+	temp string // the new content, "" for a removal
+	done bool
+}
+
+// stage writes the new content of c to a temporary file in the target folder.
+func (tx *transaction) stage(c change) error {
+	dir := filepath.Dir(c.path)
+	if err := tx.makeFolder(dir); err != nil {
+		return unwritable(dir, err)
+	}
+	f, err := os.CreateTemp(dir, ".tvmffi-bind-*.tmp")
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	tx.staged = append(tx.staged, stagedChange{change: c, temp: f.Name()})
+	_, err = f.Write(c.new)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return unwritable(dir, err)
+	}
+	return nil
+}
+
+func unwritable(dir string, err error) error {
+	return fmt.Errorf("cannot write to the folder %s: %w; change its permissions or choose another one (nothing was written)", shown(dir), err)
+}
+
+// makeFolder is os.MkdirAll that remembers what it made.
+func (tx *transaction) makeFolder(dir string) error {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		_, err := os.Stat(d)
+		if err == nil || d == filepath.Dir(d) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range slices.Backward(missing) {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return err
+		}
+		tx.created = append(tx.created, d)
+	}
+	return nil
+}
+
+func (tx *transaction) commit(c *stagedChange) error {
+	var err error
+	if c.new == nil {
+		err = errors.Join(os.Remove(c.path), os.Remove(c.temp))
+	} else {
+		err = atomic.ReplaceFile(c.temp, c.path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot %s %s: %w", c.verb(), shown(c.path), err)
+	}
+	c.done = true
+	return nil
+}
+
+// rollback puts everything back as it was.
+func (tx *transaction) rollback() error {
+	var errs []error
+	for _, c := range slices.Backward(tx.staged) {
+		switch {
+		case !c.done:
+			errs = append(errs, ignoreMissing(os.Remove(c.temp)))
+		case c.old == nil:
+			errs = append(errs, os.Remove(c.path))
+		default:
+			errs = append(errs, atomic.WriteFile(c.path, bytes.NewReader(c.old)))
+		}
+	}
+	for _, dir := range slices.Backward(tx.created) {
+		errs = append(errs, os.Remove(dir))
+	}
+	return errors.Join(errs...)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeEmptyFolders removes the folders that lost their last file. One that is
+// not empty refuses, which is what is wanted.
+func (tx *transaction) removeEmptyFolders() {
+	for _, c := range slices.Backward(tx.staged) {
+		if c.new == nil {
+			_ = os.Remove(filepath.Dir(c.path))
+		}
+	}
+}
