@@ -1,0 +1,339 @@
+package symbols
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+const maxSegments = 512
+
+// elfImage reads an ELF file by its program headers, as the loader does, so
+// that it also works where the section headers were stripped.
+type elfImage struct {
+	image
+	order binary.ByteOrder
+	is64  bool
+	loads []elfLoad
+}
+
+type elfLoad struct{ vaddr, offset, size uint64 }
+
+// word reads an address-sized number.
+func (e *elfImage) word(b []byte) uint64 {
+	if e.is64 {
+		return e.order.Uint64(b)
+	}
+	return uint64(e.order.Uint32(b))
+}
+
+func readELF(im image) (File, error) {
+	f := File{Format: ELF}
+	head, err := im.read(0, 52)
+	if err != nil {
+		return f, err
+	}
+	e := &elfImage{image: im, order: binary.LittleEndian}
+	switch elf.Data(head[elf.EI_DATA]) {
+	case elf.ELFDATA2LSB:
+	case elf.ELFDATA2MSB:
+		e.order = binary.BigEndian
+	default:
+		return f, fmt.Errorf("unknown ELF byte order %d", head[elf.EI_DATA])
+	}
+	switch elf.Class(head[elf.EI_CLASS]) {
+	case elf.ELFCLASS32:
+	case elf.ELFCLASS64:
+		e.is64 = true
+		if head, err = im.read(0, 64); err != nil {
+			return f, err
+		}
+	default:
+		return f, fmt.Errorf("unknown ELF class %d", head[elf.EI_CLASS])
+	}
+	f.GOOS = elfOS(elf.OSABI(head[elf.EI_OSABI]))
+	f.Archs = []string{elfArch(elf.Machine(e.order.Uint16(head[18:])), e.is64, e.order == binary.LittleEndian)}
+	switch t := elf.Type(e.order.Uint16(head[16:])); t {
+	case elf.ET_DYN:
+	case elf.ET_REL:
+		return f, errObject
+	case elf.ET_EXEC:
+		return f, errExecutable
+	default:
+		return f, fmt.Errorf("this is an ELF file of type %v, not a shared library", t)
+	}
+	dynamic, err := e.segments(head)
+	if err != nil {
+		return f, err
+	}
+	d, err := e.readDynamic(dynamic)
+	if err != nil {
+		return f, err
+	}
+	if d.flags1&uint64(elf.DF_1_PIE) != 0 {
+		return f, errExecutable
+	}
+	strings, err := e.at(d.strtab, d.strsz)
+	if err != nil {
+		return f, fmt.Errorf("string table: %w", err)
+	}
+	for _, offset := range d.needed {
+		name, err := cstring(strings, offset)
+		if err != nil {
+			return f, fmt.Errorf("needed library: %w", err)
+		}
+		f.Needed = append(f.Needed, name)
+	}
+	if d.hasSoname {
+		if f.ID, err = cstring(strings, d.soname); err != nil {
+			return f, fmt.Errorf("soname: %w", err)
+		}
+	}
+	symbols, err := e.symbols(d, strings)
+	if err != nil {
+		return f, fmt.Errorf("symbol table: %w", err)
+	}
+	f.collect(symbols)
+	return f, nil
+}
+
+// segments reads the program headers and returns the dynamic section.
+func (e *elfImage) segments(head []byte) ([]byte, error) {
+	size, want := e.order.Uint16(head[42:]), uint16(32)
+	count, offset := uint64(e.order.Uint16(head[44:])), uint64(e.order.Uint32(head[28:]))
+	if e.is64 {
+		size, want = e.order.Uint16(head[54:]), 56
+		count, offset = uint64(e.order.Uint16(head[56:])), e.order.Uint64(head[32:])
+	}
+	if count == 0 {
+		return nil, errors.New("it has no program headers, so it cannot be loaded")
+	}
+	if count > maxSegments {
+		return nil, fmt.Errorf("%d program headers, the limit is %d", count, maxSegments)
+	}
+	if size != want {
+		return nil, fmt.Errorf("%w: program headers of %d bytes", errTruncated, size)
+	}
+	table, err := e.read(offset, count*uint64(size))
+	if err != nil {
+		return nil, fmt.Errorf("program headers: %w", err)
+	}
+	var dynamic []byte
+	found := false
+	for ; len(table) > 0; table = table[size:] {
+		load := elfLoad{uint64(e.order.Uint32(table[8:])), uint64(e.order.Uint32(table[4:])), uint64(e.order.Uint32(table[16:]))}
+		if e.is64 {
+			load = elfLoad{e.order.Uint64(table[16:]), e.order.Uint64(table[8:]), e.order.Uint64(table[32:])}
+		}
+		switch elf.ProgType(e.order.Uint32(table)) {
+		case elf.PT_LOAD:
+			e.loads = append(e.loads, load)
+		case elf.PT_DYNAMIC:
+			if found {
+				return nil, errors.New("it has two dynamic sections")
+			}
+			found = true
+			if dynamic, err = e.read(load.offset, load.size); err != nil {
+				return nil, fmt.Errorf("dynamic section: %w", err)
+			}
+		}
+	}
+	if !found {
+		return nil, errors.New("it has no dynamic section, so it is not a shared library")
+	}
+	return dynamic, nil
+}
+
+// at reads n bytes at a virtual address.
+func (e *elfImage) at(vaddr, n uint64) ([]byte, error) {
+	for _, l := range e.loads {
+		if delta := vaddr - l.vaddr; vaddr >= l.vaddr && delta <= l.size && n <= l.size-delta {
+			if l.offset > e.size {
+				break
+			}
+			return e.read(l.offset+delta, n)
+		}
+	}
+	return nil, fmt.Errorf("%w: %d bytes at address %#x are not in the file", errTruncated, n, vaddr)
+}
+
+type elfDynamic struct {
+	needed                            []uint64
+	soname, strtab, strsz, symtab     uint64
+	hash, gnuHash, flags1             uint64
+	hasSoname, hasHash, hasGNU, hasST bool
+}
+
+func (e *elfImage) readDynamic(b []byte) (elfDynamic, error) {
+	var d elfDynamic
+	word := 4
+	if e.is64 {
+		word = 8
+	}
+	for ; len(b) >= 2*word && elf.DynTag(e.word(b)) != elf.DT_NULL; b = b[2*word:] {
+		value := e.word(b[word:])
+		switch elf.DynTag(e.word(b)) {
+		case elf.DT_NEEDED:
+			if d.needed = append(d.needed, value); len(d.needed) > maxNeeded {
+				return d, fmt.Errorf("more than %d needed libraries", maxNeeded)
+			}
+		case elf.DT_SONAME:
+			d.soname, d.hasSoname = value, true
+		case elf.DT_STRTAB:
+			d.strtab = value
+		case elf.DT_STRSZ:
+			d.strsz = value
+		case elf.DT_SYMTAB:
+			d.symtab, d.hasST = value, true
+		case elf.DT_HASH:
+			d.hash, d.hasHash = value, true
+		case elf.DT_GNU_HASH:
+			d.gnuHash, d.hasGNU = value, true
+		case elf.DT_FLAGS_1:
+			d.flags1 = value
+		}
+	}
+	if !d.hasST {
+		return d, errors.New("the dynamic section names no symbol table")
+	}
+	return d, nil
+}
+
+// symbolCount finds the number of dynamic symbols, which only the hash tables tell.
+func (e *elfImage) symbolCount(d elfDynamic) (uint64, error) {
+	if d.hasHash {
+		b, err := e.at(d.hash, 8)
+		if err != nil {
+			return 0, err
+		}
+		return uint64(e.order.Uint32(b[4:])), nil
+	}
+	if !d.hasGNU {
+		return 0, errors.New("it has no hash table")
+	}
+	b, err := e.at(d.gnuHash, 16)
+	if err != nil {
+		return 0, err
+	}
+	buckets, first, bloom := uint64(e.order.Uint32(b)), uint64(e.order.Uint32(b[4:])), uint64(e.order.Uint32(b[8:]))
+	start := 16 + bloom*4
+	if e.is64 {
+		start += bloom * 4
+	}
+	table, err := e.at(d.gnuHash+start, buckets*4)
+	if err != nil {
+		return 0, err
+	}
+	last := uint64(0)
+	for ; len(table) > 0; table = table[4:] {
+		last = max(last, uint64(e.order.Uint32(table)))
+	}
+	if last < first {
+		return first, nil // no exported symbol
+	}
+	// The chain of the last bucket ends with an odd value.
+	const step = 1024
+	for address := d.gnuHash + start + buckets*4 + (last-first)*4; ; address += step * 4 {
+		n := uint64(step)
+		chain, err := e.at(address, n*4)
+		for err != nil && n > 1 {
+			n /= 2
+			chain, err = e.at(address, n*4)
+		}
+		if err != nil {
+			return 0, err
+		}
+		for i := uint64(0); i < n; i++ {
+			last++
+			if e.order.Uint32(chain[i*4:])&1 != 0 {
+				return last, nil
+			}
+		}
+		address -= (step - n) * 4
+	}
+}
+
+func (e *elfImage) symbols(d elfDynamic, strings []byte) ([]symbol, error) {
+	count, err := e.symbolCount(d)
+	if err != nil {
+		return nil, err
+	}
+	entry := uint64(elf.Sym32Size)
+	if e.is64 {
+		entry = elf.Sym64Size
+	}
+	table, err := e.at(d.symtab, count*entry)
+	if err != nil {
+		return nil, err
+	}
+	var out []symbol
+	for ; len(table) > 0; table = table[entry:] {
+		name := uint64(e.order.Uint32(table))
+		info, other, section := table[12], table[13], e.order.Uint16(table[14:])
+		if e.is64 {
+			info, other, section = table[4], table[5], e.order.Uint16(table[6:])
+		}
+		if elf.SectionIndex(section) == elf.SHN_UNDEF || !wanted(peek(strings, name)) {
+			continue
+		}
+		switch elf.ST_BIND(info) {
+		case elf.STB_GLOBAL, elf.STB_WEAK, elf.STB_LOOS: // LOOS is GNU_UNIQUE
+		default:
+			continue
+		}
+		if v := elf.ST_VISIBILITY(other); v == elf.STV_HIDDEN || v == elf.STV_INTERNAL {
+			continue
+		}
+		text, err := cstring(strings, name)
+		if err != nil {
+			return nil, err
+		}
+		kind := elf.ST_TYPE(info)
+		data := kind == elf.STT_OBJECT || kind == elf.STT_TLS || kind == elf.STT_COMMON
+		if out, err = add(out, symbol{text, data}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func elfOS(abi elf.OSABI) string {
+	switch abi {
+	case elf.ELFOSABI_NONE, elf.ELFOSABI_LINUX:
+		return "linux"
+	case elf.ELFOSABI_FREEBSD:
+		return "freebsd"
+	case elf.ELFOSABI_NETBSD:
+		return "netbsd"
+	case elf.ELFOSABI_OPENBSD:
+		return "openbsd"
+	case elf.ELFOSABI_SOLARIS:
+		return "solaris"
+	}
+	return abi.String()
+}
+
+func elfArch(m elf.Machine, is64, little bool) string {
+	switch {
+	case m == elf.EM_X86_64 && is64:
+		return "amd64"
+	case m == elf.EM_AARCH64 && is64 && little:
+		return "arm64"
+	case m == elf.EM_386:
+		return "386"
+	case m == elf.EM_ARM && little:
+		return "arm"
+	case m == elf.EM_RISCV && is64:
+		return "riscv64"
+	case m == elf.EM_PPC64 && little:
+		return "ppc64le"
+	case m == elf.EM_PPC64:
+		return "ppc64"
+	case m == elf.EM_S390 && is64:
+		return "s390x"
+	case m == elf.EM_LOONGARCH && is64:
+		return "loong64"
+	}
+	return m.String()
+}

@@ -1,0 +1,240 @@
+// Package symbols reads which TVM-FFI functions a shared library exports. It
+// looks at the file as the dynamic loader of its platform would (ELF, Mach-O or
+// PE), loads nothing, and works for libraries of other platforms. The files may
+// come from anywhere: every offset and count is checked.
+package symbols
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Format is the format of a shared library.
+type Format string
+
+// The formats of shared libraries.
+const (
+	ELF   Format = "ELF"
+	MachO Format = "Mach-O"
+	PE    Format = "PE"
+)
+
+// File is what Read found in a shared library.
+type File struct {
+	// Name is the base name of the file.
+	Name   string
+	Format Format
+	// GOOS and Archs say where the library runs, in Go's words: linux, darwin,
+	// windows, amd64, arm64. Only a fat Mach-O file has several architectures;
+	// its functions are those that every one of them exports.
+	GOOS  string
+	Archs []string
+	// ID is the name the library has for others: SONAME, install name or DLL name.
+	ID string
+	// Needed lists the libraries that the loader loads with it, in its order.
+	Needed []string
+	// Functions lists the exported TVM-FFI functions by name.
+	Functions []Function
+	// HasLibraryBin says that other modules are embedded in the library, and
+	// HasLibraryContext that it takes the pointer of its module when loaded.
+	HasLibraryBin, HasLibraryContext bool
+	// Reserved lists the other symbols with the prefix __tvm_ffi__ that describe
+	// no function of the library.
+	Reserved []string
+	// API lists the exported functions of the C API, which libtvm_ffi has.
+	API []string
+}
+
+// Function is a function that a library exports as __tvm_ffi_<Name>.
+type Function struct {
+	Name string
+	// HasMetadata and HasDoc say that the library also exports
+	// __tvm_ffi__metadata_<Name> and __tvm_ffi__doc_<Name>.
+	HasMetadata, HasDoc bool
+}
+
+const (
+	functionPrefix = "__tvm_ffi_"
+	reservedPrefix = "__tvm_ffi__"
+	metadataPrefix = reservedPrefix + "metadata_"
+	docPrefix      = reservedPrefix + "doc_"
+	libraryBin     = reservedPrefix + "library_bin"
+	libraryContext = reservedPrefix + "library_ctx"
+	apiPrefix      = "TVMFFI"
+)
+
+// maxFileSize bounds the files that Read accepts; the largest known library,
+// the TVM compiler, has 259 MB.
+const maxFileSize = 16 << 30
+
+// Read reads the exported TVM-FFI symbols of the shared library at path.
+func Read(path string) (File, error) {
+	f, err := read(path)
+	if err != nil {
+		return File{}, fmt.Errorf("symbols: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func read(path string) (File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		var pathError *os.PathError
+		if errors.As(err, &pathError) {
+			err = pathError.Err // the caller names the path
+		}
+		return File{}, err
+	}
+	switch {
+	case info.IsDir():
+		return File{}, errors.New("this is a folder; name the library file in it")
+	case !info.Mode().IsRegular():
+		return File{}, errors.New("this is not a regular file")
+	case info.Size() > maxFileSize:
+		return File{}, fmt.Errorf("the file has %d bytes, the limit is %d", info.Size(), int64(maxFileSize))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer file.Close()
+	f, err := parse(image{r: file, size: uint64(info.Size())})
+	f.Name = filepath.Base(path)
+	return f, err
+}
+
+// parse reads a library from anything.
+func parse(im image) (f File, err error) {
+	// The readers check what they use, so this is a second net.
+	defer func() {
+		if p := recover(); p != nil {
+			f, err = File{}, fmt.Errorf("malformed file: %v", p)
+		}
+	}()
+	if im.size == 0 {
+		return File{}, errors.New("the file is empty")
+	}
+	head, err := im.read(0, min(im.size, 64))
+	if err != nil {
+		return File{}, err
+	}
+	switch text := string(head); {
+	case strings.HasPrefix(text, "\x7fELF"):
+		return readELF(im)
+	case strings.HasPrefix(text, "MZ"):
+		return readPE(im)
+	case isMachO(head):
+		return readMachO(im)
+	case isFat(head):
+		return readFat(im)
+	}
+	return File{}, notALibrary(head)
+}
+
+// notALibrary says what the file is instead, if that can be told.
+func notALibrary(head []byte) error {
+	text := string(head)
+	for _, k := range []struct{ prefix, what string }{
+		{"!<arch>\n", "this is a static archive or an import library; link it into a shared library, or name the .so, .dylib or .dll it belongs to"},
+		{"!<thin>\n", "this is a static archive; link it into a shared library first"},
+		{"PK\x03\x04", "this is a zip archive, perhaps a Python wheel; unpack it and name the library in it"},
+		{"\x1f\x8b", "this is a gzip archive; unpack it and name the library in it"},
+		{"\x00asm", "this is a WebAssembly module, which has no native code"},
+		{"BC\xc0\xde", "this is LLVM bitcode; compile and link it into a shared library first"},
+		{"#!", "this is a script, not a shared library"},
+		{"--- !tapi-tbd", "this is a text stub for a linker; name the .dylib it stands for"},
+		{"/* GNU ld script", linkerScript}, {"INPUT", linkerScript}, {"GROUP", linkerScript},
+	} {
+		if strings.HasPrefix(text, k.prefix) {
+			return errors.New(k.what)
+		}
+	}
+	if isCOFFObject(head) {
+		return errObject
+	}
+	return errors.New("this is not a shared library: it is neither ELF, Mach-O nor PE")
+}
+
+const linkerScript = "this is a linker script; name the library it points to"
+
+var (
+	errObject     = errors.New("this is an object file; link it into a shared library first (for example with g++ -shared)")
+	errExecutable = errors.New("this is an executable, not a shared library")
+	errTruncated  = errors.New("the file is truncated or malformed")
+)
+
+// CheckHost returns an error if the library cannot be loaded by a program built
+// for goos and goarch.
+func (f File) CheckHost(goos, goarch string) error {
+	osFits := f.GOOS == goos || f.GOOS == "linux" && goos == "android"
+	if osFits && slices.Contains(f.Archs, goarch) {
+		return nil
+	}
+	return fmt.Errorf("symbols: %s is built for %s/%s and cannot be loaded on %s/%s; get the library for %s/%s",
+		f.Name, f.GOOS, strings.Join(f.Archs, "+"), goos, goarch, goos, goarch)
+}
+
+// wanted says whether a symbol name matters here. It gets the start of the name.
+func wanted(name string) bool {
+	return strings.HasPrefix(name, functionPrefix) || strings.HasPrefix(name, apiPrefix)
+}
+
+// symbol is an exported symbol.
+type symbol struct {
+	name string
+	data bool // known to be data, not code
+}
+
+// add appends a symbol, within the limit.
+func add(list []symbol, s symbol) ([]symbol, error) {
+	const limit = 1 << 17
+	if len(list) == limit {
+		return nil, fmt.Errorf("more than %d symbols of TVM-FFI", limit)
+	}
+	return append(list, s), nil
+}
+
+// collect sorts the symbols into f.
+func (f *File) collect(symbols []symbol) {
+	functions := map[string]*Function{}
+	reserved := map[string]bool{}
+	for _, s := range symbols {
+		if name, ok := strings.CutPrefix(s.name, functionPrefix); ok && name != "" && name[0] != '_' && !s.data {
+			functions[name] = &Function{Name: name}
+		}
+	}
+	for _, s := range symbols {
+		if strings.HasPrefix(s.name, apiPrefix) {
+			f.API = append(f.API, s.name)
+			continue
+		}
+		if !strings.HasPrefix(s.name, reservedPrefix) {
+			continue
+		}
+		if fn := functions[strings.TrimPrefix(s.name, metadataPrefix)]; fn != nil {
+			fn.HasMetadata = true
+		} else if fn := functions[strings.TrimPrefix(s.name, docPrefix)]; fn != nil {
+			fn.HasDoc = true
+		} else if s.name == libraryBin {
+			f.HasLibraryBin = true
+		} else if s.name == libraryContext {
+			f.HasLibraryContext = true
+		} else {
+			reserved[s.name] = true
+		}
+	}
+	for _, fn := range functions {
+		f.Functions = append(f.Functions, *fn)
+	}
+	slices.SortFunc(f.Functions, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
+	for name := range reserved {
+		f.Reserved = append(f.Reserved, name)
+	}
+	slices.Sort(f.Reserved)
+	slices.Sort(f.API)
+	f.API = slices.Compact(f.API)
+}
