@@ -5,6 +5,9 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -257,18 +260,8 @@ func TestOtherKindsOfFile(t *testing.T) {
 	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "this is a folder") {
 		t.Errorf("folder: %v", err)
 	}
-	if _, err := Read(filepath.Join(dir, "none.so")); !os.IsNotExist(unwrap(err)) {
+	if _, err := Read(filepath.Join(dir, "none.so")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
-	}
-}
-
-func unwrap(err error) error {
-	for {
-		u, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return err
-		}
-		err = u.Unwrap()
 	}
 }
 
@@ -368,26 +361,30 @@ __tvm_ffi__library_bin:
 	.long 0
 `
 
-// link builds a library from assembly: ELF of both classes, with every kind of
-// hash table.
-func link(t testing.TB, bits, hash string) string {
-	t.Helper()
-	for _, tool := range []string{"as", "ld"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed; ELF libraries with unusual tables cannot be built", tool)
-		}
-	}
-	dir := t.TempDir()
+// linkIn builds a library from assembly: ELF of both classes, with every kind
+// of hash table.
+func linkIn(dir, bits, hash string) (string, error) {
 	source, object, library := filepath.Join(dir, "a.s"), filepath.Join(dir, "a.o"), filepath.Join(dir, "liba.so")
 	if err := os.WriteFile(source, []byte(assembly), 0o600); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	emulation := map[string]string{"64": "elf_x86_64", "32": "elf_i386"}[bits]
-	if out, err := exec.Command("as", "--"+bits, "-o", object, source).CombinedOutput(); err != nil {
-		t.Skipf("as does not make x86 objects of %s bits here: %s", bits, out)
+	for _, command := range []*exec.Cmd{
+		exec.Command("as", "--"+bits, "-o", object, source),
+		exec.Command("ld", "-m", emulation, "-shared", "--hash-style="+hash, "-soname", "liba.so.1", "-o", library, object),
+	} {
+		if out, err := command.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w: %s", command, err, out)
+		}
 	}
-	if out, err := exec.Command("ld", "-m", emulation, "-shared", "--hash-style="+hash, "-soname", "liba.so.1", "-o", library, object).CombinedOutput(); err != nil {
-		t.Skipf("ld does not make %s libraries here: %s", emulation, out)
+	return library, nil
+}
+
+func link(t testing.TB, bits, hash string) string {
+	t.Helper()
+	library, err := linkIn(t.TempDir(), bits, hash)
+	if err != nil {
+		t.Skipf("no x86 assembler or linker here, so unusual ELF tables cannot be made: %v", err)
 	}
 	return library
 }
