@@ -1,0 +1,125 @@
+package gen
+
+import (
+	"errors"
+	"fmt"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/module"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// Config says what to generate.
+type Config struct {
+	// Package is the name of the root package.
+	Package string
+	// ImportPath is the import path of the output root.
+	ImportPath string
+	// Root is the namespace that becomes the root package. Without it, that is
+	// the only prefix, or else the longest namespace common to all that is bound.
+	Root string
+	// Prefixes are namespaces to bind: "garden" stands for everything whose name
+	// starts with "garden.".
+	Prefixes []string
+	// Libraries are files of the schema to bind, with their module exports. If
+	// both Prefixes and Libraries are empty, the libraries with the role bound
+	// are meant.
+	Libraries []string
+	// Rename gives Go names by registry name: "garden.water" for a function,
+	// "garden.Rose" for a type, "garden.Rose.prune" for a member. If a name means
+	// two things, the kind goes before it: "type:garden.Rose". An entry that
+	// matches nothing is an error.
+	Rename map[string]string
+	// Skip lists registry names, written as in Rename, that are left out.
+	Skip []string
+	// External says which types other packages own: type key to import path, or
+	// to import path, dot and Go name if that is not the usual one.
+	External map[string]string
+	// UserNames are the names that the consumer declares, per directory below the
+	// output root ("." for the root itself), as the function UserNames returns
+	// them. They are not generated again.
+	UserNames map[string][]string
+	// ToolVersion stands in the header of every file.
+	ToolVersion string
+	// Split makes sub-packages of sub-namespaces; NewConfig turns it on. Without
+	// it, everything is in one package under longer names.
+	Split bool
+}
+
+// NewConfig returns a Config with the defaults.
+func NewConfig(pkg, importPath string) Config {
+	return Config{Package: pkg, ImportPath: importPath, Split: true}
+}
+
+// validate checks the config by itself and against the libraries of the schema.
+// It returns everything that is wrong.
+func (c Config) validate(s schema.Schema) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !token.IsIdentifier(c.Package) || c.Package == "_" {
+		fail("package: %q is no name for a Go package; use lower-case letters and digits", c.Package)
+	} else if c.Package == "main" {
+		fail("package: main cannot be imported; choose another name")
+	}
+	if err := module.CheckImportPath(c.ImportPath); err != nil {
+		fail("import path: %w; give the import path of the output folder, such as example.com/app/garden", err)
+	}
+	for _, name := range append(slices.Clone(c.Prefixes), c.Root) {
+		if strings.HasSuffix(name, ".") || strings.HasPrefix(name, ".") {
+			fail("prefix: %q must not start or end with a dot; write %q", name, strings.Trim(name, "."))
+		}
+	}
+	if slices.Contains(c.Prefixes, "") {
+		fail("prefix: an empty prefix matches nothing; remove it")
+	}
+	for _, file := range c.Libraries {
+		if !slices.ContainsFunc(s.Libraries, func(l schema.Library) bool { return l.File == file }) {
+			fail("library: %q is not in the schema; it has %s", file, libraryNames(s))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Rename)) {
+		if name := c.Rename[key]; !token.IsIdentifier(name) || !token.IsExported(name) {
+			fail("rename: %q is no exported Go name; write rename: {%q: %q}", name, key, "SomeName")
+		}
+	}
+	for i, key := range c.Skip {
+		if slices.Contains(c.Skip[:i], key) {
+			fail("skip: %q is listed twice; remove one", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.External)) {
+		if err := checkExternal(c.External[key]); err != nil {
+			fail("external: %q: %w; write an import path such as example.com/app/garden", key, err)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(c.UserNames)) {
+		if path.Clean(dir) != dir || path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
+			fail("user names: %q is no clean path below the output root; write \".\" for the root itself", dir)
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("config: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// checkExternal checks an import path, with or without a Go name behind it.
+func checkExternal(target string) error {
+	if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
+		target = target[:dot]
+	}
+	return module.CheckImportPath(target)
+}
+
+func libraryNames(s schema.Schema) string {
+	names := make([]string, len(s.Libraries))
+	for i, l := range s.Libraries {
+		names[i] = l.File
+	}
+	return strings.Join(names, ", ")
+}

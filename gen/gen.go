@@ -1,0 +1,82 @@
+// Package gen turns a schema of TVM-FFI libraries into Go source. It works in
+// memory and is pure: the same schema and config give the same bytes.
+//
+// Generate has three stages. Classify says for each item of the schema whether
+// it becomes a typed function, a packed one, an untyped one or none, with the
+// reason. Plan decides packages, names and Go types, and resolves or refuses
+// every collision. Emit writes what was planned, and decides nothing.
+//
+// Verify is a separate step, because it needs the consumer's files: it
+// type-checks the output together with them.
+package gen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/gen/internal/verify"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// Marker is the first line of every generated file. A tool may replace or remove
+// files that start with it, and no others.
+const Marker = emit.Marker
+
+// A File is a generated file.
+type File struct {
+	// Path is relative to the output root and has forward slashes.
+	Path    string
+	Content []byte
+}
+
+// Generate returns the bindings that c asks for, sorted by path, and a report of
+// what became of each item of the schema. The error lists everything that is
+// wrong, each with the item and the remedy; then there are no files.
+func Generate(s schema.Schema, c Config) ([]File, Report, error) {
+	if err := c.validate(s); err != nil {
+		return nil, Report{}, err
+	}
+	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
+	s.Sort()
+	if err := s.Validate(); err != nil {
+		return nil, Report{}, err
+	}
+	p, err := plan.Make(s, plan.Config(c))
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("plan: %w", err)
+	}
+	var files []File
+	for _, pkg := range p.Packages {
+		for _, f := range pkg.Files {
+			content, err := emit.File(pkg, f)
+			if err != nil {
+				return nil, Report{}, err
+			}
+			files = append(files, File{Path: pkg.FilePath(f), Content: content})
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, newReport(p), nil
+}
+
+// Verify type-checks generated files as if they lay below dir, together with the
+// consumer's own files there, and checks what the compiler does not: that every
+// object type has the layout of tvmffi.Object, and that no generated file
+// imports unsafe or runtime. Nothing is written. The error lists all problems.
+func Verify(dir string, files []File) error {
+	overlay := make(map[string][]byte, len(files))
+	for _, f := range files {
+		overlay[f.Path] = f.Content
+	}
+	return verify.Check(dir, overlay)
+}
+
+// UserNames returns the names that the consumer's own files below dir declare,
+// in the form of Config.UserNames: per directory, top-level names as they are
+// and methods as Type.Method. Generated files and tests do not count.
+func UserNames(dir string) (map[string][]string, error) {
+	return verify.UserNames(dir, Marker)
+}

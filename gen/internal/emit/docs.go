@@ -1,0 +1,88 @@
+package emit
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// header is the second line of every file: where it comes from.
+func header(pkg *plan.Package) string {
+	sources := make([]string, len(pkg.Sources))
+	for i, s := range pkg.Sources {
+		sources[i] = clean(s)
+	}
+	line := "// source: " + strings.Join(sources, ", ")
+	if len(sources) == 0 {
+		line = "// source: libtvm_ffi"
+	}
+	return line + "; tvmffi-bind " + clean(pkg.Tool)
+}
+
+// document makes the comment lines of a declaration: a sentence with the
+// registry name, the signature, the text of the registry, and what to mind.
+func document(goName string, d plan.Doc) []string {
+	intro := clean(d.Intro)
+	lines := []string{"// " + goName + " " + intro}
+	if d.Signature != "" {
+		lines[0] = strings.TrimSuffix(lines[0], ".") + ":"
+		lines = append(lines, "//", "//\t"+clean(d.Signature))
+	}
+	for _, text := range []string{d.Text, d.Note, d.Warning} {
+		if text = strings.TrimSpace(text); text != "" {
+			lines = append(lines, "//")
+			lines = append(lines, foreign(text)...)
+		}
+	}
+	return lines
+}
+
+// foreign turns text of a library into comment lines. Each line of it becomes
+// one line of comment, so nothing in it can end the comment.
+func foreign(text string) []string {
+	var lines []string
+	blank := false
+	for line := range strings.FieldsFuncSeq(text, lineBreak) {
+		line = strings.TrimRight(clean(line), " ")
+		if line == "" {
+			blank = true
+			continue
+		}
+		if blank && len(lines) > 0 {
+			lines = append(lines, "//")
+		}
+		blank = false
+		lines = append(lines, "// "+line)
+	}
+	return lines
+}
+
+func lineBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
+
+// clean makes text of a library fit for one line of comment: without control
+// characters and without characters that change the direction of text, and not
+// readable as an instruction to a Go tool.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || lineBreak(r):
+			return ' '
+		case r == unicode.ReplacementChar:
+			return '?'
+		case unicode.Is(unicode.C, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	trimmed := strings.TrimSpace(text)
+	for _, directive := range directives {
+		if strings.HasPrefix(trimmed, directive) {
+			return "\u201c" + trimmed + "\u201d"
+		}
+	}
+	return text
+}
+
+// directives are the beginnings of comments that Go tools obey.
+var directives = []string{"+build", "go:", "line ", "export ", "extern ", "cgo ", "#cgo", "nolint", "lint:", "Code generated"}

@@ -1,0 +1,82 @@
+package emit
+
+import (
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// handshake writes what a package has once.
+func (e *emitter) handshake() {
+	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + bindingsOf(e.pkg) + ".")
+	e.add([]string{"// The generated code and the runtime fit each other, or this does not compile."},
+		jen.Const().Id("_").Op("=").Add(bindrt("Generation1")))
+	e.add([]string{"// " + e.pkg.Library + " is loaded by the first use of anything in this package."},
+		jen.Var().Id(e.pkg.Library).Op("=").Add(bindrt("Library")).Add(e.libraryFiles()))
+	if e.pkg.Load {
+		e.add([]string{
+			"// Load loads the library of this package, with options that say where it is.",
+			"// Without a call to Load, the first use of the package loads it.",
+		}, jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
+			jen.Return(jen.Id(e.pkg.Library).Dot("Load").Call(jen.Id("options").Op("...")))))
+	}
+	if len(e.pkg.Bases) > 0 || e.pkg.VariantBase != "" {
+		e.add([]string{"// Structs embed their parents under unexported names, so that methods are",
+			"// promoted but the parents cannot be copied out."}, jen.Type().DefsFunc(func(g *jen.Group) {
+			for _, b := range e.pkg.Bases {
+				g.Id(b.Name).Op("=").Add(parentType(b.Parent))
+			}
+			if e.pkg.VariantBase != "" {
+				g.Id(e.pkg.VariantBase).Op("=").Add(runtime("Variant"))
+			}
+		}))
+	}
+}
+
+func parentType(parent *plan.Object) *jen.Statement {
+	if parent == nil {
+		return runtime("Object")
+	}
+	return goType(plan.GoType{Object: parent})
+}
+
+func bindingsOf(pkg *plan.Package) string {
+	if len(pkg.Sources) == 0 {
+		return "libtvm_ffi"
+	}
+	names := make([]string, len(pkg.Sources))
+	for i, s := range pkg.Sources {
+		names[i] = clean(s)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (e *emitter) libraryFiles() *jen.Statement {
+	if len(e.pkg.Libraries) == 0 {
+		return jen.Values()
+	}
+	return jen.Values(jen.Dict{jen.Id("Files"): jen.Index().Add(bindrt("File")).ValuesFunc(func(g *jen.Group) {
+		for _, l := range e.pkg.Libraries {
+			g.Line().Values(libraryFile(l)...)
+		}
+		g.Line()
+	})})
+}
+
+func libraryFile(l schema.Library) []jen.Code {
+	fields := []jen.Code{jen.Id("Name").Op(":").Lit(l.File)}
+	for _, f := range []struct{ name, value string }{
+		{"SHA256", l.SHA256}, {"Package", l.Package}, {"PathInPackage", l.PathInPackage},
+	} {
+		if f.value != "" {
+			fields = append(fields, jen.Id(f.name).Op(":").Lit(f.value))
+		}
+	}
+	if l.Role == schema.RoleDependency {
+		fields = append(fields, jen.Id("Dependency").Op(":").True())
+	}
+	return fields
+}

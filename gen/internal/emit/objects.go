@@ -1,0 +1,102 @@
+package emit
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// object writes an object type with all that belongs to it.
+func (e *emitter) object(o *plan.Object) {
+	e.add(nil, jen.Var().Id(o.Var).Op("=").Add(bindrt("Type")).Values(
+		jen.Id("Library").Op(":").Add(address(e.pkg.Library)), jen.Id("Key").Op(":").Lit(o.Key)))
+	if !o.UserType {
+		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id(o.Base)))
+	}
+	e.add([]string{"// TVMFFIType identifies the type to the runtime."},
+		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Block(
+			jen.Return(address(o.Var))))
+	if !o.UserRef {
+		e.add([]string{"// " + o.Ref + " is a " + o.GoName + " or an object of a type derived from it; nil is None."},
+			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
+	}
+	e.markers(o)
+	for _, f := range o.Statics {
+		if f.GoName != "" {
+			e.function(f)
+		}
+	}
+	for _, f := range o.Fields {
+		e.field(o, f)
+	}
+	for _, f := range o.Methods {
+		if f.GoName != "" {
+			e.function(f)
+		}
+	}
+}
+
+// markers writes the methods that make the type satisfy its own Ref and those of
+// its ancestors, nil included.
+func (e *emitter) markers(o *plan.Object) {
+	marker := func(to *plan.Object, doc string, value jen.Code) {
+		e.add([]string{"// " + to.Marker + " " + doc + "; nil stays nil."},
+			jen.Func().Params(receiver(o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Block(jen.Return(value)))
+	}
+	marker(o, "returns x itself", jen.Id("x"))
+	for _, a := range o.Ancestors() {
+		marker(a, "returns x as what it is derived from", bindrt("Up").Types(goType(plan.GoType{Object: a})).Call(jen.Id("x")))
+	}
+}
+
+// field writes a getter and a setter.
+func (e *emitter) field(o *plan.Object, f *plan.Field) {
+	if f.GoName == "" && f.Setter == "" {
+		return
+	}
+	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Field")).Values(
+		jen.Id("Owner").Op(":").Add(address(o.Var)), jen.Id("Name").Op(":").Lit(f.Name), jen.Id("Sig").Op(":").Lit(f.Sig)))
+	if f.GoName != "" {
+		e.add(document(f.GoName, f.Doc), jen.Func().Params(receiver(o)).Id(f.GoName).Params().Add(goType(f.Type)).Block(
+			jen.Return(e.read(f))))
+	}
+	if f.Setter != "" {
+		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + " of " + clean(o.Key) + "."},
+			jen.Func().Params(receiver(o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
+				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), jen.Id("v")))))
+	}
+}
+
+func (e *emitter) read(f *plan.Field) jen.Code {
+	switch {
+	case f.Read != "":
+		return jen.Id(f.Var).Dot(f.Read).Call(ref(jen.Id("x")))
+	case f.Object != nil:
+		return bindrt("ObjectField").Types(goType(*f.Type.Elem)).Call(address(f.Var), ref(jen.Id("x")), e.typeOf(f.Object))
+	}
+	return bindrt("GetField").Types(goType(f.Type)).Call(address(f.Var), ref(jen.Id("x")))
+}
+
+// alias writes the names that a type keeps in its namespace.
+func (e *emitter) alias(a *plan.Alias) {
+	e.add([]string{"// " + a.GoName + " is the object type " + clean(a.Object.Key) + "."},
+		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
+	if a.Ref != "" {
+		e.add([]string{"// " + a.Ref + " is a " + a.GoName + " or an object of a type derived from it; nil is None."},
+			jen.Type().Id(a.Ref).Op("=").Add(goType(plan.GoType{Ref: a.Object})))
+	}
+}
+
+// variant writes the Go type of a variant.
+func (e *emitter) variant(v *plan.Variant) {
+	e.add([]string{"// " + v.GoName + " holds one of several types:", "//", "//\t" + clean(v.Text)},
+		jen.Type().Id(v.GoName).Struct(jen.Id(e.pkg.VariantBase)))
+	for _, a := range v.Alternatives {
+		e.add([]string{"// " + a.Of + " makes a " + v.GoName + " of v."},
+			jen.Func().Id(a.Of).Params(jen.Id("v").Add(goType(a.Argument))).Id(v.GoName).Block(
+				jen.Return(jen.Id(v.GoName).Values(runtime("VariantOf").Call(jen.Id("v"))))))
+		e.add([]string{"// " + a.As + " returns the value if it is of this type."},
+			jen.Func().Params(jen.Id("x").Id(v.GoName)).Id(a.As).Params().Params(goType(a.Outcome), jen.Bool()).Block(
+				jen.Return(runtime("VariantAs").Types(goType(a.Outcome)).Call(jen.Id("x").Dot(e.pkg.VariantBase)))))
+	}
+}

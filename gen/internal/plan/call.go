@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// A Call is what the body of a generated function does: pack, cross, unpack.
+type Call struct {
+	Frame  string // the frame type of bindrt
+	Count  int    // arguments, with the receiver
+	Params []Param
+	Result *Result // nil: only the error
+}
+
+// Pack says how an argument is packed.
+type Pack int
+
+// The ways to pack an argument.
+const (
+	PackMethod   Pack = iota // c.Method(i, x)
+	PackBytes                // c.Bytes(i, x), nil is None
+	PackPointer              // c.Object(i, bindrt.Ref(x))
+	PackRef                  // c.Object(i, bindrt.Ref(x.Marker())), nil is None
+	PackRoot                 // bindrt.PutObject
+	PackCallback             // bindrt.Callback
+	PackValue                // bindrt.Put
+)
+
+// A Param is a Go parameter and how it is packed.
+type Param struct {
+	Name   string
+	Type   GoType
+	Pack   Pack
+	Method string  // of PackMethod
+	Object *Object // of PackRef
+
+	node *node
+	told string // its name in the schema
+}
+
+// A Result is a Go result and how it is unpacked.
+type Result struct {
+	Type   GoType
+	Method string  // a method of the frame, such as Int, or ""
+	Object *Object // bindrt.ObjectResult
+	Bound  *Call   // a typed function: its own body
+}
+
+// frameSizes are the frames of bindrt, in units of one argument.
+var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// textUnits is the room for the text of one string.
+const textUnits = 4
+
+// frameMethods are the kinds that frames pack and unpack by a method.
+var frameMethods = map[kind]string{
+	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
+	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer",
+}
+
+// newCall plans a body with the given arguments. With self, the first argument
+// is the receiver.
+func (pkg *Package) newCall(params []*node, names []string, result *node, self bool) *Call {
+	c := &Call{Count: len(params)}
+	strings := 0
+	for i, n := range params {
+		if self && i == 0 {
+			continue
+		}
+		if n.kind == kindString {
+			strings++
+		}
+		c.Params = append(c.Params, pkg.param(n, names[i]))
+	}
+	if result.kind != kindNone {
+		c.Result = pkg.result(result)
+	}
+	units := c.Count + textUnits*strings
+	if result.kind == kindString && strings == 0 {
+		units += textUnits
+	}
+	c.Frame = frame(units)
+	return c
+}
+
+// frame is the smallest frame with room for the units.
+func frame(units int) string {
+	for _, size := range frameSizes {
+		if units <= size {
+			return "Call" + strconv.Itoa(size)
+		}
+	}
+	return "CallN"
+}
+
+// param plans a parameter of the given type.
+func (pkg *Package) param(n *node, told string) Param {
+	param := Param{Type: pkg.goType(n, Argument), Pack: PackValue, node: n, told: told}
+	switch base := n.base(); base.kind {
+	case kindBool, kindInt, kindFloat, kindString, kindDataType, kindDevice, kindPointer:
+		if !n.optional() {
+			param.Pack, param.Method = PackMethod, frameMethods[n.kind]
+		}
+	case kindBytes:
+		param.Pack, param.Method = PackMethod, frameMethods[kindBytes]
+		if n.optional() {
+			param.Pack = PackBytes
+		}
+	case kindTensor, kindModule, kindFunction, kindList, kindDict:
+		param.Pack = PackPointer
+	case kindObject:
+		param.Pack, param.Object = PackRef, base.object
+	case kindRoot:
+		param.Pack = PackRoot
+	case kindTyped:
+		param.Pack = PackCallback
+	}
+	return param
+}
+
+// result plans a result of the given type.
+func (pkg *Package) result(n *node) *Result {
+	r := &Result{Type: pkg.goType(n, Outcome), Method: frameMethods[n.kind]}
+	switch base := n.base(); base.kind {
+	case kindAny:
+		r.Method = "Any"
+	case kindObject:
+		r.Object = base.object
+	case kindTyped:
+		r.Bound = pkg.newCall(base.params, base.names, base.result, false)
+	}
+	return r
+}
+
+// nameParams gives the parameters names that are free in the scope of a body:
+// their own, or one after their type.
+func (c *Call) nameParams(s *scope) {
+	s = newScope(s)
+	s.add("a local", bodyNames...)
+	for i := range 64 {
+		s.add("a local", "p"+strconv.Itoa(i))
+	}
+	count := map[string]int{}
+	for i := range c.Params {
+		param := &c.Params[i]
+		name := paramNames[param.node.base().kind]
+		if o := param.node.base().object; o != nil {
+			name = lowerFirst(o.GoName)
+		}
+		if param.told != "" {
+			name = lowerCamel(param.told)
+		}
+		if count[name]++; count[name] > 1 {
+			name = fmt.Sprint(name, count[name])
+		}
+		param.Name = s.free("a parameter", name)
+	}
+	if c.Result != nil && c.Result.Bound != nil {
+		c.Result.Bound.nameParams(s)
+	}
+}
+
+// paramNames names the parameters that have no name of their own.
+var paramNames = map[kind]string{
+	kindBool: "flag", kindInt: "n", kindFloat: "f", kindString: "s", kindBytes: "data", kindDataType: "dtype",
+	kindDevice: "device", kindPointer: "ptr", kindBigInt: "n", kindAny: "value", kindError: "cause",
+	kindTensor: "tensor", kindModule: "module", kindFunction: "function", kindTyped: "callback", kindShape: "shape",
+	kindArray: "items", kindList: "list", kindMap: "entries", kindDict: "dict", kindTuple: "tuple",
+	kindVariant: "value", kindRoot: "object",
+}

@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// runtimeKeys are the types that package tvmffi implements by hand.
+var runtimeKeys = func() map[string]bool {
+	keys := wordSet(`Any None bool int float DataType Device void* DLTensor* TVMFFIByteArray* ObjectRValueRef
+		ffi.Object ffi.String ffi.SmallStr ffi.Bytes ffi.SmallBytes ffi.Function ffi.Tensor ffi.Module ffi.Shape
+		ffi.Array ffi.List ffi.Map ffi.Dict ffi.Error ffi.BigInt ffi.OpaquePyObject ffi.Unchanged`)
+	keys["const char*"] = true
+	return keys
+}()
+
+const rootKey = "ffi.Object"
+
+// A boundType is an object type that gets a Go type.
+type boundType struct {
+	schema *schema.Type
+	entry  *Entry
+	object *Object
+}
+
+// A boundFunction is a function that gets a Go function.
+type boundFunction struct {
+	schema *schema.Function
+	entry  *Entry
+}
+
+// classify picks what the config asks for and says for each item what it will be.
+func (p *planner) classify() {
+	for i := range p.schema.Types {
+		t := &p.schema.Types[i]
+		if !p.wanted(t.Key, t.Library) {
+			continue
+		}
+		e := p.entry(KindType, t.Key, lastPart(t.Key))
+		switch {
+		case p.skip(e):
+		case runtimeKeys[t.Key]:
+			e.Status, e.Reason = InRuntime, "package tvmffi has it"
+		case p.config.External[t.Key] != "":
+			e.Status, e.Reason = Skipped, "owned by "+p.config.External[t.Key]
+		case !slices.Contains(t.Ancestors, rootKey):
+			e.Status, e.Reason = Skipped, "not an object type, and unknown to package tvmffi"
+		default:
+			p.bound = append(p.bound, &boundType{schema: t, entry: e})
+		}
+	}
+	for i := range p.schema.Functions {
+		f := &p.schema.Functions[i]
+		if !p.wanted(f.Name, f.Library) || f.Source == schema.SourceModule && !p.boundLibrary(f.Library) {
+			continue
+		}
+		e := p.entry(KindFunction, f.Name, lastPart(f.Name))
+		if !p.skip(e) {
+			p.functions = append(p.functions, &boundFunction{schema: f, entry: e})
+		}
+	}
+	if len(p.entries) == 0 {
+		p.fail(fmt.Errorf("nothing to bind: no function or type of the schema matches the prefixes %q and libraries %q; list what there is with \"tvmffi-bind ls\"",
+			p.config.Prefixes, p.config.Libraries))
+	}
+}
+
+// wanted says whether an item belongs to a prefix or a library of the config.
+// Without both, everything that the bound libraries added is wanted.
+func (p *planner) wanted(name, library string) bool {
+	for _, prefix := range p.config.Prefixes {
+		if strings.HasPrefix(name, prefix+".") {
+			return true
+		}
+	}
+	if len(p.config.Libraries) > 0 {
+		return slices.Contains(p.config.Libraries, library)
+	}
+	return len(p.config.Prefixes) == 0 && p.boundLibrary(library)
+}
+
+// boundLibrary says whether the exports of a library are bound.
+func (p *planner) boundLibrary(file string) bool {
+	if len(p.config.Libraries) > 0 {
+		return slices.Contains(p.config.Libraries, file)
+	}
+	return slices.ContainsFunc(p.schema.Libraries, func(l schema.Library) bool {
+		return l.File == file && l.Role == schema.RoleBound
+	})
+}
+
+// entry adds the report entry of an item.
+func (p *planner) entry(kind Kind, name, local string) *Entry {
+	e := &Entry{Kind: kind, Name: name, Status: Generated, local: local}
+	p.entries = append(p.entries, e)
+	return e
+}
+
+// skip applies the skip list.
+func (p *planner) skip(e *Entry) bool {
+	for _, key := range []string{e.Name, e.id()} {
+		if slices.Contains(p.config.Skip, key) {
+			p.used["skip "+key] = true
+			e.Status, e.Reason = Skipped, "in the skip list"
+		}
+	}
+	return e.Status == Skipped
+}
+
+// lastPart is what follows the last dot of a registry name.
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// namespace is what stands before the last dot.
+func namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }

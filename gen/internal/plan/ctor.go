@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// An Init is the calling convention of an auto constructor: positional
+// arguments, then keywords. The parameters of the call are the required ones,
+// positional before keyword-only.
+type Init struct {
+	Positional int
+	Keywords   []string // registry names of the required keyword-only fields
+	OptionType string   // "" if there are no options
+	Options    []*Option
+}
+
+// An Option is an argument with a default.
+type Option struct {
+	GoName string // "" if the consumer declared it
+	Name   string // in the registry
+	Value  Param
+	Doc    Doc
+}
+
+// chainFields lists the fields of t with those of its ancestors, root first. A
+// field that is declared again stands where it was first, as it was last.
+func (p *planner) chainFields(t *schema.Type) []schema.Field {
+	var fields []schema.Field
+	at := map[string]int{}
+	for _, key := range append(slices.Clone(t.Ancestors), t.Key) {
+		if p.types[key] == nil {
+			continue
+		}
+		for _, f := range p.types[key].Fields {
+			if i, again := at[f.Name]; again {
+				fields[i] = f
+				continue
+			}
+			at[f.Name] = len(fields)
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// describeInit plans the auto constructor of a type that has one. Its parameters
+// follow from the fields: required positional, then required keyword-only; what
+// has a default is an option.
+func (p *planner) describeInit(o *Object) {
+	if !slices.Contains(o.schema.Attributes, initName) {
+		return
+	}
+	e := p.entry(KindConstructor, o.Key+"."+initName, initName)
+	if p.skip(e) {
+		return
+	}
+	f := &Func{Name: initName, Owner: o, Constructor: true, Init: &Init{}, Call: &Call{Frame: "CallN"}, entry: e}
+	f.Doc = Doc{Intro: "makes a new " + o.Key + "."}
+	var keywords []Param
+	for _, field := range p.chainFields(o.schema) {
+		if field.Flags&schema.FlagInitOff != 0 {
+			continue
+		}
+		optional := field.Flags&(schema.FlagHasDefault|schema.FlagDefaultFromFactory) != 0
+		n, err := p.resolve(field.Type)
+		if err != nil && optional {
+			e.Note = "no option for the field " + field.Name + ": " + err.Error()
+			continue
+		}
+		if err != nil {
+			e.Status, e.Reason = Skipped, "the field "+field.Name+": "+err.Error()
+			return
+		}
+		param := o.Pkg.param(n, field.Name)
+		switch {
+		case optional:
+			f.Init.Options = append(f.Init.Options, &Option{Name: field.Name, Value: param,
+				Doc: Doc{Intro: "sets " + field.Name + " of a new " + o.Key + ".", Signature: field.Type.String(), Text: field.Doc}})
+		case field.Flags&schema.FlagKwOnly != 0:
+			keywords = append(keywords, param)
+			f.Init.Keywords = append(f.Init.Keywords, field.Name)
+		default:
+			f.Call.Params = append(f.Call.Params, param)
+		}
+	}
+	f.Init.Positional = len(f.Call.Params)
+	f.Call.Params = append(f.Call.Params, keywords...)
+	f.makes(o)
+	f.Call.Frame = "CallN"
+	o.Statics = append(o.Statics, f)
+}

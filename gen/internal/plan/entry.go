@@ -1,0 +1,48 @@
+package plan
+
+// Kind says what an entry is about.
+type Kind string
+
+// The kinds of entries.
+const (
+	KindFunction    Kind = "function"
+	KindType        Kind = "type"
+	KindField       Kind = "field"
+	KindMethod      Kind = "method"
+	KindConstructor Kind = "constructor"
+)
+
+// Status says what became of an item.
+type Status string
+
+// The statuses of entries.
+const (
+	Generated Status = "generated" // bound with its exact types
+	Opaque    Status = "opaque"    // bound, but untyped: Reason says why
+	InRuntime Status = "runtime"   // the runtime package has it
+	Skipped   Status = "skipped"   // not bound: Reason says why
+)
+
+// Entry says what became of one item of the schema.
+type Entry struct {
+	Kind Kind `json:"kind"`
+	// Name is the registry name, for members with the type key before it.
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	// Package is the directory below the output root, "." for the root.
+	Package string `json:"package,omitempty"`
+	// GoName is the Go name there; a method is written as Type.Method.
+	GoName string `json:"go_name,omitempty"`
+	// Packed is true for a function without a signature in the schema.
+	Packed bool `json:"packed,omitempty"`
+	// Renamed says why GoName is not what the registry name converts to.
+	Renamed string `json:"renamed,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Note holds what else is worth knowing.
+	Note string `json:"note,omitempty"`
+
+	local string // the item's own spelling, for suffixes
+}
+
+// id is the unambiguous form of the entry's name in Rename and Skip.
+func (e *Entry) id() string { return string(e.Kind) + ":" + e.Name }

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// A Func is a generated function or method.
+type Func struct {
+	GoName string
+	Var    string // name of the bindrt.Func variable
+	Name   string // in the registry
+	Sig    string // canonical signature, "" if the runtime cannot compare it
+	Module string // library of a module export
+	Owner  *Object
+	Method bool // it has a receiver
+	// Constructor is true for NewT. Init is set if it is an auto constructor.
+	Constructor bool
+	Init        *Init
+	Call        *Call // nil: packed
+	Doc         Doc
+
+	entry *Entry
+	want  string
+}
+
+// describeFunctions plans all bound functions.
+func (p *planner) describeFunctions() {
+	for _, b := range p.functions {
+		at := p.locate(b.schema.Name)
+		pkg := p.pkg(at.dir)
+		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(at.local)}
+		f.entry.local = at.local
+		f.Doc = Doc{Intro: "calls " + f.Name + ".", Text: b.schema.Doc}
+		if b.schema.Source == schema.SourceModule {
+			f.Module = b.schema.Library
+			f.Doc.Intro = "calls " + f.Name + " of " + f.Module + "."
+		}
+		pkg.funcs = append(pkg.funcs, f)
+		p.sign(f, pkg, b.schema.Signature)
+		if b.schema.Told {
+			f.Sig = ""
+			f.Doc.Note = notes(b.schema.Signature)
+		}
+		p.preferNew(f, pkg)
+	}
+}
+
+// preferNew calls a function NewT that has the name of a type and makes it.
+func (p *planner) preferNew(f *Func, pkg *Package) {
+	o := p.objects[f.Name]
+	if o == nil || o.External || f.Call == nil || f.Call.Result == nil || f.Call.Result.Object != o {
+		return
+	}
+	for _, s := range o.Statics {
+		if s.Constructor && o.Pkg == pkg {
+			return
+		}
+	}
+	f.want = "New" + f.want
+	f.entry.Renamed = "a function with the name of the type that it makes is called New"
+}
+
+// sign gives a function its signature: typed, packed because the schema has
+// none, or untyped because Go has no type for a part of it.
+func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature) {
+	if s == nil {
+		f.entry.Packed = true
+		f.Doc.Warning = "The registry has no signature for it: the arguments are not checked before the call."
+		return
+	}
+	f.Sig, f.Doc.Signature = s.String(), s.String()
+	params, names, err := p.params(s.Params)
+	var result *node
+	if err == nil {
+		result, err = p.resolve(s.Return)
+	}
+	if err == nil && f.Method && (len(params) == 0 || params[0].kind != kindObject && params[0].kind != kindRoot) {
+		err = errors.New("the first parameter of the method is not its object")
+	}
+	if err != nil {
+		f.entry.Status, f.entry.Reason = Opaque, err.Error()
+		f.Doc.Warning = "It is untyped, so the arguments are not checked before the call: " + err.Error() + "."
+		return
+	}
+	f.Call = pkg.newCall(params, names, result, f.Method)
+}
+
+// makes lets a constructor return the type itself, whatever its signature says.
+func (f *Func) makes(o *Object) {
+	if f.Call != nil {
+		f.Call.Result = &Result{Type: pointer(GoType{Object: o}), Object: o}
+		f.Call.Frame = frame(f.units())
+	}
+}
+
+// units is the room for the arguments, when the result is no string.
+func (f *Func) units() int {
+	units := f.Call.Count
+	for _, param := range f.Call.Params {
+		if param.node.kind == kindString {
+			units += textUnits
+		}
+	}
+	return units
+}
+
+// notes are what a told signature says beside the types.
+func notes(s *schema.Signature) string {
+	var lines []string
+	if s != nil {
+		for _, param := range s.Params {
+			if param.Note != "" {
+				lines = append(lines, strings.TrimSpace(param.Name+" "+param.Note))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Form is the side from which a type is seen: as what Go passes or as what it
+// gets.
+type Form int
+
+// The forms of a type.
+const (
+	Argument Form = iota
+	Outcome
+)
+
+// flip is the form of what a function of this form is called with: a func that
+// Go passes gets its arguments, and a func that Go got is passed them.
+func (f Form) flip() Form { return 1 - f }
+
+// A GoType is a Go type expression. Exactly one of its parts is set, apart from
+// Path and Args, which go with Name.
+type GoType struct {
+	Name    string // predeclared, or declared in Path
+	Path    string
+	Args    []GoType
+	Object  *Object  // the struct of an object type
+	Ref     *Object  // its Ref interface
+	Variant *Variant // the struct of a variant
+	Elem    *GoType  // pointer to Elem
+	Slice   *GoType
+	Func    *FuncType
+}
+
+// A FuncType is a Go func that also returns an error.
+type FuncType struct {
+	Params []GoType
+	Result *GoType // nil: only the error
+}
+
+func predeclared(name string) GoType { return GoType{Name: name} }
+func runtimeType(name string, args ...GoType) GoType {
+	return GoType{Path: Runtime, Name: name, Args: args}
+}
+func pointer(t GoType) GoType { return GoType{Elem: &t} }
+
+// plainTypes are the Go types that are the same in both forms.
+var plainTypes = map[kind]GoType{
+	kindBool: predeclared("bool"), kindInt: predeclared("int64"), kindFloat: predeclared("float64"),
+	kindString: predeclared("string"), kindBytes: {Slice: &GoType{Name: "byte"}},
+	kindDataType: runtimeType("DataType"), kindDevice: runtimeType("Device"), kindPointer: runtimeType("Pointer"),
+	kindBigInt: pointer(GoType{Path: Big, Name: "Int"}), kindError: pointer(runtimeType("Error")),
+	kindTensor: pointer(runtimeType("Tensor")), kindModule: pointer(runtimeType("Module")),
+	kindFunction: pointer(runtimeType("Function")),
+}
+
+// byValue are the kinds whose Go type has no nil, so that Optional needs a
+// pointer.
+var byValue = map[kind]bool{
+	kindBool: true, kindInt: true, kindFloat: true, kindString: true, kindDataType: true, kindDevice: true,
+	kindPointer: true, kindVariant: true,
+}
+
+// goType returns the Go type of a node in a package.
+func (pkg *Package) goType(n *node, form Form) GoType {
+	if t, ok := plainTypes[n.kind]; ok {
+		return t
+	}
+	switch n.kind {
+	case kindAny:
+		return formed(form, predeclared("any"), runtimeType("Any"))
+	case kindRoot:
+		return formed(form, runtimeType("ObjectRef"), pointer(runtimeType("Object")))
+	case kindObject:
+		return formed(form, GoType{Ref: n.object}, pointer(GoType{Object: n.object}))
+	case kindShape:
+		return formed(form, runtimeType("ArrayArg", predeclared("int64")), pointer(runtimeType("Shape")))
+	case kindArray:
+		return formed(form, runtimeType("ArrayArg", pkg.goTypes(n, form)...), pointer(runtimeType("Array", pkg.goTypes(n, form)...)))
+	case kindMap:
+		return formed(form, runtimeType("MapArg", pkg.goTypes(n, form)...), pointer(runtimeType("Map", pkg.goTypes(n, form)...)))
+	case kindList:
+		return pointer(runtimeType("List", pkg.goTypes(n, Outcome)...))
+	case kindDict:
+		return pointer(runtimeType("Dict", pkg.goTypes(n, Outcome)...))
+	case kindTuple:
+		if len(n.parts) == 0 {
+			return pointer(runtimeType("Array", runtimeType("Any")))
+		}
+		return runtimeType("Tuple"+strconv.Itoa(len(n.parts)), pkg.goTypes(n, form)...)
+	case kindVariant:
+		return GoType{Variant: pkg.variant(n)}
+	case kindOptional:
+		t := pkg.goType(n.parts[0], form)
+		if byValue[n.parts[0].kind] || n.parts[0].kind == kindTuple && t.Elem == nil {
+			return pointer(t)
+		}
+		return t
+	case kindTyped:
+		return GoType{Func: pkg.funcType(n, form)}
+	}
+	panic("plan: a node without a Go type: " + n.text)
+}
+
+func formed(form Form, argument, outcome GoType) GoType {
+	if form == Argument {
+		return argument
+	}
+	return outcome
+}
+
+func (pkg *Package) goTypes(n *node, form Form) []GoType {
+	types := make([]GoType, len(n.parts))
+	for i, part := range n.parts {
+		types[i] = pkg.goType(part, form)
+	}
+	return types
+}
+
+func (pkg *Package) funcType(n *node, form Form) *FuncType {
+	f := &FuncType{}
+	for _, param := range n.params {
+		f.Params = append(f.Params, pkg.goType(param, form.flip()))
+	}
+	if n.result.kind != kindNone {
+		result := pkg.goType(n.result, form)
+		f.Result = &result
+	}
+	return f
+}
+
+// kindNames are the words for kinds in the names of variants.
+var kindNames = map[kind]string{
+	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
+	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer", kindBigInt: "BigInt", kindAny: "Any",
+	kindError: "Error", kindTensor: "Tensor", kindModule: "Module", kindFunction: "Function", kindTyped: "Func",
+	kindShape: "Shape", kindRoot: "Object", kindArray: "Array", kindList: "List", kindMap: "Map", kindDict: "Dict",
+	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
+}
+
+// word is the name of a node inside other names: IntArray, StringIntMap.
+func (n *node) word() string {
+	switch n.kind {
+	case kindObject:
+		return n.object.GoName
+	case kindOptional:
+		return "Optional" + n.parts[0].word()
+	case kindVariant:
+		return n.joined("Or")
+	}
+	if n.onlyAny() {
+		return kindNames[n.kind]
+	}
+	return n.joined("") + kindNames[n.kind]
+}
+
+func (n *node) joined(separator string) string {
+	words := make([]string, len(n.parts))
+	for i, part := range n.parts {
+		words[i] = part.word()
+	}
+	return strings.Join(words, separator)
+}
+
+func (n *node) onlyAny() bool {
+	for _, part := range n.parts {
+		if part.kind != kindAny {
+			return false
+		}
+	}
+	return true
+}

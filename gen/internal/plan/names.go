@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// initialisms are the words that Go programmers write in capitals, by their
+// lower-case form.
+var initialisms = wordSet(`acl abi api ascii ast bnf cpu css cuda dlpack dns ebnf eof ffi gpu guid
+	html http https id ids io ip ir jit json lhs llvm qps ram rhs rng rpc sla smtp sql ssa ssh tcp tls
+	ttl tvm udp ui uid uri url utf8 uuid vm xml`)
+
+// capitals spells the initialisms that are not simply upper case.
+var capitals = map[string]string{"dlpack": "DLPack", "ids": "IDs"}
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// Camel converts a registry name to an exported Go identifier. Words are the
+// runs of letters and digits; a word keeps its own capitals, and one written
+// without capitals becomes an initialism or gets its first letter raised. A name
+// that starts with an underscore, a digit or a letter without case, or that has
+// no letters at all, gets the prefix X.
+func Camel(name string) string {
+	var b strings.Builder
+	for _, w := range words(name) {
+		b.WriteString(title(w))
+	}
+	s := b.String()
+	if s == "" {
+		return fmt.Sprintf("X%x", name)
+	}
+	if first, _ := utf8.DecodeRuneInString(s); strings.HasPrefix(name, "_") || !unicode.IsUpper(first) {
+		return "X" + s
+	}
+	return s
+}
+
+// lowerCamel converts a registry name to an unexported Go identifier.
+func lowerCamel(name string) string {
+	return lowerFirst(Camel(strings.TrimLeft(name, "_")))
+}
+
+// lowerFirst makes an exported identifier unexported: its leading capitals are
+// lowered as one word, so IRModule becomes irModule.
+func lowerFirst(name string) string {
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}
+
+// words splits a registry name at everything that is no letter and no digit.
+func words(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+func title(word string) string {
+	if initialisms[word] {
+		if s, ok := capitals[word]; ok {
+			return s
+		}
+		return strings.ToUpper(word)
+	}
+	first, size := utf8.DecodeRuneInString(word)
+	return string(unicode.ToUpper(first)) + word[size:]
+}
+
+// verbatim spells a registry name inside an identifier without losing anything:
+// what an identifier cannot hold stands as _x and two hexadecimal digits a byte.
+func verbatim(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		if r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			b.WriteString(name[i : i+size])
+		} else {
+			fmt.Fprintf(&b, "_x%x", name[i:i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// awkwardSegments are directory names that Go, or a file system, treats
+// specially, beside keywords and predeclared names.
+var awkwardSegments = wordSet(`internal vendor testdata main init documentation
+	con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`)
+
+// segment converts one part of a namespace to a directory that is also a good
+// package name: lower-case ASCII letters and digits. Underscores and dashes go,
+// a leading one and a leading digit become x, other characters stand as u and
+// their code point, and names with a meaning of their own get the suffix pkg.
+func segment(part string) string {
+	var b strings.Builder
+	if part == "" || strings.HasPrefix(part, "_") || part[0] >= '0' && part[0] <= '9' {
+		b.WriteByte('x')
+	}
+	for _, r := range part {
+		switch {
+		case r == '_' || r == '-':
+		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			fmt.Fprintf(&b, "u%04x", r)
+		}
+	}
+	s := b.String()
+	if s == "" {
+		s = "x"
+	}
+	if _, reserved := universe.names[s]; reserved || awkwardSegments[s] {
+		s += "pkg"
+	}
+	return s
+}

@@ -1,0 +1,329 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// A claim is the wish of one item for one Go name.
+type claim struct {
+	entry  *Entry
+	want   string
+	owner  string // "Rose." for methods of Rose
+	fixed  bool   // the config says want
+	assign func(name string)
+	// declared is called instead if the consumer has declared the name.
+	declared func()
+}
+
+// exact says whether the registry spells the name just as Go will.
+func (c claim) exact() bool { return c.want == c.entry.local }
+
+// settle gives every claim a name that is free in s. The config comes first,
+// then exact spellings, then registry names in order; who comes too late gets
+// its registry name as a suffix.
+func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
+	for i := range claims {
+		c := &claims[i]
+		if name, ok := p.rename(c.entry); ok {
+			c.want, c.fixed = name, true
+		}
+	}
+	slices.SortStableFunc(claims, func(a, b claim) int {
+		return cmp.Or(order(b.fixed)-order(a.fixed), order(b.exact())-order(a.exact()),
+			cmp.Compare(a.entry.Name, b.entry.Name), cmp.Compare(a.entry.local, b.entry.local))
+	})
+	for _, c := range claims {
+		p.settleOne(pkg, s, c)
+	}
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
+	name := c.want
+	if pkg.user[c.owner+name] {
+		c.entry.Note = "the consumer declares " + c.owner + name + ": not generated again"
+		s.add(c.entry.local, name)
+		c.declared()
+		return
+	}
+	holder, taken := s.conflict(name, c.entry.local)
+	if taken && c.fixed {
+		p.fail(fmt.Errorf("rename of %s: the name %s is taken by %s; choose another: rename: {%q: %q}",
+			c.entry.id(), name, holder, c.entry.id(), name+"2"))
+		return
+	}
+	if c.fixed {
+		c.entry.Renamed = "by the config"
+	}
+	if taken {
+		name += "_" + verbatim(c.entry.local)
+		if second, also := s.conflict(name, c.entry.local); also {
+			p.fail(fmt.Errorf("%s: the names %s and %s are taken by %s and %s; choose one: rename: {%q: %q}",
+				c.entry.id(), c.want, name, holder, second, c.entry.id(), c.want+"2"))
+			return
+		}
+		c.entry.Renamed = c.want + " is taken by " + holder
+	}
+	s.add(c.entry.local, name)
+	c.assign(name)
+}
+
+// conflict says what holds the name. What an outer scope holds for an item with
+// the same registry name is redefined, which is no conflict: so a type redefines
+// a field or method of its parent.
+func (s *scope) conflict(name, local string) (holder string, taken bool) {
+	if holder, taken = s.names[name]; taken {
+		return holder, true
+	}
+	holder, taken = s.outer.holder(name)
+	return holder, taken && holder != local
+}
+
+// rename looks an entry up in the config.
+func (p *planner) rename(e *Entry) (string, bool) {
+	for _, key := range []string{e.id(), e.Name} {
+		if name, ok := p.config.Rename[key]; ok {
+			p.used["rename "+key] = true
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// standardMethods are names that have a meaning to the standard library or to
+// the runtime. A member of a library must not have one of them.
+var standardMethods = []string{"Format", "GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadFrom",
+	"ReadRune", "Scan", "Seek", "UnmarshalJSON", "UnmarshalXML", "UnreadByte", "UnreadRune", "WriteByte", "WriteTo",
+	"MarshalText", "UnmarshalText", "MarshalBinary", "UnmarshalBinary", "GoString", "Error"}
+
+// markers names the marker method of each object type: As and the whole key, so
+// it does not depend on other types, unless two keys convert to one name.
+func markers(types []schema.Type) map[string]string {
+	names := map[string]string{}
+	taken := map[string]bool{}
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for i := range types {
+			if !yield(types[i].Key) {
+				return
+			}
+		}
+	}) {
+		name := "As" + Camel(key)
+		if taken[name] {
+			name += "_" + verbatim(key)
+		}
+		taken[name] = true
+		names[key] = name
+	}
+	return names
+}
+
+// nameAll gives everything its name. What is decided early wins: types,
+// functions, constructors, options, and last the names that only we use.
+func (p *planner) nameAll() {
+	members := newScope(universe)
+	members.add("a method of the runtime", "Release", "String", "TVMFFIType")
+	members.add("a standard method", standardMethods...)
+	for _, key := range slices.Sorted(maps.Keys(p.markers)) {
+		members.add("the marker of "+key, p.markers[key])
+	}
+	all := p.sortedPackages()
+	for _, pkg := range all {
+		p.openScope(pkg)
+		p.nameTypes(pkg)
+	}
+	for _, pkg := range all {
+		p.nameFunctions(pkg)
+		p.nameVariants(pkg)
+	}
+	for _, t := range p.bound {
+		p.nameMembers(t.object, members)
+	}
+	for _, pkg := range all {
+		pkg.nameHelpers()
+	}
+	for _, pkg := range all {
+		pkg.nameAllParams()
+	}
+}
+
+func (p *planner) sortedPackages() []*Package {
+	var all []*Package
+	for _, dir := range slices.Sorted(maps.Keys(p.dirs)) {
+		all = append(all, p.dirs[dir])
+	}
+	return all
+}
+
+// openScope makes the scope of a package, with what the consumer declared and
+// the imports.
+func (p *planner) openScope(pkg *Package) {
+	pkg.scope = newScope(universe)
+	for _, name := range slices.Sorted(maps.Keys(pkg.user)) {
+		if !strings.Contains(name, ".") {
+			pkg.scope.add("the consumer's own files", name)
+		}
+	}
+	pkg.scope.add("the function that loads the library", "Load")
+	pkg.Load = !pkg.user["Load"]
+	locals := newScope(pkg.scope)
+	locals.add("a local", bodyNames...)
+	imports := []Import{{Path: Runtime, Name: "tvmffi"}, {Path: Bindrt, Name: "bindrt"}, {Path: Big, Name: "big"}}
+	for _, used := range pkg.uses() {
+		imports = append(imports, Import{Path: used.Path, Name: importName(used)})
+	}
+	for i := range imports {
+		name := imports[i].Name
+		long := strings.ReplaceAll(path.Base(path.Dir(imports[i].Path)), "-", "") + name
+		imports[i].Name = locals.free("an import", name, segment(long), name+"pkg")
+		pkg.scope.add("an import", imports[i].Name)
+	}
+	pkg.Imports = imports
+}
+
+func importName(pkg *Package) string { return segment(pkg.Name) }
+
+// nameTypes names the types that live in a package, and the aliases.
+func (p *planner) nameTypes(pkg *Package) {
+	var types, refs []claim
+	for _, o := range pkg.objects {
+		types = append(types, claim{entry: o.entry, want: o.want,
+			assign:   func(name string) { o.GoName = name },
+			declared: func() { o.UserType = true }})
+	}
+	for _, a := range pkg.aliases {
+		shadow := *a.entry
+		want := a.GoName
+		types = append(types, claim{entry: &shadow, want: want,
+			assign:   func(name string) { a.GoName = name },
+			declared: func() { a.GoName = "" }})
+	}
+	p.settle(pkg, pkg.scope, types)
+	for _, o := range pkg.objects {
+		if o.GoName == "" {
+			o.GoName, _ = p.rename(o.entry)
+			o.GoName = cmp.Or(o.GoName, o.want)
+		}
+		refs = append(refs, p.refClaim(o.entry, o.GoName, func(name string) { o.Ref = name }, func() { o.Ref, o.UserRef = o.GoName+"Ref", true }))
+	}
+	for _, a := range pkg.aliases {
+		if a.GoName != "" {
+			refs = append(refs, p.refClaim(a.entry, a.GoName, func(name string) { a.Ref = name }, func() {}))
+		}
+	}
+	p.settle(pkg, pkg.scope, refs)
+}
+
+// refClaim is the claim of a Ref interface; it is no item of the registry, so
+// the report does not show it.
+func (p *planner) refClaim(e *Entry, goName string, assign func(string), declared func()) claim {
+	return claim{entry: &Entry{Kind: "ref", Name: e.Name, local: e.local}, want: goName + "Ref", assign: assign, declared: declared}
+}
+
+// nameFunctions names the functions of a package, static methods and
+// constructors included, then the options.
+func (p *planner) nameFunctions(pkg *Package) {
+	var functions, constructors, optionTypes, options []claim
+	add := func(to *[]claim, f *Func, want string) {
+		*to = append(*to, claim{entry: f.entry, want: want,
+			assign:   func(name string) { f.GoName = name },
+			declared: func() { f.GoName = "" }})
+	}
+	for _, f := range pkg.funcs {
+		add(&functions, f, f.want)
+	}
+	for _, o := range pkg.objects {
+		for _, f := range o.Statics {
+			if f.Constructor {
+				add(&constructors, f, "New"+o.GoName)
+			} else {
+				add(&functions, f, o.GoName+Camel(f.Name))
+			}
+		}
+	}
+	p.settle(pkg, pkg.scope, functions)
+	p.settle(pkg, pkg.scope, constructors)
+	for _, o := range pkg.objects {
+		for _, f := range o.Statics {
+			if f.GoName == "" || f.Init == nil || len(f.Init.Options) == 0 {
+				continue
+			}
+			optionTypes = append(optionTypes, claim{entry: &Entry{Kind: "option type", Name: o.Key, local: lastPart(o.Key)},
+				want:     o.GoName + "Option",
+				assign:   func(name string) { f.Init.OptionType = name },
+				declared: func() { f.Init.OptionType = o.GoName + "Option" }})
+			for _, option := range f.Init.Options {
+				options = append(options, claim{entry: &Entry{Kind: "option", Name: o.Key + "." + option.Name, local: option.Name},
+					want:     o.GoName + Camel(option.Name),
+					assign:   func(name string) { option.GoName = name },
+					declared: func() { option.GoName = "" }})
+			}
+		}
+	}
+	p.settle(pkg, pkg.scope, optionTypes)
+	p.settle(pkg, pkg.scope, options)
+}
+
+// nameVariants names the variants of a package after their alternatives.
+func (p *planner) nameVariants(pkg *Package) {
+	for _, text := range slices.Sorted(maps.Keys(pkg.variants)) {
+		v := pkg.variants[text]
+		words := make([]string, len(v.Alternatives))
+		for i, a := range v.Alternatives {
+			words[i] = a.node.word()
+		}
+		name := strings.Join(words, "Or")
+		v.GoName = pkg.scope.free("a variant", name, name+"Variant", name+"_"+verbatim(text))
+		methods := newScope(universe)
+		for i := range v.Alternatives {
+			a := &v.Alternatives[i]
+			a.Of = pkg.scope.free("a variant", v.GoName+"Of"+words[i])
+			a.As = methods.free("an accessor", "As"+words[i])
+		}
+	}
+}
+
+// nameMembers names getters, methods and setters of a type. Parents come before
+// children, so that a child does not hide an unrelated member.
+func (p *planner) nameMembers(o *Object, members *scope) {
+	outer := members
+	if o.Parent != nil && o.Parent.scope != nil {
+		outer = o.Parent.scope
+	}
+	o.scope = newScope(outer)
+	var getters, methods, setters []claim
+	for _, f := range o.Fields {
+		getters = append(getters, claim{entry: f.entry, want: Camel(f.Name), owner: o.GoName + ".",
+			assign:   func(name string) { f.GoName = name },
+			declared: func() {}})
+	}
+	for _, f := range o.Methods {
+		methods = append(methods, claim{entry: f.entry, want: Camel(f.entry.local), owner: o.GoName + ".",
+			assign:   func(name string) { f.GoName = name },
+			declared: func() {}})
+	}
+	p.settle(o.Pkg, o.scope, getters)
+	p.settle(o.Pkg, o.scope, methods)
+	for _, f := range o.Fields {
+		if f.Value.node != nil {
+			setters = append(setters, claim{entry: &Entry{Kind: "setter", Name: f.entry.Name, local: f.Name},
+				want: "Set" + cmp.Or(f.GoName, Camel(f.Name)), owner: o.GoName + ".",
+				assign:   func(name string) { f.Setter = name },
+				declared: func() {}})
+		}
+	}
+	p.settle(o.Pkg, o.scope, setters)
+}

@@ -1,0 +1,166 @@
+// Package plan decides everything about the generated code: which items of a
+// schema get a Go form, in which packages, under which names, with which types.
+// What it returns is only written down by package emit.
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"go/token"
+	pathpkg "path"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// Import paths that generated code uses.
+const (
+	Runtime = "github.com/tvmffi-go/tvmffi/runtime"
+	Bindrt  = Runtime + "/bindrt"
+	Big     = "math/big"
+)
+
+// Config is gen.Config, which has the documentation.
+type Config struct {
+	Package     string
+	ImportPath  string
+	Root        string
+	Prefixes    []string
+	Libraries   []string
+	Rename      map[string]string
+	Skip        []string
+	External    map[string]string
+	UserNames   map[string][]string
+	ToolVersion string
+	Split       bool
+}
+
+// A Plan is the whole output, decided.
+type Plan struct {
+	Packages []*Package // sorted by Dir
+	Entries  []*Entry   // one per item of the schema that was asked for
+}
+
+// A Package is one Go package of the output.
+type Package struct {
+	Dir     string // relative to the output root, "" for the root
+	Name    string
+	Path    string   // import path
+	Sources []string // file names of the bound libraries, for the header
+	Tool    string   // version of the tool, for the header
+	Imports []Import
+	Library string // name of the bindrt.Library variable
+	Load    bool   // the function Load is generated
+	// Libraries are loaded in this order.
+	Libraries []schema.Library
+	Bases     []Base
+	// VariantBase is the alias under which variants embed tvmffi.Variant, if the
+	// package has variants.
+	VariantBase string
+	Files       []File
+
+	scope    *scope
+	user     map[string]bool
+	objects  []*Object // types that live here
+	funcs    []*Func
+	aliases  []*Alias
+	variants map[string]*Variant
+	bases    map[*Object]string
+}
+
+// An Import is a package that generated code may import, with its explicit name.
+type Import struct{ Name, Path string }
+
+// A Base is an unexported alias under which a parent is embedded. Parent is nil
+// for the root of all objects.
+type Base struct {
+	Name   string
+	Parent *Object
+}
+
+// A File is one generated file.
+type File struct {
+	Name  string // without the extension
+	Decls []Decl
+}
+
+// A Decl is a group of declarations that belong together: *Handshake, *Func,
+// *Object, *Alias or *Variant.
+type Decl interface{ decl() }
+
+// Handshake stands for what every package has once: documentation, the library,
+// Load and the bases.
+type Handshake struct{}
+
+// An Alias keeps the name of a type in its own namespace after the type moved
+// to the package of a cycle.
+type Alias struct {
+	Object      *Object
+	GoName, Ref string // "" if the consumer declared the name
+
+	entry *Entry
+}
+
+func (*Handshake) decl() {}
+func (*Alias) decl()     {}
+func (*Func) decl()      {}
+func (*Object) decl()    {}
+func (*Variant) decl()   {}
+
+// Make plans the bindings of the parts of s that c asks for. The schema must be
+// valid and in canonical order.
+func Make(s schema.Schema, c Config) (*Plan, error) {
+	p := &planner{config: c, schema: s, used: map[string]bool{}, dirs: map[string]*Package{}, objects: map[string]*Object{}}
+	p.index()
+	p.classify()
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
+	}
+	p.place()
+	p.describeTypes()
+	p.describeFunctions()
+	p.nameAll()
+	p.finish()
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
+	}
+	return &Plan{Packages: p.packages(), Entries: p.entries}, nil
+}
+
+// planner holds the state of Make.
+type planner struct {
+	config  Config
+	schema  schema.Schema
+	errs    []error
+	entries []*Entry
+
+	types     map[string]*schema.Type // by key
+	bound     []*boundType            // in schema order
+	boundKeys map[string]bool
+	functions []*boundFunction    // in schema order
+	root      string              // namespace of the root package
+	used      map[string]bool     // keys of Rename and Skip that matched
+	dirs      map[string]*Package // by Dir
+	markers   map[string]string   // by type key
+	objects   map[string]*Object  // bound and external, by type key
+}
+
+// index makes the tables that the stages look things up in: the types of the
+// schema, and the objects that other packages own.
+func (p *planner) index() {
+	p.types = make(map[string]*schema.Type, len(p.schema.Types))
+	for i := range p.schema.Types {
+		t := &p.schema.Types[i]
+		p.types[t.Key] = t
+	}
+	p.markers = markers(p.schema.Types)
+	for key, target := range p.config.External {
+		path, name := target, Camel(lastPart(key))
+		if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
+			path, name = target[:dot], target[dot+1:]
+		}
+		p.objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.markers[key], "As"+Camel(key)), External: true, Pkg: &Package{Path: path, Name: pathpkg.Base(path)}}
+	}
+}
+
+func (p *planner) fail(err error) { p.errs = append(p.errs, err) }

@@ -1,0 +1,268 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// kind is what a type expression is, as far as Go cares.
+type kind int
+
+const (
+	kindNone kind = iota
+	kindBool
+	kindInt
+	kindFloat
+	kindString
+	kindBytes
+	kindDataType
+	kindDevice
+	kindPointer
+	kindBigInt
+	kindAny
+	kindError
+	kindTensor
+	kindModule
+	kindFunction // packed
+	kindTyped    // function with a signature
+	kindShape
+	kindArray
+	kindList
+	kindMap
+	kindDict
+	kindTuple
+	kindVariant
+	kindOptional
+	kindRoot   // ffi.Object
+	kindObject // a generated or external object type
+)
+
+// kinds names the kinds that have no parts.
+var kinds = map[string]kind{
+	"None": kindNone, "bool": kindBool, "int": kindInt, "float": kindFloat, "Any": kindAny,
+	"ffi.String": kindString, "ffi.SmallStr": kindString, "const char*": kindString,
+	"ffi.Bytes": kindBytes, "ffi.SmallBytes": kindBytes, "TVMFFIByteArray*": kindBytes,
+	"DataType": kindDataType, "Device": kindDevice, "void*": kindPointer, "ffi.BigInt": kindBigInt,
+	"ffi.Error": kindError, "ffi.Tensor": kindTensor, "DLTensor*": kindTensor, "ffi.Module": kindModule,
+	"ffi.Shape": kindShape, "ffi.Object": kindRoot, "ffi.OpaquePyObject": kindRoot,
+}
+
+// containers gives the kinds of containers and how many parts they have.
+var containers = map[string]struct {
+	kind  kind
+	parts int
+}{
+	"ffi.Array": {kindArray, 1}, "ffi.List": {kindList, 1}, "ffi.Map": {kindMap, 2}, "ffi.Dict": {kindDict, 2},
+}
+
+// maxTuple is the largest tuple that has a Go type.
+const maxTuple = 8
+
+// A node is a type expression with every name looked up: whatever has a node
+// has a Go type.
+type node struct {
+	kind   kind
+	text   string  // canonical text, the identity of a variant
+	parts  []*node // of containers, tuples, variants and Optional
+	object *Object // of kindObject
+	params []*node // of kindTyped
+	names  []string
+	result *node
+}
+
+func (n *node) optional() bool { return n.kind == kindOptional }
+
+// base is n without Optional.
+func (n *node) base() *node {
+	if n.optional() {
+		return n.parts[0]
+	}
+	return n
+}
+
+// resolve looks up the names of a type expression. The error says what has no
+// Go type.
+func (p *planner) resolve(e schema.TypeExpr) (*node, error) {
+	return p.resolveNormal(e.Normalized())
+}
+
+func (p *planner) resolveNormal(e schema.TypeExpr) (*node, error) {
+	n := &node{text: e.String()}
+	if k, ok := kinds[e.Name]; ok {
+		n.kind = k
+		return n, nil
+	}
+	if c, ok := containers[e.Name]; ok {
+		n.kind = c.kind
+		return n, p.container(n, e.Args, c.parts)
+	}
+	switch e.Name {
+	case "ffi.Function":
+		return n, p.function(n, e.Func)
+	case "ObjectRValueRef":
+		if len(e.Args) == 0 {
+			n.kind = kindRoot
+			return n, nil
+		}
+		return p.resolveNormal(e.Args[0])
+	case "Optional":
+		return p.optional(e)
+	case "Variant":
+		return p.variant(e)
+	case "Tuple":
+		n.kind = kindTuple
+		if len(e.Args) > maxTuple {
+			return nil, fmt.Errorf("%s has %d parts; tuples in Go have at most %d", n.text, len(e.Args), maxTuple)
+		}
+		return n, p.container(n, e.Args, len(e.Args))
+	}
+	return n, p.objectNode(n, e)
+}
+
+// container resolves the parts; without arguments they are Any.
+func (p *planner) container(n *node, args []schema.TypeExpr, parts int) error {
+	for i := range parts {
+		part := schema.TypeExpr{Name: "Any"}
+		if len(args) > 0 {
+			part = args[i]
+		}
+		sub, err := p.resolveNormal(part)
+		if err != nil {
+			return err
+		}
+		if sub.kind == kindNone {
+			return fmt.Errorf("%s holds None, which has no Go type", n.text)
+		}
+		n.parts = append(n.parts, sub)
+	}
+	return nil
+}
+
+func (p *planner) function(n *node, s *schema.Signature) error {
+	if s == nil {
+		n.kind = kindFunction
+		return nil
+	}
+	n.kind = kindTyped
+	var err error
+	if n.result, err = p.resolveNormal(s.Return); err != nil {
+		return err
+	}
+	n.params, n.names, err = p.params(s.Params)
+	return err
+}
+
+// params resolves parameters and takes over the names that they have.
+func (p *planner) params(params []schema.Param) (nodes []*node, names []string, err error) {
+	for i, param := range params {
+		sub, err := p.resolve(param.Type)
+		if err == nil && sub.kind == kindNone {
+			err = fmt.Errorf("parameter %d is None, which has no Go type", i)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes, names = append(nodes, sub), append(names, param.Name)
+	}
+	return nodes, names, nil
+}
+
+// optional resolves Optional. Optional of Optional, of Any and of a variant with
+// None are the same as with one None only.
+func (p *planner) optional(e schema.TypeExpr) (*node, error) {
+	sub, err := p.resolveNormal(e.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	return makeOptional(sub), nil
+}
+
+func makeOptional(sub *node) *node {
+	switch sub.kind {
+	case kindOptional, kindAny, kindNone:
+		return sub
+	}
+	return &node{kind: kindOptional, text: "Optional<" + sub.text + ">", parts: []*node{sub}}
+}
+
+// variant resolves Variant: nested variants are flattened, alternatives that
+// repeat are dropped, None makes it optional, one alternative stands alone, and
+// Any swallows the others.
+func (p *planner) variant(e schema.TypeExpr) (*node, error) {
+	n := &node{kind: kindVariant}
+	none := false
+	var texts []string
+	add := func(alternative *node) {
+		if !slices.Contains(texts, alternative.text) {
+			texts = append(texts, alternative.text)
+			n.parts = append(n.parts, alternative)
+		}
+	}
+	for _, arg := range e.Args {
+		sub, err := p.resolveNormal(arg)
+		if err != nil {
+			return nil, err
+		}
+		if sub.optional() {
+			none, sub = true, sub.parts[0]
+		}
+		switch sub.kind {
+		case kindNone:
+			none = true
+		case kindAny:
+			return sub, nil
+		case kindVariant:
+			for _, alternative := range sub.parts {
+				add(alternative)
+			}
+		default:
+			add(sub)
+		}
+	}
+	if len(n.parts) == 0 {
+		return &node{kind: kindNone, text: "None"}, nil
+	}
+	if len(n.parts) == 1 {
+		n = n.parts[0]
+	} else {
+		n.text = "Variant<" + strings.Join(texts, ", ") + ">"
+	}
+	if none {
+		return makeOptional(n), nil
+	}
+	return n, nil
+}
+
+// objectNode resolves an object key: to its own Go type, or to that of its
+// nearest ancestor that has one.
+func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
+	if len(e.Args) > 0 {
+		return fmt.Errorf("%s is a template without a Go type", n.text)
+	}
+	if o := p.objects[e.Name]; o != nil {
+		n.kind, n.object = kindObject, o
+		return nil
+	}
+	t := p.types[e.Name]
+	if t == nil || !slices.Contains(t.Ancestors, rootKey) {
+		return fmt.Errorf("%s has no Go type: it is no registered object type", n.text)
+	}
+	n.kind = kindRoot
+	if o := p.nearest(t.Ancestors); o != nil {
+		n.kind, n.object = kindObject, o
+	}
+	return nil
+}
+
+// nearest returns the object of the last key that has one, nil if none has.
+func (p *planner) nearest(keys []string) *Object {
+	for _, key := range slices.Backward(keys) {
+		if o := p.objects[key]; o != nil {
+			return o
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package plan
+
+// A Variant is a Go type for a Variant of the schema.
+type Variant struct {
+	GoName       string
+	Text         string // as the registry has it
+	Alternatives []Alternative
+
+	node *node
+}
+
+// An Alternative is one of the types that a variant may hold.
+type Alternative struct {
+	Of, As   string // names of the constructor function and of the accessor
+	Argument GoType
+	Outcome  GoType
+
+	node *node
+}
+
+// variant returns the Go type of a variant in a package, one per distinct
+// variant.
+func (pkg *Package) variant(n *node) *Variant {
+	v := pkg.variants[n.text]
+	if v == nil {
+		v = &Variant{Text: n.text, node: n}
+		pkg.variants[n.text] = v
+		for _, part := range n.parts {
+			pkg.alternative(v, part)
+		}
+	}
+	return v
+}
+
+// alternative adds a part, unless another one has the same Go type: then Go
+// could not tell them apart.
+func (pkg *Package) alternative(v *Variant, part *node) {
+	a := Alternative{Argument: pkg.goType(part, Argument), Outcome: pkg.goType(part, Outcome), node: part}
+	for _, other := range v.Alternatives {
+		if other.Outcome.same(a.Outcome) {
+			return
+		}
+	}
+	v.Alternatives = append(v.Alternatives, a)
+}
+
+// same says whether two types are identical.
+func (t GoType) same(u GoType) bool {
+	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || len(t.Args) != len(u.Args) {
+		return false
+	}
+	for i := range t.Args {
+		if !t.Args[i].same(u.Args[i]) {
+			return false
+		}
+	}
+	if (t.Func == nil) != (u.Func == nil) || t.Func != nil && !t.Func.same(u.Func) {
+		return false
+	}
+	return samePart(t.Elem, u.Elem) && samePart(t.Slice, u.Slice)
+}
+
+func (f *FuncType) same(g *FuncType) bool {
+	if len(f.Params) != len(g.Params) {
+		return false
+	}
+	for i := range f.Params {
+		if !f.Params[i].same(g.Params[i]) {
+			return false
+		}
+	}
+	return samePart(f.Result, g.Result)
+}
+
+func samePart(t, u *GoType) bool {
+	return t == nil && u == nil || t != nil && u != nil && t.same(*u)
+}

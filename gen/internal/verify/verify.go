@@ -1,0 +1,134 @@
+// Package verify checks generated code the way its users will meet it: compiled
+// with their own files, before anything is written.
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// runtimePath is the package whose Object gives every object type its layout.
+const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
+
+// banned are imports that generated code has no business with.
+var banned = []string{"unsafe", "runtime", "reflect", "C"}
+
+// Check type-checks files, by their paths below dir, in an overlay over dir.
+func Check(dir string, files map[string][]byte) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	overlay := map[string][]byte{}
+	dirs := map[string]bool{}
+	for name, content := range files {
+		overlay[filepath.Join(dir, filepath.FromSlash(name))] = content
+		dirs[filepath.Join(dir, filepath.FromSlash(path.Dir(name)))] = true
+	}
+	var patterns []string
+	for d := range dirs {
+		patterns = append(patterns, d)
+	}
+	slices.Sort(patterns)
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		Dir:     existing(dir),
+		Overlay: overlay,
+	}, patterns...)
+	if err != nil {
+		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
+	}
+	var errs []error
+	for _, pkg := range loaded {
+		for _, e := range pkg.Errors {
+			errs = append(errs, fmt.Errorf("verify: %w", e))
+		}
+		if len(pkg.Errors) == 0 {
+			errs = append(errs, checkPackage(pkg, overlay)...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// existing is dir or the nearest folder above it that exists.
+func existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return dir
+		}
+		dir = parent
+	}
+}
+
+// checkPackage checks what the compiler lets pass.
+func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
+	var errs []error
+	sizes := types.SizesFor("gc", runtime.GOARCH)
+	for _, file := range pkg.Syntax {
+		name := pkg.Fset.Position(file.Package).Filename
+		if _, generated := overlay[name]; !generated {
+			continue
+		}
+		for _, imp := range file.Imports {
+			if p, _ := strconv.Unquote(imp.Path.Value); slices.Contains(banned, p) {
+				errs = append(errs, fmt.Errorf("verify: %s imports %s, which generated code must not need", name, p))
+			}
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != "TVMFFIType" {
+				continue
+			}
+			if err := checkLayout(receiver(pkg.TypesInfo.Defs[f.Name]), sizes); err != nil {
+				errs = append(errs, fmt.Errorf("verify: %w", err))
+			}
+		}
+	}
+	return errs
+}
+
+// receiver is the named type of a method.
+func receiver(method types.Object) *types.Named {
+	t := method.Type().(*types.Signature).Recv().Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return types.Unalias(t).(*types.Named)
+}
+
+// checkLayout says whether a type is a struct with nothing but its embedded
+// parent, up to tvmffi.Object, and so has its layout.
+func checkLayout(named *types.Named, sizes types.Sizes) error {
+	for at := named; ; {
+		if o := at.Obj(); o.Name() == "Object" && o.Pkg() != nil && o.Pkg().Path() == runtimePath {
+			if sizes.Sizeof(at) != sizes.Sizeof(named) {
+				return fmt.Errorf("%s has another size than tvmffi.Object", named)
+			}
+			return nil
+		}
+		s, ok := at.Underlying().(*types.Struct)
+		if !ok || s.NumFields() != 1 || !s.Field(0).Embedded() {
+			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s is not a struct with just its embedded parent", named, at)
+		}
+		parent, ok := types.Unalias(s.Field(0).Type()).(*types.Named)
+		if !ok {
+			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s embeds %s", named, at, s.Field(0).Type())
+		}
+		at = parent
+	}
+}

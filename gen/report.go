@@ -1,0 +1,122 @@
+package gen
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// The kinds of entries of a report.
+const (
+	KindFunction    = plan.KindFunction
+	KindType        = plan.KindType
+	KindField       = plan.KindField
+	KindMethod      = plan.KindMethod
+	KindConstructor = plan.KindConstructor
+)
+
+// The statuses of entries of a report.
+const (
+	Generated = plan.Generated // bound with its exact types
+	Opaque    = plan.Opaque    // bound, but untyped
+	InRuntime = plan.InRuntime // package tvmffi has it
+	Skipped   = plan.Skipped   // not bound
+)
+
+// Kind says what an entry is about.
+type Kind = plan.Kind
+
+// Status says what became of an item.
+type Status = plan.Status
+
+// Entry says what became of one item of the schema.
+type Entry = plan.Entry
+
+// Report says what became of everything that a config asks for.
+type Report struct {
+	Counts  []Count `json:"counts"`
+	Entries []Entry `json:"entries"` // sorted by kind and name
+}
+
+// Count is the number of entries of one kind and status.
+type Count struct {
+	Kind   Kind   `json:"kind"`
+	Status Status `json:"status"`
+	Number int    `json:"number"`
+	// Packed and Renamed are how many of them have no signature, and how many
+	// have another Go name than their registry name converts to.
+	Packed  int `json:"packed,omitempty"`
+	Renamed int `json:"renamed,omitempty"`
+}
+
+func newReport(p *plan.Plan) Report {
+	var r Report
+	for _, e := range p.Entries {
+		r.Entries = append(r.Entries, *e)
+		c := r.count(e.Kind, e.Status)
+		c.Number++
+		if e.Packed {
+			c.Packed++
+		}
+		if e.Renamed != "" {
+			c.Renamed++
+		}
+	}
+	slices.SortFunc(r.Counts, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Status, b.Status))
+	})
+	return r
+}
+
+// count returns the count of a kind and status, adding it if it is new.
+func (r *Report) count(kind Kind, status Status) *Count {
+	for i := range r.Counts {
+		if c := &r.Counts[i]; c.Kind == kind && c.Status == status {
+			return c
+		}
+	}
+	r.Counts = append(r.Counts, Count{Kind: kind, Status: status})
+	return &r.Counts[len(r.Counts)-1]
+}
+
+// WriteJSON writes the report as indented JSON.
+func (r Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// WriteText writes the counts, and then every entry that is not plainly
+// generated, with the reason.
+func (r Report) WriteText(w io.Writer) error {
+	for _, c := range r.Counts {
+		line := fmt.Sprintf("%d %s %s", c.Number, c.Kind, c.Status)
+		if c.Packed > 0 {
+			line += fmt.Sprintf(", %d of them packed", c.Packed)
+		}
+		if c.Renamed > 0 {
+			line += fmt.Sprintf(", %d of them renamed", c.Renamed)
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+	}
+	for _, e := range r.Entries {
+		why := cmp.Or(e.Reason, e.Renamed, e.Note)
+		if why == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s %s %q -> %s: %s\n", e.Status, e.Kind, e.Name, cmp.Or(e.GoName, "nothing"), why); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+	}
+	return nil
+}
