@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 )
 
 // Loading foreign code may kill the process, so it happens in a child: the tool
@@ -108,6 +110,16 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)
 	}
 	return reply, nil
+}
+
+// checkFile refuses a file that the loader of this machine cannot load, in words
+// that say more than the loader's.
+func checkFile(path string) error {
+	file, err := symbols.Read(path)
+	if err != nil {
+		return err
+	}
+	return file.CheckHost(runtime.GOOS, runtime.GOARCH)
 }
 
 // readReplies reads until the child closes its end. It returns the last answer

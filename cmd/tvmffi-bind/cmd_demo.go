@@ -126,7 +126,7 @@ func demoConfig(dir string) *config {
 	return &config{
 		Package: demoPackage, Out: demoPackage, dir: dir,
 		Libraries: []librarySpec{{Package: corePackage, Path: library}},
-		Prefixes:  []string{"testing."},
+		Prefixes:  []string{"testing"},
 	}
 }
 

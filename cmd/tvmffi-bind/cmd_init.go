@@ -131,13 +131,14 @@ func refuseExisting(s *start) error {
 }
 
 const (
+	lockName     = "tvmffi.lock"
 	generateName = "generate.go"
 	mainName     = "main.go"
 	testName     = "main_test.go"
 )
 
 func (s *start) names() []string {
-	return []string{configName, generateName, mainName, testName}
+	return []string{configName, lockName, generateName, mainName, testName}
 }
 
 // files are the hand-written files of the program, so to speak: init never touches

@@ -29,14 +29,18 @@ type config struct {
 	// Libraries are bound; Deps are only loaded before them.
 	Libraries []librarySpec `yaml:"libraries,omitempty"`
 	Deps      []librarySpec `yaml:"deps,omitempty"`
-	// Prefixes selects by registry name; without any, everything that the
+	// Prefixes selects namespaces such as garden; without any, everything that the
 	// libraries add is bound.
 	Prefixes []string `yaml:"prefixes,omitempty"`
+	// Root is the namespace that becomes the package itself, if gen guesses wrong.
+	Root string `yaml:"root,omitempty"`
+	// Split says whether sub-namespaces become sub-packages, which is the default.
+	Split *bool `yaml:"split,omitempty"`
 	// Rename gives the Go name for a registry name.
 	Rename map[string]string `yaml:"rename,omitempty"`
 	// Skip lists registry names to leave out.
 	Skip []string `yaml:"skip,omitempty"`
-	// External gives the Go package that owns a type key or a prefix of type keys.
+	// External gives the import path of the Go package that owns a type key.
 	External map[string]string `yaml:"external,omitempty"`
 
 	file string // the file it came from, "" for flags
@@ -185,7 +189,7 @@ func (c *config) rooted(path string) (string, error) {
 // output folder if the flags said it all.
 func (c *config) lockFile() (string, error) {
 	if c.file == "" {
-		return c.rooted(filepath.Join(c.Out, "tvmffi.lock"))
+		return c.rooted(filepath.Join(c.Out, lockName))
 	}
 	base := filepath.Base(c.file)
 	return c.rooted(strings.TrimSuffix(base, filepath.Ext(base)) + ".lock")

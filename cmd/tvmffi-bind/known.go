@@ -27,7 +27,7 @@ func knownPackages() []knownPackage {
 		name:      "xgrammar",
 		version:   "0.2.8",
 		library:   "xgrammar/libxgrammar_bindings.so",
-		prefix:    "xgrammar.tvm_ffi_binding.",
+		prefix:    "xgrammar.tvm_ffi_binding",
 		templates: "templates/xgrammar",
 	}}
 }

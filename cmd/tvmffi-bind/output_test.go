@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/gen"
 )
 
-const generated = marker + "\n\npackage x\n"
+const generated = gen.Marker + "\n\npackage x\n"
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()

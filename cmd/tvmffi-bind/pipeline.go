@@ -14,7 +14,8 @@ type bindings struct {
 	root       string // the output folder
 	importPath string // of the package there
 	schema     schema.Schema
-	files      map[string][]byte // by path relative to root
+	generated  []gen.File
+	files      map[string][]byte // the same by path relative to root
 	report     gen.Report
 	lock       *lock
 	previous   *lock // what the lock file holds, nil if there is none
@@ -40,7 +41,7 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 			return b.generate(c)
 		}},
 		{"typecheck", "checking that it compiles", func() error { // verify
-			return b.verify(ctx, c)
+			return b.verify()
 		}},
 		{"compare", "comparing with the files on disk", func() error {
 			return b.compare(c)
@@ -72,30 +73,37 @@ func (b *bindings) prepare(c *config) (err error) {
 	return err
 }
 
-// generate makes the Go files.
+// generate makes the Go files. Names that the user declares are left to the user.
 func (b *bindings) generate(c *config) error {
-	files, report, err := gen.Generate(b.schema, gen.Config{
-		Package:     c.Package,
-		ImportPath:  b.importPath,
-		Prefixes:    c.Prefixes,
-		Rename:      c.Rename,
-		Skip:        c.Skip,
-		External:    c.External,
-		ToolVersion: toolVersion().Version,
-	})
-	if err != nil {
-		return refuse("%w", err)
+	conf := gen.NewConfig(c.Package, b.importPath)
+	conf.Root = c.Root
+	conf.Prefixes = c.Prefixes
+	conf.Rename = c.Rename
+	conf.Skip = c.Skip
+	conf.External = c.External
+	conf.ToolVersion = toolVersion().Version
+	if c.Split != nil {
+		conf.Split = *c.Split
 	}
-	b.report = report
+	var err error
+	if conf.UserNames, err = gen.UserNames(b.root); err != nil {
+		return &refusal{err: err}
+	}
+	if b.generated, b.report, err = gen.Generate(b.schema, conf); err != nil {
+		return &refusal{err: err}
+	}
 	b.files = map[string][]byte{}
-	for _, f := range files {
+	for _, f := range b.generated {
 		b.files[f.Path] = f.Content
 	}
 	return nil
 }
 
-// verify type-checks the files together with those of the consumer.
-func (b *bindings) verify(ctx context.Context, c *config) error {
+// verify type-checks the files together with those of the user.
+func (b *bindings) verify() error {
+	if err := gen.Verify(b.root, b.generated); err != nil {
+		return refuse("the bindings would not compile, so nothing was written: %w", err)
+	}
 	return nil
 }
 

@@ -66,14 +66,13 @@ const maxListed = 12
 
 // summarize writes the report that follows every run.
 func (t *tool) summarize(b *bindings, timing bool) {
-	counts := map[string]map[gen.Status]int{}
+	counts := map[gen.Kind]map[gen.Status]int{}
 	byStatus := map[gen.Status][]gen.Entry{}
 	for _, e := range b.report.Entries {
-		kind := string(e.Kind)
-		if counts[kind] == nil {
-			counts[kind] = map[gen.Status]int{}
+		if counts[e.Kind] == nil {
+			counts[e.Kind] = map[gen.Status]int{}
 		}
-		counts[kind][e.Status]++
+		counts[e.Kind][e.Status]++
 		byStatus[e.Status] = append(byStatus[e.Status], e)
 	}
 	w := table.NewWriter()
@@ -81,7 +80,7 @@ func (t *tool) summarize(b *bindings, timing bool) {
 	w.AppendHeader(table.Row{"", "generated", "opaque", "in runtime", "skipped"})
 	for _, kind := range slices.SortedFunc(maps.Keys(counts), byKind) {
 		n := counts[kind]
-		w.AppendRow(table.Row{kind + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
+		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
 	t.notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), shown(b.root), len(b.files), trimLines(w.Render()))
 	t.listEntries("renamed", renamed(b.report.Entries))
@@ -99,9 +98,9 @@ func boundNames(s schema.Schema) []string {
 }
 
 // byKind orders the kinds of entries as a reader expects them.
-func byKind(a, b string) int {
-	order := []string{"function", "type", "constructor", "method", "field"}
-	return cmp.Or(slices.Index(order, a)-slices.Index(order, b), strings.Compare(a, b))
+func byKind(a, b gen.Kind) int {
+	order := []gen.Kind{gen.KindFunction, gen.KindType, gen.KindConstructor, gen.KindMethod, gen.KindField}
+	return slices.Index(order, a) - slices.Index(order, b)
 }
 
 func renamed(entries []gen.Entry) []gen.Entry {
