@@ -1,2 +1,4 @@
 // A library that writes to address zero while it is loaded.
-__attribute__((constructor)) static void crash() { *static_cast<volatile int*>(nullptr) = 1; }
+static int* volatile nowhere = nullptr;  // volatile, so that the compiler does not see through it
+
+__attribute__((constructor)) static void crash() { *nowhere = 1; }
