@@ -84,7 +84,10 @@ func goType(t plan.GoType) *jen.Statement {
 	case t.Func != nil:
 		return funcType(t.Func)
 	}
-	s := jen.Qual(t.Path, t.Name)
+	s := jen.Id(t.Name)
+	if t.Path != "" {
+		s = jen.Qual(t.Path, t.Name)
+	}
 	if len(t.Args) > 0 {
 		args := make([]jen.Code, len(t.Args))
 		for i, a := range t.Args {
@@ -111,23 +114,19 @@ func results(t *plan.GoType) jen.Code {
 	return jen.Params(goType(*t), jen.Error())
 }
 
-// zero writes the zero value of a type.
+// zero writes the zero value of a result type.
 func zero(t plan.GoType) jen.Code {
 	switch {
 	case t.Elem != nil, t.Slice != nil, t.Func != nil, t.Ref != nil:
 		return jen.Nil()
-	case t.Variant != nil:
+	case t.Variant != nil, t.Path != "":
 		return goType(t).Values()
-	case t.Path != "":
-		return jen.Op("*").New(goType(t))
 	}
 	switch t.Name {
 	case "string":
 		return jen.Lit("")
 	case "bool":
 		return jen.False()
-	case "any":
-		return jen.Nil()
 	}
 	return jen.Lit(0)
 }

@@ -17,7 +17,7 @@ func (e *emitter) object(o *plan.Object) {
 		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Block(
 			jen.Return(address(o.Var))))
 	if !o.UserRef {
-		e.add([]string{"// " + o.Ref + " is a " + o.GoName + " or an object of a type derived from it; nil is None."},
+		e.add([]string{"// " + o.Ref + " is satisfied by " + o.GoName + " and every type derived from it; nil is None."},
 			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
 	}
 	e.markers(o)
@@ -82,7 +82,7 @@ func (e *emitter) alias(a *plan.Alias) {
 	e.add([]string{"// " + a.GoName + " is the object type " + clean(a.Object.Key) + "."},
 		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
 	if a.Ref != "" {
-		e.add([]string{"// " + a.Ref + " is a " + a.GoName + " or an object of a type derived from it; nil is None."},
+		e.add([]string{"// " + a.Ref + " is satisfied by " + a.GoName + " and every type derived from it; nil is None."},
 			jen.Type().Id(a.Ref).Op("=").Add(goType(plan.GoType{Ref: a.Object})))
 	}
 }
@@ -92,7 +92,7 @@ func (e *emitter) variant(v *plan.Variant) {
 	e.add([]string{"// " + v.GoName + " holds one of several types:", "//", "//\t" + clean(v.Text)},
 		jen.Type().Id(v.GoName).Struct(jen.Id(e.pkg.VariantBase)))
 	for _, a := range v.Alternatives {
-		e.add([]string{"// " + a.Of + " makes a " + v.GoName + " of v."},
+		e.add([]string{"// " + a.Of + " returns a variant that holds v."},
 			jen.Func().Id(a.Of).Params(jen.Id("v").Add(goType(a.Argument))).Id(v.GoName).Block(
 				jen.Return(jen.Id(v.GoName).Values(runtime("VariantOf").Call(jen.Id("v"))))))
 		e.add([]string{"// " + a.As + " returns the value if it is of this type."},

@@ -42,12 +42,16 @@ func (p *planner) classify() {
 		e := p.entry(KindType, t.Key, lastPart(t.Key))
 		switch {
 		case p.skip(e):
+			p.memberEntries(t, e)
 		case runtimeKeys[t.Key]:
 			e.Status, e.Reason = InRuntime, "package tvmffi has it"
+			p.memberEntries(t, e)
 		case p.config.External[t.Key] != "":
 			e.Status, e.Reason = Skipped, "owned by "+p.config.External[t.Key]
+			p.memberEntries(t, e)
 		case !slices.Contains(t.Ancestors, rootKey):
 			e.Status, e.Reason = Skipped, "not an object type, and unknown to package tvmffi"
+			p.memberEntries(t, e)
 		default:
 			p.bound = append(p.bound, &boundType{schema: t, entry: e})
 		}
@@ -65,6 +69,19 @@ func (p *planner) classify() {
 	if len(p.entries) == 0 {
 		p.fail(fmt.Errorf("nothing to bind: no function or type of the schema matches the prefixes %q and libraries %q; list what there is with \"tvmffi-bind ls\"",
 			p.config.Prefixes, p.config.Libraries))
+	}
+}
+
+// memberEntries gives the fields and methods of a type that is not generated the
+// same status as the type.
+func (p *planner) memberEntries(t *schema.Type, of *Entry) {
+	for _, f := range t.Fields {
+		e := p.entry(KindField, t.Key+"."+f.Name, f.Name)
+		e.Status, e.Reason = of.Status, of.Reason
+	}
+	for _, m := range t.Methods {
+		e := p.entry(KindMethod, t.Key+"."+m.Name, m.Name)
+		e.Status, e.Reason = of.Status, of.Reason
 	}
 }
 

@@ -52,44 +52,33 @@ func order(first bool) int {
 }
 
 func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
-	name := c.want
+	name, e := c.want, c.entry
+	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: e.local} }
 	if pkg.user[c.owner+name] {
-		c.entry.Note = "the consumer declares " + c.owner + name + ": not generated again"
-		s.add(c.entry.local, name)
+		e.Note = "the consumer declares " + c.owner + name + ": not generated again"
+		take()
 		c.declared()
 		return
 	}
-	holder, taken := s.conflict(name, c.entry.local)
-	if taken && c.fixed {
+	who, taken := s.conflict(name, e.local)
+	switch {
+	case taken && c.fixed:
 		p.fail(fmt.Errorf("rename of %s: the name %s is taken by %s; choose another: rename: {%q: %q}",
-			c.entry.id(), name, holder, c.entry.id(), name+"2"))
+			e.id(), name, who, e.id(), name+"2"))
 		return
-	}
-	if c.fixed {
-		c.entry.Renamed = "by the config"
-	}
-	if taken {
-		name += "_" + verbatim(c.entry.local)
-		if second, also := s.conflict(name, c.entry.local); also {
+	case taken:
+		e.Renamed = name + " is taken by " + who
+		name += "_" + verbatim(e.local)
+		if second, also := s.conflict(name, e.local); also {
 			p.fail(fmt.Errorf("%s: the names %s and %s are taken by %s and %s; choose one: rename: {%q: %q}",
-				c.entry.id(), c.want, name, holder, second, c.entry.id(), c.want+"2"))
+				e.id(), c.want, name, who, second, e.id(), c.want+"2"))
 			return
 		}
-		c.entry.Renamed = c.want + " is taken by " + holder
+	case c.fixed:
+		e.Renamed = "by the config"
 	}
-	s.add(c.entry.local, name)
+	take()
 	c.assign(name)
-}
-
-// conflict says what holds the name. What an outer scope holds for an item with
-// the same registry name is redefined, which is no conflict: so a type redefines
-// a field or method of its parent.
-func (s *scope) conflict(name, local string) (holder string, taken bool) {
-	if holder, taken = s.names[name]; taken {
-		return holder, true
-	}
-	holder, taken = s.outer.holder(name)
-	return holder, taken && holder != local
 }
 
 // rename looks an entry up in the config.

@@ -6,26 +6,42 @@ import "go/token"
 // is free only if no enclosing scope has it, so nothing generated ever shadows.
 type scope struct {
 	outer *scope
-	names map[string]string
+	names map[string]holder
 }
 
+// A holder is what has a name: who is for people, and local is the spelling of
+// the registry if it is an item of it.
+type holder struct{ who, local string }
+
 func newScope(outer *scope) *scope {
-	return &scope{outer: outer, names: map[string]string{}}
+	return &scope{outer: outer, names: map[string]holder{}}
 }
 
 // holder says what holds the name here or in an enclosing scope.
-func (s *scope) holder(name string) (string, bool) {
+func (s *scope) holder(name string) (holder, bool) {
 	for ; s != nil; s = s.outer {
-		if who, ok := s.names[name]; ok {
-			return who, true
+		if h, ok := s.names[name]; ok {
+			return h, true
 		}
 	}
-	return "", false
+	return holder{}, false
 }
 
+// conflict says what keeps an item from having the name. What an outer scope
+// holds for an item with the same registry name is redefined, which is no
+// conflict: so a type redefines a field or method of its parent.
+func (s *scope) conflict(name, local string) (who string, taken bool) {
+	if h, taken := s.names[name]; taken {
+		return h.who, true
+	}
+	h, taken := s.outer.holder(name)
+	return h.who, taken && (h.local == "" || h.local != local)
+}
+
+// add takes names for something that is no item of the registry.
 func (s *scope) add(who string, names ...string) {
 	for _, n := range names {
-		s.names[n] = who
+		s.names[n] = holder{who: who}
 	}
 }
 
