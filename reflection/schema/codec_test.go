@@ -71,6 +71,16 @@ func TestEncodeDecode(t *testing.T) {
 	}
 }
 
+// TVM's expr_functor.PyExprMutator has a field at -64: its header is not at the
+// start of the C++ object.
+func TestNegativeOffset(t *testing.T) {
+	s := garden()
+	s.Types[0].Fields[0].Offset = -64
+	if back, err := Decode(mustEncode(t, s)); err != nil || back.Types[2].Fields[0].Offset != -64 {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
 func TestEncodeIsStable(t *testing.T) {
 	s := garden()
 	data := mustEncode(t, s)
@@ -130,7 +140,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"self ancestor", edit("\"ffi.Object\",\n        \"garden.Plant\"", "\"ffi.Object\",\n        \"garden.Rose\""), `type "garden.Rose": its ancestors form a cycle`},
 		{"cycle", edit("\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"ffi.Object\"", "\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"garden.Rose\""), `disagree`},
 		{"jump", edit("\"ffi.Object\",\n        \"garden.Plant\"", `"garden.Plant"`), `type "garden.Rose": its ancestors disagree with those of "garden.Plant"`},
-		{"offset", edit(`"offset": 24`, `"offset": -24`), `type "garden.Plant": field "height": offset -24 is out of range`},
+		{"offset", edit(`"offset": 24`, `"offset": -99999`), `type "garden.Plant": field "height": offset -99999 is out of range`},
 		{"outside", edit(`"offset": 24`, `"offset": 28`), "lie outside of the object"},
 		{"huge", edit(`"offset": 24`, `"offset": 99999999999`), "is out of range"},
 		{"overflow", edit(`"offset": 24`, `"offset": 99999999999999999999`), "cannot unmarshal number"},

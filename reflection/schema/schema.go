@@ -133,7 +133,8 @@ type Field struct {
 	Name string   `json:"name"`
 	Type TypeExpr `json:"schema"`
 	Doc  string   `json:"doc,omitempty"`
-	// Offset, Size and Alignment are in bytes, from the start of the object.
+	// Offset, Size and Alignment are in bytes. Offset counts from the object's
+	// header; it is negative where a C++ class has another base in front of it.
 	Offset    int   `json:"offset"`
 	Size      int   `json:"size"`
 	Alignment int   `json:"alignment"`

@@ -16,6 +16,7 @@ const (
 	maxMembers     = 1 << 16 // fields, methods or attributes of a type; parameters of a function
 	maxAncestors   = 128
 	maxObjectSize  = 1 << 30
+	minOffset      = -1 << 16
 	maxAlignment   = 1 << 16
 	maxVersionPart = 1 << 20
 )
@@ -285,7 +286,7 @@ func (f Field) validate(totalSize int) error {
 		return err
 	}
 	switch {
-	case f.Offset < 0 || f.Offset > maxObjectSize:
+	case f.Offset < minOffset || f.Offset > maxObjectSize:
 		return fmt.Errorf("offset %d is out of range", f.Offset)
 	case f.Size < 0 || f.Size > maxObjectSize:
 		return fmt.Errorf("size %d is out of range", f.Size)
