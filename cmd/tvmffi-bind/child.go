@@ -40,7 +40,8 @@ type childReply struct {
 	Doing  string          `json:"doing,omitempty"` // what comes next, such as "loading libgarden.so"
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  string          `json:"error,omitempty"`
+	Thrown string          `json:"thrown,omitempty"` // the error of the called function
+	Error  string          `json:"error,omitempty"`  // why the request could not be met
 }
 
 var errTimeout = errors.New("timeout")
@@ -104,7 +105,7 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 		return childReply{}, errors.New(reply.Error)
 	case err != nil:
 		return childReply{}, died(doing, err, words)
-	case reply.Schema == nil && reply.Result == nil && readErr == nil:
+	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
 		return childReply{}, died(doing, errors.New("it ended without an answer"), words)
 	case readErr != nil:
 		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)

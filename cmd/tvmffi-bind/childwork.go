@@ -11,6 +11,9 @@ import (
 // answer does what the request asks for, in the child process. It tells what it is
 // about to do, so that the parent knows it if the process dies.
 func answer(ctx context.Context, request childRequest, tell func(doing string) error) (childReply, error) {
+	if request.Call != nil {
+		return call(request, tell)
+	}
 	libs := make([]reflection.Library, len(request.Libraries))
 	names := make([]string, len(libs))
 	for i, l := range request.Libraries {

@@ -43,6 +43,9 @@ such as an object, is printed as text. The call happens in a process of its own.
 			if err != nil {
 				return err
 			}
+			if reply.Thrown != "" {
+				return refuse("%s: %s", request.Name, reply.Thrown)
+			}
 			t.printf("%s\n", reply.Result)
 			return nil
 		},

@@ -81,7 +81,9 @@ func (b *bindings) generate(c *config) error {
 	conf.Rename = c.Rename
 	conf.Skip = c.Skip
 	conf.External = c.External
-	conf.ToolVersion = toolVersion().Version
+	if v := toolVersion(); v.Released {
+		conf.ToolVersion = v.Version
+	}
 	if c.Split != nil {
 		conf.Split = *c.Split
 	}

@@ -64,7 +64,9 @@ func isTerminal(w io.Writer) bool {
 // build says which version of the module the tool was built from.
 type build struct {
 	Version string
-	// Released is true if Version can be downloaded, so that a go.mod may require it.
+	// Released is true if the tool was built from a version that was downloaded, so
+	// that a go.mod may require it and generated files may name it. A tool built in
+	// its own repository has a version that changes with every commit.
 	Released bool
 }
 
@@ -85,7 +87,7 @@ func toolVersion() build {
 	if v == "" || m.Path != modulePath {
 		v = "(devel)"
 	}
-	return build{Version: v, Released: m.Replace == nil && strings.HasPrefix(v, "v") && !strings.Contains(v, "+dirty")}
+	return build{Version: v, Released: m.Replace == nil && m.Sum != ""}
 }
 
 // commandName is how the user most likely runs the tool: a binary in the build

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// call loads the libraries and calls the function, in the child process.
+func call(request childRequest, tell func(doing string) error) (childReply, error) {
+	if err := tvmffi.Load(); err != nil {
+		return childReply{}, err
+	}
+	for _, lib := range request.Libraries[1:] {
+		if err := tell("loading " + lib.Path); err != nil {
+			return childReply{}, err
+		}
+		if _, err := dynlib.Open(lib.Path); err != nil {
+			return childReply{}, fmt.Errorf("cannot load %s: %w", lib.Path, err)
+		}
+	}
+	f, err := findFunction(request)
+	if err != nil {
+		return childReply{}, err
+	}
+	args, err := decodeArgs(request.Call.Args)
+	if err != nil {
+		return childReply{}, err
+	}
+	if err := tell("calling " + request.Call.Name); err != nil {
+		return childReply{}, err
+	}
+	result, err := f.Call(args...)
+	if err != nil {
+		return childReply{Thrown: err.Error()}, nil
+	}
+	value, err := jsonValue(result)
+	if err != nil {
+		return childReply{}, err
+	}
+	data, err := json.Marshal(value)
+	return childReply{Result: data}, err
+}
+
+// findFunction looks in the registry first, then in the libraries as modules.
+func findFunction(request childRequest) (*tvmffi.Function, error) {
+	f, missing := tvmffi.Lookup(request.Call.Name)
+	if missing == nil {
+		return f, nil
+	}
+	for _, lib := range request.Libraries[1:] {
+		m, err := tvmffi.LoadModule(lib.Path)
+		if err != nil {
+			return nil, fmt.Errorf("cannot load %s as a module: %w", lib.Path, err)
+		}
+		if f, err := m.Function(request.Call.Name); err == nil {
+			return f, nil
+		} else if !errors.Is(err, tvmffi.ErrAttribute) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"%s ls\" shows what there is", request.Call.Name, commandName())
+}
+
+// decodeArgs turns a JSON array into arguments.
+func decodeArgs(data []byte) ([]any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var list []any
+	if err := d.Decode(&list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		v, err := argument(list[i])
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i, err)
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// argument is the value that the library gets for a JSON value: a number without
+// fraction is an int, an array an Array, an object a Map in the order of its keys.
+func argument(v any) (any, error) {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+		return v.Float64()
+	case []any:
+		items := make([]any, len(v))
+		for i := range v {
+			item, err := argument(v[i])
+			if err != nil {
+				return nil, err
+			}
+			items[i] = item
+		}
+		return tvmffi.Of(items...), nil
+	case map[string]any:
+		var pairs []tvmffi.Pair[string, any]
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			value, err := argument(v[key])
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, tvmffi.Pair[string, any]{Key: key, Value: value})
+		}
+		return tvmffi.PairsOf(pairs...), nil
+	default: // nil, bool, string
+		return v, nil
+	}
+}
+
+// jsonValue is the JSON form of a result. Bytes become base64, what has no JSON
+// form its text.
+func jsonValue(a tvmffi.Any) (any, error) {
+	switch v := a.Value().(type) {
+	case nil, bool, int64, string:
+		return v, nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return strconv.FormatFloat(v, 'g', -1, 64), nil
+		}
+		return v, nil
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v), nil
+	case *tvmffi.Array[tvmffi.Any]:
+		items, err := v.Slice()
+		if err != nil {
+			return nil, err
+		}
+		return jsonList(items)
+	case *tvmffi.List[tvmffi.Any]:
+		items, err := v.Slice()
+		if err != nil {
+			return nil, err
+		}
+		return jsonList(items)
+	case *tvmffi.Map[tvmffi.Any, tvmffi.Any]:
+		m, err := v.Map()
+		if err != nil {
+			return nil, err
+		}
+		return jsonObject(m)
+	case *tvmffi.Dict[tvmffi.Any, tvmffi.Any]:
+		m, err := v.Map()
+		if err != nil {
+			return nil, err
+		}
+		return jsonObject(m)
+	default:
+		return a.String(), nil
+	}
+}
+
+func jsonList(items []tvmffi.Any) (any, error) {
+	list := make([]any, len(items))
+	for i, item := range items {
+		v, err := jsonValue(item)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// jsonObject uses the text of the keys, because JSON has no others.
+func jsonObject(m map[tvmffi.Any]tvmffi.Any) (any, error) {
+	object := map[string]any{}
+	for key, value := range m {
+		v, err := jsonValue(value)
+		if err != nil {
+			return nil, err
+		}
+		object[key.String()] = v
+	}
+	return object, nil
+}
