@@ -13,11 +13,7 @@ func header(pkg *plan.Package) string {
 	for i, s := range pkg.Sources {
 		sources[i] = clean(s)
 	}
-	line := "// source: " + strings.Join(sources, ", ")
-	if len(sources) == 0 {
-		line = "// source: libtvm_ffi"
-	}
-	return line + "; tvmffi-bind " + clean(pkg.Tool)
+	return "// source: " + strings.Join(sources, ", ") + "; tvmffi-bind " + clean(pkg.Tool)
 }
 
 // document makes the comment lines of a declaration: a sentence with the

@@ -44,9 +44,6 @@ func parentType(parent *plan.Object) *jen.Statement {
 }
 
 func bindingsOf(pkg *plan.Package) string {
-	if len(pkg.Sources) == 0 {
-		return "libtvm_ffi"
-	}
 	names := make([]string, len(pkg.Sources))
 	for i, s := range pkg.Sources {
 		names[i] = clean(s)

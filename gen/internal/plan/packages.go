@@ -13,10 +13,35 @@ import (
 // namespace of the registry, its directory, and the name inside.
 type place struct{ namespace, dir, local string }
 
+// findLibraries lists the libraries that the bound items come from, and those
+// that must be loaded for them. libtvm_ffi itself is always there.
+func (p *planner) findLibraries() {
+	owners := map[string]bool{}
+	for _, t := range p.bound {
+		owners[t.schema.Library] = true
+	}
+	for _, f := range p.functions {
+		owners[f.schema.Library] = true
+	}
+	for _, l := range p.schema.Libraries {
+		owns := owners[l.File] || owners[""] && l.Role == schema.RoleBound
+		if owns {
+			p.sources = append(p.sources, l.File)
+		}
+		if l.Role == schema.RoleDependency || owns && l.Role != schema.RoleCore {
+			p.libraries = append(p.libraries, l)
+		}
+	}
+	if !slices.ContainsFunc(p.libraries, func(l schema.Library) bool { return l.Role == schema.RoleBound || owners[l.File] }) {
+		p.libraries = nil
+	}
+}
+
 // place decides the package of everything: first by namespace, then by moving
 // the types of each import cycle into one package.
 func (p *planner) place() {
 	p.root = p.findRoot()
+	p.findLibraries()
 	p.dirs[""] = p.newPackage("")
 	p.boundKeys = map[string]bool{}
 	for _, t := range p.bound {
@@ -186,15 +211,7 @@ func (p *planner) newPackage(dir string) *Package {
 	if dir == "" {
 		pkg.Name = p.config.Package
 	}
-	for _, l := range p.schema.Libraries {
-		if l.Role == schema.RoleCore {
-			continue
-		}
-		pkg.Libraries = append(pkg.Libraries, l)
-		if l.Role == schema.RoleBound {
-			pkg.Sources = append(pkg.Sources, l.File)
-		}
-	}
+	pkg.Libraries, pkg.Sources = p.libraries, p.sources
 	for _, name := range p.config.UserNames[display(dir)] {
 		pkg.user[name] = true
 	}

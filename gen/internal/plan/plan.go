@@ -139,6 +139,8 @@ type planner struct {
 	boundKeys map[string]bool
 	functions []*boundFunction    // in schema order
 	root      string              // namespace of the root package
+	libraries []schema.Library    // to load
+	sources   []string            // files that bound items come from
 	used      map[string]bool     // keys of Rename and Skip that matched
 	dirs      map[string]*Package // by Dir
 	markers   map[string]string   // by type key

@@ -138,7 +138,23 @@ func (p *planner) container(n *node, args []schema.TypeExpr, parts int) error {
 		}
 		n.parts = append(n.parts, sub)
 	}
+	if (n.kind == kindMap || n.kind == kindDict) && !n.parts[0].comparable() {
+		return fmt.Errorf("%s has keys that Go cannot compare", n.text)
+	}
 	return nil
+}
+
+// comparable says whether Go can compare values of the type, as keys must be.
+func (n *node) comparable() bool {
+	switch n.kind {
+	case kindBytes, kindTyped:
+		return false
+	case kindOptional:
+		return byValue[n.parts[0].kind] || n.parts[0].comparable()
+	case kindTuple:
+		return !slices.ContainsFunc(n.parts, func(part *node) bool { return !part.comparable() })
+	}
+	return true
 }
 
 func (p *planner) function(n *node, s *schema.Signature) error {

@@ -1,0 +1,197 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected parts of the golden cases")
+
+// goldenCase is one file of testdata: a comment that says what it shows,
+// schema.json, config.json, and then what Generate must return: files below
+// want/ and report.txt, or error.txt.
+type goldenCase struct {
+	path    string
+	archive *txtar.Archive
+	schema  schema.Schema
+	config  Config
+}
+
+func goldenCases(t *testing.T) []goldenCase {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden cases: %v", err)
+	}
+	var cases []goldenCase
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := goldenCase{path: path, archive: archive, config: NewConfig("garden", "example.com/app/garden")}
+		c.config.ToolVersion = "v0.0.0-test"
+		for _, f := range archive.Files {
+			switch f.Name {
+			case "schema.json":
+				if c.schema, err = schema.Decode(f.Data); err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
+			case "config.json":
+				dec := json.NewDecoder(bytes.NewReader(f.Data))
+				dec.DisallowUnknownFields()
+				if err := dec.Decode(&c.config); err != nil {
+					t.Fatalf("%s: config.json: %v", path, err)
+				}
+			}
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func (c goldenCase) name() string { return strings.TrimSuffix(filepath.Base(c.path), ".txtar") }
+
+// outcome returns what Generate makes of a case, in the form of the archive.
+func (c goldenCase) outcome(t *testing.T) []txtar.File {
+	t.Helper()
+	files, report, err := Generate(c.schema, c.config)
+	if err != nil {
+		return []txtar.File{{Name: "error.txt", Data: []byte(err.Error() + "\n")}}
+	}
+	var text bytes.Buffer
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	out := []txtar.File{{Name: "report.txt", Data: text.Bytes()}}
+	for _, f := range files {
+		out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
+	}
+	return out
+}
+
+func isInput(f txtar.File) bool { return f.Name == "schema.json" || f.Name == "config.json" }
+
+func TestGolden(t *testing.T) {
+	for _, c := range goldenCases(t) {
+		t.Run(c.name(), func(t *testing.T) {
+			got := c.outcome(t)
+			if *update {
+				inputs := slices.DeleteFunc(slices.Clone(c.archive.Files), func(f txtar.File) bool { return !isInput(f) })
+				c.archive.Files = append(inputs, got...)
+				if err := os.WriteFile(c.path, txtar.Format(c.archive), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want := map[string]string{}
+			for _, f := range c.archive.Files {
+				if !isInput(f) {
+					want[f.Name] = string(f.Data)
+				}
+			}
+			have := map[string]string{}
+			for _, f := range got {
+				have[f.Name] = string(f.Data)
+			}
+			if diff := cmp.Diff(want, have); diff != "" {
+				t.Errorf("output differs from the golden case (-want +got); run with -update if it is meant to:\n%s", diff)
+			}
+		})
+	}
+}
+
+// realSchemas are snapshots of real libraries.
+func realSchemas(t *testing.T) map[string]schema.Schema {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/schemas/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no schema snapshots: %v", err)
+	}
+	schemas := map[string]schema.Schema{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := schema.Decode(data)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		schemas[strings.TrimSuffix(filepath.Base(path), ".json")] = s
+	}
+	return schemas
+}
+
+// everything is a config that binds a whole schema.
+func everything(s schema.Schema) Config {
+	c := NewConfig("all", "github.com/tvmffi-go/tvmffi/generated/all")
+	for _, l := range s.Libraries {
+		c.Libraries = append(c.Libraries, l.File)
+	}
+	return c
+}
+
+func TestSameSchemaSameBytes(t *testing.T) {
+	for name, s := range realSchemas(t) {
+		first, report, err := Generate(s, everything(s))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for seed := range uint64(2) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			shuffled := s
+			shuffled.Functions, shuffled.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
+			r.Shuffle(len(shuffled.Functions), func(i, k int) {
+				shuffled.Functions[i], shuffled.Functions[k] = shuffled.Functions[k], shuffled.Functions[i]
+			})
+			r.Shuffle(len(shuffled.Types), func(i, k int) {
+				shuffled.Types[i], shuffled.Types[k] = shuffled.Types[k], shuffled.Types[i]
+			})
+			c := everything(s)
+			r.Shuffle(len(c.Libraries), func(i, k int) { c.Libraries[i], c.Libraries[k] = c.Libraries[k], c.Libraries[i] })
+			again, second, err := Generate(shuffled, c)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(first, again); diff != "" {
+				t.Fatalf("%s: another order of the input gives other output:\n%s", name, diff)
+			}
+			if diff := cmp.Diff(report, second, cmp.AllowUnexported(Entry{})); diff != "" {
+				t.Fatalf("%s: another order of the input gives another report:\n%s", name, diff)
+			}
+		}
+	}
+}
+
+func TestGenerateLeavesTheSchemaAlone(t *testing.T) {
+	for name, s := range realSchemas(t) {
+		slices.Reverse(s.Functions)
+		before, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Generate(s, everything(s)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		after, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(before, after) {
+			t.Errorf("%s: Generate changed its argument", name)
+		}
+	}
+}
