@@ -192,8 +192,8 @@ func (a *Args) end() {
 // borrowed lists the wrappers that end with a callback, and the first error of
 // reading its arguments.
 type borrowed struct {
-	objects []*Object
-	err     error
+	loan Loan
+	err  error
 }
 
 var sides struct {
@@ -220,13 +220,8 @@ func (a *Args) side() *borrowed {
 
 func (a *Args) endBorrowed() {
 	b := a.side()
-	for i, o := range b.objects {
-		if o.state == stateBorrowed {
-			o.handle, o.state = 0, stateExpired
-		}
-		b.objects[i] = nil
-	}
-	b.objects, b.err = b.objects[:0], nil
+	b.loan.End()
+	b.err = nil
 	sides.mu.Lock()
 	sides.free = append(sides.free, a.frame.Side)
 	sides.mu.Unlock()
@@ -245,12 +240,7 @@ func (a *Args) Value(i int) abi.Any {
 }
 
 // Borrow wraps an object that ends when the callback returns.
-func (a *Args) Borrow(handle uintptr) *Object {
-	o := &Object{handle: handle, state: stateBorrowed}
-	b := a.side()
-	b.objects = append(b.objects, o)
-	return o
-}
+func (a *Args) Borrow(handle uintptr) *Object { return a.side().loan.Borrow(handle) }
 
 // Fail keeps the first error of reading the arguments.
 func (a *Args) Fail(err error) {

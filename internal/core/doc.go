@@ -5,7 +5,12 @@
 // there, such as making an *Error, it asks for through Hooks.
 package core
 
-import "github.com/tvmffi-go/tvmffi/internal/abi"
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
 
 // Hooks are the functions that package tvmffi provides. They are set once, by
 // its initialisation, before anything can be loaded.
@@ -20,6 +25,17 @@ var Hooks struct {
 	Raise func(err error) int64
 	// Recovered makes an error of a recovered panic, with the stack of the panic.
 	Recovered func(p any) error
+	// Encode packs the value of type t at p.
+	Encode func(t reflect.Type, p unsafe.Pointer) (Temp, error)
+	// Decode reads v, which it does not take over, into the value of type t at p.
+	// If from is not nil, it lends the objects.
+	Decode func(v abi.Any, from Lender, t reflect.Type, p unsafe.Pointer) error
+	// Return returns a packed value from a callback.
+	Return func(a *Args, t Temp, err error) error
+	// Bind remembers that a Go func, given by the address of its closure, calls fn;
+	// Bound finds fn again, or nil.
+	Bind  func(fn *Object, closure unsafe.Pointer)
+	Bound func(closure unsafe.Pointer) *Object
 	// Load loads what a generated package needs.
 	Load func(l *Library, options []LoadOption) error
 	// Signature makes the canonical text of the type schema in metadata.

@@ -52,3 +52,18 @@ func escape(p unsafe.Pointer) {
 		sink = p
 	}
 }
+
+// TextOf copies the text of a borrowed string or bytes value of any form.
+func TextOf(v abi.Any) (string, bool) {
+	switch v.TypeIndex {
+	case abi.TypeSmallStr, abi.TypeSmallBytes:
+		return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)]), true
+	case abi.TypeStr, abi.TypeBytes:
+		return Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)), true
+	case abi.TypeRawStr:
+		return cString(uintptr(v.Bits)), true
+	case abi.TypeByteArrayPtr:
+		return Text(*At[abi.ByteArray](uintptr(v.Bits))), true
+	}
+	return "", false
+}

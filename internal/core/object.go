@@ -138,3 +138,5 @@ func (o *Object) UseCount() int {
 	runtime.KeepAlive(o)
 	return int(n)
 }
+
+func (o *Object) keepAlive() { runtime.KeepAlive(o) }

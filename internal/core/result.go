@@ -6,6 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -173,4 +175,27 @@ func newText(fn uintptr, s string) (abi.Any, error) {
 	v, err := invokeResult(fn, address(array))
 	keepAlive(array, s)
 	return v, err
+}
+
+// NewBigInt makes an owned integer of two's complement words, the least
+// significant byte first.
+func NewBigInt(words []byte) (abi.Any, error) {
+	if API.BigIntFromByteArray == 0 {
+		return abi.Any{}, Hooks.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
+	}
+	return newText(API.BigIntFromByteArray, string(words))
+}
+
+// BigIntContent copies the words of a BigInt object.
+func BigIntContent(v abi.Any) []byte {
+	data, size, _ := purego.SyscallN(API.BigIntContent, address(&v))
+	return []byte(Text(abi.ByteArray{Data: data, Size: size}))
+}
+
+// DataTypeFromString parses the name of a data type.
+func DataTypeFromString(name string) (abi.DLDataType, error) {
+	array := byteArray(name)
+	out, err := invokeResult(API.DataTypeFromString, address(array))
+	keepAlive(array, name)
+	return *(*abi.DLDataType)(unsafe.Pointer(&out)), err
 }

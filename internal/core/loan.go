@@ -1,0 +1,28 @@
+package core
+
+// Lender lends objects: it wraps them without a reference of their own.
+type Lender interface {
+	// Borrow wraps an object that somebody else keeps alive.
+	Borrow(handle uintptr) *Object
+}
+
+// Loan is a Lender whose objects end together.
+type Loan struct{ objects []*Object }
+
+// Borrow wraps an object until End.
+func (l *Loan) Borrow(handle uintptr) *Object {
+	o := &Object{handle: handle, state: stateBorrowed}
+	l.objects = append(l.objects, o)
+	return o
+}
+
+// End ends all objects lent since the last End.
+func (l *Loan) End() {
+	for i, o := range l.objects {
+		if o.state == stateBorrowed {
+			o.handle, o.state = 0, stateExpired
+		}
+		l.objects[i] = nil
+	}
+	l.objects = l.objects[:0]
+}

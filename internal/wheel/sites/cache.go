@@ -1,0 +1,52 @@
+package sites
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Marker is the file whose presence in a folder of the cache says that the wheel is unpacked as a whole; it
+// holds the hash of the wheel.
+const Marker = ".tvmffi-complete"
+
+// CacheDir returns the root of the project's cache: TVMFFI_CACHE, or the folder tvmffi in the user's cache.
+func CacheDir() (string, error) {
+	if d := os.Getenv("TVMFFI_CACHE"); d != "" {
+		if !filepath.IsAbs(d) {
+			return "", fmt.Errorf("TVMFFI_CACHE is the relative path %q; set it to an absolute path", d)
+		}
+		return filepath.Clean(d), nil
+	}
+	d, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of yours", err)
+	}
+	return filepath.Join(d, "tvmffi"), nil
+}
+
+// Cached returns the wheels of a distribution that lie unpacked in the cache and hold the file, the newest
+// version first.
+func Cached(distribution, file string) []Installed {
+	root, err := CacheDir()
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil
+	}
+	var found []Installed
+	matches, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
+	for _, dir := range matches {
+		if _, err := os.Stat(filepath.Join(dir, Marker)); err != nil {
+			continue
+		}
+		full := filepath.Join(dir, filepath.FromSlash(file))
+		if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), distribution+"-"), "-")
+		found = append(found, Installed{Distribution: distribution, Version: version, Site: dir, File: full, Source: "cache"})
+	}
+	slices.SortStableFunc(found, func(a, b Installed) int { return natural(b.Version, a.Version) })
+	return found
+}

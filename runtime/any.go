@@ -1,0 +1,245 @@
+package tvmffi
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Any is a value of any type, as a packed function returns it. It may be copied:
+// numbers are inside it, text was copied into it, and an object is shared by all
+// copies, which have one reference together. The zero Any is None.
+type Any struct {
+	index  abi.TypeIndex
+	bits   uint64
+	text   string // of strings and bytes
+	object *core.Object
+}
+
+// anyOf makes an Any of a borrowed value.
+func anyOf(v abi.Any, from core.Lender) Any {
+	if text, ok := core.TextOf(v); ok {
+		switch v.TypeIndex {
+		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
+			return Any{index: abi.TypeStr, text: text}
+		}
+		return Any{index: abi.TypeBytes, text: text}
+	}
+	if v.TypeIndex.IsObject() {
+		return Any{index: v.TypeIndex, object: lend(v, from)}
+	}
+	return Any{index: v.TypeIndex, bits: v.Bits}
+}
+
+// view returns the value as the library sees it; it borrows from a.
+func (a Any) view() (core.Temp, error) {
+	switch {
+	case a.object != nil:
+		return encodeObject(a.object)
+	case a.index == abi.TypeStr:
+		return encode(a.text)
+	case a.index == abi.TypeBytes:
+		return encode([]byte(a.text))
+	}
+	return core.Temp{Value: abi.Any{TypeIndex: a.index, Bits: a.bits}}, nil
+}
+
+// AnyOf returns the Any that holds x, which may be of any type that a function
+// can take.
+func AnyOf[T any](x T) (Any, error) {
+	t, err := encode(x)
+	if err != nil {
+		return Any{}, err
+	}
+	a := anyOf(t.Value, nil)
+	if t.Owned {
+		release(t.Value)
+	}
+	return a, nil
+}
+
+// IsNone reports whether a holds nothing.
+func (a Any) IsNone() bool { return a.index == abi.TypeNone }
+
+// TypeKey returns the key of the type of the value, such as "int", "ffi.String"
+// or "garden.Rose".
+func (a Any) TypeKey() string {
+	if a.object != nil {
+		return TypeKey(wrap[*Object](a.object))
+	}
+	return core.KeyOf(a.index)
+}
+
+// Release gives up the reference of an object now. All copies of a share it.
+func (a Any) Release() { a.object.Release() }
+
+// Value returns the value in its natural Go type: nil, int64, bool, float64,
+// string, []byte, DataType, Device, Pointer, *Function, *Tensor, *Module, *Array[Any],
+// *List[Any], *Map[Any, Any], *Dict[Any, Any], *Shape, *Error or *Object.
+func (a Any) Value() any {
+	switch a.index {
+	case abi.TypeNone:
+		return nil
+	case abi.TypeInt:
+		return int64(a.bits)
+	case abi.TypeBool:
+		return a.bits != 0
+	case abi.TypeFloat:
+		return math.Float64frombits(a.bits)
+	case abi.TypeStr:
+		return a.text
+	case abi.TypeBytes:
+		return []byte(a.text)
+	case abi.TypeDataType:
+		return dataTypeOf(a.bits)
+	case abi.TypeDevice:
+		return deviceOf(a.bits)
+	case abi.TypeOpaquePtr, abi.TypeDLTensorPtr:
+		return Pointer{uintptr(a.bits)}
+	case abi.TypeFunction:
+		return wrap[*Function](a.object)
+	case abi.TypeTensor:
+		return wrap[*Tensor](a.object)
+	case abi.TypeModule:
+		return wrap[*Module](a.object)
+	case abi.TypeArray:
+		return wrap[*Array[Any]](a.object)
+	case abi.TypeList:
+		return wrap[*List[Any]](a.object)
+	case abi.TypeMap:
+		return wrap[*Map[Any, Any]](a.object)
+	case abi.TypeDict:
+		return wrap[*Dict[Any, Any]](a.object)
+	case abi.TypeShape:
+		return wrap[*Shape](a.object)
+	case abi.TypeError:
+		if h := a.object.Handle(); h != 0 {
+			core.IncRef(h)
+			return errorOf(h)
+		}
+	}
+	if a.object != nil {
+		return wrap[*Object](a.object)
+	}
+	return nil
+}
+
+// String returns the value as text.
+func (a Any) String() string {
+	if v := a.Value(); v != nil {
+		return fmt.Sprint(v)
+	}
+	return "None"
+}
+
+// As returns the value of a as a T if it is one: As never converts an int to a
+// float or a string to a data type, as [Convert] does. An object is a T if its
+// type is or derives from that of T; the result shares the reference of a.
+func As[T any](a Any) (T, error) {
+	if a.object != nil {
+		var x T
+		if shared, err := shareObject(a.object, &x); shared || err != nil {
+			return x, err
+		}
+	}
+	t, err := a.view()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	x, err := decode[T](t.Value)
+	if t.Owned {
+		release(t.Value)
+	}
+	return x, err
+}
+
+// shareObject stores o at p, a pointer to a pointer to an object type, if o is of
+// that type; shared is false for other types of p.
+func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
+	class := classFor[T]()
+	if class == nil {
+		return false, nil
+	}
+	if why, ended := o.Ended(); ended {
+		return true, errorf(core.KindRuntime, "the object %s", why)
+	}
+	ok, err := class.Accepts(o.TypeIndex())
+	if err != nil {
+		return true, err
+	}
+	if !ok {
+		return true, errorf(core.KindType, "expected %s, got %s", class.Key, core.KeyOf(o.TypeIndex()))
+	}
+	*p = wrap[T](o)
+	return true, nil
+}
+
+// Convert returns the value of a as a T with the conversions that the library
+// makes for parameters: bool to int, int and bool to float, int to bool, text to
+// DataType and Device, and the elements of containers to those of slices and
+// maps.
+func Convert[T any](a Any) (T, error) {
+	x, err := As[T](a)
+	if err == nil {
+		return x, nil
+	}
+	if loose, ok := loosen(a, any(&x)); ok {
+		return x, loose
+	}
+	return x, err
+}
+
+// loosen stores a at p, a pointer to the type wanted, if it can be converted.
+func loosen(a Any, p any) (error, bool) {
+	number := a.index == abi.TypeInt || a.index == abi.TypeBool
+	switch p := p.(type) {
+	case *int64:
+		if number {
+			*p = int64(a.bits)
+			return nil, true
+		}
+	case *float64:
+		if number {
+			*p = float64(int64(a.bits))
+			return nil, true
+		}
+	case *bool:
+		if number {
+			*p = a.bits != 0
+			return nil, true
+		}
+	case *DataType:
+		if a.index == abi.TypeStr {
+			var err error
+			*p, err = ParseDataType(a.text)
+			return err, true
+		}
+	case *Device:
+		if a.index == abi.TypeStr {
+			var err error
+			*p, err = ParseDevice(a.text)
+			return err, true
+		}
+	}
+	return nil, false
+}
+
+// anyCodec is that of Any.
+func anyCodec() *codec {
+	return &codec{
+		name: "Any",
+		encode: func(p unsafe.Pointer) (core.Temp, error) {
+			t, err := (*Any)(p).view()
+			t.Keep = (*Any)(p).object
+			return t, err
+		},
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			*(*Any)(p) = anyOf(v, from)
+			return nil
+		},
+	}
+}

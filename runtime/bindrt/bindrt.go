@@ -1,0 +1,227 @@
+// Package bindrt is what generated code stands on. It is not for use by hand: it
+// trusts its caller, the generator, where the runtime checks its user.
+//
+// A generated function fills a frame on its stack, makes one crossing and takes
+// the result:
+//
+//	var c bindrt.Call1
+//	c.Begin(&fnAddOne, 1)
+//	c.Int(0, x)
+//	if err := c.Do(); err != nil {
+//		return 0, err
+//	}
+//	return c.IntResult()
+//
+// Objects are handed over as pointers, and kept alive until the call is over.
+package bindrt
+
+import (
+	"reflect"
+	"unsafe"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Generation1 is named by the code that this generation of the generator writes.
+// A runtime that no longer supports it, or does not know it yet, lacks the
+// constant, and the package does not compile.
+const Generation1 = 1
+
+// The descriptions of what generated code uses. They are static data: nothing
+// runs when a generated package is imported, and each is resolved on first use.
+type (
+	// File is a shared library behind a generated package.
+	File = core.File
+	// Library is the set of those files.
+	Library = core.Library
+	// Func is a function.
+	Func = core.Func
+	// Type is an object type.
+	Type = core.Type
+	// Field is a field of an object type.
+	Field = core.Field
+	// Args are the arguments of a callback.
+	Args = core.Args
+)
+
+// The frames of calls; the number is the size of the block in 16-byte units, one
+// for each argument and the rest for text.
+type (
+	Call   = core.Call   // the part that all frames share
+	Call1  = core.Call1  // 1 unit
+	Call2  = core.Call2  // 2 units
+	Call3  = core.Call3  // 3 units
+	Call4  = core.Call4  // 4 units
+	Call6  = core.Call6  // 6 units
+	Call8  = core.Call8  // 8 units
+	Call12 = core.Call12 // 12 units
+	Call16 = core.Call16 // 16 units
+	Call24 = core.Call24 // 24 units
+	Call32 = core.Call32 // 32 units
+	CallN  = core.CallN  // any number, on the heap
+)
+
+// Ref returns the state behind a pointer to an object type; nil stays nil.
+func Ref[T any](p *T) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
+
+// Up returns p as a pointer to an ancestor of its type; nil stays nil.
+func Up[To, From any](p *From) *To { return (*To)(unsafe.Pointer(p)) }
+
+// Put packs argument i by the codec of T.
+func Put[T any](c *Call, i int, v T) {
+	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
+	c.Put(i, t, err)
+}
+
+// PutObject packs an object of any type.
+func PutObject(c *Call, i int, x tvmffi.ObjectRef) { Put(c, i, x) }
+
+// ObjectResult takes a result that is an object of type t.
+func ObjectResult[T any](c *Call, t *Type) (*T, error) {
+	o, err := c.ObjectResult(t)
+	return (*T)(unsafe.Pointer(o)), err
+}
+
+// Result takes a result by the codec of T.
+func Result[T any](c *Call) (T, error) {
+	v := c.Take()
+	x := new(T)
+	err := core.Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(x))
+	if v.TypeIndex.IsObject() {
+		core.DecRef(uintptr(v.Bits))
+	}
+	if err != nil {
+		return *x, core.Hooks.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
+	}
+	return *x, nil
+}
+
+// Callback packs the Go func f as argument i; nil is None, and a func that came
+// from a Function is that Function. call reads the arguments and returns the
+// result.
+func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
+	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
+	if closure == nil {
+		return
+	}
+	if fn := core.Hooks.Bound(closure); fn != nil {
+		c.Object(i, fn)
+		return
+	}
+	handle, err := core.NewCallback(call)
+	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, err)
+}
+
+// Bind remembers that the Go func f calls fn, so that f goes back as fn.
+func Bind[F any](fn *tvmffi.Function, f F) F {
+	core.Hooks.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
+	return f
+}
+
+// Arg reads argument i of a callback. The error, if there is one, comes out of
+// Args.Check.
+func Arg[T any](a *Args, i int) T {
+	var x T
+	v := a.Value(i)
+	switch p := any(&x).(type) {
+	case *int64:
+		if v.TypeIndex == abi.TypeInt {
+			*p = int64(v.Bits)
+			return x
+		}
+	case *float64:
+		if v.TypeIndex == abi.TypeFloat {
+			*p = *(*float64)(unsafe.Pointer(&v.Bits))
+			return x
+		}
+	case *bool:
+		if v.TypeIndex == abi.TypeBool {
+			*p = v.Bits != 0
+			return x
+		}
+	}
+	return decodeArg[T](a, i, v)
+}
+
+func decodeArg[T any](a *Args, i int, v abi.Any) T {
+	x := new(T)
+	if i < a.Len() {
+		if err := core.Hooks.Decode(v, a, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
+			a.Fail(core.Hooks.Errorf(core.KindType, "argument %d of the Go function: %w", i, err))
+		}
+	}
+	return *x
+}
+
+// Return sets the result of a callback.
+func Return[T any](a *Args, v T) error {
+	switch p := any(&v).(type) {
+	case *int64:
+		a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(*p)})
+		return nil
+	case *float64:
+		a.Return(abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(unsafe.Pointer(p))})
+		return nil
+	case *bool:
+		var bits uint64
+		if *p {
+			bits = 1
+		}
+		a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: bits})
+		return nil
+	}
+	return encodeReturn(a, v)
+}
+
+func encodeReturn[T any](a *Args, v T) error {
+	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
+	return core.Hooks.Return(a, t, err)
+}
+
+// ObjectField reads a field that holds an object of type t.
+func ObjectField[T any](f *Field, o *core.Object, t *Type) *T {
+	return (*T)(unsafe.Pointer(f.Object(o, t)))
+}
+
+// GetField reads a field by the codec of T. It panics with an *Error if the
+// object is nil or has ended.
+func GetField[T any](f *Field, o *core.Object) T {
+	v := f.Get(o)
+	x := new(T)
+	err := core.Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(x))
+	if v.TypeIndex.IsObject() {
+		core.DecRef(uintptr(v.Bits))
+	}
+	if err != nil {
+		panic(core.Hooks.Errorf(core.KindType, "field %s: %w", f, err))
+	}
+	return *x
+}
+
+// SetField writes a field by the codec of T.
+func SetField[T any](f *Field, o *core.Object, v T) error {
+	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
+	return f.Set(o, t, err)
+}
+
+// Option is an argument of an automatic constructor that goes by its name.
+type Option struct {
+	name string
+	put  func(c *Call, i int)
+}
+
+// NewOption makes an option.
+func NewOption[T any](name string, v T) Option {
+	return Option{name, func(c *Call, i int) { Put(c, i, v) }}
+}
+
+// PutOption packs an option as the next keyword argument.
+func PutOption(c *CallN, o Option) {
+	c.Keyword(o.name)
+	if o.put != nil {
+		o.put(&c.Call, c.Next())
+	}
+}

@@ -1,0 +1,41 @@
+// Package tvmffi is the runtime of TVM-FFI for Go: values, objects, functions,
+// containers, tensors and errors, without cgo and without Python.
+//
+// # Loading
+//
+// Nothing happens at import. [Load], or the first use of anything that needs it,
+// finds libtvm_ffi: the file that [WithLibrary] or TVMFFI_LIBRARY names, a copy
+// that the process has already loaded, the folder of the executable and its lib
+// folder, the cache that the command "tvmffi-bind setup" fills, an installed
+// Python package. An error lists every path that was tried. The library is never
+// unloaded.
+//
+// # Ownership
+//
+// A pointer to an object type, such as *[Function] or a generated *Rose, owns one
+// reference to a native object. Release ends it, as Close ends a file: after all
+// uses, and a second call does nothing. What nobody released, the collector
+// releases later. A [Scope] releases many at once. Objects that a callback
+// receives are borrowed: they end when the callback returns, and [Retain] keeps
+// one. Using a wrapper that has ended is an error that says so.
+//
+// # Threads
+//
+// Everything may be used from any goroutine. Releasing a wrapper while another
+// goroutine uses it is a data race. The error of a call is fetched on the thread
+// of the call. A call blocks only its goroutine, as a system call does.
+//
+// # Errors
+//
+// Errors of the library are *[Error] with the kind, message and backtrace that
+// the library gave; errors.Is finds the kind: errors.Is(err, tvmffi.ErrValue).
+// An error that a Go callback returns comes out of the outer call with the Go
+// error inside, so that errors.Is and errors.As find it. A panic in a callback
+// becomes an error with the Go stack in its backtrace. A callback must not end by
+// runtime.Goexit (as testing.T.FailNow does): that stops the program, because the
+// C++ frames in between cannot be unwound.
+//
+// # What is not checked
+//
+// A packed function has no signature: what it is called with goes to C++ as it is.
+package tvmffi

@@ -1,0 +1,224 @@
+package tvmffi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+
+	"github.com/ebitengine/purego"
+)
+
+// Error is an error of the library or of the runtime.
+type Error struct {
+	// Kind is the kind that the library gave, such as "ValueError"; any text.
+	Kind string
+	// Message says what went wrong.
+	Message string
+	// Backtrace lists the frames of all languages that the error passed through,
+	// the most recent call first; one line each, File "x.cc", line 1, in f().
+	Backtrace string
+
+	cause  error
+	native *core.Object // the Error object, to raise it again as the same
+}
+
+// The kinds of errors that the core of TVM-FFI uses; errors.Is compares an error
+// with them by kind.
+var (
+	ErrValue     error = kindError("ValueError")
+	ErrType      error = kindError("TypeError")
+	ErrRuntime   error = kindError("RuntimeError")
+	ErrIndex     error = kindError("IndexError")
+	ErrKey       error = kindError("KeyError")
+	ErrAttribute error = kindError("AttributeError")
+	ErrAssertion error = kindError("AssertionError")
+	ErrMemory    error = kindError("MemoryError")
+	ErrOverflow  error = kindError("OverflowError")
+	ErrInternal  error = kindError("InternalError")
+	// ErrSchema is the kind of the error that a library differs from the one that
+	// bindings were generated from.
+	ErrSchema error = kindError(core.KindSchema)
+	// ErrNotFound is the kind of the error that a library could not be found.
+	ErrNotFound error = kindError("LibraryNotFound")
+)
+
+// kindError is the target that errors.Is compares an Error with.
+type kindError string
+
+func (k kindError) Error() string { return string(k) }
+
+// KindError returns the target with which errors.Is finds errors of the given
+// kind, for kinds that a library invents.
+func KindError(kind string) error { return kindError(kind) }
+
+// NewError returns an error of a kind. A Go callback that returns it makes the
+// library raise that kind.
+func NewError(kind, message string) *Error { return &Error{Kind: kind, Message: message} }
+
+// Error returns the kind and the message.
+func (e *Error) Error() string {
+	if e.Kind == "" {
+		return e.Message
+	}
+	return e.Kind + ": " + e.Message
+}
+
+// Is reports whether target names the kind of e.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(kindError)
+	return ok && string(k) == e.Kind
+}
+
+// Unwrap returns the error that caused e: the Go error that a callback returned,
+// or the cause that the library recorded.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Format writes the backtrace too, oldest frame first, for %+v.
+func (e *Error) Format(f fmt.State, verb rune) {
+	if verb == 'q' {
+		fmt.Fprintf(f, "%q", e.Error())
+		return
+	}
+	if verb == 'v' && f.Flag('+') && e.Backtrace != "" {
+		lines := strings.Split(strings.TrimRight(e.Backtrace, "\n"), "\n")
+		io.WriteString(f, "Traceback (most recent call last):\n")
+		for i := len(lines) - 1; i >= 0; i-- {
+			io.WriteString(f, lines[i]+"\n")
+		}
+	}
+	io.WriteString(f, e.Error())
+}
+
+// errorf makes an error of the runtime. A %w in the format becomes its cause.
+func errorf(kind, format string, args ...any) error {
+	for i, arg := range args {
+		if e, ok := arg.(*Error); ok {
+			args[i] = withoutKind{inner: e}
+		}
+	}
+	err := fmt.Errorf(format, args...)
+	cause := errors.Unwrap(err)
+	if w, ok := cause.(withoutKind); ok {
+		cause = w.inner
+	}
+	return &Error{Kind: kind, Message: err.Error(), cause: cause}
+}
+
+// withoutKind is an error inside the text of another, which has a kind already.
+type withoutKind struct{ inner *Error }
+
+func (w withoutKind) Error() string { return w.inner.Message }
+
+// errorOf makes a Go error of an Error object, whose reference it takes.
+func errorOf(handle uintptr) error {
+	if handle == 0 {
+		return &Error{Kind: core.KindRuntime, Message: "the function failed without saying why"}
+	}
+	cell := core.At[abi.ErrorCell](handle + abi.ObjectSize)
+	e := &Error{
+		Kind:      core.Text(cell.Kind),
+		Message:   core.Text(cell.Message),
+		Backtrace: core.Text(cell.Backtrace),
+	}
+	if value, ok := core.GoValue(cell.ExtraContext); ok {
+		original := value.(error)
+		if same, ok := original.(*Error); ok {
+			core.DecRef(handle)
+			return same
+		}
+		e.cause = original
+	} else if cell.CauseChain != 0 {
+		core.IncRef(cell.CauseChain)
+		e.cause = errorOf(cell.CauseChain)
+	}
+	e.native = core.Own(handle)
+	return e
+}
+
+// raise puts err into the error slot of this thread, which must be that of the
+// callback that failed.
+func raise(err error) int64 {
+	handle, made := nativeError(err)
+	if made != nil {
+		// Only a broken library cannot make an error; -1 with an empty slot is all
+		// that is left to say.
+		return -1
+	}
+	purego.SyscallN(core.API.ErrorSetRaised, handle)
+	core.DecRef(handle)
+	return -1
+}
+
+// nativeError makes an owned Error object of err. An error that came from the
+// library is that object again; any other carries err itself, for the Go side.
+func nativeError(err error) (uintptr, error) {
+	if e, ok := err.(*Error); ok && e.native.Handle() != 0 {
+		core.IncRef(e.native.Handle())
+		return e.native.Handle(), nil
+	}
+	kind, message, backtrace := core.KindRuntime, err.Error(), ""
+	var e *Error
+	if errors.As(err, &e) {
+		kind, backtrace = e.Kind, e.Backtrace
+		if err == error(e) {
+			message = e.Message
+		}
+	}
+	value, failed := core.NewValue(err)
+	if failed != nil {
+		return 0, failed
+	}
+	defer core.DecRef(value)
+	texts := &[3]abi.ByteArray{byteArrayOf(kind), byteArrayOf(message), byteArrayOf(backtrace)}
+	out := new(uintptr)
+	at := uintptr(unsafe.Pointer(texts))
+	size := unsafe.Sizeof(texts[0])
+	rc, _, _ := purego.SyscallN(core.API.ErrorCreate, at, at+size, at+2*size, 0, value, uintptr(unsafe.Pointer(out)))
+	runtime.KeepAlive(texts)
+	runtime.KeepAlive([3]string{kind, message, backtrace})
+	if int32(rc) != 0 || *out == 0 {
+		return 0, errors.New("the library cannot make an error")
+	}
+	return *out, nil
+}
+
+func byteArrayOf(s string) abi.ByteArray {
+	b := []byte(s) // on the heap, where it does not move
+	heap(b)
+	return abi.ByteArray{Data: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: uintptr(len(b))}
+}
+
+// recovered makes an error of a panic, with the Go stack as its backtrace.
+func recovered(p any) error {
+	if e, ok := p.(*Error); ok {
+		return e
+	}
+	e := &Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack(4)}
+	if cause, ok := p.(error); ok {
+		e.cause = cause
+	}
+	return e
+}
+
+// goStack describes the calling goroutine in the form of the library.
+func goStack(skip int) string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			b.WriteString("  File \"" + f.File + "\", line " + strconv.Itoa(f.Line) + ", in " + f.Function + "\n")
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}

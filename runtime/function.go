@@ -1,0 +1,428 @@
+package tvmffi
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"unsafe"
+	"weak"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Function is an ffi.Function: a function of any language.
+type Function struct{ objectBase }
+
+var typeFunction = core.Type{Key: "ffi.Function"}
+
+// TVMFFIType identifies the type to the runtime.
+func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
+
+// Call calls the function with arguments of any type that has a counterpart in
+// TVM-FFI. What the function makes of them is not checked here: a packed function
+// that gets too few arguments may read beyond them.
+func (f *Function) Call(args ...any) (Any, error) {
+	var c core.CallN
+	c.BeginFunction(f.object(), len(args))
+	return callAny(&c, args)
+}
+
+// callAny packs args, makes the call and takes the result.
+func callAny(c *core.CallN, args []any) (Any, error) {
+	for i := range args {
+		t, err := codecOf(reflect.TypeFor[any]()).encode(unsafe.Pointer(&args[i]))
+		c.Put(i, t, err)
+	}
+	if err := c.Do(); err != nil {
+		return Any{}, err
+	}
+	return takeAny(c.Take()), nil
+}
+
+// takeAny makes an Any of an owned value.
+func takeAny(v abi.Any) Any {
+	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
+		return Any{index: v.TypeIndex, object: core.Own(uintptr(v.Bits))}
+	}
+	a := anyOf(v, nil)
+	release(v)
+	return a
+}
+
+// Lookup returns the global function with the given name. The error is of kind
+// ErrAttribute if there is none.
+func Lookup(name string) (*Function, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, errorf(core.KindValue, "the name of a global function is empty")
+	}
+	handle, err := core.GlobalFunction(name)
+	if err != nil {
+		return nil, err
+	}
+	if handle == 0 {
+		return nil, errorf(core.KindAttr, "there is no global function %s: load the library that registers it first", name)
+	}
+	return wrap[*Function](core.Own(handle)), nil
+}
+
+var (
+	listNames      = core.Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
+	removeGlobal   = core.Func{Name: "ffi.FunctionRemoveGlobal"}
+	globalMetadata = core.Func{Name: "ffi.GetGlobalFuncMetadata"}
+	typeKeys       = core.Func{Name: "ffi.GetRegisteredTypeKeys"}
+)
+
+// Functions returns the names of all global functions, sorted.
+func Functions() ([]string, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	var c core.Call1
+	c.Begin(&listNames, 0)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	functor := core.Own(uintptr(c.Take().Bits))
+	defer functor.Release()
+	ask := func(i int64) (abi.Any, error) {
+		var c core.Call1
+		c.BeginFunction(functor, 1)
+		c.Int(0, i)
+		err := c.Do()
+		return c.Take(), err
+	}
+	n, err := ask(-1)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, n.Bits)
+	for i := range names {
+		v, err := ask(int64(i))
+		if err != nil {
+			return nil, err
+		}
+		if names[i], err = take[string](v); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// FunctionMetadata returns the metadata of a global function, a JSON text that
+// holds its type schema; it is empty for functions registered without one.
+func FunctionMetadata(name string) (string, error) {
+	if err := Load(); err != nil {
+		return "", err
+	}
+	var c core.Call8
+	c.Begin(&globalMetadata, 1)
+	c.String(0, name)
+	return c.DoString()
+}
+
+// TypeKeys returns the keys of all registered types, sorted.
+func TypeKeys() ([]string, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	var c core.Call1
+	c.Begin(&typeKeys, 0)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	o, err := c.ObjectResult(&typeArray)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Release()
+	keys, err := sliceOf[string](o, "type keys")
+	slices.Sort(keys)
+	return keys, err
+}
+
+// RegisterOption changes how Register registers a function.
+type RegisterOption func(*registerConfig)
+
+type registerConfig struct{ override bool }
+
+// Override lets Register replace a function of the same name.
+func Override() RegisterOption { return func(c *registerConfig) { c.override = true } }
+
+// Register makes a Go function, or a *Function, a global function, callable by
+// its name from every language. A name that is taken is an error, unless Override
+// is given.
+func Register(name string, f any, options ...RegisterOption) error {
+	if err := Load(); err != nil {
+		return err
+	}
+	if name == "" {
+		return errorf(core.KindValue, "the name of a global function is empty")
+	}
+	fn, err := FuncOf(f)
+	if err != nil {
+		return errorf(core.KindType, "register %s: %w", name, err)
+	}
+	defer fn.Release()
+	var config registerConfig
+	for _, option := range options {
+		option(&config)
+	}
+	return core.SetGlobalFunction(name, fn.object(), config.override)
+}
+
+// Unregister removes a global function and reports whether there was one.
+func Unregister(name string) (bool, error) {
+	if err := Load(); err != nil {
+		return false, err
+	}
+	var c core.Call8
+	c.Begin(&removeGlobal, 1)
+	c.String(0, name)
+	if err := c.Do(); err != nil {
+		return false, err
+	}
+	return c.BoolResult()
+}
+
+// Packed is a Go function that takes any arguments, as a packed function does.
+// Objects in args are borrowed: they end when it returns, and [Retain] keeps one.
+type Packed func(args []Any) (any, error)
+
+// FuncOf makes a Function of a Go func: a [Packed], or any func whose parameters
+// and result have counterparts in TVM-FFI and whose last result is an error, if
+// it has one. A func that came from a Function gives that Function again.
+func FuncOf(f any) (*Function, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	if fn, ok := f.(*Function); ok && fn.object().Handle() != 0 {
+		return Retain(fn), nil
+	}
+	v := reflect.ValueOf(f)
+	if v.Kind() != reflect.Func || v.IsNil() {
+		return nil, errorf(core.KindType, "expected a func, got %T", f)
+	}
+	if fn := boundTo(funcPointer(v)); fn != nil {
+		return Retain(fn), nil
+	}
+	call, err := callerOf(v)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := core.NewCallback(call)
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*Function](core.Own(handle)), nil
+}
+
+var errorType = reflect.TypeFor[error]()
+
+// signature describes the Go form of a function: its results are an error, a
+// value, both, or nothing.
+type signature struct {
+	params  []*codec
+	result  *codec
+	results int
+	fails   bool
+}
+
+func signatureOf(t reflect.Type) (*signature, error) {
+	s := &signature{results: t.NumOut()}
+	if t.IsVariadic() {
+		return nil, errorf(core.KindType, "func %s is variadic: use tvmffi.Packed", t)
+	}
+	for i := range t.NumIn() {
+		s.params = append(s.params, codecOf(t.In(i)))
+	}
+	values := t.NumOut()
+	if values > 0 && t.Out(values-1) == errorType {
+		s.fails = true
+		values--
+	}
+	if values > 1 {
+		return nil, errorf(core.KindType, "func %s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
+	}
+	if values == 1 {
+		s.result = codecOf(t.Out(0))
+	}
+	return s, nil
+}
+
+// callerOf makes the callback of a Go func.
+func callerOf(v reflect.Value) (func(*core.Args) error, error) {
+	if v.Type().ConvertibleTo(reflect.TypeFor[Packed]()) {
+		f := v.Convert(reflect.TypeFor[Packed]()).Interface().(Packed)
+		return func(a *core.Args) error { return callPacked(f, a) }, nil
+	}
+	t := v.Type()
+	s, err := signatureOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return func(a *core.Args) error {
+		if err := a.Check(len(s.params)); err != nil {
+			return err
+		}
+		in := make([]reflect.Value, len(s.params))
+		for i, c := range s.params {
+			p := reflect.New(t.In(i))
+			if err := c.decode(a.Value(i), a, p.UnsafePointer()); err != nil {
+				return inElement("argument "+itoa(i), err)
+			}
+			in[i] = p.Elem()
+		}
+		out := v.Call(in)
+		if s.fails {
+			if err, _ := out[len(out)-1].Interface().(error); err != nil {
+				return err
+			}
+		}
+		if s.result == nil {
+			return nil
+		}
+		p := reflect.New(t.Out(0))
+		p.Elem().Set(out[0])
+		temp, err := s.result.encode(p.UnsafePointer())
+		return returnTemp(a, temp, err)
+	}, nil
+}
+
+func callPacked(f Packed, a *core.Args) error {
+	args := make([]Any, a.Len())
+	for i := range args {
+		args[i] = anyOf(a.Value(i), a)
+	}
+	result, err := f(args)
+	if err != nil {
+		return err
+	}
+	temp, err := codecOf(reflect.TypeFor[any]()).encode(unsafe.Pointer(&result))
+	return returnTemp(a, temp, err)
+}
+
+// returnTemp returns a packed value from a callback.
+func returnTemp(a *core.Args, t core.Temp, err error) error {
+	if err != nil {
+		return inElement("the result of the Go function", err)
+	}
+	v := t.Value
+	if !t.Owned {
+		v, err = core.Owned(v)
+	}
+	runtime.KeepAlive(t.Keep)
+	if err != nil {
+		return err
+	}
+	a.Return(v)
+	return nil
+}
+
+// funcCodec converts between Functions and Go funcs of type t; nil is None.
+func funcCodec(t reflect.Type) *codec {
+	s, err := signatureOf(t)
+	if t.ConvertibleTo(reflect.TypeFor[Packed]()) {
+		s, err = &signature{fails: true}, nil
+	}
+	if err != nil {
+		return noCodec(t, message(err))
+	}
+	return &codec{
+		name: "ffi.Function",
+		encode: func(p unsafe.Pointer) (core.Temp, error) {
+			v := reflect.NewAt(t, p).Elem()
+			if v.IsNil() {
+				return core.Temp{}, nil
+			}
+			fn, err := FuncOf(v.Interface())
+			if err != nil {
+				return core.Temp{}, err
+			}
+			return encodeObject(fn.object())
+		},
+		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+			if v.TypeIndex == abi.TypeNone {
+				return nil
+			}
+			if v.TypeIndex != abi.TypeFunction {
+				return wrongType("ffi.Function", v)
+			}
+			// A func may outlive a callback, so it has a reference of its own.
+			core.IncRef(uintptr(v.Bits))
+			fn := wrap[*Function](core.Own(uintptr(v.Bits)))
+			made := reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value { return fn.reflectCall(t, s, in) })
+			reflect.NewAt(t, p).Elem().Set(made)
+			bind(fn, *(*unsafe.Pointer)(p))
+			return nil
+		},
+	}
+}
+
+// reflectCall calls the function with the parameters of the Go func type t.
+func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value) []reflect.Value {
+	out := make([]reflect.Value, t.NumOut())
+	for i := range out {
+		out[i] = reflect.Zero(t.Out(i))
+	}
+	var c core.CallN
+	c.BeginFunction(f.object(), len(in))
+	for i, arg := range in {
+		p := reflect.New(t.In(i))
+		p.Elem().Set(arg)
+		temp, err := s.params[i].encode(p.UnsafePointer())
+		c.Put(i, temp, err)
+	}
+	err := c.Do()
+	if err == nil {
+		v := c.Take()
+		if s.result != nil {
+			p := reflect.New(t.Out(0))
+			if err = s.result.decode(v, nil, p.UnsafePointer()); err == nil {
+				out[0] = p.Elem()
+			}
+		}
+		release(v)
+	}
+	if err != nil {
+		if !s.fails {
+			panic(err)
+		}
+		out[len(out)-1] = reflect.ValueOf(&err).Elem()
+	}
+	return out
+}
+
+// bound remembers the Function behind each Go func that was made of one, by the
+// address of the func. The Function lives exactly as long as the func, which
+// holds its only reference; an address that was used again finds a dead weak
+// pointer, or the entry of its new owner.
+var bound sync.Map // uintptr -> weak.Pointer[Function]
+
+func bind(fn *Function, funcValue unsafe.Pointer) {
+	key := uintptr(funcValue)
+	w := weak.Make(fn)
+	bound.Store(key, w)
+	runtime.AddCleanup(fn, func(key uintptr) { bound.CompareAndDelete(key, w) }, key)
+}
+
+// funcPointer is the address of the closure of a func.
+func funcPointer(v reflect.Value) uintptr {
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	return *(*uintptr)(p.UnsafePointer())
+}
+
+// boundTo returns the Function that the func at the address was made of.
+func boundTo(funcValue uintptr) *Function {
+	w, ok := bound.Load(funcValue)
+	if !ok {
+		return nil
+	}
+	return w.(weak.Pointer[Function]).Value()
+}

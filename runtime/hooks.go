@@ -1,0 +1,33 @@
+package tvmffi
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// The machine below asks for the public types through these functions.
+func init() {
+	core.Hooks.ErrorOf = errorOf
+	core.Hooks.Errorf = errorf
+	core.Hooks.Raise = raise
+	core.Hooks.Recovered = recovered
+	core.Hooks.Load = loadLibrary
+	core.Hooks.Signature = canonicalSignature
+	core.Hooks.Encode = encodeTyped
+	core.Hooks.Decode = decodeTyped
+	core.Hooks.Return = returnTemp
+	core.Hooks.Bind = func(fn *core.Object, closure unsafe.Pointer) { bind(wrap[*Function](fn), closure) }
+	core.Hooks.Bound = func(closure unsafe.Pointer) *core.Object { return boundTo(uintptr(closure)).object() }
+}
+
+// canonicalSignature makes the text that generated code holds of the type schema
+// in metadata; it is empty when there is none.
+func canonicalSignature(metadata string) (string, error) {
+	m, err := schema.ParseMetadata(metadata)
+	if err != nil || !m.HasType {
+		return "", err
+	}
+	return m.Type.String(), nil
+}

@@ -1,0 +1,328 @@
+package tvmffi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+
+	"github.com/ebitengine/purego"
+)
+
+// LoadOption changes where libraries are looked for.
+type LoadOption = core.LoadOption
+
+// WithLibrary names the file of libtvm_ffi, as the variable TVMFFI_LIBRARY does.
+func WithLibrary(path string) LoadOption {
+	return func(c *core.LoadConfig) { c.Core = path }
+}
+
+// WithFile names the file of a library that bindings need; its base name says
+// which one it is.
+func WithFile(path string) LoadOption {
+	return func(c *core.LoadConfig) {
+		if c.Paths == nil {
+			c.Paths = map[string]string{}
+		}
+		c.Paths[filepath.Base(path)] = path
+	}
+}
+
+// WithDir adds a folder that is searched before the others.
+func WithDir(dir string) LoadOption {
+	return func(c *core.LoadConfig) { c.Dirs = append(c.Dirs, dir) }
+}
+
+var coreState struct {
+	sync.Mutex
+	path string
+}
+
+// Load finds and loads libtvm_ffi, once; the package says where it looks. Later
+// calls do nothing, but a call that names another file than the one loaded is an
+// error: a process has one libtvm_ffi.
+func Load(options ...LoadOption) error {
+	if len(options) == 0 && core.Attached() {
+		return nil
+	}
+	var config core.LoadConfig
+	for _, option := range options {
+		option(&config)
+	}
+	return loadCore(&config)
+}
+
+// LibraryPath returns the file of the loaded libtvm_ffi, "" before Load.
+func LibraryPath() string {
+	coreState.Lock()
+	defer coreState.Unlock()
+	return coreState.path
+}
+
+// Version returns the version that the loaded libtvm_ffi reports, such as
+// "0.1.16". It need not be that of the Python package the file came from.
+func Version() (string, error) {
+	if err := Load(); err != nil {
+		return "", err
+	}
+	return versionText(core.Version()), nil
+}
+
+func versionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// LoadLibrary loads a shared library that registers functions and types when it
+// is loaded. Its symbols become visible to libraries loaded later. It is never
+// unloaded.
+func LoadLibrary(path string) error {
+	if err := Load(); err != nil {
+		return err
+	}
+	return open(path)
+}
+
+// open loads a file while nobody else uses the registries.
+func open(path string) error {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(full); err != nil {
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v", path, err), cause: err}
+	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
+	if _, err := dynlib.Open(full); err != nil {
+		return errorf(core.KindRuntime, "%w", err)
+	}
+	return nil
+}
+
+// search collects what was tried, for the error.
+type search struct {
+	what  string
+	tried []string
+}
+
+func (s *search) miss(where, path string, why any) {
+	s.tried = append(s.tried, fmt.Sprintf("%s (%s): %v", path, where, why))
+}
+
+func (s *search) error(remedy string) error {
+	list := "nowhere to look"
+	if len(s.tried) > 0 {
+		list = "tried:\n  " + strings.Join(s.tried, "\n  ")
+	}
+	return &Error{Kind: "LibraryNotFound", Message: s.what + " was not found; " + list + "\n" + remedy}
+}
+
+// place is where a library may be. An explicit one is the only one.
+type place struct {
+	path, where string
+	explicit    bool
+}
+
+func loadCore(config *core.LoadConfig) error {
+	coreState.Lock()
+	defer coreState.Unlock()
+	if core.Attached() {
+		return sameCore(config.Core)
+	}
+	name := filepath.Base(sites.Library(runtime.GOOS))
+	explicit := config.Core
+	if explicit == "" {
+		explicit = os.Getenv("TVMFFI_LIBRARY")
+	}
+	if h, err := dynlib.Loaded(name); err == nil {
+		if err := attach(h); err != nil {
+			return err
+		}
+		return sameCore(explicit)
+	}
+	s := search{what: name}
+	for _, p := range corePlaces(name, explicit, config.Dirs) {
+		if _, err := os.Stat(p.path); err != nil {
+			s.miss(p.where, p.path, "no such file")
+		} else if h, err := dynlib.Open(p.path); err != nil {
+			s.miss(p.where, p.path, err)
+		} else {
+			return attach(h)
+		}
+		if p.explicit {
+			break
+		}
+	}
+	return s.error("run \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or set TVMFFI_LIBRARY to the file")
+}
+
+func corePlaces(name, explicit string, dirs []string) []place {
+	if explicit != "" {
+		return []place{{explicit, "named explicitly", true}}
+	}
+	places := inDirs(name, dirs)
+	for _, i := range sites.Cached("apache-tvm-ffi", sites.Library(runtime.GOOS)) {
+		places = append(places, place{i.File, "cache of tvmffi-bind setup", false})
+	}
+	installed := sites.FindLibrary()
+	for _, i := range installed {
+		places = append(places, place{i.File, "Python package " + i.Version, false})
+	}
+	if len(installed) == 0 {
+		for _, dir := range sites.Searched() {
+			places = append(places, place{filepath.Join(dir, sites.Library(runtime.GOOS)), "Python package", false})
+		}
+	}
+	return places
+}
+
+// inDirs lists the folders of options, of TVMFFI_LIBRARY_PATH, and of the
+// executable. The working directory is never searched by accident.
+func inDirs(name string, dirs []string) []place {
+	var places []place
+	for _, dir := range dirs {
+		places = append(places, place{filepath.Join(dir, name), "folder of WithDir", false})
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("TVMFFI_LIBRARY_PATH")) {
+		if filepath.IsAbs(dir) {
+			places = append(places, place{filepath.Join(dir, name), "TVMFFI_LIBRARY_PATH", false})
+		}
+	}
+	if exe, err := os.Executable(); err == nil {
+		dir := filepath.Dir(exe)
+		places = append(places, place{filepath.Join(dir, name), "folder of the executable", false},
+			place{filepath.Join(dir, "lib", name), "lib folder of the executable", false})
+	}
+	return places
+}
+
+// sameCore refuses to go on with another libtvm_ffi than the one loaded.
+func sameCore(want string) error {
+	if want == "" {
+		return nil
+	}
+	a, err := os.Stat(want)
+	if err != nil {
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), cause: err}
+	}
+	if b, err := os.Stat(coreState.path); err == nil && !os.SameFile(a, b) {
+		return errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
+	}
+	return nil
+}
+
+// The oldest libtvm_ffi whose C functions this package knows to work.
+const oldestPatch = 9
+
+func attach(h dynlib.Handle) error {
+	getVersion, err := h.Symbol("TVMFFIGetVersion")
+	if err != nil {
+		return errorf(core.KindRuntime, "the library is no libtvm_ffi: it has no symbol TVMFFIGetVersion")
+	}
+	path := dynlib.File(getVersion)
+	v := new(abi.Version)
+	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
+	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
+		return errorf(core.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, versionText(*v), oldestPatch)
+	}
+	if missing := core.Attach(h); missing != nil {
+		return errorf(core.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, versionText(*v), strings.Join(missing, ", "))
+	}
+	coreState.path = path
+	return nil
+}
+
+// loadLibrary loads what a generated package needs.
+func loadLibrary(l *core.Library, options []LoadOption) error {
+	var config core.LoadConfig
+	for _, option := range options {
+		option(&config)
+	}
+	if config.Core != "" || !core.Attached() {
+		if err := loadCore(&config); err != nil {
+			return err
+		}
+	}
+	l.Paths = nil
+	for _, file := range l.Files {
+		path, err := loadFile(file, &config)
+		if err != nil {
+			return err
+		}
+		l.Paths = append(l.Paths, path)
+	}
+	return nil
+}
+
+func loadFile(file core.File, config *core.LoadConfig) (string, error) {
+	s := search{what: file.Name}
+	for _, p := range filePlaces(file, config) {
+		if _, err := os.Stat(p.path); err != nil {
+			s.miss(p.where, p.path, "no such file")
+		} else if err := checkHash(p, file); err != nil {
+			s.miss(p.where, p.path, err)
+		} else if err := open(p.path); err != nil {
+			s.miss(p.where, p.path, message(err))
+		} else {
+			return filepath.Abs(p.path)
+		}
+		if p.explicit {
+			break
+		}
+	}
+	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile"
+	if file.Package != "" {
+		remedy = fmt.Sprintf("install the Python package (pip install %s==%s), or ", file.Package, file.Version) + remedy
+	}
+	return "", s.error(remedy)
+}
+
+const fromCache = "cache of tvmffi-bind"
+
+func filePlaces(file core.File, config *core.LoadConfig) []place {
+	if path, ok := config.Paths[file.Name]; ok {
+		return []place{{path, "named explicitly", true}}
+	}
+	places := inDirs(file.Name, config.Dirs)
+	if file.Package == "" {
+		return places
+	}
+	for _, i := range sites.Cached(file.Package, file.PathInPackage) {
+		places = append(places, place{i.File, fromCache, false})
+	}
+	for _, i := range sites.Find(file.Package, file.PathInPackage) {
+		places = append(places, place{i.File, "Python package " + i.Version, false})
+	}
+	return places
+}
+
+// checkHash compares a file of our cache with the one that was bound. A file from
+// elsewhere is the user's choice: there each function and type is checked when
+// it is first used.
+func checkHash(p place, file core.File) error {
+	if p.where != fromCache || file.SHA256 == "" {
+		return nil
+	}
+	f, err := os.Open(p.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != file.SHA256 {
+		return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, file.SHA256)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package tvmffi
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Object is a reference to a native object of any type. Generated types, and
+// containers, functions and tensors, embed it and add nothing: a pointer to any
+// of them is a pointer to an Object, which is how [Cast] works without a copy.
+//
+// A nil *Object stands for None.
+type Object struct {
+	_     noCopy
+	state core.Object
+}
+
+// noCopy makes go vet report copies of a struct.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// ObjectRef is a pointer to an object of any type: *Object, *Function, a
+// generated type, or a struct of the user's that embeds one. A nil interface and
+// a nil pointer in it both stand for None.
+type ObjectRef interface{ object() *core.Object }
+
+// ObjectType is satisfied by a pointer to an object type P, and not by a struct
+// of the user's around one: only for the former is a reference to any object
+// also a P.
+type ObjectType[P any] interface {
+	ObjectRef
+	// TVMFFIType identifies the type to the runtime.
+	TVMFFIType(P) *core.Type
+}
+
+func (o *Object) object() *core.Object { return (*core.Object)(unsafe.Pointer(o)) }
+
+var typeObject = core.Type{Key: "ffi.Object"}
+
+// TVMFFIType identifies the type to the runtime.
+func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
+
+// Release gives up the reference now instead of at some later collection. It
+// must come after all uses. A second call, and a call on nil, do nothing. On a
+// borrowed argument of a callback it only ends the wrapper.
+func (o *Object) Release() { o.object().Release() }
+
+// String returns the text that the library prints for the object.
+func (o *Object) String() string {
+	s := o.object()
+	if s.Handle() == 0 {
+		if why, ended := s.Ended(); ended {
+			return "<object that " + why + ">"
+		}
+		return "None"
+	}
+	var c core.Call8
+	c.Begin(&reprPrint, 1)
+	c.Object(0, s)
+	text, err := c.DoString()
+	if err != nil {
+		return "<" + TypeKey(o) + ": " + err.Error() + ">"
+	}
+	return text
+}
+
+var reprPrint = core.Func{Name: "ffi.ReprPrint"}
+
+// stateOf returns the state behind x, nil for a nil interface and a nil pointer.
+func stateOf(x ObjectRef) *core.Object {
+	// The word of an interface that holds a pointer is the pointer; promoted
+	// methods cannot be called on a nil one.
+	if (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1] == nil {
+		return nil
+	}
+	return x.object()
+}
+
+// live returns the state behind x, or an error that says why there is no object.
+func live(x ObjectRef) (*core.Object, error) {
+	s := stateOf(x)
+	if s.Handle() != 0 {
+		return s, nil
+	}
+	if why, ended := s.Ended(); ended {
+		return nil, errorf(core.KindRuntime, "the object %s", why)
+	}
+	return nil, errorf(core.KindType, "the object is nil")
+}
+
+// wrap makes P, a pointer to an object type, of a state.
+func wrap[P any](s *core.Object) P { return *(*P)(unsafe.Pointer(&s)) }
+
+// TypeKey returns the key of the type that x really has, such as garden.Rose;
+// "None" for nil and for an object that has ended.
+func TypeKey(x ObjectRef) string {
+	s := stateOf(x)
+	if s.Handle() == 0 {
+		return "None"
+	}
+	return core.KeyOf(s.TypeIndex())
+}
+
+// Cast returns x as a P if the object that x refers to is a P or derives from
+// one. It is the same pointer with another type: there is one reference and one
+// Release for both. The result is nil and false for nil and for an object that
+// has ended.
+func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
+	var none P
+	s := stateOf(x)
+	if s.Handle() == 0 {
+		return none, false
+	}
+	ok, err := none.TVMFFIType(none).Accepts(s.TypeIndex())
+	if err != nil || !ok {
+		return none, false
+	}
+	return wrap[P](s), true
+}
+
+// Upcast returns x as a P, a type that it derives from. It is the same pointer
+// with another type; nil stays nil. It panics with an *Error if the object is no
+// P: where that can happen, use [Cast].
+func Upcast[P ObjectType[P]](x ObjectRef) P {
+	if p, ok := Cast[P](x); ok {
+		return p
+	}
+	var none P
+	if s := stateOf(x); s != nil {
+		if why, ended := s.Ended(); ended {
+			panic(errorf(core.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
+		}
+		panic(errorf(core.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
+	}
+	return none
+}
+
+// Retain returns a new reference to the object of x, with a Release of its own.
+// It is how a callback keeps an argument. nil stays nil; it panics with an *Error
+// if x has ended.
+func Retain[P ObjectType[P]](x P) P {
+	s := stateOf(x)
+	if s == nil {
+		return x
+	}
+	if why, ended := s.Ended(); ended {
+		panic(errorf(core.KindRuntime, "retain: the object %s", why))
+	}
+	return wrap[P](s.Retain())
+}
+
+// Same reports whether x and y refer to the same native object. Two Nones are
+// the same.
+func Same(x, y ObjectRef) bool {
+	a, b := stateOf(x), stateOf(y)
+	same := a.Handle() == b.Handle()
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+	return same
+}
+
+// UseCount returns the number of strong references to the object of x, from all
+// languages; 0 for nil and for an object that has ended. Another goroutine may
+// change it at any time: it is for tests.
+func UseCount(x ObjectRef) int { return stateOf(x).UseCount() }
+
+// Collected returns how many references the collector had to release so far
+// because nobody had called Release. A test that compares it before and after
+// finds handles that leaked.
+func Collected() int64 { return core.Collected.Load() }

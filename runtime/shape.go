@@ -1,0 +1,70 @@
+package tvmffi
+
+import (
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Shape is an ffi.Shape: an immutable sequence of int64.
+type Shape struct{ objectBase }
+
+var (
+	typeShape = core.Type{Key: "ffi.Shape"}
+	newShape  = core.Func{Name: "ffi.Shape"}
+)
+
+// TVMFFIType identifies the type to the runtime.
+func (*Shape) TVMFFIType(*Shape) *core.Type { return &typeShape }
+
+func (*Shape) isArrayOf(int64) {}
+func (*Shape) isArray()        {}
+func (*Shape) isContainer()    {}
+
+// NewShape makes a Shape of dimensions.
+func NewShape(dims ...int64) (*Shape, error) { return newSequence[*Shape](&newShape, dims) }
+
+func (s *Shape) dims() []int64 {
+	o := s.object()
+	if o.Handle() == 0 {
+		why := "is nil"
+		if reason, ended := o.Ended(); ended {
+			why = reason
+		}
+		panic(errorf(core.KindRuntime, "Shape: the object %s", why))
+	}
+	cell := core.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
+	if cell.Size == 0 {
+		return nil
+	}
+	return unsafe.Slice(core.At[int64](cell.Data), cell.Size)
+}
+
+// Len returns the number of dimensions. It panics with an *Error if s is nil or
+// was released, as At and Slice do.
+func (s *Shape) Len() int {
+	n := len(s.dims())
+	runtime.KeepAlive(s)
+	return n
+}
+
+// At returns dimension i.
+func (s *Shape) At(i int) int64 {
+	dims := s.dims()
+	if i < 0 || i >= len(dims) {
+		panic(errorf(core.KindIndex, "Shape: index %d out of range with %d dimensions", i, len(dims)))
+	}
+	n := dims[i]
+	runtime.KeepAlive(s)
+	return n
+}
+
+// Slice copies the dimensions.
+func (s *Shape) Slice() []int64 {
+	dims := slices.Clone(s.dims())
+	runtime.KeepAlive(s)
+	return dims
+}

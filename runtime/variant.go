@@ -1,0 +1,67 @@
+package tvmffi
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Variant is the value inside the generated struct of a Variant type, which has
+// a constructor and an accessor for each alternative. The zero Variant is None.
+type Variant struct {
+	value Any  // of a Variant that the library returned
+	given any  // of one that Go made
+	isSet bool // given counts
+}
+
+// variantValue is implemented by pointers to the generated structs.
+type variantValue interface{ variant() *Variant }
+
+func (v *Variant) variant() *Variant { return v }
+
+// VariantOf makes a Variant of one of its alternatives; for generated code.
+func VariantOf[T any](x T) Variant { return Variant{given: holder[T]{x}, isSet: true} }
+
+// holder keeps the static type of a value.
+type holder[T any] struct{ value T }
+
+func (h holder[T]) pack() (core.Temp, error) { return encode(h.value) }
+
+// VariantAs returns the value of a Variant if it is a T; for generated code.
+func VariantAs[T any](v Variant) (T, bool) {
+	if v.isSet {
+		h, ok := v.given.(holder[T])
+		return h.value, ok
+	}
+	x, err := As[T](v.value)
+	return x, err == nil
+}
+
+// TypeKey returns the key of the type of the value that the library returned; it
+// is empty for a Variant that Go made.
+func (v Variant) TypeKey() string {
+	if v.isSet {
+		return ""
+	}
+	return v.value.TypeKey()
+}
+
+// variantCodec is that of the generated structs, whose only field is a Variant.
+func variantCodec(t reflect.Type) *codec {
+	return &codec{
+		name: t.String(),
+		encode: func(p unsafe.Pointer) (core.Temp, error) {
+			v := (*Variant)(p)
+			if !v.isSet {
+				return anyCodec().encode(unsafe.Pointer(&v.value))
+			}
+			return v.given.(interface{ pack() (core.Temp, error) }).pack()
+		},
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			*(*Variant)(p) = Variant{value: anyOf(v, from)}
+			return nil
+		},
+	}
+}
