@@ -12,6 +12,19 @@ const (
 	KindConstructor Kind = "constructor"
 )
 
+// The kinds of what is named after an item and has no entry of its own.
+const (
+	kindRef        Kind = "Ref interface of"
+	kindSetter     Kind = "setter of"
+	kindOptionType Kind = "option type of"
+	kindOption     Kind = "option"
+)
+
+// reported says whether the kind has entries in the report.
+func (k Kind) reported() bool {
+	return k == KindFunction || k == KindType || k == KindField || k == KindMethod || k == KindConstructor
+}
+
 // Status says what became of an item.
 type Status string
 

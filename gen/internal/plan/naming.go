@@ -68,10 +68,10 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 		return
 	case taken:
 		e.Renamed = name + " is taken by " + who
-		name += "_" + verbatim(e.local)
-		if second, also := s.conflict(name, e.local); also {
-			p.fail(fmt.Errorf("%s: the names %s and %s are taken by %s and %s; choose one: rename: {%q: %q}",
-				e.id(), c.want, name, who, second, e.id(), c.want+"2"))
+		name = s.other(e, name)
+		if name == "" {
+			p.fail(fmt.Errorf("%s: the name %s is taken by %s, and so are the names with a suffix; choose one: rename: {%q: %q}",
+				e.id(), c.want, who, e.id(), c.want+"2"))
 			return
 		}
 	case c.fixed:
@@ -81,8 +81,25 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 	c.assign(name)
 }
 
-// rename looks an entry up in the config.
+// other is the name with a suffix: the item's own spelling in the registry and,
+// where a field and a method share that, the kind. It is "" if both are taken.
+func (s *scope) other(e *Entry, name string) string {
+	name += "_" + verbatim(e.local)
+	if _, taken := s.conflict(name, e.local); taken {
+		name += "_" + verbatim(string(e.Kind))
+	}
+	if _, taken := s.conflict(name, e.local); taken {
+		return ""
+	}
+	return name
+}
+
+// rename looks an entry up in the config. What is named after an item, such as a
+// setter, follows the item.
 func (p *planner) rename(e *Entry) (string, bool) {
+	if !e.Kind.reported() {
+		return "", false
+	}
 	for _, key := range []string{e.id(), e.Name} {
 		if name, ok := p.config.Rename[key]; ok {
 			p.used["rename "+key] = true
@@ -219,7 +236,7 @@ func (p *planner) nameTypes(pkg *Package) {
 // refClaim is the claim of a Ref interface; it is no item of the registry, so
 // the report does not show it.
 func (p *planner) refClaim(e *Entry, goName string, assign func(string), declared func()) claim {
-	return claim{entry: &Entry{Kind: "ref", Name: e.Name, local: e.local}, want: goName + "Ref", assign: assign, declared: declared}
+	return claim{entry: &Entry{Kind: kindRef, Name: e.Name, local: e.local}, want: goName + "Ref", assign: assign, declared: declared}
 }
 
 // nameFunctions names the functions of a package, static methods and
@@ -250,12 +267,12 @@ func (p *planner) nameFunctions(pkg *Package) {
 			if f.GoName == "" || f.Init == nil || len(f.Init.Options) == 0 {
 				continue
 			}
-			optionTypes = append(optionTypes, claim{entry: &Entry{Kind: "option type", Name: o.Key, local: lastPart(o.Key)},
+			optionTypes = append(optionTypes, claim{entry: &Entry{Kind: kindOptionType, Name: o.Key, local: lastPart(o.Key)},
 				want:     o.GoName + "Option",
 				assign:   func(name string) { f.Init.OptionType = name },
 				declared: func() { f.Init.OptionType = o.GoName + "Option" }})
 			for _, option := range f.Init.Options {
-				options = append(options, claim{entry: &Entry{Kind: "option", Name: o.Key + "." + option.Name, local: option.Name},
+				options = append(options, claim{entry: &Entry{Kind: kindOption, Name: o.Key + "." + option.Name, local: option.Name},
 					want:     o.GoName + Camel(option.Name),
 					assign:   func(name string) { option.GoName = name },
 					declared: func() { option.GoName = "" }})
@@ -308,7 +325,7 @@ func (p *planner) nameMembers(o *Object, members *scope) {
 	p.settle(o.Pkg, o.scope, methods)
 	for _, f := range o.Fields {
 		if f.Value.node != nil {
-			setters = append(setters, claim{entry: &Entry{Kind: "setter", Name: f.entry.Name, local: f.Name},
+			setters = append(setters, claim{entry: &Entry{Kind: kindSetter, Name: f.entry.Name, local: f.Name},
 				want: "Set" + cmp.Or(f.GoName, Camel(f.Name)), owner: o.GoName + ".",
 				assign:   func(name string) { f.Setter = name },
 				declared: func() {}})
