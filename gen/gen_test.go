@@ -82,7 +82,9 @@ func (c goldenCase) outcome(t *testing.T) []txtar.File {
 	return out
 }
 
-func isInput(f txtar.File) bool { return f.Name == "schema.json" || f.Name == "config.json" }
+func isInput(f txtar.File) bool {
+	return f.Name == "schema.json" || f.Name == "config.json" || strings.HasPrefix(f.Name, "src/")
+}
 
 func TestGolden(t *testing.T) {
 	for _, c := range goldenCases(t) {

@@ -111,6 +111,9 @@ func segment(part string) string {
 		b.WriteByte('x')
 	}
 	for _, r := range part {
+		if b.Len() >= maxFileName {
+			break
+		}
 		switch {
 		case r == '_' || r == '-':
 		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
