@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -24,7 +23,7 @@ func call(request childRequest, tell func(doing string) error) (childReply, erro
 		if err := tell("loading " + lib.Path); err != nil {
 			return childReply{}, err
 		}
-		if _, err := dynlib.Open(lib.Path); err != nil {
+		if err := tvmffi.LoadLibrary(lib.Path); err != nil {
 			return childReply{}, fmt.Errorf("cannot load %s: %w", lib.Path, err)
 		}
 	}

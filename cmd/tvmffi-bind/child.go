@@ -49,10 +49,27 @@ var errTimeout = errors.New("timeout")
 // readLibraries reads what libs offer.
 func (t *tool) readLibraries(ctx context.Context, libs []library) (schema.Schema, error) {
 	reply, err := t.inChild(ctx, childRequest{Libraries: libs})
+	var d *death
+	if errors.As(err, &d) {
+		return schema.Schema{}, t.blame(ctx, libs, d)
+	}
 	if err != nil {
 		return schema.Schema{}, err
 	}
 	return schema.Decode(reply.Schema)
+}
+
+// blame finds the library that kills the process, by loading one more each time.
+func (t *tool) blame(ctx context.Context, libs []library, d *death) error {
+	for n := 1; n < len(libs); n++ {
+		var earlier *death
+		if _, err := t.inChild(ctx, childRequest{Libraries: libs[:n]}); errors.As(err, &earlier) {
+			earlier.doing = "loading " + libs[n-1].Path
+			return earlier
+		}
+	}
+	d.doing = "loading " + libs[len(libs)-1].Path
+	return d
 }
 
 // inChild runs one request in a child process and returns its last reply.
@@ -104,9 +121,9 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 	case reply.Error != "":
 		return childReply{}, errors.New(reply.Error)
 	case err != nil:
-		return childReply{}, died(doing, err, words)
+		return childReply{}, &death{doing, err, words.String()}
 	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
-		return childReply{}, died(doing, errors.New("it ended without an answer"), words)
+		return childReply{}, &death{doing, errors.New("it ended without an answer"), words.String()}
 	case readErr != nil:
 		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)
 	}
@@ -143,14 +160,22 @@ func readReplies(r io.Reader) (reply childReply, doing string, err error) {
 	}
 }
 
-// died explains the end of a child that gave no answer.
-func died(doing string, err error, words *lastWords) error {
-	msg := fmt.Sprintf("the process that loads libraries died while %s: %v", doing, err)
-	if said := words.String(); said != "" {
-		msg += "; its last words:\n" + said
-	}
-	return fmt.Errorf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), load what it needs first with --dep, and load it alone to find the culprit", msg, commandName())
+// death is the end of a child that gave no answer.
+type death struct {
+	doing string
+	err   error // exit status or signal
+	said  string
 }
+
+func (d *death) Error() string {
+	msg := fmt.Sprintf("the process that loads libraries died while %s: %v", d.doing, d.err)
+	if d.said != "" {
+		msg += "; its last words:\n" + d.said
+	}
+	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
+}
+
+func (d *death) Unwrap() error { return d.err }
 
 // lastWords keeps the end of what a child prints.
 type lastWords struct{ data []byte }

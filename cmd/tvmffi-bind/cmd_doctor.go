@@ -7,14 +7,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 )
 
 // verdict is the outcome of one check of doctor.
@@ -82,6 +86,7 @@ func (t *tool) examine(ctx context.Context) []finding {
 	return []finding{
 		checkTool(),
 		offline.checkCore(ctx),
+		offline.checkAPI(ctx),
 		checkInstalled(),
 		checkCache(),
 		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or name libtvm_ffi by TVMFFI_LIBRARY",
@@ -102,25 +107,66 @@ func checkTool() finding {
 // checkCore loads libtvm_ffi in a child and asks it for its version.
 func (t *tool) checkCore(ctx context.Context) finding {
 	f := finding{Check: "libtvm_ffi"}
-	core, err := t.locateCore(ctx, "")
+	lib, err := t.locateCore(ctx, "")
 	if err != nil {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", commandName())
 		return f
 	}
-	s, err := t.readLibraries(ctx, []library{core})
+	s, err := t.readLibraries(ctx, []library{lib})
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
 		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", commandName(), wheel.DefaultVersion)
 		return f
 	}
 	f.Verdict = verdictOK
-	f.Found = fmt.Sprintf("%s\nreports %d.%d.%d, %d functions, %d types", core.Path, s.ABI.Major, s.ABI.Minor, s.ABI.Patch, len(s.Functions), len(s.Types))
-	if core.Identity.PackageVersion != "" {
-		f.Found += ", package version " + core.Identity.PackageVersion
+	f.Found = fmt.Sprintf("%s\nreports %d.%d.%d, %d functions, %d types", lib.Path, s.ABI.Major, s.ABI.Minor, s.ABI.Patch, len(s.Functions), len(s.Types))
+	if lib.Identity.PackageVersion != "" {
+		f.Found += ", package version " + lib.Identity.PackageVersion
 	}
 	if s.ABI.Major == 0 && s.ABI.Minor == 1 && s.ABI.Patch < 9 {
 		f.Verdict = verdictProblem
 		f.Remedy = "the oldest supported version is 0.1.9: run \"pip install --upgrade " + corePackage + "\""
+	}
+	return f
+}
+
+// checkAPI compares the C functions that libtvm_ffi exports with those that the
+// runtime calls.
+func (t *tool) checkAPI(ctx context.Context) finding {
+	f := finding{Check: "C API", Verdict: verdictOK}
+	lib, err := t.locateCore(ctx, "")
+	if err != nil {
+		f.Verdict, f.Found = verdictNote, "not looked at, because there is no libtvm_ffi"
+		return f
+	}
+	file, err := symbols.Read(lib.Path)
+	if err != nil {
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "name another file by TVMFFI_LIBRARY"
+		return f
+	}
+	var required, missing, absent []string
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(core.API)) {
+		name, optional, _ := strings.Cut(field.Tag.Get("symbol"), ",")
+		switch has := slices.Contains(file.API, name); {
+		case optional == "":
+			required = append(required, name)
+			if !has {
+				missing = append(missing, name)
+			}
+		case !has:
+			absent = append(absent, name)
+		}
+	}
+	f.Found = fmt.Sprintf("%d functions exported, %d of %d required ones present", len(file.API), len(required)-len(missing), len(required))
+	if len(absent) > 0 {
+		f.Verdict = verdictNote
+		f.Found += "; too old for " + strings.Join(absent, ", ")
+		f.Remedy = fmt.Sprintf("values that need them are refused; run \"%s setup --version %s\" for the newest", commandName(), wheel.DefaultVersion)
+	}
+	if len(missing) > 0 {
+		f.Verdict = verdictProblem
+		f.Found += "; missing: " + strings.Join(missing, ", ")
+		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and name its library by TVMFFI_LIBRARY", commandName(), wheel.DefaultVersion)
 	}
 	return f
 }

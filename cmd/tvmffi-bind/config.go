@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -175,6 +176,17 @@ func (s librarySpec) problem() error {
 		return fmt.Errorf("path %q leaves the package", s.Path)
 	}
 	return nil
+}
+
+// coreVersion is the version of libtvm_ffi that the configuration asks for, "" if
+// any will do.
+func (c *config) coreVersion() string {
+	for _, s := range append(slices.Clone(c.Deps), c.Libraries...) {
+		if s.Package == corePackage && s.Version != "" {
+			return s.Version
+		}
+	}
+	return ""
 }
 
 // rooted makes a path of the configuration absolute.

@@ -31,7 +31,7 @@ type library struct {
 // locateAll finds libtvm_ffi, the dependencies and the libraries of c, in the
 // order in which they are loaded.
 func (t *tool) locateAll(ctx context.Context, c *config) ([]library, error) {
-	core, err := t.locateCore(ctx, "")
+	core, err := t.locateCore(ctx, c.coreVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,15 @@ func (t *tool) locate(ctx context.Context, c *config, spec librarySpec, role sch
 	return identify(path, schema.Library{Role: role})
 }
 
-// locateInPackage finds a library of a Python package: an installed one, or the
-// wheel of a known version, which is downloaded at the first use.
+// locateInPackage finds a library of a Python package where a program would find
+// it, in the cache or installed; else it gets the wheel of a known version.
 func (t *tool) locateInPackage(ctx context.Context, spec librarySpec, role schema.Role) (library, error) {
-	for _, found := range sites.Find(spec.Package, spec.Path) {
-		if spec.Version == "" || spec.Version == found.Version {
-			return identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
+	present := append(sites.Cached(spec.Package, spec.Path), sites.Find(spec.Package, spec.Path)...)
+	for _, found := range present {
+		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
+			continue // another version, or in the cache for another platform
 		}
+		return identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
 	}
 	dir, err := t.getWheel(ctx, spec.Package, spec.Version)
 	if err != nil {
@@ -85,8 +87,8 @@ func (t *tool) locateInPackage(ctx context.Context, spec librarySpec, role schem
 	return identify(dir.Path(spec.Path), schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
 
-// locateCore finds libtvm_ffi: the file that TVMFFI_LIBRARY names, an installed
-// Python package, or the wheel. A version restricts it to that wheel.
+// locateCore finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the Python
+// package. A version restricts it to that package version.
 func (t *tool) locateCore(ctx context.Context, version string) (library, error) {
 	identity := schema.Library{Role: schema.RoleCore}
 	if explicit := os.Getenv("TVMFFI_LIBRARY"); explicit != "" && version == "" {
