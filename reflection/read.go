@@ -1,0 +1,208 @@
+package reflection
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/reflection/symbols"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Library is a library to read.
+type Library struct {
+	// Path is the file.
+	Path string
+	// Library identifies it in the schema. If its Role is RoleDependency, it is
+	// loaded, but its exports are not listed.
+	schema.Library
+}
+
+// Read loads libraries in order and describes all functions and types that are
+// registered then, those of libtvm_ffi among them. libtvm_ffi itself may be in
+// the list, first, with the role core or bound; else the runtime finds it. The
+// libraries stay loaded.
+func Read(ctx context.Context, libraries []Library) (schema.Schema, error) {
+	r := reader{owners: owners{functions: map[string]string{}, types: map[string]string{}}}
+	if len(libraries) > 0 && isCore(libraries[0].File) {
+		if err := tvmffi.Load(tvmffi.WithLibrary(libraries[0].Path)); err != nil {
+			return schema.Schema{}, err
+		}
+		r.schema.Libraries = append(r.schema.Libraries, libraries[0].Library)
+		libraries = libraries[1:]
+	} else if err := tvmffi.Load(); err != nil {
+		return schema.Schema{}, err
+	} else {
+		r.schema.Libraries = append(r.schema.Libraries, schema.Library{File: coreName(), Role: schema.RoleCore})
+	}
+	v := core.Version()
+	r.schema.Format = schema.FormatVersion
+	r.schema.ABI = schema.Version{Major: int(v.Major), Minor: int(v.Minor), Patch: int(v.Patch)}
+	if err := r.owners.claim(r.schema.Libraries[0].File); err != nil {
+		return schema.Schema{}, err
+	}
+	for _, l := range libraries {
+		if err := r.load(ctx, l); err != nil {
+			return schema.Schema{}, err
+		}
+	}
+	if err := r.types(); err != nil {
+		return schema.Schema{}, err
+	}
+	if err := r.globals(ctx); err != nil {
+		return schema.Schema{}, err
+	}
+	r.schema.Sort()
+	return r.schema, r.schema.Validate()
+}
+
+// coreName is the base name of libtvm_ffi on this platform.
+func coreName() string { return filepath.Base(tvmffi.LibraryPath()) }
+
+func isCore(file string) bool {
+	return slices.Contains([]string{"libtvm_ffi.so", "libtvm_ffi.dylib", "tvm_ffi.dll"}, file)
+}
+
+// reader collects a schema.
+type reader struct {
+	schema schema.Schema
+	owners owners
+}
+
+// load loads one library and reads its exports.
+func (r *reader) load(ctx context.Context, l Library) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	file, err := symbols.Read(l.Path)
+	if err != nil {
+		return err
+	}
+	if err := file.CheckHost(runtime.GOOS, runtime.GOARCH); err != nil {
+		return err
+	}
+	if err := tvmffi.LoadLibrary(l.Path); err != nil {
+		return err
+	}
+	r.schema.Libraries = append(r.schema.Libraries, l.Library)
+	if err := r.owners.claim(l.File); err != nil {
+		return err
+	}
+	if l.Role == schema.RoleDependency || len(file.Functions) == 0 {
+		return nil
+	}
+	functions, err := exports(l, file)
+	if err != nil {
+		return fmt.Errorf("exports of %s: %w", l.File, err)
+	}
+	r.schema.Functions = append(r.schema.Functions, functions...)
+	return nil
+}
+
+// owners remembers which library added each name.
+type owners struct{ functions, types map[string]string }
+
+// claim gives the names that nobody has claimed to the library.
+func (o *owners) claim(library string) error {
+	functions, err := tvmffi.Functions()
+	if err != nil {
+		return err
+	}
+	types, err := tvmffi.TypeKeys()
+	if err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		names  []string
+		owners map[string]string
+	}{{functions, o.functions}, {types, o.types}} {
+		for _, name := range list.names {
+			if _, ok := list.owners[name]; !ok {
+				list.owners[name] = library
+			}
+		}
+	}
+	return nil
+}
+
+// globals reads the functions of the registry.
+func (r *reader) globals(ctx context.Context) error {
+	for name, library := range r.owners.functions {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		text, err := tvmffi.FunctionMetadata(name)
+		if err != nil {
+			return fmt.Errorf("metadata of %s: %w", name, err)
+		}
+		f := schema.Function{Name: name, Source: schema.SourceGlobal, Library: library}
+		if err := describe(&f, text); err != nil {
+			return fmt.Errorf("function %s of %s: %w", name, library, err)
+		}
+		r.schema.Functions = append(r.schema.Functions, f)
+	}
+	return nil
+}
+
+// describe fills in what metadata says about a function.
+func describe(f *schema.Function, metadata string) error {
+	m, err := schema.ParseMetadata(metadata)
+	if err != nil {
+		return err
+	}
+	f.Signature, f.Metadata = m.Type.Func, m.Extra
+	return nil
+}
+
+// exports reads the functions that a library exports as a module.
+func exports(l Library, file symbols.File) ([]schema.Function, error) {
+	module, err := tvmffi.LoadModule(l.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer module.Release()
+	var functions []schema.Function
+	for _, symbol := range file.Functions {
+		f := schema.Function{Name: symbol.Name, Source: schema.SourceModule, Library: l.File}
+		if symbol.HasMetadata {
+			text, err := module.FunctionMetadata(symbol.Name)
+			if err != nil {
+				return nil, fmt.Errorf("metadata of %s: %w", symbol.Name, err)
+			}
+			if err := describe(&f, text); err != nil {
+				return nil, fmt.Errorf("function %s: %w", symbol.Name, err)
+			}
+		} else {
+			f.Signature, f.Told = told(module, symbol.Name)
+		}
+		if symbol.HasDoc {
+			if f.Doc, err = module.FunctionDoc(symbol.Name); err != nil {
+				return nil, fmt.Errorf("doc of %s: %w", symbol.Name, err)
+			}
+		}
+		functions = append(functions, f)
+	}
+	return functions, nil
+}
+
+// told asks a function without metadata for its signature: kernels of TVM and of
+// CuTe DSL refuse a call without arguments with a text that holds it.
+func told(module *tvmffi.Module, name string) (*schema.Signature, bool) {
+	f, err := module.Function(name)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Release()
+	result, err := f.Call()
+	if err == nil {
+		result.Release()
+		return nil, false
+	}
+	_, signature, err := schema.ParseTold(err.Error())
+	return signature, err == nil && signature != nil
+}

@@ -1,0 +1,101 @@
+package reflection
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// typeAttributes are the names of the type attributes that a schema lists. The
+// library cannot enumerate them.
+var typeAttributes = []string{
+	"__any_equal__", "__any_hash__", "__data_from_json__", "__data_to_json__", "__ffi_compare__", "__ffi_convert__",
+	"__ffi_convert_type_schema__", "__ffi_enum__", "__ffi_eq__", "__ffi_hash__", "__ffi_init__", "__ffi_new__",
+	"__ffi_repr__", "__ffi_shallow_copy__", "__ffi_type_final__",
+}
+
+// types reads all registered types.
+func (r *reader) types() error {
+	for key, library := range r.owners.types {
+		index, err := core.IndexOfKey(key)
+		if err != nil {
+			return fmt.Errorf("type %s: %w", key, err)
+		}
+		info := core.InfoOf(index)
+		if info == nil {
+			return fmt.Errorf("type %s of %s has no entry in the type table", key, library)
+		}
+		t, err := readType(key, library, info)
+		if err != nil {
+			return fmt.Errorf("type %s of %s: %w", key, library, err)
+		}
+		r.schema.Types = append(r.schema.Types, t)
+	}
+	return nil
+}
+
+func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
+	t := schema.Type{Key: key, Library: library}
+	for depth := range info.Depth {
+		t.Ancestors = append(t.Ancestors, core.Text(core.Ancestor(info, depth).Key))
+	}
+	if info.Metadata != 0 {
+		m := core.At[abi.TypeMetadata](info.Metadata)
+		t.HasMetadata, t.HasCreator = true, m.Creator != 0
+		t.Doc, t.TotalSize, t.StructuralEqHashKind = core.Text(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
+	}
+	for _, name := range typeAttributes {
+		if _, ok := core.TypeAttribute(info.TypeIndex, name); ok {
+			t.Attributes = append(t.Attributes, name)
+		}
+	}
+	for i := range uintptr(info.NumFields) {
+		f, err := readField(core.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{})))
+		if err != nil {
+			return t, err
+		}
+		t.Fields = append(t.Fields, f)
+	}
+	for i := range uintptr(info.NumMethods) {
+		m, err := readMethod(core.At[abi.MethodInfo](info.Methods + i*unsafe.Sizeof(abi.MethodInfo{})))
+		if err != nil {
+			return t, err
+		}
+		// The registry keeps overloads; the first is the one that a look-up finds.
+		if !slices.ContainsFunc(t.Methods, func(other schema.Method) bool { return other.Name == m.Name }) {
+			t.Methods = append(t.Methods, m)
+		}
+	}
+	return t, nil
+}
+
+func readField(info *abi.FieldInfo) (schema.Field, error) {
+	f := schema.Field{
+		Name: core.Text(info.Name), Doc: core.Text(info.Doc), Flags: schema.Flags(info.Flags),
+		Offset: int(info.Offset), Size: int(info.Size), Alignment: int(info.Alignment),
+		StaticTypeIndex: int(info.StaticTypeIndex),
+	}
+	m, err := schema.ParseMetadata(core.Text(info.Metadata))
+	if err != nil {
+		return f, fmt.Errorf("field %s: %w", f.Name, err)
+	}
+	f.Type, f.Metadata = m.Type, m.Extra
+	if !m.HasType {
+		f.Type = schema.TypeExpr{Name: "Any"}
+	}
+	return f, nil
+}
+
+func readMethod(info *abi.MethodInfo) (schema.Method, error) {
+	m := schema.Method{Name: core.Text(info.Name), Doc: core.Text(info.Doc), Flags: schema.Flags(info.Flags)}
+	meta, err := schema.ParseMetadata(core.Text(info.Metadata))
+	if err != nil {
+		return m, fmt.Errorf("method %s: %w", m.Name, err)
+	}
+	m.Signature, m.Metadata = meta.Type.Func, meta.Extra
+	return m, nil
+}
