@@ -27,7 +27,7 @@ func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
 		}
 		if in.OptionType != "" {
 			g.For(jen.List(jen.Id("_"), jen.Id("o")).Op(":=").Range().Id("options")).Block(
-				jen.Id("c").Dot("Option").Call(bindrt("Option").Call(jen.Id("o"))))
+				bindrt("PutOption").Call(jen.Op("&").Id("c"), bindrt("Option").Call(jen.Id("o"))))
 		}
 		e.finish(g, f.Call.Result)
 	}))

@@ -88,6 +88,10 @@ func (e *emitter) finish(g *jen.Group, r *plan.Result) {
 		g.Return(do)
 		return
 	}
+	if r.Method == "String" {
+		g.Return(jen.Id("c").Dot("DoString").Call())
+		return
+	}
 	g.If(jen.Err().Op(":=").Add(do), jen.Err().Op("!=").Nil()).Block(jen.Return(zero(r.Type), jen.Err()))
 	switch {
 	case r.Bound != nil:
@@ -107,7 +111,7 @@ func (e *emitter) bound(g *jen.Group, r *plan.Result) {
 	g.If(jen.Err().Op("!=").Nil().Op("||").Id("fn").Op("==").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
 	c := r.Bound
 	inner := jen.Func().Params(params(c.Params)...).Add(resultTypes(c)).BlockFunc(func(g *jen.Group) {
-		e.body(g, c, jen.Id("c").Dot("BeginFunction").Call(jen.Id("fn"), jen.Lit(c.Count)), false)
+		e.body(g, c, jen.Id("c").Dot("BeginFunction").Call(ref(jen.Id("fn")), jen.Lit(c.Count)), false)
 	})
 	g.Return(bindrt("Bind").Call(jen.Id("fn"), inner), jen.Nil())
 }
@@ -190,6 +194,6 @@ func (e *emitter) packed(f *plan.Func, head *jen.Statement) {
 			bindrt("Put").Call(frame(), at, jen.Id("v")))
 		g.If(jen.Err().Op(":=").Id("c").Dot("Do").Call(), jen.Err().Op("!=").Nil()).Block(
 			jen.Return(runtime("Any").Values(), jen.Err()))
-		g.Return(jen.Id("c").Dot("AnyResult").Call())
+		g.Return(bindrt("Result").Types(runtime("Any")).Call(frame()))
 	}))
 }

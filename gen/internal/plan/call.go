@@ -42,7 +42,7 @@ type Param struct {
 // A Result is a Go result and how it is unpacked.
 type Result struct {
 	Type   GoType
-	Method string  // a method of the frame, such as Int, or ""
+	Method string  // what a method of the frame unpacks, such as Int, or ""
 	Object *Object // bindrt.ObjectResult
 	Bound  *Call   // a typed function: its own body
 }
@@ -123,8 +123,6 @@ func (pkg *Package) param(n *node, told string) Param {
 func (pkg *Package) result(n *node) *Result {
 	r := &Result{Type: pkg.goType(n, Outcome), Method: frameMethods[n.kind]}
 	switch base := n.base(); base.kind {
-	case kindAny:
-		r.Method = "Any"
 	case kindObject:
 		r.Object = base.object
 	case kindTyped:

@@ -107,8 +107,10 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 	}
 	field.Type = o.Pkg.goType(n, Outcome)
 	switch n.kind {
-	case kindBool, kindInt, kindFloat, kindString:
+	case kindBool, kindInt, kindFloat:
 		field.Read = frameMethods[n.kind]
+	case kindString:
+		field.Read = "Text"
 	}
 	field.Object = n.base().object
 	if f.Flags&schema.FlagWritable != 0 {
