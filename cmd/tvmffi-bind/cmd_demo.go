@@ -152,9 +152,13 @@ func (t *tool) demoModule(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644); err != nil {
 		return err
 	}
-	// The first build completes go.mod and go.sum.
+	// A first program that imports the runtime completes go.mod and go.sum.
+	first := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", modulePath+"/runtime/bindrt")
+	if err := os.WriteFile(filepath.Join(dir, mainName), []byte(first), 0o644); err != nil {
+		return err
+	}
 	_, err = t.step("building the runtime", func() error {
-		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-mod=mod", modulePath+"/runtime/bindrt")
+		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-mod=mod", "-o", os.DevNull, ".")
 		return err
 	})
 	return err

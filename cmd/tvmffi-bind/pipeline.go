@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
@@ -104,9 +106,18 @@ func (b *bindings) generate(c *config) error {
 // verify type-checks the files together with those of the user.
 func (b *bindings) verify() error {
 	if err := gen.Verify(b.root, b.generated); err != nil {
-		return refuse("the bindings would not compile, so nothing was written: %w", err)
+		return refuse("the bindings would not compile, so nothing was written:\n%s", firstLines(err.Error(), 20))
 	}
 	return nil
+}
+
+// firstLines keeps a long list of errors readable.
+func firstLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= n {
+		return text
+	}
+	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\nand %d lines more", len(lines)-n)
 }
 
 // compare finds out what changes on disk.
