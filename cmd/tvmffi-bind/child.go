@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
@@ -121,9 +120,9 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 	case reply.Error != "":
 		return childReply{}, errors.New(reply.Error)
 	case err != nil:
-		return childReply{}, &death{doing, err, words.String()}
+		return childReply{}, newDeath(doing, err, words)
 	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
-		return childReply{}, &death{doing, errors.New("it ended without an answer"), words.String()}
+		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
 	case readErr != nil:
 		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)
 	}
@@ -158,49 +157,4 @@ func readReplies(r io.Reader) (reply childReply, doing string, err error) {
 		}
 		reply = next
 	}
-}
-
-// death is the end of a child that gave no answer.
-type death struct {
-	doing string
-	err   error // exit status or signal
-	said  string
-}
-
-func (d *death) Error() string {
-	msg := fmt.Sprintf("the process that loads libraries died while %s: %v", d.doing, d.err)
-	if d.said != "" {
-		msg += "; its last words:\n" + d.said
-	}
-	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
-}
-
-func (d *death) Unwrap() error { return d.err }
-
-// lastWords keeps the end of what a child prints.
-type lastWords struct{ data []byte }
-
-const (
-	lastWordsBytes = 4096
-	lastWordsLines = 8
-)
-
-func (l *lastWords) Write(p []byte) (int, error) {
-	l.data = append(l.data, p...)
-	if extra := len(l.data) - lastWordsBytes; extra > 0 {
-		l.data = append(l.data[:0], l.data[extra:]...)
-	}
-	return len(p), nil
-}
-
-func (l *lastWords) String() string {
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(l.data), "?")), "\n")
-	if len(lines) > lastWordsLines {
-		lines = lines[len(lines)-lastWordsLines:]
-	}
-	text := strings.Join(lines, "\n  ")
-	if text == "" {
-		return ""
-	}
-	return "  " + text
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// death is the end of a child that gave no answer.
+type death struct {
+	doing string
+	err   error  // how the process ended
+	fault string // the signal, if Go's runtime in the child caught it
+	said  string // the last lines before
+}
+
+func newDeath(doing string, err error, words *lastWords) *death {
+	said, fault := words.split()
+	return &death{doing: doing, err: err, said: said, fault: fault}
+}
+
+func (d *death) Error() string {
+	msg := fmt.Sprintf("the process that loads libraries died while %s: %v", d.doing, d.err)
+	if d.fault != "" {
+		msg += " (" + d.fault + ")"
+	}
+	if d.said != "" {
+		msg += "; its last words:\n" + d.said
+	}
+	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
+}
+
+func (d *death) Unwrap() error { return d.err }
+
+// lastWords keeps the end of what a process prints.
+type lastWords struct{ data []byte }
+
+const (
+	lastWordsBytes = 64 << 10
+	lastWordsLines = 8
+)
+
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.data = append(l.data, p...)
+	if extra := len(l.data) - lastWordsBytes; extra > 0 {
+		l.data = append(l.data[:0], l.data[extra:]...)
+	}
+	return len(p), nil
+}
+
+// String is the last lines, indented.
+func (l *lastWords) String() string { return lastLines(string(l.data)) }
+
+// faultLine is how the report of Go's runtime about a signal starts.
+var faultLine = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
+
+// split parts what the process said itself from the report of Go's runtime, which
+// is about registers and helps nobody here.
+func (l *lastWords) split() (said, fault string) {
+	text := string(l.data)
+	if at := faultLine.FindStringIndex(text); at != nil {
+		return lastLines(text[:at[0]]), text[at[0]:at[1]]
+	}
+	return lastLines(text), ""
+}
+
+func lastLines(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > lastWordsLines {
+		lines = lines[len(lines)-lastWordsLines:]
+	}
+	return "  " + strings.Join(lines, "\n  ")
+}
