@@ -39,7 +39,7 @@ func document(goName string, d plan.Doc) []string {
 func foreign(text string) []string {
 	var lines []string
 	blank := false
-	for line := range strings.FieldsFuncSeq(text, lineBreak) {
+	for line := range strings.SplitSeq(breaks.Replace(text), "\n") {
 		line = strings.TrimRight(clean(line), " ")
 		if line == "" {
 			blank = true
@@ -53,6 +53,9 @@ func foreign(text string) []string {
 	}
 	return lines
 }
+
+// breaks turns whatever ends a line into a newline.
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
 
 func lineBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 

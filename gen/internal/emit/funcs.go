@@ -1,8 +1,6 @@
 package emit
 
 import (
-	"strconv"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
@@ -157,7 +155,7 @@ func callback(p plan.Param) jen.Code {
 	return jen.Func().Params(jen.Id("a").Op("*").Add(bindrt("Args"))).Error().BlockFunc(func(g *jen.Group) {
 		args := make([]jen.Code, len(f.Params))
 		for i, t := range f.Params {
-			name := "p" + strconv.Itoa(i)
+			name := plan.CallbackArg(i)
 			g.Id(name).Op(":=").Add(bindrt("Arg")).Types(goType(t)).Call(jen.Id("a"), jen.Lit(i))
 			args[i] = jen.Id(name)
 		}

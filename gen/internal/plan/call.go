@@ -133,12 +133,10 @@ func (pkg *Package) result(n *node) *Result {
 
 // nameParams gives the parameters names that are free in the scope of a body:
 // their own, or one after their type.
-func (c *Call) nameParams(s *scope) {
-	s = newScope(s)
-	s.add("a local", bodyNames...)
-	for i := range 64 {
-		s.add("a local", "p"+strconv.Itoa(i))
-	}
+func (c *Call) nameParams(outer *scope, locals ...string) {
+	s := newScope(outer)
+	s.add("a local", locals...)
+	s.add("a local", c.locals()...)
 	count := map[string]int{}
 	for i := range c.Params {
 		param := &c.Params[i]
@@ -158,6 +156,27 @@ func (c *Call) nameParams(s *scope) {
 		c.Result.Bound.nameParams(s)
 	}
 }
+
+// locals are the names that the body itself declares.
+func (c *Call) locals() []string {
+	names := []string{"c", "err"}
+	if c.Result != nil && c.Result.Bound != nil {
+		names = append(names, "fn")
+	}
+	for _, param := range c.Params {
+		if param.Pack != PackCallback {
+			continue
+		}
+		names = append(names, "a", "v")
+		for i := range param.node.base().params {
+			names = append(names, CallbackArg(i))
+		}
+	}
+	return names
+}
+
+// CallbackArg is the name of the i-th argument inside the adapter of a callback.
+func CallbackArg(i int) string { return "p" + strconv.Itoa(i) }
 
 // paramNames names the parameters that have no name of their own.
 var paramNames = map[kind]string{

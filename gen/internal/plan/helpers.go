@@ -156,7 +156,15 @@ func (pkg *Package) nameAllParams() {
 }
 
 func (f *Func) nameParams(s *scope) {
-	if f.Call != nil {
-		f.Call.nameParams(s)
+	if f.Call == nil {
+		return
 	}
+	var locals []string
+	if f.Method {
+		locals = append(locals, "x")
+	}
+	if f.Init != nil {
+		locals = append(locals, "o", "options")
+	}
+	f.Call.nameParams(s, locals...)
 }

@@ -317,7 +317,7 @@ func (p *planner) nameMembers(o *Object, members *scope) {
 			declared: func() {}})
 	}
 	for _, f := range o.Methods {
-		methods = append(methods, claim{entry: f.entry, want: Camel(f.entry.local), owner: o.GoName + ".",
+		methods = append(methods, claim{entry: f.entry, want: Camel(f.Name), owner: o.GoName + ".",
 			assign:   func(name string) { f.GoName = name },
 			declared: func() {}})
 	}

@@ -73,6 +73,6 @@ var universe = func() *scope {
 	return s
 }()
 
-// bodyNames are the locals of generated function bodies. Neither an import nor
-// a parameter may have one of them.
+// bodyNames are all locals of generated function bodies. No import may have one
+// of them.
 var bodyNames = []string{"a", "args", "c", "err", "fn", "i", "o", "options", "v", "x"}

@@ -1,0 +1,50 @@
+package gen
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestImports pins what the generator stands on: nothing that loads a library,
+// and jennifer in package emit alone.
+func TestImports(t *testing.T) {
+	const self = "github.com/tvmffi-go/tvmffi/"
+	allowed := []string{self + "gen/internal/", self + "reflection/schema", "golang.org/x/tools/go/packages", "golang.org/x/mod/module"}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "testdata" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range tree.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			ok := !strings.Contains(p, ".")
+			for _, a := range allowed {
+				ok = ok || strings.HasPrefix(p, a)
+			}
+			if p == "github.com/dave/jennifer/jen" {
+				ok = filepath.ToSlash(filepath.Dir(file)) == "internal/emit"
+			}
+			if !ok {
+				t.Errorf("%s must not import %s", file, p)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"go/token"
+	"testing"
+)
+
+func TestCamel(t *testing.T) {
+	cases := map[string]string{
+		"add_one":           "AddOne",
+		"nvshmem_get_uid":   "NvshmemGetUID",
+		"BitwiseAnd":        "BitwiseAnd",
+		"from_json_schema":  "FromJSONSchema",
+		"stop_token_ids":    "StopTokenIDs",
+		"to_dlpack":         "ToDLPack",
+		"http":              "HTTP",
+		"HttpServer":        "HttpServer",
+		"v_i64":             "VI64",
+		"_extend":           "XExtend",
+		"__len__":           "XLen",
+		"2d_conv":           "X2dConv",
+		"a-b.c d":           "ABCD",
+		"größe":             "Größe",
+		"数":                 "X数",
+		"":                  "X",
+		"+":                 "X2b",
+		"a\xffb":            "AB",
+		"x\n//go:linkname":  "XGoLinkname",
+		"type":              "Type",
+		"nil":               "Nil",
+		"TestCxxAutoInit":   "TestCxxAutoInit",
+		"load_from_file.so": "LoadFromFileSo",
+	}
+	for in, want := range cases {
+		if got := Camel(in); got != want {
+			t.Errorf("Camel(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzCamel(f *testing.F) {
+	for _, s := range []string{"add_one", "_x", "9", "数", "\xff", "ǆ", "a\u0301"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if name := Camel(s); !token.IsIdentifier(name) || !token.IsExported(name) {
+			t.Errorf("Camel(%q) = %q is no exported identifier", s, name)
+		}
+		if name := "X_" + verbatim(s); !token.IsIdentifier(name) {
+			t.Errorf("verbatim(%q) = %q cannot stand in an identifier", s, name)
+		}
+		if name := lowerCamel(s); token.IsExported(name) {
+			t.Errorf("lowerCamel(%q) = %q is exported", s, name)
+		}
+		for _, r := range segment(s) {
+			if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+				t.Errorf("segment(%q) = %q holds %q", s, segment(s), r)
+			}
+		}
+		if name := segment(s); !token.IsIdentifier(name) || awkwardSegments[name] {
+			t.Errorf("segment(%q) = %q is no good package name", s, name)
+		}
+	})
+}
+
+func TestLowerFirst(t *testing.T) {
+	for in, want := range map[string]string{"Plant": "plant", "IRModule": "irModule", "ID": "id", "X2b": "x2b", "JSON": "json", "ABTest": "abTest"} {
+		if got := lowerFirst(in); got != want {
+			t.Errorf("lowerFirst(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSegment(t *testing.T) {
+	cases := map[string]string{
+		"relax": "relax", "grammar_functor": "grammarfunctor", "Module": "module", "internal": "internalpkg",
+		"vendor": "vendorpkg", "testdata": "testdatapkg", "main": "mainpkg", "init": "initpkg", "type": "typepkg",
+		"string": "stringpkg", "_private": "xprivate", "3d": "x3d", "été": "u00e9tu00e9", "": "x", "..": "u002eu002e",
+		"a/b": "au002fb", "con": "conpkg", "linux": "linux",
+	}
+	for in, want := range cases {
+		if got := segment(in); got != want {
+			t.Errorf("segment(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestVerbatimLosesNothing(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"a_b", "a-b", "a.b", "a b", "a\xffb", "a\ufffdb", "ab", "a/b", "a\nb", "Ab"} {
+		v := verbatim(name)
+		if other, taken := seen[v]; taken {
+			t.Errorf("verbatim makes %q of both %q and %q", v, name, other)
+		}
+		seen[v] = name
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	for in, want := range map[string]string{"Plant": "plant", "TestObjectBase": "test_object_base", "IRModule": "ir_module",
+		"PlantLinux": "plant_linux", "Plant_linux": "plant_linux", "Größe": "gru00f6u00dfe"} {
+		if got := fileName(in); got != want {
+			t.Errorf("fileName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
