@@ -93,27 +93,42 @@ func newSequence[P any, E any](f *core.Func, items []E) (P, error) {
 // encodeSequence makes a container by calling f with the items.
 func encodeSequence[E any](f *core.Func, items []E) (core.Temp, error) {
 	c := codecOf(reflect.TypeFor[E]())
-	return callWith(f, len(items), func(call *core.CallN, i int) error {
+	return build(f, len(items), func(i int) (core.Temp, error) {
 		t, err := c.encode(unsafe.Pointer(&items[i]))
-		call.Put(i, t, inElement("element "+itoa(i), err))
-		return err
+		return t, inElement("element "+itoa(i), err)
 	})
 }
 
-// callWith calls f with n arguments that pack puts, and returns its result, an
-// object.
-func callWith(f *core.Func, n int, pack func(call *core.CallN, i int) error) (core.Temp, error) {
-	var call core.CallN
-	call.Begin(f, n)
-	for i := range n {
-		if pack(&call, i) != nil {
-			break
-		}
-	}
-	if err := call.Do(); err != nil {
+// build makes a container by calling f with n packed values.
+func build(f *core.Func, n int, item func(i int) (core.Temp, error)) (core.Temp, error) {
+	fn, err := f.Handle()
+	if err != nil {
 		return core.Temp{}, err
 	}
-	return core.Temp{Value: call.Take(), Owned: true}, nil
+	v, err := apply(fn, n, item)
+	return core.Temp{Value: v, Owned: true}, err
+}
+
+// apply calls a Function object with n packed values.
+func apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+	values, temps := make([]abi.Any, n), make([]core.Temp, 0, n)
+	defer func() {
+		for _, t := range temps {
+			if t.Owned {
+				release(t.Value)
+			}
+		}
+	}()
+	for i := range values {
+		t, err := item(i)
+		if err != nil {
+			return abi.Any{}, err
+		}
+		values[i], temps = t.Value, append(temps, t)
+	}
+	v, err := core.Apply(fn, values)
+	runtime.KeepAlive(temps)
+	return v, err
 }
 
 // cells views the elements of an Array or a List.

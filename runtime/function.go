@@ -24,21 +24,25 @@ func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
 // TVM-FFI. What the function makes of them is not checked here: a packed function
 // that gets too few arguments may read beyond them.
 func (f *Function) Call(args ...any) (Any, error) {
-	var c core.CallN
-	c.BeginFunction(f.object(), len(args))
-	return callAny(&c, args)
-}
-
-// callAny packs args, makes the call and takes the result.
-func callAny(c *core.CallN, args []any) (Any, error) {
-	for i := range args {
-		t, err := codecOf(reflect.TypeFor[any]()).encode(unsafe.Pointer(&args[i]))
-		c.Put(i, t, err)
-	}
-	if err := c.Do(); err != nil {
+	c := codecFor[any]()
+	v, err := f.apply(len(args), func(i int) (core.Temp, error) {
+		t, err := c.encode(unsafe.Pointer(&args[i]))
+		return t, inElement("argument "+itoa(i), err)
+	})
+	if err != nil {
 		return Any{}, err
 	}
-	return takeAny(c.Take()), nil
+	return takeAny(v), nil
+}
+
+// apply calls the function with n packed values.
+func (f *Function) apply(n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+	o, err := live(f)
+	if err != nil {
+		return abi.Any{}, err
+	}
+	defer runtime.KeepAlive(f)
+	return apply(o.Handle(), n, item)
 }
 
 // takeAny makes an Any of an owned value.
@@ -370,17 +374,13 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 	for i := range out {
 		out[i] = reflect.Zero(t.Out(i))
 	}
-	var c core.CallN
-	c.BeginFunction(f.object(), len(in))
-	for i, arg := range in {
+	v, err := f.apply(len(in), func(i int) (core.Temp, error) {
 		p := reflect.New(t.In(i))
-		p.Elem().Set(arg)
+		p.Elem().Set(in[i])
 		temp, err := s.params[i].encode(p.UnsafePointer())
-		c.Put(i, temp, err)
-	}
-	err := c.Do()
+		return temp, inElement("argument "+itoa(i), err)
+	})
 	if err == nil {
-		v := c.Take()
 		if s.result != nil {
 			p := reflect.New(t.Out(0))
 			if err = s.result.decode(v, nil, p.UnsafePointer()); err == nil {

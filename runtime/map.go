@@ -110,19 +110,14 @@ func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
 }
 
 func encodePairs[K, V any](f *core.Func, items []Pair[K, V]) (core.Temp, error) {
-	return callWith(f, 2*len(items), func(call *core.CallN, i int) error {
-		var t core.Temp
-		var err error
+	return build(f, 2*len(items), func(i int) (core.Temp, error) {
 		item := items[i/2]
 		if i%2 == 0 {
-			t, err = encode(item.Key)
-			err = inElement("key "+quote(item.Key), err)
-		} else {
-			t, err = encode(item.Value)
-			err = inElement("value of key "+quote(item.Key), err)
+			t, err := encode(item.Key)
+			return t, inElement("key "+quote(item.Key), err)
 		}
-		call.Put(i, t, err)
-		return err
+		t, err := encode(item.Value)
+		return t, inElement("value of key "+quote(item.Key), err)
 	})
 }
 

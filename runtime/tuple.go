@@ -97,10 +97,9 @@ func tupleCodec(t reflect.Type) *codec {
 	return &codec{
 		name: name,
 		encode: func(p unsafe.Pointer) (core.Temp, error) {
-			return callWith(&newArray, len(items), func(call *core.CallN, i int) error {
+			return build(&newArray, len(items), func(i int) (core.Temp, error) {
 				temp, err := items[i].encode(at(p, i))
-				call.Put(i, temp, inElement("tuple element "+itoa(i), err))
-				return err
+				return temp, inElement("tuple element "+itoa(i), err)
 			})
 		},
 		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
@@ -146,10 +145,9 @@ func sliceCodec(t reflect.Type) *codec {
 		encode: func(p unsafe.Pointer) (core.Temp, error) {
 			v := reflect.NewAt(t, p).Elem()
 			item := codecOf(t.Elem())
-			return callWith(&newArray, v.Len(), func(call *core.CallN, i int) error {
+			return build(&newArray, v.Len(), func(i int) (core.Temp, error) {
 				temp, err := item.encode(v.Index(i).Addr().UnsafePointer())
-				call.Put(i, temp, inElement("element "+itoa(i), err))
-				return err
+				return temp, inElement("element "+itoa(i), err)
 			})
 		},
 		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
@@ -186,7 +184,7 @@ func goMapCodec(t reflect.Type) *codec {
 				items = append(items, Pair[reflect.Value, reflect.Value]{i.Key(), i.Value()})
 			}
 			sortPairs(items)
-			return callWith(&maps.create, 2*len(items), func(call *core.CallN, i int) error {
+			return build(&maps.create, 2*len(items), func(i int) (core.Temp, error) {
 				item := items[i/2]
 				value, place := item.Key, "key "+quote(item.Key)
 				if i%2 == 1 {
@@ -195,8 +193,7 @@ func goMapCodec(t reflect.Type) *codec {
 				holder := reflect.New(value.Type())
 				holder.Elem().Set(value)
 				temp, err := codecOf(value.Type()).encode(holder.UnsafePointer())
-				call.Put(i, temp, inElement(place, err))
-				return err
+				return temp, inElement(place, err)
 			})
 		},
 		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) (err error) {

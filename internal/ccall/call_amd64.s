@@ -3,9 +3,14 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func stackPointer() uintptr
-TEXT ·stackPointer(SB), NOSPLIT, $0-8
-	MOVQ  SP, ret+0(FP)
+// func stack() (pointer, top uintptr)
+// The top is the second word of the g of the goroutine, where runtime's own
+// assembly finds it too.
+TEXT ·stack(SB), NOSPLIT, $0-16
+	MOVQ  (TLS), AX
+	MOVQ  8(AX), AX
+	MOVQ  SP, pointer+0(FP)
+	MOVQ  AX, top+8(FP)
 	RET
 
 // void callBlock(Head*), C calling convention, on the system stack.
@@ -20,8 +25,7 @@ TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	SUBQ  $8, SP
 	MOVQ  DI, BX
 	MOVQ  Head_Err(BX), R13
-	CALL  _cgo_topofstack(SB)
-	MOVQ  AX, R12
+	MOVQ  Head_RC(BX), R12
 	SUBQ  $32, SP
 	MOVQ  SP, R10
 	MOVL  Head_Units(BX), CX
@@ -98,7 +102,8 @@ results:                       // 4+4+8 bytes: a wider load would miss store for
 	MOVQ  32(DI), DX
 	CMPQ  DX, R9
 	JHI   done
-	MOVQ  DX, Head_TextLen(BX)
+	LEAQ  1(DX), R11
+	MOVQ  R11, Head_TextEnd(BX)
 	MOVQ  24(DI), SI
 	LEAQ  const_HeadSize(BX), R8
 	XORL  CX, CX

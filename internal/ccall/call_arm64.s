@@ -3,10 +3,14 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func stackPointer() uintptr
-TEXT ·stackPointer(SB), NOSPLIT, $0-8
+// func stack() (pointer, top uintptr)
+// The top is the second word of the g of the goroutine, where runtime's own
+// assembly finds it too.
+TEXT ·stack(SB), NOSPLIT, $0-16
+	MOVD  8(g), R1
 	MOVD  RSP, R0
-	MOVD  R0, ret+0(FP)
+	MOVD  R0, pointer+0(FP)
+	MOVD  R1, top+8(FP)
 	RET
 
 // void callBlock(Head*), C calling convention, on the system stack.
@@ -18,8 +22,7 @@ TEXT tvmffi_callBlock(SB), NOSPLIT, $112
 	MOVD  R23, 48(RSP)
 	MOVD  R0, R19
 	MOVD  Head_Err(R19), R23
-	BL    _cgo_topofstack(SB)
-	MOVD  R0, R20
+	MOVD  Head_RC(R19), R20
 	MOVD  RSP, R21
 	MOVWU Head_Units(R19), R2
 	LSL   $4, R2, R2
@@ -89,7 +92,8 @@ results:
 	MOVD  32(R0), R5
 	CMP   R4, R5
 	BHI   done
-	MOVD  R5, Head_TextLen(R19)
+	ADD   $1, R5, R6
+	MOVD  R6, Head_TextEnd(R19)
 	MOVD  24(R0), R6
 	ADD   $const_HeadSize, R19, R7
 word:

@@ -18,8 +18,9 @@ const Assembly = true
 //go:noescape
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
-// stackPointer returns an address below the frames of its callers.
-func stackPointer() uintptr
+// stack returns an address below the frames of its callers, and the top of the
+// stack of the goroutine.
+func stack() (pointer, top uintptr)
 
 // The trampolines have the C calling convention; only their addresses are used.
 
@@ -52,8 +53,8 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 // Call makes the call that h describes. The block of h.Units units must follow
 // h in the same variable. h may lie on the goroutine stack.
 func Call(h *Head) {
-	h.TextLen = NoText
-	h.Err = stackPointer()
+	pointer, top := stack()
+	h.Err, h.RC = pointer, int64(top)
 	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
 }
 

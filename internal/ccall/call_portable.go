@@ -65,11 +65,11 @@ func Call(h *Head) {
 		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.err)))
 	}
 	runtime.UnlockOSThread()
-	h.Res, h.Err, h.TextLen = s.res, s.err, NoText
+	h.Res, h.Err = s.res, s.err
 	if h.RC == 0 && h.Res.TypeIndex == abi.TypeStr && h.TextCap > 0 {
 		text := (*abi.ByteArray)(pointer(uintptr(h.Res.Bits) + abi.ObjectSize))
 		if uint64(text.Size) <= h.TextCap {
-			h.TextLen = uint64(text.Size)
+			h.TextEnd = uint64(text.Size) + 1
 			copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), HeadSize)), h.TextCap),
 				unsafe.Slice((*byte)(pointer(text.Data)), text.Size))
 			purego.SyscallN(decRef, uintptr(h.Res.Bits))

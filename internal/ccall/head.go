@@ -17,17 +17,19 @@ type Head struct {
 	// Word is the second argument of the modes External and Value.
 	Word uintptr
 	// Err is the error object, owned, that was raised when RC is not 0; it may be
-	// 0 even then.
+	// 0 even then. Until the call it holds the stack pointer of the goroutine.
 	Err uintptr
-	RC  int64
+	// RC is the return code of the C function. Until the call it holds the top of
+	// the stack of the goroutine.
+	RC int64
 	// Res is the result, owned when RC is 0.
 	Res abi.Any
 	// Mask has bit i set when word i of the block is an offset in bytes from the
 	// start of the block that becomes an address.
 	Mask uint64
-	// TextLen is the length of a String result that was copied to the start of the
-	// block and released, or NoText.
-	TextLen uint64
+	// TextEnd is one more than the length of a String result that was copied to the
+	// start of the block and released; 0 if none was.
+	TextEnd uint64
 	// TextCap is the size in bytes up to which a String result is copied; 0 never.
 	TextCap uint64
 	// Units is the size of the block in 16-byte units.
@@ -46,9 +48,6 @@ const (
 	// Value passes Word as it is.
 	Value
 )
-
-// NoText is the value of Head.TextLen when no text was copied.
-const NoText = ^uint64(0)
 
 // MaxUnits is the largest block: Mask has one bit for each word.
 const MaxUnits = 32

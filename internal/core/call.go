@@ -1,6 +1,7 @@
 package core
 
 import (
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -17,19 +18,18 @@ import (
 //
 // The first error of the packing methods is kept and returned by Do.
 type Call struct {
-	fn    *Func
-	err   error
-	temps *temps
-	// large is the block of a CallN, on the heap; nil for the other frames.
-	large *uint64
-	// next is the first free word of the block.
-	next  uint32
-	units uint32
-	head  ccall.Head
+	fn *Func
+	// extra is what few calls need; nil for the others.
+	extra *extra
+	// next is the first free word of the block, 0 before the first text.
+	next uint32
+	head ccall.Head
 }
 
-// temps are what a call needs until it has returned.
-type temps struct {
+// extra is what a call needs until it has returned: memory to keep alive,
+// objects to release, pooled texts, and the first error of packing.
+type extra struct {
+	err     error
 	keep    []any
 	objects []uintptr
 	texts   []*text
@@ -44,50 +44,50 @@ const callSize = unsafe.Sizeof(Call{})
 
 // word returns a word of the block.
 func (c *Call) word(i uint32) *uint64 {
-	if c.large != nil {
-		return (*uint64)(unsafe.Add(unsafe.Pointer(c.large), 8*uintptr(i)))
-	}
 	return (*uint64)(unsafe.Add(unsafe.Pointer(c), callSize+8*uintptr(i)))
 }
 
-// begin starts a call of f with n arguments in a block of the given size.
-func (c *Call) begin(f *Func, n int, units uint32) {
-	handle := f.handle.Load()
-	if handle == 0 {
-		handle, c.err = f.Resolve()
-	}
+// begin starts a call of f.
+func (c *Call) begin(f *Func) {
 	c.fn = f
-	c.start(handle, n, units)
+	fn := f.safeCall.Load()
+	if fn == 0 {
+		fn = c.resolve()
+	}
+	c.head.Fn, c.head.Handle = fn, f.handle
 }
 
-func (c *Call) start(handle uintptr, n int, units uint32) {
-	c.head.Fn = API.FunctionCall
-	c.head.Handle = handle
-	c.head.N = uintptr(n)
-	c.head.Units = units
-	c.units = units
-	c.next = 2 * uint32(n)
+//go:noinline
+func (c *Call) resolve() uintptr {
+	if err := c.fn.Resolve(); err != nil {
+		c.fail(err)
+	}
+	return c.fn.safeCall.Load()
+}
+
+// size sets the number of arguments and the size of the block.
+func (c *Call) size(n int, units uint32) { c.head.N, c.head.Units = uintptr(n), units }
+
+// safeCall returns the C function behind a Function object. To call it directly
+// is what TVMFFIFunctionCall does.
+func safeCall(handle uintptr) uintptr {
+	return At[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
 }
 
 // beginFunction starts a call of a Function object.
-func (c *Call) beginFunction(fn *Object, n int, units uint32) {
+func (c *Call) beginFunction(fn *Object) {
 	if fn.Handle() == 0 {
-		c.err = endedError("function", fn)
+		c.fail(endedError("function", fn))
+		return
 	}
-	c.units = units
-	c.keep(units, unsafe.Pointer(fn))
-	c.start(fn.Handle(), n, units)
+	c.head.Fn, c.head.Handle = safeCall(fn.handle), fn.handle
+	c.keep(c.head.Units, unsafe.Pointer(fn))
 }
 
 // keep keeps what p points to alive until the call has returned. Each frame has
 // one slot for each unit and one, the last, for the callee.
 func (c *Call) keep(slot uint32, p unsafe.Pointer) {
-	if c.large != nil {
-		s := c.scratch()
-		s.keep = append(s.keep, p)
-		return
-	}
-	*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(c.units)+8*uintptr(slot))) = p
+	*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(c.head.Units)+8*uintptr(slot))) = p
 }
 
 // None packs None. Arguments that are never packed are None too.
@@ -167,19 +167,36 @@ func (c *Call) String(i int, s string) {
 		return
 	}
 	words := uint32(len(s)/8 + 1) // with the terminating NUL
-	if len(s) >= 16*ccall.MaxUnits || c.next+words > 2*c.units || strings.IndexByte(s, 0) >= 0 {
+	if len(s) >= 16*ccall.MaxUnits || strings.IndexByte(s, 0) >= 0 {
 		c.longString(i, s)
 		return
 	}
-	*c.word(c.next + words - 1) = 0
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.word(c.next))), len(s)), s)
-	c.set(i, abi.TypeRawStr, uint64(8*c.next))
+	at, ok := c.room(words)
+	if !ok {
+		c.longString(i, s)
+		return
+	}
+	*c.word(at + words - 1) = 0
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.word(at))), len(s)), s)
+	c.set(i, abi.TypeRawStr, uint64(8*at))
 	c.head.Mask |= 1 << (2*uint32(i) + 1)
+}
+
+// room takes words behind the arguments in the block, if it has so many left.
+func (c *Call) room(words uint32) (at uint32, ok bool) {
+	if c.next == 0 {
+		c.next = 2 * uint32(c.head.N)
+	}
+	at = c.next
+	if at+words > 2*min(c.head.Units, ccall.MaxUnits) {
+		return 0, false
+	}
 	c.next += words
+	return at, true
 }
 
 func (c *Call) longString(i int, s string) {
-	t := c.scratch()
+	t := c.more()
 	if strings.IndexByte(s, 0) >= 0 {
 		// A raw string ends at its first NUL: such a text goes as a String object.
 		v, err := NewString(s)
@@ -210,17 +227,17 @@ func (c *Call) Bytes(i int, b []byte) {
 	}
 	data := unsafe.Pointer(unsafe.SliceData(b))
 	escape(data)
-	if c.next+2 > 2*c.units {
+	at, ok := c.room(2)
+	if !ok {
 		array := &abi.ByteArray{Data: uintptr(data), Size: uintptr(len(b))}
 		c.set(i, abi.TypeByteArrayPtr, uint64(address(array)))
-		c.scratch().keep = append(c.scratch().keep, array, b)
+		c.more().keep = append(c.more().keep, array, b)
 		return
 	}
-	*c.word(c.next) = uint64(uintptr(data))
-	*c.word(c.next + 1) = uint64(len(b))
-	c.set(i, abi.TypeByteArrayPtr, uint64(8*c.next))
+	*c.word(at) = uint64(uintptr(data))
+	*c.word(at + 1) = uint64(len(b))
+	c.set(i, abi.TypeByteArrayPtr, uint64(8*at))
 	c.head.Mask |= 1 << (2*uint32(i) + 1)
-	c.next += 2
 	c.keep(uint32(i), data)
 }
 
@@ -242,7 +259,7 @@ func (c *Call) Put(i int, t Temp, err error) {
 	c.set(i, t.Value.TypeIndex, t.Value.Bits)
 	*c.word(2 * uint32(i)) |= uint64(t.Value.Small) << 32
 	if t.Keep != nil {
-		s := c.scratch()
+		s := c.more()
 		s.keep = append(s.keep, t.Keep)
 	}
 	if t.Owned {
@@ -253,21 +270,21 @@ func (c *Call) Put(i int, t Temp, err error) {
 // own releases the object in v after the call.
 func (c *Call) own(v abi.Any) {
 	if v.TypeIndex.IsObject() {
-		s := c.scratch()
+		s := c.more()
 		s.objects = append(s.objects, uintptr(v.Bits))
 	}
 }
 
-func (c *Call) scratch() *temps {
-	if c.temps == nil {
-		c.temps = new(temps)
+func (c *Call) more() *extra {
+	if c.extra == nil {
+		c.extra = new(extra)
 	}
-	return c.temps
+	return c.extra
 }
 
 func (c *Call) fail(err error) {
-	if c.err == nil {
-		c.err = err
+	if e := c.more(); e.err == nil {
+		e.err = err
 	}
 }
 
@@ -284,27 +301,33 @@ func endedError(what string, o *Object) error {
 // Do makes the call. When it returns nil, exactly one of the result methods must
 // follow, because it takes the reference to the result.
 func (c *Call) Do() error {
-	if c.err == nil {
+	if c.extra == nil {
 		ccall.Call(&c.head)
-		if c.head.RC == 0 && c.temps == nil {
+		if c.head.RC == 0 {
 			return nil
 		}
 	}
 	return c.finish()
 }
 
+// finish makes the call if it needs more than its frame, cleans up, and makes
+// the error.
 func (c *Call) finish() error {
-	if t := c.temps; t != nil {
-		c.temps = nil
-		for _, o := range t.objects {
+	if e := c.extra; e != nil {
+		c.extra = nil
+		if e.err == nil {
+			ccall.Call(&c.head)
+		}
+		runtime.KeepAlive(e.keep)
+		for _, o := range e.objects {
 			DecRef(o)
 		}
-		for _, pooled := range t.texts {
+		for _, pooled := range e.texts {
 			texts.Put(pooled)
 		}
-	}
-	if c.err != nil {
-		return c.err
+		if e.err != nil {
+			return e.err
+		}
 	}
 	if c.head.RC != 0 {
 		return Hooks.ErrorOf(c.head.Err)

@@ -1,45 +1,49 @@
 package core
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// CallN is a call with any number of arguments: its block is on the heap.
+// CallN is a call with up to 128 arguments, for constructors with options. It has
+// no room for text behind more than 32 of them.
 type CallN struct {
 	Call
-	arguments []abi.Any
+	block [2 * maxArguments]uint64
+	kept  [maxArguments + 1]unsafe.Pointer
 	// keywords is the index of the next keyword argument, 0 before the first.
 	keywords int
 }
 
+const maxArguments = 128
+
+// The layout of CallN is that of the other frames.
+const (
+	_ = unsafe.Offsetof(CallN{}.block) - callSize + callSize - unsafe.Offsetof(CallN{}.block)
+	_ = unsafe.Offsetof(CallN{}.kept) - callSize - 16*maxArguments + callSize + 16*maxArguments - unsafe.Offsetof(CallN{}.kept)
+)
+
 // Begin starts a call of f with n arguments.
 func (c *CallN) Begin(f *Func, n int) {
-	c.allocate(n)
-	c.begin(f, n, uint32(n))
-	c.external()
+	c.size(c.limit(n), maxArguments)
+	c.begin(f)
 }
 
 // BeginFunction starts a call of a Function object with n arguments.
 func (c *CallN) BeginFunction(fn *Object, n int) {
-	c.allocate(n)
-	c.beginFunction(fn, n, uint32(n))
-	c.external()
+	c.size(c.limit(n), maxArguments)
+	c.beginFunction(fn)
 }
 
-func (c *CallN) allocate(n int) {
-	c.arguments = make([]abi.Any, max(n, 1))
-	c.large = (*uint64)(unsafe.Pointer(unsafe.SliceData(c.arguments)))
-}
-
-// external makes the trampoline pass the block where it is: heap memory does not
-// move, and c keeps it alive.
-func (c *CallN) external() {
-	c.head.Units = 0
-	c.head.Mode = ccall.Value
-	c.head.Word = uintptr(unsafe.Pointer(c.large))
+func (c *CallN) limit(n int) int {
+	if n > maxArguments {
+		c.fail(Hooks.Errorf(KindType, "a call with %d arguments: %d is the limit", n, maxArguments))
+		return 0
+	}
+	return n
 }
 
 // kwargs is the object that separates positional from keyword arguments.
@@ -54,7 +58,7 @@ func (c *CallN) BeginInit(f *Func, positional, keywords, options int) {
 	}
 	c.Begin(f, n)
 	c.keywords = positional
-	if keywords+options == 0 || c.err != nil {
+	if keywords+options == 0 || c.extra != nil {
 		return
 	}
 	var k Call1
@@ -71,9 +75,37 @@ func (c *CallN) BeginInit(f *Func, positional, keywords, options int) {
 
 // Keyword packs the name of the next keyword argument; its value goes to Next.
 func (c *CallN) Keyword(name string) {
-	c.String(c.keywords, name)
-	c.keywords += 2
+	if c.keywords+2 <= maxArguments {
+		c.String(c.keywords, name)
+		c.keywords += 2
+	}
 }
 
 // Next is the index of the value of the keyword that was packed last.
 func (c *CallN) Next() int { return c.keywords - 1 }
+
+// Apply calls a Function object with any number of packed values, borrowed, and
+// returns its result, owned. fn and what the values refer to must be kept alive.
+func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
+	h := ccall.Head{Fn: safeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
+	if len(values) == 0 {
+		values = make([]abi.Any, 1) // a callee may look at the address
+	}
+	h.Word = address(unsafe.SliceData(values))
+	ccall.Call(&h)
+	runtime.KeepAlive(values)
+	if h.RC != 0 {
+		return abi.Any{}, Hooks.ErrorOf(h.Err)
+	}
+	return h.Res, nil
+}
+
+// Handle returns the Function object behind f, which f keeps.
+func (f *Func) Handle() (uintptr, error) {
+	if f.safeCall.Load() == 0 {
+		if err := f.Resolve(); err != nil {
+			return 0, err
+		}
+	}
+	return f.handle, nil
+}

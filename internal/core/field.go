@@ -206,7 +206,7 @@ func (f *Field) Text(o *Object) string {
 			return Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
-	c := Call{head: ccall.Head{Res: f.mustGet(o), TextLen: ccall.NoText}, fn: f.asFunc()}
+	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
 	v, err := c.StringResult()
 	if err != nil {
 		panic(err)

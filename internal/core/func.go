@@ -24,8 +24,10 @@ type Func struct {
 	// from; empty for packed functions.
 	Sig string
 
-	handle atomic.Uintptr
-	mu     sync.Mutex
+	// handle is the Function object, valid once safeCall, its C function, is set.
+	handle   uintptr
+	safeCall atomic.Uintptr
+	mu       sync.Mutex
 }
 
 // String returns the full name of the function.
@@ -41,19 +43,20 @@ func (f *Func) String() string {
 	return f.Name
 }
 
-// Resolve returns the Function object behind f; the reference stays with f.
-func (f *Func) Resolve() (uintptr, error) {
+// Resolve finds the Function object behind f, once, and keeps it.
+func (f *Func) Resolve() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h := f.handle.Load(); h != 0 {
-		return h, nil
+	if f.safeCall.Load() != 0 {
+		return nil
 	}
 	handle, err := f.find()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	f.handle.Store(handle)
-	return handle, nil
+	f.handle = handle
+	f.safeCall.Store(safeCall(handle))
+	return nil
 }
 
 func (f *Func) find() (uintptr, error) {

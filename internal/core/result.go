@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 
 	"github.com/ebitengine/purego"
 )
@@ -21,6 +20,8 @@ func (c *Call) Take() abi.Any { return c.head.Res }
 func (c *Call) Target() *Func { return c.fn }
 
 // mismatch reports a result of the wrong type and releases it.
+//
+//go:noinline
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
 	err := Hooks.Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
@@ -40,12 +41,13 @@ func (c *Call) BoolResult() (bool, error) {
 
 // IntResult takes an int.
 func (c *Call) IntResult() (int64, error) {
-	if c.head.Res.TypeIndex != abi.TypeInt {
-		return c.otherInt()
+	if v := &c.head.Res; v.TypeIndex == abi.TypeInt {
+		return int64(v.Bits), nil
 	}
-	return int64(c.head.Res.Bits), nil
+	return c.otherInt()
 }
 
+//go:noinline
 func (c *Call) otherInt() (int64, error) {
 	if c.head.Res.TypeIndex == abi.TypeBool {
 		return int64(c.head.Res.Bits), nil
@@ -97,9 +99,7 @@ func (c *Call) PointerResult() (v struct{ Address uintptr }, err error) {
 // TextCap asks that a String result be copied into the block and released in the
 // crossing of the call. It must come before Do, and StringResult after it.
 func (c *Call) textResult() {
-	if c.large == nil {
-		c.head.TextCap = 16 * uint64(c.units)
-	}
+	c.head.TextCap = 16 * uint64(c.head.Units)
 }
 
 // DoString makes a call whose result is a string.
@@ -117,8 +117,8 @@ func (c *Call) StringResult() (string, error) {
 	case abi.TypeSmallStr:
 		return string((*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]), nil
 	case abi.TypeStr:
-		if n := c.head.TextLen; n != ccall.NoText {
-			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), n)), nil
+		if end := c.head.TextEnd; end != 0 {
+			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), end-1)), nil
 		}
 		return takeText(c.head.Res), nil
 	}
