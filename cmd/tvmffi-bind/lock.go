@@ -55,7 +55,8 @@ func newLock(s schema.Schema, files []string) *lock {
 			Package: lib.Package, Version: lib.PackageVersion, PathInPackage: lib.PathInPackage,
 			Interface: s.LibraryFingerprint(lib.File),
 		}
-		if i == 0 { // libtvm_ffi
+		if i == 0 { // libtvm_ffi: where it came from differs between machines, and does not matter
+			locked.Package, locked.PathInPackage = "", ""
 			locked.Version = fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
 		}
 		if lib.SHA256 != "" {
@@ -145,8 +146,12 @@ func readLock(file string) (*lock, error) {
 	l := &lock{}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(l); err != nil || l.Format != lockFormat {
-		return nil, refuse("%s is not a lock of this version of tvmffi-bind: remove it and run gen again (%v)", shown(file), err)
+	err = d.Decode(l)
+	if err == nil && l.Format != lockFormat {
+		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
+	}
+	if err != nil {
+		return nil, refuse("%s is not a lock of this version of tvmffi-bind (%w): remove it and run gen again", shown(file), err)
 	}
 	return l, nil
 }
