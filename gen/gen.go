@@ -65,13 +65,15 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 // Verify type-checks generated files as if they lay below dir, together with the
 // consumer's own files there, and checks what the compiler does not: that every
 // object type has the layout of tvmffi.Object, and that no generated file
-// imports unsafe or runtime. Nothing is written. The error lists all problems.
+// imports unsafe or runtime. Files that an earlier run left there and that are
+// not among files count as removed. Nothing is written. The error lists all
+// problems.
 func Verify(dir string, files []File) error {
 	overlay := make(map[string][]byte, len(files))
 	for _, f := range files {
 		overlay[f.Path] = f.Content
 	}
-	return verify.Check(dir, overlay)
+	return verify.Check(dir, Marker, overlay)
 }
 
 // UserNames returns the names that the consumer's own files below dir declare,

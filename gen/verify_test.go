@@ -87,6 +87,28 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
+// TestVerifyIgnoresStaleFiles has an earlier run's file on disk, which declares
+// what now stands in another file.
+func TestVerifyIgnoresStaleFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/app\n\ngo 1.26\n")
+	write("old_gen.go", Marker+"\n\npackage oldname\n\nfunc Water() {}\n")
+	files := []File{{Path: "new_gen.go", Content: []byte(Marker + "\n\npackage garden\n\nfunc Water() {}\n")}}
+	if err := Verify(dir, files); err != nil {
+		t.Errorf("a stale generated file must not count: %v", err)
+	}
+	write("user.go", "package garden\n\nfunc Water() {}\n")
+	if err := Verify(dir, files); err == nil || !strings.Contains(err.Error(), "redeclared") {
+		t.Errorf("got %v, want an error about the name that the consumer declares", err)
+	}
+}
+
 func TestUserNames(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, source string) {

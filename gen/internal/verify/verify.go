@@ -3,10 +3,14 @@
 package verify
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,7 +28,9 @@ const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
 
 // Check type-checks files, by their paths below dir, in an overlay over dir.
-func Check(dir string, files map[string][]byte) error {
+// Files there that start with the marker and are not among files are what an
+// earlier run left; they count as removed.
+func Check(dir, marker string, files map[string][]byte) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -33,7 +39,15 @@ func Check(dir string, files map[string][]byte) error {
 	dirs := map[string]bool{}
 	for name, content := range files {
 		overlay[filepath.Join(dir, filepath.FromSlash(name))] = content
-		dirs[filepath.Join(dir, filepath.FromSlash(path.Dir(name)))] = true
+	}
+	for name, content := range files {
+		folder := filepath.Join(dir, filepath.FromSlash(path.Dir(name)))
+		if !dirs[folder] {
+			dirs[folder] = true
+			if err := hideStale(overlay, folder, marker, content); err != nil {
+				return fmt.Errorf("verify: %w", err)
+			}
+		}
 	}
 	var patterns []string
 	for d := range dirs {
@@ -59,6 +73,37 @@ func Check(dir string, files map[string][]byte) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// hideStale lays an empty file over each generated file in folder that is not in
+// the overlay; the package clause is that of sibling.
+func hideStale(overlay map[string][]byte, folder, marker string, sibling []byte) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := filepath.Join(folder, entry.Name())
+		if _, fresh := overlay[name]; fresh || entry.IsDir() || filepath.Ext(name) != ".go" {
+			continue
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if !bytes.HasPrefix(content, []byte(marker)) {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), "", sibling, parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		overlay[name] = []byte("package " + tree.Name.Name + "\n")
+	}
+	return nil
 }
 
 // existing is dir or the nearest folder above it that exists.
