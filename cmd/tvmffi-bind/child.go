@@ -47,7 +47,11 @@ var errTimeout = errors.New("timeout")
 
 // readLibraries reads what libs offer.
 func (t *tool) readLibraries(ctx context.Context, libs []library) (schema.Schema, error) {
-	reply, err := t.inChild(ctx, childRequest{Libraries: libs})
+	var reply childReply
+	_, err := t.step("reading the libraries", func() (err error) {
+		reply, err = t.inChild(ctx, childRequest{Libraries: libs})
+		return err
+	})
 	var d *death
 	if errors.As(err, &d) {
 		return schema.Schema{}, t.blame(ctx, libs, d)

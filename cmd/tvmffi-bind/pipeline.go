@@ -32,10 +32,10 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 		name, title string
 		run         func() error
 	}{
-		{"prepare", "looking for the libraries", func() (err error) {
+		{"prepare", "", func() (err error) {
 			return b.prepare(c)
 		}},
-		{"read", "reading the libraries", func() (err error) { // load and read
+		{"read", "", func() (err error) { // load and read
 			b.schema, err = t.read(ctx, c)
 			return err
 		}},

@@ -1,56 +1,54 @@
 package main
 
 import (
-	"sync"
+	"os"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// progressDelay is how long a step may take before it shows on a terminal.
-const progressDelay = time.Second
+const (
+	// progressDelay is how long a step may take before it shows on a terminal.
+	progressDelay = time.Second
+	// eraseLine goes to the start of the line and empties it.
+	eraseLine = "\r\x1b[K"
+)
 
 // step runs f and returns how long it took. On a terminal, a step that takes more
-// than progressDelay shows its title and a clock until it ends.
+// than progressDelay shows its title and a clock until it ends. A step without a
+// title shows nothing, because the steps inside it do.
 func (t *tool) step(title string, f func() error) (time.Duration, error) {
 	start := time.Now()
 	stop := func() {}
-	if isTerminal(t.err) {
-		stop = t.showProgress(title)
+	if title != "" && isTerminal(t.err) && os.Getenv("TERM") != "dumb" {
+		stop = t.showProgress(title, start)
 	}
 	err := f()
 	stop()
 	return time.Since(start), err
 }
 
-// showProgress starts a spinner after progressDelay; the function it returns ends
-// it and waits until the terminal is clean again.
-func (t *tool) showProgress(title string) (stop func()) {
-	w := progress.NewWriter()
-	w.SetOutputWriter(t.err)
-	w.SetAutoStop(false)
-	w.SetUpdateFrequency(100 * time.Millisecond)
-	w.Style().Visibility.Value = false
-	w.Style().Visibility.Percentage = false
-	tracker := &progress.Tracker{Message: title, RemoveOnCompletion: true}
-
-	var rendering sync.WaitGroup
-	timer := time.AfterFunc(progressDelay, func() {
-		defer rendering.Done()
-		w.AppendTracker(tracker)
-		w.Render()
-	})
-	rendering.Add(1)
+// showProgress keeps one line up to date until the function that it returns is
+// called, which waits until the line is clean again.
+func (t *tool) showProgress(title string, start time.Time) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		wait := time.NewTimer(progressDelay)
+		defer wait.Stop()
+		for shown := false; ; shown = true {
+			select {
+			case <-quit:
+				if shown {
+					t.notef(eraseLine)
+				}
+				return
+			case <-wait.C:
+				t.notef("%s%s ... %.0f s", eraseLine, title, time.Since(start).Seconds())
+				wait.Reset(progressDelay)
+			}
+		}
+	}()
 	return func() {
-		if timer.Stop() {
-			rendering.Done() // it never started
-			return
-		}
-		tracker.MarkAsDone()
-		for !w.IsRenderInProgress() {
-			time.Sleep(time.Millisecond)
-		}
-		w.Stop()
-		rendering.Wait()
+		close(quit)
+		<-done
 	}
 }
