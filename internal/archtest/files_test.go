@@ -1,0 +1,200 @@
+package archtest
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// file is one file of the repository.
+type file struct {
+	path      string // relative, with slashes
+	text      []byte
+	generated bool
+	test      bool
+	imports   []string
+}
+
+var generatedMark = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+var readFiles = sync.OnceValues(func() ([]file, error) {
+	root, err := nativetest.Root()
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+			return nil // a binary that a build has left
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f := file{path: filepath.ToSlash(rel), text: text, test: strings.HasSuffix(name, "_test.go")}
+		if strings.HasSuffix(name, ".go") {
+			f.generated = generatedMark.Match(text)
+			tree, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, spec := range tree.Imports {
+				p, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					return err
+				}
+				f.imports = append(f.imports, p)
+			}
+		}
+		files = append(files, f)
+		return nil
+	})
+	return files, err
+})
+
+func allFiles(t *testing.T) []file {
+	t.Helper()
+	files, err := readFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// goFiles are the Go files that the go command would build, on some platform.
+func goFiles(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	for _, f := range allFiles(t) {
+		if path.Ext(f.path) == ".go" && !strings.Contains("/"+f.path, "/testdata/") && !strings.HasPrefix(f.path, ".") {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// TestText keeps files short, finished, and free of the machine they were written on.
+func TestText(t *testing.T) {
+	const most = 700
+	// The patterns are put together here so that this file does not match them.
+	forbidden := []struct{ what, pattern string }{
+		{"a path of one machine", `(^|[\s"'=:(` + "`" + `])/(wo` + `rk|ro` + `ot|ho` + `me|Us` + `ers)/[A-Za-z0-9._-]`},
+		{"a path of one machine", `(^|[\s"'=:(` + "`" + `])/t` + `mp/[A-Za-z0-9._-]`},
+		{"the address of a registry", `(?i)(py` + `pi\.org|python` + `hosted\.org|proxy\.go` + `lang\.org|sum\.go` + `lang\.org|crates` + `\.io/)`},
+		{"an unfinished note", `\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`},
+	}
+	long := map[string]bool{".go": true, ".s": true, ".cc": true, ".h": true, ".tmpl": true, ".html": true, ".md": true, "": true}
+	checked := 0
+	for _, f := range allFiles(t) {
+		checked++
+		lines := bytes.Count(f.text, []byte("\n"))
+		if !f.generated && long[path.Ext(f.path)] && lines > most {
+			t.Errorf("%s has %d lines, more than %d", f.path, lines, most)
+		}
+		if path.Base(f.path) == "go.sum" {
+			continue
+		}
+		for _, bad := range forbidden {
+			if at := regexp.MustCompile(`(?m)` + bad.pattern).FindIndex(f.text); at != nil {
+				t.Errorf("%s:%d holds %s: %q", f.path, 1+bytes.Count(f.text[:at[0]], []byte("\n")), bad.what, f.text[at[0]:at[1]])
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+// platforms are the endings that make the go command build a file on some platforms only.
+var platforms = strings.Fields(`aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows
+	386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm`)
+
+// onPurpose are files for one platform without a sibling for another.
+var onPurpose = map[string]bool{
+	"internal/dynlib/pointer_windows.go": true,
+}
+
+// TestFileNames finds files that are built on some platforms only because of how
+// their name happens to end. A file for one platform has a sibling for another.
+func TestFileNames(t *testing.T) {
+	stems := map[string]int{}
+	stem := func(name string) (string, bool) {
+		base := strings.TrimSuffix(strings.TrimSuffix(name, path.Ext(name)), "_test")
+		first, last, ok := cutLast(base)
+		for _, p := range platforms {
+			if ok && last == p {
+				return first, true
+			}
+		}
+		return first, false
+	}
+	for _, f := range goAndAssembly(t) {
+		first, _ := stem(f.path)
+		stems[first]++
+	}
+	for _, f := range goAndAssembly(t) {
+		first, special := stem(f.path)
+		if !special || onPurpose[f.path] {
+			continue
+		}
+		if f.generated || strings.HasPrefix(f.path, "generated/") || strings.HasPrefix(f.path, "examples/") || stems[first] < 2 {
+			t.Errorf("%s is built on one platform only because of its name; rename it, or list it as on purpose", f.path)
+		}
+	}
+}
+
+func goAndAssembly(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	for _, f := range allFiles(t) {
+		if ext := path.Ext(f.path); ext == ".go" || ext == ".s" {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// cutLast cuts at the last underscore.
+func cutLast(s string) (first, last string, ok bool) {
+	i := strings.LastIndexByte(s, '_')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}

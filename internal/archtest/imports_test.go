@@ -1,0 +1,246 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const self = "github.com/tvmffi-go/tvmffi"
+
+// room is a folder and what the files in it may import besides the standard library.
+type room struct {
+	dir   string // ends in /... if it stands for the folders below too
+	own   []string
+	other []string
+}
+
+// rooms is the table of DESIGN and docs/ARCHITECTURE.md, the first match counts.
+// A package that no line describes is an error: whoever adds one decides its place.
+var rooms = []room{
+	{dir: "internal/abi"},
+	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
+	{dir: "internal/dynlib", other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/wheel/sites"},
+	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/nativetest", own: []string{"internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/archtest"},
+
+	// Schema is pure data with the one parser of metadata, so the runtime may read it.
+	{dir: "reflection/schema"},
+	{dir: "reflection/symbols"},
+	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego}},
+	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
+	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
+
+	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
+	{dir: "gen/internal/plan", own: []string{"reflection/schema"}},
+	{dir: "gen/internal/emit", own: []string{"gen/internal/plan", "reflection/schema"}, other: []string{jennifer}},
+	{dir: "gen/internal/verify", other: []string{"golang.org/x/tools/go/packages"}},
+
+	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "reflection/...", "runtime/..."}, other: []string{
+		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
+		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
+		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
+	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
+	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
+	{dir: "examples/...", own: []string{"cuda", "examples/...", "generated/...", "reflection", "reflection/schema", "runtime/..."}},
+	{dir: "bench/...", own: []string{"..."}},
+}
+
+const (
+	purego   = "github.com/ebitengine/purego"
+	jennifer = "github.com/dave/jennifer/jen"
+)
+
+// testsMay is what test files may import in addition, in every room.
+var testsMay = []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/..."}
+
+// testsUse are the modules that exist for tests.
+var testsUse = []string{
+	"github.com/google/go-cmp/...", "github.com/rogpeppe/go-internal/...", "golang.org/x/tools/txtar",
+	"golang.org/x/tools/go/packages", "golang.org/x/mod/...", "github.com/goccy/go-yaml", purego,
+}
+
+// covers reports whether one of the patterns, which may end in "...", stands for p.
+func covers(patterns []string, p string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, below := strings.CutSuffix(pattern, "...")
+		if !below {
+			return p == pattern
+		}
+		return strings.HasPrefix(p+"/", prefix)
+	})
+}
+
+// refusal says why a file in dir may not import p, or returns "".
+func refusal(dir, p string, test bool) string {
+	i := slices.IndexFunc(rooms, func(r room) bool { return covers([]string{r.dir}, dir) })
+	if i < 0 {
+		return "no room of the table in imports_test.go holds this folder"
+	}
+	r := rooms[i]
+	own, mine := strings.CutPrefix(p, self+"/")
+	first, _, _ := strings.Cut(p, "/")
+	switch {
+	case !mine && !strings.Contains(first, "."):
+		if strings.HasPrefix(dir, "generated/") && !test && (p == "unsafe" || p == "runtime") {
+			return "generated code needs neither unsafe nor the standard runtime"
+		}
+		return ""
+	case mine && own == dir && test:
+		return ""
+	case mine && covers(r.own, own), !mine && covers(r.other, p):
+		return ""
+	case test && (mine && covers(testsMay, own) || !mine && covers(testsUse, p)):
+		return ""
+	}
+	return "not in the list of its room: " + strings.Join(append(slices.Clone(r.own), r.other...), " ")
+}
+
+// TestImports reads every file whatever its build constraints are, so that it
+// holds for all platforms.
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range goFiles(t) {
+		dir := path.Dir(f.path)
+		seen[dir] = true
+		for _, p := range f.imports {
+			if why := refusal(dir, p, f.test); why != "" {
+				t.Errorf("%s imports %s: %s", f.path, p, why)
+			}
+		}
+	}
+	for _, dir := range []string{"runtime", "runtime/bindrt", "internal/ccall", "gen/internal/emit", "reflection/schema", "cmd/tvmffi-bind"} {
+		if !seen[dir] {
+			t.Errorf("no file of %s was read", dir)
+		}
+	}
+}
+
+// TestImports_seesDefects plants what the rules forbid.
+func TestImports_seesDefects(t *testing.T) {
+	for _, c := range []struct {
+		dir, imports string
+		test, ok     bool
+	}{
+		{"runtime", self + "/internal/core", false, true},
+		{"runtime", self + "/reflection/schema", false, true},
+		{"runtime", self + "/reflection", false, false},
+		{"runtime", self + "/internal/nativetest", false, false},
+		{"runtime", self + "/internal/nativetest", true, true},
+		{"runtime", self + "/gen", false, false},
+		{"internal/core", self + "/runtime", false, false},
+		{"internal/abi", purego, false, false},
+		{"gen", self + "/runtime", false, false},
+		{"gen", jennifer, false, false},
+		{"gen/internal/plan", jennifer, false, false},
+		{"gen/internal/emit", jennifer, false, true},
+		{"cmd/tvmffi-bind", jennifer, false, false},
+		{"cmd/tvmffi-bind", self + "/cuda", false, false},
+		{"generated/ffi", self + "/runtime/bindrt", false, true},
+		{"generated/ffi", self + "/internal/core", false, false},
+		{"generated/ffi", "unsafe", false, false},
+		{"generated/ffi", "runtime", false, false},
+		{"generated/ffi", "runtime", true, true},
+		{"reflection/schema", self + "/runtime", false, false},
+		{"somewhere/new", "fmt", false, false},
+	} {
+		if why := refusal(c.dir, c.imports, c.test); (why == "") != c.ok {
+			t.Errorf("%s importing %s: %q, want allowed = %v", c.dir, c.imports, why, c.ok)
+		}
+	}
+}
+
+// sizeOnly are files elsewhere that use nothing of unsafe but Sizeof, which is a
+// constant and reads no memory.
+var sizeOnly = []string{"reflection/types.go"}
+
+var otherUnsafe = regexp.MustCompile(`\bunsafe\.(Pointer|Add|Slice|SliceData|String|StringData)\b`)
+
+// TestUnsafe keeps unsafe and linkname where people look for them.
+func TestUnsafe(t *testing.T) {
+	rooms := []string{"internal/...", "runtime/...", "cuda/..."}
+	found := 0
+	for _, f := range goFiles(t) {
+		if slices.Contains(f.imports, "unsafe") {
+			found++
+			if slices.Contains(sizeOnly, f.path) && !otherUnsafe.Match(f.text) {
+				continue
+			}
+			if !covers(rooms, path.Dir(f.path)) {
+				t.Errorf("%s imports unsafe, which belongs to internal, runtime and cuda", f.path)
+			}
+		}
+		if bytes.Contains(f.text, []byte("\n//go:linkname ")) && !covers([]string{"internal/..."}, path.Dir(f.path)) {
+			t.Errorf("%s uses go:linkname, which belongs to internal", f.path)
+		}
+	}
+	if found == 0 {
+		t.Error("no file imports unsafe: the test does not see")
+	}
+}
+
+// TestLinked pins what ends up in programs, through all packages in between.
+func TestLinked(t *testing.T) {
+	for _, c := range []struct {
+		root   string
+		need   string
+		never  []string
+		within []string // modules other than the standard library, all platforms
+	}{
+		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/core"}},
+		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/..."}},
+		{root: "./reflection/schema", need: "encoding/json", within: []string{}},
+		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/nativetest", "testing"}},
+	} {
+		for _, goos := range []string{"linux", "darwin", "windows"} {
+			deps := linked(t, goos, c.root)
+			if !slices.Contains(deps, c.need) {
+				t.Errorf("%s: %s does not link %s: the test does not see", goos, c.root, c.need)
+			}
+			for _, d := range deps {
+				if slices.Contains(c.never, d) {
+					t.Errorf("%s: %s links %s", goos, c.root, d)
+				}
+				first, _, _ := strings.Cut(d, "/")
+				if c.within != nil && strings.Contains(first, ".") && !strings.HasPrefix(d, self) && !covers(c.within, d) {
+					t.Errorf("%s: %s links %s", goos, c.root, d)
+				}
+			}
+		}
+	}
+}
+
+// linked returns the packages that a program with the package links.
+func linked(t *testing.T, goos, root string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath", root)
+	cmd.Dir = repository(t)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+goos)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v\n%s", root, err, &stderr)
+	}
+	var deps []string
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ ImportPath string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return deps
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		deps = append(deps, p.ImportPath)
+	}
+}
