@@ -1,0 +1,106 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+func gardenSchema(hash string, functions ...string) schema.Schema {
+	s := schema.Schema{
+		Format: schema.FormatVersion, ABI: schema.Version{Minor: 1, Patch: 16},
+		Libraries: []schema.Library{
+			{File: "libtvm_ffi.so", Role: schema.RoleCore, SHA256: "c0", Package: corePackage, PathInPackage: "tvm_ffi/lib/libtvm_ffi.so"},
+			{File: "libgarden.so", Role: schema.RoleBound, SHA256: hash},
+		},
+	}
+	for _, name := range functions {
+		s.Functions = append(s.Functions, schema.Function{Name: name, Source: schema.SourceGlobal, Library: "libgarden.so"})
+	}
+	return s
+}
+
+func TestLock_roundTrip(t *testing.T) {
+	l := newLock(gardenSchema("aa", "garden.water"), []string{"garden.go"})
+	data, err := l.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isLock(data) {
+		t.Error("isLock does not know its own output")
+	}
+	file := filepath.Join(t.TempDir(), lockName)
+	if got, err := readLock(file); got != nil || err != nil {
+		t.Errorf("a missing lock gives %v, %v", got, err)
+	}
+	writeFile(t, file, string(data))
+	got, err := readLock(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := got.encode()
+	if err != nil || string(again) != string(data) {
+		t.Errorf("read and written again (%v):\n%s\nwas:\n%s", err, again, data)
+	}
+	core := got.library("libtvm_ffi.so")
+	if core == nil || core.Version != "0.1.16" || core.Package != "" {
+		t.Errorf("libtvm_ffi is locked as %+v, want its version and no package", core)
+	}
+	writeFile(t, file, strings.Replace(string(data), `"format": 1`, `"format": 7`, 1))
+	if _, err := readLock(file); err == nil || !strings.Contains(err.Error(), "format is 7") {
+		t.Errorf("a lock of another format gives %v", err)
+	}
+}
+
+func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
+	previous := newLock(gardenSchema("aa", "garden.water"), nil)
+	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb", platform(): "old"}
+
+	same := newLock(gardenSchema("aa", "garden.water"), nil)
+	same.adopt(previous)
+	hashes := same.library("libgarden.so").SHA256
+	if hashes["plan9/mips"] != "bb" || hashes[platform()] != "aa" {
+		t.Errorf("hashes %v, want the old one of plan9 and the new one of this platform", hashes)
+	}
+
+	changed := newLock(gardenSchema("aa", "garden.water", "garden.weed"), nil)
+	changed.adopt(previous)
+	if _, ok := changed.library("libgarden.so").SHA256["plan9/mips"]; ok {
+		t.Error("the hash of another platform outlived a change of the interface")
+	}
+}
+
+func TestLock_changedSaysWhat(t *testing.T) {
+	before := newLock(gardenSchema("aa", "garden.water"), nil)
+	for _, c := range []struct {
+		now  schema.Schema
+		want []string
+	}{
+		{gardenSchema("aa", "garden.water"), nil},
+		{gardenSchema("bb", "garden.water"), []string{"libgarden.so is another build with the same interface"}},
+		{gardenSchema("bb", "garden.weed"), []string{"libgarden.so changed its interface since the bindings were generated"}},
+	} {
+		if got := newLock(c.now, nil).changed(before); !slices.Equal(got, c.want) {
+			t.Errorf("changed says %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestLastWords_partsThePanicOfTheRuntime(t *testing.T) {
+	words := &lastWords{}
+	for range 20 {
+		if _, err := words.Write([]byte("noise\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := words.Write([]byte("terminate called\nSIGABRT: abort\nPC=0x1\nrax 0x0\n")); err != nil {
+		t.Fatal(err)
+	}
+	said, fault := words.split()
+	if fault != "SIGABRT: abort" || !strings.HasSuffix(said, "terminate called") || strings.Count(said, "\n") != lastWordsLines-1 {
+		t.Errorf("said %q, fault %q", said, fault)
+	}
+}
