@@ -19,7 +19,7 @@ func init() {
 	core.Hooks.Decode = decodeTyped
 	core.Hooks.Return = returnTemp
 	core.Hooks.Bind = func(fn *core.Object, closure unsafe.Pointer) { bind(wrap[*Function](fn), closure) }
-	core.Hooks.Bound = func(closure unsafe.Pointer) *core.Object { return boundTo(uintptr(closure)).object() }
+	core.Hooks.Bound = func(closure unsafe.Pointer) *core.Object { return ref(boundTo(uintptr(closure))) }
 }
 
 // canonicalSignature makes the text that generated code holds of the type schema

@@ -3,18 +3,8 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func stack() (pointer, top uintptr)
-// The top is the second word of the g of the goroutine, where runtime's own
-// assembly finds it too.
-TEXT ·stack(SB), NOSPLIT, $0-16
-	MOVQ  (TLS), AX
-	MOVQ  8(AX), AX
-	MOVQ  SP, pointer+0(FP)
-	MOVQ  AX, top+8(FP)
-	RET
-
 // void callBlock(Head*), C calling convention, on the system stack.
-// BX: the head. R12: top of the goroutine stack. R13: its stack pointer.
+// BX: the head. R12: top of the goroutine stack. R13: an address on it below the frame.
 // -64(BP): result, -48(BP): error, -40(BP): return code.
 TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BP
@@ -25,7 +15,8 @@ TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	SUBQ  $8, SP
 	MOVQ  DI, BX
 	MOVQ  Head_Err(BX), R13
-	MOVQ  Head_RC(BX), R12
+	CALL  _cgo_topofstack(SB)
+	MOVQ  AX, R12
 	SUBQ  $32, SP
 	MOVQ  SP, R10
 	MOVL  Head_Units(BX), CX

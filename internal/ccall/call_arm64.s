@@ -3,18 +3,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func stack() (pointer, top uintptr)
-// The top is the second word of the g of the goroutine, where runtime's own
-// assembly finds it too.
-TEXT ·stack(SB), NOSPLIT, $0-16
-	MOVD  8(g), R1
-	MOVD  RSP, R0
-	MOVD  R0, pointer+0(FP)
-	MOVD  R1, top+8(FP)
-	RET
-
 // void callBlock(Head*), C calling convention, on the system stack.
-// R19: the head. R20: top of the goroutine stack. R23: its stack pointer.
+// R19: the head. R20: top of the goroutine stack. R23: an address on it
+// below the frame.
 // R21: the frame; 64(R21): result, 80(R21): error. R22: return code.
 TEXT tvmffi_callBlock(SB), NOSPLIT, $112
 	STP   (R19, R20), 16(RSP)
@@ -22,7 +13,8 @@ TEXT tvmffi_callBlock(SB), NOSPLIT, $112
 	MOVD  R23, 48(RSP)
 	MOVD  R0, R19
 	MOVD  Head_Err(R19), R23
-	MOVD  Head_RC(R19), R20
+	BL    _cgo_topofstack(SB)
+	MOVD  R0, R20
 	MOVD  RSP, R21
 	MOVWU Head_Units(R19), R2
 	LSL   $4, R2, R2

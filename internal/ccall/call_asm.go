@@ -18,10 +18,6 @@ const Assembly = true
 //go:noescape
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
-// stack returns an address below the frames of its callers, and the top of the
-// stack of the goroutine.
-func stack() (pointer, top uintptr)
-
 // The trampolines have the C calling convention; only their addresses are used.
 
 //go:linkname _callBlock tvmffi_callBlock
@@ -52,9 +48,18 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 
 // Call makes the call that h describes. The block of h.Units units must follow
 // h in the same variable. h may lie on the goroutine stack.
+//
+//go:noinline
 func Call(h *Head) {
-	pointer, top := stack()
-	h.Err, h.RC = pointer, int64(top)
+	var below byte
+	CallBelow(h, unsafe.Pointer(&below))
+}
+
+// CallBelow is Call for a caller that is never inlined: below must point to a
+// local variable of that caller, so that it lies below the variable of h if that
+// is on the goroutine stack.
+func CallBelow(h *Head, below unsafe.Pointer) {
+	h.Err = uintptr(below)
 	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
 }
 

@@ -17,11 +17,10 @@ type Head struct {
 	// Word is the second argument of the modes External and Value.
 	Word uintptr
 	// Err is the error object, owned, that was raised when RC is not 0; it may be
-	// 0 even then. Until the call it holds the stack pointer of the goroutine.
+	// 0 even then. Until the call it holds an address below the frame of the Head
+	// on the goroutine stack.
 	Err uintptr
-	// RC is the return code of the C function. Until the call it holds the top of
-	// the stack of the goroutine.
-	RC int64
+	RC  int64
 	// Res is the result, owned when RC is 0.
 	Res abi.Any
 	// Mask has bit i set when word i of the block is an offset in bytes from the

@@ -47,26 +47,10 @@ func (c *Call) word(i uint32) *uint64 {
 	return (*uint64)(unsafe.Add(unsafe.Pointer(c), callSize+8*uintptr(i)))
 }
 
-// begin starts a call of f.
-func (c *Call) begin(f *Func) {
-	c.fn = f
-	fn := f.safeCall.Load()
-	if fn == 0 {
-		fn = c.resolve()
-	}
-	c.head.Fn, c.head.Handle = fn, f.handle
+// begin starts a call of f with n arguments in a block of the given size.
+func (c *Call) begin(f *Func, n int, units uint32) {
+	c.fn, c.head.N, c.head.Units = f, uintptr(n), units
 }
-
-//go:noinline
-func (c *Call) resolve() uintptr {
-	if err := c.fn.Resolve(); err != nil {
-		c.fail(err)
-	}
-	return c.fn.safeCall.Load()
-}
-
-// size sets the number of arguments and the size of the block.
-func (c *Call) size(n int, units uint32) { c.head.N, c.head.Units = uintptr(n), units }
 
 // safeCall returns the C function behind a Function object. To call it directly
 // is what TVMFFIFunctionCall does.
@@ -75,7 +59,8 @@ func safeCall(handle uintptr) uintptr {
 }
 
 // beginFunction starts a call of a Function object.
-func (c *Call) beginFunction(fn *Object) {
+func (c *Call) beginFunction(fn *Object, n int, units uint32) {
+	c.head.N, c.head.Units = uintptr(n), units
 	if fn.Handle() == 0 {
 		c.fail(endedError("function", fn))
 		return
@@ -300,9 +285,12 @@ func endedError(what string, o *Object) error {
 
 // Do makes the call. When it returns nil, exactly one of the result methods must
 // follow, because it takes the reference to the result.
+//
+//go:noinline
 func (c *Call) Do() error {
-	if c.extra == nil {
-		ccall.Call(&c.head)
+	if c.extra == nil && c.target() {
+		var below byte
+		ccall.CallBelow(&c.head, unsafe.Pointer(&below))
 		if c.head.RC == 0 {
 			return nil
 		}
@@ -310,14 +298,36 @@ func (c *Call) Do() error {
 	return c.finish()
 }
 
+// target finds out what is called; a Function object was set before. It reports
+// whether that was possible.
+func (c *Call) target() bool {
+	if c.fn == nil {
+		return true
+	}
+	fn := c.fn.safeCall.Load()
+	if fn == 0 {
+		fn = c.resolve()
+	}
+	c.head.Fn, c.head.Handle = fn, c.fn.handle
+	return fn != 0
+}
+
+//go:noinline
+func (c *Call) resolve() uintptr {
+	if err := c.fn.Resolve(); err != nil {
+		c.fail(err)
+	}
+	return c.fn.safeCall.Load()
+}
+
 // finish makes the call if it needs more than its frame, cleans up, and makes
 // the error.
 func (c *Call) finish() error {
+	if c.extra != nil && c.extra.err == nil && c.target() {
+		ccall.Call(&c.head)
+	}
 	if e := c.extra; e != nil {
 		c.extra = nil
-		if e.err == nil {
-			ccall.Call(&c.head)
-		}
 		runtime.KeepAlive(e.keep)
 		for _, o := range e.objects {
 			DecRef(o)

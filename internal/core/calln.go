@@ -28,15 +28,11 @@ const (
 
 // Begin starts a call of f with n arguments.
 func (c *CallN) Begin(f *Func, n int) {
-	c.size(c.limit(n), maxArguments)
-	c.begin(f)
+	c.begin(f, c.limit(n), maxArguments)
 }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *CallN) BeginFunction(fn *Object, n int) {
-	c.size(c.limit(n), maxArguments)
-	c.beginFunction(fn)
-}
+func (c *CallN) BeginFunction(fn *Object, n int) { c.beginFunction(fn, c.limit(n), maxArguments) }
 
 func (c *CallN) limit(n int) int {
 	if n > maxArguments {

@@ -36,6 +36,8 @@ var Hooks struct {
 	// Bound finds fn again, or nil.
 	Bind  func(fn *Object, closure unsafe.Pointer)
 	Bound func(closure unsafe.Pointer) *Object
+	// StateOf returns the state behind an ObjectRef, nil for None.
+	StateOf func(ref any) *Object
 	// Load loads what a generated package needs.
 	Load func(l *Library, options []LoadOption) error
 	// Signature makes the canonical text of the type schema in metadata.

@@ -94,121 +94,61 @@ const (
 )
 
 // Begin starts a call of f with n arguments.
-func (c *Call1) Begin(f *Func, n int) {
-	c.size(n, 1)
-	c.begin(f)
-}
+func (c *Call1) Begin(f *Func, n int) { c.begin(f, n, 1) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call1) BeginFunction(fn *Object, n int) {
-	c.size(n, 1)
-	c.beginFunction(fn)
-}
+func (c *Call1) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 1) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call2) Begin(f *Func, n int) {
-	c.size(n, 2)
-	c.begin(f)
-}
+func (c *Call2) Begin(f *Func, n int) { c.begin(f, n, 2) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call2) BeginFunction(fn *Object, n int) {
-	c.size(n, 2)
-	c.beginFunction(fn)
-}
+func (c *Call2) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 2) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call3) Begin(f *Func, n int) {
-	c.size(n, 3)
-	c.begin(f)
-}
+func (c *Call3) Begin(f *Func, n int) { c.begin(f, n, 3) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call3) BeginFunction(fn *Object, n int) {
-	c.size(n, 3)
-	c.beginFunction(fn)
-}
+func (c *Call3) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 3) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call4) Begin(f *Func, n int) {
-	c.size(n, 4)
-	c.begin(f)
-}
+func (c *Call4) Begin(f *Func, n int) { c.begin(f, n, 4) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call4) BeginFunction(fn *Object, n int) {
-	c.size(n, 4)
-	c.beginFunction(fn)
-}
+func (c *Call4) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 4) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call6) Begin(f *Func, n int) {
-	c.size(n, 6)
-	c.begin(f)
-}
+func (c *Call6) Begin(f *Func, n int) { c.begin(f, n, 6) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call6) BeginFunction(fn *Object, n int) {
-	c.size(n, 6)
-	c.beginFunction(fn)
-}
+func (c *Call6) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 6) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call8) Begin(f *Func, n int) {
-	c.size(n, 8)
-	c.begin(f)
-}
+func (c *Call8) Begin(f *Func, n int) { c.begin(f, n, 8) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call8) BeginFunction(fn *Object, n int) {
-	c.size(n, 8)
-	c.beginFunction(fn)
-}
+func (c *Call8) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 8) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call12) Begin(f *Func, n int) {
-	c.size(n, 12)
-	c.begin(f)
-}
+func (c *Call12) Begin(f *Func, n int) { c.begin(f, n, 12) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call12) BeginFunction(fn *Object, n int) {
-	c.size(n, 12)
-	c.beginFunction(fn)
-}
+func (c *Call12) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 12) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call16) Begin(f *Func, n int) {
-	c.size(n, 16)
-	c.begin(f)
-}
+func (c *Call16) Begin(f *Func, n int) { c.begin(f, n, 16) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call16) BeginFunction(fn *Object, n int) {
-	c.size(n, 16)
-	c.beginFunction(fn)
-}
+func (c *Call16) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 16) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call24) Begin(f *Func, n int) {
-	c.size(n, 24)
-	c.begin(f)
-}
+func (c *Call24) Begin(f *Func, n int) { c.begin(f, n, 24) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call24) BeginFunction(fn *Object, n int) {
-	c.size(n, 24)
-	c.beginFunction(fn)
-}
+func (c *Call24) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 24) }
 
 // Begin starts a call of f with n arguments.
-func (c *Call32) Begin(f *Func, n int) {
-	c.size(n, 32)
-	c.begin(f)
-}
+func (c *Call32) Begin(f *Func, n int) { c.begin(f, n, 32) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call32) BeginFunction(fn *Object, n int) {
-	c.size(n, 32)
-	c.beginFunction(fn)
-}
+func (c *Call32) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 32) }

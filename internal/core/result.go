@@ -28,6 +28,7 @@ func (c *Call) mismatch(want string) error {
 	if got.TypeIndex.IsObject() {
 		DecRef(uintptr(got.Bits))
 	}
+	c.head.Res = abi.Any{}
 	return err
 }
 
@@ -40,19 +41,11 @@ func (c *Call) BoolResult() (bool, error) {
 }
 
 // IntResult takes an int.
-func (c *Call) IntResult() (int64, error) {
-	if v := &c.head.Res; v.TypeIndex == abi.TypeInt {
-		return int64(v.Bits), nil
+func (c *Call) IntResult() (v int64, err error) {
+	if c.head.Res.TypeIndex != abi.TypeInt {
+		err = c.mismatch("int")
 	}
-	return c.otherInt()
-}
-
-//go:noinline
-func (c *Call) otherInt() (int64, error) {
-	if c.head.Res.TypeIndex == abi.TypeBool {
-		return int64(c.head.Res.Bits), nil
-	}
-	return 0, c.mismatch("int")
+	return int64(c.head.Res.Bits), err
 }
 
 // FloatResult takes a float.

@@ -77,7 +77,7 @@ func Put[T any](c *Call, i int, v T) {
 }
 
 // PutObject packs an object of any type.
-func PutObject(c *Call, i int, x tvmffi.ObjectRef) { Put(c, i, x) }
+func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, core.Hooks.StateOf(x)) }
 
 // ObjectResult takes a result that is an object of type t.
 func ObjectResult[T any](c *Call, t *Type) (*T, error) {
