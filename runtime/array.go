@@ -231,33 +231,33 @@ func sliceOf[T any](o *core.Object, what string) (s []T, err error) {
 
 // Len returns the number of elements. It panics with an *Error if a is nil or was
 // released, as At and All do.
-func (a *Array[T]) Len() int { return len(cells(a.object(), "Array")) }
+func (a *Array[T]) Len() int { return len(cells(ref(a), "Array")) }
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.
-func (a *Array[T]) At(i int) T { return elementAt[T](a.object(), "Array", i) }
+func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
 
 // All ranges over the elements. An object is borrowed until the next step;
 // [Retain] keeps it.
-func (a *Array[T]) All() iter.Seq2[int, T] { return allElements[T](a.object(), "Array") }
+func (a *Array[T]) All() iter.Seq2[int, T] { return allElements[T](ref(a), "Array") }
 
 // Slice copies the elements; objects get references of their own.
-func (a *Array[T]) Slice() ([]T, error) { return sliceOf[T](a.object(), "Array") }
+func (a *Array[T]) Slice() ([]T, error) { return sliceOf[T](ref(a), "Array") }
 
 // Len returns the number of elements. It panics with an *Error if l is nil or was
 // released, as At and All do.
-func (l *List[T]) Len() int { return len(cells(l.object(), "List")) }
+func (l *List[T]) Len() int { return len(cells(ref(l), "List")) }
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.
-func (l *List[T]) At(i int) T { return elementAt[T](l.object(), "List", i) }
+func (l *List[T]) At(i int) T { return elementAt[T](ref(l), "List", i) }
 
 // All ranges over the elements, those that are there when each step is made. An
 // object is borrowed until the next step; [Retain] keeps it.
-func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](l.object(), "List") }
+func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](ref(l), "List") }
 
 // Slice copies the elements; objects get references of their own.
-func (l *List[T]) Slice() ([]T, error) { return sliceOf[T](l.object(), "List") }
+func (l *List[T]) Slice() ([]T, error) { return sliceOf[T](ref(l), "List") }
 
 var (
 	listAppend  = core.Func{Name: "ffi.ListAppend"}
@@ -269,7 +269,7 @@ var (
 func (l *List[T]) Append(x T) error {
 	var c core.Call2
 	c.Begin(&listAppend, 2)
-	c.Self(0, l.object())
+	c.Self(0, ref(l))
 	t, err := encode(x)
 	c.Put(1, t, err)
 	return c.Do()
@@ -279,7 +279,7 @@ func (l *List[T]) Append(x T) error {
 func (l *List[T]) Set(i int, x T) error {
 	var c core.Call3
 	c.Begin(&listSetItem, 3)
-	c.Self(0, l.object())
+	c.Self(0, ref(l))
 	c.Int(1, int64(i))
 	t, err := encode(x)
 	c.Put(2, t, err)
@@ -290,6 +290,6 @@ func (l *List[T]) Set(i int, x T) error {
 func (l *List[T]) Clear() error {
 	var c core.Call1
 	c.Begin(&listClear, 1)
-	c.Self(0, l.object())
+	c.Self(0, ref(l))
 	return c.Do()
 }

@@ -250,6 +250,10 @@ func makeCodec(t reflect.Type) *codec {
 		return numberCodec(t)
 	case reflect.UnsafePointer:
 		return pointerCodec
+	case reflect.Struct:
+		if t.Implements(reflect.TypeFor[ObjectRef]()) {
+			return argumentCodec(t) // likewise
+		}
 	}
 	return noCodec(t, "this type has no counterpart in TVM-FFI")
 }
@@ -333,6 +337,7 @@ func argumentCodec(t reflect.Type) *codec {
 				return nil
 			}
 			if !value.Type().AssignableTo(t) {
+				x.Release()
 				return errorf(core.KindType, "expected %s, got %s", t, core.KeyOf(v.TypeIndex))
 			}
 			reflect.NewAt(t, p).Elem().Set(value)

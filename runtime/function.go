@@ -170,14 +170,14 @@ func Register(name string, f any, options ...RegisterOption) error {
 	}
 	fn, err := FuncOf(f)
 	if err != nil {
-		return errorf(core.KindType, "register %s: %w", name, err)
+		return inElement("register "+name, err)
 	}
 	defer fn.Release()
 	var config registerConfig
 	for _, option := range options {
 		option(&config)
 	}
-	return core.SetGlobalFunction(name, fn.object(), config.override)
+	return core.SetGlobalFunction(name, ref(fn), config.override)
 }
 
 // Unregister removes a global function and reports whether there was one.
@@ -205,7 +205,10 @@ func FuncOf(f any) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	if fn, ok := f.(*Function); ok && fn.object().Handle() != 0 {
+	if fn, ok := f.(*Function); ok {
+		if _, err := live(fn); err != nil {
+			return nil, err
+		}
 		return Retain(fn), nil
 	}
 	v := reflect.ValueOf(f)
@@ -348,7 +351,7 @@ func funcCodec(t reflect.Type) *codec {
 			if err != nil {
 				return core.Temp{}, err
 			}
-			return encodeObject(fn.object())
+			return encodeObject(ref(fn))
 		},
 		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {

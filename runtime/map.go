@@ -265,33 +265,33 @@ func valueOf[T any](a Any) (T, error) {
 
 // Len returns the number of entries. It panics with an *Error if m is nil or was
 // released, as Get and All do.
-func (m *Map[K, V]) Len() int { return maps.len(m.object()) }
+func (m *Map[K, V]) Len() int { return maps.len(ref(m)) }
 
 // Get returns the value of a key and whether there is one. It panics with an
 // *Error if the value is no V.
-func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&maps, m.object(), key) }
+func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&maps, ref(m), key) }
 
 // All ranges over the entries in the order of insertion. Objects are borrowed
 // until the next step; [Retain] keeps one.
-func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, m.object()) }
+func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, ref(m)) }
 
 // Len returns the number of entries. It panics with an *Error if d is nil or was
 // released, as Get and All do.
-func (d *Dict[K, V]) Len() int { return dicts.len(d.object()) }
+func (d *Dict[K, V]) Len() int { return dicts.len(ref(d)) }
 
 // Get returns the value of a key and whether there is one. It panics with an
 // *Error if the value is no V.
-func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&dicts, d.object(), key) }
+func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&dicts, ref(d), key) }
 
 // All ranges over the entries in the order of insertion. Objects are borrowed
 // until the next step. The dict must not change in the loop.
-func (d *Dict[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&dicts, d.object()) }
+func (d *Dict[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&dicts, ref(d)) }
 
 // Set stores a value under a key.
 func (d *Dict[K, V]) Set(key K, value V) error {
 	var c core.Call3
 	c.Begin(&dictSetItem, 3)
-	c.Self(0, d.object())
+	c.Self(0, ref(d))
 	k, err := encode(key)
 	c.Put(1, k, err)
 	v, err := encode(value)
@@ -301,12 +301,12 @@ func (d *Dict[K, V]) Set(key K, value V) error {
 
 // Delete removes a key and reports whether it was there.
 func (d *Dict[K, V]) Delete(key K) (bool, error) {
-	if _, ok := lookup[K, Any](&dicts, d.object(), key); !ok {
+	if _, ok := lookup[K, Any](&dicts, ref(d), key); !ok {
 		return false, nil
 	}
 	var c core.Call2
 	c.Begin(&dictErase, 2)
-	c.Self(0, d.object())
+	c.Self(0, ref(d))
 	k, err := encode(key)
 	c.Put(1, k, err)
 	return true, c.Do()
@@ -316,12 +316,12 @@ func (d *Dict[K, V]) Delete(key K) (bool, error) {
 func (d *Dict[K, V]) Clear() error {
 	var c core.Call1
 	c.Begin(&dictClear, 1)
-	c.Self(0, d.object())
+	c.Self(0, ref(d))
 	return c.Do()
 }
 
 // Map copies the entries into a Go map; objects get references of their own.
-func (m *Map[K, V]) Map() (map[K]V, error) { return goMap[K, V](&maps, m.object()) }
+func (m *Map[K, V]) Map() (map[K]V, error) { return goMap[K, V](&maps, ref(m)) }
 
 // Map copies the entries into a Go map; objects get references of their own.
-func (d *Dict[K, V]) Map() (map[K]V, error) { return goMap[K, V](&dicts, d.object()) }
+func (d *Dict[K, V]) Map() (map[K]V, error) { return goMap[K, V](&dicts, ref(d)) }

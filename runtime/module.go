@@ -51,7 +51,7 @@ func LoadModule(path string) (*Module, error) {
 func (m *Module) Function(name string) (*Function, error) {
 	var c core.Call12
 	c.Begin(&moduleGetFunction, 3)
-	c.Self(0, m.object())
+	c.Self(0, ref(m))
 	c.String(1, name)
 	c.Bool(2, true)
 	if err := c.Do(); err != nil {
@@ -68,7 +68,7 @@ func (m *Module) Function(name string) (*Function, error) {
 func (m *Module) Kind() (string, error) {
 	var c core.Call4
 	c.Begin(&moduleKind, 1)
-	c.Self(0, m.object())
+	c.Self(0, ref(m))
 	return c.DoString()
 }
 
@@ -82,7 +82,7 @@ func (m *Module) FunctionDoc(name string) (string, error) { return m.text(&modul
 func (m *Module) text(f *core.Func, name string) (string, error) {
 	var c core.Call12
 	c.Begin(f, 3)
-	c.Self(0, m.object())
+	c.Self(0, ref(m))
 	c.String(1, name)
 	c.Bool(2, false)
 	if err := c.Do(); err != nil {

@@ -92,6 +92,10 @@ func live(x ObjectRef) (*core.Object, error) {
 	return nil, errorf(core.KindType, "the object is nil")
 }
 
+// ref returns the state behind p, a pointer to an object type, which may be nil:
+// promoted methods cannot be called on a nil one.
+func ref[P any](p *P) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
+
 // wrap makes P, a pointer to an object type, of a state.
 func wrap[P any](s *core.Object) P { return *(*P)(unsafe.Pointer(&s)) }
 

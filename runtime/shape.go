@@ -28,7 +28,7 @@ func (*Shape) isContainer()    {}
 func NewShape(dims ...int64) (*Shape, error) { return newSequence[*Shape](&newShape, dims) }
 
 func (s *Shape) dims() []int64 {
-	o := s.object()
+	o := ref(s)
 	if o.Handle() == 0 {
 		why := "is nil"
 		if reason, ended := o.Ended(); ended {

@@ -100,7 +100,7 @@ func rowMajor(shape []int64) []int64 {
 // cell returns the DLTensor inside the object. It panics with an *Error if t is
 // nil or has ended.
 func (t *Tensor) cell() *abi.DLTensor {
-	o := t.object()
+	o := ref(t)
 	if o.Handle() == 0 {
 		why := "is nil"
 		if reason, ended := o.Ended(); ended {
@@ -192,8 +192,8 @@ func Slice[T Element](t *Tensor) ([]T, error) {
 
 // String describes the tensor, such as "float32[3, 4]@cpu:0".
 func (t *Tensor) String() string {
-	if t.object().Handle() == 0 {
-		return wrap[*Object](t.object()).String()
+	if ref(t).Handle() == 0 {
+		return wrap[*Object](ref(t)).String()
 	}
 	return fmt.Sprintf("%s[%s]@%s", t.DataType(), strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Shape()), " ", ", "), "[]"), t.Device())
 }
