@@ -288,42 +288,43 @@ func endedError(what string, o *Object) error {
 //
 //go:noinline
 func (c *Call) Do() error {
-	if c.extra == nil && c.target() {
-		var below byte
-		ccall.CallBelow(&c.head, unsafe.Pointer(&below))
-		if c.head.RC == 0 {
-			return nil
+	if c.extra == nil {
+		if f := c.fn; f != nil {
+			if fn := f.safeCall.Load(); fn != 0 {
+				c.head.Fn, c.head.Handle = fn, f.handle
+			}
+		}
+		if c.head.Fn != 0 {
+			var below byte
+			ccall.CallBelow(&c.head, unsafe.Pointer(&below))
+			if c.head.RC == 0 {
+				return nil
+			}
+			return Hooks.ErrorOf(c.head.Err)
 		}
 	}
 	return c.finish()
 }
 
-// target finds out what is called; a Function object was set before. It reports
-// whether that was possible.
-func (c *Call) target() bool {
+// resolve finds the function behind a call on its first use.
+func (c *Call) resolve() {
 	if c.fn == nil {
-		return true
+		return
 	}
-	fn := c.fn.safeCall.Load()
-	if fn == 0 {
-		fn = c.resolve()
-	}
-	c.head.Fn, c.head.Handle = fn, c.fn.handle
-	return fn != 0
-}
-
-//go:noinline
-func (c *Call) resolve() uintptr {
 	if err := c.fn.Resolve(); err != nil {
 		c.fail(err)
+		return
 	}
-	return c.fn.safeCall.Load()
+	c.head.Fn, c.head.Handle = c.fn.safeCall.Load(), c.fn.handle
 }
 
-// finish makes the call if it needs more than its frame, cleans up, and makes
-// the error.
+// finish is Do for a call that needs more than its frame, or whose function has
+// not been resolved.
 func (c *Call) finish() error {
-	if c.extra != nil && c.extra.err == nil && c.target() {
+	if c.extra == nil || c.extra.err == nil {
+		c.resolve()
+	}
+	if c.extra == nil || c.extra.err == nil {
 		ccall.Call(&c.head)
 	}
 	if e := c.extra; e != nil {
