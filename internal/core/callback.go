@@ -1,7 +1,9 @@
 package core
 
 import (
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -169,24 +171,41 @@ func GoValue(handle uintptr) (any, bool) {
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
 	a := (*Args)(unsafe.Pointer(f))
+	f.RC = running
 	defer a.end()
 	s := slotOf(f.Handle)
 	if err := s.call(a); err != nil {
 		f.RC = Hooks.Raise(err)
+	} else {
+		f.RC = 0
 	}
 }
+
+// running is the return code of a callback that has not returned yet.
+const running = 1
 
 // end ends the borrowed objects, and turns a panic into an error. A callback
 // that ends by runtime.Goexit (as t.FailNow does) has not returned: C frames
 // cannot be unwound, so that is reported and the program stops.
 func (a *Args) end() {
 	p := recover()
+	if a.frame.RC == running && p == nil {
+		goexit()
+	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
 	if p != nil {
 		a.frame.RC = Hooks.Raise(Hooks.Recovered(p))
 	}
+}
+
+// goexit stops the program. It does not panic: a function between here and main
+// could recover, above C frames that were never left.
+func goexit() {
+	os.Stderr.WriteString("tvmffi: a Go callback ended by runtime.Goexit (testing.T.FailNow and Fatal do that), " +
+		"which cannot unwind the C++ frames that called it: return an error or panic instead\n\n" + string(debug.Stack()))
+	os.Exit(2)
 }
 
 // borrowed lists the wrappers that end with a callback, and the first error of

@@ -1,0 +1,159 @@
+package core_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var loadOnce sync.Once
+
+func load(t testing.TB) {
+	t.Helper()
+	loadOnce.Do(func() {
+		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
+		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tvmffi.LoadLibrary(calls); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !core.Attached() {
+		t.Fatal("the libraries did not load")
+	}
+}
+
+func fn(name string) *core.Func { return &core.Func{Name: "calls." + name} }
+
+var (
+	fnAddOne   = fn("add_one")
+	fnScale    = fn("scale")
+	fnNegate   = fn("negate")
+	fnLength   = fn("length")
+	fnConcat   = fn("concat")
+	fnText     = fn("text")
+	fnEcho     = fn("echo")
+	fnString   = fn("echo_string")
+	fnBytes    = fn("echo_bytes")
+	fnApply    = fn("apply")
+	fnRepeat   = fn("repeat")
+	fnOnThread = fn("repeat_on_thread")
+	fnThreads  = fn("repeat_on_threads")
+	fnFail     = fn("fail")
+	fnBox      = fn("box")
+	fnNop3     = fn("nop3_objects")
+	fnTensors  = fn("nop3_tensors")
+	fnSum      = fn("sum")
+	fnSum32    = fn("sum32")
+	fnCount    = fn("count")
+	fnLive     = fn("live")
+)
+
+var typeBox = core.Type{Key: "calls.Box"}
+
+func addOne(x int64) (int64, error) {
+	var c core.Call1
+	c.Begin(fnAddOne, 1)
+	c.Int(0, x)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	return c.IntResult()
+}
+
+// echoText has room for texts of up to 63 bytes in its block.
+func echoText(s string) (string, error) {
+	var c core.Call6
+	c.Begin(fnString, 1)
+	c.String(0, s)
+	return c.DoString()
+}
+
+func echoBytes(b []byte) ([]byte, error) {
+	var c core.Call2
+	c.Begin(fnBytes, 1)
+	c.Bytes(0, b)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	return c.BytesResult()
+}
+
+func concat(a, b string) (string, error) {
+	var c core.Call12
+	c.Begin(fnConcat, 2)
+	c.String(0, a)
+	c.String(1, b)
+	return c.DoString()
+}
+
+func newBox(n int64) (*core.Object, error) {
+	var c core.Call1
+	c.Begin(fnBox, 1)
+	c.Int(0, n)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	return c.ObjectResult(&typeBox)
+}
+
+func fail(kind, message string) error {
+	var c core.Call12
+	c.Begin(fnFail, 2)
+	c.String(0, kind)
+	c.String(1, message)
+	return c.Do()
+}
+
+// callback makes a Function of a func from int to int, to be released.
+func callback(t testing.TB, f func(x int64) (int64, error)) *core.Object {
+	t.Helper()
+	handle, err := core.NewCallback(func(a *core.Args) error {
+		if err := a.Check(1); err != nil {
+			return err
+		}
+		v, err := f(int64(a.Value(0).Bits))
+		if err == nil {
+			a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return core.Own(handle)
+}
+
+// call2 calls f(o, n), which returns an int.
+func call2(f *core.Func, o *core.Object, n int64) (int64, error) {
+	var c core.Call2
+	c.Begin(f, 2)
+	c.Object(0, o)
+	c.Int(1, n)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	return c.IntResult()
+}
+
+// repeat sums f(0) to f(n-1); where says on which thread.
+func repeat(where *core.Func, f *core.Object, n int64) (int64, error) { return call2(where, f, n) }
+
+func live(t testing.TB) int64 {
+	t.Helper()
+	var c core.Call1
+	c.Begin(fnLive, 0)
+	if err := c.Do(); err != nil {
+		t.Fatal(err)
+	}
+	n, err := c.IntResult()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
