@@ -66,7 +66,7 @@ func (e *emitter) libraryFiles() *jen.Statement {
 func libraryFile(l schema.Library) []jen.Code {
 	fields := []jen.Code{jen.Id("Name").Op(":").Lit(l.File)}
 	for _, f := range []struct{ name, value string }{
-		{"SHA256", l.SHA256}, {"Package", l.Package}, {"PathInPackage", l.PathInPackage},
+		{"SHA256", l.SHA256}, {"Package", l.Package}, {"Version", l.PackageVersion}, {"PathInPackage", l.PathInPackage},
 	} {
 		if f.value != "" {
 			fields = append(fields, jen.Id(f.name).Op(":").Lit(f.value))

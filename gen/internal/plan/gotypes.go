@@ -77,9 +77,9 @@ func (pkg *Package) goType(n *node, form Form) GoType {
 	case kindShape:
 		return formed(form, runtimeType("ArrayArg", predeclared("int64")), pointer(runtimeType("Shape")))
 	case kindArray:
-		return formed(form, runtimeType("ArrayArg", pkg.goTypes(n, form)...), pointer(runtimeType("Array", pkg.goTypes(n, form)...)))
+		return pkg.container(n, "Array", form)
 	case kindMap:
-		return formed(form, runtimeType("MapArg", pkg.goTypes(n, form)...), pointer(runtimeType("Map", pkg.goTypes(n, form)...)))
+		return pkg.container(n, "Map", form)
 	case kindList:
 		return pointer(runtimeType("List", pkg.goTypes(n, Outcome)...))
 	case kindDict:
@@ -101,6 +101,48 @@ func (pkg *Package) goType(n *node, form Form) GoType {
 		return GoType{Func: pkg.funcType(n, form)}
 	}
 	panic("plan: a node without a Go type: " + n.text)
+}
+
+// container is the Go type of an immutable container: its own as an outcome, and
+// as an argument the interface that takes it or Go values. That interface is
+// strict where its elements are the same in both forms, because only then can Go
+// check the elements of a container.
+func (pkg *Package) container(n *node, name string, form Form) GoType {
+	types := pkg.goTypes(n, form)
+	switch {
+	case form == Outcome:
+		return pointer(runtimeType(name, types...))
+	case n.partsInOneForm():
+		return runtimeType(name+"Arg", types...)
+	}
+	return runtimeType(name+"Like", types...)
+}
+
+// inOneForm reports whether the Go type of n is the same in both forms.
+func (n *node) inOneForm() bool {
+	switch n.kind {
+	case kindAny, kindRoot, kindObject, kindShape, kindArray, kindMap:
+		return false
+	case kindList, kindDict, kindVariant:
+		return true
+	case kindTyped:
+		for _, param := range n.params {
+			if !param.inOneForm() {
+				return false
+			}
+		}
+		return n.result.kind == kindNone || n.result.inOneForm()
+	}
+	return n.partsInOneForm()
+}
+
+func (n *node) partsInOneForm() bool {
+	for _, part := range n.parts {
+		if !part.inOneForm() {
+			return false
+		}
+	}
+	return true
 }
 
 func formed(form Form, argument, outcome GoType) GoType {

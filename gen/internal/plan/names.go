@@ -107,7 +107,8 @@ var awkwardSegments = wordSet(`internal vendor testdata main init documentation
 // their code point, and names with a meaning of their own get the suffix pkg.
 func segment(part string) string {
 	var b strings.Builder
-	if part == "" || strings.HasPrefix(part, "_") || part[0] >= '0' && part[0] <= '9' {
+	first := strings.TrimLeft(part, "-")
+	if first == "" || first[0] == '_' || first[0] >= '0' && first[0] <= '9' {
 		b.WriteByte('x')
 	}
 	for _, r := range part {
@@ -123,9 +124,6 @@ func segment(part string) string {
 		}
 	}
 	s := b.String()
-	if s == "" {
-		s = "x"
-	}
 	if _, reserved := universe.names[s]; reserved || awkwardSegments[s] {
 		s += "pkg"
 	}

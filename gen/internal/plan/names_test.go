@@ -39,7 +39,7 @@ func TestCamel(t *testing.T) {
 }
 
 func FuzzCamel(f *testing.F) {
-	for _, s := range []string{"add_one", "_x", "9", "数", "\xff", "ǆ", "a\u0301"} {
+	for _, s := range []string{"add_one", "_x", "9", "-0", "-_0", "数", "\xff", "ǆ", "a\u0301"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
