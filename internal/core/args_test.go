@@ -139,7 +139,7 @@ func TestFrames(t *testing.T) {
 
 func TestManyArguments(t *testing.T) {
 	load(t)
-	for _, n := range []int{0, 1, 31, 32, 33, 64, 100, 1000} {
+	for _, n := range []int{0, 1, 31, 32, 33, 64, 100, 127, 128} {
 		var c core.CallN
 		c.Begin(fnSum, n)
 		for i := range n {
@@ -151,6 +151,29 @@ func TestManyArguments(t *testing.T) {
 		}
 		if v, err := c.IntResult(); err != nil || v != int64(n*(n-1)/2) {
 			t.Errorf("the sum of %d arguments: %d, %v", n, v, err)
+		}
+	}
+	for _, n := range []int{129, 1000} {
+		var over core.CallN
+		over.Begin(fnSum, n)
+		for i := range n {
+			over.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
+		}
+		if err := over.Do(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a call with %d arguments: 128 is the limit", n)) {
+			t.Errorf("%d arguments: %v", n, err)
+		}
+	}
+	handleOfSum, err := fnSum.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 129, 5000} {
+		values := make([]abi.Any, n)
+		for i := range values {
+			values[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
+		}
+		if v, err := core.Apply(handleOfSum, values); err != nil || v != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n * (n - 1) / 2)}) {
+			t.Errorf("%d values: %v, %v", n, v, err)
 		}
 	}
 	var c core.Call32

@@ -237,6 +237,13 @@ type Temp struct {
 
 // Put packs a value that was encoded before.
 func (c *Call) Put(i int, t Temp, err error) {
+	if uint(i) >= uint(c.head.Units) {
+		// A packed function got more than a frame holds: Begin has refused the call.
+		if t.Owned && err == nil {
+			c.own(t.Value)
+		}
+		return
+	}
 	if err != nil {
 		c.fail(Hooks.Errorf(KindType, "%s: %w", c.argument(i), err))
 		return
