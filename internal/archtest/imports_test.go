@@ -63,7 +63,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/..."}
+var testsMay = []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/...", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{
