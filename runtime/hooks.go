@@ -20,6 +20,12 @@ func init() {
 	core.Hooks.Return = returnTemp
 	core.Hooks.Bind = func(fn *core.Object, closure unsafe.Pointer) { bind(wrap[*Function](fn), closure) }
 	core.Hooks.Bound = func(closure unsafe.Pointer) *core.Object { return ref(boundTo(uintptr(closure))) }
+	core.Hooks.StateOf = func(ref any) *core.Object {
+		if ref == nil {
+			return nil
+		}
+		return stateOf(ref.(ObjectRef))
+	}
 }
 
 // canonicalSignature makes the text that generated code holds of the type schema
