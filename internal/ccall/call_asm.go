@@ -50,6 +50,7 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 // h in the same variable. h may lie on the goroutine stack.
 //
 //go:noinline
+//go:nocheckptr
 func Call(h *Head) {
 	var below byte
 	CallBelow(h, unsafe.Pointer(&below))
@@ -57,14 +58,18 @@ func Call(h *Head) {
 
 // CallBelow is Call for a caller that is never inlined: below must point to a
 // local variable of that caller, so that it lies below the variable of h if that
-// is on the goroutine stack.
+// is on the goroutine stack. That caller is marked nocheckptr, or else the local
+// variable is on the heap with -d=checkptr=2.
 func CallBelow(h *Head, below unsafe.Pointer) {
 	h.Err = uintptr(below)
 	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
 }
 
 // SetCallback sets the Go function that all calls from C reach.
-func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
+func SetCallback(entry func(*CallbackFrame)) {
+	callbackEntry = entry
+	bindThreads()
+}
 
 // Callback is the address of the C function, a TVMFFISafeCallType, that calls
 // the Go function of SetCallback on any thread.

@@ -33,9 +33,10 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 // scratch is the memory that C sees in place of a frame: heap memory, which
 // does not move.
 type scratch struct {
-	block [2 * MaxUnits]uint64
+	block [2 * MaxBlock]uint64
 	res   abi.Any
 	err   uintptr
+	args  [4]uintptr // of the C function
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -60,7 +61,8 @@ func Call(h *Head) {
 	}
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()
-	rc, _, _ := purego.SyscallN(h.Fn, h.Handle, second, h.N, uintptr(unsafe.Pointer(&s.res)))
+	s.args = [4]uintptr{h.Handle, second, h.N, uintptr(unsafe.Pointer(&s.res))}
+	rc, _, _ := purego.SyscallN(h.Fn, s.args[:]...)
 	if h.RC = int64(int32(rc)); h.RC != 0 {
 		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.err)))
 	}
@@ -72,7 +74,8 @@ func Call(h *Head) {
 			h.TextEnd = uint64(text.Size) + 1
 			copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), HeadSize)), h.TextCap),
 				unsafe.Slice((*byte)(pointer(text.Data)), text.Size))
-			purego.SyscallN(decRef, uintptr(h.Res.Bits))
+			s.args[0] = uintptr(h.Res.Bits)
+			purego.SyscallN(decRef, s.args[:1]...)
 		}
 	}
 	runtime.KeepAlive(s)

@@ -48,8 +48,12 @@ const (
 	Value
 )
 
-// MaxUnits is the largest block: Mask has one bit for each word.
-const MaxUnits = 32
+// MaxBlock is the size of the largest block. Only its first MaxUnits units may
+// hold words that become addresses: Mask has one bit for each word.
+const (
+	MaxBlock = 128
+	MaxUnits = 32
+)
 
 // HeadSize is the distance from a Head to its block.
 const HeadSize = unsafe.Sizeof(Head{})

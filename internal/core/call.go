@@ -294,6 +294,7 @@ func endedError(what string, o *Object) error {
 // follow, because it takes the reference to the result.
 //
 //go:noinline
+//go:nocheckptr
 func (c *Call) Do() error {
 	if c.extra == nil {
 		if f := c.fn; f != nil {

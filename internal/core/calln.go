@@ -18,7 +18,7 @@ type CallN struct {
 	keywords int
 }
 
-const maxArguments = 128
+const maxArguments = ccall.MaxBlock
 
 // The layout of CallN is that of the other frames.
 const (
