@@ -60,7 +60,7 @@ var (
 	fnSubBox   = global("calls.sub_box", "(int) -> calls.Box")
 	fnNoBox    = global("calls.no_box", "() -> calls.Box")
 	fnEchoBox  = global("calls.echo_box", "(calls.Box) -> calls.Box")
-	fnRepeat   = global("calls.repeat", "(Callable[[int], int], int) -> int")
+	fnRepeat   = global("calls.repeat", "((int) -> int, int) -> int")
 	fieldI64   = field("i64", "int")
 	fieldChild = field("child", "ffi.Object")
 )

@@ -184,6 +184,7 @@ func collect(t testing.TB, what string, done func() bool) {
 func balanced(t testing.TB) {
 	t.Helper()
 	load(t)
+	drop(t) // what earlier tests left
 	boxes, callbacks := liveBoxes(t), core.LiveCallbacks()
 	t.Cleanup(func() {
 		if n := liveBoxes(t); n != boxes {
@@ -196,3 +197,19 @@ func balanced(t testing.TB) {
 }
 
 func liveBoxes(t testing.TB) int64 { t.Helper(); return get[int64](t, "calls.live") }
+
+// drop waits until errors and funcs, which only the collector ends, are gone.
+func drop(t testing.TB) {
+	t.Helper()
+	for last, same := garbage(t), 0; same < 3; {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+		if n := garbage(t); n == last {
+			same++
+		} else {
+			last, same = n, 0
+		}
+	}
+}
+
+func garbage(t testing.TB) int64 { return core.LiveCallbacks() + liveBoxes(t) }

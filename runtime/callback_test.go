@@ -1,0 +1,447 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+)
+
+func TestCallbackKinds(t *testing.T) {
+	balanced(t)
+	b := box(t, 5)
+	defer b.Release()
+	for _, c := range []struct {
+		f    any
+		arg  any
+		want any
+	}{
+		{func(x int64) (int64, error) { return x + 1, nil }, 1, int64(2)},
+		{func(x int64) int64 { return x + 1 }, 1, int64(2)},
+		{func(x int32) int32 { return x + 1 }, 1, int64(2)},
+		{func(x float64) float64 { return x / 2 }, 1.0, 0.5},
+		{func(x bool) bool { return !x }, true, false},
+		{func(x string) string { return x + "!" }, "hello", "hello!"},
+		{func(x string) string { return x + "!" }, "a text of more than seven bytes", "a text of more than seven bytes!"},
+		{func(x []byte) []byte { return append(x, 0) }, []byte{1}, []byte{1, 0}},
+		{func(x tvmffi.Device) tvmffi.Device { x.ID++; return x }, tvmffi.CPU, tvmffi.Device{Type: 1, ID: 1}},
+		{func(x tvmffi.DataType) tvmffi.DataType { x.Lanes = 4; return x }, tvmffi.Float32, tvmffi.DataType{Code: 2, Bits: 32, Lanes: 4}},
+		{func(x tvmffi.Pointer) tvmffi.Pointer { x.Address++; return x }, tvmffi.Pointer{Address: 8}, tvmffi.Pointer{Address: 9}},
+		{func(x *int64) *int64 { return x }, nil, nil},
+		{func(x *int64) *int64 { return x }, 3, int64(3)},
+		{func(x *Box) int64 { return x.I64() }, b, int64(5)},
+		{func(x []int64) int64 { return x[0] + x[1] }, tvmffi.Of[int64](1, 2), int64(3)},
+		{func(x map[string]int64) int64 { return x["a"] }, map[string]int64{"a": 7}, int64(7)},
+		{func(x tvmffi.Tuple2[int64, string]) string { return fmt.Sprint(x.A, x.B) }, tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, "1b"},
+		{func(x any) any { return x }, 1.5, 1.5},
+		{func(x tvmffi.Any) tvmffi.Any { return x }, "text", "text"},
+		{func(x any) {}, 1, nil},
+		{func(x any) error { return nil }, 1, nil},
+		{func(args []tvmffi.Any) (any, error) { return len(args), nil }, 1, int64(1)},
+		{tvmffi.Packed(func(args []tvmffi.Any) (any, error) { return args[0], nil }), 1, int64(1)},
+	} {
+		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		for _, through := range []string{"calls.apply", "calls.on_thread"} {
+			v, err := call(through, f, c.arg)
+			if err != nil || !reflect.DeepEqual(v.Value(), c.want) {
+				t.Errorf("%T(%v): %v, %v, want %v", c.f, c.arg, v, err, c.want)
+			}
+		}
+		f.Release()
+	}
+}
+
+func TestCallbackRefuses(t *testing.T) {
+	load(t)
+	for _, c := range []struct {
+		f    any
+		args []any
+		want string
+	}{
+		{func(int64) {}, nil, "TypeError: the Go function takes 1 arguments, but got 0"},
+		{func(int64) {}, []any{1, 2}, "TypeError: the Go function takes 1 arguments, but got 2"},
+		{func() {}, []any{1}, "TypeError: the Go function takes 0 arguments, but got 1"},
+		{func(int64) {}, []any{"text"}, "TypeError: argument 0: expected int, got ffi.SmallStr"},
+		{func(int64) {}, []any{1.5}, "TypeError: argument 0: expected int, got float"},
+		{func(int8) {}, []any{300}, "OverflowError: argument 0: 300 does not fit int8"},
+		{func(int64, *Box) {}, []any{1, 2}, "TypeError: argument 1: expected calls.Box, got int"},
+		{func([]int64) {}, []any{tvmffi.Of[any](1, "two")}, "TypeError: argument 0: element 1: expected int, got ffi.SmallStr"},
+		{func([][]string) {}, []any{tvmffi.Of[any]([]string{"a"}, []any{"b", 2})}, "TypeError: argument 0: element 1: element 1: expected ffi.String, got int"},
+		{func(map[string]int64) {}, []any{map[string]any{"a": 1, "b": "x"}}, `argument 0: value of key "b": expected int, got ffi.SmallStr`},
+		{func() any { return make(chan int) }, nil, "TypeError: the result of the Go function: Go type chan int: this type has no counterpart in TVM-FFI"},
+		{func() uint64 { return 1 << 63 }, nil, "OverflowError: the result of the Go function: 9223372036854775808 is too large to fit in int64_t"},
+	} {
+		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		_, err := f.Call(c.args...)
+		wantError(t, err, nil, c.want)
+		f.Release()
+	}
+	for _, c := range []struct {
+		f    any
+		want string
+	}{
+		{nil, "TypeError: expected a func, got <nil>"},
+		{1, "TypeError: expected a func, got int"},
+		{(func())(nil), "TypeError: expected a func, got func()"},
+		{func(...int64) {}, "TypeError: func func(...int64) is variadic: use tvmffi.Packed"},
+		{func() (int64, string) { return 0, "" }, "TypeError: func func() (int64, string) has 2 results"},
+		{func() (int64, string, error) { return 0, "", nil }, "has 2 results"},
+		{(*tvmffi.Function)(nil), "TypeError: the object is nil"},
+	} {
+		_, err := tvmffi.FuncOf(c.f)
+		wantError(t, err, tvmffi.ErrType, c.want)
+	}
+	// A func that no signature allows fails where it is used.
+	_, err := call("calls.echo", func(...int64) {})
+	wantError(t, err, tvmffi.ErrType, "is variadic")
+}
+
+// Objects that a callback gets end when it returns; Retain keeps one.
+func TestBorrowedArguments(t *testing.T) {
+	balanced(t)
+	b := box(t, 1)
+	var escaped, kept *Box
+	var text *tvmffi.Array[int64]
+	var packed []tvmffi.Any
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box, s string, a *tvmffi.Array[int64]) (string, error) {
+		if n := tvmffi.UseCount(x); n != 2 { // b and the parameter of calls.borrow
+			return "", fmt.Errorf("use count in the callback: %d", n)
+		}
+		escaped, text, kept = x, a, tvmffi.Retain(x)
+		if x.I64() != 1 || a.At(0) != 1 {
+			return "", errors.New("the arguments are there")
+		}
+		return s, nil
+	}))
+	if v := mustCall(t, "calls.borrow", f, b); v.Value() != "text" {
+		t.Errorf("result %v", v)
+	}
+	const expired = "was borrowed for a callback that has returned (tvmffi.Retain keeps an object)"
+	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the object "+expired, func() { escaped.I64() })
+	wantPanic(t, tvmffi.ErrRuntime, "Array: the object "+expired, func() { text.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "retain: the object "+expired, func() { tvmffi.Retain(escaped) })
+	_, err := EchoBox(escaped)
+	wantError(t, err, tvmffi.ErrRuntime, expired)
+	_, err = text.Slice()
+	wantError(t, err, tvmffi.ErrRuntime, expired)
+	escaped.Release()
+	if kept.I64() != 1 || !tvmffi.Same(kept, b) || tvmffi.UseCount(b) != 2 {
+		t.Error("what Retain kept is still there")
+	}
+	kept.Release()
+	f.Release()
+
+	// The same for a packed function and for any.
+	var loose any
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args []tvmffi.Any) (any, error) {
+		packed = args
+		kept = tvmffi.Retain(must[*Box](t)(tvmffi.As[*Box](args[0])))
+		return args[0], nil
+	}))
+	v := mustCall(t, "calls.apply", f, b)
+	_, err = tvmffi.As[*Box](packed[0])
+	wantError(t, err, tvmffi.ErrRuntime, expired)
+	_, err = call("calls.echo", packed[0])
+	wantError(t, err, tvmffi.ErrRuntime, expired)
+	if n := tvmffi.UseCount(b); n != 3 { // b, kept, v
+		t.Errorf("use count %d", n)
+	}
+	v.Release()
+	kept.Release()
+	f.Release()
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x any) { loose = x }))
+	mustCall(t, "calls.apply", f, b)
+	if o, ok := loose.(tvmffi.ObjectRef); !ok || tvmffi.UseCount(o) != 0 {
+		t.Errorf("an object as any: %T", loose)
+	}
+	f.Release()
+	if n := tvmffi.UseCount(b); n != 1 {
+		t.Errorf("use count %d", n)
+	}
+	b.Release()
+}
+
+// A borrowed object ends although its callback panics, and in the right callback
+// of a nest.
+func TestBorrowedInNest(t *testing.T) {
+	balanced(t)
+	var outer, inner *Box
+	b := box(t, 1)
+	in := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box) { inner = x; panic("now") }))
+	out := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box) error {
+		outer = x
+		if _, err := in.Call(x); err == nil {
+			return errors.New("no error")
+		}
+		if tvmffi.UseCount(x) != 1 {
+			return errors.New("a borrowed argument adds no reference")
+		}
+		if tvmffi.UseCount(inner) != 0 || x.I64() != 1 {
+			return errors.New("the inner argument has ended, the outer has not")
+		}
+		return nil
+	}))
+	if _, err := out.Call(b); err != nil {
+		t.Error(err)
+	}
+	if tvmffi.UseCount(outer) != 0 {
+		t.Error("the outer argument has ended")
+	}
+	in.Release()
+	out.Release()
+	b.Release()
+	drop(t)
+}
+
+func TestTypedCallback(t *testing.T) {
+	balanced(t)
+	n, err := Repeat(func(x int64) (int64, error) { return 2 * x, nil }, 5)
+	if err != nil || n != 20 {
+		t.Error(n, err)
+	}
+	own := errors.New("own")
+	_, err = Repeat(func(int64) (int64, error) { return 0, own }, 5)
+	if !errors.Is(err, own) {
+		t.Error(err)
+	}
+	err = nil
+	drop(t)
+}
+
+// A func that came from a Function goes back as that Function, and a Go func that
+// went out and came back is called without a detour that loses anything.
+func TestFunctionIdentity(t *testing.T) {
+	load(t)
+	adder := mustCall(t, "calls.adder", 5)
+	fn := must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](adder))
+	typed := must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](adder))
+	if v, err := typed(2); err != nil || v != 7 {
+		t.Error(v, err)
+	}
+	for what, back := range map[string]func() (tvmffi.Any, error){
+		"any": func() (tvmffi.Any, error) { return call("calls.echo_function", typed) },
+		"FuncOf": func() (tvmffi.Any, error) {
+			f, err := tvmffi.FuncOf(typed)
+			if err != nil {
+				return tvmffi.Any{}, err
+			}
+			return tvmffi.AnyOf(f)
+		},
+		"callback": func() (tvmffi.Any, error) {
+			var c bindrt.Call1
+			c.Begin(global("calls.echo_typed", ""), 1)
+			bindrt.Callback(&c.Call, 0, typed, func(*bindrt.Args) error { panic("a detour") })
+			if err := c.Do(); err != nil {
+				return tvmffi.Any{}, err
+			}
+			return bindrt.Result[tvmffi.Any](&c.Call)
+		},
+	} {
+		v, err := back()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if f, err := tvmffi.As[*tvmffi.Function](v); err != nil || !tvmffi.Same(f, fn) {
+			t.Errorf("%s: another Function came back (%v)", what, err)
+		}
+		v.Release()
+	}
+	wrapped := func(x int64) (int64, error) { return typed(x) }
+	if f := must[*tvmffi.Function](t)(tvmffi.FuncOf(wrapped)); tvmffi.Same(f, fn) {
+		t.Error("a func around the func is another Function")
+	}
+	bound := bindrt.Bind(fn, func(x int64) (int64, error) { return typed(x) })
+	if f := must[*tvmffi.Function](t)(tvmffi.FuncOf(bound)); !tvmffi.Same(f, fn) {
+		t.Error("a bound func is its Function")
+	}
+	// A func with no error result panics with it.
+	quiet := must[func(int64) int64](t)(tvmffi.As[func(int64) int64](must[tvmffi.Any](t)(tvmffi.AnyOf(func(x int64) (int64, error) {
+		if x < 0 {
+			return 0, tvmffi.NewError("ValueError", "negative")
+		}
+		return x, nil
+	}))))
+	if quiet(3) != 3 {
+		t.Error("quiet")
+	}
+	wantPanic(t, tvmffi.ErrValue, "negative", func() { quiet(-1) })
+	if f, err := tvmffi.As[func() error](mustCall(t, "calls.echo", nil)); err != nil || f != nil {
+		t.Errorf("None as a func: %v", err)
+	}
+	runtime.KeepAlive(typed)
+}
+
+// A func made of a Function keeps it, and its entry goes with it.
+func TestBoundFuncsAreCollected(t *testing.T) {
+	balanced(t)
+	func() {
+		for range 200 {
+			f := must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](mustCall(t, "calls.echo", func(x int64) int64 { return x })))
+			runtime.GC()
+			if v, err := f(3); err != nil || v != 3 {
+				t.Fatal(v, err)
+			}
+		}
+	}()
+	drop(t)
+}
+
+func TestCallbackOutlivesCall(t *testing.T) {
+	balanced(t)
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return x * 3 }))
+	mustCall(t, "calls.store", f)
+	f.Release()
+	runtime.GC()
+	if v := mustCall(t, "calls.call_stored", 4); v.Value() != int64(12) {
+		t.Error(v)
+	}
+	mustCall(t, "calls.drop")
+	_, err := call("calls.call_stored", 4)
+	wantError(t, err, tvmffi.ErrValue, "no callback is stored")
+
+	done := make(chan bool, 1)
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { done <- true }))
+	mustCall(t, "calls.later", f, 1)
+	f.Release()
+	runtime.GC()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("the callback did not come")
+	}
+	drop(t)
+}
+
+func TestRegister(t *testing.T) {
+	load(t)
+	const name = "test.register"
+	if err := tvmffi.Register(name, func(x int64) int64 { return x + 1 }); err != nil {
+		t.Fatal(err)
+	}
+	if v := mustCall(t, name, 1); v.Value() != int64(2) {
+		t.Error(v)
+	}
+	wantError(t, tvmffi.Register(name, func() {}), nil, name)
+	if err := tvmffi.Register(name, func(x int64) int64 { return x + 2 }, tvmffi.Override()); err != nil {
+		t.Error(err)
+	}
+	if v := mustCall(t, name, 1); v.Value() != int64(3) {
+		t.Error(v)
+	}
+	if was, err := tvmffi.Unregister(name); err != nil || !was {
+		t.Error(was, err)
+	}
+	if was, err := tvmffi.Unregister(name); err != nil || was {
+		t.Error(was, err)
+	}
+	_, err := tvmffi.Lookup(name)
+	wantError(t, err, tvmffi.ErrAttribute, "there is no global function test.register")
+	_, err = tvmffi.Lookup("")
+	wantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
+	wantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")
+	names := must[[]string](t)(tvmffi.Functions())
+	if len(names) < 100 || !strings.Contains(strings.Join(names, " "), "calls.apply_packed") {
+		t.Errorf("%d functions", len(names))
+	}
+	keys := must[[]string](t)(tvmffi.TypeKeys())
+	if !strings.Contains(strings.Join(keys, " "), "calls.SubBox") {
+		t.Errorf("types %v", keys)
+	}
+	if m, err := tvmffi.FunctionMetadata("calls.add_one"); err != nil || !strings.Contains(m, "type_schema") {
+		t.Errorf("metadata %q, %v", m, err)
+	}
+	_, err = tvmffi.FunctionMetadata("test.no such function")
+	wantError(t, err, nil, "test.no such function")
+}
+
+// Names are registered and removed, and libraries loaded, by many at once.
+func TestRegistryFromManyGoroutines(t *testing.T) {
+	load(t)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				name := fmt.Sprintf("test.many.%d.%d", g, i)
+				if err := tvmffi.Register(name, func() int64 { return int64(i) }); err != nil {
+					t.Error(err)
+				}
+				if v, err := call(name); err != nil || v.Value() != int64(i) {
+					t.Error(v, err)
+				}
+				if _, err := tvmffi.Unregister(name); err != nil {
+					t.Error(err)
+				}
+				if _, err := tvmffi.Functions(); i%25 == 0 && err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func init() {
+	children["goexit"] = func() error {
+		f, err := tvmffi.FuncOf(func() { runtime.Goexit() })
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer func() { recover(); fmt.Println("the goroutine went on") }()
+			f.Call()
+			fmt.Println("the call returned")
+		}()
+		time.Sleep(10 * time.Second)
+		return errors.New("the process lives on")
+	}
+	children["nil dereference"] = func() error {
+		if err := tvmffi.Load(); err != nil {
+			return err
+		}
+		defer func() { fmt.Println("recovered:", recover()) }()
+		var p *struct{ x int }
+		fmt.Println(p.x)
+		return nil
+	}
+}
+
+func TestGoexitInCallback(t *testing.T) {
+	load(t)
+	out, err := child(t, "goexit", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("ended with %v, want exit code 2", err)
+	}
+	for _, part := range []string{"a Go callback ended by runtime.Goexit", "return an error or panic instead", "callback_test.go"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("printed %q, want %q in it", out, part)
+		}
+	}
+	if strings.Contains(out, "went on") || strings.Contains(out, "returned") {
+		t.Errorf("it went on: %s", out)
+	}
+}
+
+func TestNilDereferenceAfterLoad(t *testing.T) {
+	load(t)
+	out, err := child(t, "nil dereference", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
+	if err != nil || !strings.Contains(out, "recovered: runtime error: invalid memory address or nil pointer dereference") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	var p *int
+	*p = 1
+}
