@@ -34,10 +34,15 @@ const (
 // nobody called Release. Tests for leaks of handles read it.
 var Collected atomic.Int64
 
-// Own wraps an object and takes over one reference to it.
+// Own wraps an object and takes over one reference to it. A null pointer, which
+// no well-behaved library returns as an object, is nil: None.
 func Own(handle uintptr) *Object {
+	if handle == 0 {
+		return nil
+	}
 	o := &Object{handle: handle}
 	o.cleanup = runtime.AddCleanup(o, collect, handle)
+	track(o)
 	return o
 }
 
@@ -92,6 +97,7 @@ func (o *Object) Release() {
 	}
 	o.state = stateReleased
 	o.cleanup.Stop()
+	untrack(o)
 	DecRef(h)
 }
 

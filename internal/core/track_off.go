@@ -1,0 +1,21 @@
+//go:build !tvmffi_debug
+
+package core
+
+// Tracking says that the program is built with the tag tvmffi_debug: every
+// wrapper that owns a reference is listed with the stack that made it.
+const Tracking = false
+
+// Tracked is a live wrapper.
+type Tracked struct {
+	Handle uintptr
+	Stack  []uintptr
+}
+
+func track(*Object) {}
+
+func untrack(*Object) {}
+
+// LiveHandles returns the wrappers that own a reference now; none are known
+// without the tag tvmffi_debug.
+func LiveHandles() []Tracked { return nil }

@@ -1,0 +1,55 @@
+// Package leaktest makes tests fail on handles of native objects that nobody
+// released.
+package leaktest
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Check fails the test, when it ends, if the collector had to release a handle
+// that was made in it. With the build tag tvmffi_debug the failure lists the
+// handles that are still there, with the stacks that made them. A test that uses
+// Check must not run in parallel with others that make handles.
+func Check(t testing.TB) {
+	t.Helper()
+	collect()
+	before, live := tvmffi.Collected(), len(tvmffi.LiveHandles())
+	t.Cleanup(func() {
+		t.Helper()
+		if handles := tvmffi.LiveHandles(); len(handles) > live {
+			t.Errorf("%d handles were not released:\n%s", len(handles)-live, describe(handles))
+		}
+		collect()
+		if n := tvmffi.Collected() - before; n > 0 {
+			t.Errorf("the collector had to release %d handles; build with -tags tvmffi_debug to see where they were made", n)
+		}
+	})
+}
+
+func describe(handles []tvmffi.Handle) string {
+	var b strings.Builder
+	for _, h := range handles {
+		b.WriteString(h.String() + "\n")
+	}
+	return b.String()
+}
+
+// collect runs the cleanups of what is unreachable now. They run on a goroutine
+// of the runtime: a cleanup of our own, queued by the same collection, tells that
+// those before it have been taken up.
+func collect() {
+	for range 2 {
+		done := make(chan bool)
+		runtime.AddCleanup(&struct{ p *int }{new(int)}, func(int) { close(done) }, 0)
+		runtime.GC()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package leaktest_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+)
+
+// recorder stands for the test that Check watches.
+type recorder struct {
+	testing.TB
+	failures []string
+	cleanups []func()
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func watch(t *testing.T, body func()) []string {
+	r := &recorder{TB: t}
+	leaktest.Check(r)
+	body()
+	for _, f := range r.cleanups {
+		f()
+	}
+	return r.failures
+}
+
+func TestCheck(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	make3 := func(release bool) {
+		for range 3 {
+			a, err := tvmffi.NewArray[int64](1, 2, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if release {
+				a.Release()
+			}
+		}
+		runtime.Gosched()
+	}
+	if failures := watch(t, func() { make3(true) }); failures != nil {
+		t.Errorf("released handles are reported: %q", failures)
+	}
+	failures := watch(t, func() { make3(false) })
+	if len(failures) == 0 {
+		t.Fatal("three leaked handles are not reported")
+	}
+	if all := strings.Join(failures, "\n"); tvmffi.Tracking && !strings.Contains(all, "leaktest_test.go") {
+		t.Errorf("the report does not say where the handles were made:\n%s", all)
+	}
+}
