@@ -306,6 +306,9 @@ func objectCodec(class *core.Type) *codec {
 
 // lend wraps the object in v: borrowed from a callback, else with a reference.
 func lend(v abi.Any, from core.Lender) *core.Object {
+	if v.Bits == 0 {
+		return nil
+	}
 	if from != nil {
 		return from.Borrow(uintptr(v.Bits))
 	}

@@ -47,6 +47,9 @@ func (f *Function) apply(n int, item func(i int) (core.Temp, error)) (abi.Any, e
 
 // takeAny makes an Any of an owned value.
 func takeAny(v abi.Any) Any {
+	if v.TypeIndex.IsObject() && v.Bits == 0 {
+		return Any{}
+	}
 	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
 		return Any{index: v.TypeIndex, object: core.Own(uintptr(v.Bits))}
 	}

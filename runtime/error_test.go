@@ -1,0 +1,296 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestErrorsOfTheLibrary(t *testing.T) {
+	load(t)
+	kinds := map[string]error{
+		"ValueError": tvmffi.ErrValue, "TypeError": tvmffi.ErrType, "RuntimeError": tvmffi.ErrRuntime, "IndexError": tvmffi.ErrIndex,
+		"KeyError": tvmffi.ErrKey, "AttributeError": tvmffi.ErrAttribute, "AssertionError": tvmffi.ErrAssertion,
+		"MemoryError": tvmffi.ErrMemory, "OverflowError": tvmffi.ErrOverflow, "InternalError": tvmffi.ErrInternal,
+		"MyOwnKind": tvmffi.KindError("MyOwnKind"), "": tvmffi.KindError(""),
+	}
+	for kind := range kinds {
+		for _, message := range []string{"", "plain", "größer als 7 – ünïcödé ✓ 中文", "with\x00NUL", "two\nlines", strings.Repeat("long ", 2000)} {
+			_, err := call("calls.fail", kind, message)
+			var e *tvmffi.Error
+			if !errors.As(err, &e) || e.Kind != kind || e.Message != message {
+				t.Errorf("%q, %q: %q", kind, message, err)
+				continue
+			}
+			for other, o := range kinds {
+				if errors.Is(err, o) != (other == kind) {
+					t.Errorf("%q is %q: %v", kind, other, errors.Is(err, o))
+				}
+			}
+			want := kind + ": " + message
+			if kind == "" {
+				want = message
+			}
+			if err.Error() != want {
+				t.Errorf("text %q, want %q", err, want)
+			}
+		}
+	}
+	_, err := call("calls.throw_std", "from std")
+	wantError(t, err, tvmffi.ErrInternal, "from std")
+	_, err = call("calls.add_one", "text")
+	wantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling", "calls.add_one")
+	_, err = call("calls.add_one")
+	wantError(t, err, tvmffi.ErrType, "Expected 1 but got 0 arguments")
+}
+
+func TestErrorFormat(t *testing.T) {
+	load(t)
+	_, err := call("calls.fail", "ValueError", "message")
+	if s := fmt.Sprintf("%v|%s|%q", err, err, err); s != `ValueError: message|ValueError: message|"ValueError: message"` {
+		t.Error(s)
+	}
+	e := &tvmffi.Error{Kind: "K", Message: "m", Backtrace: "  File \"new.cc\", line 2, in g()\n  File \"old.cc\", line 1, in f()\n"}
+	if s := fmt.Sprintf("%+v", e); s != "Traceback (most recent call last):\n  File \"old.cc\", line 1, in f()\n  File \"new.cc\", line 2, in g()\nK: m" {
+		t.Errorf("%q", s)
+	}
+	if s := fmt.Sprintf("%+v", tvmffi.NewError("K", "m")); s != "K: m" {
+		t.Errorf("%q", s)
+	}
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { panic("deep inside") }))
+	defer f.Release()
+	_, err = call("calls.apply_packed", f)
+	s := fmt.Sprintf("%+v", err)
+	if !strings.HasPrefix(s, "Traceback (most recent call last):\n") || !strings.HasSuffix(s, "RuntimeError: panic in a Go callback: deep inside") ||
+		!strings.Contains(s, "error_test.go") || !strings.Contains(s, "TestErrorFormat.func") {
+		t.Errorf("%s", s)
+	}
+}
+
+func TestErrorCause(t *testing.T) {
+	load(t)
+	_, err := call("calls.fail_with_cause", "RuntimeError", "outside", "inside", nil)
+	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: outside")
+	wantError(t, errors.Unwrap(err), tvmffi.ErrValue, "ValueError: inside")
+	if !errors.Is(err, tvmffi.ErrValue) || errors.Unwrap(errors.Unwrap(err)) != nil {
+		t.Error("the chain of causes")
+	}
+	b := box(t, 1)
+	defer b.Release()
+	if _, err = call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b); errors.Unwrap(err) == nil {
+		t.Error("an extra context that is no Go error does not hide the cause")
+	}
+}
+
+type ownError struct{ code int }
+
+func (e ownError) Error() string { return fmt.Sprint("own error ", e.code) }
+
+// A Go error comes out of the outermost call as itself.
+func TestErrorIdentity(t *testing.T) {
+	load(t)
+	own := ownError{7}
+	native := tvmffi.NewError("KeyError", "a kind chosen in Go")
+	for _, through := range []string{"calls.apply", "calls.on_thread"} {
+		for _, c := range []struct {
+			err  error
+			text string
+		}{
+			{io.ErrUnexpectedEOF, "RuntimeError: unexpected EOF"},
+			{own, "RuntimeError: own error 7"},
+			{fmt.Errorf("read: %w", fs.ErrNotExist), "RuntimeError: read: file does not exist"},
+			{errors.Join(io.EOF, own), "RuntimeError: EOF\nown error 7"},
+			{native, "KeyError: a kind chosen in Go"},
+			{fmt.Errorf("around: %w", native), "KeyError: around: KeyError: a kind chosen in Go"},
+		} {
+			for _, levels := range []int{1, 2, 3, 10} {
+				f := nest(t, through, levels, func() error { return c.err })
+				_, err := call(through, f, 1)
+				if err == nil || err.Error() != c.text || !errors.Is(err, c.err) {
+					t.Errorf("%s, %d levels: %v, want %v", through, levels, err, c.text)
+				}
+				var o ownError
+				if errors.As(c.err, &o) && (!errors.As(err, &o) || o.code != 7) {
+					t.Errorf("%s, %d levels: errors.As on %v", through, levels, err)
+				}
+				if c.err == error(native) && err != error(native) {
+					t.Errorf("%s, %d levels: another *Error came back", through, levels)
+				}
+				f.Release()
+			}
+		}
+	}
+	// An error of the library is the same object on its way through Go.
+	var first error
+	f := nest(t, "calls.apply", 3, func() error { _, first = call("calls.fail", "ValueError", "from C++"); return first })
+	_, err := call("calls.apply", f, 1)
+	wantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
+	f.Release()
+	// A level may wrap what it got.
+	f = nest(t, "calls.apply", 1, func() error { _, err := call("calls.fail", "ValueError", "from C++"); return fmt.Errorf("level: %w", err) })
+	_, err = call("calls.apply", f, 1)
+	wantError(t, err, tvmffi.ErrValue, "level: ValueError: from C++")
+	f.Release()
+	// An error that C++ swallows is seen there with its kind and message.
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return native }))
+	if s := mustCall(t, "calls.swallow", f); s.Value() != "KeyError: a kind chosen in Go" {
+		t.Error(s)
+	}
+	if _, err := call("calls.add_one", 1); err != nil {
+		t.Errorf("a good call after a swallowed error: %v", err)
+	}
+	f.Release()
+}
+
+// nest makes a function that calls through C++ levels deep before it fails.
+func nest(t testing.TB, through string, levels int, fail func() error) *tvmffi.Function {
+	t.Helper()
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return fail() }))
+	if levels == 1 {
+		return f
+	}
+	return nest(t, through, levels-1, func() error { _, err := call(through, f, 1); return err })
+}
+
+func TestPanics(t *testing.T) {
+	load(t)
+	native := tvmffi.NewError("IndexError", "thrown as a panic")
+	for _, c := range []struct {
+		panics any
+		text   string
+	}{
+		{"text", "RuntimeError: panic in a Go callback: text"},
+		{42, "RuntimeError: panic in a Go callback: 42"},
+		{io.EOF, "RuntimeError: panic in a Go callback: EOF"},
+		{native, "IndexError: thrown as a panic"},
+		{nil, "RuntimeError: panic in a Go callback: panic called with nil argument"},
+	} {
+		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic(c.panics) }))
+		for _, through := range []string{"calls.apply", "calls.on_thread"} {
+			_, err := call(through, f, 1)
+			wantError(t, err, nil, c.text)
+			if cause, ok := c.panics.(error); ok && !errors.Is(err, cause) {
+				t.Errorf("%v is not %v", err, cause)
+			}
+			var e *tvmffi.Error
+			if errors.As(err, &e); e != native && !strings.Contains(e.Backtrace, "TestPanics.func") {
+				t.Errorf("backtrace %q", e.Backtrace)
+			}
+		}
+		f.Release()
+	}
+}
+
+// Functions of the plain C form may fail in ways that none in C++ does.
+func TestRawReturnCodes(t *testing.T) {
+	load(t)
+	m := must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Build(t, "calls")))
+	defer m.Release()
+	raw := func(name string) (tvmffi.Any, error) {
+		t.Helper()
+		f := must[*tvmffi.Function](t)(m.Function(name))
+		defer f.Release()
+		return f.Call()
+	}
+	for range 3 {
+		for _, name := range []string{"raw_minus_one", "raw_minus_two", "raw_seven"} {
+			_, err := raw(name)
+			wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the function failed without saying why")
+		}
+		_, err := raw("raw_fail")
+		wantError(t, err, tvmffi.ErrValue, "ValueError: raised in C")
+		if v, err := raw("raw_stale"); err != nil || v.Value() != int64(1) {
+			t.Errorf("a call that left an error behind: %v, %v", v, err)
+		}
+		if v, err := call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
+			t.Errorf("the call after it: %v, %v", v, err)
+		}
+		_, err = call("calls.fail", "KeyError", "fresh")
+		wantError(t, err, tvmffi.ErrKey, "KeyError: fresh")
+		if v, err := raw("raw_borrowed_string"); err != nil || v.Value() != "borrowed" {
+			t.Errorf("a borrowed string: %v, %v", v, err)
+		}
+		if v, err := raw("raw_unknown_index"); err != nil || v.TypeKey() != "unknown type" || v.Value() != nil {
+			t.Errorf("an unknown index: %v %v, %v", v.TypeKey(), v, err)
+		}
+		if v, err := raw("raw_null_object"); err != nil || v.TypeKey() != "None" {
+			t.Errorf("a null object: %v, %v", v.TypeKey(), err)
+		} else if b, err := tvmffi.As[*Box](v); err != nil || b != nil {
+			t.Errorf("a null object as a Box: %v, %v", b, err)
+		}
+	}
+	if v := must[tvmffi.Any](t)(must[*tvmffi.Function](t)(m.Function("triple")).Call(14)); v.Value() != int64(42) {
+		t.Error(v)
+	}
+	_, err := m.Function("no_such_function")
+	wantError(t, err, tvmffi.ErrAttribute, "the module has no function no_such_function")
+	if doc, err := m.FunctionDoc("triple"); err != nil || doc != "Three times x." {
+		t.Errorf("doc %q, %v", doc, err)
+	}
+	if meta, err := m.FunctionMetadata("triple"); err != nil || !strings.Contains(meta, "int") {
+		t.Errorf("metadata %q, %v", meta, err)
+	}
+	if meta, err := m.FunctionMetadata("raw_fail"); err != nil || meta != "" {
+		t.Errorf("metadata %q, %v", meta, err)
+	}
+	if kind, err := m.Kind(); err != nil || kind != "library" {
+		t.Errorf("kind %q, %v", kind, err)
+	}
+	_, err = tvmffi.LoadModule("/no such file.so")
+	wantError(t, err, nil, "no such file.so")
+}
+
+func TestErrorAsValue(t *testing.T) {
+	load(t)
+	for _, err := range []error{io.EOF, ownError{3}, tvmffi.NewError("KeyError", "k")} {
+		v := mustCall(t, "calls.echo", err)
+		if v.TypeKey() != "ffi.Error" {
+			t.Errorf("%v went as %s", err, v.TypeKey())
+		}
+		back, ok := v.Value().(*tvmffi.Error)
+		if !ok || !errors.Is(back, err) && error(back) != err {
+			t.Errorf("%v came back as %v", err, v.Value())
+		}
+		if e, failed := tvmffi.As[error](v); failed != nil || !errors.Is(e, err) && e != err {
+			t.Errorf("As[error]: %v, %v", e, failed)
+		}
+		if e, failed := tvmffi.As[*tvmffi.Error](v); failed != nil || e == nil {
+			t.Errorf("As[*Error]: %v, %v", e, failed)
+		}
+	}
+	_, fromLibrary := call("calls.fail", "ValueError", "m")
+	v := mustCall(t, "calls.echo", fromLibrary)
+	if e := v.Value().(*tvmffi.Error); e.Message != "m" || !errors.Is(e, tvmffi.ErrValue) {
+		t.Errorf("an error of the library as a value: %v", e)
+	}
+	for _, none := range []any{error(nil), (*tvmffi.Error)(nil)} {
+		if v := mustCall(t, "calls.echo", none); !v.IsNone() {
+			t.Errorf("%T nil is %v", none, v)
+		}
+	}
+	_, err := tvmffi.As[error](mustCall(t, "calls.echo", 1))
+	wantError(t, err, tvmffi.ErrType, "expected ffi.Error, got int")
+	// A callback that returns an error as its value does not fail.
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() any { return io.EOF }))
+	if v, err := f.Call(); err != nil || !errors.Is(v.Value().(error), io.EOF) {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func TestErrorsAreCollected(t *testing.T) {
+	balanced(t)
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return io.EOF }))
+	for range 1000 {
+		if _, err := call("calls.apply", f, 1); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+	f.Release()
+	drop(t)
+}
