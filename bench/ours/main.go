@@ -1,0 +1,195 @@
+// Command ours is the benchmark of this module: the generated package perf and
+// the runtime, as a user of them calls them.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/bench/perf"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// The results go here, so that the compiler keeps the reads.
+var (
+	intSink    int64
+	floatSink  float64
+	stringSink string
+)
+
+func main() {
+	check(perf.Load(tvmffi.WithLibrary(os.Args[1]), tvmffi.WithFile(os.Args[2])))
+	calls()
+	objects()
+	callbacks()
+	containers()
+	serve()
+}
+
+func addOne(n int) {
+	for i := range n {
+		intSink += must(perf.AddOne(int64(i)))
+	}
+}
+
+func calls() {
+	item("int", addOne)
+	leaf := must(perf.MakeLeaf(1))
+	item("objects3", func(n int) {
+		for range n {
+			check(perf.Nop3Objects(leaf, leaf, leaf))
+		}
+	})
+	t1 := must(tvmffi.FromSlice(make([]float32, 16), 4, 4))
+	t2 := must(tvmffi.FromSlice(make([]float32, 16), 4, 4))
+	t3 := must(tvmffi.FromSlice(make([]float32, 16), 4, 4))
+	item("tensors3", func(n int) {
+		for range n {
+			check(perf.Nop3Tensors(t1, t2, t3))
+		}
+	})
+	for name, s := range map[string]string{"string32": strings.Repeat("x", 32), "string5": "hello"} {
+		item(name, func(n int) {
+			for range n {
+				stringSink = must(perf.Echo(s))
+			}
+		})
+	}
+	message := strings.Repeat("x", 32)
+	item("error", func(n int) {
+		for range n {
+			if err := perf.Fail(message); err == nil {
+				panic("no error")
+			}
+		}
+	})
+	item("threads2", func(n int) { // per call, over both threads
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				sum := int64(0)
+				for i := range n / 2 {
+					sum += must(perf.AddOne(int64(i)))
+				}
+				if sum < 0 {
+					panic("overflow")
+				}
+			})
+		}
+		both.Wait()
+	})
+}
+
+func objects() {
+	node := must(perf.MakeNode(7))
+	item("field_int", func(n int) {
+		for range n {
+			intSink += node.Value()
+		}
+	})
+	item("field_float", func(n int) {
+		for range n {
+			floatSink += node.Weight()
+		}
+	})
+	item("field_string", func(n int) {
+		for range n {
+			stringSink = node.Name()
+		}
+	})
+	item("field_object", func(n int) {
+		for range n {
+			node.Leaf().Release()
+		}
+	})
+	item("create", func(n int) {
+		for i := range n {
+			must(perf.MakeLeaf(int64(i))).Release()
+		}
+	})
+	host := make([]float32, 1024)
+	item("wrap", func(n int) {
+		for range n {
+			must(tvmffi.FromSlice(host)).Release()
+		}
+	})
+}
+
+func callbacks() {
+	item("callback", func(n int) {
+		must(perf.Repeat(func(x int64) (int64, error) { return x + 1, nil }, int64(n)))
+	})
+	item("callback_thread", func(n int) {
+		must(perf.RepeatOnThread(func(x int64) (int64, error) { return x + 1, nil }, int64(n)))
+	})
+	item("callback_make", func(n int) { // with one call that gets it and does not call it
+		for i := range n {
+			must(perf.Repeat(func(x int64) (int64, error) { return x + int64(i), nil }, 0))
+		}
+	})
+}
+
+func containers() {
+	ints, out := make([]int64, 1000000), make([]int64, 1000000)
+	for i := range ints {
+		ints[i] = int64(i)
+	}
+	array := must(tvmffi.NewArray(ints...))
+	item("ints_build", func(n int) {
+		for range n {
+			must(tvmffi.NewArray(ints...)).Release()
+		}
+	})
+	item("ints_read", func(n int) {
+		for range n {
+			for i, x := range array.All() {
+				out[i] = x
+			}
+		}
+	})
+	item("ints_slice", func(n int) {
+		for range n {
+			intSink += int64(len(must(array.Slice())))
+		}
+	})
+	var texts []string
+	var pairs []tvmffi.Pair[string, int64]
+	for i := range 1000 {
+		texts = append(texts, fmt.Sprintf("string number %d", i))
+		pairs = append(pairs, tvmffi.Pair[string, int64]{Key: texts[i], Value: int64(i)})
+	}
+	stringArray := must(tvmffi.NewArray(texts...))
+	item("strings_build", func(n int) {
+		for range n {
+			must(tvmffi.NewArray(texts...)).Release()
+		}
+	})
+	item("strings_read", func(n int) {
+		for range n {
+			stringSink = must(stringArray.Slice())[0]
+		}
+	})
+	table := must(tvmffi.NewMap(tvmffi.PairsOf(pairs...)))
+	item("map_build", func(n int) {
+		for range n {
+			must(tvmffi.NewMap(tvmffi.PairsOf(pairs...))).Release()
+		}
+	})
+	item("map_lookup", func(n int) {
+		for i := range n {
+			v, _ := table.Get(texts[i%1000])
+			intSink += v
+		}
+	})
+	item("map_iterate", func(n int) {
+		for range n {
+			o := make([]tvmffi.Pair[string, int64], 0, 1000)
+			for k, v := range table.All() {
+				o = append(o, tvmffi.Pair[string, int64]{Key: k, Value: v})
+			}
+			intSink += int64(len(o))
+		}
+	})
+}
