@@ -27,3 +27,5 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.22.0 // indirect
 )
+
+tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind
