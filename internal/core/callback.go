@@ -43,7 +43,12 @@ var slots struct {
 	live  atomic.Int64
 }
 
-type slot struct {
+// slot refers to what a node holds. It is atomic because the threads of native
+// code order its reads and writes in a way that the race detector does not see.
+type slot = atomic.Pointer[held]
+
+// held is a callback or a value.
+type held struct {
 	call  func(*Args) error
 	value any
 }
@@ -59,7 +64,7 @@ func slotOf(nodeAddress uintptr) *slot {
 }
 
 // newNode takes a free node and fills its slot.
-func newNode(s slot) uintptr {
+func newNode(h *held) uintptr {
 	drain()
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
@@ -69,7 +74,7 @@ func newNode(s slot) uintptr {
 	last := len(slots.free) - 1
 	n := slots.free[last]
 	slots.free = slots.free[:last]
-	*slotOf(n) = s
+	slotOf(n).Store(h)
 	slots.live.Add(1)
 	return n
 }
@@ -84,14 +89,14 @@ func allocate(size uintptr) uintptr {
 	return base
 }
 
-// growNodes makes a slab of nodes; they are used again and never freed.
+// growNodes doubles the number of nodes; they are used again and never freed.
 func growNodes() {
-	const slab = 64
-	base := allocate(slab * nodeStride)
 	var table []*slot
 	if old := slots.table.Load(); old != nil {
 		table = append(table, *old...)
 	}
+	slab := max(64, len(table))
+	base := allocate(uintptr(slab) * nodeStride)
 	fresh := make([]slot, slab)
 	for i := range fresh {
 		n := base + uintptr(i)*nodeStride + allocHeader
@@ -110,7 +115,7 @@ func drain() {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
 	ccall.TakeReleased(func(released uintptr) {
-		*slotOf(released) = slot{}
+		slotOf(released).Store(nil)
 		slots.free = append(slots.free, released)
 		slots.live.Add(-1)
 	})
@@ -119,7 +124,7 @@ func drain() {
 // NewCallback makes a Function object that calls call, and returns its only
 // reference. call gets arguments that end when it returns.
 func NewCallback(call func(*Args) error) (uintptr, error) {
-	n := newNode(slot{call: call})
+	n := newNode(&held{call: call})
 	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
 	if err != nil {
 		return 0, err
@@ -135,7 +140,7 @@ func NewValue(value any) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := newNode(slot{value: value})
+	n := newNode(&held{value: value})
 	*At[abi.Object](n) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: index, Deleter: ccall.ReleaseObject()}
 	return n, nil
 }
@@ -165,7 +170,7 @@ func GoValue(handle uintptr) (any, bool) {
 	if handle == 0 || valueIndex.Load() == 0 || At[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
 		return nil, false
 	}
-	return slotOf(handle).value, true
+	return slotOf(handle).Load().value, true
 }
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
@@ -173,8 +178,7 @@ func callbackEntry(f *ccall.CallbackFrame) {
 	a := (*Args)(unsafe.Pointer(f))
 	f.RC = running
 	defer a.end()
-	s := slotOf(f.Handle)
-	if err := s.call(a); err != nil {
+	if err := slotOf(f.Handle).Load().call(a); err != nil {
 		f.RC = Hooks.Raise(err)
 	} else {
 		f.RC = 0

@@ -30,7 +30,7 @@ type lent struct {
 // move and the slot of the node refers to it until the deleter has run.
 func NewTensor(spec TensorSpec) (uintptr, error) {
 	escape(spec.Data)
-	n := newNode(slot{value: &lent{spec: spec, data: spec.Data}})
+	n := newNode(&held{value: &lent{spec: spec, data: spec.Data}})
 	At[ccall.Released](n).Managed = abi.DLManagedTensorVersioned{
 		Version: abi.DLPackVersion{Major: abi.DLPackMajor, Minor: abi.DLPackMinor},
 		Deleter: ccall.Release(),
