@@ -1,0 +1,367 @@
+// Command cgo calls the library through plain cgo, as a user of it does by hand.
+// The small C helper fetches the error in the same crossing.
+package main
+
+/*
+#cgo LDFLAGS: -ltvm_ffi -ldl
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <tvm/ffi/c_api.h>
+
+static int call(void* f, TVMFFIAny* args, int n, TVMFFIAny* result, void** error) {
+  int rc = TVMFFIFunctionCall(f, args, n, result);
+  if (rc) TVMFFIErrorMoveFromRaised(error);
+  return rc;
+}
+static int get(void* getter, void* field, TVMFFIAny* result) { return ((TVMFFIFieldGetter)getter)(field, result); }
+extern int goCallback(void*, TVMFFIAny*, int32_t, TVMFFIAny*);
+static int newCallback(void** out) { return TVMFFIFunctionCreate(0, (TVMFFISafeCallType)goCallback, 0, out); }
+static void freeTensor(DLManagedTensorVersioned* self) { free(self); }
+static int wrap(void* data, int64_t n, void** out) {
+  DLManagedTensorVersioned* d = calloc(1, sizeof *d + 16);
+  int64_t* sizes = (int64_t*)(d + 1);
+  sizes[0] = n;
+  sizes[1] = 1;
+  d->version.major = 1;
+  d->version.minor = 3;
+  d->deleter = freeTensor;
+  DLTensor t = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, sizes, sizes + 1, 0};
+  d->dl_tensor = t;
+  return TVMFFITensorFromDLPackVersioned(d, 0, 0, out);
+}
+static void empty(void) {}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+type value = C.TVMFFIAny
+
+func bits(v *value) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(v), 8)) }
+
+func integer(x int64) (v value) {
+	v.type_index = C.kTVMFFIInt
+	*bits(&v) = uint64(x)
+	return v
+}
+
+func object(kind int32, h unsafe.Pointer) (v value) {
+	v.type_index = C.int32_t(kind)
+	*(*unsafe.Pointer)(unsafe.Pointer(bits(&v))) = h
+	return v
+}
+
+func handle(v value) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(bits(&v))) }
+
+func call(f unsafe.Pointer, args ...value) (value, error) {
+	var result value
+	var e unsafe.Pointer
+	if C.call(f, unsafe.SliceData(args), C.int(len(args)), &result, &e) != 0 {
+		message := (*C.TVMFFIByteArray)(unsafe.Add(e, 40))
+		err := errors.New(C.GoStringN(message.data, C.int(message.size)))
+		C.TVMFFIObjectDecRef(C.TVMFFIObjectHandle(e))
+		return result, err
+	}
+	return result, nil
+}
+
+func release(v value) {
+	if v.type_index >= 64 {
+		C.TVMFFIObjectDecRef(C.TVMFFIObjectHandle(handle(v)))
+	}
+}
+
+func newString(s string) value {
+	var r value
+	b := C.TVMFFIByteArray{(*C.char)(unsafe.Pointer(unsafe.StringData(s))), C.size_t(len(s))}
+	var p runtime.Pinner
+	p.Pin(unsafe.StringData(s))
+	C.TVMFFIStringFromByteArray(&b, &r)
+	p.Unpin()
+	return r
+}
+
+func stringOf(v value) string {
+	if v.type_index == C.kTVMFFISmallStr {
+		return C.GoStringN((*C.char)(unsafe.Pointer(bits(&v))), C.int(*(*uint32)(unsafe.Add(unsafe.Pointer(&v), 4))))
+	}
+	b := (*C.TVMFFIByteArray)(unsafe.Add(handle(v), 24))
+	return C.GoStringN(b.data, C.int(b.size))
+}
+
+func byteArray(s string) C.TVMFFIByteArray { return C.TVMFFIByteArray{C.CString(s), C.size_t(len(s))} }
+
+func global(name string) unsafe.Pointer {
+	b := byteArray(name)
+	var f C.TVMFFIObjectHandle
+	C.TVMFFIFunctionGetGlobal(&b, &f)
+	if f == nil {
+		panic(name)
+	}
+	return unsafe.Pointer(f)
+}
+
+//export goCallback
+func goCallback(self unsafe.Pointer, args *value, n C.int32_t, result *value) C.int {
+	*result = integer(int64(*bits(args)) + 1)
+	return 0
+}
+
+var (
+	intSink    int64
+	stringSink string
+)
+
+func main() {
+	if C.dlopen(C.CString(os.Args[2]), C.RTLD_NOW|C.RTLD_GLOBAL) == nil {
+		panic(C.GoString(C.dlerror()))
+	}
+	item("floor", func(n int) {
+		for range n {
+			C.empty()
+		}
+	})
+	calls()
+	objects()
+	callbacks()
+	containers()
+	serve()
+}
+
+func wrap(s []float32) unsafe.Pointer {
+	var o unsafe.Pointer
+	C.wrap(unsafe.Pointer(&s[0]), C.int64_t(len(s)), &o)
+	return o
+}
+
+func calls() {
+	add := global("perf.add_one")
+	item("int", func(n int) {
+		for i := range n {
+			r := must(call(add, integer(int64(i))))
+			intSink += int64(*bits(&r))
+		}
+	})
+	leaf := must(call(global("perf.make_leaf"), integer(1)))
+	nopObjects, nopTensors := global("perf.nop3_objects"), global("perf.nop3_tensors")
+	item("objects3", func(n int) {
+		for range n {
+			must(call(nopObjects, leaf, leaf, leaf))
+		}
+	})
+	var pinned runtime.Pinner
+	data := make([]float32, 48)
+	pinned.Pin(&data[0])
+	t1, t2, t3 := wrap(data[:16]), wrap(data[16:32]), wrap(data[32:])
+	item("tensors3", func(n int) {
+		for range n {
+			must(call(nopTensors, object(C.kTVMFFITensor, t1), object(C.kTVMFFITensor, t2), object(C.kTVMFFITensor, t3)))
+		}
+	})
+	host := make([]float32, 1024)
+	item("wrap", func(n int) {
+		var p runtime.Pinner
+		for range n {
+			p.Pin(&host[0])
+			C.TVMFFIObjectDecRef(C.TVMFFIObjectHandle(wrap(host)))
+			p.Unpin()
+		}
+	})
+	echo := global("perf.echo")
+	for name, s := range map[string]string{"string32": strings.Repeat("x", 32), "string5": "hello"} {
+		item(name, func(n int) {
+			for range n {
+				a := newString(s)
+				r := must(call(echo, a))
+				stringSink = stringOf(r)
+				release(r)
+				release(a)
+			}
+		})
+	}
+	fail := global("perf.fail")
+	message := strings.Repeat("x", 32)
+	item("error", func(n int) {
+		for range n {
+			m := newString(message)
+			if _, err := call(fail, m); err == nil {
+				panic("no error")
+			}
+			release(m)
+		}
+	})
+	item("threads2", func(n int) {
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				for i := range n / 2 {
+					must(call(add, integer(int64(i))))
+				}
+			})
+		}
+		both.Wait()
+	})
+}
+
+func objects() {
+	newLeaf := global("perf.make_leaf")
+	node := must(call(global("perf.make_node"), integer(7)))
+	var index C.int32_t
+	key := byteArray("perf.Node")
+	C.TVMFFITypeKeyToIndex(&key, &index)
+	fields := unsafe.Slice(C.TVMFFIGetTypeInfo(index).fields, 4) // value, weight, name, leaf
+	get := func(i int) value {
+		var r value
+		C.get(unsafe.Pointer(fields[i].getter), unsafe.Add(handle(node), int(fields[i].offset)), &r)
+		return r
+	}
+	item("field_int", func(n int) {
+		for range n {
+			r := get(0)
+			intSink += int64(*bits(&r))
+		}
+	})
+	item("field_float", func(n int) {
+		for range n {
+			r := get(1)
+			intSink += int64(*bits(&r))
+		}
+	})
+	item("field_string", func(n int) {
+		for range n {
+			r := get(2)
+			stringSink = stringOf(r)
+			release(r)
+		}
+	})
+	item("field_object", func(n int) {
+		for range n {
+			release(get(3))
+		}
+	})
+	item("create", func(n int) {
+		for i := range n {
+			release(must(call(newLeaf, integer(int64(i)))))
+		}
+	})
+}
+
+func callbacks() {
+	var f unsafe.Pointer
+	C.newCallback(&f)
+	fn := object(C.kTVMFFIFunction, f)
+	repeat, onThread := global("perf.repeat"), global("perf.repeat_on_thread")
+	item("callback", func(n int) { must(call(repeat, fn, integer(int64(n)))) })
+	item("callback_thread", func(n int) { must(call(onThread, fn, integer(int64(n)))) })
+}
+
+func containers() {
+	newArray, getItem := global("ffi.Array"), global("ffi.ArrayGetItem")
+	ints := make([]int64, 1000000)
+	buildInts := func() value {
+		a := make([]value, len(ints))
+		for i, x := range ints {
+			a[i] = integer(x)
+		}
+		return must(call(newArray, a...))
+	}
+	item("ints_build", func(n int) {
+		for range n {
+			release(buildInts())
+		}
+	})
+	array := buildInts()
+	item("ints_read", func(n int) {
+		for range n {
+			for i := range ints {
+				r := must(call(getItem, array, integer(int64(i))))
+				ints[i] = int64(*bits(&r))
+			}
+		}
+	})
+	var texts []string
+	for i := range 1000 {
+		texts = append(texts, fmt.Sprintf("string number %d", i))
+	}
+	buildStrings := func() value {
+		a := make([]value, len(texts))
+		for i, s := range texts {
+			a[i] = newString(s)
+		}
+		r := must(call(newArray, a...))
+		for _, x := range a {
+			release(x)
+		}
+		return r
+	}
+	item("strings_build", func(n int) {
+		for range n {
+			release(buildStrings())
+		}
+	})
+	stringArray := buildStrings()
+	item("strings_read", func(n int) {
+		for range n {
+			o := make([]string, len(texts))
+			for i := range o {
+				r := must(call(getItem, stringArray, integer(int64(i))))
+				o[i] = stringOf(r)
+				release(r)
+			}
+		}
+	})
+	newMap, mapGet, mapIterate := global("ffi.Map"), global("ffi.MapGetItem"), global("ffi.MapForwardIterFunctor")
+	buildMap := func() value {
+		a := make([]value, 2*len(texts))
+		for i, s := range texts {
+			a[2*i], a[2*i+1] = newString(s), integer(int64(i))
+		}
+		r := must(call(newMap, a...))
+		for _, x := range a {
+			release(x)
+		}
+		return r
+	}
+	item("map_build", func(n int) {
+		for range n {
+			release(buildMap())
+		}
+	})
+	table := buildMap()
+	item("map_lookup", func(n int) {
+		for i := range n {
+			k := newString(texts[i%1000])
+			r := must(call(mapGet, table, k))
+			intSink += int64(*bits(&r))
+			release(k)
+		}
+	})
+	item("map_iterate", func(n int) {
+		type pair struct {
+			key   string
+			value int64
+		}
+		for range n {
+			it := must(call(mapIterate, table))
+			o := make([]pair, 0, 1000)
+			for {
+				k := must(call(handle(it), integer(0)))
+				v := must(call(handle(it), integer(1)))
+				o = append(o, pair{stringOf(k), int64(*bits(&v))})
+				release(k)
+				if r := must(call(handle(it), integer(2))); *bits(&r) == 0 {
+					break
+				}
+			}
+			release(it)
+		}
+	})
+}
