@@ -133,7 +133,10 @@ func TestErrorIdentity(t *testing.T) {
 	wantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
 	f.Release()
 	// A level may wrap what it got.
-	f = nest(t, "calls.apply", 1, func() error { _, err := call("calls.fail", "ValueError", "from C++"); return fmt.Errorf("level: %w", err) })
+	f = nest(t, "calls.apply", 1, func() error {
+		_, err := call("calls.fail", "ValueError", "from C++")
+		return fmt.Errorf("level: %w", err)
+	})
 	_, err = call("calls.apply", f, 1)
 	wantError(t, err, tvmffi.ErrValue, "level: ValueError: from C++")
 	f.Release()

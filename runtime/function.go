@@ -354,7 +354,9 @@ func funcCodec(t reflect.Type) *codec {
 			if err != nil {
 				return core.Temp{}, err
 			}
-			return encodeObject(ref(fn))
+			defer fn.Release() // the value has a reference of its own
+			core.IncRef(ref(fn).Handle())
+			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(ref(fn).Handle())}, Owned: true}, nil
 		},
 		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {

@@ -1,0 +1,340 @@
+package tvmffi_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Every kind of value goes out and comes back, through a packed function, a typed
+// one, and a callback.
+func TestRoundTrip(t *testing.T) {
+	balanced(t)
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x tvmffi.Any) tvmffi.Any { return x }))
+	defer f.Release()
+	type name string
+	type level int16
+	three := int64(3)
+	for _, c := range []struct {
+		in   any
+		want any
+		key  string
+	}{
+		{nil, nil, "None"},
+		{true, true, "bool"},
+		{false, false, "bool"},
+		{1, int64(1), "int"},
+		{int8(-128), int64(-128), "int"},
+		{int16(-1), int64(-1), "int"},
+		{int32(math.MinInt32), int64(math.MinInt32), "int"},
+		{int64(math.MinInt64), int64(math.MinInt64), "int"},
+		{int64(math.MaxInt64), int64(math.MaxInt64), "int"},
+		{uint(5), int64(5), "int"},
+		{uint8(255), int64(255), "int"},
+		{uint16(65535), int64(65535), "int"},
+		{uint32(math.MaxUint32), int64(math.MaxUint32), "int"},
+		{uint64(math.MaxInt64), int64(math.MaxInt64), "int"},
+		{uintptr(7), int64(7), "int"},
+		{level(-3), int64(-3), "int"},
+		{0.0, 0.0, "float"},
+		{math.Inf(1), math.Inf(1), "float"},
+		{math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64, "float"},
+		{float32(0.1), float64(float32(0.1)), "float"},
+		{"", "", "ffi.String"},
+		{"exactly", "exactly", "ffi.String"},
+		{"exactly8", "exactly8", "ffi.String"},
+		{"with\x00NUL and more", "with\x00NUL and more", "ffi.String"},
+		{"\x00", "\x00", "ffi.String"},
+		{"no UTF-8: \xff\xfe", "no UTF-8: \xff\xfe", "ffi.String"},
+		{strings.Repeat("long ", 10_000), strings.Repeat("long ", 10_000), "ffi.String"},
+		{name("named"), "named", "ffi.String"},
+		{[]byte{}, []byte{}, "ffi.Bytes"},
+		{[]byte(nil), []byte{}, "ffi.Bytes"},
+		{[]byte{0, 255}, []byte{0, 255}, "ffi.Bytes"},
+		{bytes.Repeat([]byte{0, 1}, 1000), bytes.Repeat([]byte{0, 1}, 1000), "ffi.Bytes"},
+		{tvmffi.Float32, tvmffi.Float32, "DataType"},
+		{tvmffi.CUDA(3), tvmffi.CUDA(3), "Device"},
+		{tvmffi.Pointer{Address: 0xdeadbeef}, tvmffi.Pointer{Address: 0xdeadbeef}, "void*"},
+		{&three, int64(3), "int"},
+		{(*int64)(nil), nil, "None"},
+		{(*string)(nil), nil, "None"},
+		{big.NewInt(-5), int64(-5), "int"},
+		{(*big.Int)(nil), nil, "None"},
+		{(func())(nil), nil, "None"},
+	} {
+		for _, through := range []func() (tvmffi.Any, error){
+			func() (tvmffi.Any, error) { return call("calls.echo", c.in) },
+			func() (tvmffi.Any, error) { return call("calls.echo_any", c.in) },
+			func() (tvmffi.Any, error) { return call("testing.echo", c.in) },
+			func() (tvmffi.Any, error) { return call("calls.apply", f, c.in) },
+			func() (tvmffi.Any, error) { return tvmffi.AnyOf(c.in) },
+		} {
+			v, err := through()
+			if err != nil || !reflect.DeepEqual(v.Value(), c.want) {
+				t.Errorf("%T(%.40v): %#v, %v", c.in, c.in, v.Value(), err)
+			}
+			key := v.TypeKey()
+			if key == "ffi.SmallStr" || key == "ffi.SmallBytes" || key != c.key {
+				t.Errorf("%T(%.40v) came back as %s, want %s", c.in, c.in, key, c.key)
+			}
+			v.Release()
+		}
+	}
+	nan := mustCall(t, "calls.echo", math.NaN())
+	if x, ok := nan.Value().(float64); !ok || !math.IsNaN(x) {
+		t.Error("NaN")
+	}
+	if x := mustCall(t, "calls.echo", math.Copysign(0, -1)).Value().(float64); !math.Signbit(x) {
+		t.Error("-0")
+	}
+}
+
+// Each typed echo takes and gives its kind, by the generic route of bindings.
+func TestTypedEchoes(t *testing.T) {
+	balanced(t)
+	echo(t, "echo_int", int64(-1), "float")
+	echo(t, "echo_float", 0.5, "ffi.SmallStr")
+	echo(t, "echo_bool", true, "ffi.SmallStr")
+	echo(t, "echo_string", "a text of more than seven bytes", "int")
+	echo(t, "echo_std_string", "text", "int")
+	echo(t, "echo_bytes", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, "int")
+	echo(t, "echo_dtype", tvmffi.BFloat16, "int")
+	echo(t, "echo_device", tvmffi.CUDA(1), "int")
+	echo(t, "echo_pointer", tvmffi.Pointer{Address: 64}, "int")
+	echo(t, "echo_opt_int", new(int64), "ffi.SmallStr")
+	echo(t, "echo_opt_int", (*int64)(nil), "ffi.SmallStr")
+	echo(t, "echo_opt_float", new(float64), "ffi.SmallStr")
+	echo(t, "echo_opt_bool", new(bool), "ffi.SmallStr")
+	echo(t, "echo_opt_string", new(string), "int")
+	echo(t, "echo_opt_string", (*string)(nil), "int")
+	echo(t, "echo_opt_bytes", &[]byte{1}, "int")
+	echo(t, "echo_opt_array", []int64{1, 2}, "int")
+	echo(t, "echo_ints", []int64{1, 2, 3}, "int")
+	echo(t, "echo_ints", []int64{}, "int")
+	echo(t, "echo_strings", []string{"a", "", "a text of more than seven bytes"}, "int")
+	echo(t, "echo_nested", [][]string{{"a"}, {}, {"b", "c"}}, "int")
+	echo(t, "echo_map", map[string]int64{"a": 1, "b": 2}, "int")
+	echo(t, "echo_int_map", map[int64]string{1: "a", -2: "b"}, "int")
+	echo(t, "echo_tuple", tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, "int")
+	echo(t, "echo_shape", []int64{2, 3}[:2], "ffi.SmallStr")
+	echo(t, "stl_vector", []int64{1, 2}, "int")
+	echo(t, "stl_array", [2]int64{1, 2}, "int")
+	echo(t, "stl_optional", new(int64), "ffi.SmallStr")
+	echo(t, "stl_tuple", tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, "int")
+	echo(t, "stl_map", map[string]int64{"a": 1}, "int")
+	echo(t, "stl_unordered_map", map[string]int64{"a": 1, "b": 2}, "int")
+	if v := mustCall(t, "calls.stl_function", func(x int64) int64 { return -x }, 4); v.Value() != int64(-4) {
+		t.Error(v)
+	}
+}
+
+// echo sends x through calls.name and back, and a value of another type, which
+// is refused with the name of the function.
+func echo[T any](t *testing.T, name string, x T, wrong string) {
+	t.Helper()
+	v := mustCall(t, "calls."+name, x)
+	if name == "echo_shape" {
+		shape, err := tvmffi.As[*tvmffi.Shape](v)
+		if err != nil || !reflect.DeepEqual(any(shape.Slice()), any(x)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		v.Release()
+		return
+	}
+	got, err := tvmffi.As[T](v)
+	if err != nil || !reflect.DeepEqual(got, x) {
+		t.Errorf("%s: %v, %v", name, got, err)
+	}
+	v.Release()
+	bad := map[string]any{"int": 1, "float": 1.5, "ffi.SmallStr": "x"}[wrong]
+	if name == "echo_opt_string" || name == "echo_pointer" {
+		bad = 1.5
+	}
+	_, err = call("calls."+name, bad)
+	wantError(t, err, tvmffi.ErrType, "calls."+name)
+}
+
+func TestNumbersThatDoNotFit(t *testing.T) {
+	load(t)
+	for _, x := range []any{uint64(math.MaxInt64 + 1), uint64(math.MaxUint64), uint(1 << 63), uintptr(1 << 63)} {
+		_, err := call("calls.echo", x)
+		wantError(t, err, tvmffi.ErrOverflow, fmt.Sprint(x), "is too large to fit in int64_t")
+	}
+	v := mustCall(t, "calls.echo", -300)
+	for _, c := range []struct {
+		as   func() error
+		text string
+	}{
+		{func() error { _, err := tvmffi.As[int8](v); return err }, "-300 does not fit int8"},
+		{func() error { _, err := tvmffi.As[uint8](v); return err }, "-300 does not fit uint8"},
+		{func() error { _, err := tvmffi.As[uint64](v); return err }, "-300 does not fit uint64"},
+		{func() error { _, err := tvmffi.As[float32](mustCall(t, "calls.echo", 1e300)); return err }, "1e+300 does not fit float32"},
+	} {
+		wantError(t, c.as(), tvmffi.ErrOverflow, c.text)
+	}
+	if x, err := tvmffi.As[int16](v); err != nil || x != -300 {
+		t.Error(x, err)
+	}
+	for _, c := range []any{make(chan int), struct{ X int }{1}, complex(1, 2)} {
+		_, err := call("calls.echo", c)
+		wantError(t, err, tvmffi.ErrType, fmt.Sprintf("Go type %T: this type has no counterpart in TVM-FFI", c))
+	}
+}
+
+func TestBigInt(t *testing.T) {
+	balanced(t)
+	_, err := call("calls.echo", new(big.Int).Lsh(big.NewInt(1), 63))
+	if core.API.BigIntFromByteArray == 0 {
+		wantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond 64 bits")
+		return
+	}
+	one := big.NewInt(1)
+	for _, bits := range []uint{0, 1, 7, 8, 62, 63, 64, 65, 127, 128, 129, 1000, 4096} {
+		p := new(big.Int).Lsh(one, bits)
+		for _, d := range []int64{-1, 0, 1} {
+			for _, x := range []*big.Int{new(big.Int).Add(p, big.NewInt(d)), new(big.Int).Neg(new(big.Int).Add(p, big.NewInt(d)))} {
+				v := mustCall(t, "calls.echo", x)
+				if key := v.TypeKey(); (key == "int") != x.IsInt64() {
+					t.Errorf("%v goes as %s", x, key)
+				}
+				if got, err := tvmffi.As[*big.Int](v); err != nil || got.Cmp(x) != 0 {
+					t.Errorf("%v came back as %v, %v", x, got, err)
+				}
+				v.Release()
+			}
+		}
+	}
+	x, _ := new(big.Int).SetString("1000000000000000000000000000000", 10)
+	v := mustCall(t, "calls.echo", x)
+	defer v.Release()
+	if s := v.String(); !strings.Contains(s, x.String()) {
+		t.Errorf("String of 10^30: %q", s)
+	}
+	_, err = call("calls.add_one", x)
+	wantError(t, err, tvmffi.ErrType, "calls.add_one", "BigInt")
+	_, err = tvmffi.As[int64](v)
+	wantError(t, err, tvmffi.ErrType, "expected int, got ffi.BigInt")
+}
+
+// As is strict, Convert does what the library does for parameters.
+func TestAnyTable(t *testing.T) {
+	balanced(t)
+	type result struct {
+		as, convert bool // does it work
+	}
+	values := map[string]any{
+		"None": nil, "bool": true, "int": 3, "float": 1.5, "string": "text", "dtype name": "float32", "device name": "cuda:1",
+		"bytes": []byte("x"), "dtype": tvmffi.Int8, "device": tvmffi.CPU, "pointer": tvmffi.Pointer{Address: 1}, "ints": tvmffi.Of[int64](1, 2),
+	}
+	both, strict, none := result{true, true}, result{false, true}, result{}
+	for _, c := range []struct {
+		name string
+		try  func(a tvmffi.Any) (bool, bool)
+		want map[string]result // the others: none
+	}{
+		{"int64", try[int64], map[string]result{"int": both, "bool": strict}},
+		{"float64", try[float64], map[string]result{"float": both, "int": strict, "bool": strict}},
+		{"bool", try[bool], map[string]result{"bool": both, "int": strict}},
+		{"string", try[string], map[string]result{"string": both, "dtype name": both, "device name": both}},
+		{"[]byte", try[[]byte], map[string]result{"bytes": both}},
+		{"DataType", try[tvmffi.DataType], map[string]result{"dtype": both, "dtype name": strict}},
+		{"Device", try[tvmffi.Device], map[string]result{"device": both, "device name": strict}},
+		{"Pointer", try[tvmffi.Pointer], map[string]result{"pointer": both, "None": both}},
+		{"[]int64", try[[]int64], map[string]result{"ints": both}},
+		{"*Array[int64]", try[*tvmffi.Array[int64]], map[string]result{"ints": both, "None": both}},
+		{"*List[int64]", try[*tvmffi.List[int64]], map[string]result{"None": both}},
+		{"*Object", try[*tvmffi.Object], map[string]result{"ints": both, "None": both}},
+		{"*Box", try[*Box], map[string]result{"None": both}},
+		{"*Function", try[*tvmffi.Function], map[string]result{"None": both}},
+		{"*int64", try[*int64], map[string]result{"int": both, "None": both}},
+		{"*string", try[*string], map[string]result{"string": both, "dtype name": both, "device name": both, "None": both}},
+		{"*big.Int", try[*big.Int], map[string]result{"int": both, "None": both}},
+		{"error", try[error], map[string]result{"None": both}},
+	} {
+		for kind, x := range values {
+			v := mustCall(t, "calls.echo", x)
+			as, convert := c.try(v)
+			want, ok := c.want[kind]
+			if !ok {
+				want = none
+			}
+			if (result{as, convert}) != want {
+				t.Errorf("%s as %s: As %v, Convert %v, want %v", kind, c.name, as, convert, want)
+			}
+			v.Release()
+		}
+	}
+	for kind, x := range values {
+		v := mustCall(t, "calls.echo", x)
+		if a, err := tvmffi.As[any](v); err != nil || kind != "ints" && !reflect.DeepEqual(a, v.Value()) {
+			t.Errorf("%s as any: %v, %v", kind, a, err)
+		}
+		if a, err := tvmffi.As[tvmffi.Any](v); err != nil || a.TypeKey() != v.TypeKey() {
+			t.Errorf("%s as Any: %v", kind, err)
+		}
+		v.Release()
+	}
+	drop(t)
+	if x, err := tvmffi.Convert[float64](mustCall(t, "calls.echo", -3)); err != nil || x != -3 {
+		t.Error(x, err)
+	}
+	if x, err := tvmffi.Convert[tvmffi.DataType](mustCall(t, "calls.echo", "float32x4")); err != nil || x != (tvmffi.DataType{Code: 2, Bits: 32, Lanes: 4}) {
+		t.Error(x, err)
+	}
+	_, err := tvmffi.Convert[tvmffi.DataType](mustCall(t, "calls.echo", "nonsense"))
+	wantError(t, err, tvmffi.ErrValue, "nonsense")
+	_, err = tvmffi.Convert[tvmffi.Device](mustCall(t, "calls.echo", "nonsense"))
+	wantError(t, err, tvmffi.ErrValue, `unknown device "nonsense"`)
+	_, err = tvmffi.As[int64](mustCall(t, "calls.echo", 1.5))
+	if err == nil || err.Error() != "TypeError: expected int, got float" {
+		t.Error(err)
+	}
+}
+
+func try[T any](a tvmffi.Any) (as, convert bool) {
+	_, err := tvmffi.As[T](a)
+	_, loose := tvmffi.Convert[T](a)
+	return err == nil, loose == nil
+}
+
+func TestAny(t *testing.T) {
+	balanced(t)
+	var zero tvmffi.Any
+	if !zero.IsNone() || zero.Value() != nil || zero.String() != "None" || zero.TypeKey() != "None" {
+		t.Error("the zero Any is None")
+	}
+	zero.Release()
+	for _, c := range []struct {
+		name string
+		want any
+	}{
+		{"calls.ints", &tvmffi.Array[tvmffi.Any]{}}, {"calls.table", &tvmffi.Map[tvmffi.Any, tvmffi.Any]{}}, {"calls.box", &tvmffi.Object{}}, {"calls.adder", &tvmffi.Function{}},
+	} {
+		v := mustCall(t, c.name, 3)
+		if reflect.TypeOf(v.Value()) != reflect.TypeOf(c.want) {
+			t.Errorf("%s: %T, want %T", c.name, v.Value(), c.want)
+		}
+		v.Release()
+		v.Release()
+	}
+	f := must[tvmffi.Any](t)(tvmffi.AnyOf(func() int64 { return 1 }))
+	if r := must[tvmffi.Any](t)(must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](f)).Call()); r.Value() != int64(1) {
+		t.Error(r)
+	}
+	f.Release()
+	_, err := tvmffi.AnyOf(make(chan int))
+	if !errors.Is(err, tvmffi.ErrType) {
+		t.Error(err)
+	}
+	if s := mustCall(t, "calls.echo", 1.5).String(); s != "1.5" {
+		t.Error(s)
+	}
+}
