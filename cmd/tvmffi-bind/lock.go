@@ -68,7 +68,9 @@ func newLock(s schema.Schema, files []string) *lock {
 }
 
 // adopt takes over from the previous lock the hashes of other platforms, for the
-// libraries that have not changed.
+// libraries that have not changed. One that comes from no package keeps the hash of
+// this platform too: every machine that builds it gets another one, and the bindings
+// are the same.
 func (l *lock) adopt(previous *lock) {
 	for i := range l.Libraries {
 		now := &l.Libraries[i]
@@ -80,7 +82,11 @@ func (l *lock) adopt(previous *lock) {
 		if merged == nil {
 			merged = map[string]string{}
 		}
-		maps.Copy(merged, now.SHA256)
+		for on, hash := range now.SHA256 {
+			if merged[on] == "" || now.Package != "" {
+				merged[on] = hash
+			}
+		}
 		now.SHA256 = merged
 	}
 }

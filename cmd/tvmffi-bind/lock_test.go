@@ -59,11 +59,17 @@ func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
 	previous := newLock(gardenSchema("aa", "garden.water"), nil)
 	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb", platform(): "old"}
 
-	same := newLock(gardenSchema("aa", "garden.water"), nil)
-	same.adopt(previous)
-	hashes := same.library("libgarden.so").SHA256
-	if hashes["plan9/mips"] != "bb" || hashes[platform()] != "aa" {
-		t.Errorf("hashes %v, want the old one of plan9 and the new one of this platform", hashes)
+	for _, c := range []struct{ pkg, want, why string }{
+		{"", "old", "what is built on every machine anew keeps the first hash"},
+		{"garden", "aa", "a package has one file"},
+	} {
+		same := newLock(gardenSchema("aa", "garden.water"), nil)
+		same.library("libgarden.so").Package = c.pkg
+		same.adopt(previous)
+		hashes := same.library("libgarden.so").SHA256
+		if hashes["plan9/mips"] != "bb" || hashes[platform()] != c.want {
+			t.Errorf("package %q: hashes %v, want that of plan9 and %q for this platform: %s", c.pkg, hashes, c.want, c.why)
+		}
 	}
 
 	changed := newLock(gardenSchema("aa", "garden.water", "garden.weed"), nil)
