@@ -70,7 +70,8 @@ func Attach(h dynlib.Handle) (missing []string) {
 	if missing != nil {
 		return missing
 	}
-	malloc = findMalloc()
+	malloc = cFunction("malloc")
+	ccall.SetAllocator(malloc, cFunction("free"))
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
 	ccall.SetCallback(callbackEntry)
 	attached.Store(true)

@@ -4,10 +4,11 @@ package core
 
 import "github.com/ebitengine/purego"
 
-func findMalloc() uintptr {
-	f, err := purego.Dlsym(purego.RTLD_DEFAULT, "malloc")
+// cFunction returns the address of a function of the C library.
+func cFunction(name string) uintptr {
+	f, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
 	if err != nil {
-		panic("tvmffi: the C library has no malloc: " + err.Error())
+		panic("tvmffi: the C library has no " + name + ": " + err.Error())
 	}
 	return f
 }

@@ -2,4 +2,7 @@ package core
 
 import "golang.org/x/sys/windows"
 
-func findMalloc() uintptr { return windows.NewLazySystemDLL("ucrtbase.dll").NewProc("malloc").Addr() }
+// cFunction returns the address of a function of the C library.
+func cFunction(name string) uintptr {
+	return windows.NewLazySystemDLL("ucrtbase.dll").NewProc(name).Addr()
+}

@@ -86,19 +86,27 @@ func (o *Object) TypeIndex() abi.TypeIndex {
 
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
+	if h := o.end(); h != 0 {
+		DecRef(h)
+	}
+}
+
+// end ends the wrapper and returns the object whose reference is to be dropped,
+// or 0.
+func (o *Object) end() uintptr {
 	if o == nil || o.handle == 0 || o.state == stateStatic {
-		return
+		return 0
 	}
 	h := o.handle
 	o.handle = 0
 	if o.state == stateBorrowed {
 		o.state = stateExpired
-		return
+		return 0
 	}
 	o.state = stateReleased
 	o.cleanup.Stop()
 	untrack(o)
-	DecRef(h)
+	return h
 }
 
 // Retain makes a wrapper with a reference of its own. o must not have ended.

@@ -1,0 +1,93 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+#include "textflag.h"
+#include "go_asm.h"
+
+// void callAll(Vector*), C calling convention, on the system stack. The vector
+// does not move: no address here is one of a goroutine stack.
+// BX: the vector. R12: the next record. R13: the calls left.
+TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ BX
+	PUSHQ R12
+	PUSHQ R13
+	MOVQ  DI, BX
+	MOVQ  Vector_Records(BX), R12
+	MOVQ  Vector_N(BX), R13
+next:
+	TESTQ R13, R13
+	JEQ   done
+	MOVQ  Record_Handle(R12), DI
+	MOVQ  Record_Args(R12), SI
+	MOVQ  Record_N(R12), DX
+	MOVQ  Record_Res(R12), CX
+	MOVQ  Record_Fn(R12), AX
+	CALL  AX
+	TESTL AX, AX
+	JNE   failed
+	ADDQ  $Record__size, R12
+	DECQ  R13
+	JMP   next
+failed:
+	MOVLQSX AX, AX
+	MOVQ  AX, Vector_RC(BX)
+	LEAQ  Vector_Err(BX), DI
+	MOVQ  ·errorMove(SB), AX
+	CALL  AX
+done:
+	MOVQ  R13, Vector_Left(BX)
+	POPQ  R13
+	POPQ  R12
+	POPQ  BX
+	RET
+
+// void allocate(allocation*)
+TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ BX
+	MOVQ  DI, BX
+	MOVQ  allocation_Size(BX), DI
+	MOVQ  ·malloc(SB), AX
+	CALL  AX
+	MOVQ  AX, allocation_Address(BX)
+	POPQ  BX
+	RET
+
+// void releaseArray(void* self, int flags), the deleter of an array made in Go.
+// The strong flag releases the elements, the weak flag frees the memory.
+// BX: the array. R12: the next element. R13: the elements left. R14: the flags.
+TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ BX
+	PUSHQ R12
+	PUSHQ R13
+	PUSHQ R14
+	SUBQ  $8, SP
+	MOVQ  DI, BX
+	MOVL  SI, R14
+	TESTL $1, R14
+	JEQ   weak
+	MOVQ  24(BX), R12            // the cell: data, size
+	MOVQ  32(BX), R13
+element:
+	TESTQ R13, R13
+	JEQ   weak
+	CMPL  (R12), $64             // the first index of objects
+	JLT   scalar
+	MOVQ  8(R12), DI
+	MOVQ  ·decRef(SB), AX
+	CALL  AX
+scalar:
+	ADDQ  $16, R12
+	DECQ  R13
+	JMP   element
+weak:
+	TESTL $2, R14
+	JEQ   done
+	LEAQ  -const_ArrayOffset(BX), DI
+	MOVQ  ·free(SB), AX
+	CALL  AX
+done:
+	ADDQ  $8, SP
+	POPQ  R14
+	POPQ  R13
+	POPQ  R12
+	POPQ  BX
+	RET

@@ -1,0 +1,81 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+#include "textflag.h"
+#include "go_asm.h"
+
+// void callAll(Vector*), C calling convention, on the system stack. The vector
+// does not move: no address here is one of a goroutine stack.
+// R19: the vector. R20: the next record. R21: the calls left.
+TEXT tvmffi_callAll(SB), NOSPLIT, $48
+	STP   (R19, R20), 16(RSP)
+	MOVD  R21, 32(RSP)
+	MOVD  R0, R19
+	MOVD  Vector_Records(R19), R20
+	MOVD  Vector_N(R19), R21
+next:
+	CBZ   R21, done
+	MOVD  Record_Handle(R20), R0
+	MOVD  Record_Args(R20), R1
+	MOVD  Record_N(R20), R2
+	MOVD  Record_Res(R20), R3
+	MOVD  Record_Fn(R20), R9
+	BL    (R9)
+	CBNZW R0, failed
+	ADD   $Record__size, R20
+	SUB   $1, R21
+	B     next
+failed:
+	SXTW  R0, R0
+	MOVD  R0, Vector_RC(R19)
+	ADD   $Vector_Err, R19, R0
+	MOVD  ·errorMove(SB), R9
+	BL    (R9)
+done:
+	MOVD  R21, Vector_Left(R19)
+	MOVD  32(RSP), R21
+	LDP   16(RSP), (R19, R20)
+	RET
+
+// void allocate(allocation*)
+TEXT tvmffi_allocate(SB), NOSPLIT, $32
+	MOVD  R19, 16(RSP)
+	MOVD  R0, R19
+	MOVD  allocation_Size(R19), R0
+	MOVD  ·malloc(SB), R9
+	BL    (R9)
+	MOVD  R0, allocation_Address(R19)
+	MOVD  16(RSP), R19
+	RET
+
+// void releaseArray(void* self, int flags), the deleter of an array made in Go.
+// The strong flag releases the elements, the weak flag frees the memory.
+// R19: the array. R20: the next element. R21: the elements left. R22: the flags.
+TEXT tvmffi_releaseArray(SB), NOSPLIT, $48
+	STP   (R19, R20), 16(RSP)
+	STP   (R21, R22), 32(RSP)
+	MOVD  R0, R19
+	MOVW  R1, R22
+	TBZ   $0, R22, weak
+	MOVD  24(R19), R20           // the cell: data, size
+	MOVD  32(R19), R21
+element:
+	CBZ   R21, weak
+	MOVW  (R20), R2
+	CMPW  $64, R2                // the first index of objects
+	BLT   scalar
+	MOVD  8(R20), R0
+	MOVD  ·decRef(SB), R9
+	BL    (R9)
+scalar:
+	ADD   $16, R20
+	SUB   $1, R21
+	B     element
+weak:
+	TBZ   $1, R22, done
+	SUB   $const_ArrayOffset, R19, R0
+	MOVD  ·free(SB), R9
+	BL    (R9)
+done:
+	LDP   32(RSP), (R21, R22)
+	LDP   16(RSP), (R19, R20)
+	RET

@@ -1,0 +1,188 @@
+package core
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+// arrayObject is an Array object whose elements follow its cell.
+type arrayObject struct {
+	abi.Object
+	cell abi.SeqCell
+}
+
+// NewArray makes an Array object of n elements in C memory, and returns its only
+// reference and the elements, which the caller sets to owned values. The memory
+// is that of malloc: the elements hold garbage. The result is 0 where arrays
+// cannot be built in place.
+func NewArray(n int) (uintptr, []abi.Any) {
+	deleter := ccall.ReleaseArray()
+	if deleter == 0 {
+		return 0, nil
+	}
+	const body = ccall.ArrayOffset + unsafe.Sizeof(arrayObject{})
+	base := ccall.Allocate(body + uintptr(n)*anySize)
+	if base == 0 {
+		panic("tvmffi: out of memory")
+	}
+	*At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
+	data := base + body
+	*At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
+		abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeArray, Deleter: deleter},
+		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64(n)},
+	}
+	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
+}
+
+// Shorten sets the number of elements of an array that NewArray made, which
+// nobody else knows yet.
+func Shorten(array uintptr, n int) { At[arrayObject](array).cell.Size = int64(n) }
+
+// Pack collects the arguments of a call with any number of them. It is pooled:
+// a call with a thousand strings allocates nothing.
+type Pack struct {
+	values []abi.Any
+	text   []byte // of raw strings, whose values hold offsets until Apply
+	keep   []any
+	owned  []abi.Any
+}
+
+var packs = sync.Pool{New: func() any { return new(Pack) }}
+
+// NewPack returns an empty Pack with room for n values.
+func NewPack(n int) *Pack {
+	p := packs.Get().(*Pack)
+	if cap(p.values) < n {
+		p.values = make([]abi.Any, 0, n)
+	}
+	return p
+}
+
+// Int adds an int.
+func (p *Pack) Int(x int64) {
+	p.values = append(p.values, abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(x)})
+}
+
+// Float adds a float.
+func (p *Pack) Float(x float64) {
+	p.values = append(p.values, abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(unsafe.Pointer(&x))})
+}
+
+// Bool adds a bool.
+func (p *Pack) Bool(x bool) {
+	v := abi.Any{TypeIndex: abi.TypeBool}
+	if x {
+		v.Bits = 1
+	}
+	p.values = append(p.values, v)
+}
+
+// Any adds a borrowed value, which the caller keeps alive until Apply has returned.
+func (p *Pack) Any(v abi.Any) { p.values = append(p.values, v) }
+
+// Put adds a value that was encoded before.
+func (p *Pack) Put(t Temp) {
+	p.values = append(p.values, t.Value)
+	if t.Keep != nil {
+		p.keep = append(p.keep, t.Keep)
+	}
+	if t.Owned && t.Value.TypeIndex.IsObject() {
+		p.owned = append(p.owned, t.Value)
+	}
+}
+
+// SmallText returns the value of a string of up to MaxSmall bytes.
+func SmallText(s string) abi.Any {
+	var bytes [8]byte
+	copy(bytes[:], s)
+	return abi.Any{TypeIndex: abi.TypeSmallStr, Small: uint32(len(s)), Bits: *(*uint64)(unsafe.Pointer(&bytes))}
+}
+
+// String adds a string.
+func (p *Pack) String(s string) error {
+	if len(s) <= abi.MaxSmall {
+		p.values = append(p.values, SmallText(s))
+		return nil
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		// A raw string ends at its first NUL: such a text goes as a String object.
+		v, err := NewString(s)
+		if err == nil {
+			p.Put(Temp{Value: v, Owned: true})
+		}
+		return err
+	}
+	p.values = append(p.values, abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(len(p.text))})
+	p.text = append(append(p.text, s...), 0)
+	return nil
+}
+
+// Len returns the number of values.
+func (p *Pack) Len() int { return len(p.values) }
+
+// Apply calls the Function object with the values and returns its result, owned.
+func (p *Pack) Apply(fn uintptr) (abi.Any, error) {
+	if len(p.text) > 0 {
+		base := uint64(uintptr(unsafe.Pointer(&p.text[0])))
+		for i := range p.values {
+			if v := &p.values[i]; v.TypeIndex == abi.TypeRawStr {
+				v.Bits += base
+			}
+		}
+	}
+	v, err := Apply(fn, p.values)
+	runtime.KeepAlive(p)
+	return v, err
+}
+
+// Close releases what the values needed and gives p back.
+func (p *Pack) Close() {
+	if len(p.owned) > 0 {
+		r := NewReleaser()
+		for _, v := range p.owned {
+			r.ReleaseValue(v)
+		}
+		r.Close()
+	}
+	clear(p.keep)
+	p.values, p.text, p.keep, p.owned = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0]
+	packs.Put(p)
+}
+
+// BorrowText views the text of a string value of any form, or of bytes, without a
+// copy; ok is false for other values. v must stay where it is and what it refers
+// to must live while the result is used.
+func BorrowText(v *abi.Any) (text []byte, ok bool) {
+	switch v.TypeIndex {
+	case abi.TypeStr:
+		b := At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)
+		return unsafe.Slice(At[byte](b.Data), b.Size), true
+	case abi.TypeSmallStr:
+		return (*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)], true
+	}
+	return nil, false
+}
+
+// MapSize returns the number of entries of a Map or Dict object, at its public
+// place behind the address of the data.
+func MapSize(handle uintptr) int { return int(*At[uint64](handle + abi.ObjectSize + 8)) }
+
+// TryString makes a call whose result may be a string. If it is none, isText is
+// false and Take takes the result.
+func (c *Call) TryString() (s string, isText bool, err error) {
+	c.textResult()
+	if err := c.Do(); err != nil {
+		return "", false, err
+	}
+	switch c.head.Res.TypeIndex {
+	case abi.TypeStr, abi.TypeSmallStr:
+		s, err = c.StringResult()
+		return s, true, err
+	}
+	return "", false, nil
+}
