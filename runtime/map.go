@@ -240,10 +240,14 @@ func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err erro
 	}
 	defer catch(&err)
 	m = make(map[K]V)
-	for key, value := range entries[K, Any](k, o) {
+	for lent, value := range entries[Any, Any](k, o) {
+		key, err := valueOf[K](lent)
+		if err != nil {
+			return nil, inElement(k.name+" key "+itoa(len(m)), err)
+		}
 		v, err := valueOf[V](value)
 		if err != nil {
-			return nil, inElement(k.name+"["+quote(key)+"]", err)
+			return nil, inElement(k.name+"["+quote(lent)+"]", err)
 		}
 		m[key] = v
 	}

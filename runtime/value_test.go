@@ -292,7 +292,7 @@ func TestAnyTable(t *testing.T) {
 	_, err := tvmffi.Convert[tvmffi.DataType](mustCall(t, "calls.echo", "nonsense"))
 	wantError(t, err, tvmffi.ErrValue, "nonsense")
 	_, err = tvmffi.Convert[tvmffi.Device](mustCall(t, "calls.echo", "nonsense"))
-	wantError(t, err, tvmffi.ErrValue, `unknown device "nonsense"`)
+	wantError(t, err, tvmffi.ErrValue, "nonsense")
 	_, err = tvmffi.As[int64](mustCall(t, "calls.echo", 1.5))
 	if err == nil || err.Error() != "TypeError: expected int, got float" {
 		t.Error(err)

@@ -282,6 +282,9 @@ func (f *Field) Set(o *Object, t Temp, err error) error {
 	if err != nil {
 		return err
 	}
+	if info.Flags&abi.FieldWritable == 0 {
+		return Hooks.Errorf(KindAttr, "field %s is read-only", f)
+	}
 	how := form(f.fast.Load() >> 32)
 	if how == formFloat32 && t.Value.TypeIndex == abi.TypeFloat {
 		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
