@@ -12,6 +12,26 @@ import (
 // that type.
 type Device struct{ Type, ID int32 }
 
+// The types of devices of DLPack.
+const (
+	DeviceCPU         int32 = abi.DLCPU
+	DeviceCUDA        int32 = abi.DLCUDA
+	DeviceCUDAHost    int32 = abi.DLCUDAHost // memory of the host, pinned by CUDA
+	DeviceOpenCL      int32 = abi.DLOpenCL
+	DeviceVulkan      int32 = abi.DLVulkan
+	DeviceMetal       int32 = abi.DLMetal
+	DeviceVPI         int32 = abi.DLVPI
+	DeviceROCM        int32 = abi.DLROCM
+	DeviceROCMHost    int32 = abi.DLROCMHost // memory of the host, pinned by ROCm
+	DeviceExtDev      int32 = abi.DLExtDev
+	DeviceCUDAManaged int32 = abi.DLCUDAManaged // memory that host and device share
+	DeviceOneAPI      int32 = abi.DLOneAPI
+	DeviceWebGPU      int32 = abi.DLWebGPU
+	DeviceHexagon     int32 = abi.DLHexagon
+	DeviceMAIA        int32 = abi.DLMAIA
+	DeviceTrn         int32 = abi.DLTrn
+)
+
 // CPU is the host.
 var CPU = Device{Type: abi.DLCPU}
 
@@ -19,40 +39,68 @@ var CPU = Device{Type: abi.DLCPU}
 func CUDA(id int) Device { return Device{Type: abi.DLCUDA, ID: int32(id)} }
 
 // deviceNames are the names of the device types of DLPack.
-var deviceNames = map[int32]string{
+var deviceNames = [...]string{
 	abi.DLCPU: "cpu", abi.DLCUDA: "cuda", abi.DLCUDAHost: "cuda_host", abi.DLOpenCL: "opencl", abi.DLVulkan: "vulkan",
 	abi.DLMetal: "metal", abi.DLVPI: "vpi", abi.DLROCM: "rocm", abi.DLROCMHost: "rocm_host", abi.DLExtDev: "ext_dev",
 	abi.DLCUDAManaged: "cuda_managed", abi.DLOneAPI: "oneapi", abi.DLWebGPU: "webgpu", abi.DLHexagon: "hexagon",
 	abi.DLMAIA: "maia", abi.DLTrn: "trn",
 }
 
+// deviceAliases are other names that the library reads.
+var deviceAliases = map[string]int32{"mps": abi.DLMetal, "wgpu": abi.DLWebGPU}
+
 // String returns the name of the device, such as "cuda:1".
 func (d Device) String() string {
-	name, ok := deviceNames[d.Type]
-	if !ok {
+	name := ""
+	if d.Type >= 0 && int(d.Type) < len(deviceNames) {
+		name = deviceNames[d.Type]
+	}
+	if name == "" {
 		name = "device" + strconv.Itoa(int(d.Type))
 	}
 	return name + ":" + strconv.Itoa(int(d.ID))
 }
 
-// ParseDevice reads the name of a device: a type, and a number after a colon if
-// it is not 0.
+// IsHost reports whether the host can read and write the memory of d.
+func (d Device) IsHost() bool {
+	return d.Type == abi.DLCPU || d.Type == abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCMHost
+}
+
+// hasAddresses reports whether the data pointers of d are addresses that one may
+// add an offset to, for other devices they are handles.
+func (d Device) hasAddresses() bool {
+	return d.Type <= abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCM || d.Type == abi.DLROCMHost
+}
+
+// ParseDevice reads the name of a device: a type, such as "cpu" or "cuda", and a
+// number after a colon if it is not 0. What follows a space is skipped.
 func ParseDevice(name string) (Device, error) {
-	kind, id, numbered := strings.Cut(name, ":")
-	for t, n := range deviceNames {
-		if n != kind {
-			continue
-		}
-		if !numbered {
-			return Device{Type: t}, nil
-		}
-		i, err := strconv.ParseInt(id, 10, 32)
-		if err != nil || i < 0 || strings.HasPrefix(id, "+") {
-			return Device{}, errorf(core.KindValue, "device %q: %q is no number of a device", name, id)
-		}
-		return Device{Type: t, ID: int32(i)}, nil
+	text, _, _ := strings.Cut(name, " ")
+	kind, id, numbered := strings.Cut(text, ":")
+	if strings.Contains(id, ":") {
+		return Device{}, errorf(core.KindValue, "Invalid device: %s", text)
 	}
-	return Device{}, errorf(core.KindValue, "unknown device %q", name)
+	d, ok := Device{}, false
+	for t, known := range deviceNames {
+		if known == kind && known != "" {
+			d, ok = Device{Type: int32(t)}, true
+		}
+	}
+	if t, alias := deviceAliases[kind]; alias {
+		d, ok = Device{Type: t}, true
+	}
+	if !ok {
+		return Device{}, errorf(core.KindValue, "Unknown device: %s", kind)
+	}
+	if !numbered {
+		return d, nil
+	}
+	i, err := strconv.ParseUint(id, 10, 31)
+	if err != nil {
+		return Device{}, errorf(core.KindValue, "Invalid device index: %s", id)
+	}
+	d.ID = int32(i)
+	return d, nil
 }
 
 // Pointer is an address that means something to C only (void*), such as a

@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -10,49 +11,90 @@ import (
 )
 
 // DataType is the type of the elements of a tensor (DLDataType): a code, the
-// width of one lane in bits, and the number of lanes.
+// width of one lane in bits, and the number of lanes. A number of lanes above
+// 32767 stands for a scalable vector, see IsScalable.
 type DataType struct {
 	Code, Bits uint8
 	Lanes      uint16
 }
 
-// The data types of Go's numbers.
+// The data types of Go's numbers, and those of narrow floats.
 var (
-	Bool    = DataType{abi.DLBool, 8, 1}
-	Int8    = DataType{abi.DLInt, 8, 1}
-	Int16   = DataType{abi.DLInt, 16, 1}
-	Int32   = DataType{abi.DLInt, 32, 1}
-	Int64   = DataType{abi.DLInt, 64, 1}
-	Uint8   = DataType{abi.DLUInt, 8, 1}
-	Uint16  = DataType{abi.DLUInt, 16, 1}
-	Uint32  = DataType{abi.DLUInt, 32, 1}
-	Uint64  = DataType{abi.DLUInt, 64, 1}
+	Bool       = DataType{abi.DLBool, 8, 1}
+	Int8       = DataType{abi.DLInt, 8, 1}
+	Int16      = DataType{abi.DLInt, 16, 1}
+	Int32      = DataType{abi.DLInt, 32, 1}
+	Int64      = DataType{abi.DLInt, 64, 1}
+	Uint8      = DataType{abi.DLUInt, 8, 1}
+	Uint16     = DataType{abi.DLUInt, 16, 1}
+	Uint32     = DataType{abi.DLUInt, 32, 1}
+	Uint64     = DataType{abi.DLUInt, 64, 1}
+	Float32    = DataType{abi.DLFloat, 32, 1}
+	Float64    = DataType{abi.DLFloat, 64, 1}
+	Complex64  = DataType{abi.DLComplex, 64, 1}
+	Complex128 = DataType{abi.DLComplex, 128, 1}
+	// Float16 is the type of slices of [F16] and of uint16.
 	Float16 = DataType{abi.DLFloat, 16, 1}
-	Float32 = DataType{abi.DLFloat, 32, 1}
-	Float64 = DataType{abi.DLFloat, 64, 1}
-	// BFloat16 has no Go type; its elements are uint16.
+	// BFloat16 is the type of slices of [BF16] and of uint16.
 	BFloat16 = DataType{abi.DLBfloat, 16, 1}
+
+	// The floats of 8 bits, whose slices are of uint8. [DataType.Float32] gives
+	// their values.
+	Float8E3M4        = DataType{abi.DLFloat8E3M4, 8, 1}
+	Float8E4M3        = DataType{abi.DLFloat8E4M3, 8, 1}
+	Float8E4M3B11FNUZ = DataType{abi.DLFloat8E4M3B11FNUZ, 8, 1}
+	Float8E4M3FN      = DataType{abi.DLFloat8E4M3FN, 8, 1}
+	Float8E4M3FNUZ    = DataType{abi.DLFloat8E4M3FNUZ, 8, 1}
+	Float8E5M2        = DataType{abi.DLFloat8E5M2, 8, 1}
+	Float8E5M2FNUZ    = DataType{abi.DLFloat8E5M2FNUZ, 8, 1}
+	Float8E8M0FNU     = DataType{abi.DLFloat8E8M0FNU, 8, 1}
+
+	// The floats of 6 and 4 bits, which are stored packed.
+	Float6E2M3FN = DataType{abi.DLFloat6E2M3FN, 6, 1}
+	Float6E3M2FN = DataType{abi.DLFloat6E3M2FN, 6, 1}
+	Float4E2M1FN = DataType{abi.DLFloat4E2M1FN, 4, 1}
+
+	// OpaqueHandle is the type of addresses (void*).
+	OpaqueHandle = DataType{abi.DLOpaqueHandle, 64, 1}
+	// Void is the type of nothing; its name is "".
+	Void = DataType{abi.DLOpaqueHandle, 0, 0}
 )
 
-// codeNames are the names of the codes; the ones with a width in the name are
-// written without it.
-var codeNames = []string{"int", "uint", "float", "handle", "bfloat", "complex", "bool",
-	"float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
-	"float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"}
+// customCode is the first code that a library may give to a type of its own.
+const customCode = 129
 
-// String returns the name of the data type, such as "float32" or "int8x4"; "" for
-// the type of nothing.
+// codeNames are the names of the codes; the ones from float8_e3m4 on are written
+// without the width.
+var codeNames = [...]string{
+	abi.DLInt: "int", abi.DLUInt: "uint", abi.DLFloat: "float", abi.DLOpaqueHandle: "handle", abi.DLBfloat: "bfloat",
+	abi.DLComplex: "complex", abi.DLBool: "bool",
+	abi.DLFloat8E3M4: "float8_e3m4", abi.DLFloat8E4M3: "float8_e4m3", abi.DLFloat8E4M3B11FNUZ: "float8_e4m3b11fnuz",
+	abi.DLFloat8E4M3FN: "float8_e4m3fn", abi.DLFloat8E4M3FNUZ: "float8_e4m3fnuz", abi.DLFloat8E5M2: "float8_e5m2",
+	abi.DLFloat8E5M2FNUZ: "float8_e5m2fnuz", abi.DLFloat8E8M0FNU: "float8_e8m0fnu",
+	abi.DLFloat6E2M3FN: "float6_e2m3fn", abi.DLFloat6E3M2FN: "float6_e3m2fn", abi.DLFloat4E2M1FN: "float4_e2m1fn",
+}
+
+// String returns the name that the library gives the data type, such as
+// "float32" or "int8x4". Complex numbers and unknown codes, for which it has
+// none, are written in the same way.
 func (t DataType) String() string {
-	if t == (DataType{Code: abi.DLOpaqueHandle}) {
+	switch {
+	case t == Void:
 		return ""
-	}
-	if int(t.Code) >= len(codeNames) {
+	case t.Code == abi.DLOpaqueHandle:
+		return "handle"
+	case t.Code >= customCode:
+		if core.Attached() {
+			if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
+				return name
+			}
+		}
+		return fmt.Sprintf("custom[%d]%d", t.Code, t.Bits) + t.lanes()
+	case int(t.Code) >= len(codeNames):
 		return fmt.Sprintf("code%d_%d", t.Code, t.Bits) + t.lanes()
 	}
 	name := codeNames[t.Code]
-	switch {
-	case t.Code == abi.DLBool && t.Bits == 8, strings.Contains(name, "_"), t.Code == abi.DLOpaqueHandle && t.Bits == 64:
-	default:
+	if t.Code < abi.DLFloat8E3M4 && (t.Code != abi.DLBool || t.Bits != 8) {
 		name += strconv.Itoa(int(t.Bits))
 	}
 	return name + t.lanes()
@@ -60,25 +102,85 @@ func (t DataType) String() string {
 
 func (t DataType) lanes() string {
 	switch n := int16(t.Lanes); {
-	case n == 1:
-		return ""
-	case n < 0:
+	case n > 1:
+		return "x" + strconv.Itoa(int(n))
+	case n < -1:
 		return "xvscalex" + strconv.Itoa(-int(n))
 	}
-	return "x" + strconv.Itoa(int(t.Lanes))
+	return ""
 }
 
-// ParseDataType reads the name of a data type as the library does.
-func ParseDataType(name string) (DataType, error) {
-	if err := Load(); err != nil {
-		return DataType{}, err
+// IsFloat reports whether the elements are floating-point numbers of any width.
+func (t DataType) IsFloat() bool {
+	return t.Code == abi.DLFloat || t.Code == abi.DLBfloat || t.Code >= abi.DLFloat8E3M4 && t.Code <= abi.DLFloat4E2M1FN
+}
+
+// IsInteger reports whether the elements are integers, signed or not.
+func (t DataType) IsInteger() bool { return t.Code == abi.DLInt || t.Code == abi.DLUInt }
+
+// IsUnsigned reports whether the elements are unsigned integers.
+func (t DataType) IsUnsigned() bool { return t.Code == abi.DLUInt }
+
+// IsBool reports whether the elements are bools.
+func (t DataType) IsBool() bool { return t.Code == abi.DLBool }
+
+// IsComplex reports whether the elements are complex numbers.
+func (t DataType) IsComplex() bool { return t.Code == abi.DLComplex }
+
+// IsHandle reports whether the elements are addresses.
+func (t DataType) IsHandle() bool { return t.Code == abi.DLOpaqueHandle && t != Void }
+
+// IsScalable reports whether t is a vector whose length the hardware decides.
+func (t DataType) IsScalable() bool { return int16(t.Lanes) < 0 }
+
+// WithLanes returns the vector type of n lanes of t. It panics with an *Error if
+// n is not between 1 and 65535.
+func (t DataType) WithLanes(n int) DataType {
+	if n < 1 || n > math.MaxUint16 {
+		panic(errorf(core.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
 	}
-	v, err := core.DataTypeFromString(name)
-	return DataType{v.Code, v.Bits, v.Lanes}, err
+	t.Lanes = uint16(n)
+	return t
 }
 
-// Size returns the number of bytes of n elements.
-func (t DataType) Size(n int64) int64 { return (n*int64(t.Bits)*int64(t.Lanes) + 7) / 8 }
+// Scalar returns the type of one lane.
+func (t DataType) Scalar() DataType {
+	t.Lanes = 1
+	return t
+}
+
+// elementBits returns the number of bits of one element; t must not be scalable.
+func (t DataType) elementBits() int64 { return int64(t.Bits) * int64(t.Lanes) }
+
+// ItemSize returns the number of bytes that one element needs; a part of a byte
+// counts as one. It panics with an *Error if t is scalable.
+func (t DataType) ItemSize() int { return int(t.Size(1)) }
+
+// Size returns the number of bytes of n elements: those that are no whole bytes
+// are packed, so that nine of the type uint1 need two bytes. It panics with an
+// *Error if t is scalable, n is negative, or the result does not fit int64.
+func (t DataType) Size(n int64) int64 {
+	size, err := t.size(n)
+	if err != nil {
+		panic(err)
+	}
+	return size
+}
+
+func (t DataType) size(n int64) (int64, error) {
+	bits := t.elementBits()
+	switch {
+	case t.IsScalable():
+		return 0, errorf(core.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
+	case n < 0:
+		return 0, errorf(core.KindValue, "data type %s: a number of %d elements is negative", t, n)
+	case bits == 0:
+		return 0, nil
+	case n > (math.MaxInt64-7)/bits:
+		return 0, errorf(core.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
+	}
+	return (n*bits + 7) / 8, nil
+}
 
 // bits returns the payload of a value that holds t.
 func (t DataType) bits() uint64 {
@@ -87,4 +189,142 @@ func (t DataType) bits() uint64 {
 
 func dataTypeOf(bits uint64) DataType {
 	return DataType{uint8(bits), uint8(bits >> 8), uint16(bits >> 16)}
+}
+
+// ParseDataType reads the name of a data type as the library does, with its
+// short forms: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
+// "float4_e2m1fn_x2", "handle", "void", "". A name such as "custom[mine]16" asks
+// the library, which must have been told about the type.
+func ParseDataType(name string) (DataType, error) {
+	if name == "" || name == "void" {
+		return Void, nil
+	}
+	if strings.HasPrefix(name, "custom") {
+		if err := Load(); err != nil {
+			return DataType{}, err
+		}
+		v, err := core.DataTypeFromString(name)
+		return DataType(v), err
+	}
+	return parseDataType(normalName(name))
+}
+
+// normalName writes the short forms out.
+func normalName(name string) string {
+	digitAt := func(i int) bool { return i < len(name) && name[i] >= '0' && name[i] <= '9' }
+	for _, short := range []struct{ prefix, full string }{
+		{"fp8_", "float8_"}, {"fp6_", "float6_"}, {"fp4_", "float4_"},
+	} {
+		if rest, ok := strings.CutPrefix(name, short.prefix); ok {
+			return short.full + rest
+		}
+	}
+	for _, short := range []struct{ prefix, full string }{{"i", "int"}, {"u", "uint"}, {"bf", "bfloat"}, {"f", "float"}} {
+		if strings.HasPrefix(name, short.prefix) && digitAt(len(short.prefix)) {
+			return short.full + name[len(short.prefix):]
+		}
+	}
+	return name
+}
+
+// families are the floats whose name says the layout, each longer name before
+// its own beginning.
+var families = []struct {
+	prefix, what string
+	bits         uint8
+	codes        []uint8
+}{
+	{"float8_", "float8", 8, []uint8{abi.DLFloat8E4M3B11FNUZ, abi.DLFloat8E4M3FNUZ, abi.DLFloat8E4M3FN, abi.DLFloat8E5M2FNUZ,
+		abi.DLFloat8E8M0FNU, abi.DLFloat8E3M4, abi.DLFloat8E4M3, abi.DLFloat8E5M2}},
+	{"float6_", "float6", 6, []uint8{abi.DLFloat6E2M3FN, abi.DLFloat6E3M2FN}},
+	{"float4_", "float4", 4, []uint8{abi.DLFloat4E2M1FN}},
+}
+
+// plain are the types whose name is followed by a width.
+var plain = []struct {
+	name       string
+	code, bits uint8
+}{
+	{"int", abi.DLInt, 32}, {"uint", abi.DLUInt, 32}, {"bool", abi.DLBool, 8}, {"float", abi.DLFloat, 32},
+	{"handle", abi.DLOpaqueHandle, 64}, {"bfloat", abi.DLBfloat, 16},
+}
+
+func parseDataType(name string) (DataType, error) {
+	for _, family := range families {
+		if !strings.HasPrefix(name, family.prefix) {
+			continue
+		}
+		for _, code := range family.codes {
+			rest, ok := strings.CutPrefix(name, codeNames[code])
+			if underscore := family.bits == 4; !ok || rest != "" && rest[0] != 'x' && (!underscore || rest[0] != '_') {
+				continue
+			} else if underscore {
+				rest = strings.TrimPrefix(rest, "_")
+			}
+			return DataType{Code: code, Bits: family.bits}.withLanes(name, rest, false)
+		}
+		return DataType{}, errorf(core.KindValue, "unknown %s type `%s`", family.what, name)
+	}
+	for _, p := range plain {
+		rest, ok := strings.CutPrefix(name, p.name)
+		if !ok {
+			continue
+		}
+		t := DataType{Code: p.code, Bits: p.bits}
+		bits, rest, err := leadingNumber(rest)
+		if err != nil {
+			return DataType{}, err
+		}
+		if bits > math.MaxUint8 {
+			return DataType{}, errorf(core.KindValue, "Bits value %d is out of range for uint8_t in dtype '%s'", bits, name)
+		}
+		if bits != 0 {
+			t.Bits = uint8(bits)
+		}
+		return t.withLanes(name, rest, true)
+	}
+	return DataType{}, unknownDataType(name)
+}
+
+func unknownDataType(name string) error {
+	return errorf(core.KindValue, "unknown dtype `%s`", name)
+}
+
+// withLanes returns t with the lanes that rest, which follows the scalar type in
+// name, says. As in the library, the word xvscale without a number is skipped.
+func (t DataType) withLanes(name, rest string, scalable bool) (DataType, error) {
+	sign := 1
+	if after, ok := strings.CutPrefix(rest, "xvscale"); ok && scalable {
+		sign, rest = -1, after
+	}
+	t.Lanes = 1
+	if digits, ok := strings.CutPrefix(rest, "x"); ok {
+		n, after, err := leadingNumber(digits)
+		switch {
+		case err != nil:
+			return DataType{}, err
+		case n == 0:
+			return DataType{}, errorf(core.KindValue, "Invalid lanes specification in dtype '%s'. Lanes must be a positive integer.", name)
+		case n > math.MaxUint16:
+			return DataType{}, errorf(core.KindValue, "Lanes value %d is out of range for uint16_t in dtype '%s'", n, name)
+		}
+		t.Lanes, rest = uint16(sign*int(n)), after
+	}
+	if rest != "" {
+		return DataType{}, unknownDataType(name)
+	}
+	return t, nil
+}
+
+// leadingNumber reads the digits that s begins with; without any it is 0. Like
+// the library's, the number wraps at 64 bits.
+func leadingNumber(s string) (n uint64, rest string, err error) {
+	i := 0
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		n = n*10 + uint64(s[i]-'0')
+	}
+	if n > math.MaxUint32 {
+		return 0, "", errorf(core.KindValue, "Integer value in dtype string '%s' is out of range for uint32_t", s[:i])
+	}
+	return n, s[i:], nil
 }
