@@ -1,3 +1,155 @@
+// Command bench builds the library of the benchmark and its peers, measures them
+// in turn, and prints one table. bench/README.md says what each row is.
 package main
-import ("context";"fmt";"os";"flag")
-func main(){ lib:=flag.String("library","","");flag.Parse();t,err:=newTree(context.Background()); if err!=nil{fmt.Println(err);os.Exit(1)}; p,err:=t.library(context.Background()); if err!=nil{fmt.Println(err);os.Exit(1)}; b,_:=os.ReadFile(p); os.WriteFile(*lib,b,0o755)}
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+type options struct {
+	runs    int
+	only    string
+	check   bool
+	results bool
+	library string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.runs, "runs", 9, "measure each item so many times with each peer, in turn")
+	flag.StringVar(&o.only, "only", "", "only the items with these names, separated by commas; writes no results")
+	flag.BoolVar(&o.check, "check", false, "fail if a ratio is more than 20% beyond its target")
+	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
+	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	t, err := newTree(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.library != "":
+		return t.copyLibrary(ctx, o.library)
+	case o.check:
+		return check(ctx, t)
+	}
+	return t.full(ctx, o)
+}
+
+func (t *tree) copyLibrary(ctx context.Context, to string) error {
+	from, err := t.library(ctx)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}
+
+// full measures everything and writes the results.
+func (t *tree) full(ctx context.Context, o options) error {
+	all, err := t.start(ctx, peerNames...)
+	if err != nil {
+		return err
+	}
+	defer all.stop()
+	chosen := items
+	if o.only != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(o.only, ",") {
+			it, ok := itemOf(name)
+			if !ok {
+				return fmt.Errorf("no item is called %q", name)
+			}
+			chosen = append(chosen, it)
+		}
+	}
+	started := time.Now()
+	m, err := all.measure(ctx, chosen, o.runs)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Benchmark of %s\n\n%s\n", started.Format(time.DateOnly), t.describe(ctx, o.runs, all))
+	out.WriteString(m.table(chosen, all))
+	out.WriteString("\n## Targets\n\n" + judgements(m.judge()))
+	if o.only == "" {
+		all.stop()
+		g, err := t.generator(ctx, max(o.runs, 7))
+		if err != nil {
+			return err
+		}
+		out.WriteString("\n## The generator\n\n" + g.text())
+		s, err := t.startup(ctx, 21)
+		if err != nil {
+			return err
+		}
+		out.WriteString("\n## Importing a generated package\n\n" + s.text())
+	}
+	fmt.Print(out.String())
+	if o.only != "" || !o.results {
+		return nil
+	}
+	file := filepath.Join(t.bench, "results", started.Format(time.DateOnly)+".md")
+	if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "written to", file)
+	return nil
+}
+
+// check measures what has a target. What misses it is measured once more, longer,
+// before it counts: another program may have had the machine.
+func check(ctx context.Context, t *tree) error {
+	all, err := t.start(ctx, "floor", "cpp", "ours", "python")
+	if err != nil {
+		return err
+	}
+	defer all.stop()
+	chosen := judged()
+	m, err := all.measure(ctx, chosen, 15)
+	if err != nil {
+		return err
+	}
+	verdicts := m.judge()
+	if failed := failures(verdicts); len(failed) > 0 {
+		fmt.Printf("measured once more, because of %s\n", strings.Join(failed, ", "))
+		if m, err = all.measure(ctx, chosen, 45); err != nil {
+			return err
+		}
+		verdicts = m.judge()
+	}
+	all.stop()
+	fmt.Print(judgements(verdicts))
+	failed := failures(verdicts)
+	g, err := t.generator(ctx, 7)
+	if err != nil {
+		return err
+	}
+	fmt.Print("\n" + g.text())
+	if g.ratio() > generatorTarget*slack {
+		failed = append(failed, "generator")
+	}
+	if len(failed) > 0 {
+		return errors.New("more than 20% beyond the target: " + strings.Join(failed, ", "))
+	}
+	return nil
+}

@@ -118,6 +118,8 @@ func goCallback(self unsafe.Pointer, args *value, n C.int32_t, result *value) C.
 var (
 	intSink    int64
 	stringSink string
+	// pinned is what tensors of the whole run stand on.
+	pinned runtime.Pinner
 )
 
 func main() {
@@ -157,7 +159,6 @@ func calls() {
 			must(call(nopObjects, leaf, leaf, leaf))
 		}
 	})
-	var pinned runtime.Pinner
 	data := make([]float32, 48)
 	pinned.Pin(&data[0])
 	t1, t2, t3 := wrap(data[:16]), wrap(data[16:32]), wrap(data[32:])

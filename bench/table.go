@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+var titles = map[string]string{
+	"cpp": "C++", "ours": "**tvmffi**", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust",
+}
+
+// table is the result as Markdown: medians, the ratio to C++, and allocations.
+func (m measurements) table(rows []row, all *team) string {
+	var b strings.Builder
+	b.WriteString("| | C++ | C API |")
+	rule := "|---|---|---|"
+	for _, p := range all.peers[1:] {
+		fmt.Fprintf(&b, " %s |", titles[p.name])
+		rule += "---|"
+	}
+	b.WriteString("\n" + rule + "\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s |", r.title)
+		base, _ := m.of("cpp", r.name)
+		for _, k := range []key{{"cpp", r.name}, {"cpp", r.name + ".c"}} {
+			b.WriteString(" " + m.cell(k, base, k.item != r.name) + " |")
+		}
+		for _, p := range all.peers[1:] {
+			k := key{p.name, r.name}
+			if r.name == "floor" { // a program of its own measures it, without cgo as ours
+				switch p.name {
+				case "ours":
+					k.peer = "purego"
+				case "purego":
+					k.peer = ""
+				}
+			}
+			b.WriteString(" " + m.cell(k, base, true) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func (m measurements) cell(k key, base float64, ratio bool) string {
+	s := m[k]
+	if s == nil {
+		return ""
+	}
+	ns := median(s.ns)
+	text := duration(ns)
+	if ratio && base >= 1 { // what is faster than that is a load, which no ratio describes
+		text += " (" + number(ns/base) + "x)"
+	}
+	switch n := median(s.allocs); {
+	case k.peer == "cpp" || k.peer == "python" || k.peer == "rust":
+	case n < 0.05:
+		text += " 0a"
+	case n < 1000:
+		text += fmt.Sprintf(" %.0fa", n)
+	default:
+		text += fmt.Sprintf(" %.0fka", n/1000)
+	}
+	return text
+}
+
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e6:
+		return number(ns/1e6) + " ms"
+	case ns >= 1e4:
+		return number(ns/1e3) + " us"
+	}
+	return number(ns)
+}
+
+// number writes about three digits.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// verdict is a target and what became of it.
+type verdict struct {
+	what       string
+	got, most  float64
+	allocation bool
+}
+
+func (v verdict) met() bool { return v.got <= v.most || v.allocation && v.got < v.most+0.05 }
+
+// failed is beyond the target by more than noise explains.
+func (v verdict) failed() bool { return !v.met() && (v.allocation || v.got > v.most*slack) }
+
+// judge compares medians with the targets.
+func (m measurements) judge() []verdict {
+	var all []verdict
+	for _, g := range goals {
+		ours, ok := m.of("ours", g.item)
+		other, ok2 := m.of(g.peer, g.peerItem)
+		if !ok || !ok2 {
+			continue
+		}
+		name := map[string]string{"floor": "the empty crossing", "cpp": "C++", "python": "Python"}[g.peer]
+		if strings.HasSuffix(g.peerItem, ".c") {
+			name = "the C getter"
+		}
+		r, _ := itemOf(g.item)
+		all = append(all, verdict{what: r.title + ", times " + name, got: ours / other, most: g.most})
+	}
+	for _, item := range slices.Sorted(maps.Keys(allocations)) {
+		if s := m[key{"ours", item}]; s != nil {
+			r, _ := itemOf(item)
+			all = append(all, verdict{r.title + ", allocations", median(s.allocs), allocations[item], true})
+		}
+	}
+	return all
+}
+
+func judgements(all []verdict) string {
+	var b strings.Builder
+	b.WriteString("| target | at most | measured | |\n|---|---|---|---|\n")
+	for _, v := range all {
+		word := "met"
+		if v.failed() {
+			word = "**missed**"
+		} else if !v.met() {
+			word = "within 20%"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %s |\n", v.what, strings.TrimSuffix(fmt.Sprintf("%.2f", v.most), ".00"), v.got, word)
+	}
+	return b.String()
+}
+
+func failures(all []verdict) []string {
+	var names []string
+	for _, v := range all {
+		if v.failed() {
+			names = append(names, v.what)
+		}
+	}
+	return names
+}
+
+// describe says what was measured on what.
+func (t *tree) describe(ctx context.Context, runs int, all *team) string {
+	version := func(args ...string) string {
+		out, err := command(ctx, "", nil, args...)
+		if err != nil {
+			return args[0] + ": none"
+		}
+		return firstLine(out)
+	}
+	compiler := os.Getenv("CXX")
+	if compiler == "" {
+		compiler = "g++"
+	}
+	lines := []string{
+		fmt.Sprintf("%s, %d CPUs, %s/%s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
+			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
+		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 10 ms each; ns unless a unit is given;", runs, runs),
+		"in brackets the ratio to C++; `a` are Go allocations.",
+	}
+	for _, missing := range all.missing {
+		lines = append(lines, "No column for "+missing+".")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// cpu is the model of the processor, as Linux tells it.
+func cpu() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown CPU"
+	}
+	defer f.Close()
+	for in := bufio.NewScanner(f); in.Scan(); {
+		if name, value, ok := strings.Cut(in.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown CPU"
+}
