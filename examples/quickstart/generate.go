@@ -1,0 +1,4 @@
+package main
+
+//go:generate ./build
+//go:generate go tool tvmffi-bind gen
