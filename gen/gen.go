@@ -59,7 +59,7 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, newReport(p), nil
+	return files, newReport(p, s), nil
 }
 
 // Verify type-checks generated files as if they lay below dir, together with the

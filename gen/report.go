@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
 // The kinds of entries of a report.
@@ -53,9 +54,16 @@ type Count struct {
 	Renamed int `json:"renamed,omitempty"`
 }
 
-func newReport(p *plan.Plan) Report {
+func newReport(p *plan.Plan, s schema.Schema) Report {
 	var r Report
-	for _, e := range p.Entries {
+	entries := p.Entries
+	for _, f := range s.Flaws {
+		// What is wrong in a library that is not bound concerns nobody here.
+		if slices.ContainsFunc(s.Libraries, func(l schema.Library) bool { return l.File == f.Library && l.Role == schema.RoleBound }) {
+			entries = append(entries, &Entry{Kind: Kind(f.Kind), Name: f.Name, Status: Skipped, Reason: f.Reason})
+		}
+	}
+	for _, e := range entries {
 		r.Entries = append(r.Entries, *e)
 		c := r.count(e.Kind, e.Status)
 		c.Number++

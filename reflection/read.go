@@ -57,6 +57,7 @@ func Read(ctx context.Context, libraries []Library) (schema.Schema, error) {
 	if err := r.globals(ctx); err != nil {
 		return schema.Schema{}, err
 	}
+	r.schema.SetAside()
 	r.schema.Sort()
 	return r.schema, r.schema.Validate()
 }
@@ -96,11 +97,9 @@ func (r *reader) load(ctx context.Context, l Library) error {
 	if l.Role == schema.RoleDependency || len(file.Functions) == 0 {
 		return nil
 	}
-	functions, err := exports(l, file)
-	if err != nil {
+	if err := r.exports(l, file); err != nil {
 		return fmt.Errorf("exports of %s: %w", l.File, err)
 	}
-	r.schema.Functions = append(r.schema.Functions, functions...)
 	return nil
 }
 
@@ -141,8 +140,8 @@ func (r *reader) globals(ctx context.Context) error {
 			return fmt.Errorf("metadata of %s: %w", name, err)
 		}
 		f := schema.Function{Name: name, Source: schema.SourceGlobal, Library: library}
-		if err := describe(&f, text); err != nil {
-			return fmt.Errorf("function %s of %s: %w", name, library, err)
+		if r.schema.Flawed("function", name, library, describe(&f, text)) {
+			continue
 		}
 		r.schema.Functions = append(r.schema.Functions, f)
 	}
@@ -160,34 +159,33 @@ func describe(f *schema.Function, metadata string) error {
 }
 
 // exports reads the functions that a library exports as a module.
-func exports(l Library, file symbols.File) ([]schema.Function, error) {
+func (r *reader) exports(l Library, file symbols.File) error {
 	module, err := tvmffi.LoadModule(l.Path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer module.Release()
-	var functions []schema.Function
 	for _, symbol := range file.Functions {
 		f := schema.Function{Name: symbol.Name, Source: schema.SourceModule, Library: l.File}
 		if symbol.HasMetadata {
 			text, err := module.FunctionMetadata(symbol.Name)
-			if err != nil {
-				return nil, fmt.Errorf("metadata of %s: %w", symbol.Name, err)
+			if err == nil {
+				err = describe(&f, text)
 			}
-			if err := describe(&f, text); err != nil {
-				return nil, fmt.Errorf("function %s: %w", symbol.Name, err)
+			if r.schema.Flawed("function", symbol.Name, l.File, err) {
+				continue
 			}
 		} else {
 			f.Signature, f.Told = told(module, symbol.Name)
 		}
 		if symbol.HasDoc {
 			if f.Doc, err = module.FunctionDoc(symbol.Name); err != nil {
-				return nil, fmt.Errorf("doc of %s: %w", symbol.Name, err)
+				return fmt.Errorf("doc of %s: %w", symbol.Name, err)
 			}
 		}
-		functions = append(functions, f)
+		r.schema.Functions = append(r.schema.Functions, f)
 	}
-	return functions, nil
+	return nil
 }
 
 // told asks a function without metadata for its signature: kernels of TVM and of

@@ -30,10 +30,9 @@ func (r *reader) types() error {
 			return fmt.Errorf("type %s of %s has no entry in the type table", key, library)
 		}
 		t, err := readType(key, library, info)
-		if err != nil {
-			return fmt.Errorf("type %s of %s: %w", key, library, err)
+		if !r.schema.Flawed("type", key, library, err) {
+			r.schema.Types = append(r.schema.Types, t)
 		}
-		r.schema.Types = append(r.schema.Types, t)
 	}
 	return nil
 }

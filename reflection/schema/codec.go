@@ -160,6 +160,7 @@ func (s Schema) clone() Schema {
 	s.Libraries = append([]Library{}, s.Libraries...)
 	s.Functions = append([]Function{}, s.Functions...)
 	s.Types = append([]Type{}, s.Types...)
+	s.Flaws = cloneSlice(s.Flaws)
 	for i := range s.Functions {
 		f := &s.Functions[i]
 		f.Signature = f.Signature.clone()

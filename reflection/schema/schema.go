@@ -19,6 +19,19 @@ type Schema struct {
 	Functions []Function `json:"functions"`
 	// Types is sorted parents first, then by key.
 	Types []Type `json:"types"`
+	// Flaws lists what the registry holds but no schema can describe, such as a
+	// function whose metadata is not JSON. Such items are not bound.
+	Flaws []Flaw `json:"flaws,omitempty"`
+}
+
+// Flaw is a function or type that could not be described.
+type Flaw struct {
+	// Kind is "function" or "type".
+	Kind string `json:"kind"`
+	// Name is the name of the item; bytes that are not UTF-8 are escaped.
+	Name    string `json:"name"`
+	Library string `json:"library,omitempty"`
+	Reason  string `json:"reason"`
 }
 
 // Version is a version of the TVM-FFI C ABI.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,6 +35,9 @@ func (s *Schema) Sort() {
 	for i := range s.Types {
 		slices.Sort(s.Types[i].Attributes)
 	}
+	slices.SortStableFunc(s.Flaws, func(a, b Flaw) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Library, b.Library))
+	})
 }
 
 // Validate says whether s is complete and consistent: every name is there and
@@ -106,7 +110,53 @@ func (s Schema) validate() error {
 			return fmt.Errorf("type %q: %w", t.Key, err)
 		}
 	}
+	if len(s.Flaws) > maxItems {
+		return fmt.Errorf("%d flaws; the limit is %d", len(s.Flaws), maxItems)
+	}
+	for _, f := range s.Flaws {
+		for _, text := range []string{f.Kind, f.Name, f.Library, f.Reason} {
+			if err := checkText(text); err != nil {
+				return fmt.Errorf("flaw %q: %w", f.Name, err)
+			}
+		}
+	}
 	return nil
+}
+
+// SetAside moves what Validate would refuse from the functions and types to the
+// flaws: one bad item of a library must not keep the others from being bound.
+func (s *Schema) SetAside() {
+	libraries := map[string]bool{"": true}
+	for _, l := range s.Libraries {
+		libraries[l.File] = true
+	}
+	s.Functions = slices.DeleteFunc(s.Functions, func(f Function) bool {
+		return s.Flawed("function", f.Name, f.Library, f.validate(libraries))
+	})
+	types := map[string]*Type{}
+	slices.SortStableFunc(s.Types, func(a, b Type) int { return cmp.Compare(len(a.Ancestors), len(b.Ancestors)) })
+	s.Types = slices.DeleteFunc(s.Types, func(t Type) bool {
+		err := t.validate(libraries)
+		if err == nil {
+			err = t.validateAncestors(types)
+		}
+		if err == nil {
+			types[t.Key] = &t
+		}
+		return s.Flawed("type", t.Key, t.Library, err)
+	})
+}
+
+// Flawed adds a flaw if err is not nil, and reports whether it did.
+func (s *Schema) Flawed(kind, name, library string, err error) bool {
+	if err == nil {
+		return false
+	}
+	if checkText(name) != nil {
+		name = strings.Trim(strconv.Quote(name), `"`)
+	}
+	s.Flaws = append(s.Flaws, Flaw{kind, name, library, strings.ToValidUTF8(err.Error(), "?")})
+	return true
 }
 
 func checkText(s string) error {

@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSetAside(t *testing.T) {
+	s := Schema{
+		Format:    FormatVersion,
+		Libraries: []Library{{File: "liba.so", Role: RoleBound}},
+		Functions: []Function{
+			{Name: "a.good", Source: SourceGlobal, Library: "liba.so"},
+			{Name: "a.\xff", Source: SourceGlobal, Library: "liba.so"},
+		},
+		Types: []Type{
+			{Key: "a.Child", Ancestors: []string{"ffi.Object", "a.Bad"}, Library: "liba.so"},
+			{Key: "a.Bad", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 32, Fields: []Field{{Name: "f", Type: TypeExpr{Name: "int"}, Offset: 30, Size: 8, Alignment: 8}}},
+			{Key: "ffi.Object"},
+			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so"},
+		},
+	}
+	if s.Validate() == nil {
+		t.Fatal("the schema is valid to begin with")
+	}
+	s.SetAside()
+	s.Sort()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Functions) != 1 || len(s.Types) != 2 || len(s.Flaws) != 3 {
+		t.Fatalf("%d functions, %d types, flaws %q", len(s.Functions), len(s.Types), s.Flaws)
+	}
+	for i, want := range []string{`function a.\xff UTF-8`, "type a.Bad outside", "type a.Child not in the schema"} {
+		f := s.Flaws[i]
+		for _, part := range strings.SplitN(want, " ", 3) {
+			if !strings.Contains(f.Kind+" "+f.Name+" "+f.Reason, part) {
+				t.Errorf("flaw %d is %q, want %q in it", i, f, part)
+			}
+		}
+	}
+	data, err := Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(data)
+	if err != nil || len(back.Flaws) != 3 {
+		t.Fatalf("flaws after a round trip: %q, %v", back.Flaws, err)
+	}
+}
