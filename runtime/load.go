@@ -144,7 +144,7 @@ func loadCore(config *core.LoadConfig) error {
 		explicit = os.Getenv("TVMFFI_LIBRARY")
 	}
 	if h, err := dynlib.Loaded(name); err == nil {
-		if err := attach(h); err != nil {
+		if err := attach(h, name); err != nil {
 			return err
 		}
 		return sameCore(explicit)
@@ -156,7 +156,7 @@ func loadCore(config *core.LoadConfig) error {
 		} else if h, err := dynlib.Open(p.path); err != nil {
 			s.miss(p.where, p.path, err)
 		} else {
-			return attach(h)
+			return attach(h, p.path)
 		}
 		if p.explicit {
 			break
@@ -223,12 +223,13 @@ func sameCore(want string) error {
 // The oldest libtvm_ffi whose C functions this package knows to work.
 const oldestPatch = 9
 
-func attach(h dynlib.Handle) error {
+// attach makes the library at path the libtvm_ffi of the process.
+func attach(h dynlib.Handle, path string) error {
 	getVersion, err := h.Symbol("TVMFFIGetVersion")
 	if err != nil {
-		return errorf(core.KindRuntime, "the library is no libtvm_ffi: it has no symbol TVMFFIGetVersion")
+		return errorf(core.KindRuntime, "%s is no libtvm_ffi: it has no symbol TVMFFIGetVersion; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
 	}
-	path := dynlib.File(getVersion)
+	path = dynlib.File(getVersion)
 	v := new(abi.Version)
 	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
 	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {

@@ -98,7 +98,7 @@ func rowMajor(shape []int64) []int64 {
 }
 
 // cell returns the DLTensor inside the object. It panics with an *Error if t is
-// nil or has ended.
+// nil or has ended. The caller keeps t alive.
 func (t *Tensor) cell() *abi.DLTensor {
 	o := ref(t)
 	if o.Handle() == 0 {
@@ -135,10 +135,18 @@ func (t *Tensor) Strides() []int64 {
 }
 
 // DataType returns the type of the elements.
-func (t *Tensor) DataType() DataType { return DataType(t.cell().DType) }
+func (t *Tensor) DataType() DataType {
+	dtype := DataType(t.cell().DType)
+	runtime.KeepAlive(t)
+	return dtype
+}
 
 // Device returns the device that the memory belongs to.
-func (t *Tensor) Device() Device { return Device(t.cell().Device) }
+func (t *Tensor) Device() Device {
+	device := Device(t.cell().Device)
+	runtime.KeepAlive(t)
+	return device
+}
 
 // Len returns the number of elements.
 func (t *Tensor) Len() int64 {
@@ -187,7 +195,9 @@ func Slice[T Element](t *Tensor) ([]T, error) {
 		return []T{}, nil
 	}
 	c := t.cell()
-	return unsafe.Slice(core.At[T](c.Data+uintptr(c.ByteOffset)), t.Len()), nil
+	s := unsafe.Slice(core.At[T](c.Data+uintptr(c.ByteOffset)), t.Len())
+	runtime.KeepAlive(t)
+	return s, nil
 }
 
 // String describes the tensor, such as "float32[3, 4]@cpu:0".

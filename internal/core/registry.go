@@ -53,6 +53,8 @@ func (r *reentrant) Unlock() {
 
 func attributeColumn(name string) *abi.TypeAttrColumn {
 	key := byteArray(name)
+	Registry.Lock()
+	defer Registry.Unlock()
 	p, _, _ := purego.SyscallN(API.GetTypeAttrColumn, address(key))
 	keepAlive(key, name)
 	if p == 0 {

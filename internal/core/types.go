@@ -20,7 +20,9 @@ func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
 	if info, ok := infos.Load(index); ok {
 		return info.(*abi.TypeInfo)
 	}
+	Registry.Lock()
 	p, _, _ := purego.SyscallN(API.GetTypeInfo, uintptr(index))
+	Registry.Unlock()
 	if p == 0 {
 		return nil
 	}
@@ -61,6 +63,8 @@ func Derives(index abi.TypeIndex, target *abi.TypeInfo) bool {
 // IndexOfKey returns the index of a registered type.
 func IndexOfKey(key string) (abi.TypeIndex, error) {
 	name, out := byteArray(key), new(int32)
+	Registry.Lock()
+	defer Registry.Unlock()
 	_, err := invoke(API.TypeKeyToIndex, address(name), address(out), 0)
 	runtime.KeepAlive(out)
 	keepAlive(name, key)
