@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // peerNames are the columns, in their order. floor and purego are the same
@@ -128,6 +129,32 @@ func (p *peer) ask(item string) (ns, allocs float64, err error) {
 	return ns, allocs, nil
 }
 
+// sample asks for batches of 2 ms, five of them if they are not longer, and
+// combines their times.
+func (p *peer) sample(item string, combine func([]float64) float64) (ns, allocs float64, err error) {
+	var times []float64
+	for start := time.Now(); len(times) < 5 && (len(times) == 0 || time.Since(start) < 10*time.Millisecond); {
+		var t float64
+		if t, allocs, err = p.ask(item); err != nil {
+			return 0, 0, err
+		}
+		times = append(times, t)
+	}
+	return combine(times), allocs, nil
+}
+
+// mean is what a program gets over time, the work of the collector included.
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// best leaves out the batches in which another program had the processor.
+func best(v []float64) float64 { return slices.Min(v) }
+
 // stop ends the peers. A second call does nothing.
 func (all *team) stop() {
 	for _, p := range all.peers {
@@ -147,7 +174,7 @@ type measurements map[key]*samples
 
 // measure asks every peer for an item before it goes on to the next item, so that
 // a noisy moment of the machine meets all of them. The first round only warms up.
-func (all *team) measure(ctx context.Context, rows []row, runs int) (measurements, error) {
+func (all *team) measure(ctx context.Context, rows []row, runs int, combine func([]float64) float64) (measurements, error) {
 	m := measurements{}
 	for round := range runs + 1 {
 		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
@@ -160,7 +187,7 @@ func (all *team) measure(ctx context.Context, rows []row, runs int) (measurement
 					if err := ctx.Err(); err != nil {
 						return nil, err
 					}
-					ns, allocs, err := p.ask(item)
+					ns, allocs, err := p.sample(item, combine)
 					if err != nil {
 						return nil, err
 					}

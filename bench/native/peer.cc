@@ -37,7 +37,7 @@ static double timed(const Operation& f, long n) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-static const double target = 10e6;
+static const double target = 2e6;
 
 static long calibrate(const Operation& f) {
   for (long n = 1;; n *= 2) {

@@ -21,7 +21,7 @@ func item(name string, f func(n int)) {
 	items[name] = f
 }
 
-const target = 10 * time.Millisecond
+const target = 2 * time.Millisecond
 
 // serve prints the names of the items, then measures each that a line of the
 // standard input names, and prints nanoseconds and allocations per operation.

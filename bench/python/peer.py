@@ -10,7 +10,7 @@ import tvm_ffi
 
 ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
 G = tvm_ffi.get_global_func
-TARGET = 10e6
+TARGET = 2e6
 items = {}
 
 
