@@ -36,6 +36,17 @@ var API struct {
 	DataTypeFromString  uintptr `symbol:"TVMFFIDataTypeFromString"`
 	DataTypeToString    uintptr `symbol:"TVMFFIDataTypeToString"`
 	TensorFromDLPack    uintptr `symbol:"TVMFFITensorFromDLPackVersioned"`
+	TensorToDLPack      uintptr `symbol:"TVMFFITensorToDLPackVersioned"`
+	EnvTensorAlloc      uintptr `symbol:"TVMFFIEnvTensorAlloc"`
+	EnvSetAllocator     uintptr `symbol:"TVMFFIEnvSetDLPackManagedTensorAllocator"`
+	EnvGetAllocator     uintptr `symbol:"TVMFFIEnvGetDLPackManagedTensorAllocator"`
+	EnvSetStream        uintptr `symbol:"TVMFFIEnvSetStream"`
+	EnvGetStream        uintptr `symbol:"TVMFFIEnvGetStream"`
+
+	TensorFromDLPackUnversioned uintptr `symbol:"TVMFFITensorFromDLPack"`
+	TensorToDLPackUnversioned   uintptr `symbol:"TVMFFITensorToDLPack"`
+	TensorCreateUnsafeView      uintptr `symbol:"TVMFFITensorCreateUnsafeView"`
+
 	BigIntFromByteArray uintptr `symbol:"TVMFFIBigIntFromByteArray,optional"`
 	BigIntContent       uintptr `symbol:"TVMFFIBigIntGetContentByteArray,optional"`
 }

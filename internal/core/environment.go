@@ -2,8 +2,15 @@ package core
 
 import (
 	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
 )
 
 // DataTypeToString asks the library for the name of a data type.
@@ -19,4 +26,105 @@ func DataTypeToString(t abi.DLDataType) (string, error) {
 		DecRef(uintptr(v.Bits))
 	}
 	return text, nil
+}
+
+// SetStream makes stream the current one of a device on this thread and returns
+// the one before. The goroutine must be pinned.
+func SetStream(d abi.DLDevice, stream uintptr) (uintptr, error) {
+	out, err := invoke(API.EnvSetStream, uintptr(d.Type), uintptr(d.ID), stream)
+	return first(out), err
+}
+
+// Stream returns the current stream of a device on this thread.
+func Stream(d abi.DLDevice) uintptr {
+	s, _, _ := purego.SyscallN(API.EnvGetStream, uintptr(d.Type), uintptr(d.ID))
+	return s
+}
+
+// ThreadID identifies the OS thread of a pinned goroutine.
+func ThreadID() int { return threadID() }
+
+// Allocator returns the C function that allocates tensors on this thread; 0 if
+// there is none.
+func Allocator() uintptr {
+	f, _, _ := purego.SyscallN(API.EnvGetAllocator)
+	return f
+}
+
+// SetAllocator sets the C function that allocates tensors on this thread, and
+// for the whole process too if global is set. It returns that of this thread
+// before. The goroutine must be pinned.
+func SetAllocator(f uintptr, global bool) (uintptr, error) {
+	var flag uintptr
+	if global {
+		flag = 1
+	}
+	old := new(uintptr)
+	_, err := invoke(API.EnvSetAllocator, f, flag, address(old))
+	return *old, err
+}
+
+// allocate of the environment, set before the C function is handed out.
+var allocateHook atomic.Pointer[func(prototype *abi.DLTensor) (managed uintptr, err error)]
+
+// AllocatorEntry returns the C function, a DLPackManagedTensorAllocator, that
+// calls f on the thread of the caller; f makes a versioned struct of DLPack. There
+// is one such function in a process, with the f of the first call.
+func AllocatorEntry(f func(prototype *abi.DLTensor) (managed uintptr, err error)) uintptr {
+	allocateHook.CompareAndSwap(nil, &f)
+	return allocatorEntry()
+}
+
+var allocatorEntry = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(prototype, out, errorContext, setError uintptr) uintptr {
+		managed, err := allocateTensor(prototype)
+		if err == nil {
+			*At[uintptr](out) = managed
+			return 0
+		}
+		if setError != 0 {
+			kind, message := cText(KindRuntime), cText(err.Error())
+			purego.SyscallN(setError, errorContext, address(kind), address(message))
+			runtime.KeepAlive(kind)
+			runtime.KeepAlive(message)
+		}
+		// The library takes the error that is raised on this thread: so the Go error
+		// itself comes out of the outer call.
+		Hooks.Raise(err)
+		return ^uintptr(0)
+	})
+})
+
+// cText is s with a NUL at the end; a NUL inside ends it early.
+func cText(s string) *byte {
+	s, _, _ = strings.Cut(s, "\x00")
+	return unsafe.SliceData(append([]byte(s), 0))
+}
+
+// allocateTensor turns a panic of the allocator into an error; one that ends by
+// runtime.Goexit stops the program, as a callback does.
+func allocateTensor(prototype uintptr) (managed uintptr, err error) {
+	returned := false
+	defer func() {
+		p := recover()
+		switch {
+		case p != nil:
+			managed, err = 0, Hooks.Recovered(p)
+		case !returned:
+			goexit()
+		}
+	}()
+	managed, err = (*allocateHook.Load())(At[abi.DLTensor](prototype))
+	returned = true
+	return managed, err
+}
+
+// CallDeleter calls the deleter of a struct of DLPack.
+func CallDeleter(deleter, managed uintptr) {
+	if deleter != 0 {
+		purego.SyscallN(deleter, managed)
+	}
+	if ccall.HasReleased() {
+		drain()
+	}
 }

@@ -17,6 +17,7 @@ type Object struct {
 	// handle is the address of the native object, 0 once the wrapper has ended.
 	handle  uintptr
 	state   objectState
+	flags   objectFlags
 	cleanup runtime.Cleanup
 }
 
@@ -41,6 +42,10 @@ func Own(handle uintptr) *Object {
 		return nil
 	}
 	o := &Object{handle: handle}
+	if At[abi.Object](handle).TypeIndex == abi.TypeTensor {
+		ownTensor(o, true)
+		return o
+	}
 	o.cleanup = runtime.AddCleanup(o, collect, handle)
 	track(o)
 	return o
@@ -106,6 +111,9 @@ func (o *Object) end() uintptr {
 	o.state = stateReleased
 	o.cleanup.Stop()
 	untrack(o)
+	if o.flags&flagCounted != 0 {
+		uncount(h)
+	}
 	return h
 }
 
@@ -113,6 +121,7 @@ func (o *Object) end() uintptr {
 func (o *Object) Retain() *Object {
 	IncRef(o.handle)
 	r := Own(o.handle)
+	r.flags |= o.flags & flagReadOnly
 	runtime.KeepAlive(o)
 	return r
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -9,41 +10,167 @@ import (
 
 // TensorSpec describes memory for NewTensor.
 type TensorSpec struct {
+	// Data is Go memory on the heap, which the tensor keeps alive. Without it,
+	// Address is memory that Keep keeps alive.
 	Data    unsafe.Pointer
+	Address uintptr
 	Shape   []int64
-	Strides []int64 // in elements
+	Strides []int64 // in elements; nil for row-major order
 	Type    abi.DLDataType
 	Device  abi.DLDevice
-	// Keep is kept alive until native code has released the tensor; it must hold
-	// what Data points to, if that is Go memory.
-	Keep any
+	Keep    any
 }
 
-// lent is what a tensor keeps alive: the memory and its description.
+// lent is what a tensor keeps alive: its memory, and its shape and strides, which
+// lie in dims if there are few.
 type lent struct {
-	spec TensorSpec
+	held
 	data unsafe.Pointer
+	dims [2 * fewDims]int64
 }
+
+const fewDims = 4
 
 // NewTensor makes a Tensor object over existing memory, without a copy, and
 // returns its only reference. Go memory is safe there because the heap does not
 // move and the slot of the node refers to it until the deleter has run.
 func NewTensor(spec TensorSpec) (uintptr, error) {
-	escape(spec.Data)
-	n := newNode(&held{value: &lent{spec: spec, data: spec.Data}})
-	At[ccall.Released](n).Managed = abi.DLManagedTensorVersioned{
+	n := len(spec.Shape)
+	l := &lent{data: spec.Data}
+	l.value = spec.Keep
+	dims := l.dims[:]
+	if n > fewDims {
+		dims = make([]int64, 2*n)
+		l.value = [2]any{dims, spec.Keep}
+	}
+	shape, strides := dims[:n], dims[n:2*n]
+	copy(shape, spec.Shape)
+	if spec.Strides != nil {
+		copy(strides, spec.Strides)
+	} else {
+		RowMajor(shape, strides)
+	}
+	data := spec.Address
+	if spec.Data != nil {
+		data = uintptr(spec.Data)
+	}
+	node := newNode(&l.held)
+	At[ccall.Released](node).Managed = abi.DLManagedTensorVersioned{
 		Version: abi.DLPackVersion{Major: abi.DLPackMajor, Minor: abi.DLPackMinor},
 		Deleter: ccall.Release(),
 		Tensor: abi.DLTensor{
-			Data: uintptr(spec.Data), Device: spec.Device, NDim: int32(len(spec.Shape)), DType: spec.Type,
-			Shape:   uintptr(unsafe.Pointer(unsafe.SliceData(spec.Shape))),
-			Strides: uintptr(unsafe.Pointer(unsafe.SliceData(spec.Strides))),
+			Data: data, Device: spec.Device, NDim: int32(n), DType: spec.Type,
+			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(shape))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(strides))),
 		},
 	}
-	out, err := invoke(API.TensorFromDLPack, n, 0, 0)
+	out, err := invoke(API.TensorFromDLPack, node, 0, 0)
 	if err != nil {
-		ccall.PutReleased(n)
+		ccall.PutReleased(node)
 		return 0, err
 	}
-	return uintptr(*(*uint64)(unsafe.Pointer(&out))), nil
+	return first(out), nil
+}
+
+// first is the handle or pointer that a C function wrote where the tag of a value
+// would be.
+func first(out abi.Any) uintptr { return uintptr(*(*uint64)(unsafe.Pointer(&out))) }
+
+// RowMajor fills in the strides, in elements, of a dense tensor.
+func RowMajor(shape, strides []int64) {
+	step := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = step
+		step *= max(shape[i], 1)
+	}
+}
+
+// prototype is pooled memory for the description of a tensor that C copies.
+type prototype struct {
+	tensor abi.DLTensor
+	dims   [2 * fewDims]int64
+	more   []int64
+	out    uintptr
+}
+
+var prototypes = sync.Pool{New: func() any { return new(prototype) }}
+
+// set describes a tensor; strides may be nil.
+func (p *prototype) set(t abi.DLTensor, shape, strides []int64) {
+	n := len(shape)
+	dims := p.dims[:]
+	if n > fewDims {
+		p.more = make([]int64, 2*n)
+		dims = p.more
+	}
+	p.tensor = t
+	p.tensor.NDim = int32(n)
+	copy(dims, shape)
+	p.tensor.Shape = uintptr(unsafe.Pointer(unsafe.SliceData(dims)))
+	p.tensor.Strides = 0
+	if strides != nil {
+		copy(dims[n:], strides)
+		p.tensor.Strides = uintptr(unsafe.Pointer(&dims[:n+1][n]))
+		if n == 0 {
+			p.tensor.Strides = p.tensor.Shape
+		}
+	}
+}
+
+func (p *prototype) free() {
+	p.more = nil
+	prototypes.Put(p)
+}
+
+// ViewTensor makes a Tensor object that shares the memory of source, which it
+// keeps alive, and returns its only reference. t holds the data address, the
+// data type and the device.
+func ViewTensor(source uintptr, t abi.DLTensor, shape, strides []int64) (uintptr, error) {
+	p := prototypes.Get().(*prototype)
+	p.set(t, shape, strides)
+	_, err := invoke(API.TensorCreateUnsafeView, source, uintptr(unsafe.Pointer(&p.tensor)), uintptr(unsafe.Pointer(&p.out)))
+	handle := p.out
+	p.free()
+	if err != nil {
+		return 0, err
+	}
+	return handle, nil
+}
+
+// EnvTensor asks the allocator of the environment for a tensor and returns its
+// only reference; strides may be nil.
+func EnvTensor(t abi.DLDataType, d abi.DLDevice, shape, strides []int64) (uintptr, error) {
+	p := prototypes.Get().(*prototype)
+	p.set(abi.DLTensor{DType: t, Device: d}, shape, strides)
+	out, err := invokeResult(API.EnvTensorAlloc, uintptr(unsafe.Pointer(&p.tensor)))
+	p.free()
+	if err != nil {
+		return 0, err
+	}
+	return first(out), nil
+}
+
+// ImportDLPack makes a Tensor object of a struct of DLPack, which it takes over,
+// and returns its only reference.
+func ImportDLPack(managed uintptr, versioned bool, alignment int32, contiguous bool) (uintptr, error) {
+	fn := API.TensorFromDLPackUnversioned
+	if versioned {
+		fn = API.TensorFromDLPack
+	}
+	var flag uintptr
+	if contiguous {
+		flag = 1
+	}
+	out, err := invoke(fn, managed, uintptr(alignment), flag)
+	return first(out), err
+}
+
+// ExportDLPack makes a struct of DLPack, which the caller owns and which holds a
+// reference to the tensor.
+func ExportDLPack(tensor uintptr, versioned bool) (uintptr, error) {
+	fn := API.TensorToDLPackUnversioned
+	if versioned {
+		fn = API.TensorToDLPack
+	}
+	out, err := invokeResult(fn, tensor)
+	return first(out), err
 }

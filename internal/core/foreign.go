@@ -1,0 +1,246 @@
+package core
+
+import (
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// The collector does not see the memory behind tensors: a program that forgets to
+// release them would run out of memory on a small heap. So the bytes behind the
+// wrappers of tensors are counted, and a wrapper that makes them too many runs a
+// collection and waits for what it frees.
+
+// objectFlags say what is special about a wrapper.
+type objectFlags uint32
+
+const (
+	flagCounted  objectFlags = 1 << iota // its memory is in the count
+	flagReadOnly                         // its memory must not be written
+	flagLent                             // its memory belongs to the caller of a callback
+)
+
+// ReadOnly reports whether the memory of a tensor must not be written.
+func (o *Object) ReadOnly() bool { return o != nil && o.flags&flagReadOnly != 0 }
+
+// SetReadOnly marks a new wrapper.
+func (o *Object) SetReadOnly() { o.flags |= flagReadOnly }
+
+// Lent reports whether the memory of a tensor belongs to the caller of a
+// callback, so that no reference keeps it.
+func (o *Object) Lent() bool { return o != nil && o.flags&flagLent != 0 }
+
+// smallest is the size from which memory is counted.
+const smallest = 64 << 10
+
+// counted is the memory of a tensor that has wrappers.
+type counted struct {
+	wrappers int
+	bytes    int64 // 0 for memory of Go
+	pool     *pool
+}
+
+// pool is the memory of one device.
+type pool struct {
+	host bool
+	live atomic.Int64
+	next atomic.Int64 // a collection runs when live passes it
+	// pacing is held while a collection runs and its cleanups are waited for.
+	pacing sync.Mutex
+}
+
+var foreign struct {
+	mu      sync.Mutex
+	tensors map[uintptr]counted
+	pools   map[abi.DLDevice]*pool
+	limit   atomic.Int64
+}
+
+// The default limit, the least growth between collections, and the least step
+// when the memory is really in use.
+const (
+	defaultLimit = 1536 << 20
+	leastGrowth  = 512 << 20
+	leastStep    = 64 << 20
+)
+
+func init() { foreign.limit.Store(defaultLimit) }
+
+func deviceOf(d abi.DLDevice) abi.DLDevice {
+	if d.Type == abi.DLCPU {
+		d.ID = 0
+	}
+	return d
+}
+
+// poolOf returns the pool of a device; foreign.mu is held.
+func poolOf(d abi.DLDevice) *pool {
+	d = deviceOf(d)
+	p := foreign.pools[d]
+	if p == nil {
+		p = &pool{host: d.Type == abi.DLCPU}
+		p.next.Store(p.goal(0))
+		if foreign.pools == nil {
+			foreign.pools = map[abi.DLDevice]*pool{}
+		}
+		foreign.pools[d] = p
+	}
+	return p
+}
+
+// ForeignMemory returns the bytes behind the wrappers of tensors on a device.
+func ForeignMemory(d abi.DLDevice) int64 {
+	foreign.mu.Lock()
+	defer foreign.mu.Unlock()
+	if p := foreign.pools[deviceOf(d)]; p != nil {
+		return p.live.Load()
+	}
+	return 0
+}
+
+// SetForeignLimit sets the limit for the memory of the host and returns the one
+// before; a negative one changes nothing, math.MaxInt64 ends the pacing.
+func SetForeignLimit(limit int64) int64 {
+	if limit < 0 {
+		return foreign.limit.Load()
+	}
+	foreign.mu.Lock()
+	defer foreign.mu.Unlock()
+	old := foreign.limit.Swap(limit)
+	for _, p := range foreign.pools {
+		p.next.Store(p.goal(0))
+	}
+	return old
+}
+
+// TensorBytes returns the size of the memory that the elements of t need.
+func TensorBytes(t *abi.DLTensor) int64 {
+	bits := uint64(t.DType.Bits) * uint64(t.DType.Lanes)
+	for i := range uintptr(t.NDim) {
+		d := *At[int64](t.Shape + 8*i)
+		if d <= 0 {
+			return 0
+		}
+		if bits > math.MaxInt64/uint64(d) {
+			return math.MaxInt64 / 8
+		}
+		bits *= uint64(d)
+	}
+	return int64((bits + 7) / 8)
+}
+
+// OwnLocal is Own for a tensor over memory of Go, which the collector sees.
+func OwnLocal(handle uintptr) *Object {
+	o := &Object{handle: handle}
+	ownTensor(o, false)
+	return o
+}
+
+// ownTensor ends Own for a tensor, whose memory counts unless it is small or
+// belongs to Go.
+func ownTensor(o *Object, isForeign bool) {
+	t := At[abi.DLTensor](o.handle + abi.ObjectSize)
+	bytes := TensorBytes(t)
+	if bytes < smallest {
+		o.cleanup = runtime.AddCleanup(o, collect, o.handle)
+		track(o)
+		return
+	}
+	o.flags |= flagCounted
+	o.cleanup = runtime.AddCleanup(o, collectTensor, o.handle)
+	track(o)
+	foreign.mu.Lock()
+	c, known := foreign.tensors[o.handle]
+	if !known {
+		c.pool = poolOf(t.Device)
+		if isForeign {
+			c.bytes = bytes
+		}
+		if foreign.tensors == nil {
+			foreign.tensors = map[uintptr]counted{}
+		}
+		c.pool.live.Add(c.bytes)
+	}
+	c.wrappers++
+	foreign.tensors[o.handle] = c
+	foreign.mu.Unlock()
+	if !known {
+		c.pool.pace()
+	}
+}
+
+// uncount takes back what count did for one wrapper.
+func uncount(handle uintptr) {
+	foreign.mu.Lock()
+	defer foreign.mu.Unlock()
+	c := foreign.tensors[handle]
+	if c.wrappers--; c.wrappers > 0 {
+		foreign.tensors[handle] = c
+		return
+	}
+	delete(foreign.tensors, handle)
+	c.pool.live.Add(-c.bytes)
+}
+
+func collectTensor(handle uintptr) {
+	uncount(handle)
+	collect(handle)
+}
+
+// goal returns how much memory may be in use before the next collection, as if
+// it were heap with GOGC=100: it may double, within the limit of the host. On a
+// device, whose size is unknown here, it may grow by a quarter.
+func (p *pool) goal(heap int64) int64 {
+	live, limit := p.live.Load(), foreign.limit.Load()
+	switch {
+	case limit == math.MaxInt64:
+		return math.MaxInt64
+	case !p.host:
+		return live + max(leastGrowth, live/4)
+	}
+	return max(live+leastStep, min(live+max(leastGrowth, live+heap), limit))
+}
+
+// pace runs a collection if the memory in use has passed the goal.
+func (p *pool) pace() {
+	if p.live.Load() <= p.next.Load() {
+		return
+	}
+	p.pacing.Lock()
+	defer p.pacing.Unlock()
+	if p.live.Load() <= p.next.Load() {
+		return // the goroutine before has done it
+	}
+	runtime.GC()
+	heap := awaitCleanups()
+	p.next.Store(p.goal(heap))
+}
+
+// awaitCleanups waits until the cleanups of the last collection have run: until
+// then the count still holds dead memory. It gives up when nothing moves for a
+// while, because a cleanup may wait for the very goroutine that is here. It
+// returns the size of the heap.
+func awaitCleanups() int64 {
+	const patience = 50 * time.Millisecond
+	samples := []metrics.Sample{
+		{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}, {Name: "/gc/heap/live:bytes"},
+	}
+	var last uint64
+	moved := time.Now()
+	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+		metrics.Read(samples)
+		queued, executed := samples[0].Value.Uint64(), samples[1].Value.Uint64()
+		if executed != last {
+			last, moved = executed, time.Now()
+		}
+		if executed >= queued || time.Since(moved) > patience {
+			return int64(samples[2].Value.Uint64())
+		}
+		time.Sleep(pause)
+	}
+}
