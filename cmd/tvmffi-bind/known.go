@@ -62,6 +62,7 @@ type scaffold struct {
 	Runtime string // import path of package tvmffi
 	Package string // name of the generated package
 	Import  string // import path of the generated package
+	File    string // the library, as the user named it; "" if it is in a Python package
 	Call    *sampleCall
 }
 
@@ -97,7 +98,7 @@ func (s *start) program(b *bindings) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		data.Call = call
+		data.File, data.Call = s.config.Libraries[0].File, call
 	}
 	files := map[string][]byte{}
 	for _, name := range []string{mainName, testName} {

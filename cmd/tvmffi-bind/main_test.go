@@ -38,10 +38,11 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    cmdExits,
-			"native":   func(ts *testscript.TestScript, neg bool, args []string) { cmdNative(ts, native, args) },
-			"consumer": func(ts *testscript.TestScript, neg bool, args []string) { cmdConsumer(ts, root, args) },
-			"foreign":  cmdForeign,
+			"exits":      cmdExits,
+			"native":     func(ts *testscript.TestScript, neg bool, args []string) { cmdNative(ts, native, args) },
+			"consumer":   func(ts *testscript.TestScript, neg bool, args []string) { cmdConsumer(ts, root, args) },
+			"quickstart": func(ts *testscript.TestScript, neg bool, args []string) { cmdQuickstart(ts, root, args) },
+			"foreign":    cmdForeign,
 		},
 	})
 }
@@ -152,10 +153,25 @@ func cmdConsumer(ts *testscript.TestScript, root string, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: consumer module")
 	}
-	mod := fmt.Sprintf("module %s\n\ngo 1.26\n\nreplace %s => %s\n", args[0], modulePath, root)
-	ts.Check(os.WriteFile(ts.MkAbs("go.mod"), []byte(mod), 0o644))
+	ts.Check(ts.Exec("go", "mod", "init", args[0]))
+	ts.Check(ts.Exec("go", "mod", "edit", "-replace", modulePath+"="+root))
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("go.sum"), sums, 0o644))
 	ts.Check(ts.Exec("go", "get", "-tool", modulePath+"/cmd/tvmffi-bind@v0.0.0"))
+}
+
+// cmdQuickstart is "quickstart MODULE": copies examples/quickstart, but for what is
+// generated, into the working directory, which is that module.
+func cmdQuickstart(ts *testscript.TestScript, root string, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: quickstart module")
+	}
+	ts.Check(os.Mkdir(ts.MkAbs("native"), 0o755))
+	for _, name := range []string{"build", "generate.go", "main.go", "main_test.go", "tvmffi.yaml", "native/synth.cc"} {
+		data, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", filepath.FromSlash(name)))
+		ts.Check(err)
+		data = bytes.ReplaceAll(data, []byte(modulePath+"/examples/quickstart/"), []byte(args[0]+"/"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o755))
+	}
 }
