@@ -265,6 +265,9 @@ func (a *Args) Value(i int) abi.Any {
 // Borrow wraps an object that ends when the callback returns.
 func (a *Args) Borrow(handle uintptr) *Object { return a.side().loan.Borrow(handle) }
 
+// Adopt wraps an owned tensor over memory that ends when the callback returns.
+func (a *Args) Adopt(handle uintptr) *Object { return a.side().loan.Adopt(handle) }
+
 // Fail keeps the first error of reading the arguments.
 func (a *Args) Fail(err error) {
 	if b := a.side(); b.err == nil {

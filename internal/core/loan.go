@@ -7,12 +7,24 @@ type Lender interface {
 }
 
 // Loan is a Lender whose objects end together.
-type Loan struct{ objects []*Object }
+type Loan struct {
+	objects []*Object
+	adopted []uintptr
+}
 
 // Borrow wraps an object until End.
 func (l *Loan) Borrow(handle uintptr) *Object {
 	o := &Object{handle: handle, state: stateBorrowed}
 	l.objects = append(l.objects, o)
+	return o
+}
+
+// Adopt wraps a tensor over memory that somebody else keeps alive, takes over its
+// reference, and drops it at End.
+func (l *Loan) Adopt(handle uintptr) *Object {
+	o := l.Borrow(handle)
+	o.flags |= flagLent
+	l.adopted = append(l.adopted, handle)
 	return o
 }
 
@@ -25,4 +37,8 @@ func (l *Loan) End() {
 		l.objects[i] = nil
 	}
 	l.objects = l.objects[:0]
+	for _, handle := range l.adopted {
+		DecRef(handle)
+	}
+	l.adopted = l.adopted[:0]
 }
