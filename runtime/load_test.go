@@ -1,0 +1,484 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+)
+
+// What the children read.
+const (
+	envOption = "TEST_OPTION"
+	envDir    = "TEST_DIR"
+	envFirst  = "TEST_FIRST"
+	envFile   = "TEST_FILE"
+	envHash   = "TEST_HASH"
+)
+
+func init() {
+	// load says where libtvm_ffi came from.
+	children["load"] = func() error {
+		var options []tvmffi.LoadOption
+		if p := os.Getenv(envOption); p != "" {
+			options = append(options, tvmffi.WithLibrary(p))
+		}
+		if p := os.Getenv(envDir); p != "" {
+			options = append(options, tvmffi.WithDir(p))
+		}
+		if p := os.Getenv(envFirst); p != "" {
+			if _, err := dynlib.Open(p); err != nil {
+				return err
+			}
+		}
+		if err := tvmffi.Load(options...); err != nil {
+			return fmt.Errorf("%w\nkind %s", err, err.(*tvmffi.Error).Kind)
+		}
+		if _, err := tvmffi.ParseDataType("float32"); err != nil {
+			return err
+		}
+		fmt.Println("loaded", tvmffi.LibraryPath())
+		return nil
+	}
+	children["load twice"] = func() error {
+		if err := tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envFirst))); err != nil {
+			return err
+		}
+		if err := tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envFirst))); err != nil {
+			return fmt.Errorf("the same again: %w", err)
+		}
+		return tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envOption)))
+	}
+	children["load at once"] = func() error {
+		start := make(chan bool)
+		failed := make(chan error, 16)
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				<-start
+				var err error
+				switch i % 3 {
+				case 0:
+					err = tvmffi.Load()
+				case 1:
+					_, err = tvmffi.NewArray[int64](1, 2)
+				case 2:
+					_, err = tvmffi.Lookup("ffi.Array")
+				}
+				failed <- err
+			})
+		}
+		close(start)
+		wg.Wait()
+		for range 16 {
+			if err := <-failed; err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	children["bindings"] = func() error {
+		l := bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so", SHA256: os.Getenv(envHash), Package: "garden", Version: "1.0", PathInPackage: "garden/libgarden.so"}}}
+		var options []tvmffi.LoadOption
+		if p := os.Getenv(envFile); p != "" {
+			options = append(options, tvmffi.WithFile(p))
+		}
+		if p := os.Getenv(envDir); p != "" {
+			options = append(options, tvmffi.WithDir(p))
+		}
+		if err := l.Load(options...); err != nil {
+			return err
+		}
+		var c bindrt.Call1
+		c.Begin(&bindrt.Func{Library: &l, Name: "garden.alive", Sig: "() -> int"}, 0)
+		if err := c.Do(); err != nil {
+			return err
+		}
+		fmt.Println("loaded", l.Paths[0])
+		return nil
+	}
+	children["matrix"] = func() error {
+		if err := calls.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+			return err
+		}
+		return smallMatrix()
+	}
+}
+
+// link makes a link to target at the path and returns the path.
+func link(t *testing.T, target, path string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// write makes a file and returns its path.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// copyFile copies a file, for a second library that is not the same file.
+func copyFile(t *testing.T, from, to string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// noLibrary is longer than the header of a library.
+var noLibrary = strings.Repeat("this is no library\n", 100)
+
+// name is the file name of libtvm_ffi.
+var name = filepath.Base(sites.Library(runtime.GOOS))
+
+// Each place of the search order finds the library, and comes before the places
+// after it, which hold files that are no libraries.
+func TestSearchOrder(t *testing.T) {
+	library := nativetest.Library(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	broken := func(path string) string { return write(t, filepath.Join(dir, path), noLibrary) }
+	cache := filepath.Join(dir, "cache")
+	cached := filepath.Join(cache, "wheels", "apache-tvm-ffi-0.1.15-deadbeef")
+	venv := filepath.Join(dir, "venv", "lib", "python3.12", "site-packages")
+	write(t, filepath.Join(cached, sites.Marker), "hash")
+	bin := filepath.Join(dir, "bin")
+	program := copyFile(t, exe, filepath.Join(bin, "program"))
+	places := []struct {
+		what, path, env string
+	}{
+		{"option", filepath.Join(dir, "option", "any-name.so"), envOption + "=" + filepath.Join(dir, "option", "any-name.so")},
+		{"TVMFFI_LIBRARY", filepath.Join(dir, "variable", "other-name.so"), "TVMFFI_LIBRARY=" + filepath.Join(dir, "variable", "other-name.so")},
+		{"WithDir", filepath.Join(dir, "folder", name), envDir + "=" + filepath.Join(dir, "folder")},
+		{"TVMFFI_LIBRARY_PATH", filepath.Join(dir, "path", name), "TVMFFI_LIBRARY_PATH=relative" + string(os.PathListSeparator) + filepath.Join(dir, "empty") + string(os.PathListSeparator) + filepath.Join(dir, "path")},
+		{"executable", filepath.Join(bin, name), ""},
+		{"lib of the executable", filepath.Join(bin, "lib", name), ""},
+		{"cache", filepath.Join(cached, filepath.FromSlash(sites.Library(runtime.GOOS))), "TVMFFI_CACHE=" + cache},
+		{"Python package", filepath.Join(venv, filepath.FromSlash(sites.Library(runtime.GOOS))), "VIRTUAL_ENV=" + filepath.Join(dir, "venv")},
+	}
+	for i, p := range places {
+		t.Run(p.what, func(t *testing.T) {
+			link(t, library, p.path)
+			defer os.Remove(p.path)
+			var env []string
+			for j, later := range places {
+				if j == i || j > i {
+					env = append(env, later.env)
+				}
+				if j > i {
+					broken(later.path[len(dir)+1:])
+					defer os.Remove(later.path)
+				}
+			}
+			out, err := childOf(t, program, "load", slices.DeleteFunc(env, func(s string) bool { return s == "" })...)
+			if err != nil || strings.TrimSpace(out) != "loaded "+p.path {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	// A broken file in one place does not hide the good one after it.
+	broken("folder/" + name)
+	link(t, library, filepath.Join(bin, name))
+	if out, err := childOf(t, program, "load", places[2].env); err != nil || !strings.Contains(out, "loaded "+filepath.Join(bin, name)) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	os.Remove(filepath.Join(bin, name))
+
+	// Nowhere: the error lists every place and the remedies.
+	out, err := childOf(t, program, "load", places[2].env, places[3].env, places[6].env, places[7].env)
+	if err == nil {
+		t.Skipf("apache-tvm-ffi is installed for all users of this machine, so that it is always found: %s", out)
+	}
+	for _, part := range []string{
+		name + " was not found; tried:",
+		filepath.Join(dir, "folder", name) + " (folder of WithDir): ", "invalid ELF header",
+		filepath.Join(dir, "path", name) + " (TVMFFI_LIBRARY_PATH): no such file",
+		filepath.Join(bin, name) + " (folder of the executable): no such file",
+		filepath.Join(bin, "lib", name) + " (lib folder of the executable): no such file",
+		filepath.Join(venv, filepath.FromSlash(sites.Library(runtime.GOOS))) + " (Python package): no such file",
+		`run "go tool tvmffi-bind setup", or pip install apache-tvm-ffi, or set TVMFFI_LIBRARY to the file`,
+		"kind LibraryNotFound",
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("the error lacks %q:\n%s", part, out)
+		}
+	}
+	if strings.Contains(out, "relative") {
+		t.Errorf("a relative folder was searched:\n%s", out)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	library := nativetest.Library(t)
+	dir := t.TempDir()
+	foreign, err := wheel.TVMFFI(wheel.DefaultVersion, "linux", "arm64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what, path string
+		parts      []string
+	}{
+		{"missing", filepath.Join(dir, "missing.so"), []string{"missing.so (named explicitly): no such file", "set TVMFFI_LIBRARY to the file"}},
+		{"no ELF", write(t, filepath.Join(dir, "text.so"), noLibrary), []string{"text.so (named explicitly): ", "invalid ELF header"}},
+		{"empty", write(t, filepath.Join(dir, "empty.so"), ""), []string{"empty.so (named explicitly): ", "file too short"}},
+		{"a folder", dir, []string{dir + " (named explicitly): "}},
+		{"another architecture", nativetest.Get(t, foreign).Library(), []string{"(named explicitly): ", "libtvm_ffi.so"}},
+		{"another library", "/lib/x86_64-linux-gnu/libm.so.6", []string{"libm.so.6 is no libtvm_ffi: it has no symbol TVMFFIGetVersion"}},
+	} {
+		if c.what == "another library" {
+			if _, err := os.Stat(c.path); err != nil {
+				continue // another layout of the system
+			}
+		}
+		for _, env := range []string{"TVMFFI_LIBRARY=", envOption + "="} {
+			out, err := child(t, "load", env+c.path)
+			if err == nil {
+				t.Errorf("%s loads: %s", c.what, out)
+			}
+			for _, part := range c.parts {
+				if !strings.Contains(out, part) {
+					t.Errorf("%s: the error lacks %q:\n%s", c.what, part, out)
+				}
+			}
+		}
+	}
+	// An explicit path is the only place.
+	link(t, library, filepath.Join(dir, "good", name))
+	if out, err := child(t, "load", "TVMFFI_LIBRARY="+filepath.Join(dir, "missing.so"), "TVMFFI_LIBRARY_PATH="+filepath.Join(dir, "good")); err == nil {
+		t.Errorf("another file than the one named was loaded: %s", out)
+	}
+}
+
+func TestOneLibrary(t *testing.T) {
+	library := nativetest.Library(t)
+	dir := t.TempDir()
+	second := copyFile(t, library, filepath.Join(dir, name))
+	out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+second)
+	if err == nil {
+		t.Error("two copies were loaded")
+	}
+	for _, part := range []string{"the process has already loaded libtvm_ffi from " + library, "cannot load a second copy from " + second, "name one of them everywhere"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("the error lacks %q:\n%s", part, out)
+		}
+	}
+	if out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+link(t, library, filepath.Join(dir, "link.so"))); err != nil {
+		t.Errorf("a link to the same file: %v\n%s", err, out)
+	}
+	if out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+filepath.Join(dir, "gone.so")); err == nil || !strings.Contains(out, "gone.so") {
+		t.Errorf("a second path that is no file: %s", out)
+	}
+	// A copy that somebody else has loaded is used, also against the search order.
+	if out, err := child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY_PATH="+filepath.Dir(library)); err != nil || !strings.Contains(out, "loaded "+second) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY="+library); err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+second) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for range 3 {
+		if out, err := child(t, "load at once", "TVMFFI_LIBRARY="+library); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+func TestLibraryOfBindings(t *testing.T) {
+	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
+	dir := t.TempDir()
+	env := func(more ...string) []string { return append(more, "TVMFFI_LIBRARY="+library, "TVMFFI_CACHE="+filepath.Join(dir, "cache")) }
+	if out, err := child(t, "bindings", env(envFile+"="+garden)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+		t.Errorf("WithFile: %v\n%s", err, out)
+	}
+	folder := filepath.Dir(garden)
+	if out, err := child(t, "bindings", env(envDir+"="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+		t.Errorf("WithDir: %v\n%s", err, out)
+	}
+	if out, err := child(t, "bindings", env("TVMFFI_LIBRARY_PATH="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+		t.Errorf("TVMFFI_LIBRARY_PATH: %v\n%s", err, out)
+	}
+	cached := filepath.Join(dir, "cache", "wheels", "garden-1.0-deadbeef")
+	write(t, filepath.Join(cached, sites.Marker), "hash")
+	file := copyFile(t, garden, filepath.Join(cached, "garden", "libgarden.so"))
+	if out, err := child(t, "bindings", env()...); err != nil || !strings.Contains(out, "loaded "+file) {
+		t.Errorf("cache: %v\n%s", err, out)
+	}
+	out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64))...)
+	if err == nil {
+		t.Error("a file of the cache with another hash was loaded")
+	}
+	for _, part := range []string{"libgarden.so was not found; tried:", file + " (cache of tvmffi-bind): another version: its sha256 is ",
+		"the bindings were made from 0000", "pip install garden==1.0", "TVMFFI_LIBRARY_PATH (absolute)", "tvmffi.WithFile"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("the error lacks %q:\n%s", part, out)
+		}
+	}
+	// A file from elsewhere is the user's choice, whatever its hash.
+	if out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH="+folder)...); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	venv := filepath.Join(dir, "venv")
+	installed := link(t, garden, filepath.Join(venv, "lib", "python3.12", "site-packages", "garden", "libgarden.so"))
+	os.RemoveAll(cached)
+	if out, err := child(t, "bindings", env("VIRTUAL_ENV="+venv)...); err != nil || !strings.Contains(out, "loaded "+installed) {
+		t.Errorf("Python package: %v\n%s", err, out)
+	}
+	if out, err := child(t, "bindings", env(envFile+"="+filepath.Join(dir, "libgarden.so"))...); err == nil || !strings.Contains(out, "(named explicitly): no such file") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil || !strings.Contains(out, "invalid ELF header") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "gone.so")); err == nil || !errors.Is(err, tvmffi.ErrNotFound) && core.Attached() {
+		t.Error(err)
+	}
+}
+
+// smallMatrix makes calls of every kind, as far as the loaded version has them.
+func smallMatrix() error {
+	version, err := tvmffi.Version()
+	if err != nil {
+		return err
+	}
+	fmt.Println("version", version)
+	for _, x := range []any{nil, true, int64(-7), 0.5, "short", "a text of more than seven bytes", "\x00", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}} {
+		v, err := call("calls.echo", x)
+		if err != nil || fmt.Sprint(v.Value()) != fmt.Sprint(x) {
+			return fmt.Errorf("echo of %v: %v, %v", x, v, err)
+		}
+	}
+	own := errors.New("own")
+	f, err := tvmffi.FuncOf(func(x int64) (int64, error) {
+		if x == 3 {
+			return 0, own
+		}
+		return x, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, where := range []string{"calls.repeat", "calls.repeat_on_thread"} {
+		if v, err := call(where, f, 3); err != nil || v.Value() != int64(3) {
+			return fmt.Errorf("%s: %v, %v", where, v, err)
+		}
+		if _, err := call(where, f, 4); !errors.Is(err, own) {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	if _, err := call("calls.fail", "KeyError", "message"); !errors.Is(err, tvmffi.ErrKey) || err.Error() != "KeyError: message" {
+		return fmt.Errorf("fail: %w", err)
+	}
+	x, err := tvmffi.FromSlice([]float32{1, 2, 3})
+	if err != nil {
+		return err
+	}
+	if v, err := call("calls.sum_tensor", x); err != nil || v.Value() != 6.0 {
+		return fmt.Errorf("sum_tensor: %v, %w", v, err)
+	}
+	if v, err := call("calls.echo_strings", []string{"a", "b"}); err != nil {
+		return err
+	} else if s, err := tvmffi.As[[]string](v); err != nil || !slices.Equal(s, []string{"a", "b"}) {
+		return fmt.Errorf("echo_strings: %v, %w", s, err)
+	}
+	if v, err := call("calls.table", 3); err != nil {
+		return err
+	} else if m, err := tvmffi.As[map[string]int64](v); err != nil || len(m) != 3 || m["key 2"] != 2 {
+		return fmt.Errorf("table: %v, %w", m, err)
+	}
+	b, err := call("calls.box", 5)
+	if err != nil {
+		return err
+	}
+	o, err := tvmffi.As[*Box](b)
+	if err != nil || o.I64() != 5 || !strings.Contains(o.String(), "calls.Box") {
+		return fmt.Errorf("box: %v, %w", o, err)
+	}
+	if err := o.SetI64(6); err != nil || o.I64() != 6 {
+		return fmt.Errorf("box: %d, %w", o.I64(), err)
+	}
+	big30, _ := new(big.Int).SetString("1000000000000000000000000000000", 10)
+	v, err := call("calls.echo", big30)
+	if core.API.BigIntFromByteArray == 0 {
+		if !errors.Is(err, tvmffi.ErrOverflow) {
+			return fmt.Errorf("10^30: %v, %w", v, err)
+		}
+	} else if back, err := tvmffi.As[*big.Int](v); err != nil || back.Cmp(big30) != 0 {
+		return fmt.Errorf("10^30: %v, %w", back, err)
+	}
+	l, err := tvmffi.NewList[int64](1)
+	if err != nil {
+		return err
+	}
+	if err := l.Append(2); err != nil || l.Len() != 2 {
+		return fmt.Errorf("list: %w", err)
+	}
+	d, err := tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1}))
+	if err != nil {
+		return err
+	}
+	if v, ok := d.Get("a"); !ok || v != 1 {
+		return fmt.Errorf("dict: %v", v)
+	}
+	return nil
+}
+
+// Every supported version of the library makes the same calls.
+func TestVersions(t *testing.T) {
+	for _, version := range []string{"0.1.9", "0.1.12", "0.1.14.post1", wheel.DefaultVersion} {
+		t.Run(version, func(t *testing.T) {
+			library := nativetest.Wheel(t, version).Library()
+			file := nativetest.Build(t, "calls", nativetest.AgainstVersion(version))
+			out, err := child(t, "matrix", "TVMFFI_LIBRARY="+library, envFile+"="+file)
+			var exit *exec.ExitError
+			if errors.As(err, &exit) || err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Log(strings.TrimSpace(out))
+		})
+	}
+}
