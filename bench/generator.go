@@ -67,7 +67,15 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 	core, testing := t.wheel.Library(), t.wheel.TestingLibrary()
 	ours := []string{tool, "gen", "--timing", "--lib", core, "--lib", testing, "--package", "out", "--out", out}
 	// A blank prefix stands for everything; without one stubgen writes nothing new.
-	stubgen := []string{filepath.Join(filepath.Dir(t.python), "tvm-ffi-stubgen"), out, "--dlls", core + ";" + testing,
+	// It has loaded the copy of the library in its own package, so it gets that one.
+	dir := "import os, tvm_ffi; print(os.path.join(os.path.dirname(tvm_ffi.__file__), 'lib'))"
+	lib, err := command(ctx, "", nil, t.python, "-c", dir)
+	if err != nil {
+		return nil, err
+	}
+	lib = strings.TrimSpace(lib)
+	dlls := filepath.Join(lib, filepath.Base(core)) + ";" + filepath.Join(lib, filepath.Base(testing))
+	stubgen := []string{filepath.Join(filepath.Dir(t.python), "tvm-ffi-stubgen"), out, "--dlls", dlls,
 		"--init-lib", "tvm_ffi", "--init-pypkg", "apache-tvm-ffi", "--init-prefix", " "}
 	g := &generation{stages: map[string][]float64{}}
 	for round := range runs + 1 { // the first one warms the caches
