@@ -1,0 +1,134 @@
+package ccall_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// frame is a call with the largest block.
+type frame struct {
+	head  ccall.Head
+	block [2 * ccall.MaxBlock]uint64
+}
+
+var loadOnce sync.Once
+
+func function(t testing.TB, name string) uintptr {
+	t.Helper()
+	loadOnce.Do(func() {
+		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
+		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tvmffi.LoadLibrary(calls); err != nil {
+			t.Fatal(err)
+		}
+	})
+	handle, err := core.GlobalFunction(name)
+	if err != nil || handle == 0 {
+		t.Fatal(name, err)
+	}
+	return handle
+}
+
+// pack puts a raw string behind the arguments and returns the number of units.
+func (f *frame) pack(n int, s string) {
+	f.block[0], f.block[1] = uint64(abi.TypeRawStr), uint64(16*n)
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&f.block[2*n])), len(s)+1)
+	copy(text, s)
+	text[len(s)] = 0
+	f.head.N, f.head.Mask, f.head.Units = uintptr(n), 1<<1, uint32(n+(len(s)+16)/16)
+}
+
+func (f *frame) text() string {
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(&f.block)), f.head.TextEnd-1))
+}
+
+var keep *frame
+
+// Frames on the stack and on the heap give the same results, with texts that are
+// copied into the block exactly if they fit.
+func TestCall(t *testing.T) {
+	echo, length := function(t, "calls.echo_string"), function(t, "calls.length")
+	for _, heap := range []bool{false, true} {
+		for n := 8; n <= 495; n++ {
+			s := strings.Repeat("abcdefghijklmnopqrstuvwxyz", 20)[:n]
+			run := func(f *frame) {
+				f.head.Fn, f.head.Handle = core.API.FunctionCall, length
+				f.pack(1, s)
+				ccall.Call(&f.head)
+				if f.head.RC != 0 || f.head.Res != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)}) || f.head.Err != 0 {
+					t.Errorf("length of %d bytes: %+v", n, f.head)
+				}
+				for _, room := range []int{n - 1, n, n + 1} {
+					*f = frame{head: ccall.Head{Fn: core.API.FunctionCall, Handle: echo, TextCap: uint64(room)}}
+					f.pack(1, s)
+					ccall.Call(&f.head)
+					switch {
+					case f.head.RC != 0 || f.head.Res.TypeIndex != abi.TypeStr:
+						t.Errorf("echo of %d bytes: %+v", n, f.head)
+					case room >= n && (f.head.TextEnd != uint64(n)+1 || f.text() != s):
+						t.Errorf("echo of %d bytes with room for %d: %+v", n, room, f.head)
+					case room < n:
+						if f.head.TextEnd != 0 {
+							t.Errorf("%d bytes do not fit %d", n, room)
+						}
+						if got := core.Text(*core.At[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
+							t.Errorf("%q", got)
+						}
+						core.DecRef(uintptr(f.head.Res.Bits))
+					}
+				}
+			}
+			if heap {
+				f := new(frame)
+				keep = f
+				run(f)
+			} else {
+				var f frame
+				run(&f)
+			}
+		}
+	}
+}
+
+func TestCallErrors(t *testing.T) {
+	fail := function(t, "calls.add_one")
+	for range 3 {
+		var f frame
+		f.head.Fn, f.head.Handle = core.API.FunctionCall, fail
+		f.pack(1, "this is no int")
+		ccall.Call(&f.head)
+		if f.head.RC != -1 || f.head.Err == 0 || f.head.TextEnd != 0 {
+			t.Fatalf("%+v", f.head)
+		}
+		if kind := core.Text(core.At[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
+			t.Errorf("kind %q", kind)
+		}
+		core.DecRef(f.head.Err)
+	}
+}
+
+// The whole of the largest block arrives.
+func TestLargestBlock(t *testing.T) {
+	sum := function(t, "calls.sum")
+	for _, n := range []int{1, 2, 31, 32, 33, 127, ccall.MaxBlock} {
+		var f frame
+		f.head = ccall.Head{Fn: core.API.FunctionCall, Handle: sum, N: uintptr(n), Units: uint32(n)}
+		for i := range n {
+			f.block[2*i], f.block[2*i+1] = uint64(abi.TypeInt), uint64(i+1)
+		}
+		ccall.Call(&f.head)
+		if want := uint64(n * (n + 1) / 2); f.head.RC != 0 || f.head.Res.Bits != want {
+			t.Errorf("the sum of %d: %+v, want %d", n, f.head, want)
+		}
+	}
+}
