@@ -4,7 +4,6 @@ import (
 	"iter"
 	"runtime"
 
-	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -79,13 +78,17 @@ func NewArray[T any](items ...T) (*Array[T], error) {
 // none.
 func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	defer catch(&err)
-	var all []abi.Any
-	for _, a := range arrays {
-		if a != nil {
-			all = append(all, cells(ref(a), "Array")...)
+	t, err := packed(&newArray, 0, func(p *core.Pack) error {
+		for _, a := range arrays {
+			if a == nil {
+				continue
+			}
+			for _, v := range cells(ref(a), "Array") {
+				p.Any(v)
+			}
 		}
-	}
-	t, err := makeArray(len(all), func(i int) (core.Temp, error) { return core.Temp{Value: all[i]}, nil })
+		return nil
+	})
 	runtime.KeepAlive(arrays)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,10 @@ type codec struct {
 	name string
 	// encode packs the value at p. What the packed value points to is in Temp.Keep.
 	encode func(p unsafe.Pointer) (core.Temp, error)
+	// form says what pack does by itself.
+	form form
+	// within is encode for a value inside of others, where that matters; see nested.
+	within func(p unsafe.Pointer, outer *nest) (core.Temp, error)
 	// decode reads v, borrowed, into the value at p. from lends the objects, such as
 	// those of a callback; without it each object gets a reference of its own.
 	decode func(v abi.Any, from core.Lender, p unsafe.Pointer) error
@@ -104,7 +108,9 @@ func basicCodec(t reflect.Type) *codec {
 	case reflect.TypeFor[Pointer]():
 		return pointerCodec
 	case reflect.TypeFor[string]():
-		return textCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
+		c := textCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
+		c.form = formText
+		return c
 	case reflect.TypeFor[[]byte]():
 		return bytesCodec
 	case reflect.TypeFor[*big.Int]():
@@ -329,9 +335,8 @@ func encodeObject(o *core.Object) (core.Temp, error) {
 // argumentCodec packs the dynamic value of an interface: any, the Ref of an
 // object type, ArrayArg and MapArg. Decoding is possible for any and ObjectRef.
 func argumentCodec(t reflect.Type) *codec {
-	return &codec{
-		name:   t.String(),
-		encode: func(p unsafe.Pointer) (core.Temp, error) { return encodeDynamic(reflect.NewAt(t, p).Elem()) },
+	c := &codec{
+		name: t.String(),
 		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
 			x := anyOf(v, from)
 			value := reflect.ValueOf(x.Value())
@@ -347,10 +352,16 @@ func argumentCodec(t reflect.Type) *codec {
 			return nil
 		},
 	}
+	if t == reflect.TypeFor[any]() {
+		c.form = formAny
+	}
+	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
+	})
 }
 
 // encodeDynamic packs what value, an interface or a temporary, holds.
-func encodeDynamic(value reflect.Value) (core.Temp, error) {
+func encodeDynamic(value reflect.Value, outer *nest) (core.Temp, error) {
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
 			return core.Temp{}, nil
@@ -359,41 +370,52 @@ func encodeDynamic(value reflect.Value) (core.Temp, error) {
 	}
 	switch x := value.Interface().(type) {
 	case temporary:
-		return x.encode()
+		return x.encode(outer)
 	case ObjectRef:
 		return encodeObject(stateOf(x))
 	}
 	holder := reflect.New(value.Type())
 	holder.Elem().Set(value)
-	return codecOf(value.Type()).encode(holder.UnsafePointer())
+	return encodeIn(codecOf(value.Type()), holder.UnsafePointer(), outer)
 }
 
 // optionalCodec is that of *T for a scalar, a string or a small struct: nil is
 // None.
 func optionalCodec(t reflect.Type) *codec {
-	inner := codecOf(t.Elem())
-	return &codec{
-		name: "Optional<" + inner.name + ">",
-		encode: func(p unsafe.Pointer) (core.Temp, error) {
-			x := *(*unsafe.Pointer)(p)
-			if x == nil {
-				return core.Temp{}, nil
-			}
-			return inner.encode(x)
-		},
+	name := t.String()
+	inner := sync.OnceValue(func() *codec { return codecOf(t.Elem()) })
+	if !recursive(t) {
+		name = "Optional<" + inner().name + ">"
+	}
+	c := &codec{
+		name: name,
 		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				*(*unsafe.Pointer)(p) = nil
 				return nil
 			}
 			x := reflect.New(t.Elem())
-			if err := inner.decode(v, from, x.UnsafePointer()); err != nil {
+			if err := inner().decode(v, from, x.UnsafePointer()); err != nil {
 				return err
 			}
 			*(*unsafe.Pointer)(p) = x.UnsafePointer()
 			return nil
 		},
 	}
+	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+		x := *(*unsafe.Pointer)(p)
+		if x == nil {
+			return core.Temp{}, nil
+		}
+		c := inner()
+		if c.within != nil {
+			var err error
+			if outer, err = outer.enter(t, x, 1); err != nil {
+				return core.Temp{}, err
+			}
+		}
+		return encodeIn(c, x, outer)
+	})
 }
 
 // numberCodec is that of the other number types and of named basic types, with

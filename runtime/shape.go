@@ -25,7 +25,13 @@ func (*Shape) isArray()        {}
 func (*Shape) isContainer()    {}
 
 // NewShape makes a Shape of dimensions.
-func NewShape(dims ...int64) (*Shape, error) { return newSequence[*Shape](&newShape, dims) }
+func NewShape(dims ...int64) (*Shape, error) {
+	t, err := encodeBy(&newShape, dims, nil)
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*Shape](core.Own(uintptr(t.Value.Bits))), nil
+}
 
 func (s *Shape) dims() []int64 {
 	o := ref(s)

@@ -1,0 +1,426 @@
+package tvmffi
+
+import (
+	"iter"
+	"math"
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// What Array, List, Map and Dict share: how Go values become elements, and how
+// elements are read. Numbers, bools and strings go without the codecs.
+
+// packArgument packs argument i of a call.
+func packArgument[T any](c *core.Call, i int, x T) {
+	switch p := any(&x).(type) {
+	case *int64:
+		c.Int(i, *p)
+	case *float64:
+		c.Float(i, *p)
+	case *bool:
+		c.Bool(i, *p)
+	case *string:
+		c.String(i, *p)
+	default:
+		putArgument(c, i, x)
+	}
+}
+
+func putArgument[T any](c *core.Call, i int, x T) {
+	t, err := encode(x)
+	c.Put(i, t, err)
+}
+
+// packElement adds x to the arguments of a call.
+func packElement[T any](p *core.Pack, x T, outer *nest) error {
+	switch v := any(&x).(type) {
+	case *int64:
+		p.Int(*v)
+	case *float64:
+		p.Float(*v)
+	case *bool:
+		p.Bool(*v)
+	case *string:
+		return p.String(*v)
+	default:
+		return putElement(p, x, outer)
+	}
+	return nil
+}
+
+func putElement[T any](p *core.Pack, x T, outer *nest) error {
+	return pack(p, codecFor[T](), unsafe.Pointer(&x), outer)
+}
+
+// pack adds the value at x to the arguments of a call. Strings go as they are: the
+// library makes objects of them.
+func pack(p *core.Pack, c *codec, x unsafe.Pointer, outer *nest) error {
+	switch c.form {
+	case formText:
+		return p.String(*(*string)(x))
+	case formAny:
+		switch x := (*(*any)(x)).(type) {
+		case nil:
+			p.Any(abi.Any{})
+			return nil
+		case string:
+			return p.String(x)
+		case int:
+			p.Int(int64(x))
+			return nil
+		case int64:
+			p.Int(x)
+			return nil
+		case float64:
+			p.Float(x)
+			return nil
+		case bool:
+			p.Bool(x)
+			return nil
+		}
+	}
+	t, err := encodeIn(c, x, outer)
+	if err == nil {
+		p.Put(t)
+	}
+	return err
+}
+
+// form marks the codecs that pack does without.
+type form uint8
+
+const (
+	formText form = iota + 1 // a string
+	formAny                  // any, whose value may be a scalar or a string
+)
+
+// arrayTemp is an Array that nobody else refers to.
+func arrayTemp(handle uintptr) core.Temp {
+	return core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
+}
+
+// number is a Go type whose values fit an element.
+type number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32
+}
+
+func intArray[N number](items []N) (core.Temp, error) {
+	array, all := core.NewArray(len(items))
+	if array == 0 {
+		return packed(&newArray, len(items), func(p *core.Pack) error {
+			for _, x := range items {
+				p.Int(int64(x))
+			}
+			return nil
+		})
+	}
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(int64(x))}
+	}
+	return arrayTemp(array), nil
+}
+
+func floatArray[F float32 | float64](items []F) (core.Temp, error) {
+	array, all := core.NewArray(len(items))
+	if array == 0 {
+		return packed(&newArray, len(items), func(p *core.Pack) error {
+			for _, x := range items {
+				p.Float(float64(x))
+			}
+			return nil
+		})
+	}
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(x))}
+	}
+	return arrayTemp(array), nil
+}
+
+func boolArray(items []bool) (core.Temp, error) {
+	array, all := core.NewArray(len(items))
+	if array == 0 {
+		return packed(&newArray, len(items), func(p *core.Pack) error {
+			for _, x := range items {
+				p.Bool(x)
+			}
+			return nil
+		})
+	}
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeBool, Bits: boolBits(x)}
+	}
+	return arrayTemp(array), nil
+}
+
+// stringArray makes an Array of strings in one crossing: the library makes the
+// String objects.
+func stringArray(f *core.Func, items []string) (core.Temp, error) {
+	return packed(f, len(items), func(p *core.Pack) error {
+		for i, s := range items {
+			if err := p.String(s); err != nil {
+				return inElement("element "+itoa(i), err)
+			}
+		}
+		return nil
+	})
+}
+
+// encodeArray makes an Array of the items.
+func encodeArray[E any](items []E, outer *nest) (core.Temp, error) {
+	if _, err := newArray.Handle(); err != nil {
+		return core.Temp{}, err
+	}
+	switch s := any(&items).(type) {
+	case *[]int64:
+		return intArray(*s)
+	case *[]int:
+		return intArray(*s)
+	case *[]int32:
+		return intArray(*s)
+	case *[]float64:
+		return floatArray(*s)
+	case *[]float32:
+		return floatArray(*s)
+	case *[]bool:
+		return boolArray(*s)
+	}
+	return encodeBy(&newArray, items, outer)
+}
+
+// encodeBy makes a container of the items by calling f.
+func encodeBy[E any](f *core.Func, items []E, outer *nest) (core.Temp, error) {
+	switch s := any(&items).(type) {
+	case *[]int64:
+		return packed(f, len(*s), func(p *core.Pack) error {
+			for _, x := range *s {
+				p.Int(x)
+			}
+			return nil
+		})
+	case *[]string:
+		return stringArray(f, *s)
+	}
+	return encodeItems(f, items, outer)
+}
+
+func encodeItems[E any](f *core.Func, items []E, outer *nest) (core.Temp, error) {
+	inner, err := outer.enter(reflect.TypeFor[[]E](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
+	if err != nil {
+		return core.Temp{}, err
+	}
+	c := codecFor[E]()
+	return packed(f, len(items), func(p *core.Pack) error {
+		for i := range items {
+			if err := pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
+				return inElement("element "+itoa(i), err)
+			}
+		}
+		return nil
+	})
+}
+
+// packed makes a container by calling f with what fill adds.
+func packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.Temp, error) {
+	fn, err := f.Handle()
+	if err != nil {
+		return core.Temp{}, err
+	}
+	p := core.NewPack(n)
+	defer p.Close()
+	if err := fill(p); err != nil {
+		return core.Temp{}, err
+	}
+	v, err := p.Apply(fn)
+	return core.Temp{Value: v, Owned: true}, err
+}
+
+// apply calls a Function object with n packed values.
+func apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+	p := core.NewPack(n)
+	defer p.Close()
+	for i := range n {
+		t, err := item(i)
+		if err != nil {
+			return abi.Any{}, err
+		}
+		p.Put(t)
+	}
+	return p.Apply(fn)
+}
+
+// cells views the elements of an Array or a List.
+func cells(o *core.Object, what string) []abi.Any {
+	alive(o, what)
+	cell := core.At[abi.SeqCell](o.Handle() + abi.ObjectSize)
+	if cell.Size == 0 {
+		return nil
+	}
+	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size)
+}
+
+// alive panics with an *Error if there is no object.
+func alive(o *core.Object, what string) {
+	if o.Handle() == 0 {
+		why := "is nil"
+		if reason, ended := o.Ended(); ended {
+			why = reason
+		}
+		panic(errorf(core.KindRuntime, "%s: the object %s", what, why))
+	}
+}
+
+// element reads a cell.
+func element[T any](v *abi.Any, from core.Lender) (T, error) {
+	var x T
+	switch p := any(&x).(type) {
+	case *int64:
+		if v.TypeIndex == abi.TypeInt {
+			*p = int64(v.Bits)
+			return x, nil
+		}
+	case *float64:
+		if v.TypeIndex == abi.TypeFloat {
+			*p = math.Float64frombits(v.Bits)
+			return x, nil
+		}
+	case *bool:
+		if v.TypeIndex == abi.TypeBool {
+			*p = v.Bits != 0
+			return x, nil
+		}
+	case *string:
+		if text, ok := core.BorrowText(v); ok {
+			*p = string(text)
+			return x, nil
+		}
+	}
+	return elementByCodec[T](v, from)
+}
+
+func elementByCodec[T any](v *abi.Any, from core.Lender) (T, error) {
+	x := new(T)
+	err := codecFor[T]().decode(*v, from, unsafe.Pointer(x))
+	return *x, err
+}
+
+func elementAt[T any](o *core.Object, what string, i int) T {
+	all := cells(o, what)
+	if i < 0 || i >= len(all) {
+		panic(errorf(core.KindIndex, "%s: index %d out of range with %d elements", what, i, len(all)))
+	}
+	x, err := element[T](&all[i], nil)
+	if err != nil {
+		panic(inElement(what+"["+itoa(i)+"]", err))
+	}
+	runtime.KeepAlive(o)
+	return x
+}
+
+func allElements[T any](o *core.Object, what string) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		var loan core.Loan
+		defer loan.End()
+		for i := 0; ; i++ {
+			// The cells are looked at anew: a List may change in the loop.
+			all := cells(o, what)
+			if i >= len(all) {
+				return
+			}
+			x, err := element[T](&all[i], &loan)
+			if err != nil {
+				panic(inElement(what+"["+itoa(i)+"]", err))
+			}
+			if !yield(i, x) {
+				return
+			}
+			loan.End()
+		}
+	}
+}
+
+func sliceOf[T any](o *core.Object, what string) ([]T, error) {
+	if why, ended := o.Ended(); ended {
+		return nil, errorf(core.KindRuntime, "%s: the object %s", what, why)
+	}
+	if o == nil {
+		return nil, nil
+	}
+	defer runtime.KeepAlive(o)
+	all := cells(o, what)
+	s := make([]T, len(all))
+	i := readAll(all, any(&s))
+	for ; i < len(all); i++ {
+		x, err := element[T](&all[i], nil)
+		if err != nil {
+			return nil, inElement(what+"["+itoa(i)+"]", err)
+		}
+		s[i] = x
+	}
+	return s, nil
+}
+
+// readAll reads elements into the slice that p points to, which has room for all,
+// if it is one of numbers, bools or strings. It returns how many were of that
+// type, from the first.
+func readAll(all []abi.Any, p any) int {
+	switch p := p.(type) {
+	case *[]int64:
+		s := (*p)[:len(all)]
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeInt {
+				return i
+			}
+			s[i] = int64(all[i].Bits)
+		}
+	case *[]float64:
+		s := (*p)[:len(all)]
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeFloat {
+				return i
+			}
+			s[i] = math.Float64frombits(all[i].Bits)
+		}
+	case *[]bool:
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeBool {
+				return i
+			}
+			(*p)[i] = all[i].Bits != 0
+		}
+	case *[]string:
+		text := textOfAll(all, 0, 1)
+		for i := range all {
+			t, ok := core.BorrowText(&all[i])
+			if !ok {
+				return i
+			}
+			(*p)[i], text = text[:len(t)], text[len(t):]
+		}
+	default:
+		return 0
+	}
+	return len(all)
+}
+
+// textOfAll copies the texts of every step-th value, from the first on, one
+// behind the other.
+func textOfAll(all []abi.Any, first, step int) string {
+	n := 0
+	for i := first; i < len(all); i += step {
+		t, _ := core.BorrowText(&all[i])
+		n += len(t)
+	}
+	if n == 0 {
+		return ""
+	}
+	b := make([]byte, 0, n)
+	for i := first; i < len(all); i += step {
+		t, _ := core.BorrowText(&all[i])
+		b = append(b, t...)
+	}
+	return unsafe.String(&b[0], n)
+}

@@ -1,0 +1,201 @@
+package tvmffi
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// The codecs of Go slices, arrays and maps.
+
+// sequence views the elements of a borrowed Array or List.
+func sequence(v abi.Any, want string) ([]abi.Any, error) {
+	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+		return nil, wrongType(want, v)
+	}
+	cell := core.At[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
+	if cell.Size == 0 {
+		return nil, nil
+	}
+	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size), nil
+}
+
+// sliceCodec converts between Arrays and Go slices and arrays; a List is read
+// too.
+func sliceCodec(t reflect.Type) *codec {
+	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
+		return bytesCodec
+	}
+	// The codec of the element is looked up on use: []T may occur in T.
+	name := "ffi.Array of " + t.Elem().String()
+	nests := sync.OnceValue(func() bool { return recursive(t) })
+	c := &codec{
+		name: name,
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			all, err := sequence(v, name)
+			if err != nil {
+				return err
+			}
+			if nests() {
+				if from, err = deeper(from); err != nil {
+					return err
+				}
+			}
+			item := codecOf(t.Elem())
+			out := reflect.NewAt(t, p).Elem()
+			if t.Kind() == reflect.Slice {
+				out.Set(reflect.MakeSlice(t, len(all), len(all)))
+			} else if t.Len() != len(all) {
+				return errorf(core.KindType, "expected %s, got an array of %d elements", t, len(all))
+			}
+			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
+				if err := item.decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
+					return inElement("element "+itoa(i), err)
+				}
+			}
+			return nil
+		},
+	}
+	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+		v := reflect.NewAt(t, p)
+		switch s := v.Interface().(type) {
+		case *[]int64:
+			return encodeArray(*s, outer)
+		case *[]int:
+			return encodeArray(*s, outer)
+		case *[]int32:
+			return encodeArray(*s, outer)
+		case *[]float64:
+			return encodeArray(*s, outer)
+		case *[]float32:
+			return encodeArray(*s, outer)
+		case *[]bool:
+			return encodeArray(*s, outer)
+		case *[]string:
+			return encodeArray(*s, outer)
+		}
+		v = v.Elem()
+		inner := outer
+		if t.Kind() == reflect.Slice {
+			var err error
+			if inner, err = outer.enter(t, v.UnsafePointer(), v.Len()); err != nil {
+				return core.Temp{}, err
+			}
+		}
+		item := codecOf(t.Elem())
+		return packed(&newArray, v.Len(), func(args *core.Pack) error {
+			for i := range v.Len() {
+				if err := pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
+					return inElement("element "+itoa(i), err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// goMapCodec packs a Go map as a Map, sorted by key, and reads a Map or a Dict.
+func goMapCodec(t reflect.Type) *codec {
+	name := "ffi.Map for " + t.String()
+	nests := sync.OnceValue(func() bool { return recursive(t) })
+	c := &codec{
+		name: name,
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+			kind := &maps
+			switch v.TypeIndex {
+			case abi.TypeMap:
+			case abi.TypeDict:
+				kind = &dicts
+			default:
+				return wrongType(name, v)
+			}
+			from = owning(from) // a Go map owns its objects
+			if nests() {
+				if from, err = deeper(from); err != nil {
+					return err
+				}
+			}
+			defer catch(&err)
+			out := reflect.MakeMap(t)
+			keys, values := codecOf(t.Key()), codecOf(t.Elem())
+			o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+			kind.read(o, func(entries []abi.Any) bool {
+				for i := 0; i < len(entries); i += 3 {
+					k, x := reflect.New(t.Key()), reflect.New(t.Elem())
+					if err = keys.decode(entries[i], nil, k.UnsafePointer()); err != nil {
+						err = inElement("a key", err)
+						return false
+					}
+					if err = values.decode(entries[i+1], from, x.UnsafePointer()); err != nil {
+						err = inElement("value of key "+quote(k.Elem().Interface()), err)
+						return false
+					}
+					out.SetMapIndex(k.Elem(), x.Elem())
+				}
+				return true
+			})
+			if err == nil {
+				reflect.NewAt(t, p).Elem().Set(out)
+			}
+			return err
+		},
+	}
+	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+		m := reflect.NewAt(t, p).Elem()
+		inner, err := outer.enter(t, m.UnsafePointer(), m.Len())
+		if err != nil {
+			return core.Temp{}, err
+		}
+		sorted := sortedKeys(m)
+		keys, values := codecOf(t.Key()), codecOf(t.Elem())
+		return packed(&maps.create, 2*len(sorted), func(args *core.Pack) error {
+			for _, k := range sorted {
+				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
+				key.Elem().Set(k)
+				if err := pack(args, keys, key.UnsafePointer(), inner); err != nil {
+					return inElement("key "+quote(k), err)
+				}
+				value.Elem().Set(m.MapIndex(k))
+				if err := pack(args, values, value.UnsafePointer(), inner); err != nil {
+					return inElement("value of key "+quote(k), err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// sortedKeys returns the keys of a Go map, in order where keys have one, so that
+// the same map gives the same Map.
+func sortedKeys(m reflect.Value) []reflect.Value {
+	keys := m.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return compareValues(a, b) })
+	return keys
+}
+
+func compareValues(a, b reflect.Value) int {
+	if a.Kind() == reflect.Interface {
+		a, b = a.Elem(), b.Elem()
+	}
+	switch {
+	case !a.IsValid() || !b.IsValid() || a.Kind() != b.Kind():
+		return 0
+	case a.Kind() == reflect.String:
+		return strings.Compare(a.String(), b.String())
+	case a.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	case a.CanFloat():
+		return cmp.Compare(a.Float(), b.Float())
+	case a.Kind() == reflect.Bool:
+		return cmp.Compare(boolBits(a.Bool()), boolBits(b.Bool()))
+	}
+	return 0
+}

@@ -1,0 +1,232 @@
+package tvmffi
+
+import (
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// List is an ffi.List: a mutable sequence that everybody who refers to it shares.
+// It has no lock: a goroutine must not use it while another one changes it.
+type List[T any] struct{ objectBase }
+
+var (
+	typeList         = core.Type{Key: "ffi.List"}
+	newList          = core.Func{Name: "ffi.List"}
+	listAppend       = core.Func{Name: "ffi.ListAppend"}
+	listInsert       = core.Func{Name: "ffi.ListInsert"}
+	listSetItem      = core.Func{Name: "ffi.ListSetItem"}
+	listPop          = core.Func{Name: "ffi.ListPop"}
+	listErase        = core.Func{Name: "ffi.ListErase"}
+	listEraseRange   = core.Func{Name: "ffi.ListEraseRange"}
+	listReplaceSlice = core.Func{Name: "ffi.ListReplaceSlice"}
+	listReverse      = core.Func{Name: "ffi.ListReverse"}
+	listClear        = core.Func{Name: "ffi.ListClear"}
+	listReserve      = core.Func{Name: "ffi.ListReserve"}
+	listContains     = core.Func{Name: "ffi.ListContains"}
+)
+
+// TVMFFIType identifies the type to the runtime.
+func (*List[T]) TVMFFIType(*List[T]) *core.Type { return &typeList }
+
+// NewList makes a List of values, which are copied.
+func NewList[T any](items ...T) (*List[T], error) {
+	t, err := encodeBy(&newList, items, nil)
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*List[T]](core.Own(uintptr(t.Value.Bits))), nil
+}
+
+// Len returns the number of elements. It panics with an *Error if l is nil or was
+// released, as At and All do.
+func (l *List[T]) Len() int { return len(cells(ref(l), "List")) }
+
+// At returns element i, an object with a reference of its own. It panics with an
+// *Error if i is out of range or the element is no T.
+func (l *List[T]) At(i int) T { return elementAt[T](ref(l), "List", i) }
+
+// All ranges over the elements, those that are there when each step is made. An
+// object is borrowed until the next step, and must not be used after it was
+// removed from the list; [Retain] keeps it.
+func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](ref(l), "List") }
+
+// Slice copies the elements; objects get references of their own. All strings of
+// a []string lie in one piece of memory, which the last of them keeps.
+func (l *List[T]) Slice() ([]T, error) { return sliceOf[T](ref(l), "List") }
+
+// Contains reports whether an element equals x in type and value: 1, true and 1.0
+// differ. Objects other than strings and bytes are equal only to themselves.
+func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, ref(l), x) }
+
+// Append adds elements at the end.
+func (l *List[T]) Append(items ...T) error {
+	if len(items) == 1 {
+		var c core.Call8
+		c.Begin(&listAppend, 2)
+		c.Self(0, ref(l))
+		packArgument(&c.Call, 1, items[0])
+		return c.Do()
+	}
+	n, err := l.size(&listAppend)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	return l.replace(n, n, items)
+}
+
+// size returns the number of elements, or the error of a call of f without a
+// list.
+func (l *List[T]) size(f *core.Func) (int, error) {
+	if ref(l).Handle() == 0 {
+		var c core.Call1
+		c.Begin(f, 1)
+		c.Self(0, ref(l))
+		return 0, c.Do()
+	}
+	return len(cells(ref(l), "List")), nil
+}
+
+// Insert adds an element before element i; i may be the number of elements. The
+// error is of kind ErrIndex if i is out of range.
+func (l *List[T]) Insert(i int, x T) error {
+	n, err := l.size(&listInsert)
+	if err != nil {
+		return err
+	}
+	if err := insertIndex(i, n); err != nil {
+		return err
+	}
+	var c core.Call8
+	c.Begin(&listInsert, 3)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	packArgument(&c.Call, 2, x)
+	return c.Do()
+}
+
+// insertIndex checks an index as the library does, which computes an address of
+// it first: a very large one would come round.
+func insertIndex(i, n int) error {
+	if i < 0 || i > n {
+		return errorf(core.KindIndex, "Index %d out of bounds [0, %d]", i, n)
+	}
+	return nil
+}
+
+// Set replaces element i, which must exist.
+func (l *List[T]) Set(i int, x T) error {
+	var c core.Call8
+	c.Begin(&listSetItem, 3)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	packArgument(&c.Call, 2, x)
+	return c.Do()
+}
+
+// Pop removes the last element and returns it. The error is of kind ErrIndex if
+// there is none. An element that is no T is removed all the same.
+func (l *List[T]) Pop() (T, error) {
+	n, err := l.size(&listPop)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return l.PopAt(n - 1)
+}
+
+// PopAt removes element i, which must exist, and returns it.
+func (l *List[T]) PopAt(i int) (x T, err error) {
+	var c core.Call2
+	c.Begin(&listPop, 2)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	if err := c.Do(); err != nil {
+		return x, err
+	}
+	x, err = take[T](c.Take())
+	return x, inElement("List["+itoa(i)+"]", err)
+}
+
+// Delete removes element i, which must exist.
+func (l *List[T]) Delete(i int) error {
+	var c core.Call2
+	c.Begin(&listErase, 2)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	return c.Do()
+}
+
+// DeleteRange removes the elements i to j-1. The error is of kind ErrIndex if they
+// do not exist; an empty range is none.
+func (l *List[T]) DeleteRange(i, j int) error {
+	var c core.Call3
+	c.Begin(&listEraseRange, 3)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	c.Int(2, int64(j))
+	return c.Do()
+}
+
+// Replace replaces the elements i to j-1 by items, which may be more or fewer.
+// The error is of kind ErrIndex if the range is not inside the list.
+func (l *List[T]) Replace(i, j int, items ...T) error {
+	n, err := l.size(&listReplaceSlice)
+	if err != nil {
+		return err
+	}
+	if i == j {
+		err = insertIndex(i, n)
+	} else if i < 0 || j > n || i > j {
+		err = errorf(core.KindIndex, "Erase range [%d, %d) out of bounds %d", i, j, n)
+	}
+	if err != nil {
+		return err
+	}
+	return l.replace(i, j, items)
+}
+
+func (l *List[T]) replace(i, j int, items []T) error {
+	t, err := encodeBy(&newList, items, nil)
+	var c core.Call4
+	c.Begin(&listReplaceSlice, 4)
+	c.Self(0, ref(l))
+	c.Int(1, int64(i))
+	c.Int(2, int64(j))
+	c.Put(3, t, err)
+	return c.Do()
+}
+
+// Reverse turns the order of the elements round.
+func (l *List[T]) Reverse() error { return l.do(&listReverse) }
+
+// Clear removes all elements.
+func (l *List[T]) Clear() error { return l.do(&listClear) }
+
+func (l *List[T]) do(f *core.Func) error {
+	var c core.Call1
+	c.Begin(f, 1)
+	c.Self(0, ref(l))
+	return c.Do()
+}
+
+// Reserve makes room for n elements in all. Older libraries cannot, and
+// do nothing.
+func (l *List[T]) Reserve(n int) error {
+	if n < 0 || n > math.MaxInt32*1024 {
+		return errorf(core.KindValue, "ffi.ListReserve: no room for %d elements", n)
+	}
+	if _, err := l.size(&listReserve); err != nil {
+		return err
+	}
+	if _, err := listReserve.Handle(); errors.Is(err, ErrAttribute) {
+		return nil
+	}
+	var c core.Call2
+	c.Begin(&listReserve, 2)
+	c.Self(0, ref(l))
+	c.Int(1, int64(n))
+	return c.Do()
+}

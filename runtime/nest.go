@@ -1,0 +1,125 @@
+package tvmffi
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// nest is the chain of Go slices, maps and pointers around a value that is
+// packed. It finds a value that contains itself; nil is the outermost.
+type nest struct {
+	outer *nest
+	kind  reflect.Type
+	at    unsafe.Pointer
+	size  int
+	depth int
+}
+
+// maxDepth limits how deep values may be nested: C++ takes them apart by
+// recursion.
+const maxDepth = 1000
+
+// enter goes into a container, which is told by the address of its data and its
+// size.
+func (n *nest) enter(kind reflect.Type, at unsafe.Pointer, size int) (*nest, error) {
+	depth := 1
+	if n != nil {
+		depth = n.depth + 1
+	}
+	if depth > maxDepth {
+		return nil, errorf(core.KindValue, "the value is nested deeper than %d levels", maxDepth)
+	}
+	if size > 0 {
+		for o := n; o != nil; o = o.outer {
+			if o.at == at && o.size == size && o.kind == kind {
+				return nil, errorf(core.KindValue, "the %s contains itself", kind)
+			}
+		}
+	}
+	return &nest{n, kind, at, size, depth}, nil
+}
+
+// encodeIn packs the value at p inside of outer.
+func encodeIn(c *codec, p unsafe.Pointer, outer *nest) (core.Temp, error) {
+	if c.within != nil {
+		return c.within(p, outer)
+	}
+	return c.encode(p)
+}
+
+// nested makes the codec pack by within, which knows what is around the value.
+func (c *codec) nested(within func(p unsafe.Pointer, outer *nest) (core.Temp, error)) *codec {
+	c.within = within
+	c.encode = func(p unsafe.Pointer) (core.Temp, error) { return within(p, nil) }
+	return c
+}
+
+// depthLender counts how deep a value of the library is that is read into a Go
+// type that contains itself; what it lends, inner lends.
+type depthLender struct {
+	inner core.Lender // nil: objects get references of their own
+	depth int
+}
+
+// Borrow lends as inner does.
+func (d *depthLender) Borrow(handle uintptr) *core.Object {
+	if d.inner == nil {
+		core.IncRef(handle)
+		return core.Own(handle)
+	}
+	return d.inner.Borrow(handle)
+}
+
+// deeper returns the lender for the elements of a value that is read into a type
+// that may hold itself.
+func deeper(from core.Lender) (core.Lender, error) {
+	d, ok := from.(*depthLender)
+	if !ok {
+		return &depthLender{inner: from, depth: 1}, nil
+	}
+	if d.depth >= maxDepth {
+		return nil, errorf(core.KindValue, "the value contains itself, or is nested deeper than %d levels", maxDepth)
+	}
+	return &depthLender{inner: d.inner, depth: d.depth + 1}, nil
+}
+
+// owning returns the lender that gives references of their own, at the depth of
+// from.
+func owning(from core.Lender) core.Lender {
+	if d, ok := from.(*depthLender); ok {
+		return &depthLender{depth: d.depth}
+	}
+	return nil
+}
+
+// recursive reports whether a value of type t may hold another of that type
+// without an interface between them.
+func recursive(t reflect.Type) bool {
+	seen := map[reflect.Type]bool{}
+	var reaches func(u reflect.Type) bool
+	reaches = func(u reflect.Type) bool {
+		if u == t && len(seen) > 0 {
+			return true
+		}
+		if seen[u] {
+			return false
+		}
+		seen[u] = true
+		switch u.Kind() {
+		case reflect.Slice, reflect.Array, reflect.Pointer:
+			return reaches(u.Elem())
+		case reflect.Map:
+			return reaches(u.Key()) || reaches(u.Elem())
+		case reflect.Struct:
+			for i := range u.NumField() {
+				if reaches(u.Field(i).Type) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return reaches(t)
+}
