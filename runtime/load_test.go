@@ -331,7 +331,9 @@ func TestOneLibrary(t *testing.T) {
 func TestLibraryOfBindings(t *testing.T) {
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
 	dir := t.TempDir()
-	env := func(more ...string) []string { return append(more, "TVMFFI_LIBRARY="+library, "TVMFFI_CACHE="+filepath.Join(dir, "cache")) }
+	env := func(more ...string) []string {
+		return append(more, "TVMFFI_LIBRARY="+library, "TVMFFI_CACHE="+filepath.Join(dir, "cache"))
+	}
 	if out, err := child(t, "bindings", env(envFile+"="+garden)...); err != nil || !strings.Contains(out, "loaded "+garden) {
 		t.Errorf("WithFile: %v\n%s", err, out)
 	}
