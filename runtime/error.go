@@ -127,7 +127,7 @@ func errorOf(handle uintptr) error {
 		Message:   core.Text(cell.Message),
 		Backtrace: core.Text(cell.Backtrace),
 	}
-	if value, ok := core.GoValue(cell.ExtraContext); ok {
+	if value, ok := goValue(cell.ExtraContext); ok {
 		original := value.(error)
 		if same, ok := original.(*Error); ok {
 			core.DecRef(handle)
@@ -140,6 +140,32 @@ func errorOf(handle uintptr) error {
 	}
 	e.native = core.Own(handle)
 	return e
+}
+
+// visitContext is what the library puts around the extra context of an error that
+// leaves a structural visit.
+var (
+	visitContext = core.Type{Key: "ffi.VisitErrorContext"}
+	innerContext = core.Field{Owner: &visitContext, Name: "prev_error_context"}
+)
+
+// goValue returns the Go value in the extra context of an error.
+func goValue(context uintptr) (any, bool) {
+	if context == 0 {
+		return nil, false
+	}
+	if value, ok := core.GoValue(context); ok || core.KeyOf(core.At[abi.Object](context).TypeIndex) != visitContext.Key {
+		return value, ok
+	}
+	core.IncRef(context)
+	o := core.Own(context)
+	inner := innerContext.Get(o)
+	o.Release()
+	if !inner.TypeIndex.IsObject() {
+		return nil, false
+	}
+	defer release(inner)
+	return goValue(uintptr(inner.Bits))
 }
 
 // raise puts err into the error slot of this thread, which must be that of the
