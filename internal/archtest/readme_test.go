@@ -18,7 +18,7 @@ func TestReadme_quickStart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("the quick start names a .so; on %s it has another name", runtime.GOOS)
 	}
-	nativetest.Library(t) // so that setup finds one without a download
+	nativetest.Library(t) // so that the tool finds one without a download
 	root, dir := repository(t), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
@@ -61,7 +61,7 @@ func TestReadme_quickStart(t *testing.T) {
 			commands = append(commands, command)
 		}
 	}
-	if len(commands) < 7 {
+	if len(commands) < 6 {
 		t.Fatalf("the quick start has too few commands: %q", commands)
 	}
 	commands[len(commands)-1] += " >output"
