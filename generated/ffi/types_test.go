@@ -82,6 +82,20 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+func TestNilReceivers(t *testing.T) {
+	load(t)
+	pointers := []any{
+		(*ffi.Enum)(nil), (*ffi.IntEnum)(nil), (*ffi.StrEnum)(nil), (*ffi.EnumState)(nil), (*ffi.StructuralKey)(nil), (*ffi.VisitInterrupt)(nil),
+		(*ffi.StructuralVisitor)(nil), (*ffi.StructuralMutator)(nil), (*ffi.VisitErrorContext)(nil), (*reflection.AccessPath)(nil), (*reflection.AccessStep)(nil),
+	}
+	if len(pointers) != len(types) {
+		t.Errorf("%d pointers, %d types", len(pointers), len(types))
+	}
+	if calls := check.NilReceivers(t, pointers...); calls < 30 {
+		t.Errorf("only %d methods were called", calls)
+	}
+}
+
 // makeObject makes an object of a type without a constructor from its fields.
 func makeObject[P tvmffi.ObjectType[P]](t testing.TB, fields ...any) P {
 	t.Helper()
@@ -154,6 +168,9 @@ func testAccessPath(t *testing.T) {
 
 	step := path.Step()
 	s.Add(step)
+	if last, ok := tvmffi.Cast[*reflection.AccessStep](step); !ok || last != step {
+		t.Errorf("the step is %v", step)
+	}
 	longer := keep(path.XExtend(step))
 	check.Equal(t, longer.Depth(), 4)
 	check.Returns(path.XIsPrefixOf(longer))(t, true)

@@ -1,10 +1,7 @@
 package testing_test
 
 import (
-	"errors"
 	"reflect"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/generated/ffi"
@@ -121,64 +118,13 @@ var pointers = []any{
 	(*lib.TestUnregisteredBaseObject)(nil), (*lib.TestUnregisteredObject)(nil), (*lib.TestVisitHook)(nil), (*lib.TestVisitRegions)(nil),
 }
 
-// TestNilReceivers calls every method of every type on nil: markers return nil,
-// fields panic with an *Error, all else returns one. What is inherited through an
-// embedded parent panics as Go does.
 func TestNilReceivers(t *testing.T) {
 	load(t)
 	if len(pointers) != len(types) {
 		t.Errorf("%d pointers, %d types", len(pointers), len(types))
 	}
-	calls := 0
-	for _, p := range pointers {
-		v := reflect.ValueOf(p)
-		if name := v.Type().Elem().Name(); types[name] == nil {
-			t.Errorf("there is no test of %s", name)
-		}
-		for i := range v.NumMethod() {
-			method, name := v.Method(i), v.Type().Elem().Name()+"."+v.Type().Method(i).Name
-			switch v.Type().Method(i).Name {
-			case "TVMFFIType", "Release", "String":
-				continue
-			}
-			calls++
-			args := make([]reflect.Value, method.Type().NumIn())
-			for i := range args {
-				args[i] = reflect.Zero(method.Type().In(i))
-			}
-			_, inherited := reflect.PointerTo(v.Type().Elem().Field(0).Type).MethodByName(v.Type().Method(i).Name)
-			onNil(t, name, method, args, inherited)
-		}
-	}
-	if calls < 200 {
+	if calls := check.NilReceivers(t, pointers...); calls < 200 {
 		t.Errorf("only %d methods were called", calls)
-	}
-}
-
-func onNil(t *testing.T, name string, method reflect.Value, args []reflect.Value, inherited bool) {
-	t.Helper()
-	var results []reflect.Value
-	panicked := func() (e any) {
-		defer func() { e = recover() }()
-		results = method.Call(args)
-		return nil
-	}()
-	if strings.Contains(name, ".As") {
-		if panicked != nil || !results[0].IsNil() {
-			t.Errorf("%s of nil: %v, %v", name, results, panicked)
-		}
-		return
-	}
-	err, _ := panicked.(error)
-	if panicked == nil && len(results) > 0 {
-		err, _ = results[len(results)-1].Interface().(error)
-	}
-	var e *tvmffi.Error
-	if _, bug := err.(runtime.Error); bug && inherited {
-		return // Go dereferences the pointer to promote the method, before any code of ours runs
-	}
-	if !errors.As(err, &e) || !strings.Contains(e.Message, "nil") {
-		t.Errorf("%s of nil: %v", name, err)
 	}
 }
 
