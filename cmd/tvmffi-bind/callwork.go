@@ -67,7 +67,7 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"%s ls\" shows what there is", request.Call.Name, commandName())
+	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is", request.Call.Name)
 }
 
 // decodeArgs turns a JSON array into arguments.

@@ -33,6 +33,10 @@ such as an object, is printed as text. The call happens in a process of its own.
 			}
 			var list []json.RawMessage
 			if err := json.Unmarshal(request.Args, &list); err != nil {
+				var syntax *json.SyntaxError
+				if !errors.As(err, &syntax) {
+					err = fmt.Errorf("%s is not an array", request.Args)
+				}
 				return fmt.Errorf("the arguments must be a JSON array such as '[1, \"two\"]': %w", err)
 			}
 			libs, err := t.locateAll(cmd.Context(), c)

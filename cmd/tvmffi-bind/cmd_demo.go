@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
@@ -64,7 +65,9 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err := b.output.write(); err != nil {
 		return err
 	}
-	t.printf("   %d functions and %d types read, %d files written\n\n", len(b.schema.Functions), len(b.schema.Types), len(b.files))
+	n := b.generatedByKind()
+	t.printf("   %s, %s, %s and %s in %s\n\n", count(n[gen.KindFunction], "function"), count(n[gen.KindType], "type"),
+		count(n[gen.KindMethod], "method"), count(n[gen.KindField], "field"), count(len(b.files), "file"))
 
 	t.printf("4. a program on them\n")
 	program, err := render("templates/demo/main.go.tmpl", scaffold{Runtime: modulePath + "/runtime", Package: demoPackage, Import: b.importPath})

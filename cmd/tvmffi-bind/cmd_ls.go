@@ -49,7 +49,7 @@ Without --lib it looks at the libraries of ` + configName + ` in this folder, or
 				return t.writeHTML(html, s)
 			}
 			if len(s.Functions)+len(s.Types) == 0 {
-				return refuse("nothing matches %q", pattern)
+				return refuse("nothing in %s matches %q: --lib names another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
 			}
 			t.printFunctions(s.Functions)
 			t.printTypes(s.Types)
@@ -116,7 +116,7 @@ func (t *tool) printFunctions(functions []schema.Function) {
 	if len(functions) == 0 {
 		return
 	}
-	t.printf("%s\n", paint(t.out, text.Bold, fmt.Sprintf("%d functions", len(functions))))
+	t.printf("%s\n", paint(t.out, text.Bold, count(len(functions), "function")))
 	for _, f := range functions {
 		where := ""
 		if f.Source == schema.SourceModule {
@@ -130,7 +130,7 @@ func (t *tool) printTypes(types []schema.Type) {
 	if len(types) == 0 {
 		return
 	}
-	t.printf("%s\n", paint(t.out, text.Bold, fmt.Sprintf("%d types", len(types))))
+	t.printf("%s\n", paint(t.out, text.Bold, count(len(types), "type")))
 	for _, typ := range types {
 		head := "  " + typ.Key
 		if n := len(typ.Ancestors); n > 0 {
@@ -145,6 +145,9 @@ func (t *tool) printTypes(types []schema.Type) {
 		for _, f := range typ.Fields {
 			w.AppendRow(table.Row{"   ", "field", f.Name, f.Type.String(), layout(f), access(f)})
 		}
+		if madeFromFields(typ) {
+			w.AppendRow(table.Row{"   ", "init", "__ffi_init__", "(made from the fields)"})
+		}
 		for _, m := range typ.Methods {
 			kind := "method"
 			if m.Flags&schema.FlagIsStaticMethod != 0 {
@@ -156,6 +159,12 @@ func (t *tool) printTypes(types []schema.Type) {
 			t.printf("%s\n", trimLines(w.Render()))
 		}
 	}
+}
+
+// madeFromFields tells whether a type has a constructor that it does not declare.
+func madeFromFields(t schema.Type) bool {
+	const init = "__ffi_init__"
+	return slices.Contains(t.Attributes, init) && !slices.ContainsFunc(t.Methods, func(m schema.Method) bool { return m.Name == init })
 }
 
 func layout(f schema.Field) string {
@@ -209,7 +218,7 @@ func (t *tool) writeHTML(file string, s schema.Schema) error {
 	if err := writeOne(file, page.Bytes(), isOurPage); err != nil {
 		return err
 	}
-	t.notef("%s: %d functions, %d types\n", file, len(s.Functions), len(s.Types))
+	t.notef("%s: %s, %s\n", file, count(len(s.Functions), "function"), count(len(s.Types), "type"))
 	return nil
 }
 

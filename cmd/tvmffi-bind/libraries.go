@@ -67,7 +67,11 @@ func (t *tool) locate(ctx context.Context, c *config, spec librarySpec, role sch
 	if err != nil {
 		return library{}, err
 	}
-	return identify(path, schema.Library{Role: role})
+	lib, err := identify(path, schema.Library{Role: role})
+	if err != nil && c.file != "" {
+		err = fmt.Errorf("%s: %w", c.file, err)
+	}
+	return lib, err
 }
 
 // locateInPackage finds a library of a Python package where a program would find

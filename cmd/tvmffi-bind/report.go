@@ -83,6 +83,9 @@ func (t *tool) summarize(b *bindings, timing bool) {
 		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
 	t.notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), shown(b.root), len(b.files), trimLines(w.Render()))
+	if n := packed(b.report.Entries); n > 0 {
+		t.notef("%s without a signature in the library: their arguments are ...any\n", count(n, "function"))
+	}
 	t.listEntries("renamed", renamed(b.report.Entries))
 	t.listEntries("opaque", byStatus[gen.Opaque])
 	t.listEntries("skipped", byStatus[gen.Skipped])
@@ -113,6 +116,27 @@ func renamed(entries []gen.Entry) []gen.Entry {
 	return out
 }
 
+// generatedByKind counts what a Go program can use now.
+func (b *bindings) generatedByKind() map[gen.Kind]int {
+	n := map[gen.Kind]int{}
+	for _, e := range b.report.Entries {
+		if e.Status == gen.Generated {
+			n[e.Kind]++
+		}
+	}
+	return n
+}
+
+func packed(entries []gen.Entry) int {
+	n := 0
+	for _, e := range entries {
+		if e.Packed && e.Status == gen.Generated {
+			n++
+		}
+	}
+	return n
+}
+
 // listEntries lists entries with their reasons, the first of many.
 func (t *tool) listEntries(title string, entries []gen.Entry) {
 	if len(entries) == 0 {
@@ -126,7 +150,7 @@ func (t *tool) listEntries(title string, entries []gen.Entry) {
 		}
 		why := cmp.Or(e.Reason, e.Renamed)
 		if title == "renamed" {
-			why = fmt.Sprintf("%s, %s", e.GoName, e.Renamed)
+			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
 		}
 		t.notef("  %s %s: %s\n", e.Kind, e.Name, why)
 	}

@@ -59,6 +59,9 @@ func sample(fn *ast.FuncDecl) (*sampleCall, int) {
 	call := &sampleCall{Func: fn.Name.Name}
 	if fn.Doc != nil {
 		call.Comment, _, _ = strings.Cut(strings.TrimSpace(fn.Doc.Text()), "\n")
+		if before, ok := strings.CutSuffix(call.Comment, ":"); ok {
+			call.Comment = before + "." // what follows is the signature
+		}
 	}
 	for _, p := range fn.Type.Params.List {
 		value := sampleValue(p.Type, len(call.Args))
@@ -83,6 +86,9 @@ func sample(fn *ast.FuncDecl) (*sampleCall, int) {
 	}
 	if n := len(call.Args); n > 0 && n <= 3 {
 		score += 2
+	}
+	if !strings.HasPrefix(call.Func, "New") {
+		score++ // an object that nothing else is done with says little
 	}
 	return call, score
 }

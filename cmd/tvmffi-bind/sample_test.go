@@ -12,12 +12,13 @@ func Load() error { return nil }
 func Odd(ctx context.Context, n int64) (int64, error) { return 0, nil }
 func Nothing() error { return nil }
 
-// Area is garden.area.
+// Area is garden.area:
 //
-// More.
+//	(float, float) -> float
 func Area(width, length float64) (float64, error) { return 0, nil }
 func hidden(n int64) (int64, error) { return 0, nil }
 func (T) Method(n int64) (int64, error) { return 0, nil }
+func NewArea(width, length float64) (float64, error) { return 0, nil }
 func NoError(n int64) int64 { return 0 }
 
 type T struct{}

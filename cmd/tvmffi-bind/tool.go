@@ -48,6 +48,14 @@ func (t *tool) printJSON(v any) error {
 	return e.Encode(v)
 }
 
+// count is a number with its noun, such as "1 type" or "2 types".
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // paint colours s if w is a terminal and NO_COLOR is not set.
 func paint(w io.Writer, c text.Color, s string) string {
 	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" {
