@@ -93,7 +93,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("add", &NodeObj::Add, "The sum of value and n.");
   refl::GlobalDef()
       .def("perf.add_one", [](int64_t x) { return x + 1; })
-      .def("perf.nop3_objects", [](const Leaf&, const Leaf&, const Leaf&) {})
+      .def("perf.nop3_objects", [](const LeafObj*, const LeafObj*, const LeafObj*) {})
       .def("perf.nop3_tensors", [](const ffi::TensorView&, const ffi::TensorView&, const ffi::TensorView&) {})
       .def("perf.echo", [](ffi::String s) { return s; })
       .def("perf.make_leaf", [](int64_t v) { return Leaf(v); })

@@ -14,7 +14,7 @@ const _ = bindrt.Generation1
 
 // library is loaded by the first use of anything in this package.
 var library = bindrt.Library{Files: []bindrt.File{
-	{Name: "libperf.so", SHA256: "055b740c239f8bd0b01c8f29682841da95aef78663b498b2345e7c1c2ec0504d"},
+	{Name: "libperf.so"},
 }}
 
 // Load loads the library of this package, with options that say where it is.
