@@ -45,8 +45,10 @@ var typeObject = core.Type{Key: "ffi.Object"}
 func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 
 // Release gives up the reference now instead of at some later collection. It
-// must come after all uses. A second call, and a call on nil, do nothing. On a
-// borrowed argument of a callback it only ends the wrapper.
+// must come after all uses. A second call, and a call on a nil *Object, do
+// nothing; on a nil pointer to a type that embeds Object it panics, as each
+// promoted method does. On a borrowed argument of a callback it only ends the
+// wrapper.
 func (o *Object) Release() { o.object().Release() }
 
 // String returns the text that the library prints for the object.
