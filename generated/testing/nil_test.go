@@ -73,6 +73,12 @@ func TestNil(t *testing.T) {
 	refused("testing.schema_id_dict_str_int", "Dict<str, int>", err)
 	_, err = lib.SchemaIDVariantIntStr(lib.IntOrString{})
 	refused("testing.schema_id_variant_int_str", "Variant<int, str>", err)
+	_, err = lib.SchemaVariantMix(lib.IntOrStringOrIntArray{})
+	refused("testing.schema_variant_mix", "Variant<int, str, Array<int>>", err)
+	all := check.Value(lib.SchemaAllTypesMakeWith(1, 2, "s"))(t)
+	defer all.Release()
+	err = all.SetVVariant(lib.StringOrIntArrayOrStringIntMap{})
+	refused("Variant", "Map<str, int>", err)
 
 	x, err := lib.SchemaIDTensor(nil)
 	accepted("schema_id_tensor", x, err)
