@@ -1,5 +1,7 @@
 package tvmffi
 
+import "github.com/tvmffi-go/tvmffi/internal/core"
+
 // Scope collects handles and releases them together:
 //
 //	var s tvmffi.Scope
@@ -17,12 +19,15 @@ func (s *Scope) Add(x ObjectRef) {
 	}
 }
 
-// Release releases what was added, the last first, and empties the scope.
+// Release releases what was added, the last first, and empties the scope. It
+// crosses into C once for each 64 objects that nobody else refers to.
 func (s *Scope) Release() {
-	for i := len(s.objects) - 1; i >= 0; i-- {
-		stateOf(s.objects[i]).Release()
+	objects := make([]*core.Object, len(s.objects))
+	for i, x := range s.objects {
+		objects[len(objects)-1-i] = stateOf(x)
 	}
 	s.objects = nil
+	core.ReleaseAll(objects)
 }
 
 // Len returns the number of handles in the scope.

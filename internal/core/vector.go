@@ -12,75 +12,115 @@ import (
 
 const anySize = unsafe.Sizeof(abi.Any{})
 
-// Vector is a number of calls of Function objects that are made in one crossing.
-// The zero value is ready. It must lie on the heap.
+// VectorCalls is the largest number of calls that are made in one crossing.
+const VectorCalls = 64
+
+// Vector is a number of calls of Function objects that are made in few crossings.
+// The zero value is ready. What C sees lies in heap memory that does not move, so
+// the addresses in the records are final.
 type Vector struct {
-	head    ccall.Vector
-	records []ccall.Record
-	values  []abi.Any // of all calls
-	results []abi.Any
+	n      int
+	blocks []*vectorBlock
+	last   *ccall.Record
+
+	chunks []*vectorChunk
+	chunk  int // of chunks, the one that is filled
+	used   int // of it
 }
 
+type vectorBlock struct {
+	head    ccall.Vector
+	records [VectorCalls]ccall.Record
+	results [VectorCalls]abi.Any
+}
+
+// vectorChunk is room for arguments. Those of a call lie in one chunk.
+type vectorChunk [4 * VectorCalls]abi.Any
+
+// MaxVectorArguments is the largest number of arguments of a call in a Vector.
+const MaxVectorArguments = len(vectorChunk{})
+
 // Len returns the number of calls.
-func (v *Vector) Len() int { return len(v.records) }
+func (v *Vector) Len() int { return v.n }
 
 // Begin starts a call of the Function object, which must be kept alive until Do
 // has returned.
 func (v *Vector) Begin(fn uintptr) {
-	v.records = append(v.records, ccall.Record{Fn: safeCall(fn), Handle: fn})
+	i := v.n % VectorCalls
+	if i == 0 && len(v.blocks) == v.n/VectorCalls {
+		v.blocks = append(v.blocks, new(vectorBlock))
+	}
+	block := v.blocks[v.n/VectorCalls]
+	if len(v.chunks) == 0 || v.used == MaxVectorArguments {
+		v.nextChunk()
+	}
+	v.n++
+	block.results[i] = abi.Any{}
+	v.last = &block.records[i]
+	*v.last = ccall.Record{
+		Fn: safeCall(fn), Handle: fn,
+		Args: uintptr(unsafe.Pointer(&v.chunks[v.chunk][v.used])), Res: uintptr(unsafe.Pointer(&block.results[i])),
+	}
 }
 
-// Add adds an argument, borrowed, to the call that was begun last.
-func (v *Vector) Add(x abi.Any) {
-	v.records[len(v.records)-1].N++
-	v.values = append(v.values, x)
+func (v *Vector) nextChunk() {
+	if len(v.chunks) > 0 {
+		v.chunk++
+	}
+	v.used = 0
+	if v.chunk == len(v.chunks) {
+		v.chunks = append(v.chunks, new(vectorChunk))
+	}
 }
 
-// Values are the arguments of all calls.
-func (v *Vector) Values() []abi.Any { return v.values }
+// Add adds an argument, borrowed, to the call that was begun last. It returns
+// false if the call has too many.
+func (v *Vector) Add(x abi.Any) bool {
+	if v.used == MaxVectorArguments && !v.moveArguments() {
+		return false
+	}
+	v.chunks[v.chunk][v.used] = x
+	v.used++
+	v.last.N++
+	return true
+}
 
-// Results are the results of the calls, owned, after Do.
-func (v *Vector) Results() []abi.Any { return v.results }
+// moveArguments moves the arguments of the last call to a fresh chunk.
+func (v *Vector) moveArguments() bool {
+	n := int(v.last.N)
+	if n == MaxVectorArguments {
+		return false
+	}
+	old := v.chunks[v.chunk]
+	v.nextChunk()
+	v.used = copy(v.chunks[v.chunk][:], old[MaxVectorArguments-n:])
+	v.last.Args = uintptr(unsafe.Pointer(v.chunks[v.chunk]))
+	return true
+}
+
+// Result is the result of call i, owned, which Do has made.
+func (v *Vector) Result(i int) *abi.Any { return &v.blocks[i/VectorCalls].results[i%VectorCalls] }
 
 // Do makes the calls, in order, and stops at the first that fails. It returns how
 // many were made, and the error of the one that failed.
 func (v *Vector) Do() (done int, err error) {
-	n := len(v.records)
-	v.results = v.results[:0]
-	if n == 0 {
-		return 0, nil
+	for done < v.n {
+		block := v.blocks[done/VectorCalls]
+		n := min(v.n-done, VectorCalls)
+		block.head.Records, block.head.N = uintptr(unsafe.Pointer(&block.records)), uintptr(n)
+		ccall.CallAll(&block.head)
+		done += n - int(block.head.Left)
+		if block.head.Left > 0 {
+			err = Hooks.ErrorOf(block.head.Err)
+			break
+		}
 	}
-	if cap(v.results) < n {
-		v.results = make([]abi.Any, n)
-	}
-	v.results = v.results[:n]
-	clear(v.results)
-	if len(v.values) == 0 {
-		v.values = append(v.values, abi.Any{})[:0] // a callee may look at the address
-	}
-	at, result := uintptr(unsafe.Pointer(unsafe.SliceData(v.values))), uintptr(unsafe.Pointer(&v.results[0]))
-	for i := range v.records {
-		r := &v.records[i]
-		r.Args, r.Res = at, result
-		at += r.N * anySize
-		result += anySize
-	}
-	v.head.Records, v.head.N = uintptr(unsafe.Pointer(&v.records[0])), uintptr(n)
-	escape(unsafe.Pointer(v))
-	ccall.CallAll(&v.head)
 	runtime.KeepAlive(v)
-	if v.head.Left == 0 {
-		return n, nil
-	}
-	done = n - int(v.head.Left)
-	v.results = v.results[:done]
-	return done, Hooks.ErrorOf(v.head.Err)
+	return done, err
 }
 
 // Reset forgets the calls. The results must have been taken.
-func (v *Vector) Reset() {
-	v.records, v.values, v.results = v.records[:0], v.values[:0], v.results[:0]
-}
+func (v *Vector) Reset() { v.n, v.chunk, v.used, v.last = 0, 0, 0, nil }
 
 // tryDecRef drops a strong reference in Go, unless it is the last one.
 func tryDecRef(handle uintptr) bool {

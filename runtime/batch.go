@@ -1,0 +1,305 @@
+package tvmffi
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Batch collects calls of functions and makes them together, 64 in each crossing
+// into C, which costs a fraction of single calls:
+//
+//	var b tvmffi.Batch
+//	sum := b.Add(add, 1, 2)             // arguments of any type, or
+//	next := b.Call(add).Int(3).Int(4)   // typed, which is faster
+//	if err := b.Do(); err != nil {
+//		return err                      // call 1 of the batch: ValueError: ...
+//	}
+//	n, err := tvmffi.Result[int64](sum)
+//
+// The calls are made in order; the first that fails is the last. No call gets the
+// result of another. The zero value is ready, and ready again after Do: the next
+// call that is added begins a new batch, and ends the results of the one before.
+// A Batch must not be copied, nor used by two goroutines at once.
+type Batch struct {
+	_       noCopy
+	vector  core.Vector
+	uses    []batchUse
+	keep    []any
+	owned   []abi.Any
+	text    []byte // the room that is left for texts
+	objects []Any  // results that are objects or text, by call, if there are any
+	failure *BatchError
+	done    int
+	round   uint32
+	state   batchState
+}
+
+// batchUse is an object that a call needs.
+type batchUse struct {
+	object *core.Object
+	call   int
+}
+
+type batchState uint8
+
+const (
+	batchOpen    batchState = iota // takes calls
+	batchRunning                   // in Do
+	batchDone                      // has results
+)
+
+// BatchError says which call of a Batch failed.
+type BatchError struct {
+	// Call is the index of the call, from 0.
+	Call int
+	// Err is the error of the call.
+	Err error
+}
+
+// Error returns the index and the text of the error.
+func (e *BatchError) Error() string { return fmt.Sprintf("call %d of the batch: %v", e.Call, e.Err) }
+
+// Unwrap returns the error of the call.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// Pending is a call in a Batch. Its methods add arguments, as long as it is the
+// last call, and return it; [Result] reads its result. The first error of adding
+// is kept and returned by Do, which then makes no call at all.
+type Pending struct {
+	batch *Batch
+	call  int
+	round uint32
+}
+
+// Len returns the number of calls that were added.
+func (b *Batch) Len() int { return b.vector.Len() }
+
+// Call adds a call of f, whose arguments follow.
+func (b *Batch) Call(f *Function) Pending {
+	if b.state != batchOpen {
+		b.reopen()
+	}
+	n := b.vector.Len()
+	p := Pending{b, n, b.round}
+	o := ref(f)
+	if o.Handle() == 0 {
+		_, err := live(f)
+		b.fail(n, inElement("the function", err))
+		return p
+	}
+	b.vector.Begin(o.Handle())
+	if last := len(b.uses) - 1; last < 0 || b.uses[last].object != o {
+		b.uses = append(b.uses, batchUse{o, n})
+	}
+	return p
+}
+
+// Add adds a call of f with arguments of any type that [Function.Call] takes.
+func (b *Batch) Add(f *Function, args ...any) Pending {
+	p := b.Call(f)
+	for i := range args {
+		p.Value(args[i])
+	}
+	return p
+}
+
+// reopen begins a new batch.
+func (b *Batch) reopen() {
+	if b.state == batchRunning {
+		panic(errorf(core.KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
+	}
+	clear(b.objects)
+	b.vector.Reset()
+	b.objects, b.failure, b.done, b.state = b.objects[:0], nil, 0, batchOpen
+	b.round++
+}
+
+func (b *Batch) fail(call int, err error) {
+	if b.failure == nil {
+		b.failure = &BatchError{call, err}
+	}
+}
+
+// add adds an argument.
+func (p Pending) add(v abi.Any) Pending {
+	b := p.batch
+	if p.call != b.vector.Len()-1 || p.round != b.round || b.state != batchOpen {
+		p.misplaced()
+	} else if !b.vector.Add(v) {
+		b.fail(p.call, errorf(core.KindType, "the call has more than %d arguments", core.MaxVectorArguments))
+	}
+	return p
+}
+
+func (p Pending) misplaced() {
+	if b := p.batch; b.state == batchOpen && p.round == b.round {
+		b.fail(p.call, errorf(core.KindRuntime, "an argument was added after another call"))
+	} else {
+		panic(errorf(core.KindRuntime, "an argument was added to a batch that is done"))
+	}
+}
+
+// Int adds an int argument.
+func (p Pending) Int(x int64) Pending {
+	return p.add(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(x)})
+}
+
+// Float adds a float argument.
+func (p Pending) Float(x float64) Pending {
+	return p.add(abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(unsafe.Pointer(&x))})
+}
+
+// Bool adds a bool argument.
+func (p Pending) Bool(x bool) Pending {
+	return p.add(abi.Any{TypeIndex: abi.TypeBool, Bits: boolBits(x)})
+}
+
+// Text adds a string argument, which is copied.
+func (p Pending) Text(s string) Pending {
+	switch {
+	case len(s) <= abi.MaxSmall:
+		return p.add(core.SmallText(s))
+	case strings.IndexByte(s, 0) >= 0:
+		return p.temp(encode(s))
+	}
+	b := p.batch
+	if cap(b.text)-len(b.text) <= len(s) {
+		// What is full stays where it is: the arguments refer to it.
+		b.keep = append(b.keep, b.text)
+		b.text = make([]byte, 0, max(4096, len(s)+1))
+	}
+	at := len(b.text)
+	b.text = append(append(b.text, s...), 0)
+	return p.add(abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(uintptr(unsafe.Pointer(&b.text[at])))})
+}
+
+// Object adds an object, or None for nil. It must not be released before Do.
+func (p Pending) Object(x ObjectRef) Pending {
+	t, err := encodeObject(stateOf(x))
+	return p.temp(t, err)
+}
+
+// Value adds an argument of any type that [Function.Call] takes.
+func (p Pending) Value(x any) Pending {
+	switch x := x.(type) {
+	case nil:
+		return p.add(abi.Any{})
+	case int64:
+		return p.Int(x)
+	case int:
+		return p.Int(int64(x))
+	case float64:
+		return p.Float(x)
+	case bool:
+		return p.Bool(x)
+	case string:
+		return p.Text(x)
+	}
+	return p.temp(encode(x))
+}
+
+// temp adds a packed argument.
+func (p Pending) temp(t core.Temp, err error) Pending {
+	b := p.batch
+	if err != nil {
+		b.fail(p.call, inElement("an argument", err))
+		return p
+	}
+	if o, ok := t.Keep.(*core.Object); ok {
+		b.uses = append(b.uses, batchUse{o, p.call})
+	} else if t.Keep != nil {
+		b.keep = append(b.keep, t.Keep)
+	}
+	if t.Owned && t.Value.TypeIndex.IsObject() {
+		b.owned = append(b.owned, t.Value)
+	}
+	return p.add(t.Value)
+}
+
+// Do makes the calls, in order, up to the first that fails. Its error is a
+// *BatchError around that of the call. If an argument could not be added, no call
+// is made.
+func (b *Batch) Do() error {
+	if b.state != batchOpen {
+		b.reopen()
+	}
+	for _, use := range b.uses {
+		if why, ended := use.object.Ended(); ended {
+			b.fail(use.call, errorf(core.KindRuntime, "an object %s before the batch was done", why))
+			break
+		}
+	}
+	if b.failure == nil {
+		b.state = batchRunning
+		var err error
+		if b.done, err = b.vector.Do(); err != nil {
+			b.fail(b.done, err)
+		}
+	}
+	b.state = batchDone
+	b.finish()
+	if b.failure != nil {
+		return b.failure
+	}
+	return nil
+}
+
+// finish takes the results that are objects, and lets go what the arguments
+// needed.
+func (b *Batch) finish() {
+	r := core.NewReleaser()
+	for i := range b.done {
+		v := *b.vector.Result(i)
+		if !v.TypeIndex.IsObject() {
+			continue
+		}
+		if len(b.objects) == 0 {
+			b.objects = append(b.objects[:0], make([]Any, b.done)...)
+		}
+		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
+			b.objects[i] = anyOf(v, nil)
+			r.ReleaseValue(v)
+		} else {
+			b.objects[i] = takeAny(v)
+		}
+	}
+	for _, v := range b.owned {
+		r.ReleaseValue(v)
+	}
+	r.Close()
+	clear(b.uses)
+	clear(b.keep)
+	b.uses, b.keep, b.owned, b.text = b.uses[:0], b.keep[:0], b.owned[:0], b.text[:0]
+}
+
+// Result returns the result of a call of a Batch as [As] does: an object is the
+// same for each Result of a call, and has one Release. The error is that of the
+// call if it failed or was not made.
+func Result[T any](p Pending) (x T, err error) {
+	b := p.batch
+	if b == nil || p.round != b.round || b.state != batchDone || p.call >= b.done {
+		return x, p.noResult()
+	}
+	v := b.vector.Result(p.call)
+	if !v.TypeIndex.IsObject() {
+		return element[T](v, nil)
+	}
+	return As[T](b.objects[p.call])
+}
+
+func (p Pending) noResult() error {
+	b := p.batch
+	switch {
+	case b == nil || p.round != b.round:
+		return errorf(core.KindRuntime, "the batch of this call is over: read its results before the next call is added")
+	case b.state != batchDone:
+		return errorf(core.KindRuntime, "the batch has not made its calls yet: Do makes them")
+	case b.failure.Call == p.call:
+		return b.failure
+	}
+	return errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call, b.failure)
+}

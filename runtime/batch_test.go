@@ -1,0 +1,353 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+)
+
+func lookup(t testing.TB, name string) *tvmffi.Function {
+	t.Helper()
+	load(t)
+	return must[*tvmffi.Function](t)(tvmffi.Lookup(name))
+}
+
+func TestBatch(t *testing.T) {
+	balanced(t)
+	add, concat, boxOf := lookup(t, "calls.add"), lookup(t, "calls.concat"), lookup(t, "calls.box")
+	echo, nop := lookup(t, "calls.echo"), lookup(t, "calls.nop")
+	long := strings.Repeat("long ", 2000)
+	b := box(t, 5)
+	var batch tvmffi.Batch
+	for round := range 3 {
+		sum := batch.Add(add, 1, 2)
+		typed := batch.Call(add).Int(300).Int(-1)
+		text := batch.Call(concat).Text("a text that does not fit, ").Text(long)
+		small := batch.Add(concat, "a", "\x00b")
+		made := batch.Call(boxOf).Int(7)
+		same := batch.Call(echo).Object(b)
+		none := batch.Call(nop)
+		list := batch.Add(echo, []any{1, "two", []float64{3}})
+		flag := batch.Call(echo).Bool(true)
+		half := batch.Call(echo).Float(0.5)
+		if _, err := tvmffi.Result[int64](sum); err == nil || batch.Len() != 10 {
+			t.Error("a result before Do")
+		}
+		if err := batch.Do(); err != nil {
+			t.Fatal(err)
+		}
+		if n := must[int64](t)(tvmffi.Result[int64](sum)); n != 3 {
+			t.Error(n)
+		}
+		if n := must[int64](t)(tvmffi.Result[int64](typed)); n != 299 {
+			t.Error(n)
+		}
+		if s := must[string](t)(tvmffi.Result[string](text)); s != "a text that does not fit, "+long {
+			t.Errorf("%d bytes", len(s))
+		}
+		if s := must[string](t)(tvmffi.Result[string](small)); s != "a\x00b" {
+			t.Errorf("%q", s)
+		}
+		x := must[*Box](t)(tvmffi.Result[*Box](made))
+		if again := must[*Box](t)(tvmffi.Result[*Box](made)); x != again || x.I64() != 7 {
+			t.Error("both results are one object")
+		}
+		x.Release()
+		y := must[*tvmffi.Object](t)(tvmffi.Result[*tvmffi.Object](same))
+		if !tvmffi.Same(y, b) || tvmffi.UseCount(b) != 2 {
+			t.Errorf("use count %d", tvmffi.UseCount(b))
+		}
+		y.Release()
+		if v := must[tvmffi.Any](t)(tvmffi.Result[tvmffi.Any](none)); !v.IsNone() {
+			t.Error(v)
+		}
+		a := must[*tvmffi.Array[any]](t)(tvmffi.Result[*tvmffi.Array[any]](list))
+		if a.At(1) != "two" || a.Len() != 3 {
+			t.Error(a)
+		}
+		a.Release()
+		if !must[bool](t)(tvmffi.Result[bool](flag)) || must[float64](t)(tvmffi.Result[float64](half)) != 0.5 {
+			t.Error("scalars")
+		}
+		_, err := tvmffi.Result[string](sum)
+		wantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
+		if round == 2 {
+			batch.Add(nop)
+			_, err := tvmffi.Result[int64](sum)
+			wantError(t, err, tvmffi.ErrRuntime, "the batch of this call is over")
+		}
+	}
+	if err := batch.Do(); err != nil {
+		t.Error(err)
+	}
+	if err := batch.Do(); err != nil || batch.Len() != 0 {
+		t.Error("an empty batch", err)
+	}
+	b.Release()
+	for _, f := range []*tvmffi.Function{add, concat, boxOf, echo, nop} {
+		f.Release()
+	}
+}
+
+// Many calls cross many times, and arguments move to fresh room.
+func TestBatchOfMany(t *testing.T) {
+	balanced(t)
+	sum := lookup(t, "calls.sum")
+	defer sum.Release()
+	var batch tvmffi.Batch
+	for range 2 {
+		var all []tvmffi.Pending
+		for i := range 500 {
+			p := batch.Call(sum)
+			for j := range i % 257 {
+				p = p.Int(int64(j))
+			}
+			all = append(all, p)
+		}
+		if err := batch.Do(); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range all {
+			n := int64(i % 257)
+			if got := must[int64](t)(tvmffi.Result[int64](p)); got != n*(n-1)/2 {
+				t.Fatalf("call %d: %d", i, got)
+			}
+		}
+	}
+	p := batch.Call(sum)
+	for range 257 {
+		p.Int(1)
+	}
+	wantError(t, batch.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
+}
+
+func TestBatchStopsAtError(t *testing.T) {
+	balanced(t)
+	add, fail := lookup(t, "calls.add"), lookup(t, "calls.fail")
+	calls := 0
+	count := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { calls++ }))
+	for _, at := range []int{0, 1, 63, 64, 100, 199} {
+		calls = 0
+		var batch tvmffi.Batch
+		var results []tvmffi.Pending
+		for i := range 200 {
+			if i == at {
+				results = append(results, batch.Add(fail, "ValueError", "on purpose"))
+			} else if i%2 == 0 {
+				results = append(results, batch.Add(add, i, 1))
+			} else {
+				results = append(results, batch.Add(count))
+			}
+		}
+		err := batch.Do()
+		var failed *tvmffi.BatchError
+		if !errors.As(err, &failed) || failed.Call != at {
+			t.Fatalf("at %d: %v", at, err)
+		}
+		wantError(t, err, tvmffi.ErrValue, fmt.Sprintf("call %d of the batch: ValueError: on purpose", at))
+		if calls != at/2 {
+			t.Errorf("%d calls before call %d", calls, at)
+		}
+		for i, p := range results {
+			v, err := tvmffi.Result[tvmffi.Any](p)
+			switch {
+			case i < at && (err != nil || i%2 == 0 && v.Value() != int64(i+1)):
+				t.Errorf("call %d: %v, %v", i, v, err)
+			case i == at:
+				wantError(t, err, tvmffi.ErrValue, "on purpose")
+			case i > at:
+				wantError(t, err, tvmffi.ErrRuntime, "was not made: call ")
+			}
+		}
+	}
+	// A Go error comes out as itself, and a result before it is not lost.
+	back := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return io.ErrUnexpectedEOF }))
+	boxOf := lookup(t, "calls.box")
+	var batch tvmffi.Batch
+	made := batch.Call(boxOf).Int(1)
+	batch.Call(back)
+	if err := batch.Do(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	must[*Box](t)(tvmffi.Result[*Box](made)).Release()
+	for _, f := range []*tvmffi.Function{add, fail, count, back, boxOf} {
+		f.Release()
+	}
+	batch = tvmffi.Batch{}
+	drop(t)
+}
+
+func TestBatchRefuses(t *testing.T) {
+	balanced(t)
+	add, boxOf, echo := lookup(t, "calls.add"), lookup(t, "calls.box"), lookup(t, "calls.echo")
+	var batch tvmffi.Batch
+	batch.Add(boxOf, 1)
+	batch.Add(echo, make(chan int))
+	wantError(t, batch.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
+	batch.Add(nil)
+	wantError(t, batch.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the function: the object is nil")
+	b := box(t, 1)
+	batch.Call(add).Int(1).Int(1)
+	p := batch.Call(echo).Object(b)
+	b.Release()
+	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
+	if _, err := tvmffi.Result[int64](p); err == nil {
+		t.Error("no result")
+	}
+	batch.Call(echo).Object(b)
+	wantError(t, batch.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
+	first := batch.Call(add).Int(1)
+	batch.Call(add).Int(1).Int(2)
+	first.Int(2)
+	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
+	wantPanic(t, tvmffi.ErrRuntime, "added to a batch that is done", func() { first.Int(2) })
+	if _, err := tvmffi.Result[int64](tvmffi.Pending{}); err == nil {
+		t.Error("a Pending of no batch")
+	}
+	// A callback may not use the batch that calls it, but one of its own.
+	own := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
+		var inner tvmffi.Batch
+		p := inner.Add(add, 20, 1)
+		if err := inner.Do(); err != nil {
+			return 0, err
+		}
+		return tvmffi.Result[int64](p)
+	}))
+	p = batch.Call(own)
+	if err := batch.Do(); err != nil || must[int64](t)(tvmffi.Result[int64](p)) != 21 {
+		t.Error(err)
+	}
+	same := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { batch.Add(add, 1, 2) }))
+	batch.Call(same)
+	wantError(t, batch.Do(), tvmffi.ErrRuntime, "the batch is making its calls")
+	for _, f := range []*tvmffi.Function{add, boxOf, echo, own, same} {
+		f.Release()
+	}
+}
+
+// A callback of a batch that makes the stack grow moves the caller, not the batch.
+func TestBatchWhileStackMoves(t *testing.T) {
+	balanced(t)
+	var deep func(n int) [64]int
+	deep = func(n int) (a [64]int) {
+		if n > 0 {
+			a = deep(n - 1)
+		}
+		a[n%64] = n
+		return a
+	}
+	grow := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) int64 { return int64(deep(int(n))[0]) + n }))
+	defer grow.Release()
+	done := make(chan []int64)
+	for range 4 {
+		go func() {
+			var batch tvmffi.Batch
+			var results []int64
+			var pending []tvmffi.Pending
+			for i := range 100 {
+				pending = append(pending, batch.Call(grow).Int(int64(10*i)))
+			}
+			if err := batch.Do(); err != nil {
+				t.Error(err)
+			}
+			for _, p := range pending {
+				n, err := tvmffi.Result[int64](p)
+				if err != nil {
+					t.Error(err)
+				}
+				results = append(results, n)
+			}
+			done <- results
+		}()
+	}
+	for range 4 {
+		results := <-done
+		if len(results) != 100 || results[1] != 10 || !slices.IsSortedFunc(results[:6], func(a, b int64) int { return int(a - b) }) {
+			t.Error(results)
+		}
+	}
+}
+
+func TestScopeReleasesTogether(t *testing.T) {
+	balanced(t)
+	before := liveBoxes(t)
+	var s tvmffi.Scope
+	shared := box(t, 0)
+	for i := range 200 {
+		s.Add(box(t, int64(i)))
+		s.Add(tvmffi.Retain(shared))
+	}
+	released := box(t, 1)
+	s.Add(released)
+	released.Release()
+	s.Release()
+	if n := liveBoxes(t); n != before+1 || tvmffi.UseCount(shared) != 1 {
+		t.Errorf("%d boxes, use count %d", n-before, tvmffi.UseCount(shared))
+	}
+	shared.Release()
+}
+
+func BenchmarkBatch(b *testing.B) {
+	addOne := lookup(b, "calls.add_one")
+	b.Run("64 ints", func(b *testing.B) {
+		b.ReportAllocs()
+		var batch tvmffi.Batch
+		var pending [64]tvmffi.Pending
+		var sum int64
+		for b.Loop() {
+			for i := range pending {
+				pending[i] = batch.Call(addOne).Int(int64(i))
+			}
+			if err := batch.Do(); err != nil {
+				b.Fatal(err)
+			}
+			for _, p := range pending {
+				n, err := tvmffi.Result[int64](p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum += n
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/call")
+	})
+	b.Run("64 ints by Add", func(b *testing.B) {
+		b.ReportAllocs()
+		var batch tvmffi.Batch
+		for b.Loop() {
+			for i := range 64 {
+				batch.Add(addOne, i)
+			}
+			if err := batch.Do(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/call")
+	})
+	b.Run("single", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := addOneOf(41); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+var batchAddOne = bindrt.Func{Name: "calls.add_one"}
+
+func addOneOf(x int64) (int64, error) {
+	var c bindrt.Call1
+	c.Begin(&batchAddOne, 1)
+	c.Int(0, x)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	return c.IntResult()
+}
