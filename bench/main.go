@@ -140,7 +140,7 @@ func check(ctx context.Context, t *tree) error {
 	all.stop()
 	fmt.Print(judgements(verdicts))
 	failed := failures(verdicts)
-	g, err := t.generator(ctx, 7)
+	g, err := t.generator(ctx, 5)
 	if err != nil {
 		return err
 	}
