@@ -26,6 +26,7 @@ func main() {
 	callbacks()
 	containers()
 	serve()
+	_, _, _ = intSink, floatSink, stringSink
 }
 
 func addOne(n int) {
