@@ -38,7 +38,7 @@ var (
 	// BFloat16 is the type of slices of [BF16] and of uint16.
 	BFloat16 = DataType{abi.DLBfloat, 16, 1}
 
-	// The floats of 8 bits, whose slices are of uint8. [DataType.Float32] gives
+	// The floats of 8 bits, whose slices are of uint8. [DataType.Float64] gives
 	// their values.
 	Float8E3M4        = DataType{abi.DLFloat8E3M4, 8, 1}
 	Float8E4M3        = DataType{abi.DLFloat8E4M3, 8, 1}

@@ -138,6 +138,9 @@ func loadCore(config *core.LoadConfig) error {
 	if core.Attached() {
 		return sameCore(config.Core)
 	}
+	if err := environmentLimit(); err != nil {
+		return err
+	}
 	name := filepath.Base(sites.Library(runtime.GOOS))
 	explicit := config.Core
 	if explicit == "" {

@@ -93,6 +93,8 @@ type DLManagedTensorVersioned struct {
 const (
 	DLFlagReadOnly = 1 << 0
 	DLFlagIsCopied = 1 << 1
+	// DLFlagSubBytePadded says that elements of less than a byte have one each.
+	DLFlagSubBytePadded = 1 << 2
 )
 
 // The DLPack version that this module writes and the major version it accepts.

@@ -164,6 +164,7 @@ var values = []value{
 	{"DLTrn", "kDLTrn"},
 	{"DLFlagReadOnly", "DLPACK_FLAG_BITMASK_READ_ONLY"},
 	{"DLFlagIsCopied", "DLPACK_FLAG_BITMASK_IS_COPIED"},
+	{"DLFlagSubBytePadded", "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"},
 	{"DLPackMajor", "DLPACK_MAJOR_VERSION"},
 	{"DLPackMinor", "DLPACK_MINOR_VERSION"},
 }

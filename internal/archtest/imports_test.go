@@ -38,7 +38,7 @@ var rooms = []room{
 	// Schema is pure data with the one parser of metadata, so the runtime may read it.
 	{dir: "reflection/schema"},
 	{dir: "reflection/symbols"},
-	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego}},
+	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
 	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
@@ -213,7 +213,7 @@ func TestLinked(t *testing.T) {
 		within []string // modules other than the standard library, all platforms
 	}{
 		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/core"}},
-		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/..."}},
+		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
 		{root: "./reflection/schema", need: "encoding/json", within: []string{}},
 		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/nativetest", "testing"}},
 	} {

@@ -1,0 +1,201 @@
+package tvmffi
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// TensorSpec says which tensor is wanted.
+type TensorSpec struct {
+	DataType DataType
+	Device   Device
+	Shape    []int64
+	// Strides are in elements; nil stands for row-major order.
+	Strides []int64
+}
+
+// Allocator makes the tensors that native code asks the environment for, such as
+// the results of kernels. It may be called on any thread, and may be called by
+// many at once. The tensor that it returns must have the shape and data type of
+// the spec and be on its device; its reference passes to the caller (an allocator
+// that keeps its tensors returns a Retain of them). An error, or a panic, becomes
+// the error of the native function.
+type Allocator func(spec TensorSpec) (*Tensor, error)
+
+// GoAllocator makes tensors of zeros in memory of the Go heap. It is for the host
+// only.
+func GoAllocator(spec TensorSpec) (*Tensor, error) {
+	if spec.Device.Type != abi.DLCPU {
+		return nil, errorf(core.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
+	}
+	if spec.Strides == nil || contiguous(spec.Shape, spec.Strides) {
+		return NewTensor(spec.DataType, spec.Shape...)
+	}
+	low, high, err := reach(spec.Shape, spec.Strides)
+	if err != nil {
+		return nil, err
+	}
+	if low < 0 {
+		return nil, errorf(core.KindValue, "allocator: a stride of %v is negative", spec.Strides)
+	}
+	all, err := NewTensor(spec.DataType, high+1)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	return all.AsStrided(spec.Shape, spec.Strides, 0)
+}
+
+var _ Allocator = GoAllocator
+
+// allocators are those that are set: for threads by WithAllocator, and for the
+// process.
+var allocators struct {
+	sync.RWMutex
+	threads map[int]Allocator
+	process Allocator
+}
+
+// WithAllocator runs f with a as the allocator of its thread, before that of the
+// process. As with [WithStream], f runs on one thread, and what was set before
+// returns when f has ended.
+func WithAllocator(a Allocator, f func() error) error {
+	if a == nil {
+		return errorf(core.KindValue, "WithAllocator: the allocator is nil")
+	}
+	if err := Load(); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := core.ThreadID()
+	old := setThreadAllocator(thread, a)
+	defer setThreadAllocator(thread, old)
+	native, err := core.SetAllocator(core.AllocatorEntry(allocate), false)
+	if err != nil {
+		return err
+	}
+	defer core.SetAllocator(native, false)
+	return f()
+}
+
+func setThreadAllocator(thread int, a Allocator) (old Allocator) {
+	allocators.Lock()
+	defer allocators.Unlock()
+	old = allocators.threads[thread]
+	if a == nil {
+		delete(allocators.threads, thread)
+		return old
+	}
+	if allocators.threads == nil {
+		allocators.threads = map[int]Allocator{}
+	}
+	allocators.threads[thread] = a
+	return old
+}
+
+// processMu is held while the allocator of the process changes.
+var processMu sync.Mutex
+
+// SetAllocator makes a the allocator of the process, for threads without one of
+// their own. restore sets the one before again; it must be called in the reverse
+// order of the SetAllocator calls.
+func SetAllocator(a Allocator) (restore func() error, err error) {
+	if a == nil {
+		return nil, errorf(core.KindValue, "SetAllocator: the allocator is nil")
+	}
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	processMu.Lock()
+	defer processMu.Unlock()
+	allocators.Lock()
+	old := allocators.process
+	allocators.process = a
+	allocators.Unlock()
+	native, err := setProcessAllocator(core.AllocatorEntry(allocate))
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceValue(func() error {
+		processMu.Lock()
+		defer processMu.Unlock()
+		_, err := setProcessAllocator(native)
+		allocators.Lock()
+		allocators.process = old
+		allocators.Unlock()
+		return err
+	}), nil
+}
+
+// setProcessAllocator sets the C function of the process alone: the library sets
+// and reports that of the thread as well.
+func setProcessAllocator(f uintptr) (old uintptr, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, err := core.SetAllocator(0, false)
+	if err != nil {
+		return 0, err
+	}
+	old = core.Allocator()
+	_, err = core.SetAllocator(f, true)
+	core.SetAllocator(thread, false)
+	return old, err
+}
+
+// allocate is what native code reaches.
+func allocate(prototype *abi.DLTensor) (uintptr, error) {
+	allocators.RLock()
+	a := allocators.threads[core.ThreadID()]
+	if a == nil {
+		a = allocators.process
+	}
+	allocators.RUnlock()
+	if a == nil {
+		return 0, errorf(core.KindRuntime, "allocator: none is set")
+	}
+	spec := TensorSpec{DataType(prototype.DType), Device(prototype.Device), slices.Clone(words(prototype, prototype.Shape)), nil}
+	if prototype.Strides != 0 {
+		spec.Strides = slices.Clone(words(prototype, prototype.Strides))
+	}
+	t, err := a(spec)
+	if err != nil {
+		return 0, err
+	}
+	o, err := live(t)
+	if err != nil {
+		return 0, inElement("result of the allocator", err)
+	}
+	defer t.Release()
+	c := t.cell()
+	if DataType(c.DType) != spec.DataType || Device(c.Device) != spec.Device || !slices.Equal(words(c, c.Shape), spec.Shape) {
+		return 0, errorf(core.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
+	}
+	return core.ExportDLPack(o.Handle(), true)
+}
+
+// EnvTensor asks the allocator of the environment for a tensor, as native code
+// does: that of [WithAllocator], of [SetAllocator], or one that a library has set.
+// Its elements are not initialised. Strides are a wish that allocators may ignore.
+func EnvTensor(spec TensorSpec) (*Tensor, error) {
+	if _, err := sizeOf(spec.DataType, spec.Shape); err != nil {
+		return nil, err
+	}
+	if spec.Strides != nil {
+		if _, _, err := reach(spec.Shape, spec.Strides); err != nil {
+			return nil, err
+		}
+	}
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	handle, err := core.EnvTensor(abi.DLDataType(spec.DataType), abi.DLDevice(spec.Device), spec.Shape, spec.Strides)
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*Tensor](core.Own(handle)), nil
+}

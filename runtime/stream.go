@@ -1,0 +1,53 @@
+package tvmffi
+
+import (
+	"runtime"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// WithStream runs f with stream as the current stream of a device, which native
+// code asks for when it launches work. The current stream belongs to an OS
+// thread: f runs on one thread, and goroutines that it starts do not see the
+// stream. The stream before is current again when f has ended, also by a panic.
+// A stream of address 0 is the default one.
+func WithStream(device Device, stream Pointer, f func() error) error {
+	if err := streamDevice(device); err != nil {
+		return err
+	}
+	if err := Load(); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	old, err := core.SetStream(abi.DLDevice(device), stream.Address)
+	if err != nil {
+		return err
+	}
+	// Setting what was set before cannot fail: the table has the room already.
+	defer core.SetStream(abi.DLDevice(device), old)
+	return f()
+}
+
+// CurrentStream returns the current stream of a device: that of [WithStream], or
+// in a callback that of the caller; address 0 stands for the default one.
+func CurrentStream(device Device) (Pointer, error) {
+	if err := streamDevice(device); err != nil {
+		return Pointer{}, err
+	}
+	if err := Load(); err != nil {
+		return Pointer{}, err
+	}
+	return Pointer{core.Stream(abi.DLDevice(device))}, nil
+}
+
+// streamDevice refuses what would make the library index a table out of range or
+// grow it without bound.
+func streamDevice(d Device) error {
+	const most = 1 << 12
+	if d.Type < 1 || d.Type >= most || d.ID < 0 || d.ID >= most {
+		return errorf(core.KindValue, "stream: %s is no device", d)
+	}
+	return nil
+}

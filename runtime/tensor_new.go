@@ -1,0 +1,227 @@
+package tvmffi
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/x448/float16"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Element is a Go type whose slices can be the memory of a tensor. The 16-bit and
+// 8-bit float types of other packages are uint16 or uint8 underneath: give their
+// data type to [TensorOf].
+type Element interface {
+	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint |
+		~float32 | ~float64 | ~complex64 | ~complex128
+}
+
+var elementTypes = [...]DataType{
+	reflect.Bool: Bool, reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
+	reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
+	reflect.Float32: Float32, reflect.Float64: Float64, reflect.Complex64: Complex64, reflect.Complex128: Complex128,
+	reflect.Int: {abi.DLInt, uint8(8 * unsafe.Sizeof(0)), 1}, reflect.Uint: {abi.DLUInt, uint8(8 * unsafe.Sizeof(0)), 1},
+}
+
+// elementType returns the data type of the elements of a []T.
+func elementType[T Element]() DataType {
+	t := reflect.TypeFor[T]()
+	switch t {
+	case reflect.TypeFor[float16.Float16]():
+		return Float16
+	case reflect.TypeFor[BF16]():
+		return BFloat16
+	}
+	return elementTypes[t.Kind()]
+}
+
+// FromSlice makes a tensor over the memory of data, without a copy: both sides
+// see each other's writes. The shape must have as many elements as data; without
+// one it is a vector. data stays alive until native code has released the
+// tensor.
+func FromSlice[T Element](data []T, shape ...int64) (*Tensor, error) {
+	return TensorOf(elementType[T](), data, shape...)
+}
+
+// TensorOf is [FromSlice] with a data type of the same size as T, such as
+// Float8E5M2 for uint8.
+func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, error) {
+	if err := fits[T](dtype); err != nil {
+		return nil, err
+	}
+	if shape == nil {
+		shape = []int64{int64(len(data))}
+	}
+	n, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	if n != int64(len(data)) {
+		return nil, errorf(core.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
+	}
+	heap(data)
+	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, nil)
+}
+
+// FromStrided makes a tensor over the memory of data as [FromSlice] does, with
+// strides in elements: element (i, j) is data[i*strides[0] + j*strides[1]]. It
+// takes the rows of a matrix with a stride, the planes of an image, a column.
+func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
+	dtype := elementType[T]()
+	n, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	low, high, err := reach(shape, strides)
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 && (low < 0 || high >= int64(len(data))) {
+		return nil, errorf(core.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
+			slices.Clone(shape), slices.Clone(strides), low, high, len(data))
+	}
+	heap(data)
+	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, strides)
+}
+
+// fits returns an error unless slices of T can be the memory of a tensor of dtype.
+func fits[T Element](dtype DataType) error {
+	var zero T
+	if dtype.IsScalable() || dtype.elementBits() != int64(8*unsafe.Sizeof(zero)) {
+		return errorf(core.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
+	}
+	return nil
+}
+
+// localTensor makes a tensor over memory of the Go heap.
+func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*Tensor, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	handle, err := core.NewTensor(core.TensorSpec{
+		Data: data, Shape: shape, Strides: strides, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*Tensor](core.OwnLocal(handle)), nil
+}
+
+// alignment is that of the memory of NewTensor, enough for vector instructions.
+const alignment = 64
+
+// NewTensor makes a tensor of zeros in memory of the Go heap, aligned to 64
+// bytes. Without a shape it is a scalar.
+func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
+	size, err := sizeOf(dtype, shape)
+	if err != nil {
+		return nil, err
+	}
+	memory := make([]byte, max(size, 1)+alignment-1)
+	heap(memory)
+	data := unsafe.Pointer(unsafe.SliceData(memory))
+	return localTensor(dtype, unsafe.Add(data, -uintptr(data)%alignment), shape, nil)
+}
+
+// sizeOf returns the number of bytes of a dense tensor.
+func sizeOf(dtype DataType, shape []int64) (int64, error) {
+	n, err := elements(shape)
+	if err != nil {
+		return 0, err
+	}
+	if dtype.elementBits() == 0 {
+		return 0, errorf(core.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
+	}
+	size, err := dtype.size(n)
+	if err != nil {
+		return 0, err
+	}
+	if size > math.MaxInt64>>16 {
+		return 0, errorf(core.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
+	}
+	return size, nil
+}
+
+// FromPointer makes a dense tensor over memory that is not of the Go heap: of a
+// device, of a file, of a C library. keep is kept alive until native code has
+// released the tensor; a cleanup of it (runtime.AddCleanup) can free the memory.
+func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...int64) (*Tensor, error) {
+	size, err := sizeOf(dtype, shape)
+	if err != nil {
+		return nil, err
+	}
+	if p.Address == 0 && size > 0 {
+		return nil, errorf(core.KindValue, "tensor: the address of %d bytes is null", size)
+	}
+	if err := aligned(p.Address, dtype, device); err != nil {
+		return nil, err
+	}
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	handle, err := core.NewTensor(core.TensorSpec{
+		Address: p.Address, Shape: shape, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wrap[*Tensor](core.Own(handle)), nil
+}
+
+// aligned returns an error if an address does not suit the scalars of dtype.
+func aligned(address uintptr, dtype DataType, device Device) error {
+	lane := uintptr(dtype.Bits) / 8
+	if lane&(lane-1) == 0 && lane > 1 && device.hasAddresses() && address%min(lane, 8) != 0 {
+		return errorf(core.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
+	}
+	return nil
+}
+
+// elements returns the number of elements of a shape.
+func elements(shape []int64) (int64, error) {
+	n := int64(1)
+	for i, d := range shape {
+		if d < 0 {
+			return 0, errorf(core.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
+		}
+		if d != 0 && n > (1<<62)/d {
+			return 0, errorf(core.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// reach returns the least and the greatest offset, in elements, of a tensor that
+// has elements.
+func reach(shape, strides []int64) (low, high int64, err error) {
+	if len(shape) != len(strides) {
+		return 0, 0, errorf(core.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
+	}
+	const most = 1 << 61
+	for i, d := range shape {
+		if d < 1 || strides[i] == 0 {
+			continue
+		}
+		size := strides[i]
+		if size < 0 {
+			size = -size
+		}
+		if size < 0 || d-1 > most/size {
+			return 0, 0, errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+		}
+		if strides[i] < 0 {
+			low -= (d - 1) * size
+		} else {
+			high += (d - 1) * size
+		}
+		if low < -most || high > most {
+			return 0, 0, errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+		}
+	}
+	return low, high, nil
+}

@@ -1,0 +1,250 @@
+package tvmffi
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// view makes a tensor over the elements of t from an offset in elements on.
+func (t *Tensor) view(o *core.Object, offset int64, shape, strides []int64) (*Tensor, error) {
+	if o.Lent() {
+		return nil, errorf(core.KindRuntime, "view of %s: the memory is lent for a callback, and a view could outlive it: copy the tensor with Clone", t)
+	}
+	c := t.cell()
+	bits := offset * DataType(c.DType).elementBits()
+	if bits%8 != 0 {
+		return nil, errorf(core.KindValue, "view of %s: element %d does not begin at a byte", t, offset)
+	}
+	d := abi.DLTensor{Data: c.Data, Device: c.Device, DType: c.DType, ByteOffset: c.ByteOffset + uint64(bits/8)}
+	if Device(c.Device).hasAddresses() {
+		// Many kernels ignore the offset, so it goes into the address.
+		d.Data, d.ByteOffset = d.Data+uintptr(d.ByteOffset), 0
+	}
+	handle, err := core.ViewTensor(o.Handle(), d, shape, strides)
+	runtime.KeepAlive(t)
+	if err != nil {
+		return nil, err
+	}
+	v := core.Own(handle)
+	if o.ReadOnly() {
+		v.SetReadOnly()
+	}
+	return wrap[*Tensor](v), nil
+}
+
+// describe returns what a view starts from; the slices are copies.
+func (t *Tensor) describe() (o *core.Object, shape, strides []int64, err error) {
+	if o, err = live(t); err != nil {
+		return nil, nil, nil, err
+	}
+	return o, t.Shape(), t.Strides(), nil
+}
+
+// position resolves an index into a dimension of size n, which may count from the
+// end; n itself is allowed as an end.
+func position(index, n int64) (int64, bool) {
+	if index < 0 {
+		index += n
+	}
+	return index, index >= 0 && index <= n
+}
+
+// Slice views the indices from, from+1, ... to-1 of one dimension, without a
+// copy. Negative indices count from the end of the dimension, a negative dim from
+// the last one. Like all views, the result keeps the memory alive by itself, and
+// its byte offset is folded into its address.
+func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
+	o, shape, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	i, err := dimension(dim, len(shape))
+	if err != nil {
+		return nil, err
+	}
+	begin, ok1 := position(from, shape[i])
+	end, ok2 := position(to, shape[i])
+	if !ok1 || !ok2 || begin > end {
+		return nil, errorf(core.KindIndex, "slice of %s: from %d to %d is out of range in dimension %d", t, from, to, dim)
+	}
+	offset := begin * strides[i]
+	if shape[i] = end - begin; shape[i] == 0 {
+		offset = 0 // an empty view must not point behind the memory
+	}
+	return t.view(o, offset, shape, strides)
+}
+
+// Select views one index of a dimension, which the result has no more. A negative
+// index counts from the end.
+func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
+	o, shape, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	i, err := dimension(dim, len(shape))
+	if err != nil {
+		return nil, err
+	}
+	at, ok := position(index, shape[i])
+	if !ok || at == shape[i] {
+		return nil, errorf(core.KindIndex, "select of %s: index %d is out of range in dimension %d", t, index, dim)
+	}
+	offset := at * strides[i]
+	return t.view(o, offset, slices.Delete(shape, i, i+1), slices.Delete(strides, i, i+1))
+}
+
+// Reshape views the elements in another shape with as many elements, without a
+// copy; one dimension may be -1 and is computed. The tensor must be contiguous.
+func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
+	o, old, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	if !contiguous(old, strides) {
+		return nil, errorf(core.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, strides)
+	}
+	n := product(old)
+	shape = slices.Clone(shape)
+	unknown, known := -1, int64(1)
+	for i, d := range shape {
+		switch {
+		case d == -1 && unknown < 0:
+			unknown = i
+			continue
+		case d < 0:
+			return nil, errorf(core.KindValue, "reshape of %s: dimension %d of shape %v is negative", t, i, shape)
+		case d > 0 && known > (1<<62)/d:
+			return nil, errorf(core.KindValue, "reshape of %s: shape %v has too many elements", t, shape)
+		}
+		known *= d
+	}
+	if unknown >= 0 {
+		if known == 0 || n%known != 0 {
+			return nil, errorf(core.KindValue, "reshape of %s: %d elements do not fill shape %v", t, n, shape)
+		}
+		shape[unknown] = n / known
+		known = n
+	}
+	if known != n {
+		return nil, errorf(core.KindValue, "reshape of %s: shape %v has %d elements instead of %d", t, shape, known, n)
+	}
+	strides = make([]int64, len(shape))
+	core.RowMajor(shape, strides)
+	return t.view(o, 0, shape, strides)
+}
+
+// Transpose views the tensor with its dimensions in another order: dims[i] is the
+// dimension of t that becomes dimension i. Without dims the order is reversed.
+func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
+	o, shape, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	n := len(shape)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = n - 1 - i
+	}
+	if dims != nil {
+		if len(dims) != n {
+			return nil, errorf(core.KindValue, "transpose of %s: %d dimensions are given", t, len(dims))
+		}
+		for i, d := range dims {
+			if order[i], err = dimension(d, n); err != nil {
+				return nil, err
+			}
+			if slices.Contains(order[:i], order[i]) {
+				return nil, errorf(core.KindValue, "transpose of %s: dimension %d comes twice", t, d)
+			}
+		}
+	}
+	newShape, newStrides := make([]int64, n), make([]int64, n)
+	for i, d := range order {
+		newShape[i], newStrides[i] = shape[d], strides[d]
+	}
+	return t.view(o, 0, newShape, newStrides)
+}
+
+// Squeeze views the tensor without the given dimensions, which must have size 1;
+// without arguments, without all of size 1.
+func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
+	o, shape, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	drop := make([]bool, len(shape))
+	for i, d := range shape {
+		drop[i] = dims == nil && d == 1
+	}
+	for _, d := range dims {
+		i, err := dimension(d, len(shape))
+		if err != nil {
+			return nil, err
+		}
+		if shape[i] != 1 {
+			return nil, errorf(core.KindValue, "squeeze of %s: dimension %d has size %d", t, d, shape[i])
+		}
+		drop[i] = true
+	}
+	newShape, newStrides := []int64{}, []int64{}
+	for i := range shape {
+		if !drop[i] {
+			newShape, newStrides = append(newShape, shape[i]), append(newStrides, strides[i])
+		}
+	}
+	return t.view(o, 0, newShape, newStrides)
+}
+
+// Unsqueeze views the tensor with one more dimension, of size 1, in front of
+// dimension dim; -1 puts it at the end.
+func (t *Tensor) Unsqueeze(dim int) (*Tensor, error) {
+	o, shape, strides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	i, err := dimension(dim, len(shape)+1)
+	if err != nil {
+		return nil, err
+	}
+	step := int64(1)
+	if i < len(shape) {
+		step = shape[i] * strides[i]
+	}
+	return t.view(o, 0, slices.Insert(shape, i, 1), slices.Insert(strides, i, step))
+}
+
+// AsStrided views the memory of t with any shape and strides, counted in elements
+// from an offset on. No element of the result may lie outside of those that t
+// spans.
+func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error) {
+	o, oldShape, oldStrides, err := t.describe()
+	if err != nil {
+		return nil, err
+	}
+	n, err := elements(shape)
+	if err != nil {
+		return nil, err
+	}
+	low, high, err := reach(shape, strides)
+	if err != nil {
+		return nil, err
+	}
+	first, last, err := reach(oldShape, oldStrides)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(oldShape, 0) {
+		last = first - 1
+	}
+	switch {
+	case offset > 1<<61 || offset < -1<<61 || n > 0 && (offset+low < first || offset+high > last):
+		return nil, errorf(core.KindValue, "strided view of %s: shape %v with strides %v from element %d on reaches from %d to %d, the tensor from %d to %d",
+			t, slices.Clone(shape), slices.Clone(strides), offset, offset+low, offset+high, first, last)
+	case n == 0:
+		offset = 0
+	}
+	return t.view(o, offset, shape, strides)
+}
