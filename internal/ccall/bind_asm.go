@@ -22,18 +22,16 @@ var _bindM byte
 //go:linkname _unbindM tvmffi_unbindM
 var _unbindM byte
 
-// Read by the assembly.
-var bindKey, setSpecific uintptr
+var (
+	//lint:ignore U1000 read by the assembly
+	bindKey uintptr
+	//lint:ignore U1000 read by the assembly
+	setSpecific uintptr
+)
 
 // bindVariables returns the addresses of runtime's _cgo_bindm, which holds a C
 // function, and _cgo_pthread_key_created, which holds the address of a flag.
 func bindVariables() (bindm *uintptr, created **uintptr)
-
-// threadsBound reports whether the key of runtime/cgo is there.
-func threadsBound() bool {
-	_, created := bindVariables()
-	return *created != nil && **created != 0
-}
 
 var bindThreads = sync.OnceFunc(func() {
 	bindm, created := bindVariables()

@@ -34,8 +34,11 @@ var _releaseObject byte
 
 // Set by Init and SetCallback; read by the assembly.
 var (
-	errorMove     uintptr
-	decRef        uintptr
+	//lint:ignore U1000 read by the assembly
+	errorMove uintptr
+	//lint:ignore U1000 read by the assembly
+	decRef uintptr
+	//lint:ignore U1000 read by the assembly
 	callbackEntry func(*CallbackFrame)
 	releasedHead  uintptr
 )

@@ -13,8 +13,12 @@ var _allocate byte
 //go:linkname _releaseArray tvmffi_releaseArray
 var _releaseArray byte
 
-// Read by the assembly.
-var malloc, free uintptr
+var (
+	//lint:ignore U1000 read by the assembly
+	malloc uintptr
+	//lint:ignore U1000 read by the assembly
+	free uintptr
+)
 
 // SetAllocator sets the functions of C that Allocate and the deleter of arrays
 // use. It must happen before them.

@@ -42,7 +42,8 @@ func byteArray(s string) *abi.ByteArray {
 
 var (
 	never bool
-	sink  unsafe.Pointer
+	//lint:ignore U1000 written where never is set, which makes what it gets escape
+	sink unsafe.Pointer
 )
 
 // escape makes the compiler put what p points to on the heap, which does not

@@ -51,6 +51,14 @@ func Own(handle uintptr) *Object {
 	return o
 }
 
+// LeaveToCollector says that nobody can release o, because it belongs to an error
+// or to a Go func: that the collector releases it is no leak.
+func (o *Object) LeaveToCollector() {
+	o.cleanup.Stop()
+	o.cleanup = runtime.AddCleanup(o, DecRef, o.handle)
+	untrack(o)
+}
+
 // Static wraps an object that lives as long as the process.
 func Static(handle uintptr) *Object { return &Object{handle: handle, state: stateStatic} }
 

@@ -37,7 +37,6 @@ var (
 	fnLength   = fn("length")
 	fnConcat   = fn("concat")
 	fnText     = fn("text")
-	fnEcho     = fn("echo")
 	fnString   = fn("echo_string")
 	fnBytes    = fn("echo_bytes")
 	fnApply    = fn("apply")
@@ -50,7 +49,6 @@ var (
 	fnTensors  = fn("nop3_tensors")
 	fnSum      = fn("sum")
 	fnSum32    = fn("sum32")
-	fnCount    = fn("count")
 	fnLive     = fn("live")
 )
 

@@ -142,7 +142,6 @@ type Releaser struct {
 	head    ccall.Vector
 	records [releases]ccall.Record
 	n       int
-	ignored abi.Any // stands where the calls of a vector have a result
 }
 
 const releases = 64

@@ -99,12 +99,13 @@ func Result[T any](c *Call) (T, error) {
 	return *x, nil
 }
 
-// Callback packs the Go func f as argument i; nil is None, and a func that came
-// from a Function is that Function. call reads the arguments and returns the
-// result.
+// Callback packs the Go func f as argument i; a func that came from a Function is
+// that Function. call reads the arguments and returns the result. A nil f is an
+// error: the library would call None.
 func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
+		c.Put(i, core.Temp{}, core.Hooks.Errorf(core.KindType, "the func is nil"))
 		return
 	}
 	if fn := core.Hooks.Bound(closure); fn != nil {

@@ -143,7 +143,12 @@ func (e *emitter) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	case plan.PackRoot:
 		g.Add(bindrt("PutObject").Call(frame(), i, x))
 	case plan.PackCallback:
-		g.Add(bindrt("Callback").Call(frame(), i, x, callback(p)))
+		call := bindrt("Callback").Call(frame(), i, x, callback(p))
+		if p.Optional {
+			g.If(jen.Id(p.Name).Op("!=").Nil()).Block(call)
+		} else {
+			g.Add(call)
+		}
 	case plan.PackValue:
 		g.Add(bindrt("Put").Call(frame(), i, x))
 	}

@@ -34,6 +34,9 @@ type Param struct {
 	Pack   Pack
 	Method string  // of PackMethod
 	Object *Object // of PackRef
+	// Optional is set where PackCallback takes nil for None. The library calls a
+	// typed function that is not optional without looking.
+	Optional bool
 
 	node *node
 	told string // its name in the schema
@@ -114,7 +117,7 @@ func (pkg *Package) param(n *node, told string) Param {
 	case kindRoot:
 		param.Pack = PackRoot
 	case kindTyped:
-		param.Pack = PackCallback
+		param.Pack, param.Optional = PackCallback, n.optional()
 	}
 	return param
 }

@@ -171,8 +171,14 @@ func (p *planner) function(n *node, s *schema.Signature) error {
 	return err
 }
 
+// maxParams is what the largest frame of bindrt holds.
+const maxParams = 128
+
 // params resolves parameters and takes over the names that they have.
 func (p *planner) params(params []schema.Param) (nodes []*node, names []string, err error) {
+	if len(params) > maxParams {
+		return nil, nil, fmt.Errorf("%d parameters, the limit of a typed function is %d", len(params), maxParams)
+	}
 	for i, param := range params {
 		sub, err := p.resolve(param.Type)
 		if err == nil && sub.kind == kindNone {
