@@ -139,6 +139,7 @@ func errorOf(handle uintptr) error {
 		e.cause = errorOf(cell.CauseChain)
 	}
 	e.native = core.Own(handle)
+	e.native.LeaveToCollector()
 	return e
 }
 

@@ -413,6 +413,7 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 var bound sync.Map // uintptr -> weak.Pointer[Function]
 
 func bind(fn *Function, funcValue unsafe.Pointer) {
+	ref(fn).LeaveToCollector()
 	key := uintptr(funcValue)
 	w := weak.Make(fn)
 	bound.Store(key, w)
