@@ -109,6 +109,9 @@ func (t *tree) full(ctx context.Context, o options) error {
 		return nil
 	}
 	file := filepath.Join(t.bench, "results", started.Format(time.DateOnly)+".md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
 	if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
 		return err
 	}
