@@ -83,7 +83,7 @@ func (t *tree) full(ctx context.Context, o options) error {
 		}
 	}
 	started := time.Now()
-	m, err := all.measure(ctx, chosen, o.runs, mean)
+	m, err := all.measure(ctx, chosen, o.runs, median)
 	if err != nil {
 		return err
 	}

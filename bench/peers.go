@@ -143,15 +143,6 @@ func (p *peer) sample(item string, combine func([]float64) float64) (ns, allocs 
 	return combine(times), allocs, nil
 }
 
-// mean is what a program gets over time, the work of the collector included.
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
-}
-
 // best leaves out the batches in which another program had the processor.
 func best(v []float64) float64 { return slices.Min(v) }
 
