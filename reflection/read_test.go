@@ -1,0 +1,142 @@
+package reflection_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/reflection"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// told is a module whose functions have no metadata.
+const told = `
+#include <tvm/ffi/tvm_ffi.h>
+#include <cstdlib>
+namespace ffi = tvm::ffi;
+int64_t Seven() { return 7; }
+double Scale(double x, ffi::TensorView t) { return x; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(seven, Seven)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(scale, Scale)
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_packed(void*, const TVMFFIAny*, int32_t n, TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = n;
+  return 0;
+}
+`
+
+func library(path string, role schema.Role) reflection.Library {
+	return reflection.Library{Path: path, Library: schema.Library{File: filepath.Base(path), Role: role}}
+}
+
+// One process has one registry, so all is read in one go.
+func read(t *testing.T) schema.Schema {
+	t.Helper()
+	s, err := reflection.Read(context.Background(), []reflection.Library{
+		library(nativetest.Library(t), schema.RoleCore),
+		library(nativetest.Testing(t), schema.RoleBound),
+		library(nativetest.Build(t, "garden"), schema.RoleBound),
+		library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
+		library(nativetest.BuildText(t, "told", told, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRead(t *testing.T) {
+	s := read(t)
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	functions, types := map[string]int{}, map[string]int{}
+	for _, f := range s.Functions {
+		functions[f.Library+" "+string(f.Source)]++
+	}
+	for _, typ := range s.Types {
+		types[typ.Library]++
+	}
+	if nativetest.Version() == "0.1.15.post2" {
+		// LIBRARIES: 100 functions and 39 types of libtvm_ffi, 59 and 35 of its testing library.
+		if functions["libtvm_ffi.so global"] != 100 || functions["libtvm_ffi_testing.so global"] != 59 {
+			t.Errorf("functions: %v", functions)
+		}
+		if types["libtvm_ffi.so"] != 39 || types["libtvm_ffi_testing.so"] != 35 {
+			t.Errorf("types: %v", types)
+		}
+	}
+	function := func(library, name string) *schema.Function {
+		i := slices.IndexFunc(s.Functions, func(f schema.Function) bool { return f.Library == library && f.Name == name })
+		if i < 0 {
+			t.Fatalf("%s has no function %s", library, name)
+		}
+		return &s.Functions[i]
+	}
+	for _, c := range []struct{ library, name, want string }{
+		{"libtvm_ffi_testing.so", "testing.add_one", "(int) -> int"},
+		{"libtvm_ffi_testing.so", "testing.echo", ""},
+		{"libgarden.so", "garden.water", "(garden.Plant, float) -> None"},
+		{"libgarden.so", "area", "(float, float) -> float"},
+		{"libtold.so", "seven", "() -> int"},
+		{"libtold.so", "scale", "(float, DLTensor*) -> float"},
+		{"libtold.so", "packed", ""},
+	} {
+		f := function(c.library, c.name)
+		if got := f.Signature.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if f.Told != (c.library == "libtold.so" && c.want != "") {
+			t.Errorf("%s: told is %v", c.name, f.Told)
+		}
+	}
+	if doc := function("libgarden.so", "area").Doc; doc == "" {
+		t.Error("the doc of an export is lost")
+	}
+	if m := function("libtvm_ffi_testing.so", "testing.schema_id_int").Metadata; m["int_attr"] != int64(1) || m["bool_attr"] != true || m["str_attr"] != "hello" {
+		t.Errorf("metadata of the user: %v", m)
+	}
+	rose := s.Types[slices.IndexFunc(s.Types, func(typ schema.Type) bool { return typ.Key == "garden.Rose" })]
+	if !slices.Equal(rose.Ancestors, []string{"ffi.Object", "garden.Plant"}) || rose.Doc == "" || rose.TotalSize <= 24 || !slices.Contains(rose.Attributes, "__ffi_init__") {
+		t.Errorf("garden.Rose: %+v", rose)
+	}
+	petals := rose.Fields[slices.IndexFunc(rose.Fields, func(f schema.Field) bool { return f.Name == "petals" })]
+	if petals.Type.String() != "int" || petals.Flags&schema.FlagHasDefault == 0 || petals.Offset < 24 || petals.Size != 8 {
+		t.Errorf("garden.Rose.petals: %+v", petals)
+	}
+	if len(s.Flaws) == 0 || !slices.ContainsFunc(s.Flaws, func(f schema.Flaw) bool {
+		return f.Name == "metadata.half" && f.Library == "libmetadata.so" && strings.Contains(f.Reason, "json")
+	}) {
+		t.Errorf("flaws: %q", s.Flaws)
+	}
+
+	if data, err := schema.Encode(s); err != nil || len(data) == 0 {
+		t.Error(err)
+	}
+}
+
+func TestRead_errors(t *testing.T) {
+	core := library(nativetest.Library(t), schema.RoleCore)
+	text := filepath.Join(t.TempDir(), "libtext.so")
+	if err := os.WriteFile(text, []byte("no library at all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(t.TempDir(), "libnone.so"): "libnone.so",
+		text:                                     "libtext.so: not a",
+	} {
+		_, err := reflection.Read(context.Background(), []reflection.Library{core, library(path, schema.RoleBound)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := reflection.Read(canceled, []reflection.Library{core}); err == nil {
+		t.Error("a cancelled context is ignored")
+	}
+}
