@@ -132,8 +132,9 @@ func (n narrow) value(code int) float32 {
 	return float32(math.Ldexp(float64(m|1<<n.mantissa), e-n.bias-n.mantissa))
 }
 
-// encode rounds x to the nearest number, to the even code of two. What is too
-// large becomes infinity, NaN, or the greatest number, whichever there is first.
+// encode rounds x to the nearest number, of two to the even code, or to the
+// greater power of two, since its significand 1 is odd. What is too large becomes
+// infinity, NaN, or the greatest number, whichever there is first.
 func (t *table) encode(x float32) int {
 	sign := 0
 	if math.Signbit(float64(x)) {
@@ -172,7 +173,7 @@ func (t *table) encode(x float32) int {
 	}
 	middle := (at + above) / 2
 	code := low
-	if float64(x) > middle || float64(x) == middle && low&1 == 1 {
+	if float64(x) > middle || float64(x) == middle && (low&1 == 1 || t.kind == scale) {
 		code++
 	}
 	if code > t.top {

@@ -1,0 +1,181 @@
+package tvmffi_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestTensorViews(t *testing.T) {
+	loadTensors(t)
+	balanced(t)
+	x := vector(t, 2, 3, 4)
+	for _, c := range []struct {
+		name    string
+		view    func() (*tvmffi.Tensor, error)
+		shape   []int64
+		strides []int64
+		values  []float32
+	}{
+		{"slice", func() (*tvmffi.Tensor, error) { return x.Slice(1, 1, 3) }, []int64{2, 2, 4}, []int64{12, 4, 1},
+			[]float32{4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23}},
+		{"slice from the end", func() (*tvmffi.Tensor, error) { return x.Slice(-1, -2, 4) }, []int64{2, 3, 2}, []int64{12, 4, 1},
+			[]float32{2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23}},
+		{"empty slice", func() (*tvmffi.Tensor, error) { return x.Slice(0, 2, 2) }, []int64{0, 3, 4}, []int64{12, 4, 1}, []float32{}},
+		{"select", func() (*tvmffi.Tensor, error) { return x.Select(1, -1) }, []int64{2, 4}, []int64{12, 1}, []float32{8, 9, 10, 11, 20, 21, 22, 23}},
+		{"transpose", func() (*tvmffi.Tensor, error) { return x.Transpose() }, []int64{4, 3, 2}, []int64{1, 4, 12},
+			[]float32{0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23}},
+		{"permute", func() (*tvmffi.Tensor, error) { return x.Transpose(1, 0, -1) }, []int64{3, 2, 4}, []int64{4, 12, 1},
+			[]float32{0, 1, 2, 3, 12, 13, 14, 15, 4, 5, 6, 7, 16, 17, 18, 19, 8, 9, 10, 11, 20, 21, 22, 23}},
+		{"reshape", func() (*tvmffi.Tensor, error) { return x.Reshape(4, -1) }, []int64{4, 6}, []int64{6, 1}, nil},
+		{"flat", func() (*tvmffi.Tensor, error) { return x.Reshape(-1) }, []int64{24}, []int64{1}, nil},
+		{"unsqueeze", func() (*tvmffi.Tensor, error) { return x.Unsqueeze(1) }, []int64{2, 1, 3, 4}, []int64{12, 12, 4, 1}, nil},
+		{"unsqueeze at the end", func() (*tvmffi.Tensor, error) { return x.Unsqueeze(-1) }, []int64{2, 3, 4, 1}, []int64{12, 4, 1, 1}, nil},
+		{"strided", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{3, 2}, []int64{5, 1}, 7) }, []int64{3, 2}, []int64{5, 1},
+			[]float32{7, 8, 12, 13, 17, 18}},
+		{"broadcast", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2, 2}, []int64{0, 1}, 22) }, []int64{2, 2}, []int64{0, 1},
+			[]float32{22, 23, 22, 23}},
+		{"backwards", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{3}, []int64{-1}, 23) }, []int64{3}, []int64{-1}, []float32{23, 22, 21}},
+		{"many dimensions", func() (*tvmffi.Tensor, error) { return x.Reshape(1, 2, 1, 3, 1, 4) }, []int64{1, 2, 1, 3, 1, 4}, []int64{24, 12, 12, 4, 4, 1}, nil},
+	} {
+		v, err := c.view()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		want := c.values
+		if want == nil {
+			want = values(t, x)
+		}
+		if !slices.Equal(v.Shape(), c.shape) || !slices.Equal(v.Strides(), c.strides) || v.ByteOffset() != 0 || v.NDim() != len(c.shape) {
+			t.Errorf("%s: shape %v, strides %v, offset %d", c.name, v.Shape(), v.Strides(), v.ByteOffset())
+		}
+		if got := values(t, v); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", c.name, got, want)
+		}
+		sum := float64(0)
+		for _, f := range want {
+			sum += float64(f)
+		}
+		if got := get[float64](t, "tensors.sum", v); got != sum {
+			t.Errorf("%s: C++ sums %v, want %v", c.name, got, sum)
+		}
+		if n := tvmffi.UseCount(x); n != 2 {
+			t.Errorf("%s: the source has %d references, want 2", c.name, n)
+		}
+		v.Release()
+	}
+	squeezed := must[*tvmffi.Tensor](t)(must[*tvmffi.Tensor](t)(x.Reshape(2, 1, 12, 1)).Squeeze())
+	if s := squeezed.String(); s != "float32[2, 12]@cpu:0" {
+		t.Error(s)
+	}
+	x.Release()
+	if got := values(t, squeezed); got[23] != 23 {
+		t.Errorf("a view outlives its source: %v", got)
+	}
+	squeezed.Release()
+	drop(t)
+}
+
+// A write through a view of a view reaches the slice.
+func TestTensorViews_shareMemory(t *testing.T) {
+	loadTensors(t)
+	data := make([]int16, 12)
+	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data, 3, 4))
+	row := must[*tvmffi.Tensor](t)(x.Select(0, 2))
+	part := must[*tvmffi.Tensor](t)(row.Slice(0, 1, 3))
+	if err := tvmffi.CopyFrom(part, []int16{7, 8}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int16{0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 0}; !slices.Equal(data, want) {
+		t.Error(data)
+	}
+	if part.DataPointer().Address != x.DataPointer().Address+18 {
+		t.Error("the address of the view is not that of its first element")
+	}
+}
+
+func TestTensorViews_refuse(t *testing.T) {
+	loadTensors(t)
+	x := vector(t, 2, 3)
+	turned := must[*tvmffi.Tensor](t)(x.Transpose())
+	nibbles := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 8))
+	for _, c := range []struct {
+		text string
+		view func() (*tvmffi.Tensor, error)
+	}{
+		{"IndexError: tensor: dimension 2 is out of range with 2 dimensions", func() (*tvmffi.Tensor, error) { return x.Slice(2, 0, 1) }},
+		{"IndexError: tensor: dimension -3 is out of range with 2 dimensions", func() (*tvmffi.Tensor, error) { return x.Select(-3, 0) }},
+		{"IndexError: slice of float32[2, 3]@cpu:0: from 2 to 1 is out of range in dimension 1", func() (*tvmffi.Tensor, error) { return x.Slice(1, 2, 1) }},
+		{"from 0 to 4 is out of range", func() (*tvmffi.Tensor, error) { return x.Slice(1, 0, 4) }},
+		{"from -4 to 3 is out of range", func() (*tvmffi.Tensor, error) { return x.Slice(1, -4, 3) }},
+		{"index 3 is out of range in dimension 1", func() (*tvmffi.Tensor, error) { return x.Select(1, 3) }},
+		{"shape [4 2] has 8 elements instead of 6", func() (*tvmffi.Tensor, error) { return x.Reshape(4, 2) }},
+		{"6 elements do not fill shape [4 -1]", func() (*tvmffi.Tensor, error) { return x.Reshape(4, -1) }},
+		{"6 elements do not fill shape [0 -1]", func() (*tvmffi.Tensor, error) { return x.Reshape(0, -1) }},
+		{"dimension 1 of shape [-1 -1] is negative", func() (*tvmffi.Tensor, error) { return x.Reshape(-1, -1) }},
+		{"has too many elements", func() (*tvmffi.Tensor, error) { return x.Reshape(1<<40, 1<<40) }},
+		{"it has strides [1 3] and is not contiguous: reshape a Clone", func() (*tvmffi.Tensor, error) { return turned.Reshape(6) }},
+		{"1 dimensions are given", func() (*tvmffi.Tensor, error) { return x.Transpose(0) }},
+		{"dimension -2 comes twice", func() (*tvmffi.Tensor, error) { return x.Transpose(0, -2) }},
+		{"dimension 0 has size 2", func() (*tvmffi.Tensor, error) { return x.Squeeze(0) }},
+		{"dimension 3 is out of range with 3 dimensions", func() (*tvmffi.Tensor, error) { return x.Unsqueeze(3) }},
+		{"reaches from 5 to 6, the tensor from 0 to 5", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1}, 5) }},
+		{"reaches from -1 to 0", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1}, 0) }},
+		{"1 dimensions, but 2 strides", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1, 1}, 0) }},
+		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{1 << 31}, []int64{1 << 31}, 0) }},
+		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1 << 63}, 0) }},
+		{"dimension 0 of shape [-1] is negative", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{-1}, []int64{1}, 0) }},
+		{"element 3 does not begin at a byte", func() (*tvmffi.Tensor, error) { return nibbles.Slice(0, 3, 5) }},
+		{"TypeError: the object is nil", func() (*tvmffi.Tensor, error) { return (*tvmffi.Tensor)(nil).Slice(0, 0, 1) }},
+	} {
+		v, err := c.view()
+		if v != nil {
+			t.Errorf("%q: got %v", c.text, v)
+		}
+		wantError(t, err, nil, c.text)
+	}
+	released := vector(t, 2)
+	released.Release()
+	_, err := released.Reshape(2)
+	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
+	if got := must[*tvmffi.Tensor](t)(nibbles.Slice(0, 4, 8)).DataPointer().Address - nibbles.DataPointer().Address; got != 2 {
+		t.Errorf("four elements of 4 bits are %d bytes", got)
+	}
+	wantPanic(t, tvmffi.ErrIndex, "dimension 2", func() { x.Size(2) })
+	if x.Size(-1) != 3 || x.Size(0) != 2 {
+		t.Error(x.Size(-1), x.Size(0))
+	}
+}
+
+// The rows of a matrix with a stride, a column, the planes of an image.
+func TestFromStrided(t *testing.T) {
+	loadTensors(t)
+	data := make([]float32, 20)
+	for i := range data {
+		data[i] = float32(i)
+	}
+	rows := must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data, []int64{4, 3}, []int64{5, 1}))
+	if got := values(t, rows); !slices.Equal(got, []float32{0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17}) || rows.Contiguous() {
+		t.Error(got)
+	}
+	if sum := get[float64](t, "tensors.sum", rows); sum != 102 {
+		t.Error(sum)
+	}
+	column := must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data[1:], []int64{4}, []int64{5}))
+	if got := values(t, column); !slices.Equal(got, []float32{1, 6, 11, 16}) {
+		t.Error(got)
+	}
+	_, err := tvmffi.FromStrided(data, []int64{4, 3}, []int64{6, 1})
+	wantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, the slice has 20")
+	_, err = tvmffi.FromStrided(data, []int64{2}, []int64{-1})
+	wantError(t, err, tvmffi.ErrValue, "from element -1")
+	_, err = tvmffi.FromStrided(data, []int64{4}, nil)
+	wantError(t, err, tvmffi.ErrValue, "1 dimensions, but 0 strides")
+	empty := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{}, []int64{0, 9}, []int64{9, 1}))
+	if empty.Len() != 0 || fmt.Sprint(empty) != "float32[0, 9]@cpu:0" {
+		t.Error(empty)
+	}
+}
