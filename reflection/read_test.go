@@ -127,7 +127,7 @@ func TestRead_errors(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(t.TempDir(), "libnone.so"): "libnone.so",
-		text:                                     "libtext.so: not a",
+		text:                                     "libtext.so: this is not a shared library",
 	} {
 		_, err := reflection.Read(context.Background(), []reflection.Library{core, library(path, schema.RoleBound)})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -75,7 +75,7 @@ const maxFileSize = 16 << 30
 func Read(path string) (File, error) {
 	f, err := read(path)
 	if err != nil {
-		return File{}, fmt.Errorf("symbols: %s: %w", path, err)
+		return File{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
 }
@@ -174,7 +174,7 @@ func (f File) CheckHost(goos, goarch string) error {
 	if osFits && slices.Contains(f.Archs, goarch) {
 		return nil
 	}
-	return fmt.Errorf("symbols: %s is built for %s/%s and cannot be loaded on %s/%s; get the library for %s/%s",
+	return fmt.Errorf("%s is built for %s/%s and cannot be loaded on %s/%s; get the library for %s/%s",
 		f.Name, f.GOOS, strings.Join(f.Archs, "+"), goos, goarch, goos, goarch)
 }
 
