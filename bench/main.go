@@ -83,7 +83,7 @@ func (t *tree) full(ctx context.Context, o options) error {
 		}
 	}
 	started := time.Now()
-	m, err := all.measure(ctx, chosen, o.runs, median)
+	m, err := all.measure(ctx, chosen, o.runs)
 	if err != nil {
 		return err
 	}
@@ -128,14 +128,14 @@ func check(ctx context.Context, t *tree) error {
 	}
 	defer all.stop()
 	chosen := judged()
-	m, err := all.measure(ctx, chosen, 15, best)
+	m, err := all.measure(ctx, chosen, 15)
 	if err != nil {
 		return err
 	}
 	verdicts := m.judge()
 	if failed := failures(verdicts); len(failed) > 0 {
 		fmt.Printf("measured once more, because of %s\n", strings.Join(failed, ", "))
-		if m, err = all.measure(ctx, chosen, 45, best); err != nil {
+		if m, err = all.measure(ctx, chosen, 45); err != nil {
 			return err
 		}
 		verdicts = m.judge()

@@ -129,22 +129,19 @@ func (p *peer) ask(item string) (ns, allocs float64, err error) {
 	return ns, allocs, nil
 }
 
-// sample asks for batches of 2 ms, five of them if they are not longer, and
-// combines their times.
-func (p *peer) sample(item string, combine func([]float64) float64) (ns, allocs float64, err error) {
+// sample asks for batches of 2 ms, five of them if they are not longer. It returns
+// the typical one, and the best, in which no other program had the processor.
+func (p *peer) sample(item string) (typical, best, allocs float64, err error) {
 	var times []float64
 	for start := time.Now(); len(times) < 5 && (len(times) == 0 || time.Since(start) < 10*time.Millisecond); {
 		var t float64
 		if t, allocs, err = p.ask(item); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		times = append(times, t)
 	}
-	return combine(times), allocs, nil
+	return median(times), slices.Min(times), allocs, nil
 }
-
-// best leaves out the batches in which another program had the processor.
-func best(v []float64) float64 { return slices.Min(v) }
 
 // stop ends the peers. A second call does nothing.
 func (all *team) stop() {
@@ -158,14 +155,14 @@ func (all *team) stop() {
 // key is a figure: what a peer took for an item.
 type key struct{ peer, item string }
 
-type samples struct{ ns, allocs []float64 }
+type samples struct{ ns, best, allocs []float64 }
 
 // measurements are all samples of a run.
 type measurements map[key]*samples
 
 // measure asks every peer for an item before it goes on to the next item, so that
 // a noisy moment of the machine meets all of them. The first round only warms up.
-func (all *team) measure(ctx context.Context, rows []row, runs int, combine func([]float64) float64) (measurements, error) {
+func (all *team) measure(ctx context.Context, rows []row, runs int) (measurements, error) {
 	m := measurements{}
 	for round := range runs + 1 {
 		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
@@ -178,7 +175,7 @@ func (all *team) measure(ctx context.Context, rows []row, runs int, combine func
 					if err := ctx.Err(); err != nil {
 						return nil, err
 					}
-					ns, allocs, err := p.sample(item, combine)
+					ns, best, allocs, err := p.sample(item)
 					if err != nil {
 						return nil, err
 					}
@@ -190,6 +187,7 @@ func (all *team) measure(ctx context.Context, rows []row, runs int, combine func
 						m[k] = &samples{}
 					}
 					m[k].ns = append(m[k].ns, ns)
+					m[k].best = append(m[k].best, best)
 					m[k].allocs = append(m[k].allocs, allocs)
 				}
 			}
@@ -204,8 +202,8 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// of returns the median time of a peer for an item.
-func (m measurements) of(peer, item string) (float64, bool) {
+// best returns the median of the best batches of a peer for an item.
+func (m measurements) best(peer, item string) (float64, bool) {
 	s := m[key{peer, item}]
 	if s == nil && peer == "floor" {
 		s = m[key{"purego", item}]
@@ -213,7 +211,7 @@ func (m measurements) of(peer, item string) (float64, bool) {
 	if s == nil {
 		return 0, false
 	}
-	return median(s.ns), true
+	return median(s.best), true
 }
 
 func firstLine(s string) string {

