@@ -107,6 +107,7 @@ type config struct {
 	goos, goarch string
 	compiler     string
 	executable   bool
+	standalone   bool
 }
 
 // Option changes a build.
@@ -135,6 +136,11 @@ func Target(goos, goarch, compiler string) Option {
 // Executable makes a program in place of a shared library. It finds libtvm_ffi by itself.
 func Executable() Option {
 	return func(c *config) { c.executable = true }
+}
+
+// Standalone builds without the headers and the library of apache-tvm-ffi.
+func Standalone() Option {
+	return func(c *config) { c.standalone = true }
 }
 
 // Build compiles testdata/<name>.cc to a shared library that is linked with libtvm_ffi and returns its path.
@@ -170,7 +176,11 @@ func build(t testing.TB, c config, options []Option) string {
 		unavailable(t, fmt.Errorf("%s is built with a C++ compiler, and %q does not run: %w; "+
 			"install g++ (package g++, gcc-c++ or build-base) or name another one by CXX", c.name, c.compiler, err))
 	}
-	out, err := c.make(t, version, wheelFor(t, c.version, c.goos, c.goarch))
+	var w wheel.Dir
+	if !c.standalone {
+		w = wheelFor(t, c.version, c.goos, c.goarch)
+	}
+	out, err := c.make(t, version, w)
 	if err != nil {
 		t.Fatalf("nativetest: build %s: %v", c.name, err)
 	}
@@ -215,6 +225,8 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	file := "lib" + base + ".so"
 	flags := []string{"-std=c++17", "-O2", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-pthread"}
 	switch {
+	case c.executable && c.standalone:
+		file = base
 	case c.executable:
 		file = base
 		flags = append(flags, "-Wl,-rpath,"+filepath.Dir(w.Library()))
@@ -266,8 +278,10 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	defer os.RemoveAll(temp)
 
 	args := flags
-	for _, d := range w.Include() {
-		args = append(args, "-I", d)
+	if !c.standalone {
+		for _, d := range w.Include() {
+			args = append(args, "-I", d)
+		}
 	}
 	args = append(args, "-o", filepath.Join(temp, file))
 	for _, i := range in {
@@ -283,7 +297,9 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		}
 	}
 	// The order counts: libraries after the sources that need them.
-	args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
+	if !c.standalone {
+		args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
+	}
 	args = append(args, c.flags...)
 	cmd := exec.CommandContext(ctx, c.compiler, args...)
 	cmd.WaitDelay = 5 * time.Second
