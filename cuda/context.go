@@ -1,0 +1,298 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+)
+
+// kind is what a device holds for this package.
+type kind int
+
+const (
+	allocations kind = iota
+	allocated        // bytes
+	streams
+	events
+	modules
+	graphs
+	kinds
+)
+
+// state is what this package knows of one device. There is one per device, from
+// the first use of the driver until the process ends.
+type state struct {
+	device Device
+	handle uintptr // CUdevice
+
+	mu      sync.Mutex
+	context atomic.Uintptr // the primary context, 0 while it is not retained
+	users   atomic.Int64   // operations that run now
+	live    [kinds]atomic.Int64
+
+	limits func() (limits, error)
+}
+
+// start loads the driver and lists the devices, once.
+var start = sync.OnceValues(func() ([]*state, error) {
+	if err := driver.Load(); err != nil {
+		return nil, unavailable(err)
+	}
+	n := new(int32)
+	if rc := driver.Call(driver.DeviceGetCount, uintptr(unsafe.Pointer(n))); rc != 0 {
+		return nil, unavailable(&driver.FailedError{Func: driver.DeviceGetCount, Code: rc})
+	}
+	if *n == 0 {
+		return nil, unavailable(&driver.FailedError{Func: driver.DeviceGetCount, Code: int32(ErrNoDevice)})
+	}
+	states := make([]*state, *n)
+	for i := range states {
+		handle := new(int32)
+		if rc := driver.Call(driver.DeviceGet, uintptr(unsafe.Pointer(handle)), uintptr(i)); rc != 0 {
+			return nil, failed(rc, driver.DeviceGet, Device(i).String())
+		}
+		s := &state{device: Device(i), handle: uintptr(*handle)}
+		s.limits = sync.OnceValues(s.readLimits)
+		states[i] = s
+	}
+	return states, nil
+})
+
+func unavailable(err error) error {
+	var f *driver.FailedError
+	if !errors.As(err, &f) {
+		return &Error{Text: err.Error(), unavailable: true}
+	}
+	e := failed(f.Code, f.Func, "").(*Error)
+	e.unavailable = true
+	return e
+}
+
+// stateOf returns the state of a device that exists.
+func stateOf(d Device) (*state, error) {
+	states, err := start()
+	if err != nil {
+		return nil, err
+	}
+	if d < 0 || int(d) >= len(states) {
+		return nil, valueError("there is no device %s: this machine has %d, numbered from 0", d, len(states))
+	}
+	return states[d], nil
+}
+
+// acquire returns the primary context, retained, and keeps it until the matching
+// s.users.Add(-1).
+func (s *state) acquire() (uintptr, error) {
+	s.users.Add(1)
+	if c := s.context.Load(); c != 0 {
+		return c, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.context.Load(); c != 0 {
+		return c, nil
+	}
+	c := new(uintptr)
+	if rc := driver.Call(driver.DevicePrimaryCtxRetain, uintptr(unsafe.Pointer(c)), s.handle); rc != 0 {
+		s.users.Add(-1)
+		return 0, failed(rc, driver.DevicePrimaryCtxRetain, s.device.String())
+	}
+	s.context.Store(*c)
+	return *c, nil
+}
+
+// Release gives back the primary context that this package retained. It is an
+// error while an operation runs on the device or anything that this package made
+// there is live. The next use retains the context again.
+func (d Device) Release() error {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.context.Swap(0)
+	if c == 0 {
+		return nil
+	}
+	// Whoever comes now waits for the lock and retains anew.
+	if l := d.live(s); l != (Live{}) || s.users.Load() != 0 {
+		s.context.Store(c)
+		return valueError("the context of %s is in use: %d operations, %+v; free and close them first", d, s.users.Load(), l)
+	}
+	return failed(driver.Call(driver.DevicePrimaryCtxRelease, s.handle), driver.DevicePrimaryCtxRelease, d.String())
+}
+
+// Live is what this package has made on a device and nobody has freed yet.
+type Live struct {
+	Allocations int64 // of memory, on the device and pinned on the host
+	Bytes       int64 // in these allocations
+	Streams     int64
+	Events      int64
+	Modules     int64
+	Graphs      int64
+}
+
+// Live counts what the program has not freed yet, which is how a test finds
+// leaks. Before the first use of CUDA, and without it, all is 0.
+func (d Device) Live() Live {
+	s, err := stateOf(d)
+	if err != nil {
+		return Live{}
+	}
+	return d.live(s)
+}
+
+func (d Device) live(s *state) Live {
+	n := func(k kind) int64 { return s.live[k].Load() }
+	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs)}
+}
+
+// scratch is memory for results of the driver, reused so that an operation
+// allocates nothing.
+type scratch struct {
+	out [4]uintptr
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// guard is an operation on a device: its goroutine has an OS thread of its own
+// and the device is current there until leave.
+type guard struct {
+	s        *state
+	scratch  *scratch
+	before   uintptr // the context that was current
+	switched bool
+}
+
+// enter makes the device current on the calling thread, which it pins.
+func (s *state) enter() (guard, error) {
+	runtime.LockOSThread()
+	context, err := s.acquire()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return guard{}, err
+	}
+	g := guard{s: s, scratch: scratches.Get().(*scratch)}
+	f := driver.CtxGetCurrent
+	rc := driver.Call(f, g.out(0))
+	if g.before = g.scratch.out[0]; rc == 0 && g.before != context {
+		f = driver.CtxSetCurrent
+		rc = driver.Call(f, context)
+		g.switched = rc == 0
+	}
+	if rc != 0 {
+		err := failed(rc, f, s.device.String())
+		g.leave(&err)
+		return guard{}, err
+	}
+	return g, nil
+}
+
+// out returns the address of a result.
+func (g *guard) out(i int) uintptr { return uintptr(unsafe.Pointer(&g.scratch.out[i])) }
+
+// result returns a result that the driver has written.
+func (g *guard) result(i int) uintptr { return g.scratch.out[i] }
+
+// leave makes the former context current again. It runs on every way out of an
+// operation, panics included, and adds its own failure to *err.
+func (g *guard) leave(err *error) {
+	if g.switched {
+		if rc := driver.Call(driver.CtxSetCurrent, g.before); rc != 0 {
+			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, "the device that was current before"))
+			// The thread stays with this goroutine and ends with it: nobody else
+			// may get it with the wrong device.
+			runtime.LockOSThread()
+		}
+	}
+	scratches.Put(g.scratch)
+	g.s.users.Add(-1)
+	runtime.UnlockOSThread()
+}
+
+// call calls the driver while the device is current.
+//
+//go:uintptrescapes
+func (g *guard) call(f driver.Func, args ...uintptr) error {
+	if rc := driver.Call(f, args...); rc != 0 {
+		return failed(rc, f, "")
+	}
+	return nil
+}
+
+// do is an operation of one call without results.
+//
+//go:uintptrescapes
+func (s *state) do(f driver.Func, args ...uintptr) (err error) {
+	g, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	return g.call(f, args...)
+}
+
+// WithDevice calls f with the device current on the thread of the goroutine,
+// which f must not leave. Whatever was current before is current again when
+// WithDevice returns, also if f fails, panics, or makes another context current.
+// Calls of this package inside f do not switch again, and libraries that use the
+// current device see this one. Calls may be nested.
+func WithDevice(d Device, f func() error) (err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	g, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// f may have changed the context itself: what is current now decides.
+		rc := driver.Call(driver.CtxGetCurrent, g.out(0))
+		g.switched = rc != 0 || g.result(0) != g.before
+		g.leave(&err)
+	}()
+	return f()
+}
+
+// resource is a thing of the driver that is closed once.
+type resource struct {
+	s      *state
+	what   string
+	handle atomic.Uintptr
+	kind   kind
+	close  driver.Func
+}
+
+func (r *resource) open(s *state, what string, handle uintptr, k kind, end driver.Func) {
+	r.s, r.what, r.kind, r.close = s, what, k, end
+	r.handle.Store(handle)
+	s.live[k].Add(1)
+}
+
+// get returns the handle, or the error of using it after Close.
+func (r *resource) get() (uintptr, error) {
+	if h := r.handle.Load(); h != 0 {
+		return h, nil
+	}
+	return 0, valueError("the %s is closed: it must not be used any more", r.what)
+}
+
+// shut calls the destroying function once. A failure other than that of a lost
+// context leaves nothing to close either.
+func (r *resource) shut() error {
+	h := r.handle.Swap(0)
+	if h == 0 {
+		return nil
+	}
+	r.s.live[r.kind].Add(-1)
+	return about(r.s.do(r.close, h), "the %s", r.what)
+}
+
+func (s *state) String() string { return fmt.Sprint(s.device) }

@@ -1,0 +1,323 @@
+package cuda
+
+import (
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Device is the number of a CUDA device, from 0, in the order of
+// CUDA_VISIBLE_DEVICES.
+type Device int
+
+// Available returns nil if the machine has a working driver and a device, else
+// an error for which errors.Is(err, ErrUnavailable) holds.
+func Available() error {
+	_, err := start()
+	return err
+}
+
+// DriverVersion returns the CUDA version that the driver supports, such as 12040
+// for CUDA 12.4.
+func DriverVersion() (int, error) {
+	if err := Available(); err != nil {
+		return 0, err
+	}
+	return driver.Version(), nil
+}
+
+// DriverPath returns the file of the driver that was loaded.
+func DriverPath() (string, error) {
+	if err := Available(); err != nil {
+		return "", err
+	}
+	return driver.Path(), nil
+}
+
+// DeviceCount returns the number of devices, at least 1 if there is no error.
+func DeviceCount() (int, error) {
+	states, err := start()
+	return len(states), err
+}
+
+// DeviceOf returns the device that holds the memory of a tensor.
+func DeviceOf(t *tvmffi.Tensor) (Device, error) {
+	c, err := cell(t)
+	if err != nil {
+		return 0, err
+	}
+	if d := c.Device; d.Type == abi.DLCUDA || d.Type == abi.DLCUDAManaged {
+		return Device(d.ID), nil
+	}
+	return 0, valueError("the tensor is on %s, not on a CUDA device: copy it there first", tvmffi.Device(c.Device))
+}
+
+// CurrentDevice returns the device that is current on the calling OS thread, and
+// false if none is. It tells something only inside of [WithDevice] or
+// runtime.LockOSThread.
+func CurrentDevice() (Device, bool, error) {
+	states, err := start()
+	if err != nil {
+		return 0, false, err
+	}
+	current := new(uintptr)
+	if rc := driver.Call(driver.CtxGetCurrent, uintptr(unsafe.Pointer(current))); rc != 0 {
+		return 0, false, failed(rc, driver.CtxGetCurrent, "")
+	}
+	for _, s := range states {
+		if *current != 0 && s.context.Load() == *current {
+			return s.device, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// String returns "cuda:" and the number.
+func (d Device) String() string { return "cuda:" + strconv.Itoa(int(d)) }
+
+// TVMFFI returns the device as TVM-FFI describes it.
+func (d Device) TVMFFI() tvmffi.Device { return tvmffi.CUDA(int(d)) }
+
+// Attribute is a number of CUdevice_attribute; [Device.Attribute] takes those
+// without a constant here too.
+type Attribute int32
+
+// Attributes of devices.
+const (
+	MaxThreadsPerBlock           Attribute = 1
+	MaxBlockDimX                 Attribute = 2
+	MaxBlockDimY                 Attribute = 3
+	MaxBlockDimZ                 Attribute = 4
+	MaxGridDimX                  Attribute = 5
+	MaxGridDimY                  Attribute = 6
+	MaxGridDimZ                  Attribute = 7
+	MaxSharedMemoryPerBlock      Attribute = 8 // bytes, without opt-in
+	WarpSize                     Attribute = 10
+	MaxRegistersPerBlock         Attribute = 12
+	ClockRate                    Attribute = 13 // kHz
+	MultiprocessorCount          Attribute = 16
+	Integrated                   Attribute = 18
+	ECCEnabled                   Attribute = 32
+	MemoryClockRate              Attribute = 36 // kHz
+	MemoryBusWidth               Attribute = 37 // bits
+	L2CacheSize                  Attribute = 38 // bytes
+	MaxThreadsPerMultiprocessor  Attribute = 39
+	UnifiedAddressing            Attribute = 41
+	ComputeCapabilityMajor       Attribute = 75
+	ComputeCapabilityMinor       Attribute = 76
+	MaxSharedMemoryPerSM         Attribute = 81 // bytes
+	ManagedMemory                Attribute = 83
+	CooperativeLaunch            Attribute = 95
+	MaxSharedMemoryPerBlockOptIn Attribute = 97 // bytes
+	MaxBlocksPerMultiprocessor   Attribute = 106
+	MemoryPoolsSupported         Attribute = 115
+	ClusterLaunch                Attribute = 120
+)
+
+// Attribute returns the value of an attribute of the device.
+func (d Device) Attribute(a Attribute) (int, error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return 0, err
+	}
+	return s.attribute(a)
+}
+
+func (s *state) attribute(a Attribute) (int, error) {
+	v := new(int32)
+	if rc := driver.Call(driver.DeviceGetAttribute, uintptr(unsafe.Pointer(v)), uintptr(a), s.handle); rc != 0 {
+		return 0, failed(rc, driver.DeviceGetAttribute, "attribute "+strconv.Itoa(int(a))+" of "+s.device.String())
+	}
+	return int(*v), nil
+}
+
+// limits are what launches are checked against.
+type limits struct {
+	threads           int
+	block, grid       [3]int
+	shared, sharedMax int // without and with opt-in
+	major, minor      int
+	cluster, coop     bool
+}
+
+func (s *state) readLimits() (l limits, err error) {
+	get := func(a Attribute) int {
+		if err != nil {
+			return 0
+		}
+		var v int
+		v, err = s.attribute(a)
+		return v
+	}
+	l.threads = get(MaxThreadsPerBlock)
+	l.block = [3]int{get(MaxBlockDimX), get(MaxBlockDimY), get(MaxBlockDimZ)}
+	l.grid = [3]int{get(MaxGridDimX), get(MaxGridDimY), get(MaxGridDimZ)}
+	l.shared, l.sharedMax = get(MaxSharedMemoryPerBlock), get(MaxSharedMemoryPerBlockOptIn)
+	l.major, l.minor = get(ComputeCapabilityMajor), get(ComputeCapabilityMinor)
+	l.coop = get(CooperativeLaunch) != 0
+	if err == nil {
+		// Drivers older than clusters do not know the attribute.
+		v, e := s.attribute(ClusterLaunch)
+		l.cluster = e == nil && v != 0
+	}
+	l.sharedMax = max(l.shared, l.sharedMax)
+	return l, err
+}
+
+// Properties are what most programs ask of a device.
+type Properties struct {
+	Name                      string
+	UUID                      string // as nvidia-smi prints it: "GPU-..."
+	PCIBusID                  string // domain:bus:device.function
+	TotalMemory               int64  // bytes
+	Major, Minor              int    // compute capability
+	Multiprocessors           int
+	WarpSize                  int
+	MaxThreadsPerBlock        int
+	MaxThreadsPerSM           int
+	MaxBlock, MaxGrid         Dim3
+	SharedMemoryPerBlock      int // bytes, without opt-in
+	SharedMemoryPerBlockOptIn int // bytes, the most that a kernel can get
+	SharedMemoryPerSM         int // bytes
+	RegistersPerBlock         int
+	L2Cache                   int // bytes
+	ClockRate                 int // kHz
+	MemoryPools               bool
+	Clusters                  bool
+	CooperativeLaunch         bool
+}
+
+// Properties reads the properties of the device. It needs no context.
+func (d Device) Properties() (p Properties, err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return p, err
+	}
+	l, err := s.limits()
+	if err != nil {
+		return p, err
+	}
+	get := func(a Attribute) int {
+		if err != nil {
+			return 0
+		}
+		var v int
+		v, err = s.attribute(a)
+		return v
+	}
+	b := new(struct {
+		name, bus [256]byte
+		uuid      [16]byte
+		total     uint64
+	})
+	// The functions without a length ignore the third argument.
+	for _, c := range []struct {
+		f      driver.Func
+		out    unsafe.Pointer
+		second uintptr
+	}{
+		{driver.DeviceGetName, unsafe.Pointer(&b.name), uintptr(len(b.name))},
+		{driver.DeviceGetPCIBusID, unsafe.Pointer(&b.bus), uintptr(len(b.bus))},
+		{driver.DeviceGetUUID, unsafe.Pointer(&b.uuid), s.handle},
+		{driver.DeviceTotalMem, unsafe.Pointer(&b.total), s.handle},
+	} {
+		if rc := driver.Call(c.f, uintptr(c.out), c.second, s.handle); rc != 0 {
+			return p, failed(rc, c.f, d.String())
+		}
+	}
+	id := hex.EncodeToString(b.uuid[:])
+	p = Properties{
+		Name: text(b.name[:]), PCIBusID: text(b.bus[:]), TotalMemory: int64(b.total),
+		UUID:  "GPU-" + id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:],
+		Major: l.major, Minor: l.minor, MaxThreadsPerBlock: l.threads,
+		MaxBlock:             Dim3{uint32(l.block[0]), uint32(l.block[1]), uint32(l.block[2])},
+		MaxGrid:              Dim3{uint32(l.grid[0]), uint32(l.grid[1]), uint32(l.grid[2])},
+		SharedMemoryPerBlock: l.shared, SharedMemoryPerBlockOptIn: l.sharedMax,
+		Multiprocessors: get(MultiprocessorCount), WarpSize: get(WarpSize), MaxThreadsPerSM: get(MaxThreadsPerMultiprocessor),
+		SharedMemoryPerSM: get(MaxSharedMemoryPerSM), RegistersPerBlock: get(MaxRegistersPerBlock), L2Cache: get(L2CacheSize),
+		ClockRate: get(ClockRate), MemoryPools: get(MemoryPoolsSupported) != 0, Clusters: l.cluster, CooperativeLaunch: l.coop,
+	}
+	if err != nil {
+		return Properties{}, err
+	}
+	return p, nil
+}
+
+// text reads a C string from a buffer.
+func text(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}
+
+// MemoryInfo returns the free and the total memory of the device, in bytes.
+func (d Device) MemoryInfo() (free, total int64, err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return 0, 0, err
+	}
+	g, err := s.enter()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.MemGetInfo, g.out(0), g.out(1)); err != nil {
+		return 0, 0, about(err, "%s", d)
+	}
+	return int64(g.result(0)), int64(g.result(1)), nil
+}
+
+// Synchronize waits until all work of the device is done. It reports errors of
+// kernels that ran before.
+func (d Device) Synchronize() error {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	return about(s.do(driver.CtxSynchronize), "%s", d)
+}
+
+// CanAccessPeer reports whether kernels on d can use memory of the other device.
+func (d Device) CanAccessPeer(other Device) (bool, error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return false, err
+	}
+	o, err := stateOf(other)
+	if err != nil {
+		return false, err
+	}
+	v := new(int32)
+	if rc := driver.Call(driver.DeviceCanAccessPeer, uintptr(unsafe.Pointer(v)), s.handle, o.handle); rc != 0 {
+		return false, failed(rc, driver.DeviceCanAccessPeer, d.String()+" and "+other.String())
+	}
+	return *v != 0, nil
+}
+
+// EnablePeerAccess lets kernels on d use memory of the other device. Twice is
+// harmless.
+func (d Device) EnablePeerAccess(other Device) (err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	o, err := stateOf(other)
+	if err != nil {
+		return err
+	}
+	context, err := o.acquire()
+	if err != nil {
+		return err
+	}
+	defer o.users.Add(-1)
+	err = s.do(driver.CtxEnablePeerAccess, context, 0)
+	if errors.Is(err, errPeerAccessAlreadyGiven) {
+		return nil
+	}
+	return about(err, "%s and %s", d, other)
+}

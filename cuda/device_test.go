@@ -1,0 +1,367 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func init() {
+	children["unavailable"] = func() error {
+		err := cuda.Available()
+		if !errors.Is(err, cuda.ErrUnavailable) || !errors.Is(err, tvmffi.ErrRuntime) {
+			return fmt.Errorf("the error %v is of another kind", err)
+		}
+		var e *cuda.Error
+		if !errors.As(err, &e) {
+			return fmt.Errorf("%T is no *cuda.Error", err)
+		}
+		for name, f := range map[string]func() error{
+			"Alloc":      func() error { _, err := cuda.Device(0).Alloc(1); return err },
+			"Properties": func() error { _, err := cuda.Device(0).Properties(); return err },
+			"WithDevice": func() error { return cuda.WithDevice(0, func() error { return errors.New("it ran") }) },
+			"LoadModule": func() error { _, err := cuda.Device(0).LoadModule([]byte(ptx)); return err },
+			"NewStream":  func() error { _, err := cuda.Device(0).NewStream(); return err },
+		} {
+			if got := f(); got != err {
+				return fmt.Errorf("%s returns %v, want %v", name, got, err)
+			}
+		}
+		if l := cuda.Device(0).Live(); l != (cuda.Live{}) {
+			return fmt.Errorf("live without a driver: %+v", l)
+		}
+		fmt.Println(e.Number, e.Name, err)
+		return nil
+	}
+	children["first use"] = func() error {
+		var wg sync.WaitGroup
+		failed := make(chan error, 8)
+		for range 8 {
+			wg.Go(func() {
+				m, err := cuda.Device(1).Alloc(64)
+				if err == nil {
+					err = m.Free()
+				}
+				if err != nil {
+					failed <- err
+				}
+			})
+		}
+		wg.Wait()
+		select {
+		case err := <-failed:
+			return err
+		default:
+			return nil
+		}
+	}
+	children["old driver"] = func() error {
+		v, err := cuda.DriverVersion()
+		if err != nil {
+			return err
+		}
+		m, err := cuda.Device(0).LoadModule([]byte(ptx))
+		if err != nil {
+			return err
+		}
+		k, err := m.Kernel("saxpy")
+		if err != nil {
+			return err
+		}
+		if n := k.Info().Parameters; n != -1 {
+			return fmt.Errorf("%d parameters without cuFuncGetParamInfo", n)
+		}
+		c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
+		if err := k.Launch(c, uint32(0), float32(1), tvmffi.Pointer{}, tvmffi.Pointer{}); err != nil {
+			return err
+		}
+		untold := k.Launch(c, 0, float32(1), tvmffi.Pointer{}, tvmffi.Pointer{})
+		c.Cooperative = true
+		missing := k.Launch(c, uint32(0), float32(1), tvmffi.Pointer{}, tvmffi.Pointer{})
+		var e *cuda.Error
+		if !errors.As(missing, &e) || e.Number != -1 {
+			return fmt.Errorf("no typed error: %v", missing)
+		}
+		fmt.Println(v, untold, missing)
+		return nil
+	}
+}
+
+func TestNoDriver(t *testing.T) {
+	fakePath := buildFake(t)
+	for name, c := range map[string]struct {
+		env  []string
+		says []string
+	}{
+		"no such file": {[]string{"TVMFFI_CUDA_LIBRARY=/nowhere/libcuda.so.1"}, []string{"0 ", "CUDA is not available", "/nowhere/libcuda.so.1", "unset TVMFFI_CUDA_LIBRARY"}},
+		"no driver":    {[]string{"TVMFFI_CUDA_LIBRARY=libm.so.6"}, []string{"libm.so.6 is no CUDA driver", "cuInit"}},
+		"no device":    {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_INIT=100"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuInit", "no GPU"}},
+		"zero devices": {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_DEVICES=0"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuDeviceGetCount"}},
+		"mismatch":     {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_INIT=803"}, []string{"803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "restart the machine"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := child(t, "unavailable", c.env...)
+			for _, s := range c.says {
+				if !strings.Contains(out, s) {
+					t.Errorf("%q does not say %q", out, s)
+				}
+			}
+		})
+	}
+}
+
+func TestOldDriver(t *testing.T) {
+	out := child(t, "old driver", "TVMFFI_CUDA_LIBRARY="+buildFake(t, "-DFAKE_OLD"))
+	for _, s := range []string{"11020", "pass an int32 or an int64", "CUDA 11.2", "came with CUDA 11.6", "cuLaunchKernelEx", "update the NVIDIA driver"} {
+		if !strings.Contains(out, s) {
+			t.Errorf("%q does not say %q", out, s)
+		}
+	}
+}
+
+func TestFirstUse(t *testing.T) {
+	if out := child(t, "first use", "TVMFFI_CUDA_LIBRARY="+buildFake(t)); out != "" {
+		t.Error(out)
+	}
+}
+
+func TestDriver(t *testing.T) {
+	load(t)
+	if n := must[int](t)(cuda.DeviceCount()); n != 2 {
+		t.Errorf("%d devices", n)
+	}
+	if v := must[int](t)(cuda.DriverVersion()); v != 12040 {
+		t.Errorf("version %d", v)
+	}
+	if p := must[string](t)(cuda.DriverPath()); !strings.HasSuffix(p, "libfakecuda.so") {
+		t.Errorf("path %q", p)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	f := load(t)
+	p := must[cuda.Properties](t)(cuda.Device(1).Properties())
+	want := cuda.Properties{
+		Name: "Fake 1", UUID: "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f", PCIBusID: "0000:02:00.0", TotalMemory: 1 << 30, Major: 7, Minor: 5,
+		Multiprocessors: 40, WarpSize: 32, MaxThreadsPerBlock: 512, MaxThreadsPerSM: 1024, MaxBlock: cuda.Dim3{X: 1024, Y: 1024, Z: 64},
+		MaxGrid: cuda.Dim3{X: 2147483647, Y: 65535, Z: 65535}, SharedMemoryPerBlock: 49152, SharedMemoryPerBlockOptIn: 65536,
+		SharedMemoryPerSM: 65536, RegistersPerBlock: 65536, L2Cache: 4194304, ClockRate: 1590000, MemoryPools: true,
+	}
+	if p != want {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	if p := must[cuda.Properties](t)(cuda.Device(0).Properties()); !p.Clusters || !p.CooperativeLaunch || p.Major != 9 {
+		t.Errorf("%+v", p)
+	}
+	if n := must[int](t)(cuda.Device(0).Attribute(cuda.MaxThreadsPerBlock)); n != 1024 {
+		t.Errorf("%d threads", n)
+	}
+	f.failing("cuDeviceGetName", 1, 0)
+	_, err := cuda.Device(0).Properties()
+	wantDriverError(t, err, cuda.ErrInvalidValue, "cuDeviceGetName")
+	_, err = cuda.Device(0).Attribute(9999)
+	wantDriverError(t, err, cuda.ErrInvalidValue, "cuDeviceGetAttribute")
+	for _, d := range []cuda.Device{-1, 2, 99} {
+		_, err := d.Properties()
+		wantError(t, err, tvmffi.ErrValue, d.String(), "this machine has 2")
+	}
+	free, total, err := cuda.Device(0).MemoryInfo()
+	if err != nil || free != total || total != 1<<30 {
+		t.Errorf("%d of %d, %v", free, total, err)
+	}
+	if yes := must[bool](t)(cuda.Device(0).CanAccessPeer(1)); !yes {
+		t.Error("no peer access")
+	}
+	ok(t, cuda.Device(0).EnablePeerAccess(1))
+	ok(t, cuda.Device(0).EnablePeerAccess(1))
+	if d := cuda.Device(1).TVMFFI(); d != tvmffi.CUDA(1) || d.String() != cuda.Device(1).String() {
+		t.Errorf("%s", d)
+	}
+}
+
+// pinThread keeps a test on one OS thread on which no device is current.
+func pinThread(t *testing.T, f *fake) {
+	t.Helper()
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+	if _, set, err := cuda.CurrentDevice(); err != nil || set {
+		t.Fatalf("a device is current on a thread of the pool: %v", err)
+	}
+	f.reset()
+}
+
+// retain makes sure that the contexts exist, so that logs do not depend on the
+// tests before.
+func retain(t *testing.T, f *fake) {
+	t.Helper()
+	ok(t, cuda.Device(0).Synchronize())
+	ok(t, cuda.Device(1).Synchronize())
+	f.reset()
+}
+
+func TestWithDevice(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	pinThread(t, f)
+	current := func(want cuda.Device) {
+		t.Helper()
+		if d, set, err := cuda.CurrentDevice(); err != nil || !set || d != want {
+			t.Errorf("current is %s, %v, %v, want %s", d, set, err, want)
+		}
+	}
+	ok(t, cuda.WithDevice(1, func() error {
+		current(1)
+		ok(t, cuda.WithDevice(0, func() error { current(0); return nil }))
+		current(1)
+		ok(t, cuda.WithDevice(1, func() error { current(1); return nil }))
+		return nil
+	}))
+	f.expect(
+		"cuCtxGetCurrent", "cuCtxSetCurrent 1", "cuCtxGetCurrent", // in, test
+		"cuCtxGetCurrent", "cuCtxSetCurrent 0", "cuCtxGetCurrent", "cuCtxGetCurrent", "cuCtxSetCurrent 1", // other device and back
+		"cuCtxGetCurrent",                                       // test
+		"cuCtxGetCurrent", "cuCtxGetCurrent", "cuCtxGetCurrent", // the same device: no switch
+		"cuCtxGetCurrent", "cuCtxSetCurrent -1", // out
+	)
+	sentinel := errors.New("of f")
+	if err := cuda.WithDevice(1, func() error { return sentinel }); err != sentinel {
+		t.Error(err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "of f" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_ = cuda.WithDevice(0, func() error { panic("of f") })
+	}()
+	if _, set, _ := cuda.CurrentDevice(); set {
+		t.Error("a device is left current")
+	}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		_ = cuda.WithDevice(0, func() error { runtime.Goexit(); return nil })
+	}()
+	<-done
+	calls := f.calls()
+	if last := calls[len(calls)-1]; last.String() != "cuCtxSetCurrent -1" {
+		t.Errorf("after Goexit the last call is %s", last)
+	}
+}
+
+func TestDeviceRestored(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	pinThread(t, f)
+	ok(t, cuda.WithDevice(1, func() error {
+		f.reset()
+		m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
+		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 0", "cuMemAlloc_v2 64", "cuCtxSetCurrent 1")
+		f.failing("cuMemFree_v2", 700, 0)
+		wantDriverError(t, m.Free(), cuda.ErrIllegalAddress, "cuMemFree")
+		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 0", "cuMemFree_v2", "cuCtxSetCurrent 1")
+		// The failure came instead of the call: the memory is still there.
+		p := must[*cuda.Memory](t)(cuda.FromPointer(0, m.Pointer(), 64, nil))
+		ok(t, p.Free())
+		free(t, f, m.Pointer().Address)
+		f.failing("cuCtxSetCurrent", 201, 0)
+		_, err := cuda.Device(0).Alloc(64)
+		wantDriverError(t, err, cuda.ErrInvalidContext, "cuCtxSetCurrent")
+		f.failing("cuCtxGetCurrent", 3, 0)
+		_, err = cuda.Device(0).Alloc(64)
+		wantDriverError(t, err, cuda.ErrNotInitialized, "cuCtxGetCurrent")
+		f.calls()
+		return nil
+	}))
+	f.failing("cuCtxSetCurrent", 201, 1)
+	err := cuda.WithDevice(0, func() error { return tvmffi.NewError("KeyError", "of f") })
+	wantError(t, err, tvmffi.ErrKey, "of f")
+	wantError(t, err, cuda.ErrInvalidContext, "current before")
+	// The failure has locked the thread once more, so that it ends with this
+	// goroutine: nobody else gets it with device 0. Until then it works.
+	ok(t, cuda.WithDevice(1, func() error { return nil }))
+}
+
+func TestRelease(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	if n := f.contexts(); n != 2 {
+		t.Fatalf("%d contexts are retained", n)
+	}
+	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(16))
+	wantError(t, cuda.Device(1).Release(), tvmffi.ErrValue, "Allocations:1", "Bytes:16")
+	ok(t, m.Free())
+	wantError(t, cuda.WithDevice(1, func() error { return cuda.Device(1).Release() }), tvmffi.ErrValue, "1 operations")
+	ok(t, cuda.Device(1).Release())
+	ok(t, cuda.Device(1).Release())
+	if n := f.contexts(); n != 1 {
+		t.Errorf("%d contexts are retained after Release", n)
+	}
+	f.failing("cuDevicePrimaryCtxRetain", 2, 0)
+	_, err := cuda.Device(1).Alloc(16)
+	wantDriverError(t, err, cuda.ErrOutOfMemory, "cuDevicePrimaryCtxRetain")
+	ok(t, cuda.Device(1).Synchronize())
+	if n := f.contexts(); n != 2 {
+		t.Errorf("%d contexts are retained after the next use", n)
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	f := load(t)
+	const goroutines, rounds = 16, 30
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			d := cuda.Device(i % 2)
+			for n := range rounds {
+				err := cuda.WithDevice(d, func() error {
+					if got, _, err := cuda.CurrentDevice(); err != nil || got != d {
+						return fmt.Errorf("current is %s, want %s (%w)", got, d, err)
+					}
+					m, err := cuda.AllocOf(1-d, []int32{int32(i), int32(n)})
+					if err != nil {
+						return err
+					}
+					defer m.Free()
+					runtime.Gosched()
+					var got [2]int32
+					if err := cuda.CopyOut(got[:], m); err != nil || got != [2]int32{int32(i), int32(n)} {
+						return fmt.Errorf("read %v: %w", got, err)
+					}
+					if got, _, err := cuda.CurrentDevice(); err != nil || got != d {
+						return fmt.Errorf("current is %s afterwards, want %s (%w)", got, d, err)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	threads := map[string]string{} // what is current
+	for _, c := range f.calls() {
+		switch c.name {
+		case "cuCtxSetCurrent":
+			threads[c.thread] = c.args
+		case "cuMemAlloc_v2", "cuMemFree_v2":
+			if threads[c.thread] == "" || threads[c.thread] == "-1" {
+				t.Fatalf("%s on %s without a device", c, c.thread)
+			}
+		}
+	}
+	for thread, device := range threads {
+		if device != "-1" {
+			t.Errorf("thread %s is left on device %s", thread, device)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package cuda
+
+import (
+	"math"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+)
+
+// Kernel is a __global__ function of a module. It may be launched from many
+// goroutines at once.
+type Kernel struct {
+	m      *Module
+	name   string
+	handle uintptr
+	info   KernelInfo
+	params []int // sizes in bytes, nil where the driver cannot tell
+	known  bool
+
+	mu      sync.Mutex
+	dynamic int // what the kernel may have of dynamic shared memory now
+}
+
+// KernelInfo is what the compiler made of a kernel.
+type KernelInfo struct {
+	MaxThreadsPerBlock int
+	SharedMemory       int // static, bytes per block
+	LocalMemory        int // bytes per thread
+	ConstantMemory     int // bytes
+	Registers          int // per thread
+	// Parameters is the number of parameters, -1 where the driver (before CUDA
+	// 12.4) cannot tell.
+	Parameters int
+}
+
+// The numbers of CUfunction_attribute.
+const (
+	attributeMaxThreads         = 0
+	attributeShared             = 1
+	attributeConst              = 2
+	attributeLocal              = 3
+	attributeRegisters          = 4
+	attributeDynamic            = 8
+	attributeNonPortableCluster = 14
+)
+
+// Kernel returns the kernel with the given name, which is the mangled one unless
+// it is extern "C".
+func (m *Module) Kernel(name string) (k *Kernel, err error) {
+	h, err := m.live()
+	if err != nil {
+		return nil, err
+	}
+	c, err := cString(name)
+	if err != nil {
+		return nil, err
+	}
+	g, err := m.s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
+		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
+	}
+	k = &Kernel{m: m, name: name, handle: g.result(0)}
+	for _, a := range []struct {
+		attribute uintptr
+		to        *int
+	}{
+		{attributeMaxThreads, &k.info.MaxThreadsPerBlock}, {attributeShared, &k.info.SharedMemory}, {attributeConst, &k.info.ConstantMemory},
+		{attributeLocal, &k.info.LocalMemory}, {attributeRegisters, &k.info.Registers}, {attributeDynamic, &k.dynamic},
+	} {
+		if err := g.call(driver.FuncGetAttribute, g.out(0), a.attribute, k.handle); err != nil {
+			return nil, about(err, "the kernel %q", name)
+		}
+		*a.to = int(int32(g.result(0)))
+	}
+	k.info.Parameters = -1
+	if driver.Has(driver.FuncGetParamInfo) {
+		k.readParams(&g)
+	}
+	return k, nil
+}
+
+// readParams asks for the sizes of the parameters; the driver says that there are
+// no more by an error.
+func (k *Kernel) readParams(g *guard) {
+	const most = 4096
+	for i := range most {
+		rc := driver.Call(driver.FuncGetParamInfo, k.handle, uintptr(i), g.out(0), g.out(1))
+		if Code(rc) == ErrInvalidValue {
+			k.known, k.info.Parameters = true, i
+			return
+		}
+		if rc != 0 {
+			break
+		}
+		k.params = append(k.params, int(g.result(1)))
+	}
+	k.params = nil
+}
+
+// Name returns the name that the kernel was found by.
+func (k *Kernel) Name() string { return k.name }
+
+// Device returns the device of the kernel.
+func (k *Kernel) Device() Device { return k.m.s.device }
+
+// Info returns what the compiler made of the kernel.
+func (k *Kernel) Info() KernelInfo { return k.info }
+
+// MaxDynamicSharedMemory returns the most dynamic shared memory that a block of
+// the kernel can have on its device, in bytes.
+func (k *Kernel) MaxDynamicSharedMemory() (int, error) {
+	l, err := k.m.s.limits()
+	if err != nil {
+		return 0, err
+	}
+	return l.sharedMax - k.info.SharedMemory, nil
+}
+
+// reserve lets the kernel have as much dynamic shared memory as a launch wants,
+// within the limits that were checked.
+func (k *Kernel) reserve(g *guard, bytes int) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if bytes <= k.dynamic {
+		return nil
+	}
+	if err := g.call(driver.FuncSetAttribute, k.handle, attributeDynamic, uintptr(bytes)); err != nil {
+		return about(err, "%d bytes of shared memory of the kernel %q", bytes, k.name)
+	}
+	k.dynamic = bytes
+	return nil
+}
+
+// AllowNonPortableCluster lets the kernel be launched with clusters of more than 8
+// blocks, which not every device with clusters can do.
+func (k *Kernel) AllowNonPortableCluster() error {
+	if _, err := k.m.live(); err != nil {
+		return err
+	}
+	return about(k.m.s.do(driver.FuncSetAttribute, k.handle, attributeNonPortableCluster, 1), "the kernel %q", k.name)
+}
+
+// MaxActiveBlocks returns how many blocks of the kernel can run at a time on one
+// multiprocessor, with so many threads and so much dynamic shared memory (bytes)
+// per block.
+func (k *Kernel) MaxActiveBlocks(threads, shared int) (n int, err error) {
+	if _, err := k.m.live(); err != nil {
+		return 0, err
+	}
+	if threads <= 0 || threads > math.MaxInt32 || shared < 0 {
+		return 0, valueError("occupancy of the kernel %q: %d threads and %d bytes of shared memory per block are out of range", k.name, threads, shared)
+	}
+	g, err := k.m.s.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.OccupancyMaxActiveBlocksPerMultiprocessor, g.out(0), k.handle, uintptr(threads), uintptr(shared)); err != nil {
+		return 0, about(err, "the kernel %q", k.name)
+	}
+	return int(int32(g.result(0))), nil
+}
+
+// SuggestBlock returns the number of threads per block that keeps the device
+// busiest with so much dynamic shared memory (bytes) per block, and the least
+// number of blocks for that. limit is the most threads per block that the kernel
+// is written for, 0 for any.
+func (k *Kernel) SuggestBlock(shared, limit int) (threads, blocks int, err error) {
+	if _, err := k.m.live(); err != nil {
+		return 0, 0, err
+	}
+	if shared < 0 || limit < 0 || limit > math.MaxInt32 {
+		return 0, 0, valueError("occupancy of the kernel %q: %d bytes of shared memory and at most %d threads are out of range", k.name, shared, limit)
+	}
+	g, err := k.m.s.enter()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.OccupancyMaxPotentialBlockSize, g.out(0), g.out(1), k.handle, 0, uintptr(shared), uintptr(limit)); err != nil {
+		return 0, 0, about(err, "the kernel %q", k.name)
+	}
+	return int(int32(g.result(1))), int(int32(g.result(0))), nil
+}

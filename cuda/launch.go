@@ -1,0 +1,208 @@
+package cuda
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+)
+
+// Dim3 is the size of a grid, a block or a cluster. All three must be at least 1;
+// [Dim] fills in what is missing.
+type Dim3 struct{ X, Y, Z uint32 }
+
+// Dim makes a Dim3 of up to three sizes; missing ones are 1. A size out of range
+// becomes 0, which a launch refuses.
+func Dim(sizes ...int) Dim3 {
+	d := [3]uint32{1, 1, 1}
+	for i, n := range sizes {
+		switch {
+		case i > 2:
+			return Dim3{}
+		case n < 0 || n > math.MaxUint32:
+			d[i] = 0
+		default:
+			d[i] = uint32(n)
+		}
+	}
+	return Dim3{d[0], d[1], d[2]}
+}
+
+// GridFor returns the grid of blocks of the given number of threads that covers n
+// elements with one thread each; threads from n on must do nothing. For n = 0 it
+// is empty: there is nothing to launch.
+func GridFor(n int64, block int) Dim3 {
+	if n <= 0 || block <= 0 {
+		return Dim3{0, 1, 1}
+	}
+	blocks := (n-1)/int64(block) + 1
+	if blocks > math.MaxUint32 {
+		return Dim3{0, 1, 1}
+	}
+	return Dim3{uint32(blocks), 1, 1}
+}
+
+// LaunchConfig says how a kernel runs.
+type LaunchConfig struct {
+	Grid  Dim3 // in blocks
+	Block Dim3 // in threads
+	// Shared is the dynamic shared memory of a block in bytes. The kernel is
+	// allowed more than the usual 48 KiB where the device has it.
+	Shared int
+	// Stream is the stream to run on, nil for the environment stream.
+	Stream *Stream
+	// Cluster is the size of the clusters in blocks, the zero value for none.
+	Cluster Dim3
+	// Cooperative makes all blocks run at the same time, so that they can
+	// synchronise with each other.
+	Cooperative bool
+	// Programmatic lets the kernel start before the previous one on the stream has
+	// ended; it waits for it by cudaGridDependencySynchronize.
+	Programmatic bool
+}
+
+// launchAttribute is CUlaunchAttribute.
+type launchAttribute struct {
+	id    uint32
+	_     uint32
+	value [16]uint32
+}
+
+// The numbers of CUlaunchAttributeID.
+const (
+	launchCooperative  = 2
+	launchCluster      = 4
+	launchProgrammatic = 6
+)
+
+// launchConfig is CUlaunchConfig.
+type launchConfig struct {
+	grid, block Dim3
+	shared      uint32
+	stream      uintptr
+	attributes  uintptr
+	n           uint32
+}
+
+// launch is the memory of one launch, reused.
+type launch struct {
+	config     launchConfig
+	attributes [3]launchAttribute
+	packer
+}
+
+var launches = sync.Pool{New: func() any { return new(launch) }}
+
+// Launch queues the kernel on a stream and returns without waiting; an error of
+// the kernel itself comes out of a later call. The arguments are the parameters
+// of the kernel in order:
+//   - *Memory, *Host, *tvmffi.Tensor: the address of the data. The tensor may have
+//     any strides: the kernel must know them.
+//   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
+//   - bool, sized integers, floats, complex numbers: as they are.
+//   - int, uint: in the size of the parameter, if they fit. An old driver cannot
+//     tell the size; then they are refused.
+//   - structs and arrays of these without pointers: with the layout that Go gives
+//     them, which is that of C.
+//
+// Where the driver can tell (CUDA 12.4), the number and the sizes are checked. The
+// memory must live until the stream has come that far.
+func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
+	if k == nil {
+		return valueError("the kernel is nil")
+	}
+	if _, err := k.m.live(); err != nil {
+		return err
+	}
+	if err := k.check(&c); err != nil {
+		return err
+	}
+	l := launches.Get().(*launch)
+	defer launches.Put(l)
+	if err := l.pack(k, args); err != nil {
+		return err
+	}
+	g, err := k.m.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	h, err := g.stream(c.Stream)
+	if err != nil {
+		return err
+	}
+	if err := k.reserve(&g, c.Shared); err != nil {
+		return err
+	}
+	if c.Cluster == (Dim3{}) && !c.Cooperative && !c.Programmatic {
+		err = g.call(driver.LaunchKernel, k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z),
+			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, l.params(), 0)
+	} else {
+		l.extend(&c, h)
+		err = g.call(driver.LaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.handle, l.params(), 0)
+	}
+	runtime.KeepAlive(l)
+	runtime.KeepAlive(args)
+	return about(err, "the kernel %q", k.name)
+}
+
+// extend fills in what cuLaunchKernelEx takes.
+func (l *launch) extend(c *LaunchConfig, stream uintptr) {
+	l.config = launchConfig{grid: c.Grid, block: c.Block, shared: uint32(c.Shared), stream: stream}
+	add := func(id uint32, value ...uint32) {
+		a := &l.attributes[l.config.n]
+		*a = launchAttribute{id: id}
+		copy(a.value[:], value)
+		l.config.n++
+	}
+	if c.Cluster != (Dim3{}) {
+		add(launchCluster, c.Cluster.X, c.Cluster.Y, c.Cluster.Z)
+	}
+	if c.Cooperative {
+		add(launchCooperative, 1)
+	}
+	if c.Programmatic {
+		add(launchProgrammatic, 1)
+	}
+	l.config.attributes = uintptr(unsafe.Pointer(&l.attributes))
+}
+
+// check refuses a launch that the device cannot do.
+func (k *Kernel) check(c *LaunchConfig) error {
+	l, err := k.m.s.limits()
+	if err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		what  string
+		size  Dim3
+		limit *[3]int
+	}{{"grid", c.Grid, &l.grid}, {"block", c.Block, &l.block}} {
+		for i, n := range [3]uint32{d.size.X, d.size.Y, d.size.Z} {
+			if n == 0 || int64(n) > int64(d.limit[i]) {
+				return valueError("launch of %q: the %s %d x %d x %d is out of range: %c must be 1 to %d on %s", k.name, d.what,
+					d.size.X, d.size.Y, d.size.Z, 'x'+rune(i), d.limit[i], k.m.s.device)
+			}
+		}
+	}
+	if threads, most := int64(c.Block.X)*int64(c.Block.Y)*int64(c.Block.Z), min(l.threads, k.info.MaxThreadsPerBlock); threads > int64(most) {
+		return valueError("launch of %q: a block of %d threads is too large: this kernel can have %d on %s", k.name, threads, most, k.m.s.device)
+	}
+	if most := l.sharedMax - k.info.SharedMemory; c.Shared < 0 || c.Shared > most {
+		return valueError("launch of %q: %d bytes of dynamic shared memory are out of range: this kernel can have %d on %s", k.name, c.Shared, most, k.m.s.device)
+	}
+	if z := c.Cluster; z != (Dim3{}) {
+		if !l.cluster {
+			return valueError("launch of %q: %s (compute capability %d.%d) has no clusters", k.name, k.m.s.device, l.major, l.minor)
+		}
+		if z.X == 0 || z.Y == 0 || z.Z == 0 || c.Grid.X%z.X != 0 || c.Grid.Y%z.Y != 0 || c.Grid.Z%z.Z != 0 {
+			return valueError("launch of %q: the cluster %d x %d x %d does not divide the grid %d x %d x %d", k.name, z.X, z.Y, z.Z, c.Grid.X, c.Grid.Y, c.Grid.Z)
+		}
+	}
+	if c.Cooperative && !l.coop {
+		return valueError("launch of %q: %s cannot launch cooperatively", k.name, k.m.s.device)
+	}
+	return nil
+}

@@ -1,0 +1,444 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestModules(t *testing.T) {
+	f := load(t)
+	m := must[*cuda.Module](t)(cuda.Device(1).LoadModule([]byte(ptx), cuda.MaxRegisters(32), cuda.OptimizationLevel(2), cuda.LineInfo(), cuda.DebugInfo(), cuda.MaxRegisters(64)))
+	f.expectCall("cuModuleLoadDataEx 0=64 7=2 13=1 11=1")
+	table := must[*cuda.Memory](t)(m.Global("table"))
+	if table.Size() != 64 || table.Device() != 1 {
+		t.Errorf("the variable has %d bytes on %s", table.Size(), table.Device())
+	}
+	ok(t, cuda.CopyIn(table, []float32{1, 2}))
+	got := make([]float32, 2)
+	ok(t, cuda.CopyOut(got, table))
+	if got[1] != 2 {
+		t.Errorf("%v", got)
+	}
+	_, err := m.Global("no_such")
+	wantDriverError(t, err, cuda.ErrNotFound, "cuModuleGetGlobal")
+	_, err = m.Kernel("no_such")
+	wantDriverError(t, err, cuda.ErrNotFound, "cuModuleGetFunction")
+	wantError(t, err, nil, `the kernel "no_such"`, "mangled")
+	for _, bad := range []string{"", "a\x00b"} {
+		_, err = m.Kernel(bad)
+		wantError(t, err, tvmffi.ErrValue, "no name of a symbol")
+	}
+	k := kernel(t, m, "small")
+	want := cuda.KernelInfo{MaxThreadsPerBlock: 64, SharedMemory: 1024, ConstantMemory: 128, Registers: 16, Parameters: 1}
+	if k.Info() != want || k.Name() != "small" || k.Device() != 1 {
+		t.Errorf("%s on %s: %+v, want %+v", k.Name(), k.Device(), k.Info(), want)
+	}
+	if n := must[int](t)(k.MaxDynamicSharedMemory()); n != 65536-1024 {
+		t.Errorf("%d bytes of shared memory", n)
+	}
+	if n := must[int](t)(k.MaxActiveBlocks(64, 100)); n != 32 {
+		t.Errorf("%d blocks", n)
+	}
+	f.expectCall("cuOccupancyMaxActiveBlocksPerMultiprocessor 64 100")
+	threads, blocks, err := k.SuggestBlock(100, 32)
+	if err != nil || threads != 32 || blocks != 132*64 {
+		t.Errorf("%d threads, %d blocks, %v", threads, blocks, err)
+	}
+	ok(t, k.AllowNonPortableCluster())
+	f.expectCall("cuFuncSetAttribute 14 1")
+	_, err = k.MaxActiveBlocks(0, 0)
+	wantError(t, err, tvmffi.ErrValue, "out of range")
+	_, _, err = k.SuggestBlock(-1, 0)
+	wantError(t, err, tvmffi.ErrValue, "out of range")
+
+	ok(t, m.Close())
+	ok(t, m.Close())
+	_, err = m.Kernel("small")
+	wantError(t, err, tvmffi.ErrValue, "the module on cuda:1 is closed")
+	wantError(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, uint8(1)), tvmffi.ErrValue, "is closed")
+	wantError(t, cuda.CopyOut(got, table), tvmffi.ErrValue, "is closed")
+}
+
+func TestBrokenImages(t *testing.T) {
+	f := load(t)
+	elf := make([]byte, 256)
+	copy(elf, "\x7fELF\x02\x01\x01")
+	elf[18] = 190
+	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	whole := must[*cuda.Module](t)(cuda.Device(0).LoadModule(elf))
+	ok(t, whole.Close())
+	host := slices.Clone(elf)
+	host[18] = 62
+	far := slices.Clone(elf)
+	far[128+24], far[128+32] = 200, 100
+	fat := append([]byte{0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 8)...)
+	fatbin := must[*cuda.Module](t)(cuda.Device(0).LoadModule(fat))
+	ok(t, fatbin.Close())
+	f.calls()
+	for name, c := range map[string]struct {
+		image []byte
+		says  string
+	}{
+		"nil":        {nil, "empty"},
+		"short ELF":  {elf[:40], "no cubin"},
+		"host ELF":   {host, "no cubin"},
+		"cut ELF":    {elf[:200], "cut off"},
+		"far":        {far, "cut off"},
+		"cut fatbin": {fat[:20], "cut off"},
+		"wrapper":    {[]byte("\xb1\x43\x62\x46rest"), "pass the fatbin itself"},
+		"text":       {[]byte("hello"), "neither"},
+		"binary":     {[]byte(".version\x00more"), "neither"},
+	} {
+		_, err := cuda.Device(0).LoadModule(c.image)
+		wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
+		if err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not say %q", name, err, c.says)
+		}
+	}
+	f.expect() // none of them reached the driver
+	_, err := cuda.Device(0).LoadModule([]byte(".version 8.0\n syntax_error"))
+	wantDriverError(t, err, cuda.ErrInvalidPTX, "cuModuleLoadDataEx")
+	var e *cuda.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Log, "line 3") || !strings.HasSuffix(err.Error(), e.Log) {
+		t.Errorf("%q has no log", err)
+	}
+	f.failing("cuModuleLoadDataEx", 209, 0)
+	_, err = cuda.Device(0).LoadModule([]byte(ptx))
+	wantDriverError(t, err, cuda.ErrNoBinaryForGPU, "cuModuleLoadDataEx")
+	wantError(t, err, nil, "compute capability")
+}
+
+func TestKernelsRun(t *testing.T) {
+	load(t)
+	m := module(t, 0)
+	k := kernel(t, m, "add_one")
+	for _, n := range []int{1, 127, 128, 129, 1000} {
+		in := make([]float32, n)
+		for i := range in {
+			in[i] = float32(i)
+		}
+		a := must[*cuda.Memory](t)(cuda.AllocOf(0, in))
+		b := must[*cuda.Memory](t)(cuda.Device(0).Alloc(a.Size()))
+		ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.GridFor(int64(n), 128), Block: cuda.Dim(128)}, a, b, n))
+		got := make([]float32, n)
+		ok(t, cuda.CopyOut(got, b))
+		for i := range got {
+			if got[i] != in[i]+1 {
+				t.Fatalf("n = %d: element %d is %v", n, i, got[i])
+			}
+		}
+		ok(t, a.Free())
+		ok(t, b.Free())
+	}
+}
+
+func TestLaunchArguments(t *testing.T) {
+	f := load(t)
+	m := module(t, 1)
+	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	defer mem.Free()
+	type pair struct {
+		A uint8
+		B float64
+	}
+	k := kernel(t, m, "many")
+	c := cuda.LaunchConfig{Grid: cuda.Dim(3, 4, 5), Block: cuda.Dim(8, 4, 2), Shared: 99}
+	ok(t, k.Launch(c, true, int16(-2), uint32(3), int64(-4), float32(1), 2.0, mem, pair{7, 1}))
+	f.expectCall(fmt.Sprintf("cuLaunchKernel grid=3,4,5 block=8,4,2 shared=99 stream=0 args=01,feff,03000000,fcffffffffffffff,0000803f,0000000000000040,%s,0700000000000000000000000000f03f extra=0",
+		little(mem.Pointer().Address)))
+	type id uint32
+	ok(t, k.Launch(c, 255, -1, id(5), 6, float32(1), 2.0, tvmffi.Pointer{}, [2]uint64{1, 2}))
+	f.expectCall("cuLaunchKernel grid=3,4,5 block=8,4,2 shared=99 stream=0 args=ff,ffff,05000000,0600000000000000,0000803f,0000000000000040,0000000000000000,01000000000000000200000000000000 extra=0")
+
+	good := []any{true, int16(-2), uint32(3), int64(-4), float32(1), 2.0, mem, pair{7, 1}}
+	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
+	defer there.Free()
+	gone := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	ok(t, gone.Free())
+	var none *cuda.Memory
+	f.calls()
+	for _, bad := range []struct {
+		at   int
+		arg  any
+		kind error
+		says string
+	}{
+		{0, 256, tvmffi.ErrValue, "256 does not fit in the 1 bytes"},
+		{1, -40000, tvmffi.ErrValue, "-40000 does not fit"},
+		{2, 1 << 32, tvmffi.ErrValue, "does not fit in the 4 bytes"},
+		{2, int64(1), tvmffi.ErrType, "argument 2: the kernel wants 4 bytes, int64 has 8"},
+		{4, 1.0, tvmffi.ErrType, "argument 4: the kernel wants 4 bytes, float64 has 8"},
+		{6, there, tvmffi.ErrValue, "the memory is on cuda:0, the operation on cuda:1"},
+		{6, gone, tvmffi.ErrValue, "was freed"},
+		{6, none, tvmffi.ErrValue, "nil"},
+		{6, nil, tvmffi.ErrType, "tvmffi.Pointer{}"},
+		{6, "text", tvmffi.ErrType, "a string cannot be the parameter"},
+		{6, []float32{1}, tvmffi.ErrType, "a []float32 cannot be the parameter"},
+		{6, &pair{}, tvmffi.ErrType, "cannot be the parameter"},
+		{7, 1, tvmffi.ErrType, "wants 16 bytes"},
+		{7, struct{ S string }{"a"}, tvmffi.ErrType, "a string cannot"},
+	} {
+		args := slices.Clone(good)
+		args[bad.at] = bad.arg
+		wantError(t, k.Launch(c, args...), bad.kind, `launch of "many"`, fmt.Sprintf("argument %d: ", bad.at), bad.says)
+	}
+	wantError(t, k.Launch(c, good[1:]...), tvmffi.ErrType, "8 parameters, the launch 7 arguments")
+	wantError(t, k.Launch(c, append(good, 1)...), tvmffi.ErrType, "8 parameters, the launch 9 arguments")
+	f.expect() // nothing of this reached the driver
+
+	nothing := kernel(t, m, "nothing")
+	ok(t, nothing.Launch(c))
+	f.expectCall("cuLaunchKernel grid=3,4,5 block=8,4,2 shared=99 stream=0 args= extra=0")
+	var nilKernel *cuda.Kernel
+	wantError(t, nilKernel.Launch(c), tvmffi.ErrValue, "nil")
+}
+
+// little writes an address as its bytes in memory.
+func little(p uintptr) string {
+	var b strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&b, "%02x", byte(p>>(8*i)))
+	}
+	return b.String()
+}
+
+func TestLaunchConfig(t *testing.T) {
+	f := load(t)
+	m0, m1 := module(t, 0), module(t, 1)
+	k0, k1, small := kernel(t, m0, "nothing"), kernel(t, m1, "nothing"), kernel(t, m0, "small")
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	base := cuda.LaunchConfig{Grid: cuda.Dim(4, 2), Block: cuda.Dim(32), Stream: st}
+	ex := func(change func(*cuda.LaunchConfig)) cuda.LaunchConfig {
+		c := base
+		change(&c)
+		return c
+	}
+	stream := hex(st.Pointer().Address)
+	ok(t, k0.Launch(ex(func(c *cuda.LaunchConfig) { c.Cluster, c.Cooperative, c.Programmatic = cuda.Dim(2, 2), true, true })))
+	f.expectCall("cuLaunchKernelEx grid=4,2,1 block=32,1,1 shared=0 stream=" + stream + " attributes=4=2x2x1;2=1;6=1 args= extra=0")
+	ok(t, small.Launch(ex(func(c *cuda.LaunchConfig) { c.Programmatic = true }), 200))
+	f.expectCall("cuLaunchKernelEx grid=4,2,1 block=32,1,1 shared=0 stream=" + stream + " attributes=6=1 args=c8 extra=0")
+	ok(t, k0.Launch(base))
+	f.expectCall("cuLaunchKernel grid=4,2,1 block=32,1,1 shared=0 stream=" + stream + " args= extra=0")
+
+	// More shared memory than usual is asked for once.
+	big := ex(func(c *cuda.LaunchConfig) { c.Shared = 200000 })
+	ok(t, k0.Launch(big))
+	f.expectCall("cuFuncSetAttribute 8 200000")
+	ok(t, k0.Launch(big))
+	if again := only(f.calls(), "cuFuncSetAttribute"); len(again) != 0 {
+		t.Errorf("asked again: %v", again)
+	}
+	for _, bad := range []struct {
+		k    *cuda.Kernel
+		c    cuda.LaunchConfig
+		says string
+	}{
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Grid = cuda.Dim(0) }), "the grid 0 x 1 x 1 is out of range: x must be 1 to 2147483647"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Grid = cuda.GridFor(0, 128) }), "the grid 0 x 1 x 1"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Grid = cuda.Dim3{X: 1} }), "y must be 1 to 65535"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Grid = cuda.Dim(1, 65536) }), "the grid 1 x 65536 x 1"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Grid = cuda.Dim(1, 1, -1) }), "z must be"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim3{} }), "the block 0 x 0 x 0"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim(1, 1, 65) }), "z must be 1 to 64"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim(1024, 2) }), "a block of 2048 threads is too large"},
+		{small, ex(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim(65) }), "this kernel can have 64"},
+		{small, ex(func(c *cuda.LaunchConfig) { c.Shared = 232448 - 1024 + 1 }), "this kernel can have 231424"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Shared = -1 }), "-1 bytes"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Cluster = cuda.Dim(3) }), "does not divide"},
+		{k0, ex(func(c *cuda.LaunchConfig) { c.Cluster = cuda.Dim3{X: 1} }), "does not divide"},
+		{k1, base, "the stream is of cuda:0, the operation on cuda:1"},
+		{k1, ex(func(c *cuda.LaunchConfig) { c.Stream, c.Cluster = nil, cuda.Dim(2) }), "cuda:1 (compute capability 7.5) has no clusters"},
+		{k1, ex(func(c *cuda.LaunchConfig) { c.Stream, c.Cooperative = nil, true }), "cannot launch cooperatively"},
+	} {
+		var args []any
+		if bad.k == small {
+			args = []any{1}
+		}
+		f.calls()
+		wantError(t, bad.k.Launch(bad.c, args...), tvmffi.ErrValue, bad.says)
+		for _, c := range f.calls() {
+			if strings.HasPrefix(c.name, "cuLaunch") {
+				t.Errorf("launched in spite of %q", bad.says)
+			}
+		}
+	}
+	f.failing("cuLaunchKernel", 701, 0)
+	wantDriverError(t, k0.Launch(base), cuda.ErrLaunchOutOfResources, "cuLaunchKernel")
+	f.failing("cuFuncSetAttribute", 1, 0)
+	err := k1.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Shared: 60000})
+	wantDriverError(t, err, cuda.ErrInvalidValue, "cuFuncSetAttribute")
+}
+
+func TestStickyError(t *testing.T) {
+	f := load(t)
+	m := module(t, 1)
+	k := kernel(t, m, "crash")
+	ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}))
+	err := cuda.Device(1).Synchronize()
+	wantDriverError(t, err, cuda.ErrIllegalAddress, "cuCtxSynchronize")
+	var e *cuda.Error
+	if !errors.As(err, &e) || !e.Sticky() {
+		t.Errorf("%v is not sticky", err)
+	}
+	_, err = cuda.Device(1).Alloc(8)
+	wantDriverError(t, err, cuda.ErrIllegalAddress, "cuMemAlloc")
+	ok(t, cuda.Device(0).Synchronize()) // the other device goes on
+	if errors.As(fmt.Errorf("%w", &cuda.Error{Number: 2}), &e) && e.Sticky() {
+		t.Error("out of memory is sticky")
+	}
+	f.reset()
+}
+
+func TestGridFor(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		n, block := random.Int64N(1<<random.IntN(35))+1, random.IntN(1024)+1
+		g := cuda.GridFor(n, block)
+		blocks := (n-1)/int64(block) + 1
+		if blocks > math.MaxUint32 {
+			if g.X != 0 {
+				t.Fatalf("GridFor(%d, %d) = %v, which is too small", n, block, g)
+			}
+			continue
+		}
+		if g.Y != 1 || g.Z != 1 || int64(g.X)*int64(block) < n || (int64(g.X)-1)*int64(block) >= n {
+			t.Fatalf("GridFor(%d, %d) = %v", n, block, g)
+		}
+	}
+	if g := cuda.GridFor(10, 128); g != cuda.Dim(1) {
+		t.Errorf("%v", g)
+	}
+	for _, c := range [][2]int64{{0, 128}, {-1, 128}, {1, 0}, {1, -1}} {
+		if g := cuda.GridFor(c[0], int(c[1])); g.X != 0 {
+			t.Errorf("GridFor%v = %v", c, g)
+		}
+	}
+	if d := cuda.Dim(1, 2, 3, 4); d != (cuda.Dim3{}) {
+		t.Errorf("%v", d)
+	}
+}
+
+func TestGraphs(t *testing.T) {
+	f := load(t)
+	m := module(t, 0)
+	k := kernel(t, m, "saxpy")
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3}))
+	defer x.Free()
+	y := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{0, 0, 0}))
+	defer y.Free()
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
+	work := func() error { return k.Launch(c, 3, float32(2), x, y) }
+	graph := must[*cuda.Graph](t)(st.Capture(work))
+	got := make([]float32, 3)
+	read := func() []float32 { ok(t, cuda.CopyOut(got, y)); return got }
+	if !slices.Equal(read(), []float32{0, 0, 0}) {
+		t.Errorf("the capture has run: %v", got)
+	}
+	ok(t, graph.Launch(st))
+	ok(t, graph.Launch(nil))
+	if !slices.Equal(read(), []float32{4, 8, 12}) {
+		t.Errorf("after two launches: %v", got)
+	}
+	ok(t, graph.Close())
+	ok(t, graph.Close())
+	wantError(t, graph.Launch(st), tvmffi.ErrValue, "is closed")
+
+	sentinel := errors.New("of f")
+	if _, err := st.Capture(func() error { ok(t, work()); return sentinel }); err != sentinel {
+		t.Errorf("%v", err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "of f" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_, _ = st.Capture(func() error { panic("of f") })
+	}()
+	ok(t, st.Synchronize()) // the capture has ended
+	_, err := st.Capture(func() error { return st.Synchronize() })
+	wantDriverError(t, err, cuda.ErrCaptureUnsupported, "cuStreamSynchronize")
+	for _, fail := range []string{"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"} {
+		f.failing(fail, 901, 0)
+		_, err := st.Capture(work)
+		wantError(t, err, cuda.ErrCaptureInvalidated)
+		f.reset()
+	}
+	f.failing("cuStreamEndCapture", 901, 0)
+	_, err = st.Capture(work)
+	wantDriverError(t, err, cuda.ErrCaptureInvalidated, "cuStreamEndCapture")
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer other.Close()
+	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
+	_, err = def.Capture(work)
+	wantError(t, err, tvmffi.ErrValue, "the default stream cannot be captured")
+	var none *cuda.Stream
+	_, err = none.Capture(work)
+	wantError(t, err, tvmffi.ErrValue, "nil")
+}
+
+func TestLaunchesOfManyGoroutines(t *testing.T) {
+	f := load(t)
+	const n = 64
+	var modules [2]*cuda.Module
+	var kernels [2]*cuda.Kernel
+	for d := range kernels {
+		modules[d] = module(t, cuda.Device(d))
+		kernels[d] = kernel(t, modules[d], "add_one")
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			d := cuda.Device(i % 2)
+			failed := func() error {
+				st, err := d.NewStream()
+				if err != nil {
+					return err
+				}
+				defer st.Close()
+				in := slices.Repeat([]float32{float32(i)}, n)
+				m, err := cuda.AllocOf(d, in)
+				if err != nil {
+					return err
+				}
+				defer m.Free()
+				for range 20 {
+					if err := kernels[d].Launch(cuda.LaunchConfig{Grid: cuda.GridFor(n, 32), Block: cuda.Dim(32), Stream: st, Shared: 50000 + i}, m, m, n); err != nil {
+						return err
+					}
+				}
+				if err := st.Synchronize(); err != nil {
+					return err
+				}
+				got := make([]float32, n)
+				if err := cuda.CopyOut(got, m); err != nil {
+					return err
+				}
+				if got[n-1] != float32(i)+20 {
+					return fmt.Errorf("got %v, want %d", got[n-1], i+20)
+				}
+				return nil
+			}()
+			if failed != nil {
+				t.Error(failed)
+			}
+		})
+	}
+	wg.Wait()
+	if l := only(f.calls(), "cuLaunchKernel"); len(l) != 160 {
+		t.Errorf("%d launches", len(l))
+	}
+}

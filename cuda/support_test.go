@@ -1,0 +1,265 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// A process has one driver: tests of others start the test binary again with
+// childName set.
+const childName = "TVMFFI_TEST_CHILD"
+
+var children = map[string]func() error{}
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(childName); name != "" {
+		if err := children[name](); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child runs a program of children with more environment variables and returns
+// what it printed.
+func child(t *testing.T, name string, env ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(append(os.Environ(), childName+"="+name), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+// fake is the driver of testdata/fakecuda, loaded as the driver of this process.
+type fake struct {
+	t                      *testing.T
+	log, clear, fail, live uintptr
+}
+
+var fakeFile = sync.OnceValue(func() string { return os.Getenv("TVMFFI_CUDA_LIBRARY") })
+
+func buildFake(t *testing.T, flags ...string) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skipf("the fake driver is built for Linux, this is %s", runtime.GOOS)
+	}
+	return nativetest.Build(t, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags(append(flags, "-ldl")...))
+}
+
+// load makes the fake the driver of this process, with an empty log. At the end
+// of the test nothing may be left that the test has made.
+func load(t *testing.T) *fake {
+	t.Helper()
+	path := buildFake(t)
+	if old := fakeFile(); old != "" && old != path {
+		t.Skipf("TVMFFI_CUDA_LIBRARY names %s: this test is for the fake driver", old)
+	}
+	if err := os.Setenv("TVMFFI_CUDA_LIBRARY", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := cuda.Available(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := dynlib.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{t: t}
+	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
+		if *to, err = h.Symbol(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.reset()
+	t.Cleanup(func() {
+		f.reset()
+		if left := f.left(); left != [6]int{} {
+			t.Errorf("left on the driver: memory, bytes, streams, events, modules, graphs = %v", left)
+		}
+		for d := range cuda.Device(2) {
+			if l := d.Live(); l != (cuda.Live{}) {
+				t.Errorf("left on %s: %+v", d, l)
+			}
+		}
+	})
+	return f
+}
+
+// reset empties the log and lets every function work again.
+func (f *fake) reset() { purego.SyscallN(f.clear) }
+
+// left counts what the driver still holds, but contexts.
+func (f *fake) left() (n [6]int) {
+	for i := range n {
+		r, _, _ := purego.SyscallN(f.live, uintptr(i))
+		n[i] = int(r)
+	}
+	return n
+}
+
+func (f *fake) contexts() int {
+	r, _, _ := purego.SyscallN(f.live, 6)
+	return int(r)
+}
+
+// failing makes a function return code, after skip calls that work, once.
+func (f *fake) failing(name string, code, skip int) {
+	c := append([]byte(name), 0)
+	purego.SyscallN(f.fail, uintptr(unsafe.Pointer(&c[0])), uintptr(code), uintptr(skip), 1)
+}
+
+// call is one line of the log.
+type call struct {
+	thread, name, args string
+}
+
+func (c call) String() string { return strings.TrimSpace(c.name + " " + c.args) }
+
+// calls takes the log, which is empty then.
+func (f *fake) calls() []call {
+	n, _, _ := purego.SyscallN(f.log, 0, 0)
+	buf := make([]byte, n+1)
+	purego.SyscallN(f.log, uintptr(unsafe.Pointer(&buf[0])), n+1)
+	var calls []call
+	for line := range strings.Lines(string(buf[:n])) {
+		thread, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		name, args, _ := strings.Cut(rest, " ")
+		calls = append(calls, call{thread, name, args})
+	}
+	f.reset()
+	return calls
+}
+
+// expect compares the log, which is empty then, with calls: a name alone stands
+// for any arguments.
+func (f *fake) expect(want ...string) {
+	f.t.Helper()
+	got := f.calls()
+	same := len(got) == len(want)
+	for i := 0; same && i < len(got); i++ {
+		same = got[i].String() == want[i] || got[i].name == want[i]
+	}
+	if !same {
+		f.t.Errorf("calls %q, want %q", got, want)
+	}
+}
+
+// only returns the calls of one function.
+func only(calls []call, name string) []call {
+	return slices.DeleteFunc(calls, func(c call) bool { return c.name != name })
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError asserts that err is target, if that is not nil, and mentions texts.
+func wantError(t *testing.T, err, target error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want %v %q", target, texts)
+		return
+	}
+	if target != nil && !errors.Is(err, target) {
+		t.Errorf("%v is no %v", err, target)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q does not say %q", err, text)
+		}
+	}
+}
+
+// wantDriverError asserts that err is an error of the driver with that code, and
+// an error that TVM-FFI sees as a RuntimeError.
+func wantDriverError(t *testing.T, err error, code cuda.Code, call string) {
+	t.Helper()
+	wantError(t, err, code)
+	wantError(t, err, tvmffi.ErrRuntime)
+	var e *cuda.Error
+	if !errors.As(err, &e) || e.Number != int(code) || e.Call != call || e.Kind() != "RuntimeError" || e.Text == "" {
+		t.Errorf("%#v, want number %d in %s", err, code, call)
+	}
+}
+
+const ptx = `
+.version 8.0
+.target sm_70
+.address_size 64
+.global .align 4 .b8 table[64];
+.visible .entry add_one(
+	.param .u64 a,
+	.param .u64 b,
+	.param .u32 n
+) { ret; }
+.visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y) { ret; }
+.visible .entry nothing() { ret; }
+.visible .entry crash() { ret; }
+.visible .entry small(.param .u8 a) { .maxntid 64, 1, 1 .shared .align 4 .b8 tile[1024]; ret; }
+.visible .entry many(.param .u8 a, .param .s16 b, .param .u32 c, .param .s64 d, .param .f32 e, .param .f64 f,
+	.param .u64 p, .param .align 8 .b8 s[16]) { ret; }
+`
+
+// module loads the PTX and closes it at the end of the test.
+func module(t *testing.T, d cuda.Device) *cuda.Module {
+	t.Helper()
+	m := must[*cuda.Module](t)(d.LoadModule([]byte(ptx)))
+	t.Cleanup(func() { ok(t, m.Close()) })
+	return m
+}
+
+func kernel(t *testing.T, m *cuda.Module, name string) *cuda.Kernel {
+	t.Helper()
+	return must[*cuda.Kernel](t)(m.Kernel(name))
+}
+
+// expectCall asserts that the log, which is empty then, has a call.
+func (f *fake) expectCall(want string) {
+	f.t.Helper()
+	calls := f.calls()
+	if !slices.ContainsFunc(calls, func(c call) bool { return c.String() == want }) {
+		f.t.Errorf("calls %q, want %q among them", calls, want)
+	}
+}
+
+func hex(n uintptr) string { return fmt.Sprintf("%x", n) }
+
+func hasSuffix(s, suffix string) bool { return strings.HasSuffix(s, suffix) }

@@ -1,0 +1,622 @@
+// A driver without a GPU, for tests: it has the functions of libcuda.so.1 that package cuda calls, with two devices
+// whose memory is memory of the host. Work runs at once. Each call is logged with its OS thread and arguments; any
+// call can be made to fail. It checks what the real driver checks about contexts, handles and sizes.
+//
+// PTX is read as far as names, parameters and sizes of kernels go. The kernels add_one and saxpy do what they are
+// called, crash makes the error of the device sticky, the others do nothing.
+//
+// FAKECUDA_INIT is the result of cuInit, FAKECUDA_DEVICES the number of devices. With -DFAKE_OLD it is the driver of
+// CUDA 11.2: no cuGetProcAddress, no function that came later.
+#include <atomic>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+enum {
+  kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
+  kInvalidContext = 201, kInvalidPTX = 218, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
+  kPeerAlready = 704, kCaptureUnsupported = 900, kUnknown = 999,
+};
+
+#ifdef FAKE_OLD
+const int kVersion = 11020;
+#else
+const int kVersion = 12040;
+#endif
+
+struct Block { size_t size; int device; bool host; };
+struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
+struct Stream { int device; unsigned flags; int priority; bool capturing = false; std::vector<std::function<void()>> work; };
+struct Event { int device; unsigned flags; bool recorded = false; float at = 0; };
+struct Function { std::string name; int device; std::vector<size_t> sizes; int shared = 0, dynamic = 0, threads = 1024; };
+struct Module { int device; std::map<std::string, std::unique_ptr<Function>> functions; std::map<std::string, std::vector<char>> globals; };
+struct Graph { std::vector<std::function<void()>> work; };
+struct GraphExec { int device; std::vector<std::function<void()>> work; };
+
+const size_t kTotal = size_t(1) << 30;
+std::recursive_mutex mutex;
+std::vector<std::string> log_lines;
+struct Failure { int code, skip, times; };
+std::map<std::string, Failure> failures;
+Device devices[2];
+char contexts[2];  // their addresses are the primary contexts
+bool initialized = false;
+float clock_ms = 0;
+std::map<uintptr_t, Block> blocks;
+std::set<Stream*> streams;
+std::set<Event*> events;
+std::set<Module*> modules;
+std::set<Function*> functions;
+std::set<Graph*> graph_set;
+std::set<GraphExec*> executables;
+
+std::atomic<int> threads{0};
+thread_local int thread_number = 0;
+thread_local void* current = nullptr;
+
+int device_count() {
+  const char* n = std::getenv("FAKECUDA_DEVICES");
+  return n ? std::atoi(n) : 2;
+}
+
+// Logs a call; returns the code that was asked for it.
+__attribute__((format(printf, 2, 3))) int enter(const char* name, const char* format, ...) {
+  if (thread_number == 0) thread_number = ++threads;
+  char text[4096];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  std::string line = "T" + std::to_string(thread_number) + " " + name;
+  if (text[0]) line += std::string(" ") + text;
+  log_lines.push_back(line);
+  auto f = failures.find(name);
+  if (f != failures.end()) {
+    if (f->second.skip > 0) {
+      --f->second.skip;
+    } else if (f->second.times != 0) {
+      --f->second.times;
+      return f->second.code;
+    }
+  }
+  if (!initialized && std::strcmp(name, "cuInit") != 0) return kNotInitialized;
+  return kOk;
+}
+
+// The device of the current context, or -1.
+int device() {
+  for (int i = 0; i < 2; ++i)
+    if (current == &contexts[i] && devices[i].retained > 0) return i;
+  return -1;
+}
+
+#define LOCK std::lock_guard<std::recursive_mutex> lock(mutex)
+#define CALL(...)                                            \
+  LOCK;                                                      \
+  if (int rc = enter(__func__, __VA_ARGS__)) return rc
+#define CONTEXT()                                            \
+  int dev = device();                                        \
+  if (dev < 0) return kInvalidContext;                       \
+  if (devices[dev].sticky) return devices[dev].sticky
+#define STREAM(h)                                            \
+  Stream* st = static_cast<Stream*>(h);                      \
+  if (st && (!streams.count(st) || st->device != dev)) return kInvalidHandle
+
+unsigned long long num(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+// Whether [p, p+n) lies in one allocation; its device, -1 for the host, in *of.
+bool inside(uintptr_t p, size_t n, int* of = nullptr) {
+  auto b = blocks.upper_bound(p);
+  if (b == blocks.begin()) return false;
+  --b;
+  if (p - b->first > b->second.size || n > b->second.size - (p - b->first)) return false;
+  if (of) *of = b->second.host ? -1 : b->second.device;
+  return true;
+}
+
+int allocate(uintptr_t* out, size_t n, bool host, int dev) {
+  if (n == 0) return kInvalidValue;
+  if (!host && n > kTotal - devices[dev].used) return kOutOfMemory;
+  void* p = nullptr;
+  if (posix_memalign(&p, 256, n)) return kOutOfMemory;
+  std::memset(p, 0xCD, n);
+  *out = reinterpret_cast<uintptr_t>(p);
+  blocks[*out] = {n, dev, host};
+  if (!host) devices[dev].used += n;
+  return kOk;
+}
+
+int release(uintptr_t p, bool host) {
+  auto b = blocks.find(p);
+  if (b == blocks.end() || b->second.host != host) return kInvalidValue;
+  if (!host) devices[b->second.device].used -= b->second.size;
+  std::free(reinterpret_cast<void*>(p));
+  blocks.erase(b);
+  return kOk;
+}
+
+// Runs work now, or records it.
+int queue(Stream* st, std::function<void()> work) {
+  if (st && st->capturing) st->work.push_back(std::move(work));
+  else work();
+  return kOk;
+}
+
+void copy(uintptr_t dst, uintptr_t src, size_t n) { std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<void*>(src), n); }
+
+template <class T>
+int fill(uintptr_t p, T v, size_t n, Stream* st) {
+  if (p % sizeof(T) || !inside(p, n * sizeof(T))) return kInvalidValue;
+  return queue(st, [=] { for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v; });
+}
+
+void run(const Function* f, const std::vector<std::vector<char>>& args, unsigned long long threads) {
+  auto get = [&](size_t i, auto* v) { std::memcpy(v, args[i].data(), sizeof *v); };
+  if (f->name == "add_one" && args.size() == 3) {
+    uint64_t a, b; uint32_t n;
+    get(0, &a); get(1, &b); get(2, &n);
+    for (uint32_t i = 0; i < n && i < threads; ++i) reinterpret_cast<float*>(b)[i] = reinterpret_cast<float*>(a)[i] + 1;
+  } else if (f->name == "saxpy" && args.size() == 4) {
+    uint32_t n; float a; uint64_t x, y;
+    get(0, &n); get(1, &a); get(2, &x); get(3, &y);
+    for (uint32_t i = 0; i < n && i < threads; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
+  } else if (f->name == "crash") {
+    devices[f->device].sticky = kIllegalAddress;
+  }
+}
+
+// Reads the arguments that the array of pointers holds, and logs them as bytes.
+std::vector<std::vector<char>> arguments(const Function* f, void** params, std::string* text) {
+  std::vector<std::vector<char>> args;
+  for (size_t i = 0; i < f->sizes.size(); ++i) {
+    const char* p = static_cast<const char*>(params[i]);
+    args.emplace_back(p, p + f->sizes[i]);
+    *text += i ? "," : "";
+    char hex[3];
+    for (char c : args.back()) { std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(c)); *text += hex; }
+  }
+  return args;
+}
+
+size_t size_of(const std::string& type) {  // such as .u32
+  return type.size() < 3 ? 0 : std::atoi(type.c_str() + 2) / 8;
+}
+
+// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name.
+size_t declared(const std::string& text, std::string* name) {
+  size_t size = 0, at = 0;
+  while ((at = text.find('.', at)) != std::string::npos) {
+    size_t end = text.find_first_of(" \t\n,)", at);
+    std::string word = text.substr(at, end - at);
+    if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
+      size = size_of(word);
+      size_t from = text.find_first_not_of(" \t\n", end), to = text.find_first_of(" \t\n,)[;", from);
+      *name = text.substr(from, to - from);
+      if (to != std::string::npos && text[to] == '[') size *= std::atoi(text.c_str() + to + 1);
+      break;
+    }
+    at = end == std::string::npos ? text.size() : end;
+  }
+  return size;
+}
+
+void parse(Module* m, const std::string& ptx) {
+  size_t at = 0;
+  std::string name;
+  while ((at = ptx.find(".global ", at)) != std::string::npos) {
+    size_t n = declared(ptx.substr(at, ptx.find(';', at) - at), &name);
+    m->globals[name] = std::vector<char>(n);
+    char* p = m->globals[name].data();
+    blocks[reinterpret_cast<uintptr_t>(p)] = {n, m->device, true};
+    at += 8;
+  }
+  at = 0;
+  while ((at = ptx.find(".entry ", at)) != std::string::npos) {
+    at += 7;
+    size_t open = ptx.find('(', at), close = ptx.find(')', open), next = ptx.find(".entry ", close);
+    auto f = std::make_unique<Function>();
+    f->name = ptx.substr(at, open - at);
+    f->device = m->device;
+    std::string params = ptx.substr(open + 1, close - open - 1), body = ptx.substr(close, next - close);
+    for (size_t p = 0; (p = params.find(".param", p)) != std::string::npos; p += 6)
+      f->sizes.push_back(declared(params.substr(p + 6), &name));
+    for (size_t p = 0; (p = body.find(".shared ", p)) != std::string::npos; p += 8)
+      f->shared += static_cast<int>(declared(body.substr(p), &name));
+    size_t most = body.find(".maxntid ");
+    if (most != std::string::npos) f->threads = std::atoi(body.c_str() + most + 9);
+    f->dynamic = 49152 - f->shared;
+    functions.insert(f.get());
+    m->functions[f->name] = std::move(f);
+  }
+}
+
+struct Dim { unsigned x, y, z; };
+
+int start(Function* f, Dim grid, Dim block, unsigned shared, Stream* st, std::vector<std::vector<char>> args) {
+  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return kInvalidValue;
+  unsigned long long n = 1ull * block.x * block.y * block.z;
+  if (n > static_cast<unsigned>(f->threads) || static_cast<int>(shared) > f->dynamic) return kInvalidValue;
+  n *= 1ull * grid.x * grid.y * grid.z;
+  return queue(st, [=] { run(f, args, n); });
+}
+
+}  // namespace
+
+// ---- what the tests call
+
+// Copies the log, one call a line, and returns its length without the final NUL.
+EXPORT size_t fakecuda_log(char* out, size_t n) {
+  LOCK;
+  std::string all;
+  for (auto& l : log_lines) all += l + "\n";
+  if (out && all.size() < n) std::memcpy(out, all.c_str(), all.size() + 1);
+  return all.size();
+}
+EXPORT void fakecuda_clear() { LOCK; log_lines.clear(); failures.clear(); for (auto& d : devices) d.sticky = 0; }
+// Makes a function fail: skip calls pass, then times calls (-1: all) return code.
+EXPORT void fakecuda_fail(const char* name, int code, int skip, int times) { LOCK; failures[name] = {code, skip, times}; }
+// How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts.
+EXPORT size_t fakecuda_live(int what) {
+  LOCK;
+  size_t variables = 0;
+  for (auto m : modules) variables += m->globals.size();
+  switch (what) {
+    case 0: return blocks.size() - variables;
+    case 1: return devices[0].used + devices[1].used;
+    case 2: return streams.size();
+    case 3: return events.size();
+    case 4: return modules.size();
+    case 5: return graph_set.size() + executables.size();
+    default: return devices[0].retained + devices[1].retained;
+  }
+}
+
+// ---- the driver
+
+EXPORT int cuInit(unsigned flags) {
+  CALL("%u", flags);
+  const char* rc = std::getenv("FAKECUDA_INIT");
+  if (rc) return std::atoi(rc);
+  initialized = true;
+  return kOk;
+}
+EXPORT int cuDriverGetVersion(int* v) { CALL("%s", ""); *v = kVersion; return kOk; }
+
+static const std::map<int, std::pair<const char*, const char*>> texts = {
+    {0, {"CUDA_SUCCESS", "no error"}}, {1, {"CUDA_ERROR_INVALID_VALUE", "invalid argument"}},
+    {2, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}}, {100, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
+    {200, {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"}}, {201, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
+    {209, {"CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"}},
+    {218, {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"}}, {400, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
+    {500, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}}, {600, {"CUDA_ERROR_NOT_READY", "device not ready"}},
+    {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
+    {803, {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"}},
+};
+EXPORT int cuGetErrorName(int code, const char** out) {
+  auto t = texts.find(code);
+  *out = t == texts.end() ? nullptr : t->second.first;
+  return *out ? kOk : kInvalidValue;
+}
+EXPORT int cuGetErrorString(int code, const char** out) {
+  auto t = texts.find(code);
+  *out = t == texts.end() ? nullptr : t->second.second;
+  return *out ? kOk : kInvalidValue;
+}
+
+EXPORT int cuDeviceGetCount(int* n) { CALL("%s", ""); *n = device_count(); return kOk; }
+EXPORT int cuDeviceGet(int* d, int i) {
+  CALL("%d", i);
+  if (i < 0 || i >= device_count()) return kInvalidDevice;
+  *d = i + 10;  // a handle is not the number
+  return kOk;
+}
+#define DEVICE(d)                                 \
+  d -= 10;                                        \
+  if (d < 0 || d >= device_count()) return kInvalidDevice
+EXPORT int cuDeviceGetName(char* out, int n, int d) { CALL("%d", d); DEVICE(d); std::snprintf(out, n, "Fake %d", d); return kOk; }
+EXPORT int cuDeviceGetPCIBusId(char* out, int n, int d) { CALL("%d", d); DEVICE(d); std::snprintf(out, n, "0000:0%d:00.0", d + 1); return kOk; }
+EXPORT int cuDeviceGetUuid(unsigned char* out, int d) {
+  CALL("%d", d);
+  DEVICE(d);
+  for (int i = 0; i < 16; ++i) out[i] = static_cast<unsigned char>(16 * d + i);
+  return kOk;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t* n, int d) { CALL("%d", d); DEVICE(d); *n = kTotal; return kOk; }
+EXPORT int cuDeviceGetAttribute(int* v, int a, int d) {
+  CALL("%d %d", a, d);
+  DEVICE(d);
+  static const std::map<int, std::pair<int, int>> values = {  // device 0, device 1
+      {1, {1024, 512}}, {2, {1024, 1024}}, {3, {1024, 1024}}, {4, {64, 64}}, {5, {2147483647, 2147483647}}, {6, {65535, 65535}},
+      {7, {65535, 65535}}, {8, {49152, 49152}}, {10, {32, 32}}, {12, {65536, 65536}}, {13, {1980000, 1590000}}, {16, {132, 40}},
+      {38, {52428800, 4194304}}, {39, {2048, 1024}}, {75, {9, 7}}, {76, {0, 5}}, {81, {233472, 65536}}, {83, {1, 1}}, {95, {1, 0}},
+      {97, {232448, 65536}}, {106, {32, 16}}, {115, {1, 1}}, {120, {1, 0}},
+  };
+  auto f = values.find(a);
+  if (f == values.end()) return kInvalidValue;
+  *v = d ? f->second.second : f->second.first;
+  return kOk;
+}
+EXPORT int cuDeviceCanAccessPeer(int* v, int a, int b) { CALL("%d %d", a, b); *v = a != b; return kOk; }
+EXPORT int cuDevicePrimaryCtxRetain(void** c, int d) { CALL("%d", d); DEVICE(d); ++devices[d].retained; *c = &contexts[d]; return kOk; }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int d) {
+  CALL("%d", d);
+  DEVICE(d);
+  if (devices[d].retained == 0) return kInvalidContext;
+  --devices[d].retained;
+  return kOk;
+}
+EXPORT int cuCtxGetCurrent(void** c) { CALL("%s", ""); *c = current; return kOk; }
+EXPORT int cuCtxSetCurrent(void* c) {
+  CALL("%d", c == nullptr ? -1 : static_cast<int>(static_cast<char*>(c) - contexts));
+  current = c;
+  return kOk;
+}
+EXPORT int cuCtxSynchronize() { CALL("%s", ""); CONTEXT(); return kOk; }
+EXPORT int cuCtxEnablePeerAccess(void* c, unsigned flags) {
+  CALL("%d %u", static_cast<int>(static_cast<char*>(c) - contexts), flags);
+  CONTEXT();
+  return devices[dev].peers.insert(static_cast<int>(static_cast<char*>(c) - contexts)).second ? kOk : kPeerAlready;
+}
+
+// Memory. The function without version is the one of CUDA 3.1, which nobody may call.
+EXPORT int cuMemAlloc(unsigned*, unsigned) { CALL("%s", "legacy"); return kUnknown; }
+EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) { CALL("%s", ""); CONTEXT(); *total = kTotal; *free = kTotal - devices[dev].used; return kOk; }
+EXPORT int cuMemAlloc_v2(uintptr_t* p, size_t n) { CALL("%zu", n); CONTEXT(); return allocate(p, n, false, dev); }
+EXPORT int cuMemFree_v2(uintptr_t p) { CALL("%zx", p); CONTEXT(); return release(p, false); }
+EXPORT int cuMemAllocManaged(uintptr_t* p, size_t n, unsigned flags) { CALL("%zu %u", n, flags); CONTEXT(); return allocate(p, n, false, dev); }
+EXPORT int cuMemHostAlloc(uintptr_t* p, size_t n, unsigned flags) { CALL("%zu %u", n, flags); CONTEXT(); return allocate(p, n, true, dev); }
+EXPORT int cuMemFreeHost(uintptr_t p) { CALL("%zx", p); CONTEXT(); return release(p, true); }
+EXPORT int cuMemAllocAsync(uintptr_t* p, size_t n, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); return allocate(p, n, false, dev); }
+EXPORT int cuMemFreeAsync(uintptr_t p, void* s) { CALL("%zx %llx", p, num(s)); CONTEXT(); STREAM(s); return release(p, false); }
+EXPORT int cuDeviceGetDefaultMemPool(void** p, int d) { CALL("%d", d); DEVICE(d); *p = &devices[d]; return kOk; }
+EXPORT int cuMemPoolTrimTo(void*, size_t n) { CALL("%zu", n); return kOk; }
+EXPORT int cuMemPoolSetAttribute(void*, int a, uint64_t* v) { CALL("%d %llu", a, static_cast<unsigned long long>(*v)); return kOk; }
+
+// Host memory of a synchronous copy may be any; that of an asynchronous one must be pinned.
+EXPORT int cuMemcpyHtoD_v2(uintptr_t d, uintptr_t h, size_t n) { CALL("%zx %zu", d, n); CONTEXT(); if (!inside(d, n)) return kInvalidValue; copy(d, h, n); return kOk; }
+EXPORT int cuMemcpyDtoH_v2(uintptr_t h, uintptr_t d, size_t n) { CALL("%zx %zu", d, n); CONTEXT(); if (!inside(d, n)) return kInvalidValue; copy(h, d, n); return kOk; }
+EXPORT int cuMemcpyHtoDAsync_v2(uintptr_t d, uintptr_t h, size_t n, void* s) {
+  CALL("%zx %zx %zu %llx", d, h, n, num(s)); CONTEXT(); STREAM(s);
+  int of = 0;
+  if (!inside(d, n) || !inside(h, n, &of) || of != -1) return kInvalidValue;
+  return queue(st, [=] { copy(d, h, n); });
+}
+EXPORT int cuMemcpyDtoHAsync_v2(uintptr_t h, uintptr_t d, size_t n, void* s) {
+  CALL("%zx %zx %zu %llx", h, d, n, num(s)); CONTEXT(); STREAM(s);
+  int of = 0;
+  if (!inside(d, n) || !inside(h, n, &of) || of != -1) return kInvalidValue;
+  return queue(st, [=] { copy(h, d, n); });
+}
+EXPORT int cuMemcpyDtoDAsync_v2(uintptr_t a, uintptr_t b, size_t n, void* s) {
+  CALL("%zx %zx %zu %llx", a, b, n, num(s)); CONTEXT(); STREAM(s);
+  if (!inside(a, n) || !inside(b, n)) return kInvalidValue;
+  return queue(st, [=] { copy(a, b, n); });
+}
+EXPORT int cuMemcpyPeerAsync(uintptr_t a, void* ca, uintptr_t b, void* cb, size_t n, void* s) {
+  CALL("%zx %d %zx %d %zu %llx", a, static_cast<int>(static_cast<char*>(ca) - contexts), b, static_cast<int>(static_cast<char*>(cb) - contexts), n, num(s));
+  CONTEXT(); STREAM(s);
+  int da = -1, db = -1;
+  if (!inside(a, n, &da) || !inside(b, n, &db) || ca != &contexts[da] || cb != &contexts[db]) return kInvalidValue;
+  return queue(st, [=] { copy(a, b, n); });
+}
+EXPORT int cuMemsetD8Async(uintptr_t p, unsigned char v, size_t n, void* s) { CALL("%zx %x %zu %llx", p, v, n, num(s)); CONTEXT(); STREAM(s); return fill<uint8_t>(p, v, n, st); }
+EXPORT int cuMemsetD16Async(uintptr_t p, unsigned short v, size_t n, void* s) { CALL("%zx %x %zu %llx", p, v, n, num(s)); CONTEXT(); STREAM(s); return fill<uint16_t>(p, v, n, st); }
+EXPORT int cuMemsetD32Async(uintptr_t p, unsigned v, size_t n, void* s) { CALL("%zx %x %zu %llx", p, v, n, num(s)); CONTEXT(); STREAM(s); return fill<uint32_t>(p, v, n, st); }
+
+EXPORT int cuStreamCreateWithPriority(void** s, unsigned flags, int priority) {
+  CALL("%u %d", flags, priority); CONTEXT();
+  auto st = new Stream{dev, flags, priority, false, {}};
+  streams.insert(st);
+  *s = st;
+  return kOk;
+}
+// A stream may be destroyed, waited for and asked from any context.
+EXPORT int cuStreamDestroy_v2(void* s) { CALL("%llx", num(s)); if (!streams.erase(static_cast<Stream*>(s))) return kInvalidHandle; delete static_cast<Stream*>(s); return kOk; }
+EXPORT int cuStreamSynchronize(void* s) { CALL("%llx", num(s)); CONTEXT(); STREAM(s); return st && st->capturing ? kCaptureUnsupported : kOk; }
+EXPORT int cuStreamQuery(void* s) { CALL("%llx", num(s)); CONTEXT(); STREAM(s); return kOk; }
+EXPORT int cuStreamWaitEvent(void* s, void* e, unsigned flags) { CALL("%llx %llx %u", num(s), num(e), flags); CONTEXT(); STREAM(s); return events.count(static_cast<Event*>(e)) ? kOk : kInvalidHandle; }
+EXPORT int cuStreamBeginCapture_v2(void* s, int mode) {
+  CALL("%llx %d", num(s), mode); CONTEXT(); STREAM(s);
+  if (!st || st->capturing) return kCaptureUnsupported;
+  st->capturing = true;
+  return kOk;
+}
+EXPORT int cuStreamEndCapture(void* s, void** out) {
+  CALL("%llx", num(s)); CONTEXT(); STREAM(s);
+  if (!st || !st->capturing) return kInvalidValue;
+  st->capturing = false;
+  auto g = new Graph{std::move(st->work)};
+  st->work.clear();
+  graph_set.insert(g);
+  *out = g;
+  return kOk;
+}
+
+EXPORT int cuEventCreate(void** e, unsigned flags) { CALL("%u", flags); CONTEXT(); auto ev = new Event{dev, flags}; events.insert(ev); *e = ev; return kOk; }
+EXPORT int cuEventDestroy_v2(void* e) { CALL("%llx", num(e)); if (!events.erase(static_cast<Event*>(e))) return kInvalidHandle; delete static_cast<Event*>(e); return kOk; }
+EXPORT int cuEventRecord(void* e, void* s) {
+  CALL("%llx %llx", num(e), num(s)); CONTEXT(); STREAM(s);
+  auto ev = static_cast<Event*>(e);
+  if (!events.count(ev) || ev->device != dev) return kInvalidHandle;
+  return queue(st, [ev] { ev->recorded = true; ev->at = clock_ms += 1.5f; });
+}
+EXPORT int cuEventSynchronize(void* e) { CALL("%llx", num(e)); return events.count(static_cast<Event*>(e)) ? kOk : kInvalidHandle; }
+EXPORT int cuEventQuery(void* e) { CALL("%llx", num(e)); return events.count(static_cast<Event*>(e)) ? kOk : kInvalidHandle; }
+EXPORT int cuEventElapsedTime(float* ms, void* a, void* b) {
+  CALL("%llx %llx", num(a), num(b));
+  auto x = static_cast<Event*>(a), y = static_cast<Event*>(b);
+  if (!events.count(x) || !events.count(y) || x->flags & 2 || y->flags & 2 || !x->recorded || !y->recorded) return kInvalidHandle;
+  *ms = y->at - x->at;
+  return kOk;
+}
+
+EXPORT int cuModuleLoadDataEx(void** out, const void* image, unsigned n, const int* options, void** values) {
+  std::string given;
+  char* failure = nullptr;
+  size_t room = 0;
+  for (unsigned i = 0; i < n; ++i) {
+    if (options[i] == 5) failure = static_cast<char*>(values[i]);
+    else if (options[i] == 6) room = num(values[i]);
+    else if (options[i] != 3 && options[i] != 4) given += (given.empty() ? "" : " ") + std::to_string(options[i]) + "=" + std::to_string(num(values[i]));
+  }
+  CALL("%s", given.c_str()); CONTEXT();
+  auto text = static_cast<const char*>(image);
+  auto m = std::make_unique<Module>();
+  m->device = dev;
+  if (std::memcmp(text, "\x7f" "ELF", 4) != 0 && std::memcmp(text, "\x50\xed\x55\xba", 4) != 0) {
+    std::string ptx = text;
+    size_t bad = ptx.find("syntax_error");
+    if (bad != std::string::npos) {
+      if (failure) std::snprintf(failure, room, "ptxas application ptx input, line 3; fatal   : Parsing error near 'syntax_error'");
+      return kInvalidPTX;
+    }
+    parse(m.get(), ptx);
+  }
+  modules.insert(m.get());
+  *out = m.release();
+  return kOk;
+}
+EXPORT int cuModuleUnload(void* h) {
+  CALL("%llx", num(h)); CONTEXT();
+  auto m = static_cast<Module*>(h);
+  if (!modules.count(m) || m->device != dev) return kInvalidHandle;
+  for (auto& f : m->functions) functions.erase(f.second.get());
+  for (auto& g : m->globals) blocks.erase(reinterpret_cast<uintptr_t>(g.second.data()));
+  modules.erase(m);
+  delete m;
+  return kOk;
+}
+EXPORT int cuModuleGetFunction(void** out, void* h, const char* name) {
+  CALL("%llx %s", num(h), name);
+  auto m = static_cast<Module*>(h);
+  if (!modules.count(m)) return kInvalidHandle;
+  auto f = m->functions.find(name);
+  if (f == m->functions.end()) return kNotFound;
+  *out = f->second.get();
+  return kOk;
+}
+EXPORT int cuModuleGetGlobal_v2(uintptr_t* p, size_t* n, void* h, const char* name) {
+  CALL("%llx %s", num(h), name);
+  auto m = static_cast<Module*>(h);
+  if (!modules.count(m)) return kInvalidHandle;
+  auto g = m->globals.find(name);
+  if (g == m->globals.end()) return kNotFound;
+  *p = reinterpret_cast<uintptr_t>(g->second.data());
+  *n = g->second.size();
+  return kOk;
+}
+#define FUNCTION(h)                                        \
+  auto f = static_cast<Function*>(h);                      \
+  if (!functions.count(f)) return kInvalidHandle
+EXPORT int cuFuncGetAttribute(int* v, int a, void* h) {
+  CALL("%d", a); FUNCTION(h);
+  switch (a) {
+    case 0: *v = f->threads; return kOk;
+    case 1: *v = f->shared; return kOk;
+    case 2: *v = 128; return kOk;
+    case 3: *v = 0; return kOk;
+    case 4: *v = 16; return kOk;
+    case 8: *v = f->dynamic; return kOk;
+    default: return kInvalidValue;
+  }
+}
+EXPORT int cuFuncSetAttribute(void* h, int a, int v) {
+  CALL("%d %d", a, v); FUNCTION(h);
+  if (a == 8) f->dynamic = v;
+  return a == 8 || a == 14 ? kOk : kInvalidValue;
+}
+EXPORT int cuLaunchKernel(void* h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void* s, void** params, void** extra) {
+  LOCK;
+  std::string text;
+  std::vector<std::vector<char>> args;
+  if (functions.count(static_cast<Function*>(h))) args = arguments(static_cast<Function*>(h), params, &text);
+  if (int rc = enter(__func__, "grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%llx args=%s extra=%llx", gx, gy, gz, bx, by, bz, shared, num(s), text.c_str(), num(extra))) return rc;
+  CONTEXT(); STREAM(s); FUNCTION(h);
+  return f->device == dev ? start(f, {gx, gy, gz}, {bx, by, bz}, shared, st, args) : kInvalidHandle;
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void* h, int threads, size_t shared) {
+  CALL("%d %zu", threads, shared); CONTEXT(); FUNCTION(h);
+  *n = 2048 / threads;
+  return kOk;
+}
+EXPORT int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, void* h, void*, size_t shared, int limit) {
+  CALL("%zu %d", shared, limit); CONTEXT(); FUNCTION(h);
+  *block = limit ? limit : f->threads;
+  *grid = 132 * 2048 / *block;
+  return kOk;
+}
+EXPORT int cuGraphLaunch(void* g, void* s) {
+  CALL("%llx %llx", num(g), num(s)); CONTEXT(); STREAM(s);
+  auto x = static_cast<GraphExec*>(g);
+  if (!executables.count(x) || x->device != dev) return kInvalidHandle;
+  for (auto& w : x->work) w();
+  return kOk;
+}
+EXPORT int cuGraphExecDestroy(void* g) { CALL("%llx", num(g)); if (!executables.erase(static_cast<GraphExec*>(g))) return kInvalidHandle; delete static_cast<GraphExec*>(g); return kOk; }
+EXPORT int cuGraphDestroy(void* g) { CALL("%llx", num(g)); if (!graph_set.erase(static_cast<Graph*>(g))) return kInvalidHandle; delete static_cast<Graph*>(g); return kOk; }
+
+#ifndef FAKE_OLD
+EXPORT int cuFuncGetParamInfo(void* h, size_t i, size_t* offset, size_t* size) {
+  CALL("%zu", i); FUNCTION(h);
+  if (i >= f->sizes.size()) return kInvalidValue;
+  *offset = 8 * i;
+  *size = f->sizes[i];
+  return kOk;
+}
+struct LaunchAttribute { int id; int pad; union { unsigned words[16]; } value; };
+struct LaunchConfig { unsigned gx, gy, gz, bx, by, bz, shared; void* stream; LaunchAttribute* attrs; unsigned n; };
+EXPORT int cuLaunchKernelEx(const LaunchConfig* c, void* h, void** params, void** extra) {
+  LOCK;
+  std::string text, attrs;
+  std::vector<std::vector<char>> args;
+  if (functions.count(static_cast<Function*>(h))) args = arguments(static_cast<Function*>(h), params, &text);
+  for (unsigned i = 0; i < c->n; ++i) {
+    attrs += (i ? ";" : "") + std::to_string(c->attrs[i].id) + "=" + std::to_string(c->attrs[i].value.words[0]);
+    if (c->attrs[i].id == 4) attrs += "x" + std::to_string(c->attrs[i].value.words[1]) + "x" + std::to_string(c->attrs[i].value.words[2]);
+  }
+  if (int rc = enter(__func__, "grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%llx attributes=%s args=%s extra=%llx", c->gx, c->gy, c->gz, c->bx, c->by, c->bz,
+                     c->shared, num(c->stream), attrs.c_str(), text.c_str(), num(extra))) return rc;
+  CONTEXT(); STREAM(c->stream); FUNCTION(h);
+  return f->device == dev ? start(f, {c->gx, c->gy, c->gz}, {c->bx, c->by, c->bz}, c->shared, st, args) : kInvalidHandle;
+}
+EXPORT int cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long flags) {
+  CALL("%llx %llu", num(g), flags); CONTEXT();
+  auto x = static_cast<Graph*>(g);
+  if (!graph_set.count(x)) return kInvalidHandle;
+  auto e = new GraphExec{dev, x->work};
+  executables.insert(e);
+  *out = e;
+  return kOk;
+}
+
+#include <dlfcn.h>
+// Gives the newest function of a name whose signature the asked version has.
+EXPORT int cuGetProcAddress_v2(const char* name, void** out, int version, uint64_t flags, void* status) {
+  LOCK;
+  enter(__func__, "%s %d %llu %llx", name, version, static_cast<unsigned long long>(flags), num(status));
+  static const std::map<std::string, int> second = {
+      {"cuDeviceTotalMem", 3020}, {"cuDevicePrimaryCtxRelease", 11000}, {"cuMemGetInfo", 3020}, {"cuMemAlloc", 3020}, {"cuMemFree", 3020},
+      {"cuMemcpyHtoD", 3020}, {"cuMemcpyDtoH", 3020}, {"cuMemcpyHtoDAsync", 3020}, {"cuMemcpyDtoHAsync", 3020}, {"cuMemcpyDtoDAsync", 3020},
+      {"cuStreamDestroy", 4000}, {"cuStreamBeginCapture", 10010}, {"cuEventDestroy", 4000}, {"cuModuleGetGlobal", 3020},
+  };
+  auto v = second.find(name);
+  Dl_info self;
+  dladdr(reinterpret_cast<void*>(&cuInit), &self);
+  void* lib = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  *out = dlsym(lib, v != second.end() && version >= v->second ? (std::string(name) + "_v2").c_str() : name);
+  return *out ? kOk : kNotFound;
+}
+#endif
