@@ -105,12 +105,16 @@ func (a *Array[T]) Len() int { return len(cells(ref(a), "Array")) }
 func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
 
 // All ranges over the elements. An object is borrowed until the next step;
-// [Retain] keeps it.
-func (a *Array[T]) All() iter.Seq2[int, T] { return allElements[T](ref(a), "Array") }
+// [Retain] keeps it. Of strings, up to 64 share one piece of memory.
+func (a *Array[T]) All() iter.Seq2[int, T] { return allElements[T](ref(a), "Array", true) }
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.
 func (a *Array[T]) Slice() ([]T, error) { return sliceOf[T](ref(a), "Array") }
+
+// CopyTo copies elements to dst, as many as there are and as it has room for, and
+// returns how many. Objects get references of their own.
+func (a *Array[T]) CopyTo(dst []T) (int, error) { return copyTo(ref(a), "Array", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
 // differ. Objects other than strings and bytes are equal only to themselves.

@@ -27,30 +27,13 @@ import (
 type Batch struct {
 	_       noCopy
 	vector  core.Vector
-	uses    []batchUse
 	keep    []any
 	owned   []abi.Any
 	text    []byte // the room that is left for texts
-	objects []Any  // results that are objects or text, by call, if there are any
-	failure *BatchError
 	done    int
-	round   uint32
-	state   batchState
+	objects []Any // results that are objects or text, by call, if there are any
+	failure *BatchError
 }
-
-// batchUse is an object that a call needs.
-type batchUse struct {
-	object *core.Object
-	call   int
-}
-
-type batchState uint8
-
-const (
-	batchOpen    batchState = iota // takes calls
-	batchRunning                   // in Do
-	batchDone                      // has results
-)
 
 // BatchError says which call of a Batch failed.
 type BatchError struct {
@@ -70,33 +53,17 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // last call, and return it; [Result] reads its result. The first error of adding
 // is kept and returned by Do, which then makes no call at all.
 type Pending struct {
-	batch *Batch
-	call  int
-	round uint32
+	batch  *Batch
+	serial uint64 // in the lower half one more than the index of the call
 }
+
+func (p Pending) call() int { return int(uint32(p.serial)) - 1 }
 
 // Len returns the number of calls that were added.
 func (b *Batch) Len() int { return b.vector.Len() }
 
 // Call adds a call of f, whose arguments follow.
-func (b *Batch) Call(f *Function) Pending {
-	if b.state != batchOpen {
-		b.reopen()
-	}
-	n := b.vector.Len()
-	p := Pending{b, n, b.round}
-	o := ref(f)
-	if o.Handle() == 0 {
-		_, err := live(f)
-		b.fail(n, inElement("the function", err))
-		return p
-	}
-	b.vector.Begin(o.Handle())
-	if last := len(b.uses) - 1; last < 0 || b.uses[last].object != o {
-		b.uses = append(b.uses, batchUse{o, n})
-	}
-	return p
-}
+func (b *Batch) Call(f *Function) Pending { return Pending{b, b.vector.Begin(ref(f))} }
 
 // Add adds a call of f with arguments of any type that [Function.Call] takes.
 func (b *Batch) Add(f *Function, args ...any) Pending {
@@ -107,40 +74,12 @@ func (b *Batch) Add(f *Function, args ...any) Pending {
 	return p
 }
 
-// reopen begins a new batch.
-func (b *Batch) reopen() {
-	if b.state == batchRunning {
-		panic(errorf(core.KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
-	}
-	clear(b.objects)
-	b.vector.Reset()
-	b.objects, b.failure, b.done, b.state = b.objects[:0], nil, 0, batchOpen
-	b.round++
-}
-
-func (b *Batch) fail(call int, err error) {
-	if b.failure == nil {
-		b.failure = &BatchError{call, err}
-	}
-}
-
 // add adds an argument.
 func (p Pending) add(v abi.Any) Pending {
-	b := p.batch
-	if p.call != b.vector.Len()-1 || p.round != b.round || b.state != batchOpen {
-		p.misplaced()
-	} else if !b.vector.Add(v) {
-		b.fail(p.call, errorf(core.KindType, "the call has more than %d arguments", core.MaxVectorArguments))
+	if !p.batch.vector.Add(p.serial, v) {
+		p.batch.vector.AddSlowly(p.serial, v)
 	}
 	return p
-}
-
-func (p Pending) misplaced() {
-	if b := p.batch; b.state == batchOpen && p.round == b.round {
-		b.fail(p.call, errorf(core.KindRuntime, "an argument was added after another call"))
-	} else {
-		panic(errorf(core.KindRuntime, "an argument was added to a batch that is done"))
-	}
 }
 
 // Int adds an int argument.
@@ -206,11 +145,11 @@ func (p Pending) Value(x any) Pending {
 func (p Pending) temp(t core.Temp, err error) Pending {
 	b := p.batch
 	if err != nil {
-		b.fail(p.call, inElement("an argument", err))
+		b.vector.Fail(p.call(), inElement("an argument", err))
 		return p
 	}
 	if o, ok := t.Keep.(*core.Object); ok {
-		b.uses = append(b.uses, batchUse{o, p.call})
+		b.vector.Use(o)
 	} else if t.Keep != nil {
 		b.keep = append(b.keep, t.Keep)
 	}
@@ -224,25 +163,13 @@ func (p Pending) temp(t core.Temp, err error) Pending {
 // *BatchError around that of the call. If an argument could not be added, no call
 // is made.
 func (b *Batch) Do() error {
-	if b.state != batchOpen {
-		b.reopen()
-	}
-	for _, use := range b.uses {
-		if why, ended := use.object.Ended(); ended {
-			b.fail(use.call, errorf(core.KindRuntime, "an object %s before the batch was done", why))
-			break
-		}
-	}
-	if b.failure == nil {
-		b.state = batchRunning
-		var err error
-		if b.done, err = b.vector.Do(); err != nil {
-			b.fail(b.done, err)
-		}
-	}
-	b.state = batchDone
+	clear(b.objects)
+	b.objects, b.done, b.failure = b.objects[:0], 0, nil
+	done, failed, err := b.vector.Do()
+	b.done = done
 	b.finish()
-	if b.failure != nil {
+	if err != nil {
+		b.failure = &BatchError{failed, err}
 		return b.failure
 	}
 	return nil
@@ -252,13 +179,9 @@ func (b *Batch) Do() error {
 // needed.
 func (b *Batch) finish() {
 	r := core.NewReleaser()
-	for i := range b.done {
-		v := *b.vector.Result(i)
-		if !v.TypeIndex.IsObject() {
-			continue
-		}
+	b.vector.Objects(b.done, func(i int, v abi.Any) {
 		if len(b.objects) == 0 {
-			b.objects = append(b.objects[:0], make([]Any, b.done)...)
+			b.objects = append(b.objects, make([]Any, b.done)...)
 		}
 		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
 			b.objects[i] = anyOf(v, nil)
@@ -266,14 +189,13 @@ func (b *Batch) finish() {
 		} else {
 			b.objects[i] = takeAny(v)
 		}
-	}
+	})
 	for _, v := range b.owned {
 		r.ReleaseValue(v)
 	}
 	r.Close()
-	clear(b.uses)
 	clear(b.keep)
-	b.uses, b.keep, b.owned, b.text = b.uses[:0], b.keep[:0], b.owned[:0], b.text[:0]
+	b.keep, b.owned, b.text = b.keep[:0], b.owned[:0], b.text[:0]
 }
 
 // Result returns the result of a call of a Batch as [As] does: an object is the
@@ -281,25 +203,27 @@ func (b *Batch) finish() {
 // call if it failed or was not made.
 func Result[T any](p Pending) (x T, err error) {
 	b := p.batch
-	if b == nil || p.round != b.round || b.state != batchDone || p.call >= b.done {
+	if b == nil || !b.vector.Done(p.serial) || p.call() >= b.done {
 		return x, p.noResult()
 	}
-	v := b.vector.Result(p.call)
+	v := b.vector.Result(uint(p.call()))
+	if n, ok := any(&x).(*int64); ok && v.TypeIndex == abi.TypeInt {
+		*n = int64(v.Bits)
+		return x, nil
+	}
 	if !v.TypeIndex.IsObject() {
 		return element[T](v, nil)
 	}
-	return As[T](b.objects[p.call])
+	return As[T](b.objects[p.call()])
 }
 
 func (p Pending) noResult() error {
 	b := p.batch
 	switch {
-	case b == nil || p.round != b.round:
-		return errorf(core.KindRuntime, "the batch of this call is over: read its results before the next call is added")
-	case b.state != batchDone:
-		return errorf(core.KindRuntime, "the batch has not made its calls yet: Do makes them")
-	case b.failure.Call == p.call:
+	case b == nil || !b.vector.Done(p.serial):
+		return errorf(core.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
+	case b.failure.Call == p.call():
 		return b.failure
 	}
-	return errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call, b.failure)
+	return errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call(), b.failure)
 }

@@ -80,7 +80,7 @@ func TestBatch(t *testing.T) {
 		if round == 2 {
 			batch.Add(nop)
 			_, err := tvmffi.Result[int64](sum)
-			wantError(t, err, tvmffi.ErrRuntime, "the batch of this call is over")
+			wantError(t, err, tvmffi.ErrRuntime, "has begun new ones")
 		}
 	}
 	if err := batch.Do(); err != nil {
@@ -191,7 +191,7 @@ func TestBatchRefuses(t *testing.T) {
 	batch.Add(echo, make(chan int))
 	wantError(t, batch.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
 	batch.Add(nil)
-	wantError(t, batch.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the function: the object is nil")
+	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: the function: the object is nil")
 	b := box(t, 1)
 	batch.Call(add).Int(1).Int(1)
 	p := batch.Call(echo).Object(b)

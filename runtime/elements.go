@@ -320,11 +320,19 @@ func elementAt[T any](o *core.Object, what string, i int) T {
 	return x
 }
 
-func allElements[T any](o *core.Object, what string) iter.Seq2[int, T] {
+// allElements ranges over a sequence. fixed says that it does not change.
+func allElements[T any](o *core.Object, what string, fixed bool) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
+		first := 0
+		if fixed {
+			var more bool
+			if first, more = allPlain(o, what, any(yield)); !more {
+				return
+			}
+		}
 		var loan core.Loan
 		defer loan.End()
-		for i := 0; ; i++ {
+		for i := first; ; i++ {
 			// The cells are looked at anew: a List may change in the loop.
 			all := cells(o, what)
 			if i >= len(all) {
@@ -340,6 +348,67 @@ func allElements[T any](o *core.Object, what string) iter.Seq2[int, T] {
 			loan.End()
 		}
 	}
+}
+
+// allPlain yields the elements of an Array of numbers or strings. It returns the
+// index of the first that is something else, or more = false at the end.
+func allPlain(o *core.Object, what string, yield any) (next int, more bool) {
+	defer runtime.KeepAlive(o)
+	all := cells(o, what)
+	switch yield := yield.(type) {
+	case func(int, int64) bool:
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeInt {
+				return i, true
+			}
+			if !yield(i, int64(all[i].Bits)) {
+				break
+			}
+		}
+	case func(int, float64) bool:
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeFloat {
+				return i, true
+			}
+			if !yield(i, math.Float64frombits(all[i].Bits)) {
+				break
+			}
+		}
+	case func(int, string) bool:
+		const atOnce = 64
+		for first := 0; first < len(all); first += atOnce {
+			some := all[first:min(first+atOnce, len(all))]
+			texts := textOfAll(some, 0, 1)
+			for i := range some {
+				t, ok := core.BorrowText(&some[i])
+				if !ok {
+					return first + i, true
+				}
+				if !yield(first+i, texts[:len(t)]) {
+					return 0, false
+				}
+				texts = texts[len(t):]
+			}
+		}
+	default:
+		return 0, true
+	}
+	return 0, false
+}
+
+// copyTo reads elements into dst.
+func copyTo[T any](o *core.Object, what string, dst []T) (n int, err error) {
+	defer catch(&err)
+	defer runtime.KeepAlive(o)
+	all := cells(o, what)
+	all = all[:min(len(all), len(dst))]
+	n = readAll(all, any(&dst))
+	for ; n < len(all); n++ {
+		if dst[n], err = element[T](&all[n], nil); err != nil {
+			return n, inElement(what+"["+itoa(n)+"]", err)
+		}
+	}
+	return n, nil
 }
 
 func sliceOf[T any](o *core.Object, what string) ([]T, error) {

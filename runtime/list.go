@@ -51,11 +51,15 @@ func (l *List[T]) At(i int) T { return elementAt[T](ref(l), "List", i) }
 // All ranges over the elements, those that are there when each step is made. An
 // object is borrowed until the next step, and must not be used after it was
 // removed from the list; [Retain] keeps it.
-func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](ref(l), "List") }
+func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](ref(l), "List", false) }
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.
 func (l *List[T]) Slice() ([]T, error) { return sliceOf[T](ref(l), "List") }
+
+// CopyTo copies elements to dst, as many as there are and as it has room for, and
+// returns how many. Objects get references of their own.
+func (l *List[T]) CopyTo(dst []T) (int, error) { return copyTo(ref(l), "List", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
 // differ. Objects other than strings and bytes are equal only to themselves.

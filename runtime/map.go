@@ -185,11 +185,20 @@ var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 
 // lookup reads the value of a key; it panics if o is nil or has ended, or if the
 // key cannot be packed.
-func lookup[K, V any](k *mapKind, o *core.Object, key K) (value V, ok bool) {
-	var c core.Call8
+func lookup[K, V any](k *mapKind, o *core.Object, key K) (V, bool) {
+	if text, ok := any(&key).(*string); ok && len(*text) > 60 {
+		var c core.Call24
+		c.Begin(&k.find, 2)
+		return lookupBy[K, V](k, o, &c.Call, key)
+	}
+	var c core.Call6 // room for 63 bytes of text
 	c.Begin(&k.find, 2)
+	return lookupBy[K, V](k, o, &c.Call, key)
+}
+
+func lookupBy[K, V any](k *mapKind, o *core.Object, c *core.Call, key K) (value V, ok bool) {
 	c.Self(0, o)
-	packArgument(&c.Call, 1, key)
+	packArgument(c, 1, key)
 	if s, wantsText := any(&value).(*string); wantsText {
 		text, isText, err := c.TryString()
 		if err != nil {
@@ -301,6 +310,7 @@ type column[T any] struct {
 	entries []abi.Any
 	which   int
 	text    string
+	used    int // of text
 	isText  bool
 }
 
@@ -317,7 +327,8 @@ func (c *column[T]) at(i int, from core.Lender) (x T, err error) {
 	v := &c.entries[i+c.which]
 	if c.isText {
 		if t, ok := core.BorrowText(v); ok {
-			*as[string](&x), c.text = c.text[:len(t)], c.text[len(t):]
+			*as[string](&x) = c.text[c.used : c.used+len(t)]
+			c.used += len(t)
 			return x, nil
 		}
 	}

@@ -19,13 +19,35 @@ const VectorCalls = 64
 // The zero value is ready. What C sees lies in heap memory that does not move, so
 // the addresses in the records are final.
 type Vector struct {
-	n      int
-	blocks []*vectorBlock
+	serial uint64       // of the call that takes arguments, 0 when none does
+	used   uint         // how much of chunk
+	chunk  *vectorChunk // the one that is filled
+	start  uint         // where the arguments of the last call begin in it
 	last   *ccall.Record
-
+	block  *vectorBlock // of the last call
+	n      uint
+	round  uint64
+	state  vectorState
+	uses   []vectorUse
+	blocks []*vectorBlock
 	chunks []*vectorChunk
-	chunk  int // of chunks, the one that is filled
-	used   int // of it
+	filled int // the number of chunks that are or were chunk
+	failed int // the call that err is about
+	err    error
+}
+
+type vectorState uint8
+
+const (
+	vectorOpen    vectorState = iota // takes calls
+	vectorRunning                    // in Do
+	vectorDone                       // has results
+)
+
+// vectorUse is an object that a call needs.
+type vectorUse struct {
+	object *Object
+	call   int
 }
 
 type vectorBlock struct {
@@ -35,92 +57,191 @@ type vectorBlock struct {
 }
 
 // vectorChunk is room for arguments. Those of a call lie in one chunk.
-type vectorChunk [4 * VectorCalls]abi.Any
+type vectorChunk [MaxVectorArguments]abi.Any
 
 // MaxVectorArguments is the largest number of arguments of a call in a Vector.
-const MaxVectorArguments = len(vectorChunk{})
+const MaxVectorArguments = 4 * VectorCalls
 
 // Len returns the number of calls.
-func (v *Vector) Len() int { return v.n }
+func (v *Vector) Len() int { return int(v.n) }
 
-// Begin starts a call of the Function object, which must be kept alive until Do
-// has returned.
-func (v *Vector) Begin(fn uintptr) {
-	i := v.n % VectorCalls
-	if i == 0 && len(v.blocks) == v.n/VectorCalls {
-		v.blocks = append(v.blocks, new(vectorBlock))
+// Begin starts a call of a Function object. It returns a number that tells the
+// call from all others of v: the round in the upper half, the index and one in
+// the lower.
+func (v *Vector) Begin(fn *Object) uint64 {
+	if v.serial == 0 {
+		v.open()
 	}
-	block := v.blocks[v.n/VectorCalls]
-	if len(v.chunks) == 0 || v.used == MaxVectorArguments {
+	if fn == nil || fn.handle == 0 {
+		return v.refuse(fn)
+	}
+	i := v.n % VectorCalls
+	if i == 0 {
+		v.nextBlock()
+	}
+	v.close()
+	if v.chunk == nil || v.used == MaxVectorArguments {
 		v.nextChunk()
 	}
-	v.n++
-	block.results[i] = abi.Any{}
-	v.last = &block.records[i]
-	*v.last = ccall.Record{
-		Fn: safeCall(fn), Handle: fn,
-		Args: uintptr(unsafe.Pointer(&v.chunks[v.chunk][v.used])), Res: uintptr(unsafe.Pointer(&block.results[i])),
+	block := v.block
+	result := &block.results[i]
+	*result = abi.Any{}
+	r := &block.records[i]
+	r.Fn, r.Handle, r.N = safeCall(fn.handle), fn.handle, 0
+	r.Args, r.Res = uintptr(unsafe.Pointer(&v.chunk[v.used])), uintptr(unsafe.Pointer(result))
+	v.last, v.start = r, v.used
+	if last := len(v.uses) - 1; last < 0 || v.uses[last].object != fn {
+		v.uses = append(v.uses, vectorUse{fn, int(v.n)})
 	}
+	v.n++
+	v.serial = v.round | uint64(v.n)
+	return v.serial
+}
+
+// close ends the arguments of the last call.
+func (v *Vector) close() {
+	if v.last != nil {
+		v.last.N = uintptr(v.used - v.start)
+	}
+}
+
+// open forgets the calls that were made.
+func (v *Vector) open() {
+	switch v.state {
+	case vectorRunning:
+		panic(Hooks.Errorf(KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
+	case vectorDone:
+		*v = Vector{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
+	}
+}
+
+// refuse is Begin for a function that is nil or has ended.
+func (v *Vector) refuse(fn *Object) uint64 {
+	v.Fail(int(v.n), endedError("the function", fn))
+	v.close()
+	v.last, v.serial = nil, 0
+	return v.round | uint64(v.n+1)
+}
+
+// Fail keeps the first error of adding calls.
+func (v *Vector) Fail(call int, err error) {
+	if v.err == nil {
+		v.failed, v.err = call, err
+	}
+}
+
+// Use says that the last call needs o. It must not end before Do.
+func (v *Vector) Use(o *Object) { v.uses = append(v.uses, vectorUse{o, int(v.n) - 1}) }
+
+func (v *Vector) nextBlock() {
+	i := int(v.n / VectorCalls)
+	if i == len(v.blocks) {
+		v.blocks = append(v.blocks, new(vectorBlock))
+	}
+	v.block = v.blocks[i]
 }
 
 func (v *Vector) nextChunk() {
-	if len(v.chunks) > 0 {
-		v.chunk++
-	}
-	v.used = 0
-	if v.chunk == len(v.chunks) {
+	if v.filled == len(v.chunks) {
 		v.chunks = append(v.chunks, new(vectorChunk))
 	}
+	v.chunk, v.used = v.chunks[v.filled], 0
+	v.filled++
 }
 
-// Add adds an argument, borrowed, to the call that was begun last. It returns
-// false if the call has too many.
-func (v *Vector) Add(x abi.Any) bool {
-	if v.used == MaxVectorArguments && !v.moveArguments() {
+// Add adds an argument, borrowed, to a call. It returns false if that is for
+// AddSlowly to do.
+func (v *Vector) Add(serial uint64, x abi.Any) bool {
+	if serial != v.serial || v.used >= MaxVectorArguments {
 		return false
 	}
-	v.chunks[v.chunk][v.used] = x
+	v.chunk[v.used] = x
 	v.used++
-	v.last.N++
 	return true
 }
 
-// moveArguments moves the arguments of the last call to a fresh chunk.
-func (v *Vector) moveArguments() bool {
-	n := int(v.last.N)
-	if n == MaxVectorArguments {
-		return false
+// AddSlowly is Add where the room is at its end, or where serial is not the last
+// call.
+func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
+	n := v.used - v.start
+	switch call := int(uint32(serial)) - 1; {
+	case serial>>32 != v.round>>32 || v.state != vectorOpen:
+		panic(Hooks.Errorf(KindRuntime, "an argument was added to a batch that is done"))
+	case serial != v.serial:
+		// If its function was refused, that is the error.
+		v.Fail(call, Hooks.Errorf(KindRuntime, "an argument was added after another call"))
+	case n == MaxVectorArguments:
+		v.Fail(call, Hooks.Errorf(KindType, "the call has more than %d arguments", MaxVectorArguments))
+	default:
+		old := v.chunk[v.start:]
+		v.nextChunk()
+		v.last.Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
+		v.used = uint(copy(v.chunk[:], old))
+		v.Add(serial, x)
 	}
-	old := v.chunks[v.chunk]
-	v.nextChunk()
-	v.used = copy(v.chunks[v.chunk][:], old[MaxVectorArguments-n:])
-	v.last.Args = uintptr(unsafe.Pointer(v.chunks[v.chunk]))
-	return true
 }
+
+// Done reports whether Do has made the calls of which serial was one.
+func (v *Vector) Done(serial uint64) bool { return v.state == vectorDone && serial>>32 == v.round>>32 }
 
 // Result is the result of call i, owned, which Do has made.
-func (v *Vector) Result(i int) *abi.Any { return &v.blocks[i/VectorCalls].results[i%VectorCalls] }
+func (v *Vector) Result(i uint) *abi.Any { return &v.blocks[i/VectorCalls].results[i%VectorCalls] }
+
+// Objects calls f for each result of the first n that is an object.
+func (v *Vector) Objects(n int, f func(i int, v abi.Any)) {
+	for at, block := range v.blocks {
+		first := at * VectorCalls
+		if first >= n {
+			return
+		}
+		results := block.results[:min(n-first, VectorCalls)]
+		for i := range results {
+			if results[i].TypeIndex.IsObject() {
+				f(first+i, results[i])
+			}
+		}
+	}
+}
 
 // Do makes the calls, in order, and stops at the first that fails. It returns how
-// many were made, and the error of the one that failed.
-func (v *Vector) Do() (done int, err error) {
-	for done < v.n {
+// many were made, and the index and the error of the one that failed, or of the
+// first that could not be added: then none was made.
+func (v *Vector) Do() (done, failed int, err error) {
+	if v.serial == 0 {
+		v.open()
+	}
+	v.close()
+	for _, use := range v.uses {
+		if why, ended := use.object.Ended(); ended {
+			v.Fail(use.call, Hooks.Errorf(KindRuntime, "an object %s before the batch was done", why))
+			break
+		}
+	}
+	v.state, v.serial = vectorRunning, 0
+	if v.err == nil {
+		done, v.err = v.call()
+		v.failed = done
+	}
+	v.state = vectorDone
+	clear(v.uses)
+	v.uses = v.uses[:0]
+	return done, v.failed, v.err
+}
+
+func (v *Vector) call() (done int, err error) {
+	defer runtime.KeepAlive(v)
+	for left := int(v.n); left > 0; left -= VectorCalls {
 		block := v.blocks[done/VectorCalls]
-		n := min(v.n-done, VectorCalls)
+		n := min(left, VectorCalls)
 		block.head.Records, block.head.N = uintptr(unsafe.Pointer(&block.records)), uintptr(n)
 		ccall.CallAll(&block.head)
 		done += n - int(block.head.Left)
 		if block.head.Left > 0 {
-			err = Hooks.ErrorOf(block.head.Err)
-			break
+			return done, Hooks.ErrorOf(block.head.Err)
 		}
 	}
-	runtime.KeepAlive(v)
-	return done, err
+	return done, nil
 }
-
-// Reset forgets the calls. The results must have been taken.
-func (v *Vector) Reset() { v.n, v.chunk, v.used, v.last = 0, 0, 0, nil }
 
 // tryDecRef drops a strong reference in Go, unless it is the last one.
 func tryDecRef(handle uintptr) bool {
@@ -215,18 +336,26 @@ type Cursor struct {
 	records  [3 * EntriesAtOnce]ccall.Record
 	results  [3 * EntriesAtOnce]abi.Any
 	functor  *Object
+	ready    int // how many records call functor
 	left     int
 }
 
-var cursors = sync.Pool{New: func() any { return new(Cursor) }}
+var cursors = sync.Pool{New: func() any {
+	c := new(Cursor)
+	for i := range c.commands {
+		c.commands[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
+	}
+	for i := range c.records {
+		r := &c.records[i]
+		r.N, r.Args, r.Res = 1, uintptr(unsafe.Pointer(&c.commands[i%3])), uintptr(unsafe.Pointer(&c.results[i]))
+	}
+	return c
+}}
 
 // NewCursor begins to read n entries through a functor. Close gives it back.
 func NewCursor(functor *Object, n int) *Cursor {
 	c := cursors.Get().(*Cursor)
-	for i := range c.commands {
-		c.commands[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
-	}
-	c.functor, c.left = functor, n
+	c.functor, c.left, c.ready = functor, n, 0
 	return c
 }
 
@@ -243,12 +372,9 @@ func (c *Cursor) Next() ([]abi.Any, error) {
 		calls-- // the last entry is not left behind
 	}
 	clear(c.results[:3*n])
-	fn := safeCall(c.functor.handle)
-	for i := range calls {
-		c.records[i] = ccall.Record{
-			Fn: fn, Handle: c.functor.handle, N: 1,
-			Args: uintptr(unsafe.Pointer(&c.commands[i%3])), Res: uintptr(unsafe.Pointer(&c.results[i])),
-		}
+	for fn := safeCall(c.functor.handle); c.ready < calls; c.ready++ {
+		r := &c.records[c.ready]
+		r.Fn, r.Handle = fn, c.functor.handle
 	}
 	c.head.Records, c.head.N = uintptr(unsafe.Pointer(&c.records)), uintptr(calls)
 	ccall.CallAll(&c.head)
