@@ -112,6 +112,15 @@ func (c *consumer) library(path, name string) {
 	c.write(name, data)
 }
 
+func (c *consumer) read(name string) string {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, filepath.FromSlash(name)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(data)
+}
+
 // run runs a command in the module and returns what it printed. It must succeed.
 func (c *consumer) run(name string, args ...string) string {
 	c.t.Helper()

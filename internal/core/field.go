@@ -65,7 +65,7 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 		f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
 		return info, nil
 	}
-	return nil, Hooks.Errorf(KindAttr, "%s: no such field: the loaded library differs from the one the bindings were generated from", f)
+	return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, differs)
 }
 
 func formOf(sig string, info *abi.FieldInfo) form {

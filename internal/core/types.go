@@ -74,6 +74,9 @@ func IndexOfKey(key string) (abi.TypeIndex, error) {
 	return abi.TypeIndex(*out), nil
 }
 
+// differs says why something that was generated is not there, and what to do.
+const differs = "the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version"
+
 // Type is an object type that generated code knows, resolved on first use.
 type Type struct {
 	// Library is what must be loaded before the key is registered; nil for the
@@ -94,7 +97,7 @@ func (t *Type) Info() (*abi.TypeInfo, error) {
 	}
 	index, err := IndexOfKey(t.Key)
 	if err != nil {
-		return nil, Hooks.Errorf(KindAttr, "type %s is not registered: the loaded library differs from the one the bindings were generated from", t.Key)
+		return nil, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, differs)
 	}
 	info := InfoOf(index)
 	t.info.Store(info)

@@ -1,0 +1,107 @@
+package generated_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/reflection"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+func equalCounts(t *testing.T, got, want map[string]int) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("the report counts %v, want %v", got, want)
+	}
+}
+
+// inRuntime says whether package tvmffi has a type, so that no binding of it is
+// generated: the root, values that are no objects, and the types of containers and
+// the like.
+func inRuntime(typ schema.Type) bool {
+	return len(typ.Ancestors) == 0 || slices.Contains([]string{
+		"ffi.String", "ffi.Bytes", "ffi.Error", "ffi.Function", "ffi.Shape", "ffi.Tensor", "ffi.Array",
+		"ffi.Map", "ffi.Module", "ffi.OpaquePyObject", "ffi.List", "ffi.Dict", "ffi.Unchanged", "ffi.BigInt",
+	}, typ.Key)
+}
+
+// TestCounts reads the two libraries, counts what they have, and compares with the
+// report of the tool and with numbers that are written down here: a release of
+// TVM-FFI that adds something changes them.
+func TestCounts(t *testing.T) {
+	core, testing := nativetest.Library(t), nativetest.Testing(t)
+	s, err := reflection.Read(t.Context(), []reflection.Library{
+		{Path: core, Library: schema.Library{File: "libtvm_ffi.so", Role: schema.RoleBound}},
+		{Path: testing, Library: schema.Library{File: "libtvm_ffi_testing.so", Role: schema.RoleBound}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := map[string]map[string]int{
+		"ffi": {
+			"function generated": 100, "type generated": 11, "type runtime": 28,
+			"method generated": 13, "field generated": 17, "field runtime": 1,
+		},
+		"testing": {
+			"function generated": 61, "type generated": 35, "constructor generated": 19,
+			"method generated": 18, "field generated": 83,
+		},
+	}
+	if nativetest.Version() != "0.1.15.post2" {
+		t.Logf("version %s: compared with its own schema only", nativetest.Version())
+		pinned = nil
+	}
+	for folder, file := range map[string]string{"ffi": "libtvm_ffi.so", "testing": "libtvm_ffi_testing.so"} {
+		counted := count(s, file)
+		if pinned != nil {
+			equalCounts(t, counted, pinned[folder])
+		}
+		c := newConsumer(t, "empty.txtar")
+		c.env = append(c.env, "TVMFFI_LIBRARY="+core)
+		path := map[string]string{"ffi": core, "testing": testing}[folder]
+		c.bind("gen", "--lib", path, "--package", "lib", "--out", "./lib", "--report", "report.json")
+		equalCounts(t, readReport(t, c.read("report.json")).counts(), counted)
+	}
+}
+
+// count counts what the tool should generate for a library.
+func count(s schema.Schema, file string) map[string]int {
+	n := map[string]int{}
+	add := func(kind string, owner bool, number int) {
+		status := " generated"
+		if owner {
+			status = " runtime"
+		}
+		if number > 0 {
+			n[kind+status] += number
+		}
+	}
+	for _, f := range s.Functions {
+		if f.Library == file {
+			add("function", false, 1)
+		}
+	}
+	for _, typ := range s.Types {
+		if typ.Library != file {
+			continue
+		}
+		owned := inRuntime(typ)
+		declared := false
+		for _, m := range typ.Methods {
+			declared = declared || m.Name == "__ffi_init__"
+		}
+		add("type", owned, 1)
+		add("field", owned, len(typ.Fields))
+		add("method", owned, len(typ.Methods))
+		for _, a := range typ.Attributes {
+			// A constructor that is declared is a method, one that the library makes
+			// of the fields is not.
+			if a == "__ffi_init__" && !declared {
+				add("constructor", owned, 1)
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,45 @@
+package generated_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// report is what the tests read of the report of the tool.
+type report struct {
+	Counts []struct {
+		Kind, Status string
+		Number       int
+	}
+}
+
+// counts returns the numbers of a report by kind and status, such as "function generated".
+func (r report) counts() map[string]int {
+	m := map[string]int{}
+	for _, c := range r.Counts {
+		m[c.Kind+" "+c.Status] = c.Number
+	}
+	return m
+}
+
+func readReport(t *testing.T, text string) report {
+	t.Helper()
+	var r report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return r
+}
+
+// TestXGrammar binds a library of others, with metadata of the old format, and
+// decodes under a JSON schema with what came out.
+func TestXGrammar(t *testing.T) {
+	nativetest.XGrammar(t)
+	c := newConsumer(t, "xgrammar.txtar")
+	c.bind("gen", "--report", "report.json")
+	r := readReport(t, c.read("report.json"))
+	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "method generated": 61})
+	c.test("./...")
+}
