@@ -182,6 +182,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 10 ms each; ns unless a unit is given;", runs, runs),
 		"in brackets the ratio to C++; `a` are Go allocations. The targets are judged by the best batch of each run.",
 	}
+	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
 	for _, missing := range all.missing {
 		lines = append(lines, "No column for "+missing+".")
 	}
