@@ -294,6 +294,11 @@ func objectCodec(class *core.Type) *codec {
 				*(**core.Object)(p) = nil
 				return nil
 			}
+			if v.TypeIndex == abi.TypeDLTensorPtr && class == &typeTensor {
+				o, err := lendTensor(v, from)
+				*(**core.Object)(p) = o
+				return err
+			}
 			if !v.TypeIndex.IsObject() {
 				return wrongType(class.Key, v)
 			}

@@ -147,7 +147,7 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 
 // Retain returns a new reference to the object of x, with a Release of its own.
 // It is how a callback keeps an argument. nil stays nil; it panics with an *Error
-// if x has ended.
+// if x has ended, and for a tensor whose memory is only lent (DLTensor*).
 func Retain[P ObjectType[P]](x P) P {
 	s := stateOf(x)
 	if s == nil {
@@ -155,6 +155,9 @@ func Retain[P ObjectType[P]](x P) P {
 	}
 	if why, ended := s.Ended(); ended {
 		panic(errorf(core.KindRuntime, "retain: the object %s", why))
+	}
+	if s.Lent() {
+		panic(errorf(core.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
 	}
 	return wrap[P](s.Retain())
 }

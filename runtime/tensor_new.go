@@ -225,3 +225,26 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 	}
 	return low, high, nil
 }
+
+// lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
+// the memory, when the callback returns.
+func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
+	lender, ok := from.(interface{ Adopt(uintptr) *core.Object })
+	if !ok || v.Bits == 0 {
+		return nil, wrongType(typeTensor.Key, v)
+	}
+	c := core.At[abi.DLTensor](uintptr(v.Bits))
+	shape := words(c, c.Shape)
+	if _, err := elements(shape); err != nil {
+		return nil, err
+	}
+	data := c.Data
+	if Device(c.Device).hasAddresses() {
+		data = address(c)
+	}
+	handle, err := core.NewTensor(core.TensorSpec{Address: data, Shape: shape, Strides: stridesOf(c), Type: c.DType, Device: c.Device})
+	if err != nil {
+		return nil, err
+	}
+	return lender.Adopt(handle), nil
+}

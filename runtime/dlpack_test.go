@@ -1,0 +1,239 @@
+package tvmffi_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// managed makes a struct in C++ whose deleter counts.
+func managed(t testing.TB, shape, strides []int64, offset, floats, major, flags int64) tvmffi.Pointer {
+	t.Helper()
+	return get[tvmffi.Pointer](t, "tensors.managed", tvmffi.Of(shape...), optional(strides), offset, floats, major, flags)
+}
+
+func optional(strides []int64) any {
+	if strides == nil {
+		return nil
+	}
+	return tvmffi.Of(strides...)
+}
+
+func deletedStructs(t testing.TB) int64 { t.Helper(); return get[int64](t, "tensors.deleted") }
+
+// deleters checks how many deleters of structs run in f.
+func deleters(t *testing.T, want int64, f func()) {
+	t.Helper()
+	before := deletedStructs(t)
+	f()
+	if n := deletedStructs(t) - before; n != want {
+		t.Errorf("%d deleters ran, want %d", n, want)
+	}
+}
+
+func TestFromDLPack(t *testing.T) {
+	loadTensors(t)
+	for _, versioned := range []bool{true, false} {
+		for _, c := range []struct {
+			shape, strides []int64
+			offset         int64
+			want           []float32
+		}{
+			{[]int64{2, 3}, nil, 0, []float32{0, 1, 2, 3, 4, 5}},
+			{[]int64{2, 3}, []int64{1, 2}, 0, []float32{0, 2, 4, 1, 3, 5}},
+			{[]int64{2, 2}, nil, 8, []float32{2, 3, 4, 5}},
+			{[]int64{2, 0}, []int64{9, 9}, 0, []float32{}},
+			{[]int64{}, nil, 20, []float32{5}},
+		} {
+			before := deletedStructs(t)
+			var x *tvmffi.Tensor
+			var err error
+			if versioned {
+				x, err = tvmffi.FromDLPackVersioned(managed(t, c.shape, c.strides, c.offset, 6, 1, 0))
+			} else {
+				x, err = tvmffi.FromDLPack(get[tvmffi.Pointer](t, "tensors.managed_old", tvmffi.Of(c.shape...), optional(c.strides), c.offset, int64(6)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := values(t, x); !slices.Equal(got, c.want) || !slices.Equal(x.Shape(), c.shape) || x.ByteOffset() != 0 || x.ReadOnly() {
+				t.Errorf("%+v: %+v", c, x)
+			}
+			if len(c.shape) > 0 && c.strides == nil && x.Strides()[len(c.shape)-1] != 1 {
+				t.Errorf("strides %v", x.Strides())
+			}
+			again := tvmffi.Retain(x)
+			x.Release()
+			if n := deletedStructs(t); n != before {
+				t.Error("the deleter ran too early")
+			}
+			again.Release()
+			if n := deletedStructs(t) - before; n != 1 {
+				t.Errorf("%d deleters ran, want 1", n)
+			}
+		}
+	}
+}
+
+// A refused struct still belongs to the caller: its deleter has not run.
+func TestFromDLPack_refuses(t *testing.T) {
+	loadTensors(t)
+	for _, c := range []struct {
+		text    string
+		make    func() tvmffi.Pointer
+		options []tvmffi.DLPackOption
+	}{
+		{"the struct has version 2.0, this module reads version 1 only", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 2, 0) }, nil},
+		{"the struct has version 0.0", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 0, 0) }, nil},
+		{"are padded to whole bytes", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 1, 4) }, nil},
+		{"is not aligned to 64 bytes: copy it", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 4, 64, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(64), tvmffi.RequireContiguous()}},
+		{"an alignment of 3 bytes is no power of two", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 0, 2, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(3)}},
+		{"with shape [2 3] and strides [1 2] is not contiguous", func() tvmffi.Pointer { return managed(t, []int64{2, 3}, []int64{1, 2}, 0, 6, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireContiguous()}},
+		{"dimension 0 of shape [-1] is negative", func() tvmffi.Pointer { return managed(t, []int64{-1}, nil, 0, 2, 1, 0) }, nil},
+		{"has too many elements", func() tvmffi.Pointer { return managed(t, []int64{1 << 62, 1 << 62}, nil, 0, 2, 1, 0) }, nil},
+		{"reaches too far", func() tvmffi.Pointer { return managed(t, []int64{2, 2}, []int64{1 << 62, 1}, 0, 2, 1, 0) }, nil},
+		{"a tensor with -1 dimensions", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
+		{"a tensor with 5000 dimensions", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
+		{"a tensor with 1 dimensions has no shape", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
+		{"the address of the data of float32[2] is null", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Data = 0 }) }, nil},
+		{"a data type of 0 bits", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Bits = 0 }) }, nil},
+		{"the size of a scalable vector", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Lanes = 65535 }) }, nil},
+	} {
+		deleters(t, 0, func() {
+			p := c.make()
+			x, err := tvmffi.FromDLPackVersioned(p, c.options...)
+			if x != nil {
+				t.Errorf("%q: got %v", c.text, x)
+			}
+			wantError(t, err, nil, "DLPack", c.text)
+			t.Cleanup(func() { deleters(t, 1, func() { tvmffi.DeleteDLPackVersioned(p) }) })
+		})
+	}
+	for p, text := range map[uintptr]string{0: "the address of the struct is null", 12345: "address 0x3039 cannot be that of a struct"} {
+		_, err := tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: p})
+		wantError(t, err, tvmffi.ErrValue, text)
+		_, err = tvmffi.FromDLPack(tvmffi.Pointer{Address: p})
+		wantError(t, err, tvmffi.ErrValue, text)
+	}
+	tvmffi.DeleteDLPack(tvmffi.Pointer{})
+	tvmffi.DeleteDLPackVersioned(tvmffi.Pointer{})
+}
+
+func spoiled(t *testing.T, spoil func(*abi.DLTensor)) tvmffi.Pointer {
+	p := managed(t, []int64{2}, nil, 0, 2, 1, 0)
+	spoil(&core.At[abi.DLManagedTensorVersioned](p.Address).Tensor)
+	return p
+}
+
+func TestReadOnlyTensor(t *testing.T) {
+	loadTensors(t)
+	deleters(t, 1, func() {
+		x := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(managed(t, []int64{2, 3}, nil, 4, 7, 1, abi.DLFlagReadOnly)))
+		view := must[*tvmffi.Tensor](t)(x.Select(0, 1))
+		kept := tvmffi.Retain(view)
+		for _, r := range []*tvmffi.Tensor{x, view, kept} {
+			if !r.ReadOnly() {
+				t.Errorf("%v is not read-only", r)
+			}
+			for _, err := range []error{
+				second(tvmffi.Slice[float32](r)), second(r.Bytes()), second(r.WriteAt([]byte{1}, 0)), second(r.ToDLPack()),
+				tvmffi.CopyFrom(r, make([]float32, r.Len())), tvmffi.Copy(r, must[*tvmffi.Tensor](t)(r.Clone())),
+			} {
+				wantError(t, err, tvmffi.ErrValue, "is read-only")
+			}
+			e := must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](r))
+			wantPanic(t, tvmffi.ErrValue, "is read-only", func() { e.Set(1, make([]int64, r.NDim())...) })
+		}
+		if s := must[[]float32](t)(tvmffi.ReadSlice[float32](view)); !slices.Equal(s, []float32{4, 5, 6}) {
+			t.Error(s)
+		}
+		b := make([]byte, 4)
+		if n, err := view.ReadAt(b, 8); n != 4 || err != nil {
+			t.Error(n, err)
+		}
+		p := must[tvmffi.Pointer](t)(view.ToDLPackVersioned())
+		if sum := get[float64](t, "tensors.consume", p); sum != 15+1000*abi.DLFlagReadOnly {
+			t.Errorf("the consumer saw %v", sum)
+		}
+		clone := must[*tvmffi.Tensor](t)(x.Clone())
+		if clone.ReadOnly() {
+			t.Error("a clone may be written")
+		}
+		for _, r := range []*tvmffi.Tensor{x, view, kept, clone} {
+			r.Release()
+		}
+	})
+	drop(t)
+}
+
+func TestToDLPack(t *testing.T) {
+	loadTensors(t)
+	balanced(t)
+	x := vector(t, 2, 3)
+	p := must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
+	if n := tvmffi.UseCount(x); n != 2 {
+		t.Errorf("%d references, want 2", n)
+	}
+	m := core.At[abi.DLManagedTensorVersioned](p.Address)
+	if m.Version.Major != 1 || m.Flags != 0 || m.Tensor.NDim != 2 || m.Tensor.Data != x.DataPointer().Address {
+		t.Errorf("%+v", m)
+	}
+	tvmffi.DeleteDLPackVersioned(p)
+	old := must[tvmffi.Pointer](t)(x.ToDLPack())
+	tvmffi.DeleteDLPack(old)
+	if n := tvmffi.UseCount(x); n != 1 {
+		t.Errorf("%d references, want 1", n)
+	}
+	if sum := get[float64](t, "tensors.consume", must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {
+		t.Error(sum)
+	}
+	// The struct keeps the Go memory alive by itself; a round trip shares it.
+	old = must[tvmffi.Pointer](t)(x.ToDLPack())
+	x.Release()
+	back := must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(old, tvmffi.RequireContiguous(), tvmffi.RequireAligned(4)))
+	if got := values(t, back); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
+		t.Error(got)
+	}
+	back.Release()
+	drop(t)
+}
+
+// A C++ function that calls a callback with a DLTensor* lends its memory.
+func TestLentTensor(t *testing.T) {
+	loadTensors(t)
+	balanced(t)
+	var kept *tvmffi.Tensor
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *tvmffi.Tensor) (float64, error) {
+		kept = x
+		if s := x.String(); s != "float32[2, 3]@cpu:0" {
+			return 0, fmt.Errorf("it is %s", s)
+		}
+		s, err := tvmffi.Slice[float32](x)
+		if err != nil {
+			return 0, err
+		}
+		s[0] = 7
+		for _, err := range []error{second(x.Slice(0, 0, 1)), second(x.ToDLPackVersioned())} {
+			wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback")
+		}
+		wantPanic(t, tvmffi.ErrRuntime, "is lent for a callback", func() { tvmffi.Retain(x) })
+		clone, err := x.Clone()
+		if err != nil {
+			return 0, err
+		}
+		defer clone.Release()
+		return get[float64](t, "tensors.sum", clone), nil
+	}))
+	for range 3 {
+		if got := get[float64](t, "tensors.with_view", f); got != 27+700 {
+			t.Error(got)
+		}
+	}
+	wantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { kept.Shape() })
+	f.Release()
+	drop(t)
+}

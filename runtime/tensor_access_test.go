@@ -1,0 +1,319 @@
+package tvmffi_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestElements(t *testing.T) {
+	loadTensors(t)
+	x := vector(t, 3, 4)
+	turned := must[*tvmffi.Tensor](t)(x.Transpose())
+	e := must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](turned))
+	if e.At(3, 1) != 7 || e.At(0, 2) != 8 {
+		t.Error(e.At(3, 1), e.At(0, 2))
+	}
+	e.Set(-1, 3, 1)
+	if got := values(t, x)[7]; got != -1 {
+		t.Error(got)
+	}
+	var got []float32
+	for i, v := range e.All() {
+		if int(i) != len(got) {
+			t.Fatal(i)
+		}
+		if got = append(got, v); len(got) == 4 {
+			break
+		}
+	}
+	if !slices.Equal(got, []float32{0, 4, 8, 1}) {
+		t.Error(got)
+	}
+	wantPanic(t, tvmffi.ErrIndex, "1 indices for 2 dimensions", func() { e.At(0) })
+	wantPanic(t, tvmffi.ErrIndex, "index 3 is out of range in dimension 1", func() { e.At(0, 3) })
+	wantPanic(t, tvmffi.ErrIndex, "index -1 is out of range in dimension 0", func() { e.Set(0, -1, 0) })
+	turned.Release()
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { e.At(0, 0) })
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() {
+		for range e.All() {
+			break
+		}
+	})
+	scalar := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float64))
+	s := must[*tvmffi.Elements[float64]](t)(tvmffi.ElementsOf[float64](scalar))
+	s.Set(2.5)
+	if s.At() != 2.5 {
+		t.Error(s.At())
+	}
+	if n := testing.AllocsPerRun(100, func() { s.Set(s.At() + 1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestElementTypes(t *testing.T) {
+	loadTensors(t)
+	for _, c := range []struct {
+		make func() (*tvmffi.Tensor, error)
+		want tvmffi.DataType
+	}{
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]float16.Float16{1}) }, tvmffi.Float16},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]tvmffi.F16{1}) }, tvmffi.Float16},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]tvmffi.BF16{1}) }, tvmffi.BFloat16},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]int{1}) }, tvmffi.Int64},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]uint{1}) }, tvmffi.Uint64},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]complex64{1}) }, tvmffi.Complex64},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]complex128{1}) }, tvmffi.Complex128},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Float8E5M2, []uint8{1}) }, tvmffi.Float8E5M2},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Float32.WithLanes(2), []uint64{1}) }, tvmffi.Float32.WithLanes(2)},
+	} {
+		if x := must[*tvmffi.Tensor](t)(c.make()); x.DataType() != c.want {
+			t.Errorf("%v, want %v", x, c.want)
+		}
+	}
+	half := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]tvmffi.BF16{0x3f80}))
+	if s := must[[]tvmffi.BF16](t)(tvmffi.Slice[tvmffi.BF16](half)); s[0].Float32() != 1 {
+		t.Error(s)
+	}
+	if s := must[[]uint16](t)(tvmffi.Slice[uint16](half)); s[0] != 0x3f80 {
+		t.Error(s)
+	}
+	_, err := tvmffi.Slice[tvmffi.F16](half)
+	wantError(t, err, tvmffi.ErrType, "tensor of bfloat16: its elements are no float16.Float16 but tvmffi.BF16 or uint16")
+	_, err = tvmffi.Slice[float32](half)
+	wantError(t, err, tvmffi.ErrType, "no float32 but tvmffi.BF16")
+	_, err = tvmffi.Slice[int8](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float8E4M3FN, 3)))
+	wantError(t, err, tvmffi.ErrType, "tensor of float8_e4m3fn: its elements are no int8 (ToFloat32 converts them)")
+	_, err = tvmffi.Slice[uint8](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 4)))
+	wantError(t, err, tvmffi.ErrType, "float4_e2m1fn")
+	_, err = tvmffi.Slice[int64](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32.WithLanes(2), 4)))
+	wantError(t, err, tvmffi.ErrType, "int32x2")
+}
+
+func TestNewTensor(t *testing.T) {
+	loadTensors(t)
+	for _, shape := range [][]int64{{}, {0}, {3}, {5, 7}, {1000, 1000}} {
+		x := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, shape...))
+		if x.DataPointer().Address%64 != 0 || !x.Contiguous() || !slices.Equal(x.Shape(), shape) || x.NBytes() != 4*x.Len() {
+			t.Errorf("%v at %#x", x, x.DataPointer().Address)
+		}
+		if get[float64](t, "tensors.sum", x) != 0 {
+			t.Errorf("%v is not zero", x)
+		}
+	}
+	packed := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.DataType{Code: abi.DLUInt, Bits: 1, Lanes: 1}, 9))
+	if b := must[[]byte](t)(packed.Bytes()); len(b) != 2 {
+		t.Error(b)
+	}
+	for text, make := range map[string]func() (*tvmffi.Tensor, error){
+		"dimension 0 of shape [-1] is negative":  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, -1) },
+		"has too many elements":                  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, math.MaxInt64, 2) },
+		"does not fit int64":                     func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<61) },
+		"more than any memory":                   func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<56) },
+		"a data type of 0 bits and 0 lanes":      func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Void, 1) },
+		"the size of a scalable vector is known": func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.DataType{Bits: 8, Lanes: 65534}, 1) },
+		"the address of 4 bytes is null": func() (*tvmffi.Tensor, error) {
+			return tvmffi.FromPointer(tvmffi.Pointer{}, tvmffi.Float32, tvmffi.CPU, nil)
+		},
+		"address 0x3 is not aligned to the 4": func() (*tvmffi.Tensor, error) {
+			return tvmffi.FromPointer(tvmffi.Pointer{Address: 3}, tvmffi.Float32, tvmffi.CPU, nil)
+		},
+		"elements of int8 have 8 bits, those of": func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Int8, []int16{1}) },
+		"elements of int8xvscalex2 have": func() (*tvmffi.Tensor, error) {
+			return tvmffi.TensorOf(tvmffi.DataType{Bits: 8, Lanes: 65534}, []int16{1})
+		},
+		"its elements have no fixed number of la": func() (*tvmffi.Tensor, error) { return tvmffi.FromFloat32(tvmffi.DataType{Bits: 8, Lanes: 65534}, nil) },
+	} {
+		_, err := make()
+		wantError(t, err, nil, text)
+	}
+}
+
+func TestCopies(t *testing.T) {
+	loadTensors(t)
+	x := vector(t, 2, 3)
+	turned := must[*tvmffi.Tensor](t)(x.Transpose())
+	clone := must[*tvmffi.Tensor](t)(turned.Clone())
+	if !clone.Contiguous() || !slices.Equal(clone.Shape(), []int64{3, 2}) || !slices.Equal(must[[]float32](t)(tvmffi.Slice[float32](clone)), []float32{0, 3, 1, 4, 2, 5}) {
+		t.Error(clone, values(t, clone))
+	}
+	if err := tvmffi.CopyFrom(turned, []float32{10, 11, 12, 13, 14, 15}); err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, x); !slices.Equal(got, []float32{10, 12, 14, 11, 13, 15}) {
+		t.Error(got)
+	}
+	if err := tvmffi.Copy(turned, clone); err != nil || !slices.Equal(values(t, x), []float32{0, 1, 2, 3, 4, 5}) {
+		t.Error(values(t, x), err)
+	}
+	wantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "float32[3, 2]@cpu:0 does not fit float32[2, 3]@cpu:0")
+	wantError(t, tvmffi.Copy(x, nil), tvmffi.ErrType, "source: the object is nil")
+	wantError(t, tvmffi.CopyTo(x, make([]float32, 5)), tvmffi.ErrValue, "float32[2, 3]@cpu:0 has 6 elements, the slice has 5")
+	wantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "its elements are no int32 but float32")
+	// Elements that are not aligned can be copied, though not viewed.
+	memory := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 9))
+	odd := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: oddStruct(t, memory)}))
+	if err := tvmffi.CopyFrom(odd, []float32{1.5, 2.5}); err != nil || !slices.Equal(values(t, odd), []float32{1.5, 2.5}) {
+		t.Error(err)
+	}
+	_, err := tvmffi.Slice[float32](odd)
+	wantError(t, err, tvmffi.ErrValue, "is not aligned to 4 bytes, as float32 must be: use CopyTo or Clone")
+	_, err = tvmffi.ElementsOf[float32](odd)
+	wantError(t, err, tvmffi.ErrValue, "is not aligned")
+	if got := must[[]float32](t)(tvmffi.Slice[float32](must[*tvmffi.Tensor](t)(odd.Clone()))); got[1] != 2.5 {
+		t.Error(got)
+	}
+}
+
+// oddStruct makes a DLPack struct of two float32 at an odd address of memory.
+func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
+	t.Helper()
+	p := must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
+	m := core.At[abi.DLManagedTensorVersioned](p)
+	m.Tensor.Data++
+	m.Tensor.DType = abi.DLDataType(tvmffi.Float32)
+	*core.At[int64](m.Tensor.Shape) = 2
+	return p
+}
+
+func TestBytes(t *testing.T) {
+	loadTensors(t)
+	data := []uint32{1, 2, 3}
+	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
+	b := must[[]byte](t)(x.Bytes())
+	if len(b) != 12 || binary.NativeEndian.Uint32(b[8:]) != 3 {
+		t.Error(b)
+	}
+	all, err := io.ReadAll(io.NewSectionReader(x, 0, x.NBytes()))
+	if err != nil || !bytes.Equal(all, b) {
+		t.Error(all, err)
+	}
+	if err := binary.Write(io.NewOffsetWriter(x, 4), binary.NativeEndian, []uint32{7, 8}); err != nil || !slices.Equal(data, []uint32{1, 7, 8}) {
+		t.Error(data, err)
+	}
+	small := make([]byte, 4)
+	if n, err := x.ReadAt(small, 10); n != 2 || err != io.EOF {
+		t.Error(n, err)
+	}
+	if n, err := x.ReadAt(small, 12); n != 0 || err != io.EOF {
+		t.Error(n, err)
+	}
+	_, err = x.ReadAt(small, -1)
+	wantError(t, err, tvmffi.ErrIndex, "offset -1 is negative")
+	n, err := x.WriteAt(small, 10)
+	wantError(t, err, tvmffi.ErrIndex, "4 bytes do not fit from offset 10 on")
+	if n != 2 || !errors.Is(err, io.ErrShortWrite) {
+		t.Error(n, err)
+	}
+	_, err = x.WriteAt(small, 13)
+	wantError(t, err, tvmffi.ErrIndex, "offset 13 is not in its 12 bytes")
+	turned := must[*tvmffi.Tensor](t)(vector(t, 2, 2).Transpose())
+	_, err = turned.Bytes()
+	wantError(t, err, tvmffi.ErrValue, "it has strides [1 2] and is not contiguous: use Clone")
+	_, err = turned.ReadAt(small, 0)
+	wantError(t, err, tvmffi.ErrValue, "not contiguous")
+	device := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Float32, tvmffi.CUDA(1), nil, 3))
+	for _, err := range []error{
+		second(device.Bytes()), second(tvmffi.Slice[float32](device)), second(tvmffi.ElementsOf[float32](device)), second(device.Clone()),
+		second(tvmffi.ToFloat32(device)), tvmffi.CopyTo(device, make([]float32, 3)), second(device.ReadAt(small, 0)), second(device.WriteAt(small, 0)),
+	} {
+		wantError(t, err, tvmffi.ErrValue, "tensor on cuda:1: its memory is not on the host: copy it there first")
+	}
+	x.Release()
+	for _, err := range []error{second(x.Bytes()), second(x.ReadAt(small, 0)), second(x.WriteAt(small, 0)), second(x.Clone()), second(x.ToDLPack())} {
+		wantError(t, err, tvmffi.ErrRuntime, "was released")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestFloat32Tensors(t *testing.T) {
+	loadTensors(t)
+	in := []float32{0, 1, -2, 0.5, 3, -0.5, 6, 4}
+	for name, want := range map[string][]float32{
+		"float32": in, "float64": in, "float16": in, "bfloat16": in, "float8_e4m3fn": in, "float8_e5m2": in, "float8_e4m3fnuz": in,
+		"float6_e3m2fn": in, "float4_e2m1fn": in, "float4_e2m1fnx2": in, "float32x4": in, "int8": {0, 1, -2, 0, 3, 0, 6, 4},
+		"uint3": {0, 1, 0, 0, 3, 0, 6, 4}, "int4": {0, 1, -2, 0, 3, 0, 6, 4}, "bool": {0, 1, 1, 1, 1, 1, 1, 1}, "bool1": {0, 1, 1, 1, 1, 1, 1, 1},
+	} {
+		dtype := must[tvmffi.DataType](t)(tvmffi.ParseDataType(name))
+		x := must[*tvmffi.Tensor](t)(tvmffi.FromFloat32(dtype, in))
+		if got := must[[]float32](t)(tvmffi.ToFloat32(x)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if dtype.Lanes == 1 {
+			square := must[*tvmffi.Tensor](t)(x.Reshape(2, 4))
+			turned := must[*tvmffi.Tensor](t)(square.Transpose())
+			if got := must[[]float32](t)(tvmffi.ToFloat32(turned)); got[1] != want[4] || got[2] != want[1] {
+				t.Errorf("%s turned: %v", name, got)
+			}
+		}
+	}
+	_, err := tvmffi.FromFloat32(tvmffi.Float32, in, 3)
+	wantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, the slice has 8")
+	_, err = tvmffi.ToFloat32(must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
+	wantError(t, err, tvmffi.ErrType, "data type complex64: its elements are no real numbers")
+	if got := must[[]float32](t)(tvmffi.ToFloat32(must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+func TestTensorFormat(t *testing.T) {
+	loadTensors(t)
+	x := vector(t, 2, 2, 3)
+	for format, want := range map[string]string{
+		"%v": "float32[2, 2, 3]@cpu:0", "%s": "float32[2, 2, 3]@cpu:0", "%q": `"float32[2, 2, 3]@cpu:0"`,
+		"%+v": "float32[2, 2, 3]@cpu:0\n[[[ 0,  1,  2],\n  [ 3,  4,  5]],\n\n [[ 6,  7,  8],\n  [ 9, 10, 11]]]",
+	} {
+		if got := fmt.Sprintf(format, x); got != want {
+			t.Errorf("%s: %q, want %q", format, got, want)
+		}
+	}
+	large := fmt.Sprintf("%+v", vector(t, 40, 50))
+	if want := "[[   0,    1,    2, ...,   47,   48,   49],\n [  50,"; !strings.Contains(large, want) || strings.Count(large, "...") != 7 || strings.Count(large, "\n") != 7 {
+		t.Errorf("%s", large)
+	}
+	thirds := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float64{1.0 / 3, 2}))
+	if got := fmt.Sprintf("%+.3v", thirds); got != "float64[2]@cpu:0\n[0.333,     2]" {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		make func() (*tvmffi.Tensor, error)
+		want string
+	}{
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]bool{true, false}) }, "bool[2]@cpu:0\n[ true, false]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]int64{-1, math.MaxInt64}) }, "int64[2]@cpu:0\n[                 -1, 9223372036854775807]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]uint64{math.MaxUint64}) }, "uint64[1]@cpu:0\n[18446744073709551615]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]complex64{1 + 2i, -1i}) }, "complex64[2]@cpu:0\n[1+2i, 0-1i]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromSlice([]float32{float32(math.NaN()), 0.1}) }, "float32[2]@cpu:0\n[NaN, 0.1]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.FromFloat32(tvmffi.Float4E2M1FN, []float32{1.5, -6}) }, "float4_e2m1fn[2]@cpu:0\n[1.5,  -6]"},
+		{func() (*tvmffi.Tensor, error) {
+			return tvmffi.FromFloat32(tvmffi.Int8.WithLanes(2), []float32{1, 2, 3, 4})
+		}, "int8x2[2]@cpu:0\n[(1, 2), (3, 4)]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.OpaqueHandle, []uint64{255}) }, "handle[1]@cpu:0\n[0xff]"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float32) }, "float32[]@cpu:0\n0"},
+		{func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float32, 2, 0) }, "float32[2, 0]@cpu:0\n[[],\n []]"},
+		{func() (*tvmffi.Tensor, error) {
+			return tvmffi.FromPointer(tvmffi.Pointer{Address: 64}, tvmffi.Float32, tvmffi.CUDA(0), nil, 3)
+		}, "float32[3]@cuda:0\n(tensor on cuda:0: its memory is not on the host: copy it there first)"},
+	} {
+		if got := fmt.Sprintf("%+v", must[*tvmffi.Tensor](t)(c.make())); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	x.Release()
+	if got := fmt.Sprintf("%+v %v", x, (*tvmffi.Tensor)(nil)); got != "<object that was released> None" {
+		t.Error(got)
+	}
+}
