@@ -1,0 +1,227 @@
+package cuda
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+)
+
+// Arch is the architecture of a device or of code for it, such as sm_90a.
+type Arch struct {
+	Major, Minor int
+	// Suffix is 'a' for code that runs on this architecture only, 'f' for code of
+	// its family, else 0.
+	Suffix byte
+}
+
+var archPattern = regexp.MustCompile(`^(?:sm_|compute_)?(?:(\d{1,3})\.(\d)|(\d{1,3})(\d))([af]?)$`)
+
+// ParseArch reads an architecture in one of the forms 8.9, 89, 90a, sm_90a and
+// compute_90a.
+func ParseArch(s string) (Arch, error) {
+	m := archPattern.FindStringSubmatch(s)
+	if m == nil {
+		return Arch{}, valueError("%q is no architecture: write it as sm_90, sm_90a or 9.0", s)
+	}
+	var a Arch
+	a.Major, _ = strconv.Atoi(m[1] + m[3])
+	a.Minor, _ = strconv.Atoi(m[2] + m[4])
+	if m[5] != "" {
+		a.Suffix = m[5][0]
+	}
+	return a, nil
+}
+
+// String returns the architecture as compilers write it, such as "sm_90a".
+func (a Arch) String() string {
+	s := fmt.Sprintf("sm_%d%d", a.Major, a.Minor)
+	if a.Suffix != 0 {
+		s += string(a.Suffix)
+	}
+	return s
+}
+
+// Arch returns the architecture of the device.
+func (d Device) Arch() (Arch, error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return Arch{}, err
+	}
+	l, err := s.limits()
+	return Arch{Major: l.major, Minor: l.minor}, err
+}
+
+// Image is code for one or more architectures that is loaded on each device when
+// it is first used there. It may be used from many goroutines.
+type Image struct {
+	variants []variant
+	options  []ModuleOption
+
+	mu     sync.Mutex
+	loaded map[Device]*loadedImage
+}
+
+type loadedImage struct {
+	module  *Module
+	kernels map[string]*Kernel
+}
+
+type variant struct {
+	name  string
+	arch  Arch // zero where the driver chooses
+	ptx   bool
+	bytes []byte
+}
+
+// NewImage makes an image of a cubin, a fatbin or PTX text for all devices.
+func NewImage(image []byte, options ...ModuleOption) *Image {
+	return &Image{variants: []variant{{name: "image", bytes: image}}, options: options}
+}
+
+var archInName = regexp.MustCompile(`(?:^|[._-])((?:sm|compute)_\d+[af]?)(?:[._-]|$)`)
+
+// ImageFS makes an image of the files that match a pattern of path.Match, such as
+// files of go:embed. The name of a .cubin has its architecture in it, as in
+// saxpy.sm_90a.cubin, the name of a .ptx may have it; a .fatbin has none. For each
+// device a cubin is preferred to a fatbin, and that to PTX.
+func ImageFS(files fs.FS, pattern string, options ...ModuleOption) (*Image, error) {
+	names, err := fs.Glob(files, pattern)
+	if err != nil {
+		return nil, valueError("pattern %q: %v", pattern, err)
+	}
+	if len(names) == 0 {
+		return nil, valueError("no file matches %q", pattern)
+	}
+	im := &Image{options: options}
+	for _, name := range names {
+		v := variant{name: name, ptx: path.Ext(name) == ".ptx"}
+		m := archInName.FindStringSubmatch(path.Base(name))
+		switch {
+		case m != nil:
+			if v.arch, err = ParseArch(m[1]); err != nil {
+				return nil, err
+			}
+		case path.Ext(name) == ".cubin":
+			return nil, valueError("%s: the name of a cubin must have its architecture in it, such as %s.sm_90.cubin", name, strings.TrimSuffix(name, ".cubin"))
+		}
+		if v.bytes, err = fs.ReadFile(files, name); err != nil {
+			return nil, err
+		}
+		im.variants = append(im.variants, v)
+	}
+	return im, nil
+}
+
+// rank says how well the variant suits a device, 0 if not at all.
+func (v *variant) rank(d Arch) int {
+	const (
+		ptx    = 1
+		fatbin = 10000
+		cubin  = 20000
+	)
+	version := 10*v.arch.Major + v.arch.Minor
+	exact := v.arch.Major == d.Major && v.arch.Minor == d.Minor
+	switch {
+	case v.arch == (Arch{}) && v.ptx:
+		return ptx
+	case v.arch == (Arch{}):
+		return fatbin
+	case v.arch.Suffix == 'a' && !exact:
+		return 0
+	case v.ptx && (v.arch.Suffix != 'f' || v.arch.Major == d.Major) && version <= 10*d.Major+d.Minor:
+		return ptx + 2*version + min(int(v.arch.Suffix), 1)
+	case !v.ptx && v.arch.Major == d.Major && v.arch.Minor <= d.Minor:
+		return cubin + 2*version + min(int(v.arch.Suffix), 1)
+	}
+	return 0
+}
+
+// choose returns the variant that suits a device best.
+func (im *Image) choose(d Device) (*variant, error) {
+	arch, err := d.Arch()
+	if err != nil {
+		return nil, err
+	}
+	best := slices.MaxFunc(im.variants, func(a, b variant) int { return cmp.Compare(a.rank(arch), b.rank(arch)) })
+	if best.rank(arch) == 0 {
+		var have []string
+		for _, v := range im.variants {
+			have = append(have, v.name)
+		}
+		return nil, &Error{Number: int(ErrNoBinaryForGPU), Name: names[ErrNoBinaryForGPU], Call: driver.ModuleLoadDataEx.String(),
+			Text: fmt.Sprintf("no code for %s, there is %s", arch, strings.Join(have, ", ")), Item: d.String()}
+	}
+	return &best, nil
+}
+
+// Module returns the image as it is loaded on a device. It belongs to the image.
+func (im *Image) Module(d Device) (*Module, error) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	l, err := im.on(d)
+	if err != nil {
+		return nil, err
+	}
+	return l.module, nil
+}
+
+func (im *Image) on(d Device) (*loadedImage, error) {
+	if l := im.loaded[d]; l != nil {
+		return l, nil
+	}
+	v, err := im.choose(d)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.LoadModule(v.bytes, im.options...)
+	if err != nil {
+		return nil, err
+	}
+	if im.loaded == nil {
+		im.loaded = map[Device]*loadedImage{}
+	}
+	l := &loadedImage{module: m, kernels: map[string]*Kernel{}}
+	im.loaded[d] = l
+	return l, nil
+}
+
+// Kernel returns a kernel of the image on a device; the same one each time.
+func (im *Image) Kernel(d Device, name string) (*Kernel, error) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	l, err := im.on(d)
+	if err != nil {
+		return nil, err
+	}
+	if k := l.kernels[name]; k != nil {
+		return k, nil
+	}
+	k, err := l.module.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	l.kernels[name] = k
+	return k, nil
+}
+
+// Close unloads the image from all devices. Its kernels must not be used any
+// more; the next use of the image loads it again.
+func (im *Image) Close() error {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	var err error
+	for _, l := range im.loaded {
+		err = errors.Join(err, l.module.Close())
+	}
+	im.loaded = nil
+	return err
+}

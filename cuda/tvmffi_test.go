@@ -1,0 +1,172 @@
+package cuda_test
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// loadTVMFFI loads libtvm_ffi and returns a function that asks it for the stream of
+// the calling thread, as kernels of libraries do.
+func loadTVMFFI(t *testing.T) func(cuda.Device) uintptr {
+	t.Helper()
+	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
+	h := must[dynlib.Handle](t)(dynlib.Open(tvmffi.LibraryPath()))
+	get := must[uintptr](t)(h.Symbol("TVMFFIEnvGetStream"))
+	return func(d cuda.Device) uintptr {
+		st, _, _ := purego.SyscallN(get, 2, uintptr(d))
+		return st
+	}
+}
+
+func TestEnvironmentStream(t *testing.T) {
+	f := load(t)
+	env := loadTVMFFI(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	a := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	defer a.Close()
+	b := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	defer b.Close()
+	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(4))
+	defer m.Free()
+	fillsOn := func(want *cuda.Stream) {
+		t.Helper()
+		address := uintptr(0)
+		if want != nil {
+			address = want.Pointer().Address
+		}
+		if got := env(1); got != address {
+			t.Errorf("libtvm_ffi has the stream %#x, want %#x", got, address)
+		}
+		f.calls()
+		ok(t, cuda.Fill(m, uint8(0), nil))
+		f.expectCall("cuMemsetD8Async " + hex(m.Pointer().Address) + " 0 4 " + hex(address))
+	}
+	fillsOn(nil)
+	ok(t, cuda.WithStream(a, func() error {
+		fillsOn(a)
+		if d, set, err := cuda.CurrentDevice(); err != nil || !set || d != 1 {
+			t.Errorf("current is %s, %v, %v", d, set, err)
+		}
+		if env(0) != 0 {
+			t.Error("the other device has a stream too")
+		}
+		ok(t, cuda.WithStream(b, func() error { fillsOn(b); return nil }))
+		fillsOn(a)
+		done := make(chan uintptr)
+		go func() { done <- env(1) }()
+		if got := <-done; got != 0 {
+			t.Errorf("another thread has the stream %#x", got)
+		}
+		return nil
+	}))
+	fillsOn(nil)
+	sentinel := errors.New("of f")
+	if err := cuda.WithStream(a, func() error { return sentinel }); err != sentinel {
+		t.Error(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = cuda.WithStream(a, func() error { panic("of f") })
+	}()
+	fillsOn(nil)
+	wantError(t, cuda.WithStream(nil, func() error { return nil }), tvmffi.ErrValue, "nil")
+	closed := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	ok(t, closed.Close())
+	wantError(t, cuda.WithStream(closed, func() error { return sentinel }), tvmffi.ErrValue, "is closed")
+
+	// Work without a stream inside of a capture belongs to it.
+	ok(t, cuda.Fill(m, uint8(1), nil))
+	graph := must[*cuda.Graph](t)(a.Capture(func() error { fillsOn(a); return nil }))
+	defer graph.Close()
+	got := make([]uint8, 4)
+	ok(t, cuda.CopyOut(got, m))
+	if got[0] != 1 {
+		t.Error("the captured work has run")
+	}
+	ok(t, graph.Launch(a))
+	ok(t, cuda.CopyOut(got, m))
+	if got[0] != 0 {
+		t.Error("the graph has not run")
+	}
+}
+
+func TestTensors(t *testing.T) {
+	f := load(t)
+	loadTVMFFI(t)
+	m := must[*cuda.Memory](t)(cuda.AllocOf(1, []float32{1, 2, 3, 4, 5, 6}))
+	defer m.Free()
+	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 2, 3))
+	defer x.Release()
+	if x.String() != "float32[2, 3]@cuda:1" || !x.Contiguous() {
+		t.Errorf("%s with strides %v", x, x.Strides())
+	}
+	if d := must[cuda.Device](t)(cuda.DeviceOf(x)); d != 1 {
+		t.Errorf("on %s", d)
+	}
+	v := must[*cuda.Memory](t)(cuda.TensorMemory(x))
+	if v.Pointer() != m.Pointer() || v.Size() != 24 || v.Device() != 1 {
+		t.Errorf("%v, %d bytes on %s", v.Pointer(), v.Size(), v.Device())
+	}
+	got := make([]float32, 6)
+	ok(t, cuda.CopyOut(got, v))
+	if !slices.Equal(got, []float32{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("%v", got)
+	}
+	k := kernel(t, module(t, 1), "add_one")
+	c := cuda.LaunchConfig{Grid: cuda.GridFor(6, 32), Block: cuda.Dim(32)}
+	ok(t, k.Launch(c, x, m, int32(6)))
+	ok(t, cuda.CopyOut(got, m))
+	if got[5] != 7 {
+		t.Errorf("%v", got)
+	}
+
+	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(24))
+	defer there.Free()
+	elsewhere := must[*tvmffi.Tensor](t)(there.Tensor(tvmffi.Float32, 6))
+	defer elsewhere.Release()
+	host := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(got))
+	defer host.Release()
+	released := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int8{1}))
+	released.Release()
+	f.calls()
+	for _, bad := range []struct {
+		x    *tvmffi.Tensor
+		says string
+	}{
+		{elsewhere, "argument 0: the tensor is on cuda:0, the kernel on cuda:1"},
+		{host, "argument 0: the tensor is on cpu:0, not on cuda:1"},
+		{released, "argument 0: the tensor was released"},
+		{nil, "argument 0: the tensor is nil"},
+	} {
+		wantError(t, k.Launch(c, bad.x, m, 6), tvmffi.ErrValue, bad.says)
+	}
+	f.expect()
+	for _, bad := range []*tvmffi.Tensor{host, released, nil} {
+		_, err := cuda.TensorMemory(bad)
+		wantError(t, err, tvmffi.ErrValue, "the tensor")
+	}
+	for _, shape := range [][]int64{{7}, {2, -1}, {1 << 40, 1 << 40}} {
+		_, err := m.Tensor(tvmffi.Float32, shape...)
+		wantError(t, err, tvmffi.ErrValue, "tensor: ")
+	}
+	empty := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 0, 1<<40))
+	empty.Release()
+	managed := must[*cuda.Memory](t)(cuda.Device(0).AllocManaged(24))
+	defer managed.Free()
+	y := must[*tvmffi.Tensor](t)(managed.Tensor(tvmffi.Float32, 6))
+	defer y.Release()
+	if y.Device().String() != "cuda_managed:0" {
+		t.Errorf("%s", y)
+	}
+	ok(t, k.Launch(c, y, managed, 6)) // all devices can use it
+}
