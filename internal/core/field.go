@@ -257,12 +257,18 @@ func (f *Field) get(o *Object) (abi.Any, error) {
 
 // Object reads an object field of type t; None is nil.
 func (f *Field) Object(o *Object, t *Type) *Object {
-	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}
-	v, err := c.ObjectResult(t)
+	v := f.Get(o)
+	if v.TypeIndex.IsObject() && v.Bits != 0 {
+		if ok, err := t.Accepts(v.TypeIndex); ok && err == nil {
+			return Own(uintptr(v.Bits))
+		}
+	}
+	c := Call{head: ccall.Head{Res: v}, fn: f.asFunc()}
+	none, err := c.ObjectResult(t)
 	if err != nil {
 		panic(err)
 	}
-	return v
+	return none
 }
 
 // Set writes a field. A number that the field cannot hold is an error, and the
