@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -251,6 +252,11 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 	for _, option := range options {
 		option(&config)
 	}
+	for name, path := range config.Paths {
+		if config.Core == "" && namesCore(name) {
+			config.Core = path
+		}
+	}
 	if config.Core != "" || !core.Attached() {
 		if err := loadCore(&config); err != nil {
 			return err
@@ -258,6 +264,12 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 	}
 	l.Paths = nil
 	for _, file := range l.Files {
+		if namesCore(file.Name) {
+			// Bindings of libtvm_ffi itself use the one that is there: a second copy
+			// would end the process.
+			l.Paths = append(l.Paths, LibraryPath())
+			continue
+		}
 		path, err := loadFile(file, &config)
 		if err != nil {
 			return err
@@ -265,6 +277,13 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 		l.Paths = append(l.Paths, path)
 	}
 	return nil
+}
+
+// namesCore reports whether a file is called as libtvm_ffi is, on any platform.
+func namesCore(name string) bool {
+	return slices.ContainsFunc([]string{"linux", "darwin", "windows"}, func(goos string) bool {
+		return name == filepath.Base(sites.Library(goos))
+	})
 }
 
 func loadFile(file core.File, config *core.LoadConfig) (string, error) {
