@@ -1,0 +1,46 @@
+package ffi_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/generated/ffi"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TVMFFI_TEST_CHILD") == "" {
+		os.Exit(m.Run())
+	}
+	n, err := ffi.ArraySize(tvmffi.Of[int64](1, 2))
+	fmt.Println(n, err, ffi.Load(), tvmffi.LibraryPath())
+}
+
+// TestOtherCopy uses the bindings of libtvm_ffi with a copy that lies elsewhere than
+// the one they were made of, which is in the cache: a second one in the process
+// would end it.
+func TestOtherCopy(t *testing.T) {
+	data, err := os.ReadFile(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), filepath.Base(nativetest.Library(t)))
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "TVMFFI_TEST_CHILD=1", "TVMFFI_LIBRARY="+path)
+	out, err := cmd.CombinedOutput()
+	if want := fmt.Sprintf("2 <nil> <nil> %s\n", path); err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%v: got %.2000s, want %s", err, out, want)
+	}
+}
