@@ -3,10 +3,8 @@ package tvmffi
 import (
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"strconv"
-	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -27,6 +25,9 @@ type Error struct {
 
 	cause  error
 	native *core.Object // the Error object, to raise it again as the same
+	// trace is a *string, atomic: the backtrace of the object that the error became
+	// in a callback, when it came back as itself.
+	trace unsafe.Pointer
 }
 
 // The kinds of errors that the core of TVM-FFI uses; errors.Is compares an error
@@ -62,6 +63,12 @@ func KindError(kind string) error { return kindError(kind) }
 // library raise that kind.
 func NewError(kind, message string) *Error { return &Error{Kind: kind, Message: message} }
 
+// WrapError returns an error of a kind with a cause, which Unwrap returns. The
+// library gets the cause too, if it is an *Error.
+func WrapError(kind, message string, cause error) *Error {
+	return &Error{Kind: kind, Message: message, cause: cause}
+}
+
 // Error returns the kind and the message.
 func (e *Error) Error() string {
 	if e.Kind == "" {
@@ -70,31 +77,21 @@ func (e *Error) Error() string {
 	return e.Kind + ": " + e.Message
 }
 
-// Is reports whether target names the kind of e.
+// Is reports whether target names the kind of e, or is the same error of the
+// library as e.
 func (e *Error) Is(target error) bool {
-	k, ok := target.(kindError)
-	return ok && string(k) == e.Kind
+	switch t := target.(type) {
+	case kindError:
+		return string(t) == e.Kind
+	case *Error:
+		return t != nil && e.native.Handle() != 0 && Same(wrap[*Object](e.native), wrap[*Object](t.native))
+	}
+	return false
 }
 
 // Unwrap returns the error that caused e: the Go error that a callback returned,
 // or the cause that the library recorded.
 func (e *Error) Unwrap() error { return e.cause }
-
-// Format writes the backtrace too, oldest frame first, for %+v.
-func (e *Error) Format(f fmt.State, verb rune) {
-	if verb == 'q' {
-		fmt.Fprintf(f, "%q", e.Error())
-		return
-	}
-	if verb == 'v' && f.Flag('+') && e.Backtrace != "" {
-		lines := strings.Split(strings.TrimRight(e.Backtrace, "\n"), "\n")
-		io.WriteString(f, "Traceback (most recent call last):\n")
-		for i := len(lines) - 1; i >= 0; i-- {
-			io.WriteString(f, lines[i]+"\n")
-		}
-	}
-	io.WriteString(f, e.Error())
-}
 
 // errorf makes an error of the runtime. A %w in the format becomes its cause.
 func errorf(kind, format string, args ...any) error {
@@ -130,6 +127,9 @@ func errorOf(handle uintptr) error {
 	if value, ok := goValue(cell.ExtraContext); ok {
 		original := value.(error)
 		if same, ok := original.(*Error); ok {
+			if e.Backtrace != same.Backtrace {
+				atomic.StorePointer(&same.trace, unsafe.Pointer(&e.Backtrace))
+			}
 			core.DecRef(handle)
 			return same
 		}
@@ -185,7 +185,9 @@ func raise(err error) int64 {
 
 // nativeError makes an owned Error object of err. An error that came from the
 // library is that object again; any other carries err itself, for the Go side.
-func nativeError(err error) (uintptr, error) {
+func nativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
+
+func nativeErrorAt(err error, depth int) (uintptr, error) {
 	if e, ok := err.(*Error); ok && e.native.Handle() != 0 {
 		core.IncRef(e.native.Handle())
 		return e.native.Handle(), nil
@@ -194,9 +196,19 @@ func nativeError(err error) (uintptr, error) {
 	var e *Error
 	if errors.As(err, &e) {
 		kind, backtrace = e.Kind, e.Backtrace
-		if err == error(e) {
+		if original(err) == error(e) {
 			message = e.Message
 		}
+	}
+	if p, ok := err.(*passing); ok {
+		err, backtrace = p.err, p.backtrace
+	}
+	cause, failed := causeOf(err, depth)
+	if failed != nil {
+		return 0, failed
+	}
+	if cause != 0 {
+		defer core.DecRef(cause)
 	}
 	value, failed := core.NewValue(err)
 	if failed != nil {
@@ -207,7 +219,7 @@ func nativeError(err error) (uintptr, error) {
 	out := new(uintptr)
 	at := uintptr(unsafe.Pointer(texts))
 	size := unsafe.Sizeof(texts[0])
-	rc, _, _ := purego.SyscallN(core.API.ErrorCreate, at, at+size, at+2*size, 0, value, uintptr(unsafe.Pointer(out)))
+	rc, _, _ := purego.SyscallN(core.API.ErrorCreate, at, at+size, at+2*size, cause, value, uintptr(unsafe.Pointer(out)))
 	runtime.KeepAlive(texts)
 	runtime.KeepAlive([3]string{kind, message, backtrace})
 	if int32(rc) != 0 || *out == 0 {
@@ -232,20 +244,4 @@ func recovered(p any) error {
 		e.cause = cause
 	}
 	return e
-}
-
-// goStack describes the calling goroutine in the form of the library.
-func goStack(skip int) string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
-	var b strings.Builder
-	for {
-		f, more := frames.Next()
-		if f.Function != "" {
-			b.WriteString("  File \"" + f.File + "\", line " + strconv.Itoa(f.Line) + ", in " + f.Function + "\n")
-		}
-		if !more {
-			return b.String()
-		}
-	}
 }

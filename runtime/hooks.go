@@ -12,6 +12,7 @@ func init() {
 	core.Hooks.ErrorOf = errorOf
 	core.Hooks.Errorf = errorf
 	core.Hooks.Raise = raise
+	core.Hooks.Passed = passed
 	core.Hooks.Recovered = recovered
 	core.Hooks.Load = loadLibrary
 	core.Hooks.Signature = canonicalSignature

@@ -51,6 +51,8 @@ type slot = atomic.Pointer[held]
 type held struct {
 	call  func(*Args) error
 	value any
+	// origin is the code of the Go func behind a callback, for backtraces.
+	origin uintptr
 }
 
 // LiveCallbacks counts the Go values that native code holds.
@@ -124,7 +126,13 @@ func drain() {
 // NewCallback makes a Function object that calls call, and returns its only
 // reference. call gets arguments that end when it returns.
 func NewCallback(call func(*Args) error) (uintptr, error) {
-	n := newNode(&held{call: call})
+	return NewCallbackOf(call, **(**uintptr)(unsafe.Pointer(&call)))
+}
+
+// NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
+// call.
+func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
+	n := newNode(&held{call: call, origin: origin})
 	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
 	if err != nil {
 		return 0, err
@@ -178,8 +186,9 @@ func callbackEntry(f *ccall.CallbackFrame) {
 	a := (*Args)(unsafe.Pointer(f))
 	f.RC = running
 	defer a.end()
-	if err := slotOf(f.Handle).Load().call(a); err != nil {
-		f.RC = Hooks.Raise(err)
+	callback := slotOf(f.Handle).Load()
+	if err := callback.call(a); err != nil {
+		f.RC = Hooks.Raise(Hooks.Passed(err, callback.origin))
 	} else {
 		f.RC = 0
 	}

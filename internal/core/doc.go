@@ -23,6 +23,9 @@ var Hooks struct {
 	// Raise puts err into the error slot of this thread and returns the code that
 	// a callback returns for it.
 	Raise func(err error) int64
+	// Passed adds the Go frames of a callback that returned err, whose code is at
+	// origin, to the backtrace of err.
+	Passed func(err error, origin uintptr) error
 	// Recovered makes an error of a recovered panic, with the stack of the panic.
 	Recovered func(p any) error
 	// Encode packs the value of type t at p.

@@ -1,0 +1,257 @@
+package tvmffi
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+
+	"github.com/ebitengine/purego"
+)
+
+// Frame is a line of a backtrace.
+type Frame struct {
+	File     string
+	Line     int
+	Function string
+}
+
+// String returns the frame as a backtrace holds it.
+func (f Frame) String() string {
+	return fmt.Sprintf("File %q, line %d, in %s", f.File, f.Line, f.Function)
+}
+
+// Frames returns the frames of the backtrace, the most recent call first. Go
+// frames are the func that a callback called, with the line where it begins, and
+// those that had called C.
+func (e *Error) Frames() []Frame {
+	var frames []Frame
+	for line := range strings.Lines(e.backtrace()) {
+		if f, ok := parseFrame(line); ok {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+// parseFrame parses File "f", line n, in func.
+func parseFrame(line string) (f Frame, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), `File "`)
+	if !ok {
+		return f, false
+	}
+	f.File, rest, ok = strings.Cut(rest, `", line `)
+	if !ok {
+		return f, false
+	}
+	number, function, _ := strings.Cut(rest, ", in ")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	f.Line, f.Function = n, function
+	return f, err == nil
+}
+
+// backtrace returns the backtrace with the frames of callbacks that e passed.
+func (e *Error) backtrace() string {
+	if trace := (*string)(atomic.LoadPointer(&e.trace)); trace != nil {
+		return *trace
+	}
+	return e.Backtrace
+}
+
+// Format writes the backtrace too, oldest frame first, and the causes, for %+v.
+func (e *Error) Format(f fmt.State, verb rune) {
+	if verb == 'q' {
+		fmt.Fprintf(f, "%q", e.Error())
+		return
+	}
+	all := verb == 'v' && f.Flag('+')
+	if trace := e.backtrace(); all && trace != "" {
+		lines := strings.Split(strings.TrimRight(trace, "\n"), "\n")
+		io.WriteString(f, "Traceback (most recent call last):\n")
+		for i := len(lines) - 1; i >= 0; i-- {
+			io.WriteString(f, lines[i]+"\n")
+		}
+	}
+	io.WriteString(f, e.Error())
+	if cause, ok := e.cause.(*Error); all && ok {
+		fmt.Fprintf(f, "\ncaused by: %+v", cause)
+	}
+}
+
+// LogValue makes a group of the kind, the message, the cause and the frames.
+func (e *Error) LogValue() slog.Value {
+	if e == nil {
+		return slog.Value{}
+	}
+	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("message", e.Message)}
+	if e.cause != nil {
+		attributes = append(attributes, slog.Any("cause", e.cause))
+	}
+	if frames := e.Frames(); len(frames) > 0 {
+		attributes = append(attributes, slog.Any("frames", frames))
+	}
+	return slog.GroupValue(attributes...)
+}
+
+// ExtraContext returns the object that the library attached to the error, with a
+// reference of its own, or nil: it may say where in a visited value the error
+// arose.
+func (e *Error) ExtraContext() *Object {
+	if e == nil || e.native.Handle() == 0 {
+		return nil
+	}
+	defer runtime.KeepAlive(e)
+	context := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize).ExtraContext
+	if _, ours := core.GoValue(context); context == 0 || ours {
+		return nil
+	}
+	core.IncRef(context)
+	return wrap[*Object](core.Own(context))
+}
+
+// passing is an error on its way out of a callback, with the backtrace that its
+// object gets.
+type passing struct {
+	err       error
+	backtrace string
+}
+
+func (p *passing) Error() string { return p.err.Error() }
+
+func (p *passing) Unwrap() error { return p.err }
+
+// original is err without what passed adds.
+func original(err error) error {
+	if p, ok := err.(*passing); ok {
+		return p.err
+	}
+	return err
+}
+
+// maxBacktrace is the size from which on a backtrace does not grow: an error may
+// be kept and raised for ever.
+const maxBacktrace = 64 << 10
+
+// passed adds Go frames to the backtrace of an error that a callback returns.
+func passed(err error, origin uintptr) error {
+	e, native := err.(*Error)
+	if native && e.native.Handle() != 0 {
+		appendBacktrace(e.native, goFrames())
+		return err
+	}
+	return &passing{err, backtraceOf(err) + originFrame(origin) + goFrames()}
+}
+
+// backtraceOf returns the backtrace of the *Error in the chain of err.
+func backtraceOf(err error) string {
+	for err != nil {
+		if e, ok := err.(*Error); ok {
+			return e.Backtrace
+		}
+		w, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return ""
+		}
+		err = w.Unwrap()
+	}
+	return ""
+}
+
+// appendBacktrace adds frames to the backtrace of an Error object.
+func appendBacktrace(o *core.Object, frames string) {
+	cell := core.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+	if frames == "" || cell.UpdateBacktrace == 0 || cell.Backtrace.Size > maxBacktrace {
+		return
+	}
+	text := []abi.ByteArray{byteArrayOf(frames)}
+	heap(text)
+	purego.SyscallN(cell.UpdateBacktrace, o.Handle(), uintptr(unsafe.Pointer(unsafe.SliceData(text))), abi.BacktraceAppend)
+	runtime.KeepAlive(text)
+	runtime.KeepAlive(o)
+}
+
+// originFrame is the line of the func whose code is at origin.
+func originFrame(origin uintptr) string {
+	f := runtime.FuncForPC(origin)
+	if f == nil || ours(f.Name()) {
+		return ""
+	}
+	file, line := f.FileLine(origin)
+	return frameLine(file, line, f.Name())
+}
+
+func frameLine(file string, line int, function string) string {
+	return "  File \"" + file + "\", line " + strconv.Itoa(line) + ", in " + function + "\n"
+}
+
+// callbackEntry is the function that stands between C and a Go callback.
+const callbackEntry = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
+
+// ours reports whether a function is of the Go runtime or of this module's.
+func ours(function string) bool {
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "reflect.") ||
+		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/internal/") ||
+		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime.") ||
+		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime/bindrt.")
+}
+
+// goFrames describes the Go functions that called the C function that called the
+// callback that is returning: a few of them, because most errors are only
+// compared.
+func goFrames() string {
+	const few = 4
+	var pcs [40]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	var b strings.Builder
+	for n, entries := 0, 0; n < few; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == callbackEntry:
+			entries++
+		case !ours(f.Function):
+			b.WriteString(frameLine(f.File, f.Line, f.Function))
+			n++
+		}
+		if !more || entries == 2 { // the frames below belong to the callback around
+			break
+		}
+	}
+	return b.String()
+}
+
+// goStack describes the calling goroutine in the form of the library.
+func goStack(skip int) string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			b.WriteString(frameLine(f.File, f.Line, f.Function))
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}
+
+// causeOf makes an owned Error object of the cause of err, or 0.
+func causeOf(err error, depth int) (uintptr, error) {
+	const deepest = 16
+	e, ok := err.(*Error)
+	if !ok || depth >= deepest {
+		return 0, nil
+	}
+	cause, ok := e.cause.(*Error)
+	if !ok || cause == nil {
+		return 0, nil
+	}
+	return nativeErrorAt(cause, depth+1)
+}

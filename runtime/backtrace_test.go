@@ -1,0 +1,140 @@
+package tvmffi_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func failing() error { return io.ErrUnexpectedEOF }
+
+// The frames of an error name the func of the callback and what called C, of all
+// levels, and those of C++.
+func TestBacktraceOfCallback(t *testing.T) {
+	balanced(t)
+	inner := must[*tvmffi.Function](t)(tvmffi.FuncOf(failing))
+	middle := func() error {
+		_, err := call("calls.apply_packed", inner)
+		return err
+	}
+	outer := must[*tvmffi.Function](t)(tvmffi.FuncOf(middle))
+	_, err := call("calls.apply_packed", outer)
+	var e *tvmffi.Error
+	if !errors.As(err, &e) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range e.Frames() {
+		if !strings.HasSuffix(f.File, "_test.go") && !strings.HasSuffix(f.File, "testing.go") || f.Line <= 0 {
+			t.Errorf("frame %v", f)
+		}
+		names = append(names, f.Function[strings.LastIndex(f.Function, "runtime_test.")+len("runtime_test."):])
+	}
+	all := strings.Join(names, " ")
+	if !strings.HasPrefix(all, "failing call TestBacktraceOfCallback.func1 call TestBacktraceOfCallback") {
+		t.Errorf("frames %s", all)
+	}
+	if s := fmt.Sprintf("%+v", err); !strings.HasSuffix(s, "in github.com/tvmffi-go/tvmffi/runtime_test.failing\nRuntimeError: unexpected EOF") {
+		t.Error(s)
+	}
+	inner.Release()
+	outer.Release()
+	drop(t)
+}
+
+// An error of C++ that passes through Go is one object, and gets the Go frames.
+func TestBacktraceOfPassingError(t *testing.T) {
+	balanced(t)
+	var first error
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
+		_, first = call("calls.fail", "ValueError", "from C++")
+		return first
+	}))
+	_, err := call("calls.apply_packed", f)
+	if !errors.Is(err, first) || !errors.Is(first, err) || !errors.Is(err, tvmffi.ErrValue) {
+		t.Error("both are one error")
+	}
+	_, other := call("calls.fail", "ValueError", "from C++")
+	if errors.Is(err, other) || errors.Is(other, err) {
+		t.Error("another error of the same text")
+	}
+	var e *tvmffi.Error
+	errors.As(err, &e)
+	if !strings.Contains(e.Backtrace, "TestBacktraceOfPassingError") || len(e.Frames()) <= len(first.(*tvmffi.Error).Frames()) {
+		t.Errorf("backtrace %s", e.Backtrace)
+	}
+	f.Release()
+	// An *Error made in Go comes back as the same pointer, and knows its way too.
+	own := tvmffi.WrapError("MyOwnKind", "outside", tvmffi.NewError("KeyError", "inside"))
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return own }))
+	if _, err := call("calls.apply_packed", f); err != error(own) || own.Backtrace != "" || len(own.Frames()) == 0 {
+		t.Errorf("%+v", err)
+	}
+	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/runtime_test.call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
+		t.Error(s)
+	}
+	if !errors.Is(own, tvmffi.ErrKey) || !errors.Is(own, tvmffi.KindError("MyOwnKind")) {
+		t.Error("the kinds of the chain")
+	}
+	f.Release()
+	drop(t)
+}
+
+func TestFrames(t *testing.T) {
+	for text, want := range map[string]tvmffi.Frame{
+		"  File \"a b.cc\", line 12, in f(int, \"x\")\n": {File: "a b.cc", Line: 12, Function: `f(int, "x")`},
+		`File "x.py", line 3`:                            {File: "x.py", Line: 3},
+	} {
+		e := &tvmffi.Error{Backtrace: "noise\n" + text + "\n  File \"broken\", line x, in y\n"}
+		if got := e.Frames(); len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if s := (tvmffi.Frame{File: "x.go", Line: 1, Function: "f"}).String(); s != `File "x.go", line 1, in f` {
+		t.Error(s)
+	}
+}
+
+func TestErrorContext(t *testing.T) {
+	balanced(t)
+	b := box(t, 7)
+	_, err := call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b)
+	var e *tvmffi.Error
+	if !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	context := e.ExtraContext()
+	if !tvmffi.Same(context, b) {
+		t.Error("the extra context")
+	}
+	context.Release()
+	if tvmffi.NewError("K", "m").ExtraContext() != nil {
+		t.Error("an error of Go has none")
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Error("failed", "err", e)
+	if s := log.String(); !strings.Contains(s, "err.kind=RuntimeError err.message=outside err.cause.kind=ValueError err.cause.message=inside") {
+		t.Error(s)
+	}
+	b.Release()
+	b, e, err, context = nil, nil, nil, nil
+	drop(t)
+}
+
+func BenchmarkErrorFromCallback(b *testing.B) {
+	load(b)
+	f := must[*tvmffi.Function](b)(tvmffi.FuncOf(failing))
+	apply := lookup(b, "calls.apply_packed")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := apply.Call(f); err == nil {
+			b.Fatal("no error")
+		}
+	}
+}
