@@ -225,7 +225,7 @@ func FuncOf(f any) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	handle, err := core.NewCallback(call)
+	handle, err := core.NewCallbackOf(call, v.Pointer())
 	if err != nil {
 		return nil, err
 	}
