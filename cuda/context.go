@@ -35,7 +35,7 @@ type state struct {
 	users   atomic.Int64   // operations that run now
 	live    [kinds]atomic.Int64
 
-	limits func() (limits, error)
+	limits func() (*limits, error) // read once
 }
 
 // start loads the driver and lists the devices, once.
@@ -153,10 +153,11 @@ func (d Device) live(s *state) Live {
 	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs)}
 }
 
-// scratch is memory for results of the driver, reused so that an operation
-// allocates nothing.
+// scratch is memory for arguments and results of the driver, reused so that an
+// operation allocates nothing.
 type scratch struct {
-	out [4]uintptr
+	out  [4]uintptr
+	args [12]uintptr
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -180,10 +181,10 @@ func (s *state) enter() (guard, error) {
 	}
 	g := guard{s: s, scratch: scratches.Get().(*scratch)}
 	f := driver.CtxGetCurrent
-	rc := driver.Call(f, g.out(0))
+	rc := g.raw(f, g.out(0))
 	if g.before = g.scratch.out[0]; rc == 0 && g.before != context {
 		f = driver.CtxSetCurrent
-		rc = driver.Call(f, context)
+		rc = g.raw(f, context)
 		g.switched = rc == 0
 	}
 	if rc != 0 {
@@ -204,7 +205,7 @@ func (g *guard) result(i int) uintptr { return g.scratch.out[i] }
 // operation, panics included, and adds its own failure to *err.
 func (g *guard) leave(err *error) {
 	if g.switched {
-		if rc := driver.Call(driver.CtxSetCurrent, g.before); rc != 0 {
+		if rc := g.raw(driver.CtxSetCurrent, g.before); rc != 0 {
 			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, "the device that was current before"))
 			// The thread stays with this goroutine and ends with it: nobody else
 			// may get it with the wrong device.
@@ -216,19 +217,28 @@ func (g *guard) leave(err *error) {
 	runtime.UnlockOSThread()
 }
 
-// call calls the driver while the device is current.
-//
-//go:uintptrescapes
-func (g *guard) call(f driver.Func, args ...uintptr) error {
-	if rc := driver.Call(f, args...); rc != 0 {
-		return failed(rc, f, "")
-	}
-	return nil
+// raw calls the driver without an allocation. What a pointer among the arguments
+// refers to is on the heap and kept alive by the caller: results of g.out are.
+func (g *guard) raw(f driver.Func, args ...uintptr) int32 {
+	n := copy(g.scratch.args[:], args)
+	return driver.CallWith(f, g.scratch.args[:n])
 }
 
-// do is an operation of one call without results.
+// call is raw with an error.
+func (g *guard) call(f driver.Func, args ...uintptr) error {
+	return failed(g.raw(f, args...), f, "")
+}
+
+// callGo is call for arguments that point to memory of Go, which is kept alive
+// and moves to the heap.
 //
 //go:uintptrescapes
+func (g *guard) callGo(f driver.Func, args ...uintptr) error {
+	return failed(driver.Call(f, args...), f, "")
+}
+
+// do is an operation of one call without results; no argument points to memory of
+// Go.
 func (s *state) do(f driver.Func, args ...uintptr) (err error) {
 	g, err := s.enter()
 	if err != nil {
@@ -254,7 +264,7 @@ func WithDevice(d Device, f func() error) (err error) {
 	}
 	defer func() {
 		// f may have changed the context itself: what is current now decides.
-		rc := driver.Call(driver.CtxGetCurrent, g.out(0))
+		rc := g.raw(driver.CtxGetCurrent, g.out(0))
 		g.switched = rc != 0 || g.result(0) != g.before
 		g.leave(&err)
 	}()

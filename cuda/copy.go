@@ -66,12 +66,15 @@ func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err e
 	}
 	defer g.leave(&err)
 	if f == driver.MemcpyHtoD {
-		err = g.call(f, address, uintptr(host), uintptr(bytes))
+		err = g.callGo(f, address, uintptr(host), uintptr(bytes))
 	} else {
-		err = g.call(f, uintptr(host), address, uintptr(bytes))
+		err = g.callGo(f, uintptr(host), address, uintptr(bytes))
 	}
 	runtime.KeepAlive(m.tensor)
-	return about(err, "%d bytes on %s", bytes, m.s.device)
+	if err != nil {
+		return about(err, "%d bytes on %s", bytes, m.s.device)
+	}
+	return nil
 }
 
 // Copy copies all of src to the start of dst, in the order of a stream of the
@@ -102,7 +105,10 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	if dst.s == src.s {
-		return about(g.call(driver.MemcpyDtoDAsync, to, from, uintptr(src.size), h), "%d bytes on %s", src.size, dst.s.device)
+		if err := g.call(driver.MemcpyDtoDAsync, to, from, uintptr(src.size), h); err != nil {
+			return about(err, "%d bytes on %s", src.size, dst.s.device)
+		}
+		return nil
 	}
 	there, err := src.s.acquire()
 	if err != nil {
@@ -147,7 +153,10 @@ func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) (
 	if err != nil {
 		return err
 	}
-	return about(g.call(f, address, value, uintptr(m.size/size), h), "%d bytes on %s", m.size, m.s.device)
+	if err := g.call(f, address, value, uintptr(m.size/size), h); err != nil {
+		return about(err, "%d bytes on %s", m.size, m.s.device)
+	}
+	return nil
 }
 
 // Host is pinned memory of the host, which devices copy from and to without
@@ -258,5 +267,8 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 	} else {
 		err = g.call(f, h.address, address, uintptr(bytes), on)
 	}
-	return about(err, "%d bytes on %s", bytes, m.s.device)
+	if err != nil {
+		return about(err, "%d bytes on %s", bytes, m.s.device)
+	}
+	return nil
 }

@@ -146,7 +146,9 @@ type limits struct {
 	cluster, coop     bool
 }
 
-func (s *state) readLimits() (l limits, err error) {
+func (s *state) readLimits() (*limits, error) {
+	var err error
+	l := new(limits)
 	get := func(a Attribute) int {
 		if err != nil {
 			return 0

@@ -108,7 +108,10 @@ func (gr *Graph) Launch(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	return about(g.call(driver.GraphLaunch, h, on), "the %s", gr.what)
+	if err := g.call(driver.GraphLaunch, h, on); err != nil {
+		return about(err, "the %s", gr.what)
+	}
+	return nil
 }
 
 // Close destroys the graph; launches that are queued still run. A second call

@@ -57,7 +57,10 @@ func (d Device) Arch() (Arch, error) {
 		return Arch{}, err
 	}
 	l, err := s.limits()
-	return Arch{Major: l.major, Minor: l.minor}, err
+	if err != nil {
+		return Arch{}, err
+	}
+	return Arch{Major: l.major, Minor: l.minor}, nil
 }
 
 // Image is code for one or more architectures that is loaded on each device when

@@ -61,7 +61,7 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
-	if err := g.call(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
+	if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
 		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
 	}
 	k = &Kernel{m: m, name: name, handle: g.result(0)}

@@ -145,7 +145,10 @@ func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	}
 	runtime.KeepAlive(l)
 	runtime.KeepAlive(args)
-	return about(err, "the kernel %q", k.name)
+	if err != nil {
+		return about(err, "the kernel %q", k.name)
+	}
+	return nil
 }
 
 // extend fills in what cuLaunchKernelEx takes.

@@ -442,3 +442,39 @@ func TestLaunchesOfManyGoroutines(t *testing.T) {
 		t.Errorf("%d launches", len(l))
 	}
 }
+
+// TestAllocations keeps what programs repeat free of garbage.
+func TestAllocations(t *testing.T) {
+	f := load(t)
+	m := module(t, 0)
+	k := kernel(t, m, "add_one")
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	e := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
+	defer e.Close()
+	mem := must[*cuda.Memory](t)(cuda.Device(0).Alloc(4096))
+	defer mem.Free()
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
+	ex := c
+	ex.Programmatic = true
+	args := []any{mem, mem, 1000}
+	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, args...) }))
+	defer graph.Close()
+	nothing := func() error { return nil }
+	for name, f := range map[string]func() error{
+		"Launch":     func() error { return k.Launch(c, args...) },
+		"LaunchEx":   func() error { return k.Launch(ex, args...) },
+		"Fill":       func() error { return cuda.Fill(mem, uint8(0), st) },
+		"Copy":       func() error { return cuda.Copy(mem, mem, st) },
+		"Record":     func() error { return e.Record(st) },
+		"Graph":      func() error { return graph.Launch(st) },
+		"WithDevice": func() error { return cuda.WithDevice(0, nothing) },
+	} {
+		var err error
+		// A garbage collection may empty the pool in between.
+		if n := testing.AllocsPerRun(200, func() { err = f() }); n != 0 && !raceEnabled || err != nil {
+			t.Errorf("%s makes %v allocations, %v", name, n, err)
+		}
+	}
+	f.reset()
+}

@@ -282,7 +282,7 @@ func (d Device) SetPoolThreshold(bytes int64) error {
 	v := new(uint64)
 	*v = uint64(max(bytes, 0))
 	return d.pool(func(g *guard, pool uintptr) error {
-		return g.call(driver.MemPoolSetAttribute, pool, releaseThreshold, uintptr(unsafe.Pointer(v)))
+		return g.callGo(driver.MemPoolSetAttribute, pool, releaseThreshold, uintptr(unsafe.Pointer(v)))
 	})
 }
 

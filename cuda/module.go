@@ -93,7 +93,7 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 		return nil, err
 	}
 	defer g.leave(&err)
-	err = g.call(driver.ModuleLoadDataEx, g.out(0), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(j.n),
+	err = g.callGo(driver.ModuleLoadDataEx, g.out(0), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(j.n),
 		uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
 	runtime.KeepAlive(j)
 	if e, ok := err.(*Error); ok {
@@ -192,7 +192,7 @@ func (m *Module) Global(name string) (v *Memory, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
-	if err := g.call(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
+	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
 		return nil, about(err, "the variable %q", name)
 	}
 	return &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), module: m}, nil

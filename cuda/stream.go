@@ -226,7 +226,10 @@ func (e *Event) Record(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	return about(g.call(driver.EventRecord, h, on), "the %s", e.what)
+	if err := g.call(driver.EventRecord, h, on); err != nil {
+		return about(err, "the %s", e.what)
+	}
+	return nil
 }
 
 // Synchronize waits until the work before the event is done; an event that was

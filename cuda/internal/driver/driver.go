@@ -168,6 +168,16 @@ func Call(f Func, args ...uintptr) int32 {
 	return int32(rc)
 }
 
+// CallWith is Call with a slice of the caller, without an allocation. The caller
+// keeps alive what pointers in args refer to, which must not be on a stack.
+func CallWith(f Func, args []uintptr) int32 {
+	if addresses[f] == 0 {
+		return Missing
+	}
+	rc, _, _ := purego.SyscallN(addresses[f], args...)
+	return int32(rc)
+}
+
 // ErrorText returns the name and the description of a CUresult, "" where the
 // driver does not know them.
 func ErrorText(code int32) (name, text string) {
