@@ -58,7 +58,7 @@ func TestElements(t *testing.T) {
 	if s.At() != 2.5 {
 		t.Error(s.At())
 	}
-	if n := testing.AllocsPerRun(100, func() { s.Set(s.At() + 1) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.Set(s.At() + 1) }); n > 2 { // two with checkptr, else none
 		t.Errorf("%v allocations", n)
 	}
 }

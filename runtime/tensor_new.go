@@ -103,8 +103,8 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 		return nil, err
 	}
 	handle, err := core.NewTensor(core.TensorSpec{
-		Data: data, Shape: shape, Strides: strides, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
-	})
+		Data: data, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
+	}, shape, strides)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +164,8 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 		return nil, err
 	}
 	handle, err := core.NewTensor(core.TensorSpec{
-		Address: p.Address, Shape: shape, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
-	})
+		Address: p.Address, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
+	}, shape, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
 	if Device(c.Device).hasAddresses() {
 		data = address(c)
 	}
-	handle, err := core.NewTensor(core.TensorSpec{Address: data, Shape: shape, Strides: stridesOf(c), Type: c.DType, Device: c.Device})
+	handle, err := core.NewTensor(core.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
 	if err != nil {
 		return nil, err
 	}

@@ -34,12 +34,34 @@ func ToFloat32(t *Tensor) ([]float32, error) {
 	if size == 0 {
 		return numbers, nil
 	}
-	lanes(c, func(bits uint64) bool {
-		numbers = append(numbers, float32(dtype.number(bits)))
-		return true
-	})
+	if memory, err := dense(c, t); err == nil && (dtype.Bits == 8 || dtype.Bits == 16) {
+		numbers = dtype.convert(numbers, memory)
+	} else {
+		lanes(c, func(bits uint64) bool {
+			numbers = append(numbers, float32(dtype.number(bits)))
+			return true
+		})
+	}
 	runtime.KeepAlive(t)
 	return numbers, nil
+}
+
+// convert appends the numbers of 8 or 16 bits in dense memory.
+func (t DataType) convert(numbers []float32, memory []byte) []float32 {
+	if t.Bits == 8 {
+		var values [256]float32
+		for i := range values {
+			values[i] = float32(t.number(uint64(i)))
+		}
+		for _, b := range memory {
+			numbers = append(numbers, values[b])
+		}
+		return numbers
+	}
+	for ; len(memory) >= 2; memory = memory[2:] {
+		numbers = append(numbers, float32(t.number(uint64(memory[0])|uint64(memory[1])<<8)))
+	}
+	return numbers
 }
 
 // FromFloat32 makes a tensor of any data type of real numbers in memory of the Go

@@ -35,12 +35,20 @@ func (t *Tensor) view(o *core.Object, offset int64, shape, strides []int64) (*Te
 	return wrap[*Tensor](v), nil
 }
 
-// describe returns what a view starts from; the slices are copies.
-func (t *Tensor) describe() (o *core.Object, shape, strides []int64, err error) {
+// room is that for the shape and the strides of most tensors.
+type room [2 * 8]int64
+
+// describe returns what a view starts from; the slices are copies, in b if there
+// is room.
+func (t *Tensor) describe(b *room) (o *core.Object, shape, strides []int64, err error) {
 	if o, err = live(t); err != nil {
 		return nil, nil, nil, err
 	}
-	return o, t.Shape(), t.Strides(), nil
+	c := t.cell()
+	shape = append(b[:0:len(b)/2], words(c, c.Shape)...)
+	strides = append(b[len(b)/2:len(b)/2], stridesOf(c)...)
+	runtime.KeepAlive(t)
+	return o, shape, strides, nil
 }
 
 // position resolves an index into a dimension of size n, which may count from the
@@ -57,7 +65,8 @@ func position(index, n int64) (int64, bool) {
 // the last one. Like all views, the result keeps the memory alive by itself, and
 // its byte offset is folded into its address.
 func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
-	o, shape, strides, err := t.describe()
+	var few room
+	o, shape, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +89,8 @@ func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
 // Select views one index of a dimension, which the result has no more. A negative
 // index counts from the end.
 func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
-	o, shape, strides, err := t.describe()
+	var few room
+	o, shape, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +109,13 @@ func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
 // Reshape views the elements in another shape with as many elements, without a
 // copy; one dimension may be -1 and is computed. The tensor must be contiguous.
 func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
-	o, old, strides, err := t.describe()
+	var few room
+	o, old, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
 	if !contiguous(old, strides) {
-		return nil, errorf(core.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, strides)
+		return nil, errorf(core.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, t.Strides())
 	}
 	n := product(old)
 	shape = slices.Clone(shape)
@@ -139,7 +150,8 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 // Transpose views the tensor with its dimensions in another order: dims[i] is the
 // dimension of t that becomes dimension i. Without dims the order is reversed.
 func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
-	o, shape, strides, err := t.describe()
+	var few room
+	o, shape, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +183,8 @@ func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
 // Squeeze views the tensor without the given dimensions, which must have size 1;
 // without arguments, without all of size 1.
 func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
-	o, shape, strides, err := t.describe()
+	var few room
+	o, shape, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +214,8 @@ func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
 // Unsqueeze views the tensor with one more dimension, of size 1, in front of
 // dimension dim; -1 puts it at the end.
 func (t *Tensor) Unsqueeze(dim int) (*Tensor, error) {
-	o, shape, strides, err := t.describe()
+	var few room
+	o, shape, strides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +234,8 @@ func (t *Tensor) Unsqueeze(dim int) (*Tensor, error) {
 // from an offset on. No element of the result may lie outside of those that t
 // spans.
 func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error) {
-	o, oldShape, oldStrides, err := t.describe()
+	var few room
+	o, oldShape, oldStrides, err := t.describe(&few)
 	if err != nil {
 		return nil, err
 	}

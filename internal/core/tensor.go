@@ -14,8 +14,6 @@ type TensorSpec struct {
 	// Address is memory that Keep keeps alive.
 	Data    unsafe.Pointer
 	Address uintptr
-	Shape   []int64
-	Strides []int64 // in elements; nil for row-major order
 	Type    abi.DLDataType
 	Device  abi.DLDevice
 	Keep    any
@@ -32,10 +30,12 @@ type lent struct {
 const fewDims = 4
 
 // NewTensor makes a Tensor object over existing memory, without a copy, and
-// returns its only reference. Go memory is safe there because the heap does not
-// move and the slot of the node refers to it until the deleter has run.
-func NewTensor(spec TensorSpec) (uintptr, error) {
-	n := len(spec.Shape)
+// returns its only reference. It copies the shape, and the strides, which are in
+// elements and may be nil for row-major order. Go memory is safe there because the
+// heap does not move and the slot of the node refers to it until the deleter has
+// run.
+func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
+	n := len(shape)
 	l := &lent{data: spec.Data}
 	l.value = spec.Keep
 	dims := l.dims[:]
@@ -43,12 +43,11 @@ func NewTensor(spec TensorSpec) (uintptr, error) {
 		dims = make([]int64, 2*n)
 		l.value = [2]any{dims, spec.Keep}
 	}
-	shape, strides := dims[:n], dims[n:2*n]
-	copy(shape, spec.Shape)
-	if spec.Strides != nil {
-		copy(strides, spec.Strides)
+	copy(dims, shape)
+	if strides != nil {
+		copy(dims[n:], strides)
 	} else {
-		RowMajor(shape, strides)
+		RowMajor(shape, dims[n:2*n])
 	}
 	data := spec.Address
 	if spec.Data != nil {
@@ -60,7 +59,7 @@ func NewTensor(spec TensorSpec) (uintptr, error) {
 		Deleter: ccall.Release(),
 		Tensor: abi.DLTensor{
 			Data: data, Device: spec.Device, NDim: int32(n), DType: spec.Type,
-			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(shape))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(strides))),
+			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(dims))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(dims[n:]))),
 		},
 	}
 	out, err := invoke(API.TensorFromDLPack, node, 0, 0)

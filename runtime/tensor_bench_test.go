@@ -1,0 +1,121 @@
+package tvmffi_test
+
+import (
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// The costs of making tensors, released at once.
+
+func BenchmarkFromSlice(b *testing.B) {
+	load(b)
+	data := make([]float32, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		x, err := tvmffi.FromSlice(data, 32, 32)
+		if err != nil {
+			b.Fatal(err)
+		}
+		x.Release()
+	}
+}
+
+func BenchmarkTensorView(b *testing.B) {
+	load(b)
+	x := vector(b, 32, 32)
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := x.Slice(0, 4, 8)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Release()
+	}
+}
+
+func BenchmarkEnvTensor(b *testing.B) {
+	loadTensors(b)
+	mustCall(b, "tensors.set_allocator", true, true)
+	defer mustCall(b, "tensors.set_allocator", false, true)
+	b.ReportAllocs()
+	for b.Loop() {
+		x, err := tvmffi.EnvTensor(floats(32, 32))
+		if err != nil {
+			b.Fatal(err)
+		}
+		x.Release()
+	}
+}
+
+func BenchmarkEnvTensor_goAllocator(b *testing.B) {
+	loadTensors(b)
+	b.ReportAllocs()
+	err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
+		for b.Loop() {
+			x, err := tvmffi.EnvTensor(floats(32, 32))
+			if err != nil {
+				return err
+			}
+			x.Release()
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// A tensor large enough to be counted.
+func BenchmarkFromSlice_counted(b *testing.B) {
+	load(b)
+	data := make([]float32, 1<<18)
+	b.ReportAllocs()
+	for b.Loop() {
+		x, err := tvmffi.FromSlice(data, 512, 512)
+		if err != nil {
+			b.Fatal(err)
+		}
+		x.Release()
+	}
+}
+
+func BenchmarkWithStream(b *testing.B) {
+	load(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := tvmffi.WithStream(tvmffi.CUDA(0), tvmffi.Pointer{Address: 16}, func() error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkElements(b *testing.B) {
+	load(b)
+	e, err := tvmffi.ElementsOf[float32](vector(b, 32, 32))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	sum := float32(0)
+	for b.Loop() {
+		sum += e.At(3, 4)
+	}
+	if sum == 0 {
+		b.Error("nothing was read")
+	}
+}
+
+func BenchmarkToFloat32(b *testing.B) {
+	load(b)
+	x, err := tvmffi.NewTensor(tvmffi.Float8E4M3FN, 1<<16)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(1 << 16)
+	for b.Loop() {
+		if _, err := tvmffi.ToFloat32(x); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
