@@ -2,6 +2,7 @@ package generated_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -17,8 +18,10 @@ func TestOtherLibrary(t *testing.T) {
 	c.bind("gen", "--lib", "libshed.so", "--package", "shed", "--out", "shed")
 	c.run("go", "vet", "./...")
 	env := c.env
-	for name, dir := range map[string]string{"first": filepath.Dir(first), "next": filepath.Dir(next), "missing": t.TempDir()} {
-		c.env = append(env, "SHED="+name, "TVMFFI_LIBRARY_PATH="+dir, "SHED_FILE="+first)
-		c.run("go", "test", "-count=1", ".")
+	for test, dir := range map[string]string{"TestUnchanged": filepath.Dir(first), "TestChanged": filepath.Dir(next), "TestMissing": t.TempDir()} {
+		c.env = append(env, "TVMFFI_LIBRARY_PATH="+dir, "SHED_FILE="+first)
+		if out := c.run("go", "test", "-count=1", "-v", "-run", "^"+test+"$", "."); !strings.Contains(out, "--- PASS: "+test) {
+			t.Errorf("%s did not run:\n%s", test, out)
+		}
 	}
 }

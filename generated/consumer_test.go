@@ -16,28 +16,26 @@ import (
 
 const self = "github.com/tvmffi-go/tvmffi"
 
+// toolDir holds the tool that tests have built.
+var toolDir string
+
 // tool builds tvmffi-bind, once.
-var tool = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tvmffi-bind-")
-	if err != nil {
+var tool = sync.OnceValues(func() (path string, err error) {
+	if toolDir, err = os.MkdirTemp("", "tvmffi-bind-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "tvmffi-bind")
-	return path, command("go", "build", "-o", path, self+"/cmd/tvmffi-bind")
+	path = filepath.Join(toolDir, "tvmffi-bind")
+	cmd := exec.Command("go", "build", "-o", path, self+"/cmd/tvmffi-bind")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := tool(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if toolDir != "" {
+		os.RemoveAll(toolDir)
 	}
 	os.Exit(code)
-}
-
-func command(name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Stderr = os.Stderr
-	return cmd.Run()
 }
 
 // consumer is a module of its own, outside of the repository.
