@@ -21,9 +21,10 @@ type Call struct {
 	fn *Func
 	// extra is what few calls need; nil for the others.
 	extra *extra
-	// next is the first free word of the block, 0 before the first text.
-	next uint32
-	head ccall.Head
+	// next is the first free word of the block, 0 before the first text; ended is
+	// one more than the index of an argument that has ended.
+	next, ended uint32
+	head        ccall.Head
 }
 
 // extra is what a call needs until it has returned: memory to keep alive,
@@ -71,8 +72,10 @@ func (c *Call) beginFunction(fn *Object, n int, units uint32) {
 
 // keep keeps what p points to alive until the call has returned. Each frame has
 // one slot for each unit and one, the last, for the callee.
-func (c *Call) keep(slot uint32, p unsafe.Pointer) {
-	*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(c.head.Units)+8*uintptr(slot))) = p
+func (c *Call) keep(slot uint32, p unsafe.Pointer) { *(*unsafe.Pointer)(c.slot(slot)) = p }
+
+func (c *Call) slot(i uint32) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(c.head.Units)+8*uintptr(i))
 }
 
 // None packs None. Arguments that are never packed are None too.
@@ -119,17 +122,16 @@ func (c *Call) Pointer(i int, v struct{ Address uintptr }) {
 }
 
 // Object packs an object, which stays alive until the call has returned; nil is
-// None.
+// None. An object that has ended is an error of Do.
 func (c *Call) Object(i int, o *Object) {
-	if o == nil {
-		return
+	if o != nil {
+		at := (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(i)))
+		at[0], at[1] = uint64(o.index), uint64(o.handle)
+		c.keep(uint32(i), unsafe.Pointer(o))
+		if o.handle == 0 {
+			c.ended = uint32(i) + 1
+		}
 	}
-	if o.handle == 0 {
-		c.fail(endedError(c.argument(i), o))
-		return
-	}
-	c.set(i, At[abi.Object](o.handle).TypeIndex, uint64(o.handle))
-	c.keep(uint32(i), unsafe.Pointer(o))
 }
 
 // Self packs the receiver of a method, which must not be nil.
@@ -152,19 +154,42 @@ func (c *Call) String(i int, s string) {
 		return
 	}
 	words := uint32(len(s)/8 + 1) // with the terminating NUL
-	if len(s) >= 16*ccall.MaxUnits || strings.IndexByte(s, 0) >= 0 {
+	if len(s) >= 16*ccall.MaxUnits {
 		c.longString(i, s)
 		return
 	}
 	at, ok := c.room(words)
-	if !ok {
+	if !ok || !copyText(unsafe.Pointer(c.word(at)), s) {
 		c.longString(i, s)
 		return
 	}
-	*c.word(at + words - 1) = 0
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.word(at))), len(s)), s)
 	c.set(i, abi.TypeRawStr, uint64(8*at))
 	c.head.Mask |= 1 << (2*uint32(i) + 1)
+}
+
+// copyText copies s to dst word by word, with zeros up to the next word, and
+// reports whether s has no NUL, at which C would think that it ends.
+func copyText(dst unsafe.Pointer, s string) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	src, n := unsafe.Pointer(unsafe.StringData(s)), len(s)
+	for ; n >= 8; n -= 8 {
+		w := *(*uint64)(src)
+		if (w-ones)&^w&tops != 0 {
+			return false
+		}
+		*(*uint64)(dst) = w
+		src, dst = unsafe.Add(src, 8), unsafe.Add(dst, 8)
+	}
+	var last uint64
+	for i := range n {
+		b := *(*byte)(unsafe.Add(src, i))
+		if b == 0 {
+			return false
+		}
+		last |= uint64(b) << (8 * i)
+	}
+	*(*uint64)(dst) = last
+	return true
 }
 
 // room takes words behind the arguments in the block, if it has so many left.
@@ -296,7 +321,7 @@ func endedError(what string, o *Object) error {
 //go:noinline
 //go:nocheckptr
 func (c *Call) Do() error {
-	if c.extra == nil {
+	if c.extra == nil && c.ended == 0 {
 		if f := c.fn; f != nil {
 			if fn := f.safeCall.Load(); fn != 0 {
 				c.head.Fn, c.head.Handle = fn, f.handle
@@ -329,6 +354,10 @@ func (c *Call) resolve() {
 // finish is Do for a call that needs more than its frame, or whose function has
 // not been resolved.
 func (c *Call) finish() error {
+	if c.ended != 0 {
+		i := int(c.ended - 1)
+		c.fail(endedError(c.argument(i), *(**Object)(c.slot(uint32(i)))))
+	}
 	if c.extra == nil || c.extra.err == nil {
 		c.resolve()
 	}

@@ -17,7 +17,7 @@ import (
 // collection and waits for what it frees.
 
 // objectFlags say what is special about a wrapper.
-type objectFlags uint32
+type objectFlags uint16
 
 const (
 	flagCounted  objectFlags = 1 << iota // its memory is in the count
@@ -136,7 +136,7 @@ func TensorBytes(t *abi.DLTensor) int64 {
 
 // OwnLocal is Own for a tensor over memory of Go, which the collector sees.
 func OwnLocal(handle uintptr) *Object {
-	o := &Object{handle: handle}
+	o := refer(handle, stateOwned)
 	ownTensor(o, false)
 	return o
 }

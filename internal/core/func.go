@@ -82,7 +82,9 @@ func (f *Func) find() (uintptr, error) {
 	if f.Sig == "" {
 		return handle, nil
 	}
+	Registry.Lock()
 	metadata, err := callText(&getGlobalFuncMetadata, func(c *Call4) { c.String(0, f.Name) }, 1)
+	Registry.Unlock()
 	if err == nil {
 		err = f.check(metadata)
 	}
@@ -115,7 +117,7 @@ func callText(f *Func, pack func(*Call4), n int) (string, error) {
 }
 
 func (f *Func) absent(what string) error {
-	return Hooks.Errorf(KindAttr, "%s: %s: the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version", f, what)
+	return Hooks.Errorf(KindAttr, "%s: %s: %s", f, what, differs)
 }
 
 // check compares the signature in metadata with that of the bindings.

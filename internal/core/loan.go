@@ -14,7 +14,7 @@ type Loan struct {
 
 // Borrow wraps an object until End.
 func (l *Loan) Borrow(handle uintptr) *Object {
-	o := &Object{handle: handle, state: stateBorrowed}
+	o := refer(handle, stateBorrowed)
 	l.objects = append(l.objects, o)
 	return o
 }

@@ -15,13 +15,20 @@ import (
 // memory with others, and their cleanups would wait for the neighbours.
 type Object struct {
 	// handle is the address of the native object, 0 once the wrapper has ended.
-	handle  uintptr
+	handle uintptr
+	// index is the type of the native object, which never changes.
+	index   abi.TypeIndex
 	state   objectState
 	flags   objectFlags
 	cleanup runtime.Cleanup
 }
 
-type objectState uint32
+// refer makes a wrapper of a live object.
+func refer(handle uintptr, state objectState) *Object {
+	return &Object{handle: handle, index: At[abi.Object](handle).TypeIndex, state: state}
+}
+
+type objectState uint16
 
 const (
 	stateOwned    objectState = iota // owns one reference
@@ -41,8 +48,8 @@ func Own(handle uintptr) *Object {
 	if handle == 0 {
 		return nil
 	}
-	o := &Object{handle: handle}
-	if At[abi.Object](handle).TypeIndex == abi.TypeTensor {
+	o := refer(handle, stateOwned)
+	if o.index == abi.TypeTensor {
 		ownTensor(o, true)
 		return o
 	}
@@ -60,7 +67,7 @@ func (o *Object) LeaveToCollector() {
 }
 
 // Static wraps an object that lives as long as the process.
-func Static(handle uintptr) *Object { return &Object{handle: handle, state: stateStatic} }
+func Static(handle uintptr) *Object { return refer(handle, stateStatic) }
 
 func collect(handle uintptr) {
 	Collected.Add(1)
@@ -91,11 +98,7 @@ func (o *Object) Ended() (why string, ended bool) {
 }
 
 // TypeIndex returns the run-time type of the object. o must not have ended.
-func (o *Object) TypeIndex() abi.TypeIndex {
-	t := At[abi.Object](o.handle).TypeIndex
-	runtime.KeepAlive(o)
-	return t
-}
+func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
