@@ -11,49 +11,116 @@ import (
 type Module struct{ objectBase }
 
 var (
-	typeModule        = core.Type{Key: "ffi.Module"}
-	moduleLoad        = core.Func{Name: "ffi.ModuleLoadFromFile"}
-	moduleGetFunction = core.Func{Name: "ffi.ModuleGetFunction"}
-	moduleKind        = core.Func{Name: "ffi.ModuleGetKind"}
-	moduleMetadata    = core.Func{Name: "ffi.ModuleGetFunctionMetadata"}
-	moduleDoc         = core.Func{Name: "ffi.ModuleGetFunctionDoc"}
+	typeModule         = core.Type{Key: "ffi.Module"}
+	moduleImportsField = core.Field{Owner: &typeModule, Name: "imports_"}
+	moduleLoad         = core.Func{Name: "ffi.ModuleLoadFromFile"}
+	moduleSystemLib    = core.Func{Name: "ffi.SystemLib"}
+	moduleGetFunction  = core.Func{Name: "ffi.ModuleGetFunction"}
+	moduleImplements   = core.Func{Name: "ffi.ModuleImplementsFunction"}
+	moduleKind         = core.Func{Name: "ffi.ModuleGetKind"}
+	moduleProperties   = core.Func{Name: "ffi.ModuleGetPropertyMask"}
+	moduleMetadata     = core.Func{Name: "ffi.ModuleGetFunctionMetadata"}
+	moduleDoc          = core.Func{Name: "ffi.ModuleGetFunctionDoc"}
+	moduleImport       = core.Func{Name: "ffi.ModuleImportModule"}
+	moduleClearImports = core.Func{Name: "ffi.ModuleClearImports"}
+	moduleFormats      = core.Func{Name: "ffi.ModuleGetWriteFormats"}
+	moduleWrite        = core.Func{Name: "ffi.ModuleWriteToFile"}
+	moduleSource       = core.Func{Name: "ffi.ModuleInspectSource"}
 )
 
 // TVMFFIType identifies the type to the runtime.
 func (*Module) TVMFFIType(*Module) *core.Type { return &typeModule }
 
-// LoadModule loads a shared library as a module. The library stays loaded for
-// the life of the process, because functions and objects may outlive the module.
-func LoadModule(path string) (*Module, error) {
+// ModuleOption changes how LoadModule loads a module.
+type ModuleOption func(*moduleConfig)
+
+type moduleConfig struct{ unload bool }
+
+// Unloadable lets a library go with the last reference to its module and to its
+// functions. What else it made, such as objects of its own types and functions
+// that it registered, must be gone before: their code goes with it.
+func Unloadable() ModuleOption { return func(c *moduleConfig) { c.unload = true } }
+
+// LoadModule loads a shared library, or another file for which a loader is
+// registered, as a module. Each call makes a module of its own. The library stays
+// loaded for the life of the process, so that what it makes may outlive the
+// module, unless the option Unloadable is given.
+func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err := Load(); err != nil {
 		return nil, err
+	}
+	var config moduleConfig
+	for _, option := range options {
+		option(&config)
 	}
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
+	// The library may register functions and types.
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	var c core.Call24
 	c.Begin(&moduleLoad, 1)
 	c.String(0, full)
+	m, err := moduleOf(&c.Call)
+	if err == nil && !config.unload {
+		core.IncRef(ref(m).Handle())
+	}
+	return m, err
+}
+
+// SystemLib returns the module of the functions that were linked into the process
+// and registered under a prefix, which is empty for most. It is the same object
+// each time.
+func SystemLib(prefix string) (*Module, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	var c core.Call8
+	c.Begin(&moduleSystemLib, 1)
+	c.String(0, prefix)
+	return moduleOf(&c.Call)
+}
+
+// moduleOf makes a call whose result is a module.
+func moduleOf(c *core.Call) (*Module, error) {
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
 	o, err := c.ObjectResult(&typeModule)
-	if err != nil {
-		return nil, err
+	if err == nil && o == nil {
+		err = errorf(core.KindRuntime, "%s returned no module", c.Target())
 	}
-	core.IncRef(o.Handle()) // keeps the library loaded
-	return wrap[*Module](o), nil
+	return wrap[*Module](o), err
 }
 
-// Function returns a function of the module. The error is of kind ErrAttribute
-// if the module has none of that name.
-func (m *Module) Function(name string) (*Function, error) {
-	var c core.Call12
-	c.Begin(&moduleGetFunction, 3)
+// ModuleLookup changes where a module looks for a function.
+type ModuleLookup func(*moduleLookup)
+
+type moduleLookup struct{ own bool }
+
+// OwnFunctions keeps a module from looking in the modules that it imports.
+func OwnFunctions() ModuleLookup { return func(l *moduleLookup) { l.own = true } }
+
+// about starts a call about a function of the module.
+func (m *Module) about(c *core.Call12, f *core.Func, name string, options []ModuleLookup) {
+	var l moduleLookup
+	for _, option := range options {
+		option(&l)
+	}
+	c.Begin(f, 3)
 	c.Self(0, ref(m))
 	c.String(1, name)
-	c.Bool(2, true)
+	c.Bool(2, !l.own)
+}
+
+// Function returns a function of the module or of those that it imports. It is
+// worth to keep the result: each call looks the name up. The error is of kind
+// ErrAttribute if there is none of that name.
+func (m *Module) Function(name string, options ...ModuleLookup) (*Function, error) {
+	var c core.Call12
+	m.about(&c, &moduleGetFunction, name, options)
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
@@ -64,6 +131,38 @@ func (m *Module) Function(name string) (*Function, error) {
 	return wrap[*Function](o), err
 }
 
+// Has reports whether the module, or one that it imports, has a function.
+func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
+	var c core.Call12
+	m.about(&c, &moduleImplements, name, options)
+	if err := c.Do(); err != nil {
+		return false, err
+	}
+	return c.BoolResult()
+}
+
+// FunctionMetadata returns the metadata of a function of the module or of those
+// that it imports, empty if it has none.
+func (m *Module) FunctionMetadata(name string, options ...ModuleLookup) (string, error) {
+	return m.text(&moduleMetadata, name, options)
+}
+
+// FunctionDoc returns the doc of a function of the module or of those that it
+// imports, empty if it has none.
+func (m *Module) FunctionDoc(name string, options ...ModuleLookup) (string, error) {
+	return m.text(&moduleDoc, name, options)
+}
+
+func (m *Module) text(f *core.Func, name string, options []ModuleLookup) (string, error) {
+	var c core.Call12
+	m.about(&c, f, name, options)
+	text, isText, err := c.TryString()
+	if err == nil && !isText {
+		release(c.Take()) // None
+	}
+	return text, err
+}
+
 // Kind returns the kind of the module, such as "library".
 func (m *Module) Kind() (string, error) {
 	var c core.Call4
@@ -72,25 +171,93 @@ func (m *Module) Kind() (string, error) {
 	return c.DoString()
 }
 
-// FunctionMetadata returns the metadata of a function of the module, empty if it
-// has none.
-func (m *Module) FunctionMetadata(name string) (string, error) { return m.text(&moduleMetadata, name) }
+// ModuleProperties is a set of what can be done with a module.
+type ModuleProperties int64
 
-// FunctionDoc returns the doc of a function of the module, empty if it has none.
-func (m *Module) FunctionDoc(name string) (string, error) { return m.text(&moduleDoc, name) }
+// The properties of modules.
+const (
+	// ModuleSerializable is set for a module that can be written as bytes.
+	ModuleSerializable ModuleProperties = 1 << iota
+	// ModuleRunnable is set for a module whose functions can be called.
+	ModuleRunnable
+	// ModuleExportable is set for a module that can be written as an object file or
+	// as source.
+	ModuleExportable
+)
 
-func (m *Module) text(f *core.Func, name string) (string, error) {
-	var c core.Call12
-	c.Begin(f, 3)
+// Has reports whether all properties of q are in p.
+func (p ModuleProperties) Has(q ModuleProperties) bool { return p&q == q }
+
+// Properties returns what can be done with the module.
+func (m *Module) Properties() (ModuleProperties, error) {
+	var c core.Call1
+	c.Begin(&moduleProperties, 1)
 	c.Self(0, ref(m))
-	c.String(1, name)
-	c.Bool(2, false)
 	if err := c.Do(); err != nil {
-		return "", err
+		return 0, err
 	}
-	s, err := take[*string](c.Take())
-	if err != nil || s == nil {
-		return "", err
+	p, err := c.IntResult()
+	return ModuleProperties(p), err
+}
+
+// Imports returns the modules that this one imports, with references of their own.
+func (m *Module) Imports() (imports []*Module, err error) {
+	defer catch(&err)
+	return take[[]*Module](moduleImportsField.Get(ref(m)))
+}
+
+// Import adds a module to the imports: its functions are found through m too. The
+// error is of kind ErrRuntime if that would close a circle.
+func (m *Module) Import(other *Module) error {
+	var c core.Call2
+	c.Begin(&moduleImport, 2)
+	c.Self(0, ref(m))
+	if other == nil {
+		return errorf(core.KindType, "%s: the module to import is nil", &moduleImport)
 	}
-	return *s, nil
+	c.Object(1, ref(other))
+	return c.Do()
+}
+
+// ClearImports removes all imports.
+func (m *Module) ClearImports() error {
+	var c core.Call1
+	c.Begin(&moduleClearImports, 1)
+	c.Self(0, ref(m))
+	return c.Do()
+}
+
+// WriteFormats returns the formats that WriteToFile knows; a library has none.
+func (m *Module) WriteFormats() ([]string, error) {
+	var c core.Call1
+	c.Begin(&moduleFormats, 1)
+	c.Self(0, ref(m))
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	return take[[]string](c.Take())
+}
+
+// WriteToFile writes the module in a format.
+func (m *Module) WriteToFile(path, format string) error {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	var c core.Call24
+	c.Begin(&moduleWrite, 3)
+	c.Self(0, ref(m))
+	c.String(1, full)
+	c.String(2, format)
+	return c.Do()
+}
+
+// Source returns the source of the module in a format, or in one that the module
+// chooses if format is empty. A library has none.
+func (m *Module) Source(format string) (string, error) {
+	var c core.Call8
+	c.Begin(&moduleSource, 2)
+	c.Self(0, ref(m))
+	c.String(1, format)
+	return c.DoString()
 }
