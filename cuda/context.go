@@ -294,15 +294,24 @@ func (r *resource) get() (uintptr, error) {
 	return 0, valueError("the %s is closed: it must not be used any more", r.what)
 }
 
-// shut calls the destroying function once. A failure other than that of a lost
-// context leaves nothing to close either.
-func (r *resource) shut() error {
+// shut calls the destroying function once; whatever that returns, there is
+// nothing left to close. Where the device cannot be made current, the resource
+// stays open.
+func (r *resource) shut() (err error) {
+	if r.handle.Load() == 0 {
+		return nil
+	}
+	g, err := r.s.enter()
+	if err != nil {
+		return about(err, "the %s", r.what)
+	}
+	defer g.leave(&err)
 	h := r.handle.Swap(0)
 	if h == 0 {
 		return nil
 	}
 	r.s.live[r.kind].Add(-1)
-	return about(r.s.do(r.close, h), "the %s", r.what)
+	return about(g.call(r.close, h), "the %s", r.what)
 }
 
 func (s *state) String() string { return fmt.Sprint(s.device) }

@@ -215,13 +215,25 @@ func (h *Host[T]) Slice() []T {
 
 // Free frees the memory. Copies that use it must be done. A second call does
 // nothing.
-func (h *Host[T]) Free() error {
-	if h == nil || h.freed.Swap(true) || h.address == 0 {
+func (h *Host[T]) Free() (err error) {
+	if h == nil || h.freed.Load() {
+		return nil
+	}
+	if h.address == 0 {
+		h.freed.Store(true)
+		return nil
+	}
+	g, err := h.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	if h.freed.Swap(true) {
 		return nil
 	}
 	h.s.live[allocations].Add(-1)
 	h.s.live[allocated].Add(-h.bytes())
-	return about(h.s.do(driver.MemFreeHost, h.address), "%d bytes of pinned host memory", h.bytes())
+	return about(g.call(driver.MemFreeHost, h.address), "%d bytes of pinned host memory", h.bytes())
 }
 
 // CopyInAsync copies pinned memory to the start of device memory in the order of

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -477,4 +479,13 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	f.reset()
+}
+
+func TestExample(t *testing.T) {
+	load(t)
+	name := filepath.Join(t.TempDir(), "saxpy.ptx")
+	ok(t, os.WriteFile(name, []byte(ptx), 0o600))
+	if got := must[[]float32](t)(saxpy(name)); !slices.Equal(got, []float32{12, 24, 36}) {
+		t.Errorf("%v", got)
+	}
 }

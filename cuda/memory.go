@@ -20,7 +20,7 @@ type Memory struct {
 	tensor  *tvmffi.Tensor // kept alive by a view of it
 	module  *Module        // that holds the variable
 	managed bool
-	free    func(address uintptr) error // nil for a view
+	free    func(g *guard, address uintptr) error // nil for a view
 	freed   atomic.Bool
 }
 
@@ -58,7 +58,7 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	if err := g.call(f, g.out(0), uintptr(bytes), flags); err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
-	m = s.own(g.result(0), bytes, func(p uintptr) error { return s.do(driver.MemFree, p) })
+	m = s.own(g.result(0), bytes, (*guard).free)
 	m.managed = managed
 	return m, nil
 }
@@ -86,7 +86,7 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := g.call(driver.MemAllocAsync, g.out(0), uintptr(bytes), h); err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
-	return s.own(g.result(0), bytes, func(p uintptr) error { return s.do(driver.MemFree, p) }), nil
+	return s.own(g.result(0), bytes, (*guard).free), nil
 }
 
 func (s *state) none(bytes int64) (*Memory, error) {
@@ -97,14 +97,15 @@ func (s *state) none(bytes int64) (*Memory, error) {
 }
 
 // own makes the Memory of a new allocation.
-func (s *state) own(address uintptr, bytes int64, free func(uintptr) error) *Memory {
+func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) error) *Memory {
 	s.live[allocations].Add(1)
 	s.live[allocated].Add(bytes)
 	return &Memory{s: s, address: address, size: bytes, free: free}
 }
 
 // FromPointer describes device memory that somebody else allocated. If free is
-// not nil, the memory belongs to the caller of Free, which calls it once.
+// not nil, the memory belongs to the caller of Free, which calls it once
+// with the device current.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -116,7 +117,7 @@ func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*M
 	if free == nil {
 		return &Memory{s: s, address: p.Address, size: bytes}, nil
 	}
-	return s.own(p.Address, bytes, func(uintptr) error { return free() }), nil
+	return s.own(p.Address, bytes, func(*guard, uintptr) error { return free() }), nil
 }
 
 // TensorMemory returns the memory of a contiguous tensor on a CUDA device as a
@@ -163,34 +164,20 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 		return nil, err
 	}
 	n := int64(1)
-	strides := make([]int64, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		if strides[i] = n; shape[i] < 0 || shape[i] != 0 && n > (1<<56)/shape[i] {
+	for _, d := range shape {
+		if d < 0 || d != 0 && n > (1<<56)/d {
 			return nil, valueError("tensor: shape %v is negative or too large", shape)
 		}
-		n *= max(shape[i], 1)
-	}
-	for _, d := range shape {
-		n *= min(d, 1)
+		n *= d
 	}
 	if need := dtype.Size(n); need > m.size {
 		return nil, valueError("tensor: %s%v needs %d bytes, the memory has %d", dtype, shape, need, m.size)
 	}
-	if err := tvmffi.Load(); err != nil {
-		return nil, err
-	}
-	device := abi.DLDevice(m.s.device.TVMFFI())
+	device := m.s.device.TVMFFI()
 	if m.managed {
 		device.Type = abi.DLCUDAManaged
 	}
-	handle, err := core.NewTensor(core.TensorSpec{
-		Data: driver.Pointer(address), Shape: append([]int64{}, shape...), Strides: strides,
-		Type: abi.DLDataType(dtype), Device: device, Keep: m,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return (*tvmffi.Tensor)(unsafe.Pointer(core.Own(handle))), nil
+	return tvmffi.FromPointer(tvmffi.Pointer{Address: address}, dtype, device, m, shape...)
 }
 
 // Part returns a view of bytes of the memory from offset on. The view ends when
@@ -239,13 +226,24 @@ func (m *Memory) at(s *state) (uintptr, error) {
 
 // Free frees the memory. It waits for work of the device that may use it. A
 // second call, and a call for a view, does nothing.
-func (m *Memory) Free() error {
-	if m == nil || m.free == nil || m.freed.Swap(true) {
+func (m *Memory) Free() (err error) {
+	if m == nil || m.free == nil || m.freed.Load() {
+		return nil
+	}
+	g, err := m.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	if m.freed.Swap(true) {
 		return nil
 	}
 	m.gone()
-	return about(m.free(m.address), "memory of %d bytes on %s", m.size, m.s.device)
+	return about(m.free(&g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
 }
+
+// free is the free of memory that the driver allocated.
+func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, address) }
 
 // FreeAsync frees memory of [Device.AllocAsync] in the order of a stream, without
 // waiting.
