@@ -74,7 +74,7 @@ func WithAllocator(a Allocator, f func() error) error {
 	defer runtime.UnlockOSThread()
 	thread := core.ThreadID()
 	old := setThreadAllocator(thread, a)
-	defer setThreadAllocator(thread, old)
+	defer func() { setThreadAllocator(thread, old) }()
 	native, err := core.SetAllocator(core.AllocatorEntry(allocate), false)
 	if err != nil {
 		return err

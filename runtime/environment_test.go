@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -312,10 +313,28 @@ func TestWithStream(t *testing.T) {
 
 func init() {
 	children["memory"] = memoryChild
+	children["goexit in an allocator"] = goexitChild
 	children["memory limit"] = func() error { return loadChild() }
 }
 
 func loadChild() error { return tvmffi.Load(tvmffi.WithLibrary(os.Getenv("CORE"))) }
+
+// goexitChild ends an allocator in the way of testing.T.FailNow.
+func goexitChild() error {
+	if err := loadChild(); err != nil {
+		return err
+	}
+	exit := func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) { runtime.Goexit(); return nil, nil }
+	return tvmffi.WithAllocator(exit, func() error { return second(tvmffi.EnvTensor(floats(1))) })
+}
+
+func TestGoexitInAllocator(t *testing.T) {
+	out, err := child(t, "goexit in an allocator", "CORE="+nativetest.Library(t))
+	var status *exec.ExitError
+	if !errors.As(err, &status) || status.ExitCode() != 2 || !strings.Contains(out, "a Go callback ended by runtime.Goexit") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
 
 // memoryChild makes 12 GB of tensors and releases none.
 func memoryChild() error {
