@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -313,5 +312,3 @@ func (r *resource) shut() (err error) {
 	r.s.live[r.kind].Add(-1)
 	return about(g.call(r.close, h), "the %s", r.what)
 }
-
-func (s *state) String() string { return fmt.Sprint(s.device) }

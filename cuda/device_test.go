@@ -3,7 +3,9 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,8 +60,18 @@ func init() {
 		case err := <-failed:
 			return err
 		default:
-			return nil
 		}
+		f, err := control(os.Getenv("TVMFFI_CUDA_LIBRARY"))
+		if err != nil {
+			return err
+		}
+		calls := f.calls()
+		for _, name := range []string{"cuInit", "cuDeviceGetCount", "cuDevicePrimaryCtxRetain"} {
+			if n := len(only(slices.Clone(calls), name)); n != 1 {
+				return fmt.Errorf("%s was called %d times", name, n)
+			}
+		}
+		return nil
 	}
 	children["old driver"] = func() error {
 		v, err := cuda.DriverVersion()

@@ -84,16 +84,11 @@ func load(t *testing.T) *fake {
 	if err := cuda.Available(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := dynlib.Open(path)
+	f, err := control(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t}
-	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
-		if *to, err = h.Symbol(name); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.t = t
 	f.reset()
 	t.Cleanup(func() {
 		f.reset()
@@ -107,6 +102,21 @@ func load(t *testing.T) *fake {
 		}
 	})
 	return f
+}
+
+// control finds the functions of the fake for tests.
+func control(path string) (*fake, error) {
+	h, err := dynlib.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &fake{}
+	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
+		if *to, err = h.Symbol(name); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 // reset empties the log and lets every function work again.
