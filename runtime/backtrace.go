@@ -80,9 +80,19 @@ func (e *Error) Format(f fmt.State, verb rune) {
 		}
 	}
 	io.WriteString(f, e.Error())
-	if cause, ok := e.cause.(*Error); all && ok {
+	if cause := e.ownCause(); all && cause != nil {
 		fmt.Fprintf(f, "\ncaused by: %+v", cause)
 	}
+}
+
+// ownCause returns the cause of e if it is an *Error that the message of e does
+// not tell already; nil otherwise.
+func (e *Error) ownCause() *Error {
+	cause, ok := e.cause.(*Error)
+	if !ok || cause == nil || strings.HasSuffix(e.Message, cause.Message) {
+		return nil
+	}
+	return cause
 }
 
 // LogValue makes a group of the kind, the message, the cause and the frames.
@@ -91,8 +101,8 @@ func (e *Error) LogValue() slog.Value {
 		return slog.Value{}
 	}
 	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("message", e.Message)}
-	if e.cause != nil {
-		attributes = append(attributes, slog.Any("cause", e.cause))
+	if cause := e.ownCause(); cause != nil {
+		attributes = append(attributes, slog.Any("cause", cause))
 	}
 	if frames := e.Frames(); len(frames) > 0 {
 		attributes = append(attributes, slog.Any("frames", frames))
@@ -246,11 +256,11 @@ func goStack(skip int) string {
 func causeOf(err error, depth int) (uintptr, error) {
 	const deepest = 16
 	e, ok := err.(*Error)
-	if !ok || depth >= deepest {
+	if !ok || e == nil || depth >= deepest {
 		return 0, nil
 	}
-	cause, ok := e.cause.(*Error)
-	if !ok || cause == nil {
+	cause := e.ownCause()
+	if cause == nil {
 		return 0, nil
 	}
 	return nativeErrorAt(cause, depth+1)

@@ -260,6 +260,9 @@ func makeCodec(t reflect.Type) *codec {
 		if t.Implements(reflect.TypeFor[ObjectRef]()) {
 			return argumentCodec(t) // likewise
 		}
+		if fields := taggedFields(t); len(fields) > 0 {
+			return structCodec(t, fields)
+		}
 	}
 	return noCodec(t, "this type has no counterpart in TVM-FFI")
 }
@@ -496,7 +499,7 @@ func inElement(place string, err error) error {
 	if e, ok := err.(*Error); ok {
 		kind = e.Kind
 	}
-	return &Error{Kind: kind, Message: fmt.Sprintf("%s: %s", place, message(err)), cause: err}
+	return &Error{Kind: kind, Message: fmt.Sprintf("%s: %s", place, message(err)), cause: err, step: stepOf(place)}
 }
 
 // message returns the text of err without a kind in front.

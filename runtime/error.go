@@ -24,6 +24,7 @@ type Error struct {
 	Backtrace string
 
 	cause  error
+	step   string       // of a path, when cause is the error of a part: [1], ["key"] or .field
 	native *core.Object // the Error object, to raise it again as the same
 	// trace is a *string, atomic: the backtrace of the object that the error became
 	// in a callback, when it came back as itself.

@@ -1,0 +1,164 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+type layer struct {
+	Name  string            `ffi:"name"`
+	Sizes []int64           `ffi:"sizes,optional"`
+	Extra map[string]string `ffi:"extra,optional"`
+	Next  *layer            `ffi:"next,optional"`
+}
+
+type common struct {
+	Version int `ffi:"version"`
+}
+
+type config struct {
+	common
+	Layers  []layer             `ffi:"layers"`
+	ByName  map[string]layer    `ffi:"by_name,optional"`
+	Scale   *float64            `ffi:"scale"`
+	Box     *Box                `ffi:"box,optional"`
+	Any     any                 `ffi:"any,optional"`
+	DType   tvmffi.DataType     `ffi:"dtype,optional"`
+	Ignored string              `ffi:"-"`
+	Private func()              // no tag, no part
+	Raw     tvmffi.Any          `ffi:"raw,optional"`
+	Pair    [2]int32            `ffi:"pair"`
+	Tuple   tvmffi.Tuple1[bool] `ffi:"tuple"`
+}
+
+func TestMarshal(t *testing.T) {
+	balanced(t)
+	b := box(t, 3)
+	half := 0.5
+	in := config{
+		common: common{3},
+		Layers: []layer{{Name: "a", Sizes: []int64{1, 2}}, {Name: "b", Next: &layer{Name: "c", Extra: map[string]string{"k": "v"}}}},
+		ByName: map[string]layer{"x": {Name: "d"}},
+		Scale:  &half, Box: b, Any: "anything", Ignored: "not sent", Pair: [2]int32{4, 5}, Tuple: tvmffi.Tuple1[bool]{A: true},
+	}
+	m := must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.Marshal(&in))
+	if v, ok := m.Get("version"); !ok || v.Value() != int64(3) || m.Has("ignored") || m.Has("Ignored") || m.Has("raw") || m.Has("dtype") {
+		t.Errorf("map %v", m)
+	}
+	out := config{Ignored: "kept"}
+	if err := tvmffi.Unmarshal(m, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !tvmffi.Same(out.Box, b) || tvmffi.UseCount(b) != 3 {
+		t.Errorf("use count %d", tvmffi.UseCount(b))
+	}
+	out.Box.Release()
+	out.Box, in.Ignored = b, "kept"
+	if !reflect.DeepEqual(in, out) {
+		t.Errorf("got  %+v\nwant %+v", out, in)
+	}
+	m.Release()
+	// As an argument, an element and a result.
+	v := mustCall(t, "calls.echo", []layer{{Name: "one"}, {Name: "two", Sizes: []int64{2}}})
+	layers := must[[]layer](t)(tvmffi.As[[]layer](v))
+	if len(layers) != 2 || layers[1].Name != "two" || layers[1].Sizes[0] != 2 {
+		t.Error(layers)
+	}
+	v.Release()
+	v = mustCall(t, "calls.echo", (*layer)(nil))
+	if p := must[*layer](t)(tvmffi.As[*layer](v)); p != nil {
+		t.Error("nil is None")
+	}
+	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
+	var l layer
+	if err := tvmffi.Unmarshal(d, &l); err != nil || l.Name != "of a dict" {
+		t.Error(l, err)
+	}
+	d.Release()
+	b.Release()
+}
+
+// An object is read by its fields, those of its ancestors too.
+func TestUnmarshalObject(t *testing.T) {
+	balanced(t)
+	var fields struct {
+		I64     int64            `ffi:"i64"`
+		U8      uint8            `ffi:"u8"`
+		Text    string           `ffi:"text"`
+		Numbers []int64          `ffi:"numbers"`
+		Table   map[string]int64 `ffi:"table"`
+		Child   *tvmffi.Object   `ffi:"child"`
+		None    *int64           `ffi:"opt_int"`
+		Extra   int64            `ffi:"extra,optional"`
+		Absent  int64            `ffi:"absent,optional"`
+	}
+	b := box(t, 11)
+	if err := tvmffi.Unmarshal(b, &fields); err != nil {
+		t.Fatal(err)
+	}
+	if fields.I64 != 11 || fields.U8 != 200 || len(fields.Numbers) != 3 || fields.Table["two"] != 2 || fields.Child != nil || fields.None != nil || fields.Extra != 0 {
+		t.Errorf("%+v", fields)
+	}
+	b.Release()
+	sub := must[*Box](t)(NewSubBox(12))
+	if err := tvmffi.Unmarshal(sub, &fields); err != nil || fields.I64 != 12 || fields.Extra != 1 {
+		t.Errorf("%+v, %v", fields, err)
+	}
+	var wrong struct {
+		Text int64 `ffi:"text"`
+	}
+	wantError(t, tvmffi.Unmarshal(sub, &wrong), tvmffi.ErrType, "TypeError: text: expected int, got ffi.Str")
+	var absent struct {
+		X int64 `ffi:"x"`
+	}
+	wantError(t, tvmffi.Unmarshal(sub, &absent), tvmffi.ErrKey, "KeyError: calls.SubBox has no x")
+	sub.Release()
+	wantError(t, tvmffi.Unmarshal(sub, &absent), tvmffi.ErrRuntime, "was released")
+	wantError(t, tvmffi.Unmarshal(nil, &absent), tvmffi.ErrType, "is nil")
+}
+
+func TestMarshalErrors(t *testing.T) {
+	balanced(t)
+	type bad struct {
+		Layers []any `ffi:"layers"`
+	}
+	_, err := tvmffi.Marshal(bad{Layers: []any{1, map[string]any{"k": make(chan int)}}})
+	wantError(t, err, tvmffi.ErrType, `TypeError: bad.layers[1]["k"]: Go type chan int: this type has no counterpart in TVM-FFI`)
+	l := &layer{Name: "loop"}
+	l.Next = l
+	_, err = tvmffi.Marshal(l)
+	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	for _, x := range []any{nil, 1, struct{ X int }{}, (*layer)(nil), []layer{}} {
+		_, err = tvmffi.Marshal(x)
+		wantError(t, err, tvmffi.ErrType, "expected a struct with ffi tags")
+	}
+	var twice struct {
+		A int `ffi:"a"`
+		B int `ffi:"a"`
+	}
+	_, err = tvmffi.Marshal(twice)
+	wantError(t, err, tvmffi.ErrType, "two of its fields are named a")
+	m := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{
+		"version": 1, "scale": nil, "pair": []int64{1, 2}, "tuple": []any{true},
+		"layers": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "sizes": []any{1, "two"}}},
+	})))
+	var c config
+	err = tvmffi.Unmarshal(m, &c)
+	wantError(t, err, tvmffi.ErrType, "TypeError: config.layers[1].sizes[1]: expected int, got ffi.SmallStr")
+	var e *tvmffi.Error
+	if !errors.As(err, &e) || c.Version != 1 {
+		t.Error("what came before is set")
+	}
+	m.Release()
+	for _, into := range []any{nil, c, new(int), (*config)(nil), new(struct{})} {
+		wantError(t, tvmffi.Unmarshal(m, into), tvmffi.ErrType, "expected a pointer to a struct with ffi tags")
+	}
+	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	wantError(t, tvmffi.Unmarshal(a, &c), tvmffi.ErrKey, "ffi.Array has no version")
+	a.Release()
+	_, err = tvmffi.As[layer](must[tvmffi.Any](t)(tvmffi.AnyOf(1)))
+	wantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")
+}
