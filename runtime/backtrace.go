@@ -207,7 +207,7 @@ const callbackEntry = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
 // ours reports whether a function is of the Go runtime or of this module's.
 func ours(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "reflect.") ||
-		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/internal/") ||
+		strings.HasPrefix(function, "github.com/ebitengine/purego.") || strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/internal/") ||
 		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime.") ||
 		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime/bindrt.")
 }
