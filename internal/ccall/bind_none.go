@@ -1,4 +1,4 @@
-//go:build !((linux || darwin) && (amd64 || arm64)) || tvmffi_portable || tvmffi_nobind
+//go:build (linux || darwin) && (amd64 || arm64) && !tvmffi_portable && tvmffi_nobind
 
 package ccall
 
