@@ -19,10 +19,12 @@ TEXT tvmffi_bindM(SB), NOSPLIT|NOFRAME, $0
 
 // void unbindM(void* g), the destructor of the key: crosscall2(NULL, g, 0, 0)
 // gives the M back.
-TEXT tvmffi_unbindM(SB), NOSPLIT, $16
+TEXT tvmffi_unbindM(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -16(RSP)
 	MOVD  R0, R1
 	MOVD  ZR, R0
 	MOVD  ZR, R2
 	MOVD  ZR, R3
 	BL    crosscall2(SB)
+	LDP.P 16(RSP), (R29, R30)
 	RET

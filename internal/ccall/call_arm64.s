@@ -120,20 +120,24 @@ moved:                        // the frame moved with the stack, if it was there
 
 // int callback(void* handle, const Any* args, int32_t n, Any* result), a
 // TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
-TEXT tvmffi_callback(SB), NOSPLIT, $64
-	MOVD  R0, (8+CallbackFrame_Handle)(RSP)
-	MOVD  R1, (8+CallbackFrame_Args)(RSP)
+// The assembler would save R29 below the stack pointer, where crosscall2 writes.
+TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -64(RSP)
+	MOVD  R0, (16+CallbackFrame_Handle)(RSP)
+	MOVD  R1, (16+CallbackFrame_Args)(RSP)
 	SXTW  R2, R2
-	MOVD  R2, (8+CallbackFrame_N)(RSP)
-	MOVD  R3, (8+CallbackFrame_Res)(RSP)
-	MOVD  ZR, (8+CallbackFrame_RC)(RSP)
-	MOVD  ZR, (8+CallbackFrame_Side)(RSP)
-	MOVD  ·callbackEntry(SB), R0
+	MOVD  R2, (16+CallbackFrame_N)(RSP)
+	MOVD  R3, (16+CallbackFrame_Res)(RSP)
+	MOVD  ZR, (16+CallbackFrame_RC)(RSP)
+	MOVD  ZR, (16+CallbackFrame_Side)(RSP)
+	MOVD  $·callbackEntry(SB), R0 // not through R27, which C wants back
 	MOVD  (R0), R0
-	ADD   $8, RSP, R1
+	MOVD  (R0), R0
+	ADD   $16, RSP, R1
 	MOVD  ZR, R3
 	BL    crosscall2(SB)
-	MOVD  (8+CallbackFrame_RC)(RSP), R0
+	MOVD  (16+CallbackFrame_RC)(RSP), R0
+	LDP.P 64(RSP), (R29, R30)
 	RET
 
 // void releaseObject(Released* node, int flags), the deleter of an object: the

@@ -6,7 +6,11 @@
 // void callAll(Vector*), C calling convention, on the system stack. The vector
 // does not move: no address here is one of a goroutine stack.
 // R19: the vector. R20: the next record. R21: the calls left.
-TEXT tvmffi_callAll(SB), NOSPLIT, $48
+//
+// The functions here have frames of their own making: the assembler saves R29
+// below the stack pointer, where the C functions that are called write.
+TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -48(RSP)
 	STP   (R19, R20), 16(RSP)
 	MOVD  R21, 32(RSP)
 	MOVD  R0, R19
@@ -34,10 +38,12 @@ done:
 	MOVD  R21, Vector_Left(R19)
 	MOVD  32(RSP), R21
 	LDP   16(RSP), (R19, R20)
+	LDP.P 48(RSP), (R29, R30)
 	RET
 
 // void allocate(allocation*)
-TEXT tvmffi_allocate(SB), NOSPLIT, $32
+TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -32(RSP)
 	MOVD  R19, 16(RSP)
 	MOVD  R0, R19
 	MOVD  allocation_Size(R19), R0
@@ -45,12 +51,14 @@ TEXT tvmffi_allocate(SB), NOSPLIT, $32
 	BL    (R9)
 	MOVD  R0, allocation_Address(R19)
 	MOVD  16(RSP), R19
+	LDP.P 32(RSP), (R29, R30)
 	RET
 
 // void releaseArray(void* self, int flags), the deleter of an array made in Go.
 // The strong flag releases the elements, the weak flag frees the memory.
 // R19: the array. R20: the next element. R21: the elements left. R22: the flags.
-TEXT tvmffi_releaseArray(SB), NOSPLIT, $48
+TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -48(RSP)
 	STP   (R19, R20), 16(RSP)
 	STP   (R21, R22), 32(RSP)
 	MOVD  R0, R19
@@ -64,7 +72,8 @@ element:
 	CMPW  $64, R2                // the first index of objects
 	BLT   scalar
 	MOVD  8(R20), R0
-	MOVD  ·decRef(SB), R9
+	MOVD  $·decRef(SB), R9        // not through R27, which C wants back
+	MOVD  (R9), R9
 	BL    (R9)
 scalar:
 	ADD   $16, R20
@@ -73,9 +82,11 @@ scalar:
 weak:
 	TBZ   $1, R22, done
 	SUB   $const_ArrayOffset, R19, R0
-	MOVD  ·free(SB), R9
+	MOVD  $·free(SB), R9
+	MOVD  (R9), R9
 	BL    (R9)
 done:
 	LDP   32(RSP), (R21, R22)
 	LDP   16(RSP), (R19, R20)
+	LDP.P 48(RSP), (R29, R30)
 	RET
