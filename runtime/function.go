@@ -89,6 +89,8 @@ func Functions() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	var c core.Call1
 	c.Begin(&listNames, 0)
 	if err := c.Do(); err != nil {
@@ -127,6 +129,8 @@ func FunctionMetadata(name string) (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	var c core.Call8
 	c.Begin(&globalMetadata, 1)
 	c.String(0, name)
@@ -138,6 +142,8 @@ func TypeKeys() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	var c core.Call1
 	c.Begin(&typeKeys, 0)
 	if err := c.Do(); err != nil {
@@ -188,6 +194,8 @@ func Unregister(name string) (bool, error) {
 	if err := Load(); err != nil {
 		return false, err
 	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	var c core.Call8
 	c.Begin(&removeGlobal, 1)
 	c.String(0, name)

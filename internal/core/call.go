@@ -171,24 +171,22 @@ func (c *Call) String(i int, s string) {
 // reports whether s has no NUL, at which C would think that it ends.
 func copyText(dst unsafe.Pointer, s string) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	src, n := unsafe.Pointer(unsafe.StringData(s)), len(s)
-	for ; n >= 8; n -= 8 {
-		w := *(*uint64)(src)
+	src, whole := unsafe.Pointer(unsafe.StringData(s)), len(s)&^7
+	for i := 0; i < whole; i += 8 {
+		w := *(*uint64)(unsafe.Add(src, i))
 		if (w-ones)&^w&tops != 0 {
 			return false
 		}
-		*(*uint64)(dst) = w
-		src, dst = unsafe.Add(src, 8), unsafe.Add(dst, 8)
+		*(*uint64)(unsafe.Add(dst, i)) = w
 	}
 	var last uint64
-	for i := range n {
-		b := *(*byte)(unsafe.Add(src, i))
-		if b == 0 {
+	for i := whole; i < len(s); i++ {
+		if s[i] == 0 {
 			return false
 		}
-		last |= uint64(b) << (8 * i)
+		last |= uint64(s[i]) << (8 * (i - whole))
 	}
-	*(*uint64)(dst) = last
+	*(*uint64)(unsafe.Add(dst, whole)) = last
 	return true
 }
 
