@@ -175,6 +175,9 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	if DataType(c.DType) != spec.DataType || Device(c.Device) != spec.Device || !slices.Equal(words(c, c.Shape), spec.Shape) {
 		return 0, errorf(core.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
+	if o.Lent() || t.ReadOnly() {
+		return 0, errorf(core.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
+	}
 	return core.ExportDLPack(o.Handle(), true)
 }
 

@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -54,10 +55,15 @@ func AnyOf[T any](x T) (Any, error) {
 	if err != nil {
 		return Any{}, err
 	}
+	if o, ok := t.Keep.(*core.Object); ok && o.Lent() {
+		return Any{}, errorf(core.KindRuntime, "the memory of the tensor is lent for a callback: keep a Clone")
+	}
 	a := anyOf(t.Value, nil)
 	if t.Owned {
 		release(t.Value)
 	}
+	runtime.KeepAlive(t.Keep)
+	runtime.KeepAlive(x)
 	return a, nil
 }
 
@@ -118,6 +124,7 @@ func (a Any) Value() any {
 	case abi.TypeError:
 		if h := a.object.Handle(); h != 0 {
 			core.IncRef(h)
+			runtime.KeepAlive(a.object)
 			return errorOf(h)
 		}
 	}
@@ -154,6 +161,7 @@ func As[T any](a Any) (T, error) {
 	if t.Owned {
 		release(t.Value)
 	}
+	runtime.KeepAlive(a.object)
 	return x, err
 }
 

@@ -98,7 +98,11 @@ func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 
 // Len returns the number of elements. It panics with an *Error if a is nil or was
 // released, as At and All do.
-func (a *Array[T]) Len() int { return len(cells(ref(a), "Array")) }
+func (a *Array[T]) Len() int {
+	n := len(cells(ref(a), "Array"))
+	runtime.KeepAlive(a)
+	return n
+}
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.

@@ -8,12 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
-
-	"github.com/ebitengine/purego"
 )
 
 // Frame is a line of a backtrace.
@@ -180,11 +177,7 @@ func appendBacktrace(o *core.Object, frames string) {
 	if frames == "" || cell.UpdateBacktrace == 0 || cell.Backtrace.Size > maxBacktrace {
 		return
 	}
-	text := []abi.ByteArray{byteArrayOf(frames)}
-	heap(text)
-	purego.SyscallN(cell.UpdateBacktrace, o.Handle(), uintptr(unsafe.Pointer(unsafe.SliceData(text))), abi.BacktraceAppend)
-	runtime.KeepAlive(text)
-	runtime.KeepAlive(o)
+	core.AppendBacktrace(o, frames)
 }
 
 // originFrame is the line of the func whose code is at origin.

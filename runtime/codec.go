@@ -194,6 +194,8 @@ func errorCodec[T error]() *codec {
 		},
 		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
+				var none T
+				*(*T)(p) = none
 				return nil
 			}
 			if v.TypeIndex != abi.TypeError {

@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -158,6 +159,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 		return Pointer{}, errorf(core.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
 	}
 	p, err := core.ExportDLPack(o.Handle(), versioned)
+	runtime.KeepAlive(t)
 	return Pointer{p}, err
 }
 

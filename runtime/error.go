@@ -3,7 +3,6 @@ package tvmffi
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -123,7 +122,7 @@ func errorOf(handle uintptr) error {
 	e := &Error{
 		Kind:      core.Text(cell.Kind),
 		Message:   core.Text(cell.Message),
-		Backtrace: core.Text(cell.Backtrace),
+		Backtrace: nativeBacktrace(cell),
 	}
 	if value, ok := goValue(cell.ExtraContext); ok {
 		original := value.(error)
@@ -168,6 +167,14 @@ func goValue(context uintptr) (any, bool) {
 	}
 	defer release(inner)
 	return goValue(uintptr(inner.Bits))
+}
+
+// nativeBacktrace copies the backtrace of an Error object, to which another thread
+// may add.
+func nativeBacktrace(cell *abi.ErrorCell) string {
+	core.Backtraces.Lock()
+	defer core.Backtraces.Unlock()
+	return core.Text(cell.Backtrace)
 }
 
 // raise puts err into the error slot of this thread, which must be that of the
@@ -216,23 +223,11 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 		return 0, failed
 	}
 	defer core.DecRef(value)
-	texts := &[3]abi.ByteArray{byteArrayOf(kind), byteArrayOf(message), byteArrayOf(backtrace)}
-	out := new(uintptr)
-	at := uintptr(unsafe.Pointer(texts))
-	size := unsafe.Sizeof(texts[0])
-	rc, _, _ := purego.SyscallN(core.API.ErrorCreate, at, at+size, at+2*size, cause, value, uintptr(unsafe.Pointer(out)))
-	runtime.KeepAlive(texts)
-	runtime.KeepAlive([3]string{kind, message, backtrace})
-	if int32(rc) != 0 || *out == 0 {
+	handle, err := core.NewError(kind, message, backtrace, cause, value)
+	if err != nil {
 		return 0, errors.New("the library cannot make an error")
 	}
-	return *out, nil
-}
-
-func byteArrayOf(s string) abi.ByteArray {
-	b := []byte(s) // on the heap, where it does not move
-	heap(b)
-	return abi.ByteArray{Data: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: uintptr(len(b))}
+	return handle, nil
 }
 
 // recovered makes an error of a panic, with the Go stack as its backtrace.

@@ -368,6 +368,7 @@ func funcCodec(t reflect.Type) *codec {
 		},
 		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
+				reflect.NewAt(t, p).Elem().SetZero()
 				return nil
 			}
 			if v.TypeIndex != abi.TypeFunction {

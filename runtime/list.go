@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
@@ -42,7 +43,11 @@ func NewList[T any](items ...T) (*List[T], error) {
 
 // Len returns the number of elements. It panics with an *Error if l is nil or was
 // released, as At and All do.
-func (l *List[T]) Len() int { return len(cells(ref(l), "List")) }
+func (l *List[T]) Len() int {
+	n := len(cells(ref(l), "List"))
+	runtime.KeepAlive(l)
+	return n
+}
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.
@@ -90,7 +95,7 @@ func (l *List[T]) size(f *core.Func) (int, error) {
 		c.Self(0, ref(l))
 		return 0, c.Do()
 	}
-	return len(cells(ref(l), "List")), nil
+	return l.Len(), nil
 }
 
 // Insert adds an element before element i; i may be the number of elements. The

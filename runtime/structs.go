@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -168,8 +169,10 @@ func Marshal(x any) (*Map[string, Any], error) {
 	if err != nil {
 		return nil, withPath(v.Type().Name(), err)
 	}
-	if t.Value.TypeIndex != abi.TypeMap {
-		release(t.Value)
+	if !t.Owned || t.Value.TypeIndex != abi.TypeMap {
+		if t.Owned {
+			release(t.Value)
+		}
 		return nil, errorf(core.KindType, "marshal %T: it became %s", x, core.KeyOf(t.Value.TypeIndex))
 	}
 	return wrap[*Map[string, Any]](core.Own(uintptr(t.Value.Bits))), nil
@@ -190,6 +193,8 @@ func Unmarshal(from ObjectRef, into any) error {
 	if err != nil {
 		return err
 	}
+	defer runtime.KeepAlive(from)
+	defer runtime.KeepAlive(o)
 	t, err := encodeObject(o)
 	if err != nil {
 		return err

@@ -307,6 +307,7 @@ func Copy(to, from *Tensor) error {
 	if err := writable(to); err != nil {
 		return err
 	}
+	defer runtime.KeepAlive(to)
 	if contiguous(words(target, target.Shape), stridesOf(target)) {
 		b, err := dense(target, to)
 		if err != nil {
@@ -322,7 +323,6 @@ func Copy(to, from *Tensor) error {
 		return errorf(core.KindValue, "copy: the elements of %s with strides %v are no whole bytes", to, to.Strides())
 	}
 	move(target, b, false)
-	runtime.KeepAlive(to)
 	return nil
 }
 

@@ -204,6 +204,9 @@ func (c *Call) room(words uint32) (at uint32, ok bool) {
 }
 
 func (c *Call) longString(i int, s string) {
+	if !c.Prepare() {
+		return
+	}
 	t := c.more()
 	if strings.IndexByte(s, 0) >= 0 {
 		// A raw string ends at its first NUL: such a text goes as a String object.
@@ -335,6 +338,16 @@ func (c *Call) Do() error {
 		}
 	}
 	return c.finish()
+}
+
+// Prepare finds the function behind a call before an argument is packed that
+// needs the library; it reports whether that was possible. The error comes out
+// of Do.
+func (c *Call) Prepare() bool {
+	if !Attached() {
+		c.resolve()
+	}
+	return Attached() && (c.extra == nil || c.extra.err == nil)
 }
 
 // resolve finds the function behind a call on its first use.

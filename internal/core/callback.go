@@ -135,6 +135,7 @@ func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
 	n := newNode(&held{call: call, origin: origin})
 	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
 	if err != nil {
+		ccall.PutReleased(n)
 		return 0, err
 	}
 	return uintptr(*(*uint64)(unsafe.Pointer(&out))), nil

@@ -22,8 +22,10 @@ const maxArguments = ccall.MaxBlock
 
 // The layout of CallN is that of the other frames.
 const (
-	_ = unsafe.Offsetof(CallN{}.block) - callSize + callSize - unsafe.Offsetof(CallN{}.block)
-	_ = unsafe.Offsetof(CallN{}.kept) - callSize - 16*maxArguments + callSize + 16*maxArguments - unsafe.Offsetof(CallN{}.kept)
+	_ = unsafe.Offsetof(CallN{}.block) - callSize
+	_ = callSize - unsafe.Offsetof(CallN{}.block)
+	_ = unsafe.Offsetof(CallN{}.kept) - (callSize + 16*maxArguments)
+	_ = callSize + 16*maxArguments - unsafe.Offsetof(CallN{}.kept)
 )
 
 // Begin starts a call of f with n arguments.

@@ -61,8 +61,9 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 		if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
 			return nil, err
 		}
-		f.info.Store(info)
+		// Whoever finds info must find fast too.
 		f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
+		f.info.Store(info)
 		return info, nil
 	}
 	return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, differs)

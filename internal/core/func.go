@@ -249,6 +249,8 @@ func (l *Library) module(path string) (*Object, error) {
 	if m, ok := modules[path]; ok {
 		return m, nil
 	}
+	Registry.Lock()
+	defer Registry.Unlock()
 	c := new(Call24)
 	c.Begin(&moduleLoadFromFile, 1)
 	c.String(0, path)
@@ -262,6 +264,8 @@ func (l *Library) module(path string) (*Object, error) {
 
 // TypeAttribute returns the borrowed value of an attribute of a type.
 func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
+	Registry.Lock()
+	defer Registry.Unlock()
 	column := attributeColumn(name)
 	if column == nil || index < abi.TypeIndex(column.BeginIndex) || index >= abi.TypeIndex(column.BeginIndex+column.Size) {
 		return abi.Any{}, false

@@ -6,6 +6,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
+// keepValue keeps a value that C looks at alive until here.
+func keepValue(v *abi.Any) { runtime.KeepAlive(v) }
+
 // keepAlive keeps a text and its description alive until here.
 func keepAlive(array *abi.ByteArray, s string) {
 	runtime.KeepAlive(array)

@@ -181,8 +181,11 @@ func NewBigInt(words []byte) (abi.Any, error) {
 
 // BigIntContent copies the words of a BigInt object.
 func BigIntContent(v abi.Any) []byte {
-	data, size, _ := purego.SyscallN(API.BigIntContent, address(&v))
-	return []byte(Text(abi.ByteArray{Data: data, Size: size}))
+	p := &v
+	data, size, _ := purego.SyscallN(API.BigIntContent, address(p))
+	content := []byte(Text(abi.ByteArray{Data: data, Size: size}))
+	keepValue(p)
+	return content
 }
 
 // DataTypeFromString parses the name of a data type.

@@ -72,6 +72,9 @@ func Up[To, From any](p *From) *To { return (*To)(unsafe.Pointer(p)) }
 
 // Put packs argument i by the codec of T.
 func Put[T any](c *Call, i int, v T) {
+	if !c.Prepare() {
+		return
+	}
 	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
 	c.Put(i, t, err)
 }
@@ -103,12 +106,17 @@ func Result[T any](c *Call) (T, error) {
 // that Function. call reads the arguments and returns the result. A nil f is an
 // error: the library would call None.
 func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
+	if !c.Prepare() {
+		return
+	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
 		c.Put(i, core.Temp{}, core.Hooks.Errorf(core.KindType, "the func is nil"))
 		return
 	}
 	if fn := core.Hooks.Bound(closure); fn != nil {
+		// The closure stays alive with the call: its address finds fn again.
+		c.Put(i, core.Temp{Keep: f}, nil)
 		c.Object(i, fn)
 		return
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"go/token"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,7 +47,11 @@ func Camel(name string) string {
 
 // lowerCamel converts a registry name to an unexported Go identifier.
 func lowerCamel(name string) string {
-	return lowerFirst(Camel(strings.TrimLeft(name, "_")))
+	s := lowerFirst(Camel(strings.TrimLeft(name, "_")))
+	if token.IsExported(s) { // a capital without a small letter, such as U+03D2
+		return "x" + s
+	}
+	return s
 }
 
 // lowerFirst makes an exported identifier unexported: its leading capitals are
