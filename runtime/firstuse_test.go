@@ -1,0 +1,58 @@
+package tvmffi_test
+
+import (
+	"fmt"
+	"math/big"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+)
+
+// firstUses pack the first argument of a program, of each kind that needs the
+// library.
+var firstUses = map[string]func(c *bindrt.Call){
+	"callback": func(c *bindrt.Call) {
+		bindrt.Callback(c, 0, func() error { return nil }, func(*bindrt.Args) error { return nil })
+	},
+	"array":       func(c *bindrt.Call) { bindrt.Put[tvmffi.ArrayArg[int64]](c, 0, tvmffi.Of[int64](1)) },
+	"map":         func(c *bindrt.Call) { bindrt.Put[any](c, 0, map[string]int{"a": 1}) },
+	"any":         func(c *bindrt.Call) { bindrt.Put[any](c, 0, "a text that needs an object") },
+	"func":        func(c *bindrt.Call) { bindrt.Put[any](c, 0, func() {}) },
+	"int":         func(c *bindrt.Call) { bindrt.Put(c, 0, big.NewInt(1)) },
+	"text":        func(c *bindrt.Call) { c.String(0, "a text\x00 with NUL") },
+	"long text":   func(c *bindrt.Call) { c.String(0, strings.Repeat("x", 4000)) },
+	"plain value": func(c *bindrt.Call) { c.Int(0, 1) },
+}
+
+var echoAny = bindrt.Func{Name: "ffi.ReprPrint", Sig: "(Any) -> ffi.String"}
+
+func init() {
+	for name, pack := range firstUses {
+		children["first use: "+name] = func() error {
+			var c bindrt.Call1
+			c.Begin(&echoAny, 1)
+			pack(&c.Call)
+			text, err := c.DoString()
+			fmt.Println("printed", len(text) > 0)
+			return err
+		}
+	}
+}
+
+// Whatever is packed first loads the library; if there is none, that is the error.
+func TestFirstUse(t *testing.T) {
+	library := nativetest.Library(t)
+	for name := range firstUses {
+		if out, err := child(t, "first use: "+name, "TVMFFI_LIBRARY="+library); err != nil || !strings.Contains(out, "printed true") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		out, err := child(t, "first use: "+name, "TVMFFI_LIBRARY="+filepath.Join(t.TempDir(), "none.so"))
+		if err == nil || !strings.Contains(out, "LibraryNotFound") || strings.Contains(out, "argument 0") || strings.Contains(out, "panic") {
+			t.Errorf("%s without a library: %v\n%s", name, err, out)
+		}
+	}
+}
