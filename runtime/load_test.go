@@ -471,6 +471,7 @@ func smallMatrix() error {
 
 // Every supported version of the library makes the same calls.
 func TestVersions(t *testing.T) {
+	needChildren(t)
 	for _, version := range []string{"0.1.9", "0.1.12", "0.1.14.post1", wheel.DefaultVersion} {
 		t.Run(version, func(t *testing.T) {
 			library := nativetest.Wheel(t, version).Library()

@@ -51,8 +51,17 @@ func child(t *testing.T, name string, env ...string) (string, error) {
 	return childOf(t, exe, name, env...)
 }
 
+// needChildren skips a test under an emulator of another architecture.
+func needChildren(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TVMFFI_TEST_EMULATED") != "" {
+		t.Skip("a child process of an emulated test cannot be started: the kernel does not know the architecture")
+	}
+}
+
 func childOf(t *testing.T, exe, name string, env ...string) (string, error) {
 	t.Helper()
+	needChildren(t)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Dir = t.TempDir()
 	cmd.WaitDelay = 10 * time.Second
