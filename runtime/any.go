@@ -188,8 +188,7 @@ func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
 
 // Convert returns the value of a as a T with the conversions that the library
 // makes for parameters: bool to int, int and bool to float, int to bool, text to
-// DataType and Device, and the elements of containers to those of slices and
-// maps.
+// DataType and Device.
 func Convert[T any](a Any) (T, error) {
 	x, err := As[T](a)
 	if err == nil {
