@@ -274,7 +274,14 @@ func (f *Field) Object(o *Object, t *Type) *Object {
 
 // Set writes a field. A number that the field cannot hold is an error, and the
 // field keeps its value: the setter of the library would cut it silently.
-func (f *Field) Set(o *Object, t Temp, err error) error {
+func (f *Field) Set(o *Object, t Temp, err error) error { return f.set(o, t, err, abi.FieldWritable) }
+
+// Init is Set for an object that nobody else has yet, such as a copy: its
+// read-only fields may be written too.
+func (f *Field) Init(o *Object, t Temp, err error) error { return f.set(o, t, err, 0) }
+
+// set writes a field that has the flags in need.
+func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	if err != nil {
 		return Hooks.Errorf(KindType, "field %s: %w", f, err)
 	}
@@ -289,7 +296,7 @@ func (f *Field) Set(o *Object, t Temp, err error) error {
 	if err != nil {
 		return err
 	}
-	if info.Flags&abi.FieldWritable == 0 {
+	if info.Flags&need != need {
 		return Hooks.Errorf(KindAttr, "field %s is read-only", f)
 	}
 	how := form(f.fast.Load() >> 32)
