@@ -38,27 +38,9 @@ var CPU = Device{Type: abi.DLCPU}
 // CUDA returns the CUDA device with the given number.
 func CUDA(id int) Device { return Device{Type: abi.DLCUDA, ID: int32(id)} }
 
-// deviceNames are the names of the device types of DLPack.
-var deviceNames = [...]string{
-	abi.DLCPU: "cpu", abi.DLCUDA: "cuda", abi.DLCUDAHost: "cuda_host", abi.DLOpenCL: "opencl", abi.DLVulkan: "vulkan",
-	abi.DLMetal: "metal", abi.DLVPI: "vpi", abi.DLROCM: "rocm", abi.DLROCMHost: "rocm_host", abi.DLExtDev: "ext_dev",
-	abi.DLCUDAManaged: "cuda_managed", abi.DLOneAPI: "oneapi", abi.DLWebGPU: "webgpu", abi.DLHexagon: "hexagon",
-	abi.DLMAIA: "maia", abi.DLTrn: "trn",
-}
-
-// deviceAliases are other names that the library reads.
-var deviceAliases = map[string]int32{"mps": abi.DLMetal, "wgpu": abi.DLWebGPU}
-
 // String returns the name of the device, such as "cuda:1".
 func (d Device) String() string {
-	name := ""
-	if d.Type >= 0 && int(d.Type) < len(deviceNames) {
-		name = deviceNames[d.Type]
-	}
-	if name == "" {
-		name = "device" + strconv.Itoa(int(d.Type))
-	}
-	return name + ":" + strconv.Itoa(int(d.ID))
+	return abi.DeviceTypeName(d.Type) + ":" + strconv.Itoa(int(d.ID))
 }
 
 // IsHost reports whether the host can read and write the memory of d.
@@ -80,15 +62,8 @@ func ParseDevice(name string) (Device, error) {
 	if strings.Contains(id, ":") {
 		return Device{}, errorf(core.KindValue, "Invalid device: %s", text)
 	}
-	d, ok := Device{}, false
-	for t, known := range deviceNames {
-		if known == kind && known != "" {
-			d, ok = Device{Type: int32(t)}, true
-		}
-	}
-	if t, alias := deviceAliases[kind]; alias {
-		d, ok = Device{Type: t}, true
-	}
+	t, ok := abi.ParseDeviceType(kind)
+	d := Device{Type: t}
 	if !ok {
 		return Device{}, errorf(core.KindValue, "Unknown device: %s", kind)
 	}

@@ -1,9 +1,7 @@
 package tvmffi
 
 import (
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -60,54 +58,16 @@ var (
 	Void = DataType{abi.DLOpaqueHandle, 0, 0}
 )
 
-// customCode is the first code that a library may give to a type of its own.
-const customCode = 129
-
-// codeNames are the names of the codes; the ones from float8_e3m4 on are written
-// without the width.
-var codeNames = [...]string{
-	abi.DLInt: "int", abi.DLUInt: "uint", abi.DLFloat: "float", abi.DLOpaqueHandle: "handle", abi.DLBfloat: "bfloat",
-	abi.DLComplex: "complex", abi.DLBool: "bool",
-	abi.DLFloat8E3M4: "float8_e3m4", abi.DLFloat8E4M3: "float8_e4m3", abi.DLFloat8E4M3B11FNUZ: "float8_e4m3b11fnuz",
-	abi.DLFloat8E4M3FN: "float8_e4m3fn", abi.DLFloat8E4M3FNUZ: "float8_e4m3fnuz", abi.DLFloat8E5M2: "float8_e5m2",
-	abi.DLFloat8E5M2FNUZ: "float8_e5m2fnuz", abi.DLFloat8E8M0FNU: "float8_e8m0fnu",
-	abi.DLFloat6E2M3FN: "float6_e2m3fn", abi.DLFloat6E3M2FN: "float6_e3m2fn", abi.DLFloat4E2M1FN: "float4_e2m1fn",
-}
-
 // String returns the name that the library gives the data type, such as
 // "float32" or "int8x4". Complex numbers and unknown codes, for which it has
 // none, are written in the same way.
 func (t DataType) String() string {
-	switch {
-	case t == Void:
-		return ""
-	case t.Code == abi.DLOpaqueHandle:
-		return "handle"
-	case t.Code >= customCode:
-		if core.Attached() {
-			if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
-				return name
-			}
+	if abi.DLDataType(t).IsCustom() && core.Attached() {
+		if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
+			return name
 		}
-		return fmt.Sprintf("custom[%d]%d", t.Code, t.Bits) + t.lanes()
-	case int(t.Code) >= len(codeNames):
-		return fmt.Sprintf("code%d_%d", t.Code, t.Bits) + t.lanes()
 	}
-	name := codeNames[t.Code]
-	if t.Code < abi.DLFloat8E3M4 && (t.Code != abi.DLBool || t.Bits != 8) {
-		name += strconv.Itoa(int(t.Bits))
-	}
-	return name + t.lanes()
-}
-
-func (t DataType) lanes() string {
-	switch n := int16(t.Lanes); {
-	case n > 1:
-		return "x" + strconv.Itoa(int(n))
-	case n < -1:
-		return "xvscalex" + strconv.Itoa(-int(n))
-	}
-	return ""
+	return abi.DLDataType(t).String()
 }
 
 // IsFloat reports whether the elements are floating-point numbers of any width.
@@ -196,9 +156,6 @@ func dataTypeOf(bits uint64) DataType {
 // "float4_e2m1fn_x2", "handle", "void", "". A name such as "custom[mine]16" asks
 // the library, which must have been told about the type.
 func ParseDataType(name string) (DataType, error) {
-	if name == "" || name == "void" {
-		return Void, nil
-	}
 	if strings.HasPrefix(name, "custom") {
 		if err := Load(); err != nil {
 			return DataType{}, err
@@ -206,125 +163,9 @@ func ParseDataType(name string) (DataType, error) {
 		v, err := core.DataTypeFromString(name)
 		return DataType(v), err
 	}
-	return parseDataType(normalName(name))
-}
-
-// normalName writes the short forms out.
-func normalName(name string) string {
-	digitAt := func(i int) bool { return i < len(name) && name[i] >= '0' && name[i] <= '9' }
-	for _, short := range []struct{ prefix, full string }{
-		{"fp8_", "float8_"}, {"fp6_", "float6_"}, {"fp4_", "float4_"},
-	} {
-		if rest, ok := strings.CutPrefix(name, short.prefix); ok {
-			return short.full + rest
-		}
+	t, err := abi.ParseDLDataType(name)
+	if err != nil {
+		return DataType{}, errorf(core.KindValue, "%s", err.Error())
 	}
-	for _, short := range []struct{ prefix, full string }{{"i", "int"}, {"u", "uint"}, {"bf", "bfloat"}, {"f", "float"}} {
-		if strings.HasPrefix(name, short.prefix) && digitAt(len(short.prefix)) {
-			return short.full + name[len(short.prefix):]
-		}
-	}
-	return name
-}
-
-// families are the floats whose name says the layout, each longer name before
-// its own beginning.
-var families = []struct {
-	prefix, what string
-	bits         uint8
-	codes        []uint8
-}{
-	{"float8_", "float8", 8, []uint8{abi.DLFloat8E4M3B11FNUZ, abi.DLFloat8E4M3FNUZ, abi.DLFloat8E4M3FN, abi.DLFloat8E5M2FNUZ,
-		abi.DLFloat8E8M0FNU, abi.DLFloat8E3M4, abi.DLFloat8E4M3, abi.DLFloat8E5M2}},
-	{"float6_", "float6", 6, []uint8{abi.DLFloat6E2M3FN, abi.DLFloat6E3M2FN}},
-	{"float4_", "float4", 4, []uint8{abi.DLFloat4E2M1FN}},
-}
-
-// plain are the types whose name is followed by a width.
-var plain = []struct {
-	name       string
-	code, bits uint8
-}{
-	{"int", abi.DLInt, 32}, {"uint", abi.DLUInt, 32}, {"bool", abi.DLBool, 8}, {"float", abi.DLFloat, 32},
-	{"handle", abi.DLOpaqueHandle, 64}, {"bfloat", abi.DLBfloat, 16},
-}
-
-func parseDataType(name string) (DataType, error) {
-	for _, family := range families {
-		if !strings.HasPrefix(name, family.prefix) {
-			continue
-		}
-		for _, code := range family.codes {
-			rest, ok := strings.CutPrefix(name, codeNames[code])
-			if underscore := family.bits == 4; !ok || rest != "" && rest[0] != 'x' && (!underscore || rest[0] != '_') {
-				continue
-			} else if underscore {
-				rest = strings.TrimPrefix(rest, "_")
-			}
-			return DataType{Code: code, Bits: family.bits}.withLanes(name, rest, false)
-		}
-		return DataType{}, errorf(core.KindValue, "unknown %s type `%s`", family.what, name)
-	}
-	for _, p := range plain {
-		rest, ok := strings.CutPrefix(name, p.name)
-		if !ok {
-			continue
-		}
-		t := DataType{Code: p.code, Bits: p.bits}
-		bits, rest, err := leadingNumber(rest)
-		if err != nil {
-			return DataType{}, err
-		}
-		if bits > math.MaxUint8 {
-			return DataType{}, errorf(core.KindValue, "Bits value %d is out of range for uint8_t in dtype '%s'", bits, name)
-		}
-		if bits != 0 {
-			t.Bits = uint8(bits)
-		}
-		return t.withLanes(name, rest, true)
-	}
-	return DataType{}, unknownDataType(name)
-}
-
-func unknownDataType(name string) error {
-	return errorf(core.KindValue, "unknown dtype `%s`", name)
-}
-
-// withLanes returns t with the lanes that rest, which follows the scalar type in
-// name, says. As in the library, the word xvscale without a number is skipped.
-func (t DataType) withLanes(name, rest string, scalable bool) (DataType, error) {
-	sign := 1
-	if after, ok := strings.CutPrefix(rest, "xvscale"); ok && scalable {
-		sign, rest = -1, after
-	}
-	t.Lanes = 1
-	if digits, ok := strings.CutPrefix(rest, "x"); ok {
-		n, after, err := leadingNumber(digits)
-		switch {
-		case err != nil:
-			return DataType{}, err
-		case n == 0:
-			return DataType{}, errorf(core.KindValue, "Invalid lanes specification in dtype '%s'. Lanes must be a positive integer.", name)
-		case n > math.MaxUint16:
-			return DataType{}, errorf(core.KindValue, "Lanes value %d is out of range for uint16_t in dtype '%s'", n, name)
-		}
-		t.Lanes, rest = uint16(sign*int(n)), after
-	}
-	if rest != "" {
-		return DataType{}, unknownDataType(name)
-	}
-	return t, nil
-}
-
-// leadingNumber reads the digits that s begins with; without any it is 0. Like
-// the library's, the number wraps at 64 bits.
-func leadingNumber(s string) (n uint64, rest string, err error) {
-	i := 0
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		n = n*10 + uint64(s[i]-'0')
-	}
-	if n > math.MaxUint32 {
-		return 0, "", errorf(core.KindValue, "Integer value in dtype string '%s' is out of range for uint32_t", s[:i])
-	}
-	return n, s[i:], nil
+	return DataType(t), nil
 }

@@ -1,0 +1,213 @@
+package abi
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// customCode is the first code that a library may give to a type of its own.
+const customCode = 129
+
+// IsCustom reports whether t is a type of a library, whose name only libtvm_ffi
+// knows.
+func (t DLDataType) IsCustom() bool { return t.Code >= customCode }
+
+// codeNames are the names of the codes; the ones from float8_e3m4 on are written
+// without the width.
+var codeNames = [...]string{
+	DLInt: "int", DLUInt: "uint", DLFloat: "float", DLOpaqueHandle: "handle", DLBfloat: "bfloat",
+	DLComplex: "complex", DLBool: "bool",
+	DLFloat8E3M4: "float8_e3m4", DLFloat8E4M3: "float8_e4m3", DLFloat8E4M3B11FNUZ: "float8_e4m3b11fnuz",
+	DLFloat8E4M3FN: "float8_e4m3fn", DLFloat8E4M3FNUZ: "float8_e4m3fnuz", DLFloat8E5M2: "float8_e5m2",
+	DLFloat8E5M2FNUZ: "float8_e5m2fnuz", DLFloat8E8M0FNU: "float8_e8m0fnu",
+	DLFloat6E2M3FN: "float6_e2m3fn", DLFloat6E3M2FN: "float6_e3m2fn", DLFloat4E2M1FN: "float4_e2m1fn",
+}
+
+// String returns the name that the library gives the data type, such as
+// "float32" or "int8x4". Complex numbers, and codes that this package does not
+// know, are written in the same way.
+func (t DLDataType) String() string {
+	switch {
+	case t == DLDataType{Code: DLOpaqueHandle}:
+		return ""
+	case t.Code == DLOpaqueHandle:
+		return "handle"
+	case t.IsCustom():
+		return fmt.Sprintf("custom[%d]%d", t.Code, t.Bits) + t.lanes()
+	case int(t.Code) >= len(codeNames):
+		return fmt.Sprintf("code%d_%d", t.Code, t.Bits) + t.lanes()
+	}
+	name := codeNames[t.Code]
+	if t.Code < DLFloat8E3M4 && (t.Code != DLBool || t.Bits != 8) {
+		name += strconv.Itoa(int(t.Bits))
+	}
+	return name + t.lanes()
+}
+
+func (t DLDataType) lanes() string {
+	switch n := int16(t.Lanes); {
+	case n > 1:
+		return "x" + strconv.Itoa(int(n))
+	case n < -1:
+		return "xvscalex" + strconv.Itoa(-int(n))
+	}
+	return ""
+}
+
+// normalName writes the short forms out.
+func normalName(name string) string {
+	digitAt := func(i int) bool { return i < len(name) && name[i] >= '0' && name[i] <= '9' }
+	for _, short := range []struct{ prefix, full string }{
+		{"fp8_", "float8_"}, {"fp6_", "float6_"}, {"fp4_", "float4_"},
+	} {
+		if rest, ok := strings.CutPrefix(name, short.prefix); ok {
+			return short.full + rest
+		}
+	}
+	for _, short := range []struct{ prefix, full string }{{"i", "int"}, {"u", "uint"}, {"bf", "bfloat"}, {"f", "float"}} {
+		if strings.HasPrefix(name, short.prefix) && digitAt(len(short.prefix)) {
+			return short.full + name[len(short.prefix):]
+		}
+	}
+	return name
+}
+
+// families are the floats whose name says the layout, each longer name before
+// its own beginning.
+var families = []struct {
+	prefix, what string
+	bits         uint8
+	codes        []uint8
+}{
+	{"float8_", "float8", 8, []uint8{DLFloat8E4M3B11FNUZ, DLFloat8E4M3FNUZ, DLFloat8E4M3FN, DLFloat8E5M2FNUZ,
+		DLFloat8E8M0FNU, DLFloat8E3M4, DLFloat8E4M3, DLFloat8E5M2}},
+	{"float6_", "float6", 6, []uint8{DLFloat6E2M3FN, DLFloat6E3M2FN}},
+	{"float4_", "float4", 4, []uint8{DLFloat4E2M1FN}},
+}
+
+// plain are the types whose name is followed by a width.
+var plain = []struct {
+	name       string
+	code, bits uint8
+}{
+	{"int", DLInt, 32}, {"uint", DLUInt, 32}, {"bool", DLBool, 8}, {"float", DLFloat, 32},
+	{"handle", DLOpaqueHandle, 64}, {"bfloat", DLBfloat, 16},
+}
+
+// ParseDLDataType reads the name of a data type as the library does, but for
+// those of a library's own types. Its errors are of kind ValueError.
+func ParseDLDataType(name string) (DLDataType, error) {
+	if name == "" || name == "void" {
+		return DLDataType{Code: DLOpaqueHandle}, nil
+	}
+	name = normalName(name)
+	for _, family := range families {
+		if !strings.HasPrefix(name, family.prefix) {
+			continue
+		}
+		for _, code := range family.codes {
+			rest, ok := strings.CutPrefix(name, codeNames[code])
+			if underscore := family.bits == 4; !ok || rest != "" && rest[0] != 'x' && (!underscore || rest[0] != '_') {
+				continue
+			} else if underscore {
+				rest = strings.TrimPrefix(rest, "_")
+			}
+			return DLDataType{Code: code, Bits: family.bits}.withLanes(name, rest, false)
+		}
+		return DLDataType{}, fmt.Errorf("unknown %s type `%s`", family.what, name)
+	}
+	for _, p := range plain {
+		rest, ok := strings.CutPrefix(name, p.name)
+		if !ok {
+			continue
+		}
+		t := DLDataType{Code: p.code, Bits: p.bits}
+		bits, rest, err := leadingNumber(rest)
+		if err != nil {
+			return DLDataType{}, err
+		}
+		if bits > math.MaxUint8 {
+			return DLDataType{}, fmt.Errorf("Bits value %d is out of range for uint8_t in dtype '%s'", bits, name)
+		}
+		if bits != 0 {
+			t.Bits = uint8(bits)
+		}
+		return t.withLanes(name, rest, true)
+	}
+	return DLDataType{}, unknownDataType(name)
+}
+
+func unknownDataType(name string) error {
+	return fmt.Errorf("unknown dtype `%s`", name)
+}
+
+// withLanes returns t with the lanes that rest, which follows the scalar type in
+// name, says. As in the library, the word xvscale without a number is skipped.
+func (t DLDataType) withLanes(name, rest string, scalable bool) (DLDataType, error) {
+	sign := 1
+	if after, ok := strings.CutPrefix(rest, "xvscale"); ok && scalable {
+		sign, rest = -1, after
+	}
+	t.Lanes = 1
+	if digits, ok := strings.CutPrefix(rest, "x"); ok {
+		n, after, err := leadingNumber(digits)
+		switch {
+		case err != nil:
+			return DLDataType{}, err
+		case n == 0:
+			return DLDataType{}, fmt.Errorf("Invalid lanes specification in dtype '%s'. Lanes must be a positive integer.", name)
+		case n > math.MaxUint16:
+			return DLDataType{}, fmt.Errorf("Lanes value %d is out of range for uint16_t in dtype '%s'", n, name)
+		}
+		t.Lanes, rest = uint16(sign*int(n)), after
+	}
+	if rest != "" {
+		return DLDataType{}, unknownDataType(name)
+	}
+	return t, nil
+}
+
+// leadingNumber reads the digits that s begins with; without any it is 0. Like
+// the library's, the number wraps at 64 bits.
+func leadingNumber(s string) (n uint64, rest string, err error) {
+	i := 0
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		n = n*10 + uint64(s[i]-'0')
+	}
+	if n > math.MaxUint32 {
+		return 0, "", fmt.Errorf("Integer value in dtype string '%s' is out of range for uint32_t", s[:i])
+	}
+	return n, s[i:], nil
+}
+
+// deviceNames are the names of the device types of DLPack.
+var deviceNames = [...]string{
+	DLCPU: "cpu", DLCUDA: "cuda", DLCUDAHost: "cuda_host", DLOpenCL: "opencl", DLVulkan: "vulkan",
+	DLMetal: "metal", DLVPI: "vpi", DLROCM: "rocm", DLROCMHost: "rocm_host", DLExtDev: "ext_dev",
+	DLCUDAManaged: "cuda_managed", DLOneAPI: "oneapi", DLWebGPU: "webgpu", DLHexagon: "hexagon",
+	DLMAIA: "maia", DLTrn: "trn",
+}
+
+// deviceAliases are other names that the library reads.
+var deviceAliases = map[string]int32{"mps": DLMetal, "wgpu": DLWebGPU}
+
+// DeviceTypeName returns the name of a device type, such as "cuda".
+func DeviceTypeName(t int32) string {
+	if t >= 0 && int(t) < len(deviceNames) && deviceNames[t] != "" {
+		return deviceNames[t]
+	}
+	return "device" + strconv.Itoa(int(t))
+}
+
+// ParseDeviceType returns the device type of a name that the library reads.
+func ParseDeviceType(name string) (int32, bool) {
+	for t, known := range deviceNames {
+		if known == name && known != "" {
+			return int32(t), true
+		}
+	}
+	t, ok := deviceAliases[name]
+	return t, ok
+}
