@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// customCode is the first code that a library may give to a type of its own.
-const customCode = 129
-
 // IsCustom reports whether t is a type of a library, whose name only libtvm_ffi
-// knows.
-func (t DLDataType) IsCustom() bool { return t.Code >= customCode }
+// knows: their codes begin at 129.
+func (t DLDataType) IsCustom() bool { return t.Code >= 129 }
 
 // codeNames are the names of the codes; the ones from float8_e3m4 on are written
 // without the width.
