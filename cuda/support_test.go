@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func child(t *testing.T, name string, env ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
+	cmd := nativetest.Command(t.Context(), exe)
 	cmd.Env = append(append(os.Environ(), childName+"="+name), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -256,7 +256,11 @@ func TestSearchOrder(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	library := nativetest.Library(t)
 	dir := t.TempDir()
-	foreign, err := wheel.TVMFFI(wheel.DefaultVersion, "linux", "arm64")
+	other := "arm64"
+	if runtime.GOARCH == other {
+		other = "amd64"
+	}
+	foreign, err := wheel.TVMFFI(wheel.DefaultVersion, "linux", other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,13 +273,8 @@ func TestLoadErrors(t *testing.T) {
 		{"empty", write(t, filepath.Join(dir, "empty.so"), ""), []string{"empty.so (named explicitly): ", "file too short"}},
 		{"a folder", dir, []string{dir + " (named explicitly): "}},
 		{"another architecture", nativetest.Get(t, foreign).Library(), []string{"(named explicitly): ", "libtvm_ffi.so"}},
-		{"another library", "/lib/x86_64-linux-gnu/libm.so.6", []string{"libm.so.6 is no libtvm_ffi: it has no symbol TVMFFIGetVersion"}},
+		{"another library", nativetest.BuildText(t, "another", "int another;", nativetest.Standalone()), []string{"libanother.so is no libtvm_ffi: it has no symbol TVMFFIGetVersion"}},
 	} {
-		if c.what == "another library" {
-			if _, err := os.Stat(c.path); err != nil {
-				continue // another layout of the system
-			}
-		}
 		for _, env := range []string{"TVMFFI_LIBRARY=", envOption + "="} {
 			out, err := child(t, "load", env+c.path)
 			if err == nil {
@@ -471,7 +470,6 @@ func smallMatrix() error {
 
 // Every supported version of the library makes the same calls.
 func TestVersions(t *testing.T) {
-	needChildren(t)
 	for _, version := range []string{"0.1.9", "0.1.12", "0.1.14.post1", wheel.DefaultVersion} {
 		t.Run(version, func(t *testing.T) {
 			library := nativetest.Wheel(t, version).Library()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -51,18 +50,9 @@ func child(t *testing.T, name string, env ...string) (string, error) {
 	return childOf(t, exe, name, env...)
 }
 
-// needChildren skips a test under an emulator of another architecture.
-func needChildren(t *testing.T) {
-	t.Helper()
-	if os.Getenv("TVMFFI_TEST_EMULATED") != "" {
-		t.Skip("a child process of an emulated test cannot be started: the kernel does not know the architecture")
-	}
-}
-
 func childOf(t *testing.T, exe, name string, env ...string) (string, error) {
 	t.Helper()
-	needChildren(t)
-	cmd := exec.CommandContext(t.Context(), exe)
+	cmd := nativetest.Command(t.Context(), exe)
 	cmd.Dir = t.TempDir()
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append([]string{childName + "=" + name, "HOME=" + cmd.Dir, "PATH="}, env...)

@@ -3,7 +3,6 @@ package ffi_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,7 +36,7 @@ func TestOtherCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
+	cmd := nativetest.Command(t.Context(), exe)
 	cmd.Env = append(os.Environ(), "TVMFFI_TEST_CHILD=1", "TVMFFI_LIBRARY="+path)
 	out, err := cmd.CombinedOutput()
 	if want := fmt.Sprintf("2 <nil> <nil> %s\n", path); err != nil || !strings.HasPrefix(string(out), want) {

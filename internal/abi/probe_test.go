@@ -12,7 +12,6 @@ import (
 	"go/types"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -389,7 +388,7 @@ func probe(t *testing.T, lines []string, version string) map[string]string {
 	t.Helper()
 	program := nativetest.BuildText(t, "abi-probe", probeHead+strings.Join(lines, "\n")+"\n}\n",
 		nativetest.Executable(), nativetest.AgainstVersion(version), nativetest.Flags("-O0", "-Wno-invalid-offsetof"))
-	out, err := exec.Command(program).CombinedOutput()
+	out, err := nativetest.Command(t.Context(), program).CombinedOutput()
 	if err != nil {
 		t.Fatalf("the probe failed: %v\n%s", err, out)
 	}

@@ -4,6 +4,8 @@
 //
 // Where something is missing on the machine, a test fails and says what to install. With TVMFFI_ALLOW_SKIP set it
 // is skipped with that reason. TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
+// TVMFFI_TEST_EMULATOR is the command that runs the programs of this platform, where the kernel cannot.
+// TVMFFI_TEST_GC makes the collector run all the time, in every test that imports this package.
 package nativetest
 
 import (
@@ -86,6 +88,25 @@ func Testing(t testing.TB) string {
 func Include(t testing.TB) []string {
 	t.Helper()
 	return Wheel(t, Version()).Include()
+}
+
+// Command is exec.CommandContext for a program of the platform of the test, such as the test itself. Under an
+// emulator of user programs the kernel cannot start one: it goes through the command in TVMFFI_TEST_EMULATOR.
+func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	command := append(strings.Fields(os.Getenv("TVMFFI_TEST_EMULATOR")), program)
+	command = append(command, args...)
+	return exec.CommandContext(ctx, command[0], command[1:]...)
+}
+
+func init() {
+	if os.Getenv("TVMFFI_TEST_GC") != "" {
+		go func() {
+			for {
+				runtime.GC()
+				time.Sleep(100 * time.Microsecond) // the tests want to run too
+			}
+		}()
+	}
 }
 
 // unavailable ends a test that cannot run on this machine.

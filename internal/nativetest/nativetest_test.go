@@ -3,7 +3,6 @@ package nativetest
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -108,7 +107,7 @@ func link(t *testing.T, cache string) {
 
 func TestBuildExecutable(t *testing.T) {
 	p := BuildText(t, "hello", "#include <cstdio>\nint main() { std::puts(\"hello\"); }\n", Executable())
-	out, err := exec.Command(p).CombinedOutput()
+	out, err := Command(t.Context(), p).CombinedOutput()
 	if err != nil || string(out) != "hello\n" {
 		t.Errorf("%s printed %q, %v", p, out, err)
 	}

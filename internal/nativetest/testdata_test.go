@@ -52,7 +52,7 @@ func load(t *testing.T, library string, names ...string) (string, error) {
 	program := BuildText(t, "loader", loader, Executable(), Flags("-ldl"))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append([]string{library}, names...)...)
+	cmd := Command(ctx, program, append([]string{library}, names...)...)
 	// No core file of the libraries that are meant to crash.
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
@@ -128,7 +128,7 @@ func TestHostileHangs(t *testing.T) {
 	library := Build(t, "hostile/hang")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, program, library).CombinedOutput(); ctx.Err() == nil {
+	if out, err := Command(ctx, program, library).CombinedOutput(); ctx.Err() == nil {
 		t.Errorf("ended by itself: %v\n%s", err, out)
 	}
 }
@@ -243,7 +243,7 @@ int main(int argc, char** argv) {
 
 func TestTestdataWorks(t *testing.T) {
 	program := BuildText(t, "use", use, Executable(), Flags("-ldl", "-O0"))
-	cmd := exec.Command(program, Build(t, "garden"), Build(t, "calls"))
+	cmd := Command(t.Context(), program, Build(t, "garden"), Build(t, "calls"))
 	cmd.Env = os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "all right\n" {
 		t.Errorf("%v\n%s", err, out)
