@@ -1,0 +1,204 @@
+package tvmffi
+
+import (
+	"iter"
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"unsafe"
+)
+
+// The library takes values apart by recursion on the C stack in structural
+// comparison, walks and serialization. A value that contains itself, or is nested
+// some thousand levels deep, would end the process there; it is refused here.
+
+// bounded returns an error for values that the library must not take apart.
+func bounded(values ...abi.Any) (err error) {
+	defer catch(&err)
+	var b bounder
+	for _, v := range values {
+		if _, err := b.visit(v, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounder measures how deep a value is nested, each shared object once.
+type bounder struct {
+	// heights holds what is known of objects with more than one reference; on those
+	// that are being visited it is onPath. An object with one reference has one
+	// parent, so it is not met again.
+	heights map[uintptr]int
+}
+
+const onPath = -1
+
+// visit returns the height of v, which has depth levels around it.
+func (b *bounder) visit(v abi.Any, depth int) (int, error) {
+	if !takesApart(v) {
+		return 0, nil
+	}
+	if depth >= maxDepth {
+		return 0, errorf(core.KindValue, "the value is nested deeper than %d levels", maxDepth)
+	}
+	handle := uintptr(v.Bits)
+	shared := uint32(core.At[abi.Object](handle).RefCounts) > 1
+	if shared {
+		height, known := b.heights[handle]
+		switch {
+		case known && height == onPath:
+			return 0, errorf(core.KindValue, "the value contains itself, in %s", core.KeyOf(v.TypeIndex))
+		case known && depth+height > maxDepth:
+			return 0, errorf(core.KindValue, "the value is nested deeper than %d levels", maxDepth)
+		case known:
+			return height, nil
+		}
+		if b.heights == nil {
+			b.heights = map[uintptr]int{}
+		}
+		b.heights[handle] = onPath
+	}
+	height := 0
+	err := children(v, func(child abi.Any) error {
+		h, err := b.visit(child, depth+1)
+		height = max(height, h)
+		return err
+	})
+	if shared {
+		b.heights[handle] = height + 1
+	}
+	return height + 1, err
+}
+
+// takesApart reports whether v is an object that may hold others.
+func takesApart(v abi.Any) bool {
+	switch v.TypeIndex {
+	case abi.TypeStr, abi.TypeBytes, abi.TypeError, abi.TypeFunction, abi.TypeShape, abi.TypeTensor, abi.TypeModule, abi.TypeBigInt, abi.TypeOpaquePyObject:
+		return false
+	}
+	return v.TypeIndex.IsObject() && v.Bits != 0
+}
+
+// children calls each with the borrowed elements, keys and values, or fields of an
+// object. It panics as the readers of maps do.
+func children(v abi.Any, each func(abi.Any) error) (err error) {
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		all, _ := sequence(v, "")
+		for _, x := range all {
+			if takesApart(x) {
+				if err := each(x); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case abi.TypeMap, abi.TypeDict:
+		for k, x := range mapEntries(v) {
+			for _, a := range []Any{k, x} {
+				if a.object == nil {
+					continue
+				}
+				if err := each(abi.Any{TypeIndex: a.index, Bits: uint64(a.object.Handle())}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for _, f := range fieldsOf(v.TypeIndex) {
+		if f.leaf {
+			continue
+		}
+		x, owned := f.value(uintptr(v.Bits))
+		err := each(x)
+		if owned {
+			release(x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mapEntries ranges over a borrowed Map or Dict; the entries are borrowed too.
+func mapEntries(v abi.Any) iter.Seq2[Any, Any] {
+	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	if v.TypeIndex == abi.TypeDict {
+		return wrap[*Dict[Any, Any]](o).All()
+	}
+	return wrap[*Map[Any, Any]](o).All()
+}
+
+// fieldPlan says how a field of an object is read.
+type fieldPlan struct {
+	field  *core.Field
+	info   *abi.FieldInfo
+	leaf   bool // holds no object that holds others
+	object bool // a reference, readable in memory
+	any    bool // an Any, readable in memory
+}
+
+var fieldPlans sync.Map // abi.TypeIndex -> []fieldPlan
+
+// fieldsOf returns the fields of a type, those of its ancestors first. index must
+// be that of a live object.
+func fieldsOf(index abi.TypeIndex) []fieldPlan {
+	if plan, ok := fieldPlans.Load(index); ok {
+		return plan.([]fieldPlan)
+	}
+	var plan []fieldPlan
+	info := core.InfoOf(index)
+	if info == nil {
+		return nil
+	}
+	for depth := range info.Depth + 1 {
+		owner := info
+		if depth < info.Depth {
+			owner = core.Ancestor(info, depth)
+		}
+		class := &core.Type{Key: core.Text(owner.Key)}
+		for i := range uintptr(owner.NumFields) {
+			f := core.At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+			p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name)}, info: f}
+			sig, _ := canonicalSignature(core.Text(f.Metadata))
+			inside := f.Offset >= abi.ObjectSize
+			switch sig {
+			case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
+				p.leaf = true
+			case "Any":
+				p.any = inside && f.Size == int64(unsafe.Sizeof(abi.Any{}))
+			}
+			switch s := f.StaticTypeIndex; {
+			case s >= 0 && !s.IsObject(), s == abi.TypeStr, s == abi.TypeBytes, s == abi.TypeShape, s == abi.TypeTensor, s == abi.TypeFunction:
+				p.leaf = true
+			case s.IsObject():
+				p.object = inside && f.Size == int64(unsafe.Sizeof(uintptr(0)))
+			}
+			plan = append(plan, p)
+		}
+	}
+	fieldPlans.Store(index, plan)
+	return plan
+}
+
+// value reads the field of the object at handle; owned says that the caller
+// releases it. It panics if the getter fails.
+func (p *fieldPlan) value(handle uintptr) (v abi.Any, owned bool) {
+	at := handle + uintptr(p.info.Offset)
+	switch {
+	case p.object:
+		if x := *core.At[uintptr](at); x != 0 {
+			v = abi.Any{TypeIndex: core.At[abi.Object](x).TypeIndex, Bits: uint64(x)}
+		}
+		return v, false
+	case p.any:
+		return *core.At[abi.Any](at), false
+	}
+	return p.field.Get(core.Static(handle)), true
+}
+
+func (p *fieldPlan) name() string { return p.field.Name }

@@ -1,0 +1,184 @@
+package tvmffi
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+var (
+	structuralMap     = newFeature("ffi.StructuralMap", "0.1.14")
+	structuralMutate  = newFeature("ffi.StructuralMutate", "0.1.14")
+	mutatorMutate     = newFeature("ffi.StructuralMutatorMutate", "0.1.14")
+	mutatorDefault    = newFeature("ffi.StructuralMutatorDefaultMutate", "0.1.14")
+	mutatorRegion     = newFeature("ffi.StructuralMutatorDefRegionKind", "0.1.14")
+	mutatorWithRegion = newFeature("ffi.StructuralMutatorWithDefRegionKind", "0.1.14")
+	mutatorRemapGet   = newFeature("ffi.StructuralMutatorVarRemapGet", "0.1.14")
+	mutatorRemapSet   = newFeature("ffi.StructuralMutatorVarRemapSet", "0.1.14")
+)
+
+// RewriteRule is a callback of [Rewrite] for values of one type, made by [To] or
+// [ToIn].
+type RewriteRule struct{ rule }
+
+// To makes a rule that replaces values of type T, as [On] names them: by what f
+// returns, which may be x itself. f must not change x.
+func To[T any](f func(x T) (any, error)) RewriteRule {
+	return RewriteRule{ruleOf[T](f != nil, func(_ *core.Args, x T) (abi.Any, error) { return owned(f(x)) })}
+}
+
+// ToIn is [To] for a func that is told the region of the value.
+func ToIn[T any](f func(x T, r Region) (any, error)) RewriteRule {
+	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, Region(a.Value(1).Bits))) })
+	r.inRegion = true
+	return RewriteRule{r}
+}
+
+// owned packs the result of a callback as an owned value.
+func owned(x any, err error) (abi.Any, error) {
+	if err != nil {
+		return abi.Any{}, err
+	}
+	var o operands
+	defer o.close()
+	v, err := o.pack(x)
+	if err != nil {
+		return abi.Any{}, inElement("the result of the Go function", err)
+	}
+	return core.Owned(v)
+}
+
+// Rewrite returns root with the values replaced that the rules fit, the first rule
+// that fits for each; root stays as it is. What holds a replaced value is copied,
+// what does not is shared with root. In PreOrder a rule sees a value before, in
+// PostOrder after, what is inside of it was replaced. An error of a callback ends
+// it and comes back, as from [Walk]. It needs libtvm_ffi 0.1.14.
+func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
+	var none T
+	if order != PreOrder && order != PostOrder {
+		return none, errorf(core.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
+	}
+	w := &traversal{rewrites: true}
+	defer w.close()
+	x, err := w.begin(structuralMap, root)
+	if err != nil {
+		return none, err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	plain, regional, err := w.split(list)
+	if err != nil {
+		return none, err
+	}
+	out, err := structuralMap.call(x, plain, regional, intValue(int64(order)))
+	if err != nil {
+		return none, err
+	}
+	return take[T](out)
+}
+
+// MutateRule is a callback of [Mutate] for values of one type, made by [OnMutate].
+type MutateRule struct{ rule }
+
+// OnMutate makes a rule that replaces values of type T, as [On] names them. What it
+// returns is not gone into again: f replaces the parts of x by methods of m.
+func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
+	c := codecFor[T]()
+	r := ruleOf[T](f != nil, nil)
+	if f == nil {
+		return MutateRule{r}
+	}
+	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
+		var x T
+		if err := c.decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+			return abi.Any{}, err
+		}
+		return owned(f(x, &Mutator{a.Borrow(uintptr(a.Value(1).Bits))}))
+	}
+	return MutateRule{r}
+}
+
+// Mutate returns root with values replaced as [Rewrite] does, but a rule decides
+// what inside of its value is replaced. What no rule fits is gone into. It needs
+// libtvm_ffi 0.1.14.
+func Mutate[T any](root T, rules ...MutateRule) (T, error) {
+	var none T
+	w := &traversal{rewrites: true}
+	defer w.close()
+	x, err := w.begin(structuralMutate, root)
+	if err != nil {
+		return none, err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	table, err := w.table(list, []abi.Any{boolValue(false)})
+	if err != nil {
+		return none, err
+	}
+	out, err := structuralMutate.call(x, table)
+	if err != nil {
+		return none, err
+	}
+	return take[T](out)
+}
+
+// Mutator is what a callback of [Mutate] replaces with. It ends when the callback
+// returns.
+type Mutator struct{ object *core.Object }
+
+// Mutate replaces x, a part of the value of the callback, by the rules.
+func (m *Mutator) Mutate(x any) (Any, error) { return m.mutate(mutatorMutate, x) }
+
+// Children returns x with what is inside of it replaced, without the rules for x
+// itself.
+func (m *Mutator) Children(x any) (Any, error) { return m.mutate(mutatorDefault, x) }
+
+func (m *Mutator) mutate(f *feature, values ...any) (Any, error) {
+	self, err := encodeObject(m.object)
+	if err != nil {
+		return Any{}, err
+	}
+	var o operands
+	defer o.close()
+	args := []abi.Any{self.Value}
+	for _, x := range values {
+		v, err := o.pack(x)
+		if err != nil {
+			return Any{}, err
+		}
+		args = append(args, v)
+	}
+	if err := bounded(args[1:]...); err != nil {
+		return Any{}, err
+	}
+	out, err := f.call(args...)
+	if err != nil {
+		return Any{}, err
+	}
+	return takeAny(out), nil
+}
+
+// Region returns the region of the value of the callback.
+func (m *Mutator) Region() (Region, error) { return regionOf(mutatorRegion, m.object) }
+
+// InRegion calls f, within which values are replaced as in the region r.
+func (m *Mutator) InRegion(r Region, f func() error) error {
+	return inRegion(mutatorWithRegion, m.object, r, f)
+}
+
+// Replacement returns what SetReplacement has set for a variable, an object that
+// stands for itself in structural comparison; None if nothing.
+func (m *Mutator) Replacement(variable ObjectRef) (Any, error) {
+	return m.mutate(mutatorRemapGet, variable)
+}
+
+// SetReplacement makes x stand for a variable wherever else it is used.
+func (m *Mutator) SetReplacement(variable ObjectRef, x any) error {
+	_, err := m.mutate(mutatorRemapSet, variable, x)
+	return err
+}

@@ -1,0 +1,191 @@
+package tvmffi
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+var (
+	structuralVisit   = newFeature("ffi.StructuralVisit", "0.1.14")
+	visitorVisit      = newFeature("ffi.StructuralVisitorVisit", "0.1.14")
+	visitorDefault    = newFeature("ffi.StructuralVisitorDefaultVisit", "0.1.14")
+	visitorRegion     = newFeature("ffi.StructuralVisitorDefRegionKind", "0.1.14")
+	visitorWithRegion = newFeature("ffi.StructuralVisitorWithDefRegionKind", "0.1.14")
+	findAccessPaths   = newFeature("ffi.VisitErrorContext.FindAccessPaths", "0.1.12")
+)
+
+// VisitRule is a callback of [Visit] for values of one type, made by [OnVisit].
+type VisitRule struct{ rule }
+
+// OnVisit makes a rule for values of type T, as [On] does. f decides what of x is
+// visited, by methods of the visitor: without a call of one, nothing is.
+func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
+	c := codecFor[T]()
+	r := ruleOf[T](f != nil, nil)
+	if f == nil {
+		return VisitRule{r}
+	}
+	r.call = func(w *traversal, a *core.Args) (abi.Any, error) {
+		var x T
+		if err := c.decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+			return abi.Any{}, err
+		}
+		err := f(x, &Visitor{walk: w, object: a.Borrow(uintptr(a.Value(1).Bits))})
+		if err == SkipChildren {
+			err = nil
+		}
+		return abi.Any{}, err
+	}
+	return VisitRule{r}
+}
+
+// Visit goes through root as [Walk] does, but a rule decides what inside of its
+// value is visited, and in which order. What no rule fits is gone into. It needs
+// libtvm_ffi 0.1.14.
+func Visit(root any, rules ...VisitRule) error {
+	w := &traversal{}
+	defer w.close()
+	x, err := w.begin(structuralVisit, root)
+	if err != nil {
+		return err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	table, err := w.table(list, nil)
+	if err != nil {
+		return err
+	}
+	out, err := structuralVisit.call(x, table)
+	return w.end(out, err)
+}
+
+// Visitor is what a callback of [Visit] visits with. It ends when the callback
+// returns.
+type Visitor struct {
+	walk   *traversal
+	object *core.Object
+}
+
+// Visit visits x, a part of the value of the callback, by the rules. Its error is
+// to be returned, [SkipAll] too.
+func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
+
+// Children visits what is inside of x, without the rules for x itself. Its error is
+// to be returned, [SkipAll] too.
+func (v *Visitor) Children(x any) error { return v.visit(visitorDefault, x) }
+
+func (v *Visitor) visit(f *feature, x any) error {
+	self, err := encodeObject(v.object)
+	if err != nil {
+		return err
+	}
+	var o operands
+	defer o.close()
+	value, err := o.pack(x)
+	if err != nil {
+		return err
+	}
+	if err := bounded(value); err != nil {
+		return err
+	}
+	out, err := f.call(self.Value, value)
+	return v.walk.interrupt(out, err)
+}
+
+// Region returns the region of the value of the callback.
+func (v *Visitor) Region() (Region, error) { return regionOf(visitorRegion, v.object) }
+
+// InRegion calls f, within which values are visited as in the region r.
+func (v *Visitor) InRegion(r Region, f func() error) error {
+	return inRegion(visitorWithRegion, v.object, r, f)
+}
+
+func regionOf(f *feature, visitor *core.Object) (Region, error) {
+	self, err := encodeObject(visitor)
+	if err != nil {
+		return 0, err
+	}
+	out, err := f.call(self.Value)
+	if err != nil {
+		return 0, err
+	}
+	r, err := take[int64](out)
+	return Region(r), err
+}
+
+// inRegion calls f in a region of a visitor or mutator.
+func inRegion(feature *feature, visitor *core.Object, r Region, f func() error) error {
+	self, err := encodeObject(visitor)
+	if err != nil {
+		return err
+	}
+	if r < RegionNone || r > RegionSimple {
+		return errorf(core.KindValue, "there is no region %d", r)
+	}
+	// An error goes through the library, which leaves the region; the caller gets
+	// the very same one.
+	var failed error
+	fn, err := core.NewCallback(func(*core.Args) error {
+		failed = f()
+		return failed
+	})
+	if err != nil {
+		return err
+	}
+	defer core.DecRef(fn)
+	out, err := feature.call(self.Value, intValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
+	if failed != nil {
+		return failed
+	}
+	release(out)
+	return err
+}
+
+// ErrorPaths returns where in root the error of a walk, visit or rewrite came up:
+// each place at which the value of the failed callback stands. If that value is not
+// found, partial asks for the places that come nearest. There are none if the error
+// holds no such context; only objects with fields leave one behind. The paths are
+// to be released. It needs libtvm_ffi 0.1.12.
+func ErrorPaths(root ObjectRef, err error, partial bool) ([]*AccessPath, error) {
+	if err := findAccessPaths.need(); err != nil {
+		return nil, err
+	}
+	o, failed := live(root)
+	if failed != nil {
+		return nil, failed
+	}
+	defer runtime.KeepAlive(o)
+	for {
+		var e *Error
+		if !errors.As(err, &e) {
+			return nil, nil
+		}
+		if h := e.native.Handle(); h != 0 {
+			context := core.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
+			if context != 0 && core.KeyOf(core.At[abi.Object](context).TypeIndex) == visitContext.Key {
+				return accessPaths(o, context, partial, e)
+			}
+		}
+		err = e.cause
+	}
+}
+
+// accessPaths asks the library for the paths of a context that e keeps.
+func accessPaths(root *core.Object, context uintptr, partial bool, e *Error) ([]*AccessPath, error) {
+	x := abi.Any{TypeIndex: root.TypeIndex(), Bits: uint64(root.Handle())}
+	if err := bounded(x); err != nil {
+		return nil, err
+	}
+	out, err := findAccessPaths.call(x, abi.Any{TypeIndex: core.At[abi.Object](context).TypeIndex, Bits: uint64(context)}, boolValue(partial))
+	runtime.KeepAlive(e)
+	if err != nil {
+		return nil, err
+	}
+	return take[[]*AccessPath](out)
+}
