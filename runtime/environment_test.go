@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -336,7 +337,7 @@ func TestGoexitInAllocator(t *testing.T) {
 	}
 }
 
-// memoryChild makes 12 GB of tensors and releases none.
+// memoryChild makes COUNT tensors of 64 MB and releases none.
 func memoryChild() error {
 	if err := loadChild(); err != nil {
 		return err
@@ -345,7 +346,11 @@ func memoryChild() error {
 		return err
 	}
 	const size = 64 << 20
-	for range 192 {
+	n, err := strconv.Atoi(os.Getenv("COUNT"))
+	if err != nil {
+		return err
+	}
+	for range n {
 		if _, err := call("tensors.malloc", int64(size)); err != nil {
 			return err
 		}
@@ -361,10 +366,11 @@ func memoryChild() error {
 	return nil
 }
 
-// A loop that never releases stays small; without the pacing it would not.
+// A loop that makes 100 GB and never releases stays small; without the pacing it
+// would not.
 func TestMemoryPressure(t *testing.T) {
-	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors")}
-	out, err := child(t, "memory", env...)
+	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
+	out, err := child(t, "memory", append(env, "COUNT=1600")...)
 	if err != nil || !strings.Contains(out, "peak ") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -138,8 +138,7 @@ func errorOf(handle uintptr) error {
 		core.IncRef(cell.CauseChain)
 		e.cause = errorOf(cell.CauseChain)
 	}
-	e.native = core.Own(handle)
-	e.native.LeaveToCollector()
+	e.native = core.OwnUnclaimed(handle)
 	return e
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -35,7 +34,7 @@ func (h Handle) String() string {
 func LiveHandles() []Handle {
 	var list []Handle
 	for _, t := range core.LiveHandles() {
-		h := Handle{TypeKey: core.KeyOf(core.At[abi.Object](t.Handle).TypeIndex)}
+		h := Handle{TypeKey: core.KeyOf(t.Type)}
 		for frames := runtime.CallersFrames(t.Stack); ; {
 			f, more := frames.Next()
 			if f.Function != "" {

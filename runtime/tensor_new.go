@@ -108,7 +108,7 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Tensor](core.OwnLocal(handle)), nil
+	return wrap[*Tensor](core.Own(handle)), nil
 }
 
 // alignment is that of the memory of NewTensor, enough for vector instructions.

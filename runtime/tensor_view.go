@@ -24,14 +24,14 @@ func (t *Tensor) view(o *core.Object, offset int64, shape, strides []int64) (*Te
 		d.Data, d.ByteOffset = d.Data+uintptr(d.ByteOffset), 0
 	}
 	handle, err := core.ViewTensor(o.Handle(), d, shape, strides)
-	runtime.KeepAlive(t)
 	if err != nil {
 		return nil, err
 	}
-	v := core.Own(handle)
+	v := core.OwnView(handle, o)
 	if o.ReadOnly() {
 		v.SetReadOnly()
 	}
+	runtime.KeepAlive(t)
 	return wrap[*Tensor](v), nil
 }
 

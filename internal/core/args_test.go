@@ -435,9 +435,11 @@ func TestAllocations(t *testing.T) {
 		{"string field", 1, func() { text.Text(box) }},
 		{"object result", 1, func() { b, err := newBox(1); check(err); b.Release() }},
 	} {
+		if core.Tracking && c.name == "object result" {
+			continue // its stack is kept
+		}
 		c.run()
-		// The first object result makes the runtime's own structures for cleanups.
-		if n := testing.AllocsPerRun(200, c.run); n > c.want && (c.name != "object result" || n > 3) {
+		if n := testing.AllocsPerRun(200, c.run); n > c.want {
 			t.Errorf("%s: %v allocations, want %v", c.name, n, c.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
@@ -16,33 +17,38 @@ import (
 // wrappers of tensors are counted, and a wrapper that makes them too many runs a
 // collection and waits for what it frees.
 
-// objectFlags say what is special about a wrapper.
-type objectFlags uint16
-
-const (
-	flagCounted  objectFlags = 1 << iota // its memory is in the count
-	flagReadOnly                         // its memory must not be written
-	flagLent                             // its memory belongs to the caller of a callback
-)
-
 // ReadOnly reports whether the memory of a tensor must not be written.
-func (o *Object) ReadOnly() bool { return o != nil && o.flags&flagReadOnly != 0 }
+func (o *Object) ReadOnly() bool { return o != nil && o.load()&flagReadOnly != 0 }
 
-// SetReadOnly marks a new wrapper.
-func (o *Object) SetReadOnly() { o.flags |= flagReadOnly }
+// SetReadOnly marks a wrapper.
+func (o *Object) SetReadOnly() { atomic.OrUint32(&o.status, flagReadOnly) }
 
 // Lent reports whether the memory of a tensor belongs to the caller of a
 // callback, so that no reference keeps it.
-func (o *Object) Lent() bool { return o != nil && o.flags&flagLent != 0 }
+func (o *Object) Lent() bool { return o != nil && o.load()&flagLent != 0 }
 
 // smallest is the size from which memory is counted.
 const smallest = 64 << 10
 
-// counted is the memory of a tensor that has wrappers.
+// region is memory behind tensors. It is counted once, however many tensors lie
+// over it.
+type region struct {
+	at      place
+	tensors int   // those that have wrappers, and the node of memory of Go
+	bytes   int64 // 0 for memory of Go, which the collector sees
+	pool    *pool
+}
+
+// place is where a region begins.
+type place struct {
+	device abi.DLDevice
+	data   uintptr
+}
+
+// counted is a tensor that has wrappers.
 type counted struct {
 	wrappers int
-	bytes    int64 // 0 for memory of Go
-	pool     *pool
+	region   *region
 }
 
 // pool is the memory of one device.
@@ -57,6 +63,7 @@ type pool struct {
 var foreign struct {
 	mu      sync.Mutex
 	tensors map[uintptr]counted
+	regions map[place]*region
 	pools   map[abi.DLDevice]*pool
 	limit   atomic.Int64
 }
@@ -69,7 +76,10 @@ const (
 	leastStep    = 64 << 20
 )
 
-func init() { foreign.limit.Store(defaultLimit) }
+func init() {
+	foreign.tensors, foreign.regions, foreign.pools = map[uintptr]counted{}, map[place]*region{}, map[abi.DLDevice]*pool{}
+	foreign.limit.Store(defaultLimit)
+}
 
 func deviceOf(d abi.DLDevice) abi.DLDevice {
 	if d.Type == abi.DLCPU {
@@ -85,9 +95,6 @@ func poolOf(d abi.DLDevice) *pool {
 	if p == nil {
 		p = &pool{host: d.Type == abi.DLCPU}
 		p.next.Store(p.goal(0))
-		if foreign.pools == nil {
-			foreign.pools = map[abi.DLDevice]*pool{}
-		}
 		foreign.pools[d] = p
 	}
 	return p
@@ -120,9 +127,15 @@ func SetForeignLimit(limit int64) int64 {
 
 // TensorBytes returns the size of the memory that the elements of t need.
 func TensorBytes(t *abi.DLTensor) int64 {
-	bits := uint64(t.DType.Bits) * uint64(t.DType.Lanes)
-	for i := range uintptr(t.NDim) {
-		d := *At[int64](t.Shape + 8*i)
+	if t.NDim <= 0 {
+		return bytesOf(t.DType, nil)
+	}
+	return bytesOf(t.DType, unsafe.Slice(At[int64](t.Shape), t.NDim))
+}
+
+func bytesOf(t abi.DLDataType, shape []int64) int64 {
+	bits := uint64(t.Bits) * uint64(t.Lanes)
+	for _, d := range shape {
 		if d <= 0 {
 			return 0
 		}
@@ -134,47 +147,96 @@ func TensorBytes(t *abi.DLTensor) int64 {
 	return int64((bits + 7) / 8)
 }
 
-// OwnLocal is Own for a tensor over memory of Go, which the collector sees.
-func OwnLocal(handle uintptr) *Object {
-	o := refer(handle, stateOwned)
-	ownTensor(o, false)
+// OwnView is Own for a tensor over the memory of source.
+func OwnView(handle uintptr, source *Object) *Object {
+	o := refer(handle, stateFresh)
+	track(o)
+	if source.load()&flagCounted == 0 {
+		postpone(o)
+		return o
+	}
+	count(o, source.handle)
+	o.guard(handle)
 	return o
 }
 
-// ownTensor ends Own for a tensor, whose memory counts unless it is small or
-// belongs to Go.
-func ownTensor(o *Object, isForeign bool) {
-	t := At[abi.DLTensor](o.handle + abi.ObjectSize)
-	bytes := TensorBytes(t)
-	if bytes < smallest {
-		o.cleanup = runtime.AddCleanup(o, collect, o.handle)
-		track(o)
-		return
+// heavy reports whether the object holds much memory, so that its wrapper gets
+// its cleanup at once. That of a tensor is counted.
+func (o *Object) heavy() bool {
+	switch o.index {
+	case abi.TypeTensor:
+		if TensorBytes(At[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
+			count(o, 0)
+			return true
+		}
+	case abi.TypeArray, abi.TypeList:
+		return uintptr(At[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
 	}
-	o.flags |= flagCounted
-	o.cleanup = runtime.AddCleanup(o, collectTensor, o.handle)
-	track(o)
+	return false
+}
+
+// count counts a new wrapper of a tensor, or of a view of source, which is
+// counted. Memory of Go is not counted.
+func count(o *Object, source uintptr) {
 	foreign.mu.Lock()
-	c, known := foreign.tensors[o.handle]
-	if !known {
-		c.pool = poolOf(t.Device)
-		if isForeign {
-			c.bytes = bytes
+	c := foreign.tensors[o.handle]
+	fresh := false
+	if c.region == nil {
+		if c.region = foreign.tensors[source].region; c.region == nil {
+			t := At[abi.DLTensor](o.handle + abi.ObjectSize)
+			c.region, fresh = regionOf(place{deviceOf(t.Device), t.Data}, TensorBytes(t))
+			if c.region.bytes == 0 {
+				foreign.mu.Unlock()
+				return
+			}
 		}
-		if foreign.tensors == nil {
-			foreign.tensors = map[uintptr]counted{}
-		}
-		c.pool.live.Add(c.bytes)
+		c.region.tensors++
 	}
 	c.wrappers++
 	foreign.tensors[o.handle] = c
 	foreign.mu.Unlock()
-	if !known {
-		c.pool.pace()
+	o.status |= flagCounted
+	if fresh {
+		c.region.pool.pace()
 	}
 }
 
-// uncount takes back what count did for one wrapper.
+// regionOf returns the region at a place; foreign.mu is held.
+func regionOf(at place, bytes int64) (r *region, fresh bool) {
+	if r = foreign.regions[at]; r != nil {
+		return r, false
+	}
+	r = &region{at: at, bytes: bytes, pool: poolOf(at.device)}
+	r.pool.live.Add(bytes)
+	foreign.regions[at] = r
+	return r, true
+}
+
+// localRegion makes the region of memory of Go, which the collector sees, until
+// leave.
+func localRegion(data uintptr) *region {
+	foreign.mu.Lock()
+	defer foreign.mu.Unlock()
+	r, _ := regionOf(place{abi.DLDevice{Type: abi.DLCPU}, data}, 0)
+	r.tensors++
+	return r
+}
+
+func (r *region) leave() {
+	foreign.mu.Lock()
+	defer foreign.mu.Unlock()
+	r.drop()
+}
+
+// drop takes one tensor out of the region; foreign.mu is held.
+func (r *region) drop() {
+	if r.tensors--; r.tensors == 0 {
+		delete(foreign.regions, r.at)
+		r.pool.live.Add(-r.bytes)
+	}
+}
+
+// uncount takes back what count did for one wrapper, before its reference goes.
 func uncount(handle uintptr) {
 	foreign.mu.Lock()
 	defer foreign.mu.Unlock()
@@ -184,7 +246,7 @@ func uncount(handle uintptr) {
 		return
 	}
 	delete(foreign.tensors, handle)
-	c.pool.live.Add(-c.bytes)
+	c.region.drop()
 }
 
 func collectTensor(handle uintptr) {

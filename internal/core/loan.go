@@ -22,8 +22,8 @@ func (l *Loan) Borrow(handle uintptr) *Object {
 // Adopt wraps a tensor over memory that somebody else keeps alive, takes over its
 // reference, and drops it at End.
 func (l *Loan) Adopt(handle uintptr) *Object {
-	o := l.Borrow(handle)
-	o.flags |= flagLent
+	o := refer(handle, stateBorrowed|flagLent)
+	l.objects = append(l.objects, o)
 	l.adopted = append(l.adopted, handle)
 	return o
 }
@@ -31,9 +31,7 @@ func (l *Loan) Adopt(handle uintptr) *Object {
 // End ends all objects lent since the last End.
 func (l *Loan) End() {
 	for i, o := range l.objects {
-		if o.state == stateBorrowed {
-			o.handle, o.state = 0, stateExpired
-		}
+		o.expire()
 		l.objects[i] = nil
 	}
 	l.objects = l.objects[:0]

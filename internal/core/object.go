@@ -17,26 +17,52 @@ type Object struct {
 	// handle is the address of the native object, 0 once the wrapper has ended.
 	handle uintptr
 	// index is the type of the native object, which never changes.
-	index   abi.TypeIndex
-	state   objectState
-	flags   objectFlags
-	cleanup runtime.Cleanup
+	index abi.TypeIndex
+	// status is an objectState and flags. It is atomic: while the owner releases the
+	// wrapper, another goroutine may be giving it its cleanup.
+	status  uint32
+	cleanup runtime.Cleanup // in stateGuarded
 }
 
 // refer makes a wrapper of a live object.
-func refer(handle uintptr, state objectState) *Object {
-	return &Object{handle: handle, index: At[abi.Object](handle).TypeIndex, state: state}
+func refer(handle uintptr, status uint32) *Object {
+	return &Object{handle: handle, index: At[abi.Object](handle).TypeIndex, status: status}
 }
 
-type objectState uint16
-
+// The states of a wrapper, in the low byte of its status.
 const (
-	stateOwned    objectState = iota // owns one reference
-	stateBorrowed                    // owns none; ends with the callback
-	stateReleased                    // Release was called
-	stateExpired                     // the callback that lent it has returned
-	stateStatic                      // owns one reference for ever: no cleanup, Release does nothing
+	stateFresh    uint32 = iota // owns one reference, has no cleanup yet
+	stateGuarding               // owns one reference, is getting its cleanup
+	stateGuarded                // owns one reference, has a cleanup
+	stateStatic                 // owns one reference for ever: no cleanup, Release does nothing
+	stateBorrowed               // owns none; ends with the callback
+	stateReleased               // Release was called
+	stateExpired                // the callback that lent it has returned
+	stateMask     = 0xff
 )
+
+// The flags say what is special about a wrapper.
+const (
+	flagCounted   uint32 = 0x100 << iota // its memory is in the count
+	flagReadOnly                         // its memory must not be written
+	flagLent                             // its memory belongs to the caller of a callback
+	flagUnclaimed                        // nobody can release it, so the collector may
+)
+
+func (o *Object) load() uint32 { return atomic.LoadUint32(&o.status) }
+
+// become changes the state if it is from; the flags stay.
+func (o *Object) become(from, to uint32) bool {
+	for {
+		s := o.load()
+		if s&stateMask != from {
+			return false
+		}
+		if atomic.CompareAndSwapUint32(&o.status, s, s&^stateMask|to) {
+			return true
+		}
+	}
+}
 
 // Collected counts the references that the collector had to release because
 // nobody called Release. Tests for leaks of handles read it.
@@ -48,22 +74,59 @@ func Own(handle uintptr) *Object {
 	if handle == 0 {
 		return nil
 	}
-	o := refer(handle, stateOwned)
-	if o.index == abi.TypeTensor {
-		ownTensor(o, true)
-		return o
-	}
-	o.cleanup = runtime.AddCleanup(o, collect, handle)
+	o := refer(handle, stateFresh)
 	track(o)
+	if o.heavy() {
+		o.guard(handle)
+	} else {
+		postpone(o)
+	}
 	return o
 }
 
-// LeaveToCollector says that nobody can release o, because it belongs to an error
-// or to a Go func: that the collector releases it is no leak.
+// OwnUnclaimed is Own for an object that nobody can release, because it belongs
+// to an error or to a Go func: that the collector releases it is no leak.
+func OwnUnclaimed(handle uintptr) *Object {
+	if handle == 0 {
+		return nil
+	}
+	o := refer(handle, stateFresh|flagUnclaimed)
+	o.guard(handle)
+	return o
+}
+
+// LeaveToCollector makes o as OwnUnclaimed does.
 func (o *Object) LeaveToCollector() {
-	o.cleanup.Stop()
-	o.cleanup = runtime.AddCleanup(o, DecRef, o.handle)
 	untrack(o)
+	atomic.OrUint32(&o.status, flagUnclaimed)
+	for o.load()&stateMask == stateGuarding {
+		runtime.Gosched()
+	}
+	if o.load()&stateMask == stateGuarded {
+		o.cleanup.Stop()
+		o.cleanup = runtime.AddCleanup(o, DecRef, o.handle)
+	}
+}
+
+// guard gives the wrapper, whose handle is given, its cleanup, unless it has
+// ended or has one.
+func (o *Object) guard(handle uintptr) {
+	if !o.become(stateFresh, stateGuarding) {
+		return
+	}
+	end := collect
+	switch s := o.load(); {
+	case s&flagUnclaimed != 0:
+		end = DecRef
+	case s&flagCounted != 0:
+		end = collectTensor
+	}
+	cleanup := runtime.AddCleanup(o, end, handle)
+	o.cleanup = cleanup
+	if !o.become(stateGuarding, stateGuarded) {
+		cleanup.Stop() // it was released meanwhile
+	}
+	runtime.KeepAlive(o)
 }
 
 // Static wraps an object that lives as long as the process.
@@ -89,9 +152,9 @@ func (o *Object) Ended() (why string, ended bool) {
 	switch {
 	case o == nil || o.handle != 0:
 		return "", false
-	case o.state == stateReleased:
+	case o.load()&stateMask == stateReleased:
 		return "was released", true
-	case o.state == stateExpired:
+	case o.load()&stateMask == stateExpired:
 		return "was borrowed for a callback that has returned (tvmffi.Retain keeps an object)", true
 	}
 	return "was never set", true
@@ -110,29 +173,43 @@ func (o *Object) Release() {
 // end ends the wrapper and returns the object whose reference is to be dropped,
 // or 0.
 func (o *Object) end() uintptr {
-	if o == nil || o.handle == 0 || o.state == stateStatic {
+	if o == nil || o.handle == 0 {
 		return 0
 	}
 	h := o.handle
-	o.handle = 0
-	if o.state == stateBorrowed {
-		o.state = stateExpired
+	switch s := o.load(); s & stateMask {
+	case stateStatic:
+		return 0
+	case stateBorrowed:
+		o.expire()
 		return 0
 	}
-	o.state = stateReleased
-	o.cleanup.Stop()
+	o.handle = 0
+	s := atomic.SwapUint32(&o.status, stateReleased)
+	if s&stateMask == stateGuarded {
+		o.cleanup.Stop()
+	}
 	untrack(o)
-	if o.flags&flagCounted != 0 {
+	if s&flagCounted != 0 {
 		uncount(h)
 	}
 	return h
+}
+
+// expire ends a borrowed wrapper.
+func (o *Object) expire() {
+	if o.status&stateMask == stateBorrowed { // it is in no ring
+		o.handle, o.status = 0, o.status&^stateMask|stateExpired
+	}
 }
 
 // Retain makes a wrapper with a reference of its own. o must not have ended.
 func (o *Object) Retain() *Object {
 	IncRef(o.handle)
 	r := Own(o.handle)
-	r.flags |= o.flags & flagReadOnly
+	if o.ReadOnly() {
+		r.SetReadOnly()
+	}
 	runtime.KeepAlive(o)
 	return r
 }

@@ -19,29 +19,42 @@ type TensorSpec struct {
 	Keep    any
 }
 
-// lent is what a tensor keeps alive: its memory, and its shape and strides, which
-// lie in dims if there are few.
-type lent struct {
-	held
-	data unsafe.Pointer
-	dims [2 * fewDims]int64
-}
-
+// fewDims is the number of dimensions that have room in a node.
 const fewDims = 4
 
 // NewTensor makes a Tensor object over existing memory, without a copy, and
 // returns its only reference. It copies the shape, and the strides, which are in
-// elements and may be nil for row-major order. Go memory is safe there because the
-// heap does not move and the slot of the node refers to it until the deleter has
-// run.
+// elements and may be nil for row-major order: they lie in the node, in C memory
+// that is used again. Go memory is safe because the heap does not move and the
+// slot of the node refers to it until the deleter has run.
 func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
 	n := len(shape)
-	l := &lent{data: spec.Data}
-	l.value = spec.Keep
-	dims := l.dims[:]
+	var more *held
+	if spec.Keep != nil {
+		more = &held{value: spec.Keep}
+	}
+	data := spec.Address
+	if spec.Data != nil {
+		data = uintptr(spec.Data)
+		if bytesOf(spec.Type, shape) >= smallest {
+			if more == nil {
+				more = new(held)
+			}
+			more.region = localRegion(data)
+		}
+	}
+	var dims []int64
 	if n > fewDims {
 		dims = make([]int64, 2*n)
-		l.value = [2]any{dims, spec.Keep}
+		if more == nil {
+			more = new(held)
+		}
+		more.value = [2]any{dims, more.value}
+	}
+	at := newNode(more, spec.Data)
+	node := At[node](at)
+	if n <= fewDims {
+		dims = node.dims[:]
 	}
 	copy(dims, shape)
 	if strides != nil {
@@ -49,12 +62,7 @@ func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
 	} else {
 		RowMajor(shape, dims[n:2*n])
 	}
-	data := spec.Address
-	if spec.Data != nil {
-		data = uintptr(spec.Data)
-	}
-	node := newNode(&l.held)
-	At[ccall.Released](node).Managed = abi.DLManagedTensorVersioned{
+	node.Managed = abi.DLManagedTensorVersioned{
 		Version: abi.DLPackVersion{Major: abi.DLPackMajor, Minor: abi.DLPackMinor},
 		Deleter: ccall.Release(),
 		Tensor: abi.DLTensor{
@@ -62,9 +70,9 @@ func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
 			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(dims))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(dims[n:]))),
 		},
 	}
-	out, err := invoke(API.TensorFromDLPack, node, 0, 0)
+	out, err := invoke(API.TensorFromDLPack, at, 0, 0)
 	if err != nil {
-		ccall.PutReleased(node)
+		ccall.PutReleased(at)
 		return 0, err
 	}
 	return first(out), nil

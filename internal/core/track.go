@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
 // Tracking says that the program is built with the tag tvmffi_debug: every
@@ -14,8 +16,8 @@ const Tracking = true
 
 // Tracked is a live wrapper.
 type Tracked struct {
-	Handle uintptr
-	Stack  []uintptr
+	Type  abi.TypeIndex
+	Stack []uintptr
 }
 
 var tracked struct {
@@ -32,7 +34,7 @@ type entry struct {
 
 func track(o *Object) {
 	pcs := make([]uintptr, 32)
-	t := Tracked{o.handle, pcs[:runtime.Callers(3, pcs)]}
+	t := Tracked{o.index, pcs[:runtime.Callers(3, pcs)]}
 	at := uintptr(unsafe.Pointer(o))
 	tracked.Lock()
 	defer tracked.Unlock()

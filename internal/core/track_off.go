@@ -2,14 +2,16 @@
 
 package core
 
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
 // Tracking says that the program is built with the tag tvmffi_debug: every
 // wrapper that owns a reference is listed with the stack that made it.
 const Tracking = false
 
 // Tracked is a live wrapper.
 type Tracked struct {
-	Handle uintptr
-	Stack  []uintptr
+	Type  abi.TypeIndex
+	Stack []uintptr
 }
 
 func track(*Object) {}

@@ -43,6 +43,7 @@ func describe(handles []tvmffi.Handle) string {
 // of the runtime: a cleanup of our own, queued by the same collection, tells that
 // those before it have been taken up.
 func collect() {
+	tvmffi.Collected() // it makes the newest handles known to the collector
 	for range 2 {
 		done := make(chan bool)
 		runtime.AddCleanup(&struct{ p *int }{new(int)}, func(int) { close(done) }, 0)

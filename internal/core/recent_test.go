@@ -1,0 +1,125 @@
+package core_test
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// settle runs collections until what holds, with time for the cleanups.
+func settle(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 200 {
+		if holds() {
+			return
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("after 200 collections: %s", what)
+}
+
+// Wrappers are released while another goroutine gives them their cleanups: each
+// reference is dropped once, by its owner.
+func TestReleaseDuringGuard(t *testing.T) {
+	load(t)
+	before := live(t)
+	core.GuardRecent()
+	settle(t, "wrappers of other tests are left", func() bool {
+		n := core.Collected.Load()
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+		return n == core.Collected.Load() && live(t) <= before
+	})
+	before = live(t)
+	collected := core.Collected.Load()
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				core.GuardRecent()
+				runtime.Gosched()
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			var held [7]*core.Object
+			for i := range 3000 {
+				b, err := newBox(int64(i))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				held[i%7].Release()
+				held[i%7].Release()
+				held[i%7] = b
+			}
+			for _, b := range held {
+				b.Release()
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	<-done
+	if n := live(t); n != before {
+		t.Errorf("%d boxes are left", n-before)
+	}
+	runtime.GC()
+	runtime.GC()
+	time.Sleep(5 * time.Millisecond)
+	if n := core.Collected.Load() - collected; n != 0 {
+		t.Errorf("the collector released %d handles that had been released", n)
+	}
+}
+
+// The rings keep few wrappers, and none after a collection.
+func TestRecentWrappersAreCollected(t *testing.T) {
+	load(t)
+	core.GuardRecent()
+	settle(t, "boxes of other tests are left", func() bool { n := live(t); runtime.GC(); return live(t) == n })
+	before := live(t)
+	const made = 10_000
+	for i := range made {
+		if _, err := newBox(int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := live(t) - before; n < 1 {
+		t.Fatalf("%d boxes live", n)
+	}
+	settle(t, "the rings are not emptied by collections", func() bool { return live(t) <= before })
+}
+
+// What holds much memory waits in no ring: the first collection finds it.
+func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
+	load(t)
+	core.GuardRecent()
+	runtime.GC()
+	fresh(func() bool {
+		handle, items := core.NewArray(5000)
+		for i := range items {
+			items[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
+		}
+		return core.Own(handle) != nil
+	})
+	collected := core.Collected.Load()
+	runtime.GC()
+	for range 200 {
+		if core.Collected.Load() != collected {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("the first collection did not find the array")
+}

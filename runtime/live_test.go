@@ -1,0 +1,45 @@
+//go:build tvmffi_debug
+
+package tvmffi_test
+
+import (
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// LiveHandles looks at no native object: those that it lists may be freed at any
+// time by other goroutines.
+func TestLiveHandles_whileOthersRelease(t *testing.T) {
+	load(t)
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for i := int64(0); ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				box(t, i).Release()
+			}
+		}
+	}()
+	kept := box(t, 1)
+	defer kept.Release()
+	for range 2000 {
+		found := false
+		for _, h := range tvmffi.LiveHandles() {
+			if h.TypeKey == "calls.Box" {
+				found = found || strings.Contains(h.String(), "TestLiveHandles_whileOthersRelease")
+			} else if h.TypeKey == "unknown type" {
+				t.Fatalf("a handle of type %q", h.TypeKey)
+			}
+		}
+		if !found {
+			t.Fatal("the handle that is kept is not listed")
+		}
+	}
+	close(stop)
+	<-done
+}
