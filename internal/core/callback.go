@@ -26,6 +26,7 @@ type Args struct{ frame ccall.CallbackFrame }
 type node struct {
 	ccall.Released
 	slot uintptr
+	dims [2 * fewDims]int64 // of a tensor
 }
 
 // allocHeader is the size of TVMFFIObjectAllocHeader, which lies, empty, in front
@@ -40,12 +41,28 @@ var slots struct {
 	mu    sync.Mutex
 	table atomic.Pointer[[]*slot]
 	free  []uintptr // nodes
-	live  atomic.Int64
+	live  int64
 }
 
 // slot refers to what a node holds. It is atomic because the threads of native
 // code order its reads and writes in a way that the race detector does not see.
-type slot = atomic.Pointer[held]
+type slot struct {
+	atomic.Pointer[held]
+	data unsafe.Pointer // memory of a tensor; atomic too
+}
+
+// clear lets go of what the node held.
+func (s *slot) clear() {
+	if h := s.Load(); h != nil {
+		if h.region != nil {
+			h.region.leave()
+		}
+		s.Store(nil)
+	}
+	if atomic.LoadPointer(&s.data) != nil {
+		atomic.StorePointer(&s.data, nil)
+	}
+}
 
 // held is a callback or a value.
 type held struct {
@@ -53,12 +70,16 @@ type held struct {
 	value any
 	// origin is the code of the Go func behind a callback, for backtraces.
 	origin uintptr
+	// region is that of large memory of Go under a tensor.
+	region *region
 }
 
 // LiveCallbacks counts the Go values that native code holds.
 func LiveCallbacks() int64 {
-	drain()
-	return slots.live.Load()
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	reclaim()
+	return slots.live
 }
 
 func slotOf(nodeAddress uintptr) *slot {
@@ -66,18 +87,26 @@ func slotOf(nodeAddress uintptr) *slot {
 }
 
 // newNode takes a free node and fills its slot.
-func newNode(h *held) uintptr {
-	drain()
+func newNode(h *held, data unsafe.Pointer) uintptr {
 	slots.mu.Lock()
-	defer slots.mu.Unlock()
+	if ccall.HasReleased() {
+		reclaim()
+	}
 	if len(slots.free) == 0 {
 		growNodes()
 	}
 	last := len(slots.free) - 1
 	n := slots.free[last]
 	slots.free = slots.free[:last]
-	slotOf(n).Store(h)
-	slots.live.Add(1)
+	slots.live++
+	slots.mu.Unlock()
+	s := slotOf(n)
+	if h != nil {
+		s.Store(h)
+	}
+	if data != nil {
+		atomic.StorePointer(&s.data, data)
+	}
 	return n
 }
 
@@ -115,11 +144,16 @@ func drain() {
 		return
 	}
 	slots.mu.Lock()
-	defer slots.mu.Unlock()
+	reclaim()
+	slots.mu.Unlock()
+}
+
+// reclaim is drain while slots.mu is held.
+func reclaim() {
 	ccall.TakeReleased(func(released uintptr) {
-		slotOf(released).Store(nil)
+		slotOf(released).clear()
 		slots.free = append(slots.free, released)
-		slots.live.Add(-1)
+		slots.live--
 	})
 }
 
@@ -132,7 +166,7 @@ func NewCallback(call func(*Args) error) (uintptr, error) {
 // NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
 // call.
 func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
-	n := newNode(&held{call: call, origin: origin})
+	n := newNode(&held{call: call, origin: origin}, nil)
 	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
 	if err != nil {
 		ccall.PutReleased(n)
@@ -145,18 +179,19 @@ func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
 // last reference goes, and returns its only reference. Other runtimes in the
 // process (a Go library, say) have a type of their own: the key is unique.
 func NewValue(value any) (uintptr, error) {
-	index, err := valueType()
+	index, err := ValueType()
 	if err != nil {
 		return 0, err
 	}
-	n := newNode(&held{value: value})
+	n := newNode(&held{value: value}, nil)
 	*At[abi.Object](n) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: index, Deleter: ccall.ReleaseObject()}
 	return n, nil
 }
 
 var valueIndex atomic.Int32
 
-func valueType() (abi.TypeIndex, error) {
+// ValueType returns the type of the objects that NewValue makes.
+func ValueType() (abi.TypeIndex, error) {
 	if i := valueIndex.Load(); i != 0 {
 		return abi.TypeIndex(i), nil
 	}
