@@ -1,0 +1,239 @@
+// Command testlog stands behind `go test -json`.
+//
+//	go test -json ./... | testlog -step race -skips FILE
+//	testlog -judge RULES -skips FILE
+//
+// The first prints one line for each package, and all about what failed; it adds
+// each test that was skipped to FILE, with the step and the reason that the test
+// printed. The second fails if RULES do not allow one of them, there and for that
+// reason.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	step := flag.String("step", "", "the step whose events come on the standard input")
+	skips := flag.String("skips", "", "the file of the skips")
+	rules := flag.String("judge", "", "judge the skips by the rules in this file")
+	flag.Parse()
+	if err := run(*step, *skips, *rules); err != nil {
+		fmt.Println("testlog:", err)
+		os.Exit(1)
+	}
+}
+
+func run(step, skips, rules string) error {
+	if rules == "" {
+		seen, err := read(os.Stdin, os.Stdout, step)
+		if len(seen) == 0 {
+			return err
+		}
+		f, ferr := os.OpenFile(skips, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if ferr != nil {
+			return errors.Join(err, ferr)
+		}
+		e := json.NewEncoder(f)
+		for _, s := range seen {
+			err = errors.Join(err, e.Encode(s))
+		}
+		return errors.Join(err, f.Close())
+	}
+	text, err := os.ReadFile(rules)
+	if err != nil {
+		return err
+	}
+	allowed, err := parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", rules, err)
+	}
+	f, err := os.Open(skips)
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Println("no test was skipped")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var seen []skip
+	for d := json.NewDecoder(f); ; {
+		var s skip
+		if err := d.Decode(&s); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", skips, err)
+		}
+		seen = append(seen, s)
+	}
+	return judge(os.Stdout, allowed, seen)
+}
+
+// event is what the go command writes (go doc test2json, go help buildjson).
+type event struct {
+	Action, Package, Test, Output string
+}
+
+// skip is a test that was skipped.
+type skip struct {
+	Step, Package, Test, Reason string
+}
+
+var (
+	position  = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
+	framework = regexp.MustCompile(`^\s*(=== |--- )`)
+)
+
+// read prints what matters of a run, and returns its skips and an error if it failed.
+func read(in io.Reader, out io.Writer, step string) ([]skip, error) {
+	type test struct{ pkg, name string }
+	var (
+		seen   []skip
+		failed int
+		events int
+		output = map[test][]string{}
+	)
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) == 0 && err != nil {
+			break
+		}
+		var e event
+		if json.Unmarshal(line, &e) != nil {
+			out.Write(line) // of the go command itself
+			continue
+		}
+		events++
+		t := test{e.Package, e.Test}
+		switch {
+		case e.Action == "build-output":
+			io.WriteString(out, e.Output)
+		case e.Action == "output":
+			output[t] = append(output[t], e.Output)
+		case e.Action == "skip" && e.Test != "":
+			seen = append(seen, skip{step, e.Package, e.Test, reason(output[t])})
+		case e.Action == "fail":
+			failed++
+			excerpt(out, output[t])
+		case e.Action == "pass" && e.Test == "":
+			for _, l := range output[t] {
+				if strings.HasPrefix(l, "ok") {
+					io.WriteString(out, l)
+				}
+			}
+		}
+		if e.Action == "pass" || e.Action == "skip" || e.Action == "fail" {
+			delete(output, t)
+		}
+	}
+	if events == 0 {
+		return nil, errors.New("no test was run")
+	}
+	if failed > 0 {
+		// A process that ended early leaves tests behind whose end nobody wrote.
+		for t, text := range output {
+			if t.name != "" {
+				excerpt(out, text)
+			}
+		}
+		return seen, fmt.Errorf("%s: tests failed", step)
+	}
+	return seen, nil
+}
+
+// reason is what a test printed, without the lines of the test framework.
+func reason(output []string) string {
+	var parts []string
+	for _, l := range output {
+		if framework.MatchString(l) {
+			continue
+		}
+		if l = strings.TrimSpace(position.ReplaceAllString(l, "")); l != "" {
+			parts = append(parts, l)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// excerpt prints the beginning and the end of a long text.
+func excerpt(out io.Writer, lines []string) {
+	const head, tail = 150, 50
+	if len(lines) > head+tail+1 {
+		cut := fmt.Sprintf("... %d lines ...\n", len(lines)-head-tail)
+		lines = slices.Concat(lines[:head], []string{cut}, lines[len(lines)-tail:])
+	}
+	for _, l := range lines {
+		io.WriteString(out, l)
+	}
+}
+
+// rule allows one test to be skipped in one step, for reasons that match.
+type rule struct {
+	step, test string
+	reason     *regexp.Regexp
+}
+
+// parse reads lines of a step, a test and a pattern; a # starts a comment line.
+func parse(text string) ([]rule, error) {
+	var all []rule
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		step, rest, _ := strings.Cut(line, " ")
+		test, pattern, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			return nil, fmt.Errorf("line %d: want a step, a test and a pattern of its reason", n)
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		all = append(all, rule{step, test, re})
+	}
+	return all, nil
+}
+
+// judge fails if a skip is allowed by no rule.
+func judge(out io.Writer, rules []rule, seen []skip) error {
+	used := make([]bool, len(rules))
+	steps := map[string]bool{}
+	bad := 0
+	for _, s := range seen {
+		steps[s.Step] = true
+		i := slices.IndexFunc(rules, func(r rule) bool {
+			return r.step == s.Step && r.test == s.Test && r.reason.MatchString(s.Reason)
+		})
+		word := "allowed"
+		if i < 0 {
+			word = "NOT ALLOWED"
+			bad++
+		} else {
+			used[i] = true
+		}
+		fmt.Fprintf(out, "%s: %s: %s of %s: %s\n", word, s.Step, s.Test, s.Package, s.Reason)
+	}
+	for i, r := range rules {
+		if steps[r.step] && !used[i] {
+			fmt.Fprintf(out, "no longer needed: %s %s %s\n", r.step, r.test, r.reason)
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d tests were skipped that must not be; make them run, or say in .ci/skips where they may skip, and why", bad)
+	}
+	return nil
+}
