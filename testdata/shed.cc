@@ -44,7 +44,27 @@ class BinObj : public ffi::Object {
 };
 #endif
 
+// Its constructor follows from the fields: their order is that of its parameters.
+class PlotObj : public ffi::Object {
+ public:
+  int64_t width = 0;
+  int64_t depth = 0;
+  PlotObj() = default;
+  explicit PlotObj(ffi::UnsafeInit) {}
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("shed.Plot", PlotObj, ffi::Object);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<PlotObj>()
+#ifdef SHED_NEXT
+      .def_rw("depth", &PlotObj::depth)
+      .def_rw("width", &PlotObj::width);
+#else
+      .def_rw("width", &PlotObj::width)
+      .def_rw("depth", &PlotObj::depth);
+#endif
+
   refl::ObjectDef<ToolObj>()
       .def(refl::init<>())
       .def_rw("weight", &ToolObj::weight)

@@ -31,7 +31,7 @@ func (x *TestCxxAutoInitAllInitOff) AsTestingTestCxxAutoInitAllInitOff() *TestCx
 	return x
 }
 
-var newTestCxxAutoInitAllInitOff = bindrt.Func{Owner: &typeTestCxxAutoInitAllInitOff, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInitAllInitOff = bindrt.Func{Owner: &typeTestCxxAutoInitAllInitOff, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
 // NewTestCxxAutoInitAllInitOff makes a new testing.TestCxxAutoInitAllInitOff.
 func NewTestCxxAutoInitAllInitOff() (*TestCxxAutoInitAllInitOff, error) {

@@ -36,7 +36,7 @@ func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitParent() *TestCxxAutoInit
 	return bindrt.Up[TestCxxAutoInitParent](x)
 }
 
-var newTestCxxAutoInitChild = bindrt.Func{Owner: &typeTestCxxAutoInitChild, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInitChild = bindrt.Func{Owner: &typeTestCxxAutoInitChild, Name: "__ffi_init__", Attribute: true, Sig: "(parent_required: int, child_required: int)"}
 
 // NewTestCxxAutoInitChild makes a new testing.TestCxxAutoInitChild.
 func NewTestCxxAutoInitChild(parentRequired int64, childRequired int64, childKwOnly int64, options ...TestCxxAutoInitChildOption) (*TestCxxAutoInitChild, error) {

@@ -31,7 +31,7 @@ func (x *TestCxxAutoInit) AsTestingTestCxxAutoInit() *TestCxxAutoInit {
 	return x
 }
 
-var newTestCxxAutoInit = bindrt.Func{Owner: &typeTestCxxAutoInit, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInit = bindrt.Func{Owner: &typeTestCxxAutoInit, Name: "__ffi_init__", Attribute: true, Sig: "(a: int)"}
 
 // NewTestCxxAutoInit makes a new testing.TestCxxAutoInit.
 func NewTestCxxAutoInit(a int64, c_ int64, options ...TestCxxAutoInitOption) (*TestCxxAutoInit, error) {

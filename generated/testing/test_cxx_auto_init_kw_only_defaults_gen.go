@@ -31,7 +31,7 @@ func (x *TestCxxAutoInitKwOnlyDefaults) AsTestingTestCxxAutoInitKwOnlyDefaults()
 	return x
 }
 
-var newTestCxxAutoInitKwOnlyDefaults = bindrt.Func{Owner: &typeTestCxxAutoInitKwOnlyDefaults, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInitKwOnlyDefaults = bindrt.Func{Owner: &typeTestCxxAutoInitKwOnlyDefaults, Name: "__ffi_init__", Attribute: true, Sig: "(p_required: int)"}
 
 // NewTestCxxAutoInitKwOnlyDefaults makes a new testing.TestCxxAutoInitKwOnlyDefaults.
 func NewTestCxxAutoInitKwOnlyDefaults(pRequired int64, kRequired int64, options ...TestCxxAutoInitKwOnlyDefaultsOption) (*TestCxxAutoInitKwOnlyDefaults, error) {

@@ -31,7 +31,7 @@ func (x *TestCxxAutoInitParent) AsTestingTestCxxAutoInitParent() *TestCxxAutoIni
 	return x
 }
 
-var newTestCxxAutoInitParent = bindrt.Func{Owner: &typeTestCxxAutoInitParent, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInitParent = bindrt.Func{Owner: &typeTestCxxAutoInitParent, Name: "__ffi_init__", Attribute: true, Sig: "(parent_required: int)"}
 
 // NewTestCxxAutoInitParent makes a new testing.TestCxxAutoInitParent.
 func NewTestCxxAutoInitParent(parentRequired int64, options ...TestCxxAutoInitParentOption) (*TestCxxAutoInitParent, error) {

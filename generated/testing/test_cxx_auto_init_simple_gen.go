@@ -31,7 +31,7 @@ func (x *TestCxxAutoInitSimple) AsTestingTestCxxAutoInitSimple() *TestCxxAutoIni
 	return x
 }
 
-var newTestCxxAutoInitSimple = bindrt.Func{Owner: &typeTestCxxAutoInitSimple, Name: "__ffi_init__", Attribute: true}
+var newTestCxxAutoInitSimple = bindrt.Func{Owner: &typeTestCxxAutoInitSimple, Name: "__ffi_init__", Attribute: true, Sig: "(x: int, y: int)"}
 
 // NewTestCxxAutoInitSimple makes a new testing.TestCxxAutoInitSimple.
 func NewTestCxxAutoInitSimple(x int64, y int64) (*TestCxxAutoInitSimple, error) {

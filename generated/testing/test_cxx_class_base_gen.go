@@ -31,7 +31,7 @@ func (x *TestCxxClassBase) AsTestingTestCxxClassBase() *TestCxxClassBase {
 	return x
 }
 
-var newTestCxxClassBase = bindrt.Func{Owner: &typeTestCxxClassBase, Name: "__ffi_init__", Attribute: true}
+var newTestCxxClassBase = bindrt.Func{Owner: &typeTestCxxClassBase, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
 
 // NewTestCxxClassBase makes a new testing.TestCxxClassBase.
 func NewTestCxxClassBase(vi64 int64, vi32 int64) (*TestCxxClassBase, error) {

@@ -41,7 +41,7 @@ func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassBase() *TestCxxClassBa
 	return bindrt.Up[TestCxxClassBase](x)
 }
 
-var newTestCxxClassDerivedDerived = bindrt.Func{Owner: &typeTestCxxClassDerivedDerived, Name: "__ffi_init__", Attribute: true}
+var newTestCxxClassDerivedDerived = bindrt.Func{Owner: &typeTestCxxClassDerivedDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float, v_bool: bool)"}
 
 // NewTestCxxClassDerivedDerived makes a new testing.TestCxxClassDerivedDerived.
 func NewTestCxxClassDerivedDerived(vi64 int64, vi32 int64, vf64 float64, vBool bool, options ...TestCxxClassDerivedDerivedOption) (*TestCxxClassDerivedDerived, error) {

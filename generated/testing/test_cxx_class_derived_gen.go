@@ -36,7 +36,7 @@ func (x *TestCxxClassDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
 	return bindrt.Up[TestCxxClassBase](x)
 }
 
-var newTestCxxClassDerived = bindrt.Func{Owner: &typeTestCxxClassDerived, Name: "__ffi_init__", Attribute: true}
+var newTestCxxClassDerived = bindrt.Func{Owner: &typeTestCxxClassDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float)"}
 
 // NewTestCxxClassDerived makes a new testing.TestCxxClassDerived.
 func NewTestCxxClassDerived(vi64 int64, vi32 int64, vf64 float64, options ...TestCxxClassDerivedOption) (*TestCxxClassDerived, error) {

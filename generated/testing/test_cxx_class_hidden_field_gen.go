@@ -31,7 +31,7 @@ func (x *TestCxxClassHiddenField) AsTestingTestCxxClassHiddenField() *TestCxxCla
 	return x
 }
 
-var newTestCxxClassHiddenField = bindrt.Func{Owner: &typeTestCxxClassHiddenField, Name: "__ffi_init__", Attribute: true}
+var newTestCxxClassHiddenField = bindrt.Func{Owner: &typeTestCxxClassHiddenField, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
 
 // NewTestCxxClassHiddenField makes a new testing.TestCxxClassHiddenField.
 func NewTestCxxClassHiddenField(vi64 int64, vi32 int64) (*TestCxxClassHiddenField, error) {

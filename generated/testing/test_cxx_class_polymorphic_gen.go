@@ -31,7 +31,7 @@ func (x *TestCxxClassPolymorphic) AsTestingTestCxxClassPolymorphic() *TestCxxCla
 	return x
 }
 
-var newTestCxxClassPolymorphic = bindrt.Func{Owner: &typeTestCxxClassPolymorphic, Name: "__ffi_init__", Attribute: true}
+var newTestCxxClassPolymorphic = bindrt.Func{Owner: &typeTestCxxClassPolymorphic, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int)"}
 
 // NewTestCxxClassPolymorphic makes a new testing.TestCxxClassPolymorphic.
 func NewTestCxxClassPolymorphic(vi64 int64) (*TestCxxClassPolymorphic, error) {

@@ -31,7 +31,7 @@ func (x *TestCxxEnumHolder) AsTestingTestCxxEnumHolder() *TestCxxEnumHolder {
 	return x
 }
 
-var newTestCxxEnumHolder = bindrt.Func{Owner: &typeTestCxxEnumHolder, Name: "__ffi_init__", Attribute: true}
+var newTestCxxEnumHolder = bindrt.Func{Owner: &typeTestCxxEnumHolder, Name: "__ffi_init__", Attribute: true, Sig: "(priority: testing.TestCxxIntEnum, opcode: testing.TestCxxStrEnum)"}
 
 // NewTestCxxEnumHolder makes a new testing.TestCxxEnumHolder.
 func NewTestCxxEnumHolder(priority TestCxxIntEnumRef, opcode TestCxxStrEnumRef) (*TestCxxEnumHolder, error) {

@@ -31,7 +31,7 @@ func (x *TestCxxInitSubset) AsTestingTestCxxInitSubset() *TestCxxInitSubset {
 	return x
 }
 
-var newTestCxxInitSubset = bindrt.Func{Owner: &typeTestCxxInitSubset, Name: "__ffi_init__", Attribute: true}
+var newTestCxxInitSubset = bindrt.Func{Owner: &typeTestCxxInitSubset, Name: "__ffi_init__", Attribute: true, Sig: "(required_field: int)"}
 
 // NewTestCxxInitSubset makes a new testing.TestCxxInitSubset.
 func NewTestCxxInitSubset(requiredField int64) (*TestCxxInitSubset, error) {

@@ -31,7 +31,7 @@ func (x *TestCxxKwOnly) AsTestingTestCxxKwOnly() *TestCxxKwOnly {
 	return x
 }
 
-var newTestCxxKwOnly = bindrt.Func{Owner: &typeTestCxxKwOnly, Name: "__ffi_init__", Attribute: true}
+var newTestCxxKwOnly = bindrt.Func{Owner: &typeTestCxxKwOnly, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
 // NewTestCxxKwOnly makes a new testing.TestCxxKwOnly.
 func NewTestCxxKwOnly(x int64, y int64, z int64, options ...TestCxxKwOnlyOption) (*TestCxxKwOnly, error) {

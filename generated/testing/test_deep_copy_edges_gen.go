@@ -31,7 +31,7 @@ func (x *TestDeepCopyEdges) AsTestingTestDeepCopyEdges() *TestDeepCopyEdges {
 	return x
 }
 
-var newTestDeepCopyEdges = bindrt.Func{Owner: &typeTestDeepCopyEdges, Name: "__ffi_init__", Attribute: true}
+var newTestDeepCopyEdges = bindrt.Func{Owner: &typeTestDeepCopyEdges, Name: "__ffi_init__", Attribute: true, Sig: "(v_any: Any, v_obj: ffi.Object)"}
 
 // NewTestDeepCopyEdges makes a new testing.TestDeepCopyEdges.
 func NewTestDeepCopyEdges(vAny any, vObj tvmffi.ObjectRef) (*TestDeepCopyEdges, error) {

@@ -31,7 +31,7 @@ func (x *TestObjectBase) AsTestingTestObjectBase() *TestObjectBase {
 	return x
 }
 
-var newTestObjectBase = bindrt.Func{Owner: &typeTestObjectBase, Name: "__ffi_init__", Attribute: true}
+var newTestObjectBase = bindrt.Func{Owner: &typeTestObjectBase, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
 // NewTestObjectBase makes a new testing.TestObjectBase.
 func NewTestObjectBase(options ...TestObjectBaseOption) (*TestObjectBase, error) {

@@ -36,7 +36,7 @@ func (x *TestObjectDerived) AsTestingTestObjectBase() *TestObjectBase {
 	return bindrt.Up[TestObjectBase](x)
 }
 
-var newTestObjectDerived = bindrt.Func{Owner: &typeTestObjectDerived, Name: "__ffi_init__", Attribute: true}
+var newTestObjectDerived = bindrt.Func{Owner: &typeTestObjectDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_map: ffi.Map, v_array: ffi.Array)"}
 
 // NewTestObjectDerived makes a new testing.TestObjectDerived.
 func NewTestObjectDerived(vMap tvmffi.MapLike[any, any], vArray tvmffi.ArrayLike[any], options ...TestObjectDerivedOption) (*TestObjectDerived, error) {

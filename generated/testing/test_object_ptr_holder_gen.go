@@ -31,7 +31,7 @@ func (x *TestObjectPtrHolder) AsTestingTestObjectPtrHolder() *TestObjectPtrHolde
 	return x
 }
 
-var newTestObjectPtrHolder = bindrt.Func{Owner: &typeTestObjectPtrHolder, Name: "__ffi_init__", Attribute: true}
+var newTestObjectPtrHolder = bindrt.Func{Owner: &typeTestObjectPtrHolder, Name: "__ffi_init__", Attribute: true, Sig: "(value: testing.TestObjectBase)"}
 
 // NewTestObjectPtrHolder makes a new testing.TestObjectPtrHolder.
 func NewTestObjectPtrHolder(value TestObjectBaseRef, options ...TestObjectPtrHolderOption) (*TestObjectPtrHolder, error) {

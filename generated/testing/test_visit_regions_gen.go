@@ -31,7 +31,7 @@ func (x *TestVisitRegions) AsTestingTestVisitRegions() *TestVisitRegions {
 	return x
 }
 
-var newTestVisitRegions = bindrt.Func{Owner: &typeTestVisitRegions, Name: "__ffi_init__", Attribute: true}
+var newTestVisitRegions = bindrt.Func{Owner: &typeTestVisitRegions, Name: "__ffi_init__", Attribute: true, Sig: "(simple: int, pattern: int, ordinary: int)"}
 
 // NewTestVisitRegions makes a new testing.TestVisitRegions.
 func NewTestVisitRegions(simple int64, pattern int64, ordinary int64) (*TestVisitRegions, error) {

@@ -131,6 +131,10 @@ func checkSignature(name, want, metadata string) error {
 	if err != nil {
 		return Hooks.Errorf(KindSchema, "%s: metadata of the loaded library: %v", name, err)
 	}
+	return compareSignatures(name, want, got)
+}
+
+func compareSignatures(name, want, got string) error {
 	if got != want {
 		return Hooks.Errorf(KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
 	}
@@ -179,6 +183,15 @@ func (f *Func) findAttribute() (uintptr, error) {
 	v, ok := TypeAttribute(info.TypeIndex, f.Name)
 	if !ok || v.TypeIndex != abi.TypeFunction {
 		return 0, f.absent("no such type attribute")
+	}
+	if f.Sig != "" {
+		sig, err := positional(info)
+		if err == nil {
+			err = compareSignatures(f.String(), f.Sig, sig)
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
 	IncRef(uintptr(v.Bits))
 	return uintptr(v.Bits), nil

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
@@ -59,6 +60,7 @@ func (p *planner) describeInit(o *Object) {
 	f := &Func{Name: initName, Owner: o, Constructor: true, Init: &Init{}, Call: &Call{Frame: "CallN"}, entry: e}
 	f.Doc = Doc{Intro: "makes a new " + o.Key + "."}
 	var keywords []Param
+	var positional []string
 	for _, field := range p.chainFields(o.schema) {
 		if field.Flags&schema.FlagInitOff != 0 {
 			continue
@@ -83,8 +85,10 @@ func (p *planner) describeInit(o *Object) {
 			f.Init.Keywords = append(f.Init.Keywords, field.Name)
 		default:
 			f.Call.Params = append(f.Call.Params, param)
+			positional = append(positional, field.Name+": "+field.Type.String())
 		}
 	}
+	f.Sig = "(" + strings.Join(positional, ", ") + ")"
 	f.Init.Positional = len(f.Call.Params)
 	f.Call.Params = append(f.Call.Params, keywords...)
 	f.makes(o)
