@@ -55,7 +55,11 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err := t.demoModule(ctx, dir); err != nil {
 		return err
 	}
-	t.printf("   %s\n\n", dir)
+	if keep == "" {
+		t.printf("   in a temporary folder; --keep DIR keeps it\n\n")
+	} else {
+		t.printf("   %s\n\n", shown(dir))
+	}
 
 	t.printf("3. bindings of the testing library\n")
 	b, err := t.generate(ctx, demoConfig(dir))
@@ -95,10 +99,7 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	t.printf("%s\nbuilt in %.1f s; typed, without cgo. Start with a library of your own: %s init FILE\n", indented(out), took.Seconds(), commandName())
-	if keep != "" {
-		t.printf("the module of this demo is in %s\n", shown(dir))
-	}
+	t.printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), commandName())
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,12 @@ to work without the libraries.`,
 			if err := writeOne(file, data, isSchema); err != nil {
 				return err
 			}
-			t.notef("%s: %d functions, %d types\n", file, len(s.Functions), len(s.Types))
+			own, err := listed(s, "", false)
+			if err != nil {
+				return err
+			}
+			t.notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, count(len(own.Functions), "function"), count(len(own.Types), "type"),
+				strings.Join(boundNames(s), ", "), len(s.Functions), len(s.Types))
 			return nil
 		},
 	}

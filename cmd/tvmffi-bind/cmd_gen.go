@@ -109,7 +109,11 @@ func (t *tool) finish(b *bindings, o *genOptions) error {
 	case o.diff:
 		t.printf("%s", b.output.diff())
 	case o.dryRun:
-		t.printf("%s", b.output.list())
+		if o.report == "-" {
+			t.notef("%s", b.output.list()) // standard output belongs to the report
+		} else {
+			t.printf("%s", b.output.list())
+		}
 		t.summarize(b, o.timing)
 	default:
 		took, err := t.step("writing", b.output.write)

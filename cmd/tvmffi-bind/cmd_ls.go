@@ -22,7 +22,7 @@ func newLs(t *tool) *cobra.Command {
 		Use:   "ls [--lib FILE]... [--json | --html FILE] [PATTERN]",
 		Short: "List the functions and types of libraries",
 		Long: `ls shows functions with their signatures, and types with fields, methods and
-layout. PATTERN is a part of a name, or a glob such as "testing.*_int".
+layout. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
 
 Without --lib it looks at the libraries of ` + configName + ` in this folder, or at libtvm_ffi.`,
 		Args: cobra.MaximumNArgs(1),

@@ -6,6 +6,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ofPackage says which Python package a library is from. Its version is not that
+// of the C API, which an official wheel sets to the release that comes next.
+func ofPackage(lib library) string {
+	if lib.Identity.PackageVersion == "" {
+		return ""
+	}
+	return " of " + corePackage + " " + lib.Identity.PackageVersion
+}
+
 func newSetup(t *tool) *cobra.Command {
 	var version string
 	var asJSON bool
@@ -32,7 +41,7 @@ the cache. Programs need no Python afterwards.`,
 					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
 				})
 			}
-			t.notef("libtvm_ffi reports version %s; Go programs find it here:\n", abi)
+			t.notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
 			t.printf("%s\n", lib.Path)
 			return nil
 		},

@@ -1,8 +1,8 @@
 // Command tvmffi-bind writes typed Go bindings for TVM-FFI libraries, and shows,
 // compares and calls what such libraries offer.
 //
-// Its exit codes are 0 for success, 1 when something is stale or refused, and 2
-// when a command could not run.
+// Its exit codes are 0 for success, 1 when the answer is no (stale, refused, nothing
+// found, the called function failed), and 2 when a command could not run.
 package main
 
 import (
@@ -56,7 +56,8 @@ func newRoot(t *tool) *cobra.Command {
 		Long: `tvmffi-bind reads a TVM-FFI library and writes a Go package for it: typed
 functions, object types with fields, methods, constructors and docs.
 
-Exit codes: 0 ok, 1 stale or refused, 2 could not run.
+Exit codes: 0 ok; 1 the answer is no: stale, refused, nothing found, or the called
+function failed; 2 could not run.
 TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 		Version:       toolVersion().Version,
 		SilenceUsage:  true,

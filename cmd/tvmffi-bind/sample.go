@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
 	"strings"
@@ -12,28 +13,63 @@ import (
 
 // sampleCall is a call of a generated function with filled-in arguments.
 type sampleCall struct {
-	Func    string   // Go name
-	Args    []string // Go expressions
-	Result  bool     // it returns a value beside the error
-	Comment string   // the first line of its doc comment
+	Func    string       // Go name
+	Args    []string     // Go expressions
+	Makes   []sampleMake // the objects that the arguments need, in order
+	Result  bool         // it returns a value beside the error
+	Comment string       // the first line of its doc comment
+}
+
+// sampleMake is an object that an argument needs, made by its constructor.
+type sampleMake struct {
+	Var  string
+	Call *sampleCall
 }
 
 // Arguments are the arguments as they stand in the call.
 func (c *sampleCall) Arguments() string { return strings.Join(c.Args, ", ") }
 
+// sampler fills in arguments for the functions of one package.
+type sampler struct {
+	constructors map[string]*sampleCall // by the name of the type that they make
+}
+
 // chooseCall picks the function of the generated package that is easiest to call:
-// its parameters are scalars. It returns nil if there is none. The files are keyed
-// by path; only those of the top folder count.
+// its arguments are plain values, or objects that are made of plain values. It
+// returns nil if there is none. The files are keyed by path; only those of the top
+// folder count.
 func chooseCall(files map[string][]byte) (*sampleCall, error) {
+	functions, err := topFunctions(files)
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{constructors: map[string]*sampleCall{}}
+	for _, fn := range functions {
+		made, isNew := strings.CutPrefix(fn.Name.Name, "New")
+		if call, _ := s.sample(fn); isNew && call != nil && len(call.Makes) == 0 && s.constructors[made] == nil {
+			s.constructors[made] = call
+		}
+	}
 	var best *sampleCall
 	bestScore := 0
-	names := make([]string, 0, len(files))
+	for _, fn := range functions {
+		if call, score := s.sample(fn); call != nil && score > bestScore {
+			best, bestScore = call, score
+		}
+	}
+	return best, nil
+}
+
+// topFunctions are the exported functions of the top folder, Load aside.
+func topFunctions(files map[string][]byte) ([]*ast.FuncDecl, error) {
+	var names []string
 	for name := range files {
 		if path.Dir(name) == "." {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
+	var functions []*ast.FuncDecl
 	for _, name := range names {
 		f, err := parser.ParseFile(token.NewFileSet(), name, files[name], parser.ParseComments)
 		if err != nil {
@@ -41,21 +77,17 @@ func chooseCall(files map[string][]byte) (*sampleCall, error) {
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Recv != nil || !fn.Name.IsExported() || fn.Name.Name == "Load" {
-				continue
-			}
-			call, score := sample(fn)
-			if call != nil && score > bestScore {
-				best, bestScore = call, score
+			if ok && fn.Recv == nil && fn.Name.IsExported() && fn.Name.Name != "Load" {
+				functions = append(functions, fn)
 			}
 		}
 	}
-	return best, nil
+	return functions, nil
 }
 
 // sample fills in the arguments of fn. The score is high for a function that takes
 // and returns scalars; nil means that fn takes something else.
-func sample(fn *ast.FuncDecl) (*sampleCall, int) {
+func (s *sampler) sample(fn *ast.FuncDecl) (*sampleCall, int) {
 	call := &sampleCall{Func: fn.Name.Name}
 	if fn.Doc != nil {
 		call.Comment, _, _ = strings.Cut(strings.TrimSpace(fn.Doc.Text()), "\n")
@@ -63,44 +95,94 @@ func sample(fn *ast.FuncDecl) (*sampleCall, int) {
 			call.Comment = before + "." // what follows is the signature
 		}
 	}
+	plain := true
 	for _, p := range fn.Type.Params.List {
-		value := sampleValue(p.Type, len(call.Args))
-		if value == "" {
-			return nil, 0
+		if _, variadic := p.Type.(*ast.Ellipsis); variadic {
+			plain = false
+			continue // options, or the arguments of a packed function
 		}
 		for range max(len(p.Names), 1) {
-			call.Args = append(call.Args, sampleValue(p.Type, len(call.Args)))
+			value := s.value(call, p.Type)
+			if value == "" {
+				return nil, 0
+			}
+			plain = plain && scalarValue(p.Type, 0) != ""
+			call.Args = append(call.Args, value)
 		}
 	}
 	results := fn.Type.Results
-	if results == nil || len(results.List) == 0 || !isIdent(results.List[len(results.List)-1].Type, "error") {
+	if results == nil || len(results.List) == 0 || types.ExprString(results.List[len(results.List)-1].Type) != "error" {
 		return nil, 0
 	}
 	call.Result = len(results.List) == 2
 	score := 1
 	if call.Result {
 		score += 2
-		if sampleValue(results.List[0].Type, 0) != "" {
+		if scalarValue(results.List[0].Type, 0) != "" {
 			score += 4 // a result that reads well when it is printed
 		}
 	}
 	if n := len(call.Args); n > 0 && n <= 3 {
 		score += 2
 	}
+	if plain {
+		score += 8
+	}
 	if !strings.HasPrefix(call.Func, "New") {
-		score++ // an object that nothing else is done with says little
+		score += 4 // an object that nothing else is done with says little
 	}
 	return call, score
 }
 
-// sampleValue is a literal of a scalar type, or "".
-func sampleValue(t ast.Expr, i int) string {
+// value is the next argument of call, or "". An object is made before the call.
+func (s *sampler) value(call *sampleCall, t ast.Expr) string {
+	n := len(call.Args)
+	if v := scalarValue(t, n); v != "" {
+		return v
+	}
+	text := types.ExprString(t)
+	if element, ok := argument1(text, "tvmffi.ArrayArg[", "tvmffi.ArrayLike["); ok {
+		if v := scalarValue(ast.NewIdent(element), 0); v != "" {
+			return fmt.Sprintf("tvmffi.Of[%s](%s, %s)", element, v, scalarValue(ast.NewIdent(element), 1))
+		}
+	}
+	if elements, ok := argument1(text, "tvmffi.MapArg[", "tvmffi.MapLike["); ok {
+		key, value, _ := strings.Cut(elements, ", ")
+		if v := scalarValue(ast.NewIdent(value), 0); key == "string" && v != "" {
+			return fmt.Sprintf("tvmffi.MapOf(map[string]%s{%q: %s})", value, "hello", v)
+		}
+	}
+	if scalar, ok := t.(*ast.StarExpr); ok && scalarValue(scalar.X, 0) != "" {
+		return "nil" // an optional argument
+	}
+	made, isRef := strings.CutSuffix(text, "Ref")
+	constructor := s.constructors[made]
+	if !isRef || constructor == nil {
+		return ""
+	}
+	name := fmt.Sprintf("%s%d", strings.ToLower(made[:1]), n+1)
+	call.Makes = append(call.Makes, sampleMake{Var: name, Call: constructor})
+	return name
+}
+
+// argument1 is what stands in the brackets of an instance of one of the generic types.
+func argument1(text string, generics ...string) (string, bool) {
+	for _, g := range generics {
+		if inside, ok := strings.CutPrefix(text, g); ok {
+			return strings.CutSuffix(inside, "]")
+		}
+	}
+	return "", false
+}
+
+// scalarValue is a literal of a scalar type for the i-th argument, or "".
+func scalarValue(t ast.Expr, i int) string {
 	id, ok := t.(*ast.Ident)
 	if !ok {
 		return ""
 	}
 	switch id.Name {
-	case "int64":
+	case "int64", "any":
 		return fmt.Sprint(i + 1)
 	case "float64":
 		return fmt.Sprintf("%d.5", i+1)
@@ -110,9 +192,4 @@ func sampleValue(t ast.Expr, i int) string {
 		return "true"
 	}
 	return ""
-}
-
-func isIdent(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
 }

@@ -32,6 +32,28 @@ type T struct{}
 	if call == nil || call.Func != "Area" || call.Arguments() != "1.5, 2.5" || !call.Result || call.Comment != "Area is garden.area." {
 		t.Errorf("chose %+v", call)
 	}
+	for _, x := range []struct{ declared, arguments, makes string }{
+		{"func Sum(xs tvmffi.ArrayArg[float64]) (float64, error) { return 0, nil }", "tvmffi.Of[float64](1.5, 2.5)", ""},
+		{"func Size(m tvmffi.MapArg[string, int64]) (int64, error) { return 0, nil }", `tvmffi.MapOf(map[string]int64{"hello": 1})`, ""},
+		{"func Or(n *int64, v any) (int64, error) { return 0, nil }", "nil, 2", ""},
+		{"func Packed(args ...any) (tvmffi.Any, error) { return nil, nil }", "", ""},
+		{"func Water(p PlantRef, by float64) error { return nil }\nfunc NewPlant(h float64, o ...PlantOption) (*Plant, error) { return nil, nil }", "p1, 2.5", "NewPlant(1.5)"},
+	} {
+		call, err := chooseCall(map[string][]byte{"a.go": []byte("package a\n" + x.declared + "\n")})
+		if err != nil || call == nil {
+			t.Fatalf("%s: %v", x.declared, err)
+		}
+		if x.makes != "" && call.Func == "NewPlant" {
+			t.Errorf("an object that nothing is done with was preferred: %+v", call)
+		}
+		var makes string
+		for _, m := range call.Makes {
+			makes += m.Call.Func + "(" + m.Call.Arguments() + ")"
+		}
+		if call.Arguments() != x.arguments || makes != x.makes {
+			t.Errorf("%s: got the arguments %q, made by %q", x.declared, call.Arguments(), makes)
+		}
+	}
 	call, err = chooseCall(map[string][]byte{"a.go": []byte("package a\nfunc Load() error { return nil }\n")})
 	if err != nil || call != nil {
 		t.Errorf("chose %+v, %v from nothing", call, err)

@@ -38,7 +38,7 @@ func (x *Tone) AsSynthSignal() *Signal {
 	return bindrt.Up[Signal](x)
 }
 
-var newTone = bindrt.Func{Owner: &typeTone, Name: "__ffi_init__", Attribute: true}
+var newTone = bindrt.Func{Owner: &typeTone, Name: "__ffi_init__", Attribute: true, Sig: "(frequency: float)"}
 
 // NewTone makes a new synth.Tone.
 func NewTone(frequency float64, options ...ToneOption) (*Tone, error) {

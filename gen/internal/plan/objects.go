@@ -124,19 +124,24 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 	if n > 1 {
 		local = fmt.Sprintf("%s_%d", m.Name, n)
 	}
-	e := p.entry(KindMethod, o.Key+"."+m.Name, local)
+	static := m.Flags&schema.FlagIsStaticMethod != 0
+	kind := KindMethod
+	if static && m.Name == initName {
+		kind = KindConstructor
+	}
+	e := p.entry(kind, o.Key+"."+m.Name, local)
 	if n > 1 {
 		e.Note = fmt.Sprintf("overload %d of this name", n)
 	}
 	if p.skip(e) {
 		return
 	}
-	f := &Func{Name: m.Name, Owner: o, entry: e, Method: m.Flags&schema.FlagIsStaticMethod == 0}
+	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static}
 	f.Doc = Doc{Intro: "calls the method " + m.Name + " of " + o.Key + ".", Text: m.Doc}
 	if !f.Method {
 		f.Doc.Intro = "calls the static method " + m.Name + " of " + o.Key + "."
 	}
-	if m.Name == initName && !f.Method {
+	if kind == KindConstructor {
 		f.Constructor = true
 		f.Doc.Intro = "makes a new " + o.Key + "."
 	}
