@@ -23,6 +23,7 @@ var API struct {
 	TypeGetOrAllocIndex uintptr `symbol:"TVMFFITypeGetOrAllocIndex"`
 	GetTypeInfo         uintptr `symbol:"TVMFFIGetTypeInfo"`
 	GetTypeAttrColumn   uintptr `symbol:"TVMFFIGetTypeAttrColumn"`
+	TypeRegisterAttr    uintptr `symbol:"TVMFFITypeRegisterAttr"`
 	FunctionCreate      uintptr `symbol:"TVMFFIFunctionCreate"`
 	FunctionGetGlobal   uintptr `symbol:"TVMFFIFunctionGetGlobal"`
 	FunctionSetGlobal   uintptr `symbol:"TVMFFIFunctionSetGlobal"`
@@ -42,6 +43,7 @@ var API struct {
 	EnvGetAllocator     uintptr `symbol:"TVMFFIEnvGetDLPackManagedTensorAllocator"`
 	EnvSetStream        uintptr `symbol:"TVMFFIEnvSetStream"`
 	EnvGetStream        uintptr `symbol:"TVMFFIEnvGetStream"`
+	EnvCheckSignals     uintptr `symbol:"TVMFFIEnvCheckSignals,optional"`
 
 	TensorFromDLPackUnversioned uintptr `symbol:"TVMFFITensorFromDLPack"`
 	TensorToDLPackUnversioned   uintptr `symbol:"TVMFFITensorToDLPack"`
