@@ -1,0 +1,325 @@
+package reflection
+
+import (
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Kwargs are arguments by name. As the last argument of [Type.Construct] they
+// follow the positional ones, as keyword arguments do in Python.
+type Kwargs map[string]any
+
+// New makes an object by its fields, without a constructor: each field of the type
+// and of its ancestors gets the value given, or its default. Read-only fields can
+// be set so, and only so. The error is of kind ErrType if a field without a
+// default is missing or a value is of the wrong type.
+func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
+	m := t.load()
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if m.byName[name] == nil {
+			return nil, errorf(core.KindType, "Type `%s` does not have field `%s`", t.key, name)
+		}
+	}
+	for _, f := range m.fields {
+		if _, given := fields[f.name]; !given && !f.HasDefault() {
+			return nil, errorf(core.KindType, "Required field `%s` not set in type `%s`", f.name, t.key)
+		}
+	}
+	handle, err := t.create()
+	if err != nil {
+		return nil, err
+	}
+	// The setters are called here, one by one: up to 0.1.13 the function of the
+	// library that does it ignores their errors.
+	o := core.Own(handle)
+	for _, f := range m.fields {
+		if err := f.initialize(o, fields); err != nil {
+			o.Release()
+			return nil, err
+		}
+	}
+	return wrap(o), nil
+}
+
+// create makes an empty object.
+func (t *Type) create() (uintptr, error) {
+	handle, err := core.Create(t.info)
+	if handle != 0 || err != nil {
+		return handle, err
+	}
+	if v, ok := core.Attribute(t.info.TypeIndex, AttrNew); ok {
+		defer core.ReleaseValue(v)
+		if v.TypeIndex == abi.TypeFunction {
+			made, err := core.Apply(uintptr(v.Bits), nil)
+			if err != nil {
+				return 0, err
+			}
+			if made.TypeIndex == t.info.TypeIndex {
+				return uintptr(made.Bits), nil
+			}
+			core.ReleaseValue(made)
+			return 0, errorf(core.KindType, "%s of %s made %s", AttrNew, t.key, core.KeyOf(made.TypeIndex))
+		}
+	}
+	return 0, errorf(core.KindRuntime, "Type `%s` does not support reflection creation (no native creator or %s type attr)", t.key, AttrNew)
+}
+
+// initialize gives a field of a new object its value.
+func (f *Field) initialize(o *core.Object, fields Kwargs) error {
+	var value core.Temp
+	var err error
+	if x, given := fields[f.name]; given {
+		value, err = core.Encode(x)
+	} else {
+		value.Value, err = core.Default(&f.info)
+		value.Owned = true
+	}
+	if err == nil {
+		if err = f.field.Init(o, value, nil); err == nil {
+			return nil
+		}
+	}
+	return errorf(kindOf(err), "%s: field '%s': %w", f.owner.key, f.name, err)
+}
+
+// Constructor is how objects of a type are made: a function that the library
+// declares, or one that it makes of the fields.
+type Constructor struct {
+	// Owner is the type.
+	Owner *Type
+	// Automatic says that the library made it of the fields: then its parameters have
+	// names, and those with a default may be left out.
+	Automatic bool
+	// Params are the parameters; nil for a packed function.
+	Params []Param
+
+	fn *tvmffi.Function
+}
+
+// Param is a parameter of a constructor.
+type Param struct {
+	// Name is the name; empty if the constructor is declared.
+	Name string
+	Type schema.TypeExpr
+	// Optional says that there is a default.
+	Optional bool
+	// KwOnly says that the argument goes by name only.
+	KwOnly bool
+}
+
+// Constructor returns the constructor of the type. It is not inherited. The error
+// is of kind ErrType if there is none.
+func (t *Type) Constructor() (*Constructor, error) {
+	c := &Constructor{Owner: t}
+	for _, m := range t.OwnMethods() {
+		if m.name != AttrInit {
+			continue
+		}
+		if s := m.Signature(); s != nil {
+			c.Params = []Param{}
+			for _, p := range s.Params {
+				c.Params = append(c.Params, Param{Name: p.Name, Type: p.Type})
+			}
+		}
+		var err error
+		c.fn, err = m.Func()
+		return c, err
+	}
+	v, ok := core.TypeAttribute(t.info.TypeIndex, AttrInit) // the registry keeps it
+	if !ok || v.TypeIndex != abi.TypeFunction {
+		return nil, errorf(core.KindType, "`%s` cannot be constructed directly: it has no constructor; call a function that makes one, or New with its fields", t.key)
+	}
+	c.Automatic = true
+	c.fn, _ = tvmffi.Cast[*tvmffi.Function](wrap(core.Static(uintptr(v.Bits))))
+	for _, wanted := range []func(p Param) bool{
+		func(p Param) bool { return !p.KwOnly && !p.Optional },
+		func(p Param) bool { return !p.KwOnly && p.Optional },
+		func(p Param) bool { return p.KwOnly },
+	} {
+		for _, f := range t.load().fields {
+			if p := (Param{f.name, f.Type(), f.HasDefault(), f.KwOnly()}); f.InInit() && wanted(p) {
+				c.Params = append(c.Params, p)
+			}
+		}
+	}
+	return c, nil
+}
+
+// String returns the signature, such as garden.Rose(color: ffi.String, petals:
+// int = ..., *, note: int).
+func (c *Constructor) String() string {
+	if c.Params == nil && !c.Automatic {
+		return c.Owner.key + "(...)"
+	}
+	var b strings.Builder
+	b.WriteString(c.Owner.key + "(")
+	star := false
+	for i, p := range c.Params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if p.KwOnly && !star {
+			b.WriteString("*, ")
+			star = true
+		}
+		if p.Name != "" {
+			b.WriteString(p.Name + ": ")
+		}
+		b.WriteString(p.Type.String())
+		if p.Optional {
+			b.WriteString(" = ...")
+		}
+	}
+	return b.String() + ")"
+}
+
+// Construct makes an object by the constructor of the type: positional arguments,
+// and [Kwargs] as the last one for arguments by name. The library says what is
+// missing, unexpected, or of the wrong type.
+func (t *Type) Construct(args ...any) (*tvmffi.Object, error) {
+	c, err := t.Constructor()
+	if err != nil {
+		return nil, err
+	}
+	return c.Call(args...)
+}
+
+// Call makes an object; see [Type.Construct].
+func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
+	what := c.Owner.key + "." + AttrInit
+	var kwargs Kwargs
+	if n := len(args); n > 0 {
+		if k, ok := args[n-1].(Kwargs); ok {
+			kwargs, args = k, args[:n-1]
+		}
+	}
+	if len(kwargs) > 0 && !c.Automatic {
+		return nil, errorf(core.KindType, "%s() takes its arguments by position: its parameters have no names", what)
+	}
+	if !c.Automatic && c.Params != nil && len(args) != len(c.Params) {
+		return nil, errorf(core.KindType, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
+	}
+	p := packing{owner: c.Owner}
+	defer p.close()
+	for i, x := range args {
+		name := ""
+		if c.Automatic && i < len(c.Params) {
+			name = c.Params[i].Name
+		}
+		if err := p.add(name, x); err != nil {
+			return nil, errorf(kindOf(err), "%s() argument %d: %w", what, i, err)
+		}
+	}
+	if len(kwargs) > 0 {
+		separator, err := core.Kwargs()
+		if err != nil {
+			return nil, err
+		}
+		p.put(core.Temp{Value: separator, Owned: true})
+		for _, name := range slices.Sorted(maps.Keys(kwargs)) {
+			if err := p.add("", name); err != nil {
+				return nil, err
+			}
+			if err := p.add(name, kwargs[name]); err != nil {
+				return nil, errorf(kindOf(err), "%s() argument '%s': %w", what, name, err)
+			}
+		}
+	}
+	made, err := core.Apply(stateOf(c.fn).Handle(), p.values)
+	if err != nil {
+		return nil, err
+	}
+	if !made.TypeIndex.IsObject() || made.Bits == 0 {
+		return nil, errorf(core.KindType, "%s() returned %s", what, core.KeyOf(made.TypeIndex))
+	}
+	o := core.Own(uintptr(made.Bits))
+	if err := p.check(o); err != nil {
+		o.Release()
+		return nil, err
+	}
+	return wrap(o), nil
+}
+
+// packing are the arguments of a constructor.
+type packing struct {
+	owner  *Type
+	values []abi.Any
+	temps  []core.Temp
+	narrow []narrowed
+}
+
+// narrowed is a number that a field may have cut.
+type narrowed struct {
+	field *Field
+	value int64
+}
+
+// add packs an argument, for the field of a name if it is known. A number that
+// cannot fit the field is an error: the library would cut it silently.
+func (p *packing) add(name string, x any) error {
+	t, err := core.Encode(x)
+	if err != nil {
+		return err
+	}
+	p.put(t)
+	f := p.owner.load().byName[name]
+	if f == nil {
+		return nil
+	}
+	switch kind := f.Type().String(); {
+	case kind == "int" && f.info.Size < 8 && t.Value.TypeIndex == abi.TypeInt:
+		v, bits := int64(t.Value.Bits), uint(8*f.info.Size)
+		if v < -1<<(bits-1) || v >= 1<<bits {
+			return f.tooLarge(v)
+		}
+		p.narrow = append(p.narrow, narrowed{f, v})
+	case kind == "float" && f.info.Size == 4 && t.Value.TypeIndex == abi.TypeFloat:
+		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
+			return errorf(core.KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
+		}
+	}
+	return nil
+}
+
+func (f *Field) tooLarge(v int64) error {
+	return errorf(core.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, f.info.Size)
+}
+
+func (p *packing) put(t core.Temp) {
+	p.values = append(p.values, t.Value)
+	p.temps = append(p.temps, t)
+}
+
+// check reads the narrow fields of the new object back: whether they are signed
+// is not known before.
+func (p *packing) check(o *core.Object) error {
+	for _, n := range p.narrow {
+		v, err := n.field.read(o)
+		if err != nil {
+			return err
+		}
+		if v.TypeIndex == abi.TypeInt && int64(v.Bits) != n.value {
+			return n.field.tooLarge(n.value)
+		}
+	}
+	return nil
+}
+
+// close releases what the arguments needed.
+func (p *packing) close() {
+	for _, t := range p.temps {
+		if t.Owned {
+			core.ReleaseValue(t.Value)
+		}
+	}
+	runtime.KeepAlive(p.temps)
+}

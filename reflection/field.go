@@ -1,0 +1,236 @@
+package reflection
+
+import (
+	"sync/atomic"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Field is a field of a type. It is found once, by [Type.FieldByName], and then
+// reads the objects of that type, and of those derived from it, about as fast as
+// generated code.
+//
+// Int, Float, Bool and Text return plain values and panic with an *Error that
+// names the field if the object is nil, was released or has no such field, or if
+// the field holds something else; Get, GetAs and Set return errors.
+type Field struct {
+	owner *Type
+	name  string
+	info  abi.FieldInfo
+	meta  schema.Metadata
+	field core.Field
+	slot  core.Slot
+	// known is the type index of the last object that was seen to have the field.
+	known atomic.Int32
+}
+
+func newField(owner *Type, info abi.FieldInfo) *Field {
+	f := &Field{owner: owner, name: core.Text(info.Name), info: info}
+	f.meta, _ = schema.ParseMetadata(core.Text(info.Metadata)) // with a flaw only the getter reads it
+	sig := ""
+	if f.meta.HasType {
+		sig = f.meta.Type.String()
+	}
+	f.field.Owner, f.field.Name, f.field.Sig = &core.Type{Key: owner.key}, f.name, sig
+	f.slot = core.NewSlot(&f.info, sig)
+	f.known.Store(int32(owner.info.TypeIndex))
+	return f
+}
+
+// String returns the type key and the name of the field.
+func (f *Field) String() string { return f.owner.key + "." + f.name }
+
+// Name returns the name of the field.
+func (f *Field) Name() string { return f.name }
+
+// Owner returns the type that defines the field.
+func (f *Field) Owner() *Type { return f.owner }
+
+// Doc returns the documentation of the field.
+func (f *Field) Doc() string { return core.Text(f.info.Doc) }
+
+// Type returns the type that the field is declared with, as the registry spells
+// it: int, ffi.Array<ffi.String>; Any if the library does not tell.
+func (f *Field) Type() schema.TypeExpr {
+	if !f.meta.HasType {
+		return schema.TypeExpr{Name: "Any"}
+	}
+	return f.meta.Type
+}
+
+// Metadata returns what the library says about the field beside its type: values
+// are bool, int64, float64 or string.
+func (f *Field) Metadata() map[string]any { return f.meta.Extra }
+
+// Flags returns the flags of the field.
+func (f *Field) Flags() schema.Flags { return schema.Flags(f.info.Flags) }
+
+// Offset returns where the field lies in the object, in bytes from its header.
+func (f *Field) Offset() int { return int(f.info.Offset) }
+
+// Size returns the size of the field in bytes: an int may have 1, 2, 4 or 8.
+func (f *Field) Size() int { return int(f.info.Size) }
+
+// Alignment returns the alignment of the field in bytes.
+func (f *Field) Alignment() int { return int(f.info.Alignment) }
+
+// Writable reports whether Set may write the field.
+func (f *Field) Writable() bool { return f.info.Flags&abi.FieldWritable != 0 }
+
+// HasDefault reports whether a constructor may leave the field out.
+func (f *Field) HasDefault() bool {
+	return f.info.Flags&(abi.FieldHasDefault|abi.FieldDefaultFromFactory) != 0
+}
+
+// Default returns the default of the field. If a factory makes it, the factory is
+// called each time. The error is of kind ErrAttribute if there is none.
+func (f *Field) Default() (tvmffi.Any, error) {
+	if !f.HasDefault() {
+		return tvmffi.Any{}, errorf(core.KindAttr, "field %s has no default", f)
+	}
+	v, err := core.Default(&f.info)
+	if err != nil {
+		return tvmffi.Any{}, f.failed(err)
+	}
+	return takeAny(v), nil
+}
+
+// KwOnly reports whether an automatic constructor takes the field by name only.
+func (f *Field) KwOnly() bool { return f.info.Flags&abi.FieldKwOnly != 0 }
+
+// InInit reports whether an automatic constructor takes the field.
+func (f *Field) InInit() bool { return f.info.Flags&abi.FieldInitOff == 0 }
+
+// failed adds the name of the field to an error of the library.
+func (f *Field) failed(err error) error {
+	return errorf(kindOf(err), "field %s: %w", f, err)
+}
+
+// kindOf returns the kind of an error.
+func kindOf(err error) string {
+	if e, ok := err.(*tvmffi.Error); ok {
+		return e.Kind
+	}
+	return core.KindRuntime
+}
+
+// state returns the state of an object that has the field, or nil. x is not nil.
+func (f *Field) state(x tvmffi.ObjectRef) *core.Object {
+	o := stateOf(x)
+	if o.Handle() != 0 && (int32(o.TypeIndex()) == f.known.Load() || f.accepts(o)) {
+		return o
+	}
+	return nil
+}
+
+// accepts remembers the type of an object that has the field.
+func (f *Field) accepts(o *core.Object) bool {
+	if !core.Derives(o.TypeIndex(), f.owner.info) {
+		return false
+	}
+	f.known.Store(int32(o.TypeIndex()))
+	return true
+}
+
+// refuse panics with the reason why state returned nil.
+//
+//go:noinline
+func (f *Field) refuse(x tvmffi.ObjectRef) { panic(check(x, f.owner, "field "+f.String())) }
+
+// Int reads an int field.
+func (f *Field) Int(x tvmffi.ObjectRef) int64 {
+	o := f.state(x)
+	if o == nil {
+		f.refuse(x)
+	}
+	return f.field.Int(o)
+}
+
+// Float reads a float field.
+func (f *Field) Float(x tvmffi.ObjectRef) float64 {
+	o := f.state(x)
+	if o == nil {
+		f.refuse(x)
+	}
+	return f.field.Float(o)
+}
+
+// Bool reads a bool field.
+func (f *Field) Bool(x tvmffi.ObjectRef) bool {
+	o := f.state(x)
+	if o == nil {
+		f.refuse(x)
+	}
+	return f.field.Bool(o)
+}
+
+// Text reads a string field, as a copy.
+func (f *Field) Text(x tvmffi.ObjectRef) string {
+	o := f.state(x)
+	if o == nil {
+		f.refuse(x)
+	}
+	return f.field.Text(o)
+}
+
+// Get reads the field. An object in it gets a reference of its own.
+func (f *Field) Get(x tvmffi.ObjectRef) (tvmffi.Any, error) {
+	o := f.state(x)
+	if o == nil {
+		return tvmffi.Any{}, check(x, f.owner, "field "+f.String())
+	}
+	v, err := f.read(o)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	return takeAny(v), nil
+}
+
+// read reads the field as an owned value.
+func (f *Field) read(o *core.Object) (abi.Any, error) {
+	v, owned, err := f.slot.Peek(o.Handle())
+	if err != nil {
+		return abi.Any{}, f.failed(err)
+	}
+	if !owned {
+		v = core.Share(v)
+	}
+	keep(o)
+	return v, nil
+}
+
+// GetAs reads a field as a T, which the value must be: an int is no float. An
+// object gets a reference of its own.
+func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
+	var none T
+	o := f.state(x)
+	if o == nil {
+		return none, check(x, f.owner, "field "+f.String())
+	}
+	v, err := f.read(o)
+	if err != nil {
+		return none, err
+	}
+	result, err := core.Decode[T](v)
+	core.ReleaseValue(v)
+	if err != nil {
+		return none, f.failed(err)
+	}
+	return result, nil
+}
+
+// Set writes the field. The library converts v, as from int to float, or says
+// what it expected. The error is of kind ErrAttribute if the field is read-only
+// and of kind ErrValue if it is too narrow for the number; then nothing changes.
+func (f *Field) Set(x tvmffi.ObjectRef, v any) error {
+	o := f.state(x)
+	if o == nil {
+		return check(x, f.owner, "field "+f.String())
+	}
+	t, err := core.Encode(v)
+	return f.field.Set(o, t, err)
+}

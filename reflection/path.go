@@ -1,0 +1,212 @@
+package reflection
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// StepKind says how a step of a path goes on.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	StepField StepKind = iota // to a field of an object
+	StepIndex                 // to an element of an Array or a List
+	StepValue                 // to the value of a key of a Map or a Dict
+	StepKey                   // to the key itself, if it is an object
+)
+
+// Step is one step of a path.
+type Step struct {
+	Kind  StepKind
+	Index int    // of StepIndex
+	Field *Field // of StepField, else nil
+	key   *tvmffi.Any
+}
+
+// Key returns the key of StepValue and StepKey, else None. An object is a
+// reference that belongs to the path, and must not be released.
+func (s Step) Key() tvmffi.Any {
+	if s.key == nil {
+		return tvmffi.Any{}
+	}
+	return *s.key
+}
+
+// String returns the step as the library prints it: .name, [2] or ["k"]; a step
+// to a key is [<key:...>].
+func (s Step) String() string {
+	switch s.Kind {
+	case StepField:
+		return "." + s.Field.name
+	case StepIndex:
+		return "[" + strconv.Itoa(s.Index) + "]"
+	case StepKey:
+		return "[<key:" + keyText(s.Key()) + ">]"
+	}
+	return "[" + keyText(s.Key()) + "]"
+}
+
+// keyText shows a key of a map.
+func keyText(key tvmffi.Any) string {
+	switch k := key.Value().(type) {
+	case string:
+		return strconv.Quote(k)
+	case []byte:
+		return "b" + strconv.Quote(string(k))
+	case bool:
+		return map[bool]string{false: "False", true: "True"}[k]
+	case fmt.Stringer:
+		return k.String()
+	}
+	return key.String()
+}
+
+// Path says how a value is reached from the root of a walk. It is a value that
+// may be kept; the zero Path is the root.
+type Path struct{ last *pathStep }
+
+// pathStep is a step with those before it, which paths share.
+type pathStep struct {
+	Step
+	before *pathStep
+	depth  int
+}
+
+// then returns the path with a further step.
+func (p Path) then(s Step) Path { return Path{&pathStep{s, p.last, p.Depth() + 1}} }
+
+// Depth returns the number of steps.
+func (p Path) Depth() int {
+	if p.last == nil {
+		return 0
+	}
+	return p.last.depth
+}
+
+// Parent returns the path without its last step; the root is its own parent.
+func (p Path) Parent() Path {
+	if p.last == nil {
+		return p
+	}
+	return Path{p.last.before}
+}
+
+// Last returns the last step; ok is false for the root.
+func (p Path) Last() (s Step, ok bool) {
+	if p.last == nil {
+		return Step{}, false
+	}
+	return p.last.Step, true
+}
+
+// Steps returns the steps, the first first.
+func (p Path) Steps() []Step {
+	steps := make([]Step, 0, p.Depth())
+	for s := p.last; s != nil; s = s.before {
+		steps = append(steps, s.Step)
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// String returns the path as the library prints its own: <root>.foo[2]["k"].
+func (p Path) String() string {
+	var b strings.Builder
+	b.WriteString("<root>")
+	for _, s := range p.Steps() {
+		b.WriteString(s.String())
+	}
+	return b.String()
+}
+
+// Of follows the path from x. An object at its end has a reference of its own. The
+// error says at which step there is nothing.
+func (p Path) Of(x tvmffi.ObjectRef) (tvmffi.Any, error) {
+	o := stateOf(x)
+	if o.Handle() == 0 {
+		return tvmffi.Any{}, noObject(o, "<root>")
+	}
+	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
+	core.IncRef(o.Handle())
+	at := Path{}
+	for _, s := range p.Steps() {
+		next, err := s.of(v)
+		core.ReleaseValue(v)
+		if err != nil {
+			return tvmffi.Any{}, errorf(kindOf(err), "%s: %w", at, err)
+		}
+		v, at = next, at.then(s)
+	}
+	keep(o)
+	return takeAny(v), nil
+}
+
+// of takes the step from a value, which it does not take over, to an owned one.
+func (s Step) of(v abi.Any) (abi.Any, error) {
+	if !v.TypeIndex.IsObject() {
+		return abi.Any{}, errorf(core.KindType, "%s has no parts", core.KeyOf(v.TypeIndex))
+	}
+	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	switch s.Kind {
+	case StepField:
+		if s.Field.state(wrap(o)) == nil {
+			return abi.Any{}, errorf(core.KindAttr, "%s has no field %s", core.KeyOf(v.TypeIndex), s.Field.name)
+		}
+		return s.Field.read(o)
+	case StepIndex:
+		if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+			break
+		}
+		elements := core.Elements(o.Handle())
+		if s.Index < 0 || s.Index >= len(elements) {
+			return abi.Any{}, errorf(core.KindIndex, "Index %d out of bounds %d", s.Index, len(elements))
+		}
+		return core.Share(elements[s.Index]), nil
+	case StepKey:
+		t, err := core.Encode(s.Key())
+		return core.Share(t.Value), err
+	case StepValue:
+		return valueOf(o, s.Key())
+	}
+	return abi.Any{}, errorf(core.KindType, "%s has no %s", core.KeyOf(v.TypeIndex), s)
+}
+
+// valueOf returns the value of a key, owned.
+func valueOf(o *core.Object, key tvmffi.Any) (v abi.Any, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *tvmffi.Error:
+			err = p
+		default:
+			panic(p)
+		}
+	}()
+	var x tvmffi.Any
+	var has bool
+	switch o.TypeIndex() {
+	case abi.TypeMap:
+		m, _ := tvmffi.Cast[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](wrap(o))
+		x, has = m.Get(key)
+	case abi.TypeDict:
+		m, _ := tvmffi.Cast[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](wrap(o))
+		x, has = m.Get(key)
+	}
+	if !has {
+		return abi.Any{}, errorf(core.KindKey, "there is no key %s", keyText(key))
+	}
+	defer x.Release()
+	t, err := core.Encode(x)
+	if err != nil || t.Owned {
+		return t.Value, err
+	}
+	return core.Share(t.Value), nil
+}

@@ -1,0 +1,428 @@
+package reflection
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Type is a registered type. There is one *Type for each, so that two of them can
+// be compared by ==. It may be used from any goroutine and lives as long as the
+// process.
+type Type struct {
+	info    *abi.TypeInfo
+	key     string
+	parent  *Type
+	members atomic.Pointer[members]
+}
+
+// types holds the known types by index.
+var types sync.Map // abi.TypeIndex -> *Type
+
+// What package tvmffi gives to this package only.
+var (
+	stateOf   = core.Dynamic.StateOf.(func(tvmffi.ObjectRef) *core.Object)
+	wrap      = core.Dynamic.Wrap.(func(*core.Object) *tvmffi.Object)
+	takeAny   = core.Dynamic.TakeAny.(func(abi.Any) tvmffi.Any)
+	lendAny   = core.Dynamic.LendAny.(func(abi.Any, core.Lender) tvmffi.Any)
+	eachEntry = core.Dynamic.Entries.(func(o *core.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) error)
+)
+
+func errorf(kind, format string, args ...any) error { return core.Hooks.Errorf(kind, format, args...) }
+
+// typeOf returns the type of an index that is registered.
+func typeOf(index abi.TypeIndex) *Type {
+	if t, ok := types.Load(index); ok {
+		return t.(*Type)
+	}
+	info := core.InfoOf(index)
+	if info == nil {
+		return nil
+	}
+	t := &Type{info: info, key: core.Text(info.Key)}
+	if info.Depth > 0 {
+		t.parent = typeOf(core.Ancestor(info, info.Depth-1).TypeIndex)
+	}
+	actual, _ := types.LoadOrStore(index, t)
+	return actual.(*Type)
+}
+
+// TypeOf returns the type that x really has; nil for nil and for an object that
+// was released.
+func TypeOf(x tvmffi.ObjectRef) *Type {
+	o := stateOf(x)
+	if o.Handle() == 0 {
+		return nil
+	}
+	return typeOf(o.TypeIndex())
+}
+
+// TypeByKey returns the type of a key, such as "garden.Rose". The error is of kind
+// ErrAttribute if nothing has registered it.
+func TypeByKey(key string) (*Type, error) {
+	if err := tvmffi.Load(); err != nil {
+		return nil, err
+	}
+	index, err := core.IndexOfKey(key)
+	if err != nil {
+		return nil, errorf(core.KindAttr, "there is no type %s: load the library that registers it first", key)
+	}
+	return typeOf(index), nil
+}
+
+// TypeByIndex returns the type of a run-time index. The error is of kind ErrIndex
+// if the index belongs to no type.
+func TypeByIndex(index int) (*Type, error) {
+	if err := tvmffi.Load(); err != nil {
+		return nil, err
+	}
+	// The library ends the process when it is asked for an unknown index.
+	if t, ok := types.Load(abi.TypeIndex(index)); ok && int(abi.TypeIndex(index)) == index {
+		return t.(*Type), nil
+	}
+	all, err := Types()
+	if err != nil {
+		return nil, err
+	}
+	for t := range all {
+		if t.Index() == index {
+			return t, nil
+		}
+	}
+	return nil, errorf(core.KindIndex, "there is no type with the index %d", index)
+}
+
+// Types ranges over all types that are registered now, by index, so that parents
+// come before what is derived from them. The types of values that are no objects,
+// such as int, are among them.
+func Types() (iter.Seq[*Type], error) {
+	keys, err := tvmffi.TypeKeys()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Type, 0, len(keys))
+	for _, key := range keys {
+		index, err := core.IndexOfKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if t := typeOf(index); t != nil {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Type) int { return cmp.Compare(a.Index(), b.Index()) })
+	return slices.Values(all), nil
+}
+
+// String returns the key of the type.
+func (t *Type) String() string { return t.Key() }
+
+// Key returns the key of the type, such as "garden.Rose"; "None" for nil.
+func (t *Type) Key() string {
+	if t == nil {
+		return "None"
+	}
+	return t.key
+}
+
+// Index returns the index of the type in this process. Libraries that are loaded
+// in another order give their types other indices.
+func (t *Type) Index() int { return int(t.info.TypeIndex) }
+
+// Depth returns the number of ancestors.
+func (t *Type) Depth() int { return int(t.info.Depth) }
+
+// Parent returns the type from which t is derived; nil for ffi.Object and for the
+// types of values that are no objects.
+func (t *Type) Parent() *Type { return t.parent }
+
+// Ancestors returns the types from which t is derived, the root first.
+func (t *Type) Ancestors() []*Type {
+	all := make([]*Type, t.Depth())
+	for i, u := len(all)-1, t.parent; u != nil; i, u = i-1, u.parent {
+		all[i] = u
+	}
+	return all
+}
+
+// IsA reports whether t is u or derived from it, so that an object of type t may
+// go where a u is expected.
+func (t *Type) IsA(u *Type) bool {
+	if t == nil || u == nil {
+		return false
+	}
+	return t == u || t.Depth() > u.Depth() && core.Ancestor(t.info, u.info.Depth).TypeIndex == u.info.TypeIndex
+}
+
+// Subtypes ranges over the types that are derived from t, directly or not,
+// parents first.
+func (t *Type) Subtypes() iter.Seq[*Type] {
+	return func(yield func(*Type) bool) {
+		all, err := Types()
+		if err != nil {
+			panic(err)
+		}
+		for u := range all {
+			if u != t && u.IsA(t) && !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// IsObject reports whether values of the type are objects.
+func (t *Type) IsObject() bool { return t.info.TypeIndex.IsObject() }
+
+// metadata is what a type may register beside its members.
+func (t *Type) metadata() abi.TypeMetadata {
+	if t.info.Metadata == 0 {
+		return abi.TypeMetadata{}
+	}
+	return *core.At[abi.TypeMetadata](t.info.Metadata)
+}
+
+// Doc returns the documentation of the type.
+func (t *Type) Doc() string { return core.Text(t.metadata().Doc) }
+
+// Size returns the size of an object in bytes with its header of 24; 0 if the
+// type does not tell.
+func (t *Type) Size() int { return int(t.metadata().TotalSize) }
+
+// StructuralKind says what structural equality makes of objects of a type.
+type StructuralKind int
+
+// The structural kinds (TVMFFISEqHashKind).
+const (
+	StructuralUnsupported    StructuralKind = iota // cannot be compared
+	StructuralTree                                 // by their content
+	StructuralFreeVar                              // as variables, which are mapped to each other
+	StructuralDAG                                  // by content, and by which of them are shared
+	StructuralConstTree                            // by content, without variables inside
+	StructuralUniqueInstance                       // by identity
+)
+
+// String returns the name of the kind.
+func (k StructuralKind) String() string {
+	names := [...]string{"unsupported", "tree", "free variable", "DAG", "constant tree", "unique instance"}
+	if k < 0 || int(k) >= len(names) {
+		return "unknown"
+	}
+	return names[k]
+}
+
+// Structural returns what structural equality makes of objects of the type.
+func (t *Type) Structural() StructuralKind {
+	return StructuralKind(t.metadata().StructuralEqHashKind)
+}
+
+// members are the fields and methods of a type with those of its ancestors.
+type members struct {
+	counts  []int32 // of fields and methods of the type and its ancestors, to see additions
+	own     int     // the index of the first field that the type itself has
+	fields  []*Field
+	byName  map[string]*Field
+	methods []*Method
+	method  map[string]*Method
+}
+
+// load returns the members of t. A library may add some as long as it is being
+// loaded.
+func (t *Type) load() *members {
+	if m := t.members.Load(); m != nil && !t.grown(m.counts) {
+		return m
+	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
+	m := &members{byName: map[string]*Field{}, method: map[string]*Method{}}
+	if t.parent != nil {
+		from := t.parent.load()
+		m.counts = append(m.counts, from.counts...)
+		m.fields = append(m.fields, from.fields...)
+		m.methods = append(m.methods, from.methods...)
+		for _, f := range from.fields {
+			m.byName[f.name] = f
+		}
+		for _, f := range from.methods {
+			m.method[f.name] = f
+		}
+	}
+	m.own = len(m.fields)
+	m.counts = append(m.counts, t.info.NumFields, t.info.NumMethods)
+	for _, info := range core.FieldsOf(t.info) {
+		f := newField(t, info)
+		m.byName[f.name] = f
+		m.fields = append(m.fields, f)
+	}
+	overloads := map[string]bool{}
+	for _, info := range core.MethodsOf(t.info) {
+		f := newMethod(t, info)
+		if overloads[f.name] {
+			continue // the registry keeps overloads; the first is the one that a look-up finds
+		}
+		overloads[f.name] = true
+		if over := m.method[f.name]; over != nil {
+			m.methods[slices.Index(m.methods, over)] = f
+		} else {
+			m.methods = append(m.methods, f)
+		}
+		m.method[f.name] = f
+	}
+	t.members.Store(m)
+	return m
+}
+
+// grown reports whether the numbers of fields and methods differ from counts.
+func (t *Type) grown(counts []int32) bool {
+	for u := t; u != nil; u = u.parent {
+		n := len(counts)
+		if n < 2 || counts[n-2] != u.info.NumFields || counts[n-1] != u.info.NumMethods {
+			return true
+		}
+		counts = counts[:n-2]
+	}
+	return false
+}
+
+// Fields returns the fields of the type and of its ancestors, those of the root
+// first.
+func (t *Type) Fields() []*Field { return slices.Clone(t.load().fields) }
+
+// OwnFields returns the fields that the type adds to those of its parent.
+func (t *Type) OwnFields() []*Field {
+	m := t.load()
+	return slices.Clone(m.fields[m.own:])
+}
+
+// FieldByName returns the field of a name, of the type or of an ancestor. The
+// error is of kind ErrAttribute if there is none.
+func (t *Type) FieldByName(name string) (*Field, error) {
+	if t == nil {
+		return nil, errorf(core.KindType, "field %s: the object is nil or was released", name)
+	}
+	f, ok := t.load().byName[name]
+	if !ok {
+		return nil, errorf(core.KindAttr, "%s has no field %s", t.key, name)
+	}
+	return f, nil
+}
+
+// Methods returns the methods of the type and of its ancestors, static methods
+// among them. One that the type defines again stands in the place of the
+// inherited one.
+func (t *Type) Methods() []*Method { return slices.Clone(t.load().methods) }
+
+// OwnMethods returns the methods that the type itself defines.
+func (t *Type) OwnMethods() []*Method {
+	var own []*Method
+	for _, m := range t.load().methods {
+		if m.owner == t {
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// MethodByName returns the method of a name, of the type or of an ancestor. The
+// error is of kind ErrAttribute if there is none.
+func (t *Type) MethodByName(name string) (*Method, error) {
+	if t == nil {
+		return nil, errorf(core.KindType, "method %s: the object is nil or was released", name)
+	}
+	m, ok := t.load().method[name]
+	if !ok {
+		return nil, errorf(core.KindAttr, "%s has no method %s", t.key, name)
+	}
+	return m, nil
+}
+
+// Method is a method of a type.
+type Method struct {
+	owner *Type
+	name  string
+	info  abi.MethodInfo
+	meta  schema.Metadata
+}
+
+func newMethod(owner *Type, info abi.MethodInfo) *Method {
+	m := &Method{owner: owner, name: core.Text(info.Name), info: info}
+	m.meta, _ = schema.ParseMetadata(core.Text(info.Metadata)) // a flaw makes it a packed one
+	return m
+}
+
+// String returns the type key and the name of the method.
+func (m *Method) String() string { return m.owner.key + "." + m.name }
+
+// Name returns the name of the method.
+func (m *Method) Name() string { return m.name }
+
+// Owner returns the type that defines the method.
+func (m *Method) Owner() *Type { return m.owner }
+
+// Doc returns the documentation of the method.
+func (m *Method) Doc() string { return core.Text(m.info.Doc) }
+
+// Static reports whether the method takes no object.
+func (m *Method) Static() bool { return m.info.Flags&abi.FieldIsStaticMethod != 0 }
+
+// Signature returns the types of the parameters, the object first if the method
+// is not static, and of the result; nil for a packed method.
+func (m *Method) Signature() *schema.Signature { return m.meta.Type.Func }
+
+// Metadata returns what the library says about the method beside its type: values
+// are bool, int64, float64 or string.
+func (m *Method) Metadata() map[string]any { return m.meta.Extra }
+
+// Func returns the method as a function, whose first argument is the object if
+// the method is not static.
+func (m *Method) Func() (*tvmffi.Function, error) {
+	if m.info.Method.TypeIndex != abi.TypeFunction {
+		return nil, errorf(core.KindType, "%s is no function, but %s", m, core.KeyOf(m.info.Method.TypeIndex))
+	}
+	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(core.Static(uintptr(m.info.Method.Bits))))
+	return f, nil
+}
+
+// Call calls the method on x, which is nil for a static method. C++ converts and
+// checks the arguments of a typed method; what a packed method makes of them is
+// not checked.
+func (m *Method) Call(x tvmffi.ObjectRef, args ...any) (tvmffi.Any, error) {
+	f, err := m.Func()
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	if m.Static() {
+		return f.Call(args...)
+	}
+	if err := check(x, m.owner, m.String()); err != nil {
+		return tvmffi.Any{}, err
+	}
+	return f.Call(append([]any{x}, args...)...)
+}
+
+// check refuses what is no live object of a type.
+func check(x tvmffi.ObjectRef, t *Type, what string) error {
+	o := stateOf(x)
+	if o.Handle() != 0 {
+		if core.Derives(o.TypeIndex(), t.info) {
+			return nil
+		}
+		return errorf(core.KindType, "%s: expected %s, got %s", what, t.key, core.KeyOf(o.TypeIndex()))
+	}
+	return noObject(o, what)
+}
+
+// noObject is the error for an object that is nil or has ended.
+func noObject(o *core.Object, what string) error {
+	if why, ended := o.Ended(); ended {
+		return errorf(core.KindRuntime, "%s: the object %s", what, why)
+	}
+	return errorf(core.KindType, "%s: the object is nil", what)
+}

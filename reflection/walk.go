@@ -1,0 +1,437 @@
+package reflection
+
+import (
+	"iter"
+	"runtime"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// WalkOption changes what a walk goes to.
+type WalkOption func(*Walker)
+
+// MaxDepth keeps the walk from what is more than n steps away from the root.
+func MaxDepth(n int) WalkOption { return func(w *Walker) { w.maxDepth = n } }
+
+// EveryPath yields an object once for each path that leads to it, and goes into
+// it each time. The number of paths may be exponential in the number of objects.
+// A path ends where it meets an object that is on it already.
+func EveryPath() WalkOption { return func(w *Walker) { w.everyPath = true } }
+
+// ObjectsOnly passes over values that are no objects, and over strings and bytes.
+func ObjectsOnly() WalkOption { return func(w *Walker) { w.objectsOnly = true } }
+
+// Walker walks over all that can be reached from an object through fields, Array,
+// List, Map and Dict.
+type Walker struct {
+	root                   tvmffi.ObjectRef
+	maxDepth               int
+	everyPath, objectsOnly bool
+	skip                   bool
+	err                    error
+}
+
+// Walk prepares a walk:
+//
+//	w := reflection.Walk(root)
+//	for path, v := range w.All() {
+//		if v.TypeKey() == "garden.Shed" {
+//			w.Skip()
+//		}
+//	}
+//	if err := w.Err(); err != nil { ... }
+func Walk(root tvmffi.ObjectRef, options ...WalkOption) *Walker {
+	w := &Walker{root: root, maxDepth: -1}
+	for _, option := range options {
+		option(w)
+	}
+	return w
+}
+
+// Skip keeps the loop from what is below the value of this step.
+func (w *Walker) Skip() { w.skip = true }
+
+// Err returns the error that ended the last loop, such as that of a getter, or
+// nil.
+func (w *Walker) Err() error { return w.err }
+
+// All ranges over the root and all that can be reached from it, a value before
+// what is inside of it, fields and elements in their order. Each object comes
+// once, by the first path, so cycles end; texts and values that are no objects
+// come wherever they stand. Nothing is read ahead but the entries of a map, and
+// the depth of the graph is limited by memory only.
+//
+// Objects are borrowed until the next step; [tvmffi.Retain] keeps one. The loop
+// may change the objects that it sees: what it removes is then walked over or not.
+func (w *Walker) All() iter.Seq2[Path, tvmffi.Any] {
+	return func(yield func(Path, tvmffi.Any) bool) {
+		w.err, w.skip = nil, false
+		o := stateOf(w.root)
+		if o.Handle() == 0 {
+			w.err = noObject(o, "walk")
+			return
+		}
+		r := run{Walker: w, yield: yield}
+		defer r.close()
+		core.IncRef(o.Handle())
+		keep(o)
+		if !r.object(o.Handle(), Path{}, Step{}, false) {
+			return
+		}
+		for len(r.stack) > 0 && r.advance() {
+		}
+	}
+}
+
+// run is one loop of a Walker.
+type run struct {
+	*Walker
+	yield func(Path, tvmffi.Any) bool
+	stack []frame
+	seen  handles // objects that more than one reference may lead to
+	// made holds objects that getters have made for the walk: their addresses must
+	// not be used again as long as it lasts.
+	made    []uintptr
+	current uintptr // the object that the loop body has, a reference, or 0
+	plans   []*plan // by type index
+	loan    core.Loan
+}
+
+// frame is an object whose parts are being walked over.
+type frame struct {
+	handle  uintptr // owns a reference
+	path    Path
+	next    int
+	plan    *plan   // of an object with fields
+	entries []entry // of a map
+	listed  bool    // in seen because it is on the stack
+}
+
+// entry is an entry of a map. It owns references to objects in it.
+type entry struct {
+	key, value             tvmffi.Any // of values that are no objects
+	keyHandle, valueHandle uintptr
+}
+
+// plan is the fields of a type to which a walk goes.
+type plan struct{ fields []*Field }
+
+func (r *run) planOf(index abi.TypeIndex) *plan {
+	if int(index) < len(r.plans) && r.plans[index] != nil {
+		return r.plans[index]
+	}
+	p := new(plan)
+	for _, f := range typeOf(index).load().fields {
+		if !r.objectsOnly || !f.slot.Plain() {
+			p.fields = append(p.fields, f)
+		}
+	}
+	for int(index) >= len(r.plans) {
+		r.plans = append(r.plans, nil)
+	}
+	r.plans[index] = p
+	return p
+}
+
+// close ends the loop, wherever it is.
+func (r *run) close() {
+	r.loan.End()
+	releaser := core.NewReleaser()
+	for i := range r.stack {
+		r.stack[i].drop(releaser)
+	}
+	for _, handle := range r.made {
+		releaser.Release(handle)
+	}
+	if r.current != 0 {
+		releaser.Release(r.current) // the loop body has panicked
+	}
+	releaser.Close()
+}
+
+// drop gives up the references of a frame.
+func (f *frame) drop(r *core.Releaser) {
+	for i := min(f.next/2, len(f.entries)); i < len(f.entries); i++ {
+		f.entries[i].drop(r)
+	}
+	r.Release(f.handle)
+}
+
+func (e *entry) drop(r *core.Releaser) {
+	if e.keyHandle != 0 {
+		r.Release(e.keyHandle)
+	}
+	if e.valueHandle != 0 {
+		r.Release(e.valueHandle)
+	}
+}
+
+// advance goes one step on in the uppermost frame. It returns false when the loop
+// is over.
+func (r *run) advance() bool {
+	f := &r.stack[len(r.stack)-1]
+	i := f.next
+	f.next++
+	switch {
+	case f.plan != nil:
+		if i < len(f.plan.fields) {
+			return r.field(f, f.plan.fields[i])
+		}
+	case f.entries != nil:
+		if i/2 < len(f.entries) {
+			return r.entry(f, i)
+		}
+	default:
+		// A list may have changed since the last step.
+		for elements := core.Elements(f.handle); i < len(elements); i++ {
+			v := elements[i]
+			if r.objectsOnly && !hasParts(v) {
+				continue
+			}
+			f.next = i + 1
+			return r.borrowed(v, f.path, Step{Kind: StepIndex, Index: i})
+		}
+	}
+	if f.listed {
+		r.seen.remove(f.handle)
+	}
+	core.DecRef(f.handle)
+	*f = frame{}
+	r.stack = r.stack[:len(r.stack)-1]
+	return true
+}
+
+// hasParts reports whether v is an object other than a text.
+func hasParts(v abi.Any) bool {
+	return v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes && v.Bits != 0
+}
+
+// field goes to a field of the uppermost frame.
+func (r *run) field(f *frame, field *Field) bool {
+	v, owned, err := field.slot.Peek(f.handle)
+	step := Step{Kind: StepField, Field: field}
+	if err != nil {
+		r.err = errorf(kindOf(err), "%s: %w", f.path.then(step), err)
+		return false
+	}
+	if !owned {
+		return r.borrowed(v, f.path, step)
+	}
+	if hasParts(v) {
+		return r.object(uintptr(v.Bits), f.path, step, core.Strong(uintptr(v.Bits)) == 1)
+	}
+	defer core.ReleaseValue(v)
+	return r.borrowed(v, f.path, step)
+}
+
+// entry goes to a key or a value of the uppermost frame.
+func (r *run) entry(f *frame, i int) bool {
+	e := &f.entries[i/2]
+	if i%2 == 0 {
+		if e.keyHandle == 0 {
+			return true // a key that is no object is part of the path
+		}
+		core.IncRef(e.keyHandle) // the step to the value needs it too
+		return r.object(e.keyHandle, f.path, Step{Kind: StepKey, key: keyOf(e)}, false)
+	}
+	step := Step{Kind: StepValue, key: keyOf(e)}
+	if e.keyHandle != 0 {
+		core.DecRef(e.keyHandle)
+		e.keyHandle = 0
+	}
+	if handle := e.valueHandle; handle != 0 {
+		e.valueHandle = 0
+		return r.object(handle, f.path, step, false)
+	}
+	if r.objectsOnly {
+		return true
+	}
+	return r.show(f.path, step, e.value)
+}
+
+// keyOf returns the key of an entry, for a path that may be kept.
+func keyOf(e *entry) *tvmffi.Any {
+	if e.keyHandle == 0 {
+		return &e.key
+	}
+	key := lendAny(abi.Any{TypeIndex: core.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, collected{})
+	return &key
+}
+
+// collected lends objects with a reference that the collector gives up.
+type collected struct{}
+
+// Borrow wraps the object.
+func (collected) Borrow(handle uintptr) *core.Object {
+	core.IncRef(handle)
+	o := core.Static(handle)
+	runtime.AddCleanup(o, core.DecRef, handle)
+	return o
+}
+
+// borrowed goes to a value that somebody else keeps alive until the loop body
+// begins.
+func (r *run) borrowed(v abi.Any, path Path, step Step) bool {
+	if hasParts(v) {
+		core.IncRef(uintptr(v.Bits))
+		return r.object(uintptr(v.Bits), path, step, false)
+	}
+	if r.objectsOnly {
+		return true
+	}
+	return r.show(path, step, lendAny(v, nil))
+}
+
+// show yields a value without parts.
+func (r *run) show(path Path, step Step, v tvmffi.Any) bool {
+	r.skip = false
+	return r.yield(path.then(step), v)
+}
+
+// object goes to an object, of which it takes over a reference. made says that a
+// getter made it just now.
+func (r *run) object(handle uintptr, path Path, step Step, made bool) bool {
+	onPath := false
+	switch {
+	case made:
+		core.IncRef(handle)
+		r.made = append(r.made, handle)
+	case r.everyPath:
+		onPath = r.seen.has(handle)
+	case core.Strong(handle) > 2 || path.last == nil && len(r.stack) == 0:
+		// Of fewer references one is the walk's, and the other is where it came from:
+		// no other way leads here.
+		if !r.seen.add(handle) {
+			core.DecRef(handle)
+			return true
+		}
+	}
+	if len(r.stack) > 0 {
+		path = path.then(step)
+	}
+	r.skip, r.current = false, handle
+	v := abi.Any{TypeIndex: core.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+	more := r.yield(path, lendAny(v, &r.loan))
+	r.loan.End()
+	r.current = 0
+	if !more || r.skip || onPath || r.maxDepth >= 0 && path.Depth() >= r.maxDepth || !r.enter(v, path) {
+		core.DecRef(handle)
+	}
+	return more && r.err == nil
+}
+
+// enter puts an object onto the stack, if it has parts.
+func (r *run) enter(v abi.Any, path Path) bool {
+	f := frame{handle: uintptr(v.Bits), path: path}
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		if len(core.Elements(f.handle)) == 0 {
+			return false
+		}
+	case abi.TypeMap, abi.TypeDict:
+		if r.err = f.read(); r.err != nil || len(f.entries) == 0 {
+			return false
+		}
+	default:
+		f.plan = r.planOf(v.TypeIndex)
+		if len(f.plan.fields) == 0 {
+			return false
+		}
+	}
+	if r.everyPath {
+		f.listed = r.seen.add(f.handle)
+	}
+	r.stack = append(r.stack, f)
+	return true
+}
+
+// read reads the entries of a map.
+func (f *frame) read() error {
+	err := eachEntry(core.Static(f.handle), func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool {
+		e := entry{key: key, value: value, keyHandle: keyHandle, valueHandle: valueHandle}
+		if keyHandle != 0 {
+			core.IncRef(keyHandle)
+			e.key = tvmffi.Any{}
+		}
+		if valueHandle != 0 {
+			core.IncRef(valueHandle)
+			e.value = tvmffi.Any{}
+		}
+		f.entries = append(f.entries, e)
+		return true
+	})
+	if err != nil {
+		releaser := core.NewReleaser()
+		for _, e := range f.entries {
+			e.drop(releaser)
+		}
+		releaser.Close()
+		return errorf(kindOf(err), "%s: %w", f.path, err)
+	}
+	return nil
+}
+
+// handles is a set of addresses of objects.
+type handles struct {
+	slots []uintptr
+	n     int
+}
+
+const deleted = 1 // no object has this address
+
+// at returns the slot of a handle, or a free one. slots is not empty.
+func (h *handles) at(handle uintptr) int {
+	mask := uintptr(len(h.slots) - 1)
+	free := -1
+	for i := uintptr(uint64(handle>>3)*0x9E3779B97F4A7C15>>20) & mask; ; i = (i + 1) & mask {
+		switch h.slots[i] {
+		case handle:
+			return int(i)
+		case deleted:
+			if free < 0 {
+				free = int(i)
+			}
+		case 0:
+			if free < 0 {
+				free = int(i)
+			}
+			return free
+		}
+	}
+}
+
+// add adds a handle and reports whether it was not there.
+func (h *handles) add(handle uintptr) bool {
+	if 2*h.n >= len(h.slots) {
+		old := h.slots
+		h.slots, h.n = make([]uintptr, max(64, 2*len(old))), 0
+		for _, x := range old {
+			if x > deleted {
+				h.slots[h.at(x)] = x
+				h.n++
+			}
+		}
+	}
+	i := h.at(handle)
+	if h.slots[i] == handle {
+		return false
+	}
+	if h.slots[i] == 0 {
+		h.n++ // a deleted one is counted already
+	}
+	h.slots[i] = handle
+	return true
+}
+
+func (h *handles) has(handle uintptr) bool {
+	return len(h.slots) > 0 && h.slots[h.at(handle)] == handle
+}
+
+func (h *handles) remove(handle uintptr) {
+	if h.has(handle) {
+		h.slots[h.at(handle)] = deleted
+	}
+}
