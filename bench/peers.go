@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// peerNames are the columns, in their order. floor and purego are the same
-// program; so are cpp and capi, whose items end in ".c".
+// peerNames are the columns, in their order. The program cpp has the items of the
+// C API too, which end in ".c", and purego has the empty crossing.
 var peerNames = []string{"cpp", "ours", "cgo", "purego", "python", "rust"}
 
 // peer is a running program that measures on demand: the name of an item goes in,
@@ -72,7 +72,7 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 		return one(t.goBuild(ctx, filepath.Join(t.bench, "ours"), "ours", "CGO_ENABLED=0"))
 	case "cgo":
 		return one(t.cgo(ctx))
-	case "purego", "floor":
+	case "purego":
 		return one(t.goBuild(ctx, filepath.Join(t.bench, "testdata", "purego"), "purego", "CGO_ENABLED=0"))
 	case "python":
 		return []string{t.python, filepath.Join(t.bench, "python", "peer.py")}, t.venv(ctx)
@@ -129,20 +129,6 @@ func (p *peer) ask(item string) (ns, allocs float64, err error) {
 	return ns, allocs, nil
 }
 
-// sample asks for batches of 2 ms, five of them if they are not longer. It returns
-// the typical one, and the best, in which no other program had the processor.
-func (p *peer) sample(item string) (typical, best, allocs float64, err error) {
-	var times []float64
-	for start := time.Now(); len(times) < 5 && (len(times) == 0 || time.Since(start) < 10*time.Millisecond); {
-		var t float64
-		if t, allocs, err = p.ask(item); err != nil {
-			return 0, 0, 0, err
-		}
-		times = append(times, t)
-	}
-	return median(times), slices.Min(times), allocs, nil
-}
-
 // stop ends the peers. A second call does nothing.
 func (all *team) stop() {
 	for _, p := range all.peers {
@@ -152,66 +138,126 @@ func (all *team) stop() {
 	all.peers = nil
 }
 
-// key is a figure: what a peer took for an item.
-type key struct{ peer, item string }
+// key is a figure: what a peer took for an item while the items of a row were
+// measured in turn.
+type key struct{ row, peer, item string }
 
+// samples has one entry for each run: the typical batch, and the best, in which no
+// other program had the processor.
 type samples struct{ ns, best, allocs []float64 }
 
-// measurements are all samples of a run.
+// measurements are all samples.
 type measurements map[key]*samples
 
-// measure asks every peer for an item before it goes on to the next item, so that
-// a noisy moment of the machine meets all of them. The first round only warms up.
-func (all *team) measure(ctx context.Context, rows []row, runs int) (measurements, error) {
-	m := measurements{}
+// batches is how often a run asks for an item, unless that takes longer than
+// runTime; each answer is of 2 ms, or of one operation if that is longer.
+const (
+	batches = 5
+	runTime = 10 * time.Millisecond
+)
+
+// figures are what has to be measured for a row: the item of each peer, and what
+// the targets compare it with.
+func (all *team) figures(r row) []key {
+	var keys []key
+	add := func(peer, item string) {
+		k := key{r.name, peer, item}
+		p := all.peer(peer)
+		if p != nil && slices.Contains(p.items, item) && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	for _, p := range all.peers {
+		add(p.name, r.name)
+		add(p.name, r.name+".c")
+	}
+	for _, g := range goals {
+		if g.item == r.name {
+			add(g.peer, g.peerItem)
+		}
+	}
+	return keys
+}
+
+func (all *team) peer(name string) *peer {
+	i := slices.IndexFunc(all.peers, func(p *peer) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return all.peers[i]
+}
+
+// measure adds runs of rows to m. The batches of all figures of a row alternate, so
+// that a noisy moment of the machine meets all of them. The first round warms up.
+func (all *team) measure(ctx context.Context, m measurements, rows []row, runs int) error {
 	for round := range runs + 1 {
 		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
 		for _, r := range rows {
-			for _, p := range all.peers {
-				for _, item := range []string{r.name, r.name + ".c"} {
-					if !slices.Contains(p.items, item) {
-						continue
-					}
-					if err := ctx.Err(); err != nil {
-						return nil, err
-					}
-					ns, best, allocs, err := p.sample(item)
-					if err != nil {
-						return nil, err
-					}
-					if round == 0 {
-						continue
-					}
-					k := key{p.name, item}
-					if m[k] == nil {
-						m[k] = &samples{}
-					}
-					m[k].ns = append(m[k].ns, ns)
-					m[k].best = append(m[k].best, best)
-					m[k].allocs = append(m[k].allocs, allocs)
+			one, err := all.once(ctx, all.figures(r))
+			if err != nil {
+				return err
+			}
+			if round == 0 {
+				continue
+			}
+			for k, s := range one {
+				if m[k] == nil {
+					m[k] = &samples{}
 				}
+				m[k].ns = append(m[k].ns, median(s.ns))
+				m[k].best = append(m[k].best, slices.Min(s.ns))
+				m[k].allocs = append(m[k].allocs, median(s.allocs))
 			}
 		}
 	}
 	fmt.Fprint(os.Stderr, "\r")
+	return nil
+}
+
+// once makes one run of figures, their batches in turn.
+func (all *team) once(ctx context.Context, figures []key) (measurements, error) {
+	m := measurements{}
+	took := map[key]time.Duration{}
+	for range batches {
+		for _, k := range figures {
+			if took[k] >= runTime {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			start := time.Now()
+			ns, allocs, err := all.peer(k.peer).ask(k.item)
+			if err != nil {
+				return nil, err
+			}
+			took[k] += time.Since(start)
+			if m[k] == nil {
+				m[k] = &samples{}
+			}
+			m[k].ns, m[k].allocs = append(m[k].ns, ns), append(m[k].allocs, allocs)
+		}
+	}
 	return m, nil
+}
+
+// ratio is how many times longer ours takes for the item of a row than another
+// figure of that row: the median over the runs of the ratio of the best batches.
+func (m measurements) ratio(row, peer, item string) (float64, bool) {
+	ours, other := m[key{row, "ours", row}], m[key{row, peer, item}]
+	if ours == nil || other == nil {
+		return 0, false
+	}
+	var ratios []float64
+	for i := range ours.best {
+		ratios = append(ratios, ours.best[i]/other.best[i])
+	}
+	return median(ratios), true
 }
 
 func median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
-// best returns the median of the best batches of a peer for an item.
-func (m measurements) best(peer, item string) (float64, bool) {
-	s := m[key{peer, item}]
-	if s == nil && peer == "floor" {
-		s = m[key{"purego", item}]
-	}
-	if s == nil {
-		return 0, false
-	}
-	return median(s.best), true
 }
 
 func firstLine(s string) string {

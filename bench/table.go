@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -30,14 +29,14 @@ func (m measurements) table(rows []row, all *team) string {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |", r.title)
 		base := 0.0
-		if s := m[key{"cpp", r.name}]; s != nil {
+		if s := m[key{r.name, "cpp", r.name}]; s != nil {
 			base = median(s.ns)
 		}
-		for _, k := range []key{{"cpp", r.name}, {"cpp", r.name + ".c"}} {
+		for _, k := range []key{{r.name, "cpp", r.name}, {r.name, "cpp", r.name + ".c"}} {
 			b.WriteString(" " + m.cell(k, base, k.item != r.name) + " |")
 		}
 		for _, p := range all.peers[1:] {
-			k := key{p.name, r.name}
+			k := key{r.name, p.name, r.name}
 			if r.name == "floor" { // a program of its own measures it, without cgo as ours
 				switch p.name {
 				case "ours":
@@ -96,9 +95,9 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// verdict is a target and what became of it.
+// verdict is a target of an item and what became of it.
 type verdict struct {
-	what       string
+	item, what string
 	got, most  float64
 	allocation bool
 }
@@ -108,34 +107,52 @@ func (v verdict) met() bool { return v.got <= v.most || v.allocation && v.got < 
 // failed is beyond the target by more than noise explains.
 func (v verdict) failed() bool { return !v.met() && (v.allocation || v.got > v.most*slack) }
 
-// judge compares with the targets, by the best batch of each run.
+// judge compares with the targets.
 func (m measurements) judge() []verdict {
 	var all []verdict
 	for _, g := range goals {
-		ours, ok := m.best("ours", g.item)
-		other, ok2 := m.best(g.peer, g.peerItem)
-		if !ok || !ok2 {
-			continue
+		if got, ok := m.ratio(g.item, g.peer, g.peerItem); ok {
+			all = append(all, verdict{item: g.item, what: "times " + g.reference(), got: got, most: g.most})
 		}
-		name := map[string]string{"floor": "the empty crossing", "cpp": "C++", "python": "Python"}[g.peer]
-		if strings.HasSuffix(g.peerItem, ".c") {
-			name = "the C getter"
-		}
-		r, _ := itemOf(g.item)
-		all = append(all, verdict{what: r.title + ", times " + name, got: ours / other, most: g.most})
 	}
-	for _, item := range slices.Sorted(maps.Keys(allocations)) {
-		if s := m[key{"ours", item}]; s != nil {
-			r, _ := itemOf(item)
-			all = append(all, verdict{r.title + ", allocations", median(s.allocs), allocations[item], true})
+	for _, r := range items {
+		worst := verdict{item: r.name, most: 1}
+		for _, rival := range rivals {
+			if got, ok := m.ratio(r.name, rival, r.name); ok && got > worst.got && r.name != "floor" {
+				worst.got, worst.what = got, "times "+titles[rival]+", the fastest of cgo, purego and Python"
+			}
+		}
+		if worst.got > 0 {
+			all = append(all, worst)
+		}
+	}
+	for _, r := range items {
+		if most, ok := allocations[r.name]; ok {
+			if s := m[key{r.name, "ours", r.name}]; s != nil {
+				all = append(all, verdict{r.name, "allocations", median(s.allocs), most, true})
+			}
 		}
 	}
 	return all
 }
 
+// reference names what a target compares with.
+func (g goal) reference() string {
+	r, _ := itemOf(g.peerItem)
+	switch {
+	case g.peerItem == "floor":
+		return "the empty crossing"
+	case strings.HasSuffix(g.peerItem, ".c"):
+		return "the C getter"
+	case g.peer == "ours":
+		return r.title
+	}
+	return titles[g.peer]
+}
+
 func judgements(all []verdict) string {
 	var b strings.Builder
-	b.WriteString("| target | at most | measured | |\n|---|---|---|---|\n")
+	b.WriteString("| item | target | at most | measured | |\n|---|---|---|---|---|\n")
 	for _, v := range all {
 		word := "met"
 		if v.failed() {
@@ -143,19 +160,30 @@ func judgements(all []verdict) string {
 		} else if !v.met() {
 			word = "within 20%"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %.2f | %s |\n", v.what, strings.TrimSuffix(fmt.Sprintf("%.2f", v.most), ".00"), v.got, word)
+		r, _ := itemOf(v.item)
+		fmt.Fprintf(&b, "| %s | %s | %s | %.2f | %s |\n", r.title, v.what, strings.TrimSuffix(fmt.Sprintf("%.2f", v.most), ".00"), v.got, word)
 	}
 	return b.String()
 }
 
-func failures(all []verdict) []string {
-	var names []string
-	for _, v := range all {
-		if v.failed() {
-			names = append(names, v.what)
+// failures are the rows with a target that was missed.
+func failures(all []verdict) []row {
+	var rows []row
+	for _, r := range items {
+		if slices.ContainsFunc(all, func(v verdict) bool { return v.item == r.name && v.failed() }) {
+			rows = append(rows, r)
 		}
 	}
-	return names
+	return rows
+}
+
+// titlesOf joins the titles of rows.
+func titlesOf(rows []row) string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.title)
+	}
+	return strings.Join(names, "; ")
 }
 
 // describe says what was measured on what.
@@ -180,7 +208,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
 			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 10 ms each; ns unless a unit is given;", runs, runs),
-		"in brackets the ratio to C++; `a` are Go allocations. The targets are judged by the best batch of each run.",
+		"in brackets the ratio to C++; `a` are Go allocations. Targets: the median of the ratios of the best batches of each run.",
 	}
 	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
 	for _, missing := range all.missing {

@@ -284,6 +284,12 @@ int main(int, char** argv) {
   });
 
   static std::vector<float> host(1024);
+  item("env_tensor", [](long n) {
+    int64_t sizes[] = {1024};
+    for (long i = 0; i < n; ++i) {
+      use(ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, ffi::ShapeView(sizes, 1), {kDLFloat, 32, 1}, {kDLCPU, 0}));
+    }
+  });
   item("wrap", [](long n) {
     for (long i = 0; i < n; ++i) {
       auto* d = new DLManagedTensorVersioned();

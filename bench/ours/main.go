@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -37,6 +38,20 @@ func addOne(n int) {
 
 func calls() {
 	item("int", addOne)
+	addOneFunction := must(tvmffi.Lookup("perf.add_one"))
+	var batch tvmffi.Batch
+	item("batch64", func(n int) { // per call
+		var pending [64]tvmffi.Pending
+		for i := 0; i < n; i += len(pending) {
+			for j := range pending {
+				pending[j] = batch.Call(addOneFunction).Int(int64(j))
+			}
+			check(batch.Do())
+			for _, p := range pending {
+				intSink += must(tvmffi.Result[int64](p))
+			}
+		}
+	})
 	leaf := must(perf.MakeLeaf(1))
 	item("objects3", func(n int) {
 		for range n {
@@ -114,6 +129,18 @@ func objects() {
 	item("wrap", func(n int) {
 		for range n {
 			must(tvmffi.FromSlice(host)).Release()
+		}
+	})
+	spec := tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{1024}}
+	item("env_tensor", func(n int) {
+		for range n {
+			must(tvmffi.EnvTensor(spec)).Release()
+		}
+	})
+	item("cleanup", func(n int) {
+		for i := range n {
+			o := &struct{ _ *int }{}
+			runtime.AddCleanup(o, func(int) {}, i).Stop()
 		}
 	})
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// planted is three runs of an item, of which a neighbour spoiled one: it hit ours
+// in the second run and both sides in the third.
+func planted(item string, ours, peer float64) measurements {
+	return measurements{
+		{item, "ours", item}: {ns: []float64{ours, 3 * ours, 2 * ours}, best: []float64{ours, 3 * ours, 2 * ours}, allocs: []float64{0, 0, 0}},
+		{item, "cpp", item}:  {ns: []float64{peer, peer, 2 * peer}, best: []float64{peer, peer, 2 * peer}, allocs: []float64{0, 0, 0}},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		times       float64 // of C++; the target of map_lookup is 1.8
+		met, failed bool
+	}{
+		{1.7, true, false},
+		{2.1, false, false},
+		{2.2, false, true},
+	} {
+		all := planted("map_lookup", 10*c.times, 10).judge()
+		if len(all) != 1 || all[0].met() != c.met || all[0].failed() != c.failed {
+			t.Errorf("%v times: %+v", c.times, all)
+		}
+		if got := failures(all); (len(got) == 1 && got[0].name == "map_lookup") != c.failed {
+			t.Errorf("%v times: failures %v", c.times, got)
+		}
+	}
+	m := planted("int", 1, 1)
+	m[key{"int", "ours", "int"}].allocs = []float64{1, 1, 1}
+	if all := m.judge(); len(all) != 1 || !all[0].failed() {
+		t.Errorf("an allocation: %+v", all)
+	}
+}
+
+// TestJudge_rivals: the fastest rival counts.
+func TestJudge_rivals(t *testing.T) {
+	m := planted("create", 10, 1)
+	for name, ns := range map[string]float64{"python": 30, "cgo": 8, "purego": 20} {
+		m[key{"create", name, "create"}] = &samples{best: []float64{ns, ns, 2 * ns}}
+	}
+	all := m.judge()
+	if len(all) != 1 || all[0].got != 1.25 || !strings.Contains(all[0].what, "cgo") || !all[0].failed() {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestGoals: what has a target is an item, and is compared with what exists.
+func TestGoals(t *testing.T) {
+	for _, g := range goals {
+		_, ok := itemOf(g.item)
+		_, ok2 := itemOf(strings.TrimSuffix(g.peerItem, ".c"))
+		if !ok || !ok2 || !slices.Contains(peerNames, g.peer) {
+			t.Errorf("%+v names what does not exist", g)
+		}
+	}
+	for name := range allocations {
+		if _, ok := itemOf(name); !ok {
+			t.Errorf("no item is called %s", name)
+		}
+	}
+}
+
+func TestPicture(t *testing.T) {
+	picture := planted("map_lookup", 20, 10).picture(time.Unix(0, 0).UTC())
+	for _, part := range []string{"map lookup", "1970-01-01", "<title>C++: 0.50x</title>"} {
+		if !strings.Contains(picture, part) {
+			t.Errorf("the picture lacks %q:\n%s", part, picture)
+		}
+	}
+	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, picture)
+		}
+	}
+}
