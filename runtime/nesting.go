@@ -31,6 +31,8 @@ type bounder struct {
 	// that are being visited it is onPath. An object with one reference has one
 	// parent, so it is not met again.
 	heights map[uintptr]int
+	// cycle is the type of an object that contains itself, once one was met.
+	cycle abi.TypeIndex
 }
 
 const onPath = -1
@@ -49,6 +51,7 @@ func (b *bounder) visit(v abi.Any, depth int) (int, error) {
 		height, known := b.heights[handle]
 		switch {
 		case known && height == onPath:
+			b.cycle = v.TypeIndex
 			return 0, errorf(core.KindValue, "the value contains itself, in %s", core.KeyOf(v.TypeIndex))
 		case known && depth+height > maxDepth:
 			return 0, errorf(core.KindValue, "the value is nested deeper than %d levels", maxDepth)

@@ -1,0 +1,295 @@
+package tvmffi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"math/big"
+	"runtime"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+var (
+	jsonParse     = newFeature("ffi.json.Parse", "0.1.9")
+	jsonStringify = newFeature("ffi.json.Stringify", "0.1.9")
+)
+
+// ParseJSON reads JSON text with the parser of the library, as a T: an array
+// becomes an Array, an object a Map in the order of the text, a number an int if it
+// is written as one and fits, else a float. The parser is lenient: it takes NaN,
+// Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
+// character. Text that is nested deeper than 1000 levels is refused.
+func ParseJSON[T any](text []byte) (T, error) {
+	var none T
+	if err := nestedJSON(text); err != nil {
+		return none, err
+	}
+	if err := Load(); err != nil {
+		return none, err
+	}
+	v, err := core.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
+	if err != nil {
+		return none, err
+	}
+	defer release(v)
+	out, err := jsonParse.call(v)
+	if err != nil {
+		return none, err
+	}
+	return take[T](out)
+}
+
+// StringifyJSON writes None, bools, numbers, strings, Arrays, Lists and Maps with
+// string keys as JSON text with the writer of the library, on one line, or with
+// indent spaces for each level if that is not 0. Floats have 17 digits, and NaN and
+// Infinity are written so. Other values are ErrValue. json.Marshal writes more
+// types, in the form of Go.
+func StringifyJSON(x any, indent int) ([]byte, error) {
+	var o operands
+	defer o.close()
+	v, err := o.pack(x)
+	if err != nil {
+		return nil, err
+	}
+	if err := bounded(v); err != nil {
+		return nil, err
+	}
+	width := abi.Any{}
+	if indent != 0 {
+		if indent < 0 || indent > 100 {
+			return nil, errorf(core.KindValue, "an indent of %d spaces: use 0 to 100", indent)
+		}
+		width = intValue(int64(indent))
+	}
+	out, err := jsonStringify.call(v, width)
+	if err != nil {
+		return nil, err
+	}
+	return takeText(out)
+}
+
+// MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map
+// or Dict with keys that are strings, ints or bools as an object, bytes in base64, a
+// DataType and a Device by their names, an object by its fields. What has no such
+// form is ErrType: functions, tensors, NaN. What contains itself is ErrValue.
+// [ToJSONGraph] keeps types and sharing.
+func (a Any) MarshalJSON() ([]byte, error) {
+	t, err := a.view()
+	if err != nil {
+		return nil, err
+	}
+	if t.Owned {
+		defer release(t.Value)
+	}
+	defer runtime.KeepAlive(a.object)
+	return marshalJSON(t.Value)
+}
+
+// UnmarshalJSON sets the value to what [ParseJSON] makes of the text.
+func (a *Any) UnmarshalJSON(text []byte) error {
+	x, err := ParseJSON[Any](text)
+	if err == nil {
+		*a = x
+	}
+	return err
+}
+
+// MarshalJSON returns the elements as a JSON array; see [Any.MarshalJSON].
+func (a *Array[T]) MarshalJSON() ([]byte, error) { return marshalObject(ref(a)) }
+
+// MarshalJSON returns the elements as a JSON array; see [Any.MarshalJSON].
+func (l *List[T]) MarshalJSON() ([]byte, error) { return marshalObject(ref(l)) }
+
+// MarshalJSON returns the entries as a JSON object; see [Any.MarshalJSON].
+func (m *Map[K, V]) MarshalJSON() ([]byte, error) { return marshalObject(ref(m)) }
+
+// MarshalJSON returns the entries as a JSON object; see [Any.MarshalJSON].
+func (d *Dict[K, V]) MarshalJSON() ([]byte, error) { return marshalObject(ref(d)) }
+
+// MarshalJSON returns the dimensions as a JSON array.
+func (s *Shape) MarshalJSON() ([]byte, error) { return marshalObject(ref(s)) }
+
+// MarshalJSON returns the path as text.
+func (p *AccessPath) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
+
+// FieldsJSON returns an object as JSON by its fields, as [Any.MarshalJSON] does: a
+// json.Marshaler cannot be a method of objects, whose types are generated.
+func FieldsJSON(x ObjectRef) ([]byte, error) { return marshalObject(stateOf(x)) }
+
+func marshalObject(o *core.Object) ([]byte, error) {
+	t, err := encodeObject(o)
+	if err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(o)
+	return marshalJSON(t.Value)
+}
+
+func marshalJSON(v abi.Any) (text []byte, err error) {
+	defer catch(&err)
+	if err := bounded(v); err != nil {
+		return nil, err
+	}
+	return appendJSON(nil, v)
+}
+
+// appendJSON appends a borrowed value that is bounded. It panics as the readers of
+// fields do.
+func appendJSON(b []byte, v abi.Any) ([]byte, error) {
+	if text, ok := core.BorrowText(&v); ok {
+		return appendJSONText(b, text)
+	}
+	switch v.TypeIndex {
+	case abi.TypeSmallBytes, abi.TypeBytes, abi.TypeByteArrayPtr:
+		text, _ := core.TextOf(v)
+		b = append(b, '"')
+		b = base64.StdEncoding.AppendEncode(b, []byte(text))
+		return append(b, '"'), nil
+	case abi.TypeRawStr:
+		text, _ := core.TextOf(v)
+		return appendJSONText(b, []byte(text))
+	case abi.TypeNone:
+		return append(b, "null"...), nil
+	case abi.TypeBool:
+		return strconv.AppendBool(b, v.Bits != 0), nil
+	case abi.TypeInt:
+		return strconv.AppendInt(b, int64(v.Bits), 10), nil
+	case abi.TypeFloat:
+		return appendJSONFloat(b, math.Float64frombits(v.Bits))
+	case abi.TypeDataType:
+		return appendJSONText(b, []byte(dataTypeOf(v.Bits).String()))
+	case abi.TypeDevice:
+		return appendJSONText(b, []byte(deviceOf(v.Bits).String()))
+	case abi.TypeArray, abi.TypeList:
+		all, err := sequence(v, "")
+		b = append(b, '[')
+		for i := range all {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendJSON(b, all[i]); err != nil {
+				return nil, inElement("element "+itoa(i), err)
+			}
+		}
+		return append(b, ']'), err
+	case abi.TypeShape:
+		return appendJSONShape(b, wrap[*Shape](core.Static(uintptr(v.Bits))))
+	case abi.TypeMap, abi.TypeDict:
+		return appendJSONMap(b, v)
+	case abi.TypeBigInt:
+		n, err := decode[*big.Int](v)
+		if err != nil {
+			return nil, err
+		}
+		return n.Append(b, 10), nil
+	}
+	fields := []fieldPlan(nil)
+	if takesApart(v) {
+		fields = fieldsOf(v.TypeIndex)
+	}
+	if len(fields) == 0 {
+		return nil, errorf(core.KindType, "%s has no form in JSON", core.KeyOf(v.TypeIndex))
+	}
+	return appendJSONFields(b, v, fields)
+}
+
+func appendJSONFields(b []byte, v abi.Any, fields []fieldPlan) ([]byte, error) {
+	b = append(b, '{')
+	for i := range fields {
+		f := &fields[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendJSONText(b, []byte(f.name())); err != nil {
+			return nil, err
+		}
+		b = append(b, ':')
+		x, owned := f.value(uintptr(v.Bits))
+		b, err = appendJSON(b, x)
+		if owned {
+			release(x)
+		}
+		if err != nil {
+			return nil, inElement("field "+f.name(), err)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
+	b = append(b, '{')
+	first := true
+	for k, x := range mapEntries(v) {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		var err error
+		switch k.index {
+		case abi.TypeStr, abi.TypeInt, abi.TypeBool:
+			b, err = appendJSONText(b, []byte(k.String()))
+		default:
+			err = errorf(core.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
+		}
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, ':')
+		t, err := x.view()
+		if err == nil {
+			b, err = appendJSON(b, t.Value)
+			if t.Owned {
+				release(t.Value)
+			}
+		}
+		if err != nil {
+			return nil, inElement("value of key "+quote(k.String()), err)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendJSONShape(b []byte, s *Shape) ([]byte, error) {
+	b = append(b, '[')
+	for i, n := range s.Slice() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, ']'), nil
+}
+
+// appendJSONFloat appends a float so that it is read as a float again.
+func appendJSONFloat(b []byte, f float64) ([]byte, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, errorf(core.KindType, "%v has no form in JSON", f)
+	}
+	start := len(b)
+	b = strconv.AppendFloat(b, f, 'g', -1, 64)
+	for _, c := range b[start:] {
+		if c == '.' || c == 'e' {
+			return b, nil
+		}
+	}
+	return append(b, ".0"...), nil
+}
+
+// appendJSONText appends a string in quotes.
+func appendJSONText(b, text []byte) ([]byte, error) {
+	for _, c := range text {
+		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			quoted, err := json.Marshal(string(text))
+			return append(b, quoted...), err
+		}
+	}
+	b = append(b, '"')
+	b = append(b, text...)
+	return append(b, '"'), nil
+}
