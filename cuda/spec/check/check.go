@@ -1,0 +1,166 @@
+// Package check tests the arguments of a call against a description of package
+// spec, before native code sees them. The errors have the text of the CuTe DSL.
+//
+//	var add = check.MustCompile("add(a: Tensor([n], float32), b: Tensor([n], float32), k: int32)")
+//
+//	if err := add.Check(a, b, 3); err != nil { ... }
+package check
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Checker tests arguments. It may be used from any goroutine.
+type Checker struct {
+	plan *spec.Plan
+	fast fast
+}
+
+// Compile makes a Checker of a description. The description must not change while
+// the Checker is used.
+func Compile(f *spec.Func) (*Checker, error) {
+	plan, err := f.Plan()
+	if err != nil {
+		return nil, tvmffi.WrapError("ValueError", err.Error(), err)
+	}
+	return &Checker{plan: plan, fast: compile(plan)}, nil
+}
+
+// MustCompile makes a Checker of the text of a description. It panics with an
+// error if the text is wrong; it is for package variables.
+func MustCompile(text string) *Checker {
+	f, err := spec.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	c, err := Compile(f)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Plan returns the checks, in order.
+func (c *Checker) Plan() *spec.Plan { return c.plan }
+
+// Check tests the arguments of a call. Arguments are
+//
+//   - tensors: *tvmffi.Tensor;
+//   - numbers: any number of Go, and bool;
+//   - streams and pointers: *cuda.Stream, tvmffi.Pointer, uintptr, an integer;
+//   - shapes: *tvmffi.Shape, *tvmffi.Array[int64], []int64;
+//   - tuples: any *tvmffi.Array, or []any;
+//   - None: nil, or a nil pointer to an object.
+//
+// The error is a *tvmffi.Error of the kind and with the message of the CuTe DSL.
+// What only Go can pass has messages in the same manner: an object that was
+// released is a RuntimeError, an unsigned number beyond int64 a ValueError.
+// Success allocates no memory, but for descriptions with more than 16 names.
+func (c *Checker) Check(args ...any) error {
+	var v Values
+	return c.Bind(&v, args...)
+}
+
+// Bind tests the arguments as Check does, and stores in v the values of the
+// symbolic dimensions and integers.
+func (c *Checker) Bind(v *Values, args ...any) error {
+	nums := v.reset(c)
+	if c.fast.accept(args, nums) {
+		runtime.KeepAlive(args)
+		return nil
+	}
+	err := c.slowly(v, source{typed: args, n: len(args)})
+	runtime.KeepAlive(args)
+	return err
+}
+
+// BindPacked tests arguments in the form in which functions get them. They must
+// be valid: memory that they point to is read. It is for code of this module, which
+// alone can name the type.
+func (c *Checker) BindPacked(v *Values, args []abi.Any) error {
+	nums := v.reset(c)
+	if c.fast.acceptPacked(args, nums) {
+		return nil
+	}
+	return c.slowly(v, source{packed: args, n: len(args)})
+}
+
+// few is the number of variables that need no memory of their own.
+const few = 16
+
+// Values are the values that one call gave to the names of a description. The zero
+// Values is ready for use, and may be used again.
+type Values struct {
+	c     *Checker
+	nums  [few]int64
+	large []int64
+	// from has for each value the check that bound it, 0 for none, if the slow way
+	// was taken.
+	slow      bool
+	from      [few]int32
+	largeFrom []int32
+}
+
+// reset prepares v for c and returns the place for values.
+func (v *Values) reset(c *Checker) *[few]int64 {
+	v.c, v.slow = c, false
+	return &v.nums
+}
+
+// slots returns the places for values and what bound them, for the slow way.
+func (v *Values) slots() (nums []int64, from []int32) {
+	v.slow = true
+	n := len(v.c.plan.Vars)
+	if n <= few {
+		nums, from = v.nums[:n], v.from[:n]
+	} else {
+		if len(v.large) < n {
+			v.large, v.largeFrom = make([]int64, n), make([]int32, n)
+		}
+		nums, from = v.large[:n], v.largeFrom[:n]
+	}
+	clear(nums)
+	clear(from)
+	return nums, from
+}
+
+// Int returns the value of a name, and whether it has one: names in optional
+// arguments may have none.
+func (v *Values) Int(name string) (int64, bool) {
+	if v.c == nil {
+		return 0, false
+	}
+	return v.At(v.c.plan.VarIndex(name))
+}
+
+// At returns the value of Plan.Vars[i] as Int does.
+func (v *Values) At(i int) (n int64, ok bool) {
+	switch {
+	case v.c == nil || i < 0 || i >= len(v.c.plan.Vars):
+		return 0, false
+	case len(v.c.plan.Vars) > few:
+		return v.large[i], v.largeFrom[i] != 0
+	}
+	return v.nums[i], !v.slow || v.from[i] != 0
+}
+
+// fail makes the error of a check.
+func (c *Checker) fail(check, from int) error {
+	kind, message := c.plan.Error(check, from)
+	return tvmffi.NewError(kind, message)
+}
+
+// badValue is what Go alone can pass wrongly.
+func (c *Checker) badValue(kind string, place int, why string) error {
+	p := &c.plan.Places[place]
+	where := fmt.Sprintf("on argument #%d", p.Arg)
+	if p.Parent >= 0 {
+		where = fmt.Sprintf("on %s in argument #%d", p.Name, p.Arg)
+	}
+	return tvmffi.NewError(kind, fmt.Sprintf("Invalid value %s when calling: `%s`, %s", where, c.plan.Signature, why))
+}

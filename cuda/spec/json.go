@@ -1,0 +1,295 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// The JSON form has one object for each parameter, whose "type" is a data type or
+// tensor, shape, stream, env_stream, data_pointer, const or tuple. A dimension is a
+// number, a name, or an object with name, dtype and divisibility.
+
+type jsonFunc struct {
+	Name   string      `json:"name"`
+	Params []jsonParam `json:"params"`
+}
+
+type jsonParam struct {
+	Name         string          `json:"name,omitempty"`
+	Type         string          `json:"type"`
+	DType        string          `json:"dtype,omitempty"`
+	Shape        *[]jsonDim      `json:"shape,omitempty"`
+	Strides      []jsonDim       `json:"strides,omitempty"`
+	Align        int64           `json:"align,omitempty"`
+	Device       string          `json:"device,omitempty"`
+	DeviceID     *jsonDim        `json:"device_id,omitempty"`
+	Divisibility int64           `json:"divisibility,omitempty"`
+	Space        int             `json:"space,omitempty"`
+	Value        json.RawMessage `json:"value,omitempty"`
+	Elems        *[]jsonParam    `json:"elems,omitempty"`
+	Optional     bool            `json:"optional,omitempty"`
+}
+
+type jsonVar struct {
+	Name         string `json:"name"`
+	DType        string `json:"dtype,omitempty"`
+	Divisibility int64  `json:"divisibility,omitempty"`
+}
+
+// jsonDim is a Dim.
+type jsonDim struct{ dim Dim }
+
+func (d jsonDim) MarshalJSON() ([]byte, error) {
+	switch d := d.dim.(type) {
+	case Size:
+		return json.Marshal(int64(d))
+	case Var:
+		if d.DType == (DType{}) && d.Divisibility == 0 {
+			return json.Marshal(d.Name)
+		}
+		return json.Marshal(jsonVar{d.Name, d.DType.name(), d.Divisibility})
+	}
+	return nil, fmt.Errorf("spec: a dimension is nil")
+}
+
+func (d *jsonDim) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		var v Var
+		err := json.Unmarshal(data, &v.Name)
+		d.dim = v
+		return err
+	case '{':
+		var j jsonVar
+		if err := strict(data, &j); err != nil {
+			return err
+		}
+		t, err := dtypeOf(j.DType)
+		d.dim = Var{j.Name, t, j.Divisibility}
+		return err
+	}
+	n, err := strconv.ParseInt(string(data), 10, 64)
+	if err != nil {
+		return fmt.Errorf("spec: the dimension %.40s is no whole number, name or object", data)
+	}
+	d.dim = Size(n)
+	return nil
+}
+
+// name is the name of a type, "" for the zero one.
+func (t DType) name() string {
+	if t == (DType{}) {
+		return ""
+	}
+	return t.String()
+}
+
+func dtypeOf(name string) (DType, error) {
+	if name == "" {
+		return DType{}, nil
+	}
+	t, err := ParseDType(name)
+	if err != nil {
+		return DType{}, fmt.Errorf("spec: %w", err)
+	}
+	return t, nil
+}
+
+// strict reads JSON without members that it does not know.
+func strict(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("spec: there is something after the JSON value")
+	}
+	return nil
+}
+
+// MarshalJSON writes the description, which must be valid.
+func (f *Func) MarshalJSON() ([]byte, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	j := jsonFunc{Name: f.Name, Params: []jsonParam{}}
+	for _, p := range f.Params {
+		j.Params = append(j.Params, toJSON(p))
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *Func) UnmarshalJSON(data []byte) error {
+	if len(data) > maxText {
+		return fmt.Errorf("spec: the JSON has %d bytes, the limit is %d", len(data), maxText)
+	}
+	var j jsonFunc
+	if err := strict(data, &j); err != nil {
+		return err
+	}
+	read := Func{Name: j.Name}
+	for _, p := range j.Params {
+		param, err := p.param(0)
+		if err != nil {
+			return fmt.Errorf("spec: %s: %s: %w", j.Name, p.Name, err)
+		}
+		read.Params = append(read.Params, param)
+	}
+	if err := read.Validate(); err != nil {
+		return err
+	}
+	*f = read
+	return nil
+}
+
+func dimsToJSON(dims []Dim) []jsonDim {
+	j := make([]jsonDim, len(dims))
+	for i, d := range dims {
+		j[i] = jsonDim{d}
+	}
+	return j
+}
+
+func toJSON(p Param) jsonParam {
+	j := jsonParam{Name: p.name()}
+	switch p := p.(type) {
+	case Var:
+		j.Type, j.Divisibility = p.DType.String(), p.Divisibility
+	case Tensor:
+		shape := dimsToJSON(p.Shape)
+		j.Type, j.DType, j.Shape = "tensor", p.DType.String(), &shape
+		j.Align, j.Device = p.Align, p.Device
+		if len(p.Strides) > 0 {
+			j.Strides = dimsToJSON(p.Strides)
+		}
+		if p.DeviceID != nil {
+			j.DeviceID = &jsonDim{p.DeviceID}
+		}
+	case Shape:
+		shape := dimsToJSON(p.Dims)
+		j.Type, j.Shape = "shape", &shape
+	case Stream:
+		j.Type = "stream"
+	case EnvStream:
+		j.Type = "env_stream"
+	case DataPointer:
+		j.Type, j.Space = "data_pointer", p.Space
+	case Const:
+		// The text is that of the other notation: JSON has no infinity.
+		j.Type = "const"
+		j.Value, _ = json.Marshal(constText(p.Value))
+	case Tuple:
+		elems := []jsonParam{}
+		for _, e := range p.Elems {
+			elems = append(elems, toJSON(e))
+		}
+		j.Type, j.Elems = "tuple", &elems
+	case Optional:
+		j = toJSON(p.Param)
+		j.Optional = true
+	}
+	return j
+}
+
+func (j *jsonParam) param(depth int) (Param, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("types nest deeper than %d", maxDepth)
+	}
+	if j.Optional {
+		inner := *j
+		inner.Optional = false
+		p, err := inner.param(depth)
+		return Optional{p}, err
+	}
+	p, err := j.plain(depth)
+	if err != nil {
+		return nil, err
+	}
+	// What was read must be all that is there.
+	want, err := json.Marshal(toJSON(p))
+	if err != nil {
+		return nil, err
+	}
+	got, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(got, want) {
+		return nil, fmt.Errorf("%s should be written as %s", abbreviate(got), abbreviate(want))
+	}
+	return p, nil
+}
+
+func abbreviate(b []byte) string {
+	if len(b) > 200 {
+		return string(b[:200]) + "..."
+	}
+	return string(b)
+}
+
+func (j *jsonParam) plain(depth int) (Param, error) {
+	dims := func(from []jsonDim) []Dim {
+		d := make([]Dim, len(from))
+		for i := range from {
+			d[i] = from[i].dim
+		}
+		return d
+	}
+	var shape []Dim
+	if j.Shape != nil {
+		shape = dims(*j.Shape)
+	}
+	switch j.Type {
+	case "tensor":
+		t, err := dtypeOf(j.DType)
+		p := Tensor{Name: j.Name, DType: t, Shape: shape, Align: j.Align, Device: j.Device}
+		if j.Strides != nil {
+			p.Strides = dims(j.Strides)
+		}
+		if j.DeviceID != nil {
+			p.DeviceID = j.DeviceID.dim
+		}
+		return p, err
+	case "shape":
+		return Shape{j.Name, shape}, nil
+	case "stream":
+		return Stream{j.Name}, nil
+	case "env_stream":
+		return EnvStream{j.Name}, nil
+	case "data_pointer":
+		return DataPointer{j.Name, j.Space}, nil
+	case "const":
+		var text string
+		if err := json.Unmarshal(j.Value, &text); err != nil {
+			return nil, fmt.Errorf("the value of a constant is a text such as %q: %w", "Int(5)", err)
+		}
+		p := parser{text: text}
+		c, err := p.param(j.Name, 0)
+		if err == nil && p.pos < len(text) {
+			err = p.errorf("unexpected text after the constant")
+		}
+		return c, err
+	case "tuple":
+		t := Tuple{Name: j.Name}
+		if j.Elems != nil {
+			for i := range *j.Elems {
+				e, err := (*j.Elems)[i].param(depth + 1)
+				if err != nil {
+					return nil, err
+				}
+				t.Elems = append(t.Elems, e)
+			}
+		}
+		return t, nil
+	}
+	t, err := dtypeOf(j.Type)
+	if err != nil || j.Type == "" {
+		return nil, fmt.Errorf("%q is no type: write a data type such as float32, or tensor, shape, stream, env_stream, data_pointer, const or tuple", j.Type)
+	}
+	return Var{j.Name, t, j.Divisibility}, nil
+}

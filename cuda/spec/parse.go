@@ -1,0 +1,465 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SyntaxError is the error of a text that is no description.
+type SyntaxError struct {
+	// Text is what was read, and Offset the byte in it where reading failed.
+	Text   string
+	Offset int
+	// Message says what is wrong and what to write instead.
+	Message string
+}
+
+func (e *SyntaxError) Error() string {
+	from, to := max(0, e.Offset-20), min(len(e.Text), e.Offset+20)
+	near := e.Text[from:to]
+	if from > 0 {
+		near = "..." + near
+	}
+	if to < len(e.Text) {
+		near += "..."
+	}
+	return fmt.Sprintf("spec: byte %d of %q: %s", e.Offset, near, e.Message)
+}
+
+const (
+	// maxText bounds what is read, and maxDepth how deep tuples nest.
+	maxText  = 1 << 20
+	maxDepth = 32
+)
+
+// Parse reads a description. Its errors are a [*SyntaxError], or say what is wrong
+// with the description as [Func.Validate] does.
+func Parse(text string) (*Func, error) {
+	p := parser{text: text}
+	f, err := p.function()
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Validate()
+}
+
+// ParseMessage reads the description in the message with which a kernel of the
+// CuTe DSL or of TVM refuses a call. Such a message does not tell strides,
+// alignment and device: what it leaves out has the meaning of the zero value.
+func ParseMessage(message string) (*Func, error) {
+	_, rest, ok := strings.Cut(message, "when calling:")
+	if ok {
+		_, rest, ok = strings.Cut(rest, "`")
+	}
+	text, _, closed := strings.Cut(rest, "`")
+	if !ok || !closed {
+		return nil, fmt.Errorf("spec: the message tells no signature: it has no \"when calling:\" with a text in backquotes after it")
+	}
+	return Parse(text)
+}
+
+type parser struct {
+	text string
+	pos  int
+}
+
+func (p *parser) errorf(format string, args ...any) error { return p.errorAt(p.pos, format, args...) }
+
+func (p *parser) errorAt(pos int, format string, args ...any) error {
+	return &SyntaxError{Text: p.text, Offset: pos, Message: fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
+		p.pos++
+	}
+}
+
+// accept skips a token.
+func (p *parser) accept(token string) bool {
+	p.space()
+	if !strings.HasPrefix(p.text[p.pos:], token) {
+		return false
+	}
+	p.pos += len(token)
+	return true
+}
+
+func (p *parser) expect(token, where string) error {
+	if p.accept(token) {
+		return nil
+	}
+	return p.errorf("expected %q %s, found %s", token, where, p.found())
+}
+
+// found names what stands at the position.
+func (p *parser) found() string {
+	p.space()
+	if p.pos == len(p.text) {
+		return "the end"
+	}
+	if w := p.peek(); w != "" {
+		return strconv.Quote(w)
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[p.pos:])
+	return strconv.QuoteRune(r)
+}
+
+// nameRune reports whether r may stand in a name. Names of TVM have dots.
+func nameRune(r rune, first bool) bool {
+	return r == '_' || unicode.IsLetter(r) || !first && (r == '.' || r == '$' || unicode.IsDigit(r))
+}
+
+// peek returns the name at the position, "" if there is none.
+func (p *parser) peek() string {
+	p.space()
+	rest := p.text[p.pos:]
+	for i, r := range rest {
+		if !nameRune(r, i == 0) || r == utf8.RuneError {
+			return rest[:i]
+		}
+	}
+	return rest
+}
+
+func (p *parser) word(what string) (string, error) {
+	w := p.peek()
+	if w == "" {
+		return "", p.errorf("expected %s, found %s", what, p.found())
+	}
+	p.pos += len(w)
+	return w, nil
+}
+
+func (p *parser) function() (*Func, error) {
+	if len(p.text) > maxText {
+		return nil, p.errorf("the text has %d bytes, the limit is %d", len(p.text), maxText)
+	}
+	name, err := p.word("the name of the function, as in f(n: int32)")
+	if err != nil {
+		return nil, err
+	}
+	f := &Func{Name: name}
+	if err := p.expect("(", "after the name of the function"); err != nil {
+		return nil, err
+	}
+	err = p.list(")", "the parameters", func() error {
+		name, err := p.word("the name of a parameter, as in n: int32")
+		if err != nil {
+			return err
+		}
+		if err := p.expect(":", "and a type after the name of a parameter"); err != nil {
+			return err
+		}
+		t, err := p.param(name, 0)
+		f.Params = append(f.Params, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.space(); p.pos < len(p.text) {
+		return nil, p.errorf("expected the end after \")\", found %s: kernels return nothing", p.found())
+	}
+	return f, nil
+}
+
+// list reads items with commas between them, and the end.
+func (p *parser) list(end, what string, item func() error) error {
+	if p.accept(end) {
+		return nil
+	}
+	for {
+		if err := item(); err != nil {
+			return err
+		}
+		if p.accept(end) {
+			return nil
+		}
+		if !p.accept(",") {
+			return p.errorf("expected \",\" or %q in %s, found %s", end, what, p.found())
+		}
+	}
+}
+
+// param reads a type.
+func (p *parser) param(name string, depth int) (Param, error) {
+	if depth > maxDepth {
+		return nil, p.errorf("types nest deeper than %d", maxDepth)
+	}
+	p.space()
+	start := p.pos
+	w, err := p.word("a type, such as float32, Tensor([n], float32), Shape([n]) or Stream")
+	if err != nil {
+		return nil, err
+	}
+	switch w {
+	case "Tensor":
+		return p.tensor(name)
+	case "Shape":
+		if err := p.expect("(", "after Shape, as in Shape([n, 4])"); err != nil {
+			return nil, err
+		}
+		dims, err := p.dims()
+		if err != nil {
+			return nil, err
+		}
+		return Shape{name, dims}, p.expect(")", "after the dimensions of Shape")
+	case "Stream":
+		return Stream{name}, nil
+	case "EnvStream":
+		return EnvStream{name}, nil
+	case "DataPointer":
+		return p.dataPointer(name)
+	case "None":
+		return Const{Name: name}, nil
+	case "Int", "Bool", "Float":
+		return p.constant(name, w)
+	case "Tuple":
+		t := Tuple{Name: name}
+		if err := p.expect("[", "after Tuple, as in Tuple[int32, Stream]"); err != nil {
+			return nil, err
+		}
+		return t, p.list("]", "the elements of Tuple", func() error {
+			e, err := p.element(depth + 1)
+			t.Elems = append(t.Elems, e)
+			return err
+		})
+	case "Optional":
+		if err := p.expect("[", "after Optional, as in Optional[Stream]"); err != nil {
+			return nil, err
+		}
+		inner, err := p.param(name, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		return Optional{inner}, p.expect("]", "after the type in Optional")
+	}
+	t, err := p.dtype(start, w)
+	if err != nil {
+		return nil, err
+	}
+	div, err := p.divisibility()
+	return Var{Name: name, DType: t, Divisibility: div}, err
+}
+
+// element reads a type of a tuple, which may have a name before it.
+func (p *parser) element(depth int) (Param, error) {
+	start := p.pos
+	if w := p.peek(); w != "" {
+		p.pos += len(w)
+		if p.accept(":") {
+			return p.param(w, depth)
+		}
+		p.pos = start
+	}
+	return p.param("", depth)
+}
+
+func (p *parser) dtype(at int, name string) (DType, error) {
+	t, err := ParseDType(name)
+	if err != nil || name == "void" {
+		return DType{}, p.errorAt(at, "%q is no type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional", name)
+	}
+	return t, nil
+}
+
+func (p *parser) divisibility() (int64, error) {
+	if !p.accept("%") {
+		return 0, nil
+	}
+	p.space()
+	at := p.pos
+	n, err := p.integer("a number after %, as in n % 8")
+	if err == nil && n < 1 {
+		err = p.errorAt(at, "a value cannot be divisible by %d: write a number from 1 on", n)
+	}
+	return n, err
+}
+
+func (p *parser) integer(what string) (int64, error) {
+	p.space()
+	i := p.pos
+	if i < len(p.text) && p.text[i] == '-' {
+		i++
+	}
+	for i < len(p.text) && p.text[i] >= '0' && p.text[i] <= '9' {
+		i++
+	}
+	n, err := strconv.ParseInt(p.text[p.pos:i], 10, 64)
+	switch {
+	case err == nil:
+		p.pos = i
+		return n, nil
+	case i > p.pos && p.text[i-1] != '-':
+		return 0, p.errorf("%s does not fit int64", p.text[p.pos:i])
+	}
+	return 0, p.errorf("expected %s, found %s", what, p.found())
+}
+
+func (p *parser) dims() ([]Dim, error) {
+	if err := p.expect("[", "before the dimensions, as in [n, 4]"); err != nil {
+		return nil, err
+	}
+	dims := []Dim{}
+	return dims, p.list("]", "the dimensions", func() error {
+		d, err := p.dim()
+		if err != nil {
+			return err
+		}
+		dims = append(dims, d)
+		p.space()
+		if p.pos < len(p.text) && strings.IndexByte("+-*/(", p.text[p.pos]) >= 0 {
+			return p.errorf("a dimension is a number or a name, not an expression: name the result, as in m in place of n * 2, or write _ for any value")
+		}
+		return nil
+	})
+}
+
+func (p *parser) dim() (Dim, error) {
+	if p.peek() == "" {
+		n, err := p.integer("a dimension: a number or a name")
+		return Size(n), err
+	}
+	v := Var{}
+	var err error
+	if v.Name, err = p.word("a name"); err != nil {
+		return nil, err
+	}
+	if p.accept(":") {
+		p.space()
+		at := p.pos
+		w, err := p.word("a type after :, as in n: int64")
+		if err != nil {
+			return nil, err
+		}
+		if v.DType, err = p.dtype(at, w); err != nil {
+			return nil, err
+		}
+	}
+	v.Divisibility, err = p.divisibility()
+	return v, err
+}
+
+func (p *parser) tensor(name string) (Param, error) {
+	t := Tensor{Name: name}
+	err := p.expect("(", "after Tensor, as in Tensor([n], float32)")
+	if err != nil {
+		return nil, err
+	}
+	if t.Shape, err = p.dims(); err != nil {
+		return nil, err
+	}
+	if err := p.expect(",", "and a data type after the shape, as in Tensor([n], float32)"); err != nil {
+		return nil, err
+	}
+	p.space()
+	at := p.pos
+	w, err := p.word("the data type of the elements, such as float32")
+	if err != nil {
+		return nil, err
+	}
+	if t.DType, err = p.dtype(at, w); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for p.accept(",") {
+		p.space()
+		at := p.pos
+		key, err := p.word("strides=, align= or device=")
+		if err != nil {
+			return nil, err
+		}
+		if seen[key] {
+			return nil, p.errorAt(at, "%s stands there twice: remove one", key)
+		}
+		seen[key] = true
+		if key != "strides" && key != "align" && key != "device" {
+			return nil, p.errorAt(at, "%q is no property of a tensor: write strides=, align= or device=", key)
+		}
+		if err := p.expect("=", "after "+key); err != nil {
+			return nil, err
+		}
+		switch key {
+		case "strides":
+			t.Strides, err = p.dims()
+		case "align":
+			t.Align, err = p.integer("a number of bytes after align=")
+		case "device":
+			if t.Device, err = p.word("the type of a device, such as cuda"); err == nil && p.accept(":") {
+				t.DeviceID, err = p.dim()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, p.expect(")", "after the properties of Tensor")
+}
+
+func (p *parser) dataPointer(name string) (Param, error) {
+	d := DataPointer{Name: name}
+	if !p.accept("(") {
+		return d, nil
+	}
+	if err := p.expect("space", "in DataPointer(space=1)"); err != nil {
+		return nil, err
+	}
+	if err := p.expect("=", "after space"); err != nil {
+		return nil, err
+	}
+	p.space()
+	at := p.pos
+	n, err := p.integer("the number of the address space")
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || n > math.MaxInt32 {
+		return nil, p.errorAt(at, "%d is no address space: write a number from 0 on", n)
+	}
+	d.Space = int(n)
+	return d, p.expect(")", "after the address space")
+}
+
+// constant reads what follows Int, Bool or Float.
+func (p *parser) constant(name, kind string) (Param, error) {
+	c := Const{Name: name}
+	if err := p.expect("(", "after "+kind+", which stands for a constant: write int32, bool or float32 for a value"); err != nil {
+		return nil, err
+	}
+	var err error
+	switch kind {
+	case "Int":
+		c.Value, err = p.integer("a whole number in Int()")
+	case "Bool":
+		switch {
+		case p.accept("True"):
+			c.Value = true
+		case p.accept("False"):
+			c.Value = false
+		default:
+			err = p.errorf("expected True or False in Bool(), found %s", p.found())
+		}
+	default:
+		p.space()
+		n := strings.IndexByte(p.text[p.pos:], ')')
+		if n < 0 {
+			n = len(p.text) - p.pos
+		}
+		number := strings.TrimSpace(p.text[p.pos : p.pos+n])
+		v, failed := strconv.ParseFloat(number, 64)
+		if failed != nil || strings.ContainsAny(number, "_xXpP") {
+			return nil, p.errorf("%.40q is no number: write one as in Float(1.5)", number)
+		}
+		c.Value = v
+		p.pos += n
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, p.expect(")", "after the value of "+kind)
+}

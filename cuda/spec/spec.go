@@ -1,0 +1,160 @@
+package spec
+
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
+// Func describes a function: its name, which stands in messages, and its
+// parameters.
+type Func struct {
+	Name   string
+	Params []Param
+}
+
+// New describes a function.
+func New(name string, params ...Param) *Func { return &Func{Name: name, Params: params} }
+
+// Param is a parameter, or an element of a [Tuple]: a [Tensor], [Shape], [Var],
+// [Stream], [EnvStream], [DataPointer], [Const], [Tuple] or [Optional]. Parameters
+// of a function have names; elements of a tuple need none.
+type Param interface{ name() string }
+
+// Dim is one size of a shape or one stride: a [Var] or a [Size].
+type Dim interface{ dim() }
+
+// Size is a dimension that is known.
+type Size int64
+
+func (Size) dim() {}
+
+// Var is a number: a parameter of its own, or a symbolic dimension. All places of
+// a function that use one name have one value; a name that is used once only
+// names the value.
+//
+// What one place says about a name holds for all, so the others may leave it out:
+// Var{Name: "n"}. Places that contradict each other are refused.
+type Var struct {
+	Name string
+	// DType is the type in which the kernel takes the value: an integer for
+	// dimensions, for parameters also a float, Bool or Handle. The zero DType of a
+	// dimension is Int32, as in the CuTe DSL; values that do not fit are refused.
+	DType DType
+	// Divisibility is a number that divides the value; 0 says nothing.
+	Divisibility int64
+}
+
+func (Var) dim()           {}
+func (v Var) name() string { return v.Name }
+
+// Any is a dimension that may have any value.
+var Any = Var{Name: "_"}
+
+// Sym names a dimension, of type int32 if no other place says more.
+func Sym(name string) Var { return Var{Name: name} }
+
+// Tensor is a tensor on a device.
+type Tensor struct {
+	Name  string
+	DType DType
+	Shape []Dim
+	// Strides count elements. The stride of a dimension of size 1 is not compared.
+	// Without strides the tensor must be contiguous in row-major order.
+	Strides []Dim
+	// Align is what the address of the first element must be divisible by, in
+	// bytes; 0 says nothing.
+	Align int64
+	// Device is the type of the device; "" is "cuda".
+	Device string
+	// DeviceID is the number of the device. If it is nil, all tensors of one device
+	// type are on one device, and the number of a "cpu" is not looked at.
+	DeviceID Dim
+}
+
+func (t Tensor) name() string { return t.Name }
+
+// Shape is a sequence of integers: an ffi.Shape, or an ffi.Array of int.
+type Shape struct {
+	Name string
+	Dims []Dim
+}
+
+func (s Shape) name() string { return s.Name }
+
+// Stream is the handle of a stream: a pointer, an int, or None for the default.
+type Stream struct{ Name string }
+
+func (s Stream) name() string { return s.Name }
+
+// EnvStream is a stream that is no argument: it is the current stream of the
+// device of the first tensor that is not on the CPU.
+type EnvStream struct{ Name string }
+
+func (s EnvStream) name() string { return s.Name }
+
+// DataPointer is the address of data: a pointer, an int, or None for null.
+type DataPointer struct {
+	Name string
+	// Space is the address space; 0 is the generic one, 1 is the memory of the
+	// device.
+	Space int
+}
+
+func (p DataPointer) name() string { return p.Name }
+
+// Const is a value that was fixed when the kernel was compiled.
+type Const struct {
+	Name string
+	// Value is nil, a bool, an int64 or a float64.
+	Value any
+}
+
+func (c Const) name() string { return c.Name }
+
+// Tuple is an ffi.Array with elements of known types.
+type Tuple struct {
+	Name  string
+	Elems []Param
+}
+
+func (t Tuple) name() string { return t.Name }
+
+// Optional is a parameter that may be None. Symbolic dimensions inside have no
+// value then.
+type Optional struct{ Param }
+
+// DType is the type of elements and numbers, with the fields of DLDataType: a
+// tvmffi.DataType converts to it and back.
+type DType struct {
+	Code, Bits uint8
+	Lanes      uint16
+}
+
+// The types of elements and numbers; [ParseDType] knows them all.
+var (
+	Bool         = DType{abi.DLBool, 8, 1}
+	Int8         = DType{abi.DLInt, 8, 1}
+	Int16        = DType{abi.DLInt, 16, 1}
+	Int32        = DType{abi.DLInt, 32, 1}
+	Int64        = DType{abi.DLInt, 64, 1}
+	Uint8        = DType{abi.DLUInt, 8, 1}
+	Uint16       = DType{abi.DLUInt, 16, 1}
+	Uint32       = DType{abi.DLUInt, 32, 1}
+	Uint64       = DType{abi.DLUInt, 64, 1}
+	Float16      = DType{abi.DLFloat, 16, 1}
+	BFloat16     = DType{abi.DLBfloat, 16, 1}
+	Float32      = DType{abi.DLFloat, 32, 1}
+	Float64      = DType{abi.DLFloat, 64, 1}
+	Float8E4M3FN = DType{abi.DLFloat8E4M3FN, 8, 1}
+	Float8E5M2   = DType{abi.DLFloat8E5M2, 8, 1}
+	// Float4E2M1FNx2 are two floats in one byte.
+	Float4E2M1FNx2 = DType{abi.DLFloat4E2M1FN, 4, 2}
+	// Handle is the type of a parameter that is an address, or None for null.
+	Handle = DType{abi.DLOpaqueHandle, 64, 1}
+)
+
+// String returns the name of the type, such as "float32".
+func (t DType) String() string { return abi.DLDataType(t).String() }
+
+// ParseDType reads the name of a type, such as "float32", "bf16" or "int8x4".
+func ParseDType(name string) (DType, error) {
+	t, err := abi.ParseDLDataType(name)
+	return DType(t), err
+}

@@ -1,0 +1,268 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// Validate reports the first thing in the description that makes no sense. Parse,
+// UnmarshalJSON and Plan call it.
+func (f *Func) Validate() error {
+	if f == nil {
+		return fmt.Errorf("spec: the function is nil")
+	}
+	v := validator{f: f, vars: map[string]*declared{}, names: map[string]bool{}}
+	if !isName(f.Name) {
+		return fmt.Errorf("spec: %q is no name of a function: use letters, digits, _, $ and dots", f.Name)
+	}
+	for i, p := range f.Params {
+		if p == nil || nameOf(p) == "" {
+			return v.errorf("parameter %d has no name", i)
+		}
+		if err := v.param(nameOf(p), p, false, 0); err != nil {
+			return err
+		}
+	}
+	for name, d := range v.vars {
+		if d.dim && d.set && !isDimType(d.dtype) {
+			return v.errorf("dimension %s: its type %s is no integer of up to 64 bits", name, d.dtype)
+		}
+	}
+	for _, p := range f.Params {
+		if e, ok := p.(EnvStream); ok && deviceTensor(f.Params) == nil {
+			return v.errorf("%s: there is no tensor on a device to take the current stream of: use Stream", e.Name)
+		}
+	}
+	return nil
+}
+
+// deviceTensor returns the tensor whose device the environment stream belongs to.
+func deviceTensor(params []Param) *Tensor {
+	for _, p := range params {
+		switch p := p.(type) {
+		case Tensor:
+			if p.device() != "cpu" {
+				return &p
+			}
+		case Tuple:
+			if t := deviceTensor(p.Elems); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		if !nameRune(r, i == 0) || r == 0xFFFD {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isDimType(t DType) bool {
+	return (t.Code == abi.DLInt || t.Code == abi.DLUInt) && t.Bits >= 1 && t.Bits <= 64 && t.Lanes == 1
+}
+
+// declared is what all places of a name say together.
+type declared struct {
+	dtype DType
+	div   int64
+	set   bool // dtype is known
+	dim   bool // a place is a dimension
+}
+
+type validator struct {
+	f     *Func
+	vars  map[string]*declared
+	names map[string]bool
+}
+
+func (v *validator) errorf(format string, args ...any) error {
+	return fmt.Errorf("spec: %s: %s", v.f.Name, fmt.Sprintf(format, args...))
+}
+
+// param checks one parameter; where names it in errors, nested says that it is
+// inside of a tuple or optional.
+func (v *validator) param(where string, p Param, nested bool, depth int) error {
+	if depth > maxDepth {
+		return v.errorf("%s: types nest deeper than %d", where, maxDepth)
+	}
+	if o, ok := p.(Optional); ok {
+		switch inner := o.Param.(type) {
+		case nil:
+			return v.errorf("%s: an Optional of nothing: give it a type", where)
+		case Optional:
+			return v.errorf("%s: an Optional of an Optional: write one", where)
+		case Const:
+			if inner.Value == nil {
+				return v.errorf("%s: an Optional of None: write None", where)
+			}
+		}
+		return v.param(where, o.Param, true, depth+1)
+	}
+	if name := p.name(); name != "" {
+		if !isName(name) {
+			return v.errorf("%q is no name of a parameter: use letters, digits, _, $ and dots", name)
+		}
+		if v.names[name] {
+			return v.errorf("two parameters have the name %s", name)
+		}
+		v.names[name] = true
+	}
+	switch p := p.(type) {
+	case Var:
+		return v.scalar(where, p)
+	case Tensor:
+		return v.tensor(where, p)
+	case Shape:
+		return v.dims(where, p.Dims, true)
+	case Stream:
+	case EnvStream:
+		if nested {
+			return v.errorf("%s: an EnvStream is no argument, so it cannot stand in a Tuple or an Optional", where)
+		}
+	case DataPointer:
+		if p.Space < 0 {
+			return v.errorf("%s: %d is no address space", where, p.Space)
+		}
+	case Const:
+		switch p.Value.(type) {
+		case nil, bool, int64, float64:
+		default:
+			return v.errorf("%s: a constant of type %T: use nil, bool, int64 or float64", where, p.Value)
+		}
+	case Tuple:
+		for i, e := range p.Elems {
+			if e == nil {
+				return v.errorf("%s[%d] is nil", where, i)
+			}
+			if err := v.param(fmt.Sprintf("%s[%d]", where, i), e, true, depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		return v.errorf("%s: %T is no parameter of this package", where, p)
+	}
+	return nil
+}
+
+func (v *validator) scalar(where string, p Var) error {
+	t := p.DType
+	ok := t.Lanes == 1
+	switch t.Code {
+	case abi.DLInt, abi.DLUInt:
+		ok = ok && t.Bits >= 1 && t.Bits <= 64
+	case abi.DLFloat:
+		ok = ok && (t.Bits == 16 || t.Bits == 32 || t.Bits == 64)
+	default:
+		ok = t == Bool || t == BFloat16 || t == Handle
+	}
+	if !ok {
+		return v.errorf("%s: the type %s of a number is none of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, describe(t))
+	}
+	if !isDimType(t) && t != Bool && p.Divisibility != 0 {
+		return v.errorf("%s: only integers are divisible, not %s", where, t)
+	}
+	return v.declare(where, p, false)
+}
+
+// describe names a type, also one without a name.
+func describe(t DType) string {
+	if s := t.String(); s != "" {
+		return s
+	}
+	return "void"
+}
+
+// declare records what a place says about a name.
+func (v *validator) declare(where string, p Var, dim bool) error {
+	if p.Divisibility < 0 {
+		return v.errorf("%s: a value cannot be divisible by %d", where, p.Divisibility)
+	}
+	if p.Name == "_" {
+		if dim && (p.DType != DType{} || p.Divisibility != 0) {
+			return v.errorf("%s: _ is any value: name the dimension", where)
+		}
+		return nil
+	}
+	if p.Name == "" {
+		return nil // an element of a tuple
+	}
+	d := v.vars[p.Name]
+	if d == nil {
+		d = new(declared)
+		v.vars[p.Name] = d
+	}
+	d.dim = d.dim || dim
+	if p.DType != (DType{}) {
+		if d.set && d.dtype != p.DType {
+			return v.errorf("%s is of type %s in one place and %s in another", p.Name, d.dtype, p.DType)
+		}
+		d.dtype, d.set = p.DType, true
+	}
+	if p.Divisibility != 0 {
+		if d.div != 0 && d.div != p.Divisibility {
+			return v.errorf("%s is divisible by %d in one place and by %d in another", p.Name, d.div, p.Divisibility)
+		}
+		d.div = p.Divisibility
+	}
+	return nil
+}
+
+func (v *validator) dims(where string, dims []Dim, sizes bool) error {
+	for i, d := range dims {
+		if err := v.dim(fmt.Sprintf("%s[%d]", where, i), d, sizes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) dim(where string, d Dim, size bool) error {
+	switch d := d.(type) {
+	case Size:
+		if size && d < 0 {
+			return v.errorf("%s: the size %d is negative", where, d)
+		}
+	case Var:
+		if !isName(d.Name) {
+			return v.errorf("%s: %q is no name of a dimension: use letters, digits, _, $ and dots", where, d.Name)
+		}
+		return v.declare(where, d, true)
+	default:
+		return v.errorf("%s: a dimension is nil: use a Size or a Var", where)
+	}
+	return nil
+}
+
+func (v *validator) tensor(where string, t Tensor) error {
+	name := t.DType.String()
+	if back, err := ParseDType(name); err != nil || back != t.DType || name == "" || t.DType.Lanes == 0 {
+		return v.errorf("%s: %s is no type of elements", where, describe(t.DType))
+	}
+	if err := v.dims(where+".shape", t.Shape, true); err != nil {
+		return err
+	}
+	if len(t.Strides) != 0 && len(t.Strides) != len(t.Shape) {
+		return v.errorf("%s: it has %d dimensions and %d strides", where, len(t.Shape), len(t.Strides))
+	}
+	if err := v.dims(where+".strides", t.Strides, false); err != nil {
+		return err
+	}
+	if t.Align < 0 {
+		return v.errorf("%s: an address cannot be aligned to %d bytes", where, t.Align)
+	}
+	kind, ok := abi.ParseDeviceType(t.device())
+	if !ok || abi.DeviceTypeName(kind) != t.device() || strings.ContainsAny(t.Device, " :") {
+		return v.errorf("%s: %q is no type of a device: write cpu, cuda, rocm, metal or another of DLPack", where, t.Device)
+	}
+	if t.DeviceID != nil {
+		return v.dim(where+".device.index", t.DeviceID, true)
+	}
+	return nil
+}
