@@ -22,6 +22,7 @@ var programs = []struct{ name, title, imports, body string }{
 // calls are statements of a branch that never runs.
 type calls []string
 
+// String is the statement that holds them.
 func (c calls) String() string { return "if len(os.Args) > 9 {\n" + strings.Join(c, "\n") + "\n}" }
 
 var use = calls{

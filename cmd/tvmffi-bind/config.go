@@ -56,6 +56,7 @@ type librarySpec struct {
 	Path    string `yaml:"path,omitempty"`
 }
 
+// String is the file, or the package and the path in it.
 func (s librarySpec) String() string {
 	if s.Package == "" {
 		return s.File

@@ -19,6 +19,7 @@ func newDeath(doing string, err error, words *lastWords) *death {
 	return &death{doing: doing, err: err, said: said, fault: fault}
 }
 
+// Error says what the process was doing, how it ended, and what to do about it.
 func (d *death) Error() string {
 	msg := fmt.Sprintf("the process that loads libraries died while %s: %v", d.doing, d.err)
 	if d.fault != "" {
@@ -30,6 +31,7 @@ func (d *death) Error() string {
 	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
 }
 
+// Unwrap returns the error of waiting for the process.
 func (d *death) Unwrap() error { return d.err }
 
 // lastWords keeps the end of what a process prints.
@@ -40,6 +42,7 @@ const (
 	lastWordsLines = 8
 )
 
+// Write takes everything and never fails; only the last lastWordsBytes are kept.
 func (l *lastWords) Write(p []byte) (int, error) {
 	l.data = append(l.data, p...)
 	if extra := len(l.data) - lastWordsBytes; extra > 0 {

@@ -83,7 +83,10 @@ type refusal struct {
 	quiet bool // the command has already printed everything
 }
 
+// Error returns the text of the error that it marks.
 func (r *refusal) Error() string { return r.err.Error() }
+
+// Unwrap returns the error that it marks.
 func (r *refusal) Unwrap() error { return r.err }
 
 func refuse(format string, args ...any) error {

@@ -22,6 +22,7 @@ const Variable = "TVMFFI_CUDA_LIBRARY"
 // NotFoundError says that the driver library is missing or is none.
 type NotFoundError struct{ text string }
 
+// Error lists what was tried.
 func (e *NotFoundError) Error() string { return e.text }
 
 // FailedError is a function that failed while the driver started.
@@ -30,6 +31,7 @@ type FailedError struct {
 	Code int32
 }
 
+// Error names the function and the code that it returned.
 func (e *FailedError) Error() string { return fmt.Sprintf("%s failed with %d", e.Func, e.Code) }
 
 // addresses are the functions of the loaded driver, 0 where it lacks one; they
