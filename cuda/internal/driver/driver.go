@@ -22,7 +22,7 @@ const Variable = "TVMFFI_CUDA_LIBRARY"
 // NotFoundError says that the driver library is missing or is none.
 type NotFoundError struct{ text string }
 
-// Error lists what was tried.
+// Error says which file is missing or no driver, and what to do about it.
 func (e *NotFoundError) Error() string { return e.text }
 
 // FailedError is a function that failed while the driver started.
