@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -33,20 +34,25 @@ func library(path string, role schema.Role) reflection.Library {
 	return reflection.Library{Path: path, Library: schema.Library{File: filepath.Base(path), Role: role}}
 }
 
+var (
+	readOnce sync.Once
+	readAll  schema.Schema
+)
+
 // One process has one registry, so all is read in one go.
-func read(t *testing.T) schema.Schema {
+func read(t testing.TB) schema.Schema {
 	t.Helper()
-	s, err := reflection.Read(context.Background(), []reflection.Library{
-		library(nativetest.Library(t), schema.RoleCore),
-		library(nativetest.Testing(t), schema.RoleBound),
-		library(nativetest.Build(t, "garden"), schema.RoleBound),
-		library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
-		library(nativetest.BuildText(t, "told", told, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
+	readOnce.Do(func() {
+		s, err := reflection.Read(context.Background(), []reflection.Library{
+			library(nativetest.Library(t), schema.RoleCore),
+			library(nativetest.Testing(t), schema.RoleBound),
+			library(nativetest.Build(t, "garden"), schema.RoleBound),
+			library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
+			library(nativetest.BuildText(t, "told", told, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
+		})
+		readAll = must(t, s, err)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return readAll
 }
 
 func TestRead(t *testing.T) {

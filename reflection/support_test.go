@@ -3,7 +3,6 @@ package reflection_test
 import (
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -12,17 +11,9 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-var loadOnce sync.Once
-
-// load loads libtvm_ffi, its testing library and the garden.
-func load(t testing.TB) {
-	t.Helper()
-	loadOnce.Do(func() {
-		must(t, 0, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
-		must(t, 0, tvmffi.LoadLibrary(nativetest.Testing(t)))
-		must(t, 0, tvmffi.LoadLibrary(nativetest.Build(t, "garden")))
-	})
-}
+// load loads libtvm_ffi, its testing library, the garden and others: all that the
+// tests use, because libraries are told apart by what is new after each.
+func load(t testing.TB) { t.Helper(); read(t) }
 
 // must returns v, or ends the test.
 func must[T any](t testing.TB, v T, err error) T {
