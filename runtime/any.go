@@ -55,10 +55,13 @@ func AnyOf[T any](x T) (Any, error) {
 	if err != nil {
 		return Any{}, err
 	}
-	if o, ok := t.Keep.(*core.Object); ok && o.Lent() {
-		return Any{}, errorf(core.KindRuntime, "the memory of the tensor is lent for a callback: keep a Clone")
+	if err := t.Lasting(); err != nil {
+		return Any{}, err
 	}
 	a := anyOf(t.Value, nil)
+	if o, ok := t.Keep.(*core.Object); ok && a.object != nil && o.ReadOnly() {
+		a.object.SetReadOnly()
+	}
 	if t.Owned {
 		release(t.Value)
 	}

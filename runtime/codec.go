@@ -339,7 +339,7 @@ func encodeObject(o *core.Object) (core.Temp, error) {
 	if why, ended := o.Ended(); ended {
 		return core.Temp{}, errorf(core.KindRuntime, "the object %s", why)
 	}
-	return core.Temp{Value: abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, Keep: o}, nil
+	return core.Temp{Value: o.View(), Keep: o}, nil
 }
 
 // argumentCodec packs the dynamic value of an interface: any, the Ref of an

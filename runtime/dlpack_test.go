@@ -3,6 +3,7 @@ package tvmffi_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -221,6 +222,18 @@ func TestLentTensor(t *testing.T) {
 			wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback")
 		}
 		wantPanic(t, tvmffi.ErrRuntime, "is lent for a callback", func() { tvmffi.Retain(x) })
+		sum, err := call("tensors.sum", x)
+		if err != nil || sum.Value() != 27.0 {
+			return 0, fmt.Errorf("an argument: %v, %v", sum, err)
+		}
+		// What could keep the tensor gets no object of it.
+		wantError(t, second(call("calls.echo_tensor", x)), tvmffi.ErrType, "DLTensor*")
+		for what, err := range keepers(t, x) {
+			wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
+			if !strings.Contains(fmt.Sprint(err), what) {
+				t.Errorf("the error of %s: %v", what, err)
+			}
+		}
 		clone, err := x.Clone()
 		if err != nil {
 			return 0, err

@@ -32,6 +32,9 @@ func packArgument[T any](c *core.Call, i int, x T) {
 
 func putArgument[T any](c *core.Call, i int, x T) {
 	t, err := encode(x)
+	if err == nil {
+		err = t.Lasting()
+	}
 	c.Put(i, t, err)
 }
 
@@ -84,6 +87,9 @@ func pack(p *core.Pack, c *codec, x unsafe.Pointer, outer *nest) error {
 		}
 	}
 	t, err := encodeIn(c, x, outer)
+	if err == nil {
+		err = t.Lasting()
+	}
 	if err == nil {
 		p.Put(t)
 	}

@@ -415,9 +415,32 @@ func TestForeignMemory(t *testing.T) {
 	local := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 1<<20))
 	back := get[*tvmffi.Tensor](t, "calls.echo_tensor", local)
 	expect("memory of Go", 1<<20)
+	view := must[*tvmffi.Tensor](t)(x.Slice(0, 1<<19, 1<<20))
+	again2 := must[*tvmffi.Tensor](t)(view.Slice(0, 0, 100))
+	shared := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(must[tvmffi.Pointer](t)(x.ToDLPackVersioned())))
+	localView := must[*tvmffi.Tensor](t)(local.Slice(0, 0, 1<<19))
+	expect("views, and another tensor, over the same memory", 1<<20)
 	x.Release()
 	expect("one wrapper left", 1<<20)
 	again.Release()
+	expect("views left", 1<<20)
+	view.Release()
+	shared.Release()
+	expect("a small view of the memory left", 1<<20)
+	again2.Release()
+	expect("no view left", 0)
+	localView.Release()
+	err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
+		made, err := tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Uint8, Device: tvmffi.CPU, Shape: []int64{1 << 20}})
+		if err == nil {
+			expect("a tensor of GoAllocator, whose memory the collector sees", 0)
+			made.Release()
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 	small.Release()
 	local.Release()
 	back.Release()

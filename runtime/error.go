@@ -138,7 +138,7 @@ func errorOf(handle uintptr) error {
 		core.IncRef(cell.CauseChain)
 		e.cause = errorOf(cell.CauseChain)
 	}
-	e.native = core.OwnUnclaimed(handle)
+	e.native = core.Own(handle)
 	return e
 }
 

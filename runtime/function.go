@@ -357,6 +357,9 @@ func callPacked(f Packed, a *core.Args) error {
 
 // returnTemp returns a packed value from a callback.
 func returnTemp(a *core.Args, t core.Temp, err error) error {
+	if err == nil {
+		err = t.Lasting()
+	}
 	if err != nil {
 		return inElement("the result of the Go function", err)
 	}

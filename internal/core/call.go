@@ -128,8 +128,12 @@ func (c *Call) Object(i int, o *Object) {
 		at := (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(i)))
 		at[0], at[1] = uint64(o.index), uint64(o.handle)
 		c.keep(uint32(i), unsafe.Pointer(o))
-		if o.handle == 0 {
+		switch {
+		case o.handle == 0:
 			c.ended = uint32(i) + 1
+		case o.load()&flagLent != 0:
+			v := o.View()
+			at[0], at[1] = uint64(v.TypeIndex), v.Bits
 		}
 	}
 }

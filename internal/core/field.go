@@ -289,6 +289,9 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	if t.Owned && t.Value.TypeIndex.IsObject() {
 		defer DecRef(uintptr(t.Value.Bits))
 	}
+	if err := t.Lasting(); err != nil {
+		return Hooks.Errorf(KindRuntime, "field %s: %w", f, err)
+	}
 	if o.Handle() == 0 {
 		return endedError("field "+f.String(), o)
 	}

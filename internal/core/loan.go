@@ -1,9 +1,29 @@
 package core
 
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
 // Lender lends objects: it wraps them without a reference of their own.
 type Lender interface {
 	// Borrow wraps an object that somebody else keeps alive.
 	Borrow(handle uintptr) *Object
+}
+
+// View is the value that C sees. A tensor over memory that is lent goes as a
+// DLTensor*: a callee cannot keep that, as it could keep a Tensor object.
+func (o *Object) View() abi.Any {
+	if o.Lent() {
+		return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(o.handle + abi.ObjectSize)}
+	}
+	return abi.Any{TypeIndex: o.index, Bits: uint64(o.handle)}
+}
+
+// Lasting returns an error if the value is a tensor over memory that is lent for
+// a callback: what may outlive the callback must not hold it.
+func (t Temp) Lasting() error {
+	if o, ok := t.Keep.(*Object); ok && o.Lent() {
+		return Hooks.Errorf(KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
+	}
+	return nil
 }
 
 // Loan is a Lender whose objects end together.

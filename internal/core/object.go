@@ -69,12 +69,18 @@ func (o *Object) become(from, to uint32) bool {
 var Collected atomic.Int64
 
 // Own wraps an object and takes over one reference to it. A null pointer, which
-// no well-behaved library returns as an object, is nil: None.
+// no well-behaved library returns as an object, is nil: None. Nobody has to
+// release an error.
 func Own(handle uintptr) *Object {
 	if handle == 0 {
 		return nil
 	}
 	o := refer(handle, stateFresh)
+	if o.index == abi.TypeError {
+		o.status |= flagUnclaimed
+		o.guard(handle)
+		return o
+	}
 	track(o)
 	if o.heavy() {
 		o.guard(handle)
@@ -84,18 +90,8 @@ func Own(handle uintptr) *Object {
 	return o
 }
 
-// OwnUnclaimed is Own for an object that nobody can release, because it belongs
-// to an error or to a Go func: that the collector releases it is no leak.
-func OwnUnclaimed(handle uintptr) *Object {
-	if handle == 0 {
-		return nil
-	}
-	o := refer(handle, stateFresh|flagUnclaimed)
-	o.guard(handle)
-	return o
-}
-
-// LeaveToCollector makes o as OwnUnclaimed does.
+// LeaveToCollector says that nobody can release o, because it belongs to a Go
+// func: that the collector releases it is no leak.
 func (o *Object) LeaveToCollector() {
 	untrack(o)
 	atomic.OrUint32(&o.status, flagUnclaimed)
