@@ -1,0 +1,176 @@
+//go:build cute
+
+package check_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var record = flag.Bool("record", false, "write what the kernels say to "+recorded)
+
+const (
+	requirements = "testdata/cute_requirements.txt"
+	kernels      = "testdata/cute_kernels.py"
+)
+
+// TestCuteLive makes the same calls of the real kernels, which needs no GPU, and
+// compares what they say with the recorded messages.
+func TestCuteLive(t *testing.T) {
+	use(t)
+	library, versions := buildKernels(t)
+	module, err := tvmffi.LoadModule(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range rows(t) {
+		f, err := module.Function(r.fn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Call(r.args...)
+		var e *tvmffi.Error
+		if errors.As(err, &e) && (strings.HasPrefix(e.Kind, "CUDA") || strings.Contains(strings.ToUpper(e.Message), "CUDA ERROR") || strings.Contains(e.Message, "Cuda Runtime Error")) {
+			err = nil // the arguments are right, and what fails is the missing driver
+		}
+		lines = append(lines, r.fn+", "+r.what+"\t"+text(err))
+	}
+	told(t, module)
+	got := strings.Join(lines, "\n") + "\n"
+	if *record {
+		head := fmt.Sprintf("# What kernels of the CuTe DSL say to the calls of table_test.go.\n# Recorded on %s with %s by\n# go test -tags cute ./cuda/spec/check -run TestCuteLive -record\n\n",
+			time.Now().UTC().Format(time.DateOnly), versions)
+		if err := os.WriteFile(recorded, []byte(head+got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Split(strings.TrimSpace(string(data)), "\n")
+	for _, line := range lines {
+		if !slices.Contains(old, line) {
+			t.Errorf("not as recorded: %s", line)
+		}
+	}
+}
+
+// told compares the signatures that the kernels tell with those of the table, and
+// reads them.
+func told(t *testing.T, module *tvmffi.Module) {
+	for name, text := range cuteSpecs {
+		f, err := module.Function(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Call(make([]any, 40)...)
+		if err == nil {
+			t.Fatalf("%s takes 40 arguments", name)
+		}
+		got, err := spec.ParseMessage(err.Error())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want, err := spec.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.Signature() {
+			t.Errorf("%s tells\n%s, the table says\n%s", name, got, want.Signature())
+		}
+	}
+}
+
+// buildKernels compiles and links testdata/cute_kernels.py, once for each content.
+func buildKernels(t *testing.T) (library, versions string) {
+	t.Helper()
+	var all []byte
+	for _, f := range []string{requirements, kernels} {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b...)
+	}
+	versions = "nvidia-cutlass-dsl"
+	for line := range strings.Lines(string(all)) {
+		if name, version, ok := strings.Cut(strings.TrimSpace(line), "=="); ok && name == "nvidia-cutlass-dsl" {
+			version, _, _ = strings.Cut(version, " ")
+			versions += " " + version
+		}
+	}
+	ffi := filepath.Dir(nativetest.Library(t))
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(append(all, nativetest.Version()...))
+	dir := filepath.Join(cache, "cute-"+hex.EncodeToString(sum[:8]))
+	library = filepath.Join(dir, "libcute_kernels.so")
+	if _, err := os.Stat(library); err == nil {
+		return library, versions
+	}
+	start := time.Now()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	work, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(work)
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
+	defer cancel()
+	run := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Env = append(os.Environ(), "CUTE_DSL_ARCH=sm_90a")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
+		}
+	}
+	python := filepath.Join(work, "venv", "bin", "python")
+	run("python3", "-m", "venv", filepath.Join(work, "venv"))
+	run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", requirements)
+	run(python, kernels, work)
+	objects, err := filepath.Glob(filepath.Join(work, "*.o"))
+	if err != nil || len(objects) != len(cuteSpecs) {
+		t.Fatalf("%d objects, %d functions, %v", len(objects), len(cuteSpecs), err)
+	}
+	found, err := filepath.Glob(filepath.Join(work, "venv", "lib", "python3*", "site-packages", "nvidia_cutlass_dsl", "cu12", "lib", "libcute_dsl_runtime.so"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("libcute_dsl_runtime.so: %v, %v", found, err)
+	}
+	// The rest of the environment is not kept.
+	support := filepath.Join(dir, "libcute_dsl_runtime.so")
+	if err := os.Rename(found[0], support); err != nil {
+		t.Fatal(err)
+	}
+	part := library + ".part"
+	run("g++", append(append([]string{"-shared", "-o", part}, objects...), support, "-L"+ffi, "-ltvm_ffi", "-Wl,-rpath,$ORIGIN", "-Wl,-rpath,"+ffi)...)
+	if err := os.Rename(part, library); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("installed and compiled in %.0f s", time.Since(start).Seconds())
+	return library, versions
+}
