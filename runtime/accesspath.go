@@ -200,10 +200,10 @@ func (s AccessStep) follow(v Any) (Any, error) {
 	}
 	switch s.Kind {
 	case AccessField:
-		if v.object == nil || core.FieldOf(v.index, s.Key.text) == nil {
+		if v.object == nil || fieldNamed(v.index, s.Key.text) == nil {
 			return fail(core.KindAttr, "has no field "+quote(s.Key.text))
 		}
-		return takeAny(core.FieldOf(v.index, s.Key.text).Get(v.object)), nil
+		return takeAny(fieldNamed(v.index, s.Key.text).Get(v.object)), nil
 	case AccessItem:
 		i, err := As[int64](s.Key)
 		if err != nil || v.index != abi.TypeArray && v.index != abi.TypeList {

@@ -104,7 +104,7 @@ func Replace[P ObjectType[P]](x P, fields map[string]any) (P, error) {
 	names := slices.Sorted(gomaps.Keys(fields))
 	index := from.TypeIndex()
 	for _, name := range names {
-		if core.FieldOf(index, name) == nil {
+		if fieldNamed(index, name) == nil {
 			return none, errorf(core.KindAttr, "%s has no field %q", core.KeyOf(index), name)
 		}
 	}
@@ -120,7 +120,7 @@ func Replace[P ObjectType[P]](x P, fields map[string]any) (P, error) {
 	for _, name := range names {
 		value := fields[name]
 		t, err := codecFor[any]().encode(unsafe.Pointer(&value))
-		if err := core.FieldOf(index, name).Init(to, t, err); err != nil {
+		if err := fieldNamed(index, name).Init(to, t, err); err != nil {
 			to.Release()
 			return none, err
 		}

@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -166,8 +167,8 @@ func fieldsOf(index abi.TypeIndex) []fieldPlan {
 		class := &core.Type{Key: core.Text(owner.Key)}
 		for i := range uintptr(owner.NumFields) {
 			f := core.At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-			p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name)}, info: f}
 			sig, _ := canonicalSignature(core.Text(f.Metadata))
+			p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name), Sig: sig}, info: f}
 			inside := f.Offset >= abi.ObjectSize
 			switch sig {
 			case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
@@ -202,6 +203,17 @@ func (p *fieldPlan) value(handle uintptr) (v abi.Any, owned bool) {
 		return *core.At[abi.Any](at), false
 	}
 	return p.field.Get(core.Static(handle)), true
+}
+
+// fieldNamed returns the field of a name, that of the derived type if its ancestor
+// has one too; nil if there is none.
+func fieldNamed(index abi.TypeIndex, name string) *core.Field {
+	for _, f := range slices.Backward(fieldsOf(index)) {
+		if f.name() == name {
+			return f.field
+		}
+	}
+	return nil
 }
 
 func (p *fieldPlan) name() string { return p.field.Name }

@@ -1,0 +1,295 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func newList(t testing.TB, items ...any) *tvmffi.List[any] {
+	t.Helper()
+	load(t)
+	return must[*tvmffi.List[any]](t)(tvmffi.NewList(items...))
+}
+
+// loop is a List that holds itself; untie ends it.
+func loop(t testing.TB) *tvmffi.List[any] {
+	t.Helper()
+	l := newList(t, 1)
+	if err := l.Append(l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func untie(t testing.TB, l *tvmffi.List[any]) {
+	t.Helper()
+	if err := l.Clear(); err != nil {
+		t.Error(err)
+	}
+	l.Release()
+}
+
+func TestSprint(t *testing.T) {
+	balanced(t)
+	l := loop(t)
+	b := box(t, 3)
+	for _, c := range []struct {
+		x    any
+		want string
+	}{
+		{nil, "None"}, {true, "True"}, {7, "7"}, {2.5, "2.5"}, {"ab", `"ab"`}, {[]byte("x"), `b"x"`}, {tvmffi.Float32, "float32"}, {tvmffi.CPU, "cpu:0"},
+		{[]any{1, []any{2}}, "(1, (2,))"}, {map[string]any{"k": nil}, `{"k": None}`}, {(*Box)(nil), "None"},
+	} {
+		if s, err := tvmffi.Sprint(c.x); s != c.want || err != nil {
+			t.Errorf("%v is %q, want %q; %v", c.x, s, c.want, err)
+		}
+	}
+	for _, x := range []any{l, b} {
+		s, err := tvmffi.Sprint(x)
+		if err != nil || s != fmt.Sprintf("%v", x) || s != fmt.Sprint(x) {
+			t.Errorf("%q, %v", s, err)
+		}
+	}
+	if s := l.String(); !strings.HasPrefix(s, "[1, ...") {
+		t.Errorf("a list in itself is %q", s)
+	}
+	untie(t, l)
+	b.Release()
+	_, err := tvmffi.Sprint(b)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	_, err = tvmffi.Sprint(make(chan int))
+	wantError(t, err, tvmffi.ErrType, "chan int")
+}
+
+func TestEqual(t *testing.T) {
+	balanced(t)
+	if _, err := tvmffi.Equal(1, 1); older(t, "0.1.12", err) {
+		_, err = tvmffi.Compare(1, 1)
+		older(t, "0.1.12", err)
+		_, err = tvmffi.Hash(1)
+		older(t, "0.1.12", err)
+		return
+	}
+	nan := math.NaN()
+	one, two := loop(t), loop(t)
+	b := box(t, 1)
+	for _, c := range []struct {
+		x, y any
+		want bool
+	}{
+		{1, 1, true}, {1, 1.0, false}, {1, true, false}, {"a", "a", true}, {"a long text, on the heap", "a long text, on the heap", true},
+		{nan, nan, true}, {nan, 1.0, false}, {nil, nil, true}, {nil, 0, false}, {[]any{1, nan}, []any{1, nan}, true}, {[]any{1}, []any{1, 2}, false},
+		{map[string]int{"a": 1, "b": 2}, map[string]int{"b": 2, "a": 1}, true}, {map[string]int{"a": 1}, map[string]int{"a": 2}, false},
+		{[]byte("x"), []byte("x"), true}, {tvmffi.Float32, tvmffi.Float32, true}, {one, two, true}, {one, one, true}, {(*Box)(nil), nil, true}, {b, b, true}, {b, one, false},
+	} {
+		if got, err := tvmffi.Equal(c.x, c.y); got != c.want || err != nil {
+			t.Errorf("Equal(%v, %v) = %v, %v", c.x, c.y, got, err)
+		}
+		if got, err := tvmffi.Equal(c.y, c.x); got != c.want || err != nil {
+			t.Errorf("Equal(%v, %v) = %v, %v", c.y, c.x, got, err)
+		}
+		if c.want && c.x != any(b) {
+			h := must[uint64](t)(tvmffi.Hash(c.x))
+			if g := must[uint64](t)(tvmffi.Hash(c.y)); g != h {
+				t.Errorf("the hashes of %v and %v differ", c.x, c.y)
+			}
+		}
+	}
+	untie(t, one)
+	untie(t, two)
+	b.Release()
+	_, err := tvmffi.Equal(b, 1)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	_, err = tvmffi.Hash(b)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+}
+
+func TestCompare(t *testing.T) {
+	balanced(t)
+	if _, err := tvmffi.Compare(1, 1); older(t, "0.1.12", err) {
+		return
+	}
+	for _, c := range []struct {
+		x, y any
+		want int
+	}{{1, 2, -1}, {2, 2, 0}, {"b", "a", 1}, {nil, 0, -1}, {[]any{1, 2}, []any{1, 3}, -1}, {[]any{1}, []any{1, 0}, -1}, {false, true, -1}, {math.Inf(1), 0.0, 1}} {
+		if got, err := tvmffi.Compare(c.x, c.y); got != c.want || err != nil {
+			t.Errorf("Compare(%v, %v) = %d, %v", c.x, c.y, got, err)
+		}
+		if got, err := tvmffi.Compare(c.y, c.x); got != -c.want || err != nil {
+			t.Errorf("Compare(%v, %v) = %d, %v", c.y, c.x, got, err)
+		}
+	}
+	for _, c := range []struct {
+		x, y any
+		want string
+	}{{math.NaN(), 1.0, "Cannot order NaN"}, {1, "a", "Cannot compare values of different types"}, {map[string]int{"a": 1}, map[string]int{"a": 2}, "Cannot order Map"}} {
+		_, err := tvmffi.Compare(c.x, c.y)
+		wantError(t, err, tvmffi.ErrType, c.want)
+	}
+	one, two := loop(t), loop(t)
+	_, err := tvmffi.Compare(one, two)
+	wantError(t, err, tvmffi.ErrValue, "cyclic reference")
+	untie(t, one)
+	untie(t, two)
+	rows := []any{"c", "a", "b"}
+	slices.SortFunc(rows, func(x, y any) int { return must[int](t)(tvmffi.Compare(x, y)) })
+	if fmt.Sprint(rows) != "[a b c]" {
+		t.Error(rows)
+	}
+}
+
+func TestDeepCopy(t *testing.T) {
+	loadProgram(t)
+	// Scalars and nil.
+	if x, err := tvmffi.DeepCopy(3); x != 3 || err != nil {
+		t.Error(x, err)
+	}
+	if x, err := tvmffi.DeepCopy[any](nil); x != nil || err != nil {
+		t.Error(x, err)
+	}
+	if x, err := tvmffi.DeepCopy((*Box)(nil)); x != nil || err != nil {
+		t.Error(x, err)
+	}
+	// What is shared stays shared, and a cycle a cycle.
+	inner := newList(t, 1)
+	outer := newList(t, inner, inner)
+	if err := outer.Append(outer); err != nil {
+		t.Fatal(err)
+	}
+	out := must[*tvmffi.List[any]](t)(tvmffi.DeepCopy(outer))
+	a, b, c := out.At(0).(tvmffi.ObjectRef), out.At(1).(tvmffi.ObjectRef), out.At(2).(tvmffi.ObjectRef)
+	if !tvmffi.Same(a, b) || tvmffi.Same(a, inner) || !tvmffi.Same(c, out) || tvmffi.Same(out, outer) {
+		t.Error("the copy is tied in another way")
+	}
+	for _, x := range []interface{ Release() }{a.(interface{ Release() }), b.(interface{ Release() }), c.(interface{ Release() })} {
+		x.Release()
+	}
+	untie(t, out)
+	untie(t, outer)
+	inner.Release()
+	// An object.
+	x := chain(t, 2)
+	y := must[*Link](t)(tvmffi.DeepCopy(x))
+	xn, yn := x.Next(), y.Next()
+	if y.Value() != 1 || tvmffi.Same(x, y) || yn.Value() != 0 || tvmffi.Same(xn, yn) {
+		t.Error("no copy")
+	}
+	xn.Release()
+	yn.Release()
+	y.Release()
+	x.Release()
+	_, err := tvmffi.DeepCopy(x)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	bx := box(t, 1)
+	_, err = tvmffi.DeepCopy(bx)
+	wantError(t, err, tvmffi.ErrInternal, `Cannot deep copy object of type "calls.Box" because it is not copy-constructible`)
+	bx.Release()
+	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	_, err = tvmffi.DeepCopy[any]([]any{fn})
+	wantError(t, err, nil, "ffi.Function")
+	fn.Release()
+}
+
+func TestClone(t *testing.T) {
+	loadProgram(t)
+	child := box(t, 1)
+	x := chain(t, 2)
+	y := must[*Link](t)(tvmffi.Clone(x))
+	xn, yn := x.Next(), y.Next()
+	if y.Value() != 1 || tvmffi.Same(x, y) || !tvmffi.Same(xn, yn) {
+		t.Error("no shallow copy")
+	}
+	for _, l := range []*Link{x, y, xn, yn} {
+		l.Release()
+	}
+	_, err := tvmffi.Clone(child)
+	wantError(t, err, tvmffi.ErrType, "Type `calls.Box` does not support copy. The underlying C++ type is not copy-constructible.")
+	l := newList(t, child)
+	m := must[*tvmffi.List[any]](t)(tvmffi.Clone(l))
+	if err := m.Append(2); err != nil || l.Len() != 1 || m.Len() != 2 {
+		t.Error("the copy of a list is not its own", err)
+	}
+	m.Release()
+	l.Release()
+	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
+	e := must[*tvmffi.Dict[string, any]](t)(tvmffi.Clone(d))
+	if err := e.Set("new", 1); err != nil || d.Len() != 2 || e.Len() != 3 {
+		t.Error("the copy of a dict is not its own", err)
+	}
+	v, _ := e.Get("k")
+	if !tvmffi.Same(v.(tvmffi.ObjectRef), child) {
+		t.Error("the values are copied")
+	}
+	v.(*tvmffi.Object).Release()
+	e.Release()
+	d.Release()
+	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
+	b := must[*tvmffi.Array[int64]](t)(tvmffi.Clone(a))
+	if !tvmffi.Same(a, b) {
+		t.Error("an array is copied, which cannot change")
+	}
+	a.Release()
+	if b.Len() != 2 {
+		t.Error("the copy has no reference of its own")
+	}
+	b.Release()
+	if n, err := tvmffi.Clone((*Box)(nil)); n != nil || err != nil {
+		t.Error(n, err)
+	}
+	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	_, err = tvmffi.Clone(fn)
+	wantError(t, err, tvmffi.ErrType, "Type `ffi.Function` does not support copy. The underlying C++ type is not copy-constructible.")
+	fn.Release()
+	child.Release()
+	_, err = tvmffi.Clone(child)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+}
+
+func TestReplace(t *testing.T) {
+	loadProgram(t)
+	x := chain(t, 1)
+	y := must[*Link](t)(tvmffi.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
+	var got struct {
+		Value int64 `ffi:"value"`
+		Small int8  `ffi:"small"`
+		Next  *Link `ffi:"next"`
+	}
+	if err := tvmffi.Unmarshal(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got.Next.Release()
+	y.Release()
+	for _, c := range []struct {
+		fields map[string]any
+		kind   error
+		want   string
+	}{
+		{map[string]any{"nope": 1}, tvmffi.ErrAttribute, `program.Link has no field "nope"`},
+		{map[string]any{"value": "text"}, tvmffi.ErrType, "int"},
+		{map[string]any{"next": x, "small": 300}, tvmffi.ErrValue, "300"},
+		{map[string]any{"value": make(chan int)}, tvmffi.ErrType, "chan int"},
+	} {
+		_, err := tvmffi.Replace(x, c.fields)
+		wantError(t, err, c.kind, c.want)
+	}
+	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	_, err := tvmffi.Replace(a, map[string]any{"x": 1})
+	wantError(t, err, tvmffi.ErrAttribute, "ffi.Array has no field")
+	a.Release()
+	x.Release()
+	_, err = tvmffi.Replace(x, nil)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	_, err = tvmffi.Replace((*Box)(nil), nil)
+	wantError(t, err, tvmffi.ErrType, "is nil")
+	var e *tvmffi.Error
+	if !errors.As(err, &e) {
+		t.Error("no *Error")
+	}
+}
