@@ -40,12 +40,14 @@ var rooms = []room{
 	{dir: "reflection/symbols"},
 	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
+	{dir: "runtime/exportrt", own: []string{"internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
 	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
 
 	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"reflection/schema"}},
-	{dir: "gen/internal/emit", own: []string{"gen/internal/plan", "reflection/schema"}, other: []string{jennifer}},
+	{dir: "gen/internal/source", other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/emit", own: []string{"gen/internal/plan", "gen/internal/source", "reflection/schema"}, other: []string{jennifer}},
 	{dir: "gen/internal/verify", other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "reflection/...", "runtime/..."}, other: []string{

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/gen"
+)
+
+// exportOptions are the flags of export.
+type exportOptions struct {
+	out, name, prefix string
+
+	check, diff, dryRun bool
+	build               bool
+	stubs               string
+}
+
+func newExport(t *tool) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export [PACKAGE]",
+		Short: "Make a Go package a library for Python, C++ and Rust",
+		Long: `export reads the directives of a Go package and writes what makes it a library for
+every language of TVM-FFI: a file in the package that registers its functions and
+types, and a main package for go build -buildmode=c-shared.
+
+  //tvmffi:export [name]       above a func
+  //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
+                               above a struct, whose fields have tags
+  //tvmffi:method [name]       above a method of such a struct
+  //tvmffi:repr, equal, hash, compare
+                               above the method that does this for the type
+
+PACKAGE is a folder or an import path, by default the folder that you are in. The
+result is checked by the compiler before anything is written.`,
+		Example: `  //go:generate go tool tvmffi-bind export
+  tvmffi-bind export ./golib --build --stubs ./python`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pattern := "."
+			if len(args) > 0 {
+				pattern = args[0]
+			}
+			return t.export(cmd.Context(), &o, pattern)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "folder of the main package (default lib<name> in the folder of PACKAGE)")
+	f.StringVar(&o.name, "name", "", "name of the library, without lib and .so (default that of the package)")
+	f.StringVar(&o.prefix, "prefix", "", "what goes before names in the registry (default the name and a dot)")
+	f.BoolVar(&o.build, "build", false, "build the shared library too, into the folder of the main package; needs a C compiler")
+	f.StringVar(&o.stubs, "stubs", "", "build, and write typed stubs for Python into this folder with tvm-ffi-stubgen")
+	f.BoolVar(&o.check, "check", false, "write nothing; fail if the files on disk are stale")
+	f.BoolVar(&o.diff, "diff", false, "write nothing; show what would change as a unified diff")
+	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; list what would change")
+	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
+	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "stubs")
+	_ = cmd.MarkFlagDirname("out")
+	_ = cmd.MarkFlagDirname("stubs")
+	return cmd
+}
+
+// export is the command: the files in memory, checked, then what the flags say.
+func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) error {
+	wd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	// A folder is named as one names it to other commands; go wants ./ before it.
+	if info, err := os.Stat(pattern); err == nil && info.IsDir() {
+		if pattern, err = filepath.Abs(pattern); err != nil {
+			return err
+		}
+	}
+	var x *gen.Exports
+	if _, err = t.step("reading the package", func() error {
+		x, err = gen.ReadExports(wd, pattern)
+		return err
+	}); err != nil {
+		return &refusal{err: err}
+	}
+	c := gen.ExportConfig{Name: o.name, Prefix: o.prefix}
+	if v := toolVersion(); v.Released {
+		c.ToolVersion = v.Version
+	}
+	if o.out != "" {
+		if c.Out, err = below(x.Dir(), o.out); err != nil {
+			return err
+		}
+	}
+	c = x.Defaults(c)
+	files, err := x.Generate(c)
+	if err != nil {
+		return &refusal{err: err}
+	}
+	if _, err := t.step("checking that it compiles", func() error { return x.Verify(files) }); err != nil {
+		return refuse("the result would not compile, so nothing was written:\n%s", firstLines(err.Error(), 20))
+	}
+	changes := &output{}
+	for _, f := range files {
+		if err := changes.put(filepath.Join(x.Dir(), filepath.FromSlash(f.Path)), f.Content, hasMarker); err != nil {
+			return err
+		}
+	}
+	changes.sort()
+	switch {
+	case o.check:
+		return t.checkExport(changes)
+	case o.diff:
+		t.printf("%s", changes.diff())
+		return nil
+	case o.dryRun:
+		t.printf("%s", changes.list())
+		return nil
+	}
+	if err := changes.write(); err != nil {
+		return err
+	}
+	functions, types, methods := x.Count()
+	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
+	t.notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", shown(x.Dir()),
+		count(functions, "function"), count(types, "type"), count(methods, "method"), c.Name, len(changes.changes), len(files))
+	if !o.build && o.stubs == "" {
+		t.notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), shown(main))
+		return nil
+	}
+	file := filepath.Join(main, libraryFile(c.Name))
+	if _, err := t.step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
+		return err
+	}
+	t.notef("built %s\n", shown(file))
+	if o.stubs == "" {
+		return nil
+	}
+	return t.stubs(ctx, o.stubs, file, c)
+}
+
+func (t *tool) checkExport(changes *output) error {
+	if len(changes.changes) == 0 {
+		t.notef("up to date (%d files)\n", changes.same)
+		return nil
+	}
+	for _, c := range changes.changes {
+		state := map[string]string{"create": "missing", "update": "stale"}[c.verb()]
+		t.printf("%s: %s\n", state, shown(c.path))
+	}
+	t.printf("run: %s\n", strings.Join(cureCommand(os.Args[1:]), " "))
+	return refuseQuietly("the export is stale")
+}
+
+// below is the folder to, named from the working directory, as a path from dir.
+func below(dir, to string) (string, error) {
+	full, err := filepath.Abs(to)
+	if err != nil {
+		return "", err
+	}
+	if full, err = resolved(full); err != nil {
+		return "", err
+	}
+	if dir, err = resolved(dir); err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(dir, full)
+	return filepath.ToSlash(rel), err
+}
+
+// resolved follows links in the part of a path that exists: the go command names
+// packages by their real folders.
+func resolved(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		parent, err := resolved(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), err
+	}
+	return real, err
+}
+
+// libraryFile is the file name of a shared library on this platform.
+func libraryFile(name string) string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "lib" + name + ".dylib"
+	case "windows":
+		return name + ".dll"
+	}
+	return "lib" + name + ".so"
+}
+
+// buildLibrary runs go build. The header that it also writes says nothing that TVM-FFI
+// needs.
+func buildLibrary(ctx context.Context, main, file string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, ".")
+	cmd.Dir = main
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build -buildmode=c-shared: %w; it needs a C compiler, such as gcc\n%s", err, firstLines(strings.TrimSpace(string(out)), 20))
+	}
+	return ignoreMissing(os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ".h"))
+}
+
+// stubs writes typed stubs for Python.
+func (t *tool) stubs(ctx context.Context, dir, file string, c gen.ExportConfig) error {
+	const program = "tvm-ffi-stubgen"
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return fmt.Errorf("%s is not in PATH, so there are no stubs (the library is built): pip install apache-tvm-ffi, or activate the environment that has it", program)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	namespace := strings.TrimSuffix(c.Prefix, ".")
+	cmd := exec.CommandContext(ctx, path, dir, "--dlls", file, "--init-lib", c.Name, "--init-pypkg", namespace, "--init-prefix", c.Prefix)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", program, err, firstLines(strings.TrimSpace(string(out)), 20))
+	}
+	t.notef("stubs for Python in %s\n", shown(dir))
+	return nil
+}

@@ -1,0 +1,412 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+)
+
+// exportrtPath is the package that exported code stands on.
+const exportrtPath = "github.com/tvmffi-go/tvmffi/runtime/exportrt"
+
+// exportsFunc is the func through which the shared library reaches the package.
+const exportsFunc = "TVMFFIExports"
+
+// Exported is what the files of an export are made of.
+type Exported struct {
+	*source.Package
+	// Library is the name of the shared library, without lib and .so.
+	Library string
+	Prefix  string
+	Tool    string
+}
+
+func exportrt(name string) *jen.Statement { return jen.Qual(exportrtPath, name) }
+
+// exporter writes the registration of a package.
+type exporter struct {
+	Exported
+	file *jen.File
+}
+
+// Registration writes the file that belongs into the package: its types, the list
+// of what it exports, and Register.
+func Registration(x Exported) ([]byte, error) {
+	e := exporter{Exported: x, file: jen.NewFilePathName(x.Path, x.Name)}
+	e.file.HeaderComment(Marker)
+	e.file.HeaderComment("// source: the directives of this package; tvmffi-bind " + clean(x.Tool))
+	e.imports()
+	e.file.Comment("// The generated code and the runtime fit each other, or this does not compile.")
+	e.file.Const().Id("_").Op("=").Add(exportrt("Generation1"))
+	for _, t := range x.Types {
+		e.typeVar(t)
+	}
+	e.file.Line()
+	e.file.Var().Id("tvmffiExports").Op("=").Add(e.library())
+	e.file.Line()
+	e.file.Comment("// Register makes the functions and types of this package known to all languages in")
+	e.file.Comment("// this process, as the shared library does when it is loaded. A second call does nothing.")
+	e.file.Func().Id("Register").Params().Error().Block(jen.Return(jen.Id("tvmffiExports").Dot("Register").Call()))
+	e.file.Line()
+	e.file.Comment("// " + exportsFunc + " is for the package that makes the shared library.")
+	e.file.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Library")).Block(jen.Return(address("tvmffiExports")))
+	if slices.ContainsFunc(x.Types, func(t *source.Type) bool { return len(t.Methods) > 0 }) {
+		e.members()
+	}
+	return e.render("the registration")
+}
+
+func (e *exporter) render(what string) ([]byte, error) {
+	var b bytes.Buffer
+	if err := e.file.Render(&b); err != nil {
+		return nil, fmt.Errorf("write %s of %s: %w", what, e.Path, err)
+	}
+	return b.Bytes(), nil
+}
+
+// imports gives each package that the file may need a name that nothing in the
+// user's package has.
+func (e *exporter) imports() {
+	paths := map[string]string{plan.Runtime: "tvmffi", plan.Bindrt: "bindrt", exportrtPath: "exportrt", "context": "context"}
+	collect := func(t types.Type) {
+		walkNamed(t, func(n *types.TypeName) {
+			if p := n.Pkg(); p != nil && p.Path() != e.Path && paths[p.Path()] == "" {
+				paths[p.Path()] = p.Name()
+			}
+		})
+	}
+	for _, f := range e.Functions {
+		for _, p := range f.Params {
+			collect(p.Type)
+		}
+	}
+	used := map[string]bool{}
+	for _, path := range sortedKeys(paths) {
+		name := paths[path]
+		for e.Declared[name] || used[name] {
+			name += "pkg"
+		}
+		used[name] = true
+		e.file.ImportAlias(path, name)
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// walkNamed visits the named types in t.
+func walkNamed(t types.Type, visit func(*types.TypeName)) {
+	switch t := t.(type) {
+	case *types.Alias:
+		visit(t.Obj())
+	case *types.Named:
+		visit(t.Obj())
+		for a := range t.TypeArgs().Types() {
+			walkNamed(a, visit)
+		}
+	case *types.Pointer:
+		walkNamed(t.Elem(), visit)
+	case *types.Slice:
+		walkNamed(t.Elem(), visit)
+	case *types.Array:
+		walkNamed(t.Elem(), visit)
+	case *types.Map:
+		walkNamed(t.Key(), visit)
+		walkNamed(t.Elem(), visit)
+	case *types.Signature:
+		for p := range t.Params().Variables() {
+			walkNamed(p.Type(), visit)
+		}
+		for p := range t.Results().Variables() {
+			walkNamed(p.Type(), visit)
+		}
+	}
+}
+
+// key is the key of a type with the prefix.
+func (e *exporter) key(t *source.Type) string {
+	if strings.Contains(t.Key, ".") {
+		return t.Key
+	}
+	return e.Prefix + t.Key
+}
+
+func (e *exporter) typeVar(t *source.Type) {
+	name := t.GoName + "Type"
+	args := []jen.Code{jen.Lit(e.key(t))}
+	if t.Doc != "" {
+		args = append(args, runtime("Doc").Call(jen.Lit(t.Doc)))
+	}
+	if t.Parent != "" {
+		args = append(args, runtime("ParentKey").Call(jen.Lit(t.Parent)))
+	}
+	for _, flag := range t.Flags {
+		option, value, _ := strings.Cut(flag, " ")
+		if value != "" {
+			args = append(args, runtime(option).Call(runtime(value)))
+		} else {
+			args = append(args, runtime(option).Call())
+		}
+	}
+	if len(t.Methods) > 0 {
+		args = append(args, runtime("More").Call(address(membersOf(t))))
+	}
+	e.file.Line()
+	e.file.Commentf("// %s is the type %s: objects of it are *tvmffi.Instance[%s].", name, e.key(t), t.GoName)
+	e.file.Var().Id(name).Op("=").Add(runtime("Define").Types(jen.Id(t.GoName)).Call(lines(args)...))
+}
+
+// lines puts each argument but the first on a line of its own, if there are more.
+func lines(args []jen.Code) []jen.Code {
+	for i := 1; i < len(args); i++ {
+		args[i] = jen.Line().Add(args[i])
+	}
+	return args
+}
+
+func membersOf(t *source.Type) string {
+	return "members" + t.GoName
+}
+
+// members writes the methods of types. They are set by an init function because a
+// method may use the variable of its type, which would be a cycle.
+func (e *exporter) members() {
+	var names, sets []jen.Code
+	for _, t := range e.Types {
+		if len(t.Methods) == 0 {
+			continue
+		}
+		names = append(names, jen.Id(membersOf(t)))
+		var items []jen.Code
+		for _, m := range t.Methods {
+			items = append(items, e.member(t, m))
+		}
+		sets = append(sets, jen.Id(membersOf(t)).Op("=").Index().Add(runtime("TypeOption")).Values(spread(items)...))
+	}
+	e.file.Line()
+	e.file.Var().List(names...).Index().Add(runtime("TypeOption"))
+	e.file.Line()
+	e.file.Func().Id("init").Params().Block(sets...)
+}
+
+// spread puts each item on a line of its own.
+func spread(items []jen.Code) []jen.Code {
+	out := make([]jen.Code, 0, len(items)+1)
+	for _, item := range items {
+		out = append(out, jen.Line().Add(item))
+	}
+	return append(out, jen.Line())
+}
+
+func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
+	method := jen.Id(t.GoName).Dot(m.GoName)
+	if m.Pointer {
+		method = jen.Parens(jen.Op("*").Id(t.GoName)).Dot(m.GoName)
+	}
+	if m.Hook != "" {
+		return runtime(m.Hook).Call(method)
+	}
+	args := []jen.Code{jen.Lit(m.Name), method}
+	if m.Doc != "" {
+		args = append(args, runtime("Doc").Call(jen.Lit(m.Doc)))
+	}
+	for _, name := range e.paramNames(m) {
+		args = append(args, runtime("Param").Call(name, jen.Lit("")))
+	}
+	return runtime("Method").Call(args...)
+}
+
+func (e *exporter) library() jen.Code {
+	fields := []jen.Code{field("Name", jen.Lit(e.Library)), field("Prefix", jen.Lit(e.Prefix))}
+	if len(e.Types) > 0 {
+		var all []jen.Code
+		for _, t := range e.Types {
+			all = append(all, jen.Id(t.GoName+"Type"))
+		}
+		fields = append(fields, field("Types", jen.Index().Add(exportrt("Type")).Values(all...)))
+	}
+	if len(e.Functions) > 0 {
+		var all []jen.Code
+		for _, f := range e.Functions {
+			all = append(all, e.function(f))
+		}
+		fields = append(fields, field("Functions", jen.Index().Add(exportrt("Function")).Values(spread(all)...)))
+	}
+	return exportrt("Library").Values(spread(fields)...)
+}
+
+// field is a field of a composite literal.
+func field(name string, value jen.Code) jen.Code { return jen.Id(name).Op(":").Add(value) }
+
+func (e *exporter) function(f *source.Function) jen.Code {
+	fields := []jen.Code{field("Name", jen.Lit(f.Name))}
+	if f.Doc != "" {
+		fields = append(fields, field("Doc", jen.Lit(f.Doc)))
+	}
+	if names := e.paramNames(f); len(names) > 0 {
+		fields = append(fields, field("Params", jen.Index().String().Values(names...)))
+	}
+	fields = append(fields, field("Func", e.visible(f)))
+	if f.Context || f.Packed {
+		fields = append(fields, field("Origin", jen.Id(f.GoName)))
+	}
+	fields = append(fields, field("Call", jen.Func().Params(jen.Id("a").Op("*").Add(bindrt("Args"))).Error().Block(e.call(f)...)))
+	return jen.Values(spread(fields)...)
+}
+
+// paramNames are the names of the parameters, as texts.
+func (e *exporter) paramNames(f *source.Function) []jen.Code {
+	if f.Packed {
+		return nil
+	}
+	var names []jen.Code
+	for i, p := range f.Params {
+		name := p.Name
+		if name == "" || name == "_" {
+			name = fmt.Sprintf("arg%d", i)
+		}
+		names = append(names, jen.Lit(name))
+	}
+	return names
+}
+
+// visible is a func of the signature that other languages see.
+func (e *exporter) visible(f *source.Function) jen.Code {
+	if f.Packed {
+		return runtime("Packed").Call(jen.Nil())
+	}
+	if !f.Context {
+		return jen.Id(f.GoName)
+	}
+	var params []jen.Code
+	for _, p := range f.Params {
+		params = append(params, e.goType(p.Type))
+	}
+	var results []jen.Code
+	if f.Result != nil {
+		results = append(results, e.goType(f.Result))
+	}
+	if f.Fails {
+		results = append(results, jen.Error())
+	}
+	return jen.Parens(jen.Func().Params(params...).Params(results...)).Call(jen.Nil())
+}
+
+// call is the body that reads the arguments, calls the func and returns its result.
+func (e *exporter) call(f *source.Function) []jen.Code {
+	var code, args []jen.Code
+	arg := func(i int) *jen.Statement { return jen.Id(fmt.Sprintf("x%d", i)) }
+	if f.Context {
+		args = append(args, jen.Id("ctx"))
+	}
+	for i, p := range f.Params {
+		if f.Packed {
+			elem := p.Type.Underlying().(*types.Slice).Elem()
+			code = append(code, arg(i).Op(":=").Add(exportrt("Rest").Types(e.goType(elem)).Call(jen.Id("a"))))
+			if f.Spread {
+				args = append(args, arg(i).Op("..."))
+				continue
+			}
+		} else {
+			code = append(code, arg(i).Op(":=").Add(bindrt("Arg").Types(e.goType(p.Type)).Call(jen.Id("a"), jen.Lit(i))))
+		}
+		args = append(args, arg(i))
+	}
+	count := jen.Lit(len(f.Params))
+	if f.Packed {
+		count = jen.Id("a").Dot("Len").Call()
+	}
+	code = append(code, fails(jen.Err().Op(":=").Id("a").Dot("Check").Call(count)))
+	called := jen.Id(f.GoName).Call(args...)
+	if f.Context {
+		return append(code, jen.Return(exportrt("Interruptible").Call(
+			jen.Func().Params(jen.Id("ctx").Qual("context", "Context")).Error().Block(e.finish(f, called)...))))
+	}
+	return append(code, e.finish(f, called)...)
+}
+
+// finish calls the func and returns what it returns.
+func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code {
+	give := func(value jen.Code) jen.Code { return jen.Return(bindrt("Return").Call(jen.Id("a"), value)) }
+	switch {
+	case f.Result == nil && f.Fails:
+		return []jen.Code{jen.Return(called)}
+	case f.Result == nil:
+		return []jen.Code{called, jen.Return(jen.Nil())}
+	case f.Fails:
+		return []jen.Code{
+			jen.List(jen.Id("r"), jen.Err()).Op(":=").Add(called),
+			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
+			give(jen.Id("r")),
+		}
+	}
+	return []jen.Code{give(called)}
+}
+
+// fails returns the error of a statement.
+func fails(statement jen.Code) jen.Code {
+	return jen.If(statement, jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+}
+
+// goType writes a type of the user's.
+func (e *exporter) goType(t types.Type) jen.Code {
+	switch t := t.(type) {
+	case *types.Basic:
+		if t.Kind() == types.UnsafePointer {
+			return jen.Qual("unsafe", "Pointer")
+		}
+		return jen.Id(t.Name())
+	case *types.Alias:
+		return e.named(t.Obj(), t.TypeArgs())
+	case *types.Named:
+		return e.named(t.Obj(), t.TypeArgs())
+	case *types.Pointer:
+		return jen.Op("*").Add(e.goType(t.Elem()))
+	case *types.Slice:
+		return jen.Index().Add(e.goType(t.Elem()))
+	case *types.Array:
+		return jen.Index(jen.Lit(int(t.Len()))).Add(e.goType(t.Elem()))
+	case *types.Map:
+		return jen.Map(e.goType(t.Key())).Add(e.goType(t.Elem()))
+	case *types.Signature:
+		var params, results []jen.Code
+		for p := range t.Params().Variables() {
+			params = append(params, e.goType(p.Type()))
+		}
+		for r := range t.Results().Variables() {
+			results = append(results, e.goType(r.Type()))
+		}
+		return jen.Func().Params(params...).Params(results...)
+	case *types.Interface:
+		return jen.Any()
+	}
+	panic(fmt.Sprintf("emit: no code for type %s", t))
+}
+
+func (e *exporter) named(o *types.TypeName, args *types.TypeList) jen.Code {
+	s := jen.Id(o.Name())
+	if o.Pkg() != nil {
+		s = jen.Qual(o.Pkg().Path(), o.Name())
+	}
+	if args.Len() == 0 {
+		return s
+	}
+	var list []jen.Code
+	for a := range args.Types() {
+		list = append(list, e.goType(a))
+	}
+	return s.Types(list...)
+}

@@ -1,0 +1,120 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/dave/jennifer/jen"
+)
+
+// readySymbol is the C name of the func that makes a library ready. It differs
+// from library to library: some hosts make all symbols global.
+func readySymbol(x Exported) string { return "tvmffi_ready_" + x.Library }
+
+// Main writes the main package of the shared library.
+func Main(x Exported) ([]byte, error) {
+	f := jen.NewFilePathName("", "main")
+	f.HeaderComment(Marker)
+	f.HeaderComment("// source: " + clean(x.Path) + "; tvmffi-bind " + clean(x.Tool))
+	f.PackageComment("// Command lib" + x.Library + " is the package " + x.Path + " as a shared library:")
+	f.PackageComment("//")
+	f.PackageComment("//\tgo build -buildmode=c-shared -o lib" + x.Library + ".so")
+	f.CgoPreamble("#include <stdint.h>")
+	f.ImportAlias(exportrtPath, "exportrt")
+	f.ImportAlias(x.Path, "exported")
+	f.Comment("//export " + readySymbol(x))
+	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols").Uintptr()).Block(
+		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols")))
+	f.Line()
+	f.Func().Id("main").Params().Block()
+	e := exporter{Exported: x, file: f}
+	return e.render("the main package")
+}
+
+// Stubs writes the C file of the shared library: a symbol for each function, its
+// metadata and its doc, and the constructor.
+func Stubs(x Exported) ([]byte, error) {
+	var b strings.Builder
+	type symbol struct{ Kind, Name string }
+	var names []symbol
+	for _, f := range x.Functions {
+		for _, kind := range []string{"", "_metadata_", "_doc_"} {
+			names = append(names, symbol{kind, f.Name})
+		}
+	}
+	err := stubs.Execute(&b, map[string]any{
+		"Marker": Marker, "Tool": clean(x.Tool), "Path": clean(x.Path), "Library": x.Library,
+		"Ready": readySymbol(x), "Symbols": names, "Count": max(1, len(names)), "Used": len(names),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the C file of %s: %w", x.Path, err)
+	}
+	return []byte(b.String()), nil
+}
+
+// stubs is the C file. The struct symbols is that of package exportrt.
+var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
+// source: {{.Path}}; tvmffi-bind {{.Tool}}
+
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef _WIN32
+#define SYMBOL __declspec(dllexport)
+#define ENVIRONMENT NULL // Go asks Windows
+#else
+#define SYMBOL __attribute__((visibility("default")))
+#ifdef __APPLE__
+#include <crt_externs.h>
+#define ENVIRONMENT (*_NSGetEnviron())
+#else
+extern char** environ;
+#define ENVIRONMENT environ
+#endif
+#endif
+
+typedef int (*safe_call)(void*, const void*, int32_t, void*);
+
+static struct {
+  safe_call call;                      // set last, when all is ready
+  void (*raise)(const char*, const char*);
+  const char* problem;                 // why it is not
+  char** environment;
+  uintptr_t count;
+  void* handles[{{.Count}}];
+} symbols = {.count = {{.Used}}};
+
+extern void {{.Ready}}(uintptr_t symbols);
+
+static safe_call ready(void) {
+  safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
+  if (call != NULL) return call;
+  symbols.environment = ENVIRONMENT;
+  {{.Ready}}((uintptr_t)&symbols);
+  return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
+}
+
+#ifndef _WIN32 // there the loader's lock keeps Go from starting: the first call does it
+__attribute__((constructor)) static void load(void) { ready(); }
+#endif
+
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  if (call != NULL) return call(symbols.handles[i], args, n, result);
+  if (symbols.raise != NULL) {
+    symbols.raise("RuntimeError", symbols.problem);
+  } else {
+    fprintf(stderr, "%s\n", symbols.problem);
+  }
+  return -1;
+}
+
+#define FUNCTION(i, name)                                                            \
+  SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                      \
+    return enter(i, args, n, result);                                                \
+  }
+{{range $i, $s := .Symbols}}
+FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{end}}
+`))

@@ -1,0 +1,115 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// prefix begins every directive.
+const prefix = "//tvmffi:"
+
+// The verbs of directives.
+const (
+	verbExport = "export"
+	verbObject = "object"
+	verbMethod = "method"
+)
+
+// hooks are the verbs for methods that the library calls by itself, with the
+// option of Define for each.
+var hooks = map[string]string{"repr": "Repr", "equal": "EqualBy", "hash": "HashBy", "compare": "CompareBy"}
+
+// directive is a line //tvmffi:verb [name] [options].
+type directive struct {
+	verb    string
+	name    string
+	options []string
+	pos     token.Pos
+}
+
+// directives reads those of a comment, and notes their places in seen.
+func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []directive {
+	if doc == nil {
+		return nil
+	}
+	var found []directive
+	for _, c := range doc.List {
+		text, ok := strings.CutPrefix(c.Text, prefix)
+		if !ok {
+			continue
+		}
+		seen[c.Pos()] = true
+		verb, rest, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
+		d := directive{verb: verb, options: strings.Fields(rest), pos: c.Pos()}
+		if !slices.Contains([]string{verbExport, verbObject, verbMethod}, verb) && hooks[verb] == "" {
+			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are export, object, method, repr, equal, hash and compare", verb)
+			continue
+		}
+		isOption := verb == verbObject && len(d.options) > 0 && (strings.Contains(d.options[0], "=") || flags[d.options[0]] != "")
+		if len(d.options) > 0 && !isOption {
+			d.name, d.options = d.options[0], d.options[1:]
+		}
+		if verb != verbObject && len(d.options) > 0 {
+			r.fail(c.Pos(), "//tvmffi:%s takes a name, and %q is too much", verb, strings.Join(d.options, " "))
+			continue
+		}
+		if hooks[verb] != "" && d.name != "" {
+			r.fail(c.Pos(), "//tvmffi:%s takes no name: remove %q", verb, d.name)
+			continue
+		}
+		found = append(found, d)
+	}
+	if len(found) > 1 {
+		r.fail(found[1].pos, "two directives for one declaration: keep one")
+		found = found[:1]
+	}
+	return found
+}
+
+// stray refuses directives that stand where none is read.
+func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, prefix) && !seen[c.Pos()] {
+				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", strings.TrimSpace(c.Text))
+			}
+		}
+	}
+}
+
+// documentation is the text of a comment without directives.
+func documentation(doc *ast.CommentGroup) string {
+	if doc == nil {
+		return ""
+	}
+	return strings.TrimSpace(doc.Text()) // Text leaves directives out
+}
+
+var (
+	symbolPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	keyPattern    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+	methodPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+func validKey(key string) bool { return keyPattern.MatchString(key) }
+
+// snake turns a Go name into one that other languages expect: AddOne, add_one.
+func snake(name string) string {
+	runes := []rune(name)
+	var b strings.Builder
+	for i, c := range runes {
+		if unicode.IsUpper(c) {
+			after := i > 0 && !unicode.IsUpper(runes[i-1]) && runes[i-1] != '_'
+			last := i > 0 && i+1 < len(runes) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1])
+			if after || last {
+				b.WriteByte('_')
+			}
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}

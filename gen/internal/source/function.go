@@ -1,0 +1,180 @@
+package source
+
+import (
+	"go/ast"
+	"go/types"
+)
+
+// function reads a func with a directive.
+func (r *reader) function(decl *ast.FuncDecl, d directive) {
+	name := decl.Name.Name
+	switch {
+	case d.verb == verbObject:
+		r.fail(d.pos, "//tvmffi:object belongs above a struct: func %s has //tvmffi:export or //tvmffi:method", name)
+		return
+	case decl.Recv != nil && d.verb == verbExport:
+		r.fail(d.pos, "%s is a method: write //tvmffi:method, and //tvmffi:object above its struct", name)
+		return
+	case decl.Recv != nil:
+		r.methods = append(r.methods, pendingMethod{decl, d})
+		return
+	case d.verb != verbExport:
+		r.fail(d.pos, "func %s has no receiver: write //tvmffi:export", name)
+		return
+	}
+	if f := r.signature(decl, d, 0); f != nil {
+		if !symbolPattern.MatchString(f.Name) {
+			r.fail(d.pos, "%q is no name for a C symbol: begin with a letter, then letters, digits and _; --prefix puts a namespace before it", f.Name)
+			return
+		}
+		r.Functions = append(r.Functions, f)
+	}
+}
+
+// method reads a method of an object.
+func (r *reader) method(decl *ast.FuncDecl, d directive) {
+	base := decl.Recv.List[0].Type
+	if star, ok := base.(*ast.StarExpr); ok {
+		base = star.X
+	}
+	id, ok := base.(*ast.Ident)
+	var t *Type
+	if ok {
+		if named, ok := r.pkg.TypesInfo.Uses[id].(*types.TypeName); ok {
+			t = r.objects[named]
+		}
+	}
+	if t == nil {
+		r.fail(d.pos, "the type of method %s has no directive: write //tvmffi:object above its struct", decl.Name.Name)
+		return
+	}
+	hook := hooks[d.verb]
+	f := r.signature(decl, d, 1)
+	if f == nil {
+		return
+	}
+	f.Hook = hook
+	_, f.Pointer = decl.Recv.List[0].Type.(*ast.StarExpr)
+	if hook == "" && !methodPattern.MatchString(f.Name) {
+		r.fail(d.pos, "%q is no name for a method: write letters, digits and _", f.Name)
+		return
+	}
+	if hook == "" && f.Packed {
+		r.fail(decl.Pos(), "method %s takes any arguments: methods have a signature, so name its parameters", f.GoName)
+		return
+	}
+	if hook != "" && !r.hookFits(t, f, decl) {
+		return
+	}
+	t.Methods = append(t.Methods, f)
+}
+
+// hookSignatures are what hooks look like.
+var hookSignatures = map[string]string{
+	"Repr": "() string", "EqualBy": "(other T) bool", "HashBy": "() int64", "CompareBy": "(other T) int",
+}
+
+func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
+	results := map[string]types.BasicKind{"Repr": types.String, "EqualBy": types.Bool, "HashBy": types.Int64, "CompareBy": types.Int}
+	takes := 0
+	if f.Hook == "EqualBy" || f.Hook == "CompareBy" {
+		takes = 1
+	}
+	ok := !f.Fails && !f.Packed && len(f.Params) == takes && f.Result != nil && types.Identical(f.Result, types.Typ[results[f.Hook]])
+	if ok && takes == 1 {
+		ok = types.Identical(f.Params[0].Type, t.object.Type())
+	}
+	if f.Pointer || !ok {
+		r.fail(decl.Pos(), "%s.%s must be func (x %s) %s%s, with the struct as its receiver, not a pointer", t.GoName, f.GoName, t.GoName, f.GoName, hookSignatures[f.Hook])
+		return false
+	}
+	return true
+}
+
+// signature reads parameters and results; nil if something is wrong with them.
+func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Function {
+	f := &Function{GoName: decl.Name.Name, Name: d.name, Doc: documentation(decl.Doc), pos: decl.Pos()}
+	if f.Name == "" {
+		f.Name = snake(f.GoName)
+	}
+	before := len(r.errs)
+	object, ok := r.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
+	if !ok {
+		r.fail(decl.Pos(), "func %s has an error: go build tells which", f.GoName)
+		return nil
+	}
+	if !object.Exported() {
+		r.fail(decl.Pos(), "func %s is not exported: write it with a capital letter", f.GoName)
+		return nil
+	}
+	sig := object.Signature()
+	if sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 {
+		r.fail(decl.Pos(), "func %s is generic: export a func for each instance that others need", f.GoName)
+		return nil
+	}
+	r.parameters(f, sig, decl)
+	r.results(f, sig, decl)
+	if f.Context && receivers > 0 {
+		r.fail(decl.Pos(), "method %s takes a context: only funcs with //tvmffi:export can", f.GoName)
+	}
+	if len(r.errs) > before {
+		return nil
+	}
+	return f
+}
+
+func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDecl) {
+	params := sig.Params()
+	first := 0
+	if params.Len() > 0 && isNamed(params.At(0).Type(), "context", "Context") {
+		f.Context, first = true, 1
+	}
+	for i := first; i < params.Len(); i++ {
+		p := params.At(i)
+		last := i == params.Len()-1
+		if last && sig.Variadic() {
+			if elem := p.Type().(*types.Slice).Elem(); !isAny(elem) {
+				r.fail(p.Pos(), "parameter %s of %s is variadic: TVM-FFI has ...any only; take a slice, []%s", p.Name(), f.GoName, r.text(elem))
+				return
+			}
+			f.Spread, f.Packed = true, true
+		}
+		if s, ok := types.Unalias(p.Type()).(*types.Slice); ok && params.Len()-first == 1 && isNamed(s.Elem(), runtimePath, "Any") {
+			f.Packed = true
+		}
+		if f.Packed && params.Len()-first > 1 {
+			r.fail(p.Pos(), "%s takes parameters before ...any: a packed function of TVM-FFI has ...any alone; read them from it, or take a slice", f.GoName)
+			return
+		}
+		if why := r.refuse(p.Type(), incoming); !f.Packed && why != "" {
+			r.fail(p.Pos(), "parameter %s of %s: %s", nameOr(p.Name(), i), f.GoName, why)
+			continue
+		}
+		f.Params = append(f.Params, Param{Name: p.Name(), Type: p.Type()})
+	}
+}
+
+func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) {
+	results := sig.Results()
+	n := results.Len()
+	if n > 0 && isError(results.At(n-1).Type()) {
+		f.Fails = true
+		n--
+	}
+	switch {
+	case n > 1:
+		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one, and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
+	case n == 1:
+		f.Result = results.At(0).Type()
+		if why := r.refuse(f.Result, outgoing); why != "" {
+			r.fail(decl.Pos(), "the result of %s: %s", f.GoName, why)
+		}
+	}
+}
+
+func nameOr(name string, i int) string {
+	if name == "" || name == "_" {
+		return string(rune('0' + i%10))
+	}
+	return name
+}

@@ -1,0 +1,337 @@
+// Package source reads the directives with which a Go package says what of it
+// other languages may use:
+//
+//	//tvmffi:export [name]
+//	func Add(a, b int64) int64
+//
+//	//tvmffi:object [key] [parent=key] [final] [frozen] [kwonly] [structural=kind]
+//	type Point struct { X int64 `ffi:"x"` }
+//
+//	//tvmffi:method [name]
+//	func (p Point) Norm() float64
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Package is what a Go package exports.
+type Package struct {
+	Path, Name string
+	// Dir is its folder.
+	Dir       string
+	Functions []*Function
+	Types     []*Type
+	// Declared holds the names that its own files declare or import.
+	Declared map[string]bool
+}
+
+// Function is a func with the directive export, or a method with the directive
+// method.
+type Function struct {
+	// Name is the name that other languages see.
+	Name   string
+	GoName string
+	Doc    string
+	Params []Param
+	// Result is nil if there is none, or only an error.
+	Result types.Type
+	// Fails is set if the last result is an error.
+	Fails bool
+	// Context is set if the first parameter, which is not among Params, is a
+	// context.Context.
+	Context bool
+	// Packed is set if the only parameter is args ...any or args []tvmffi.Any.
+	Packed bool
+	// Spread is set if that is args ...any.
+	Spread bool
+	// Pointer is set for a method whose receiver is a pointer.
+	Pointer bool
+	// Hook is the option of Define that the method is for, "" for a method.
+	Hook string
+	pos  token.Pos
+}
+
+// Param is a parameter.
+type Param struct {
+	Name string
+	Type types.Type
+}
+
+// Type is a struct with the directive object.
+type Type struct {
+	GoName string
+	// Key is as the directive gives it: without a dot the prefix belongs before it.
+	Key     string
+	Doc     string
+	Parent  string // a key, "" for a parent that is embedded and for none
+	Flags   []string
+	Methods []*Function
+	object  *types.TypeName
+	pos     token.Pos
+}
+
+// Read reads the one package that pattern names, seen from dir. Files that start
+// with marker are generated and count as absent. The error lists everything that
+// is wrong, with file and line.
+func Read(dir, pattern, marker string) (*Package, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
+			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+		Dir: dir,
+	}, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", pattern, err)
+	}
+	if len(loaded) != 1 {
+		return nil, fmt.Errorf("%s names %d packages: give one", pattern, len(loaded))
+	}
+	p := loaded[0]
+	// Errors of types are not told: code that uses what is not generated yet has
+	// them. The check of the result finds those that stay.
+	for _, e := range p.Errors {
+		if e.Kind != packages.TypeError {
+			return nil, fmt.Errorf("read %s: %w", pattern, e)
+		}
+	}
+	if len(p.GoFiles) == 0 {
+		return nil, fmt.Errorf("%s has no Go files", pattern)
+	}
+	r := &reader{
+		Package: &Package{Path: p.PkgPath, Name: p.Name, Dir: filepath.Dir(p.GoFiles[0]), Declared: map[string]bool{}},
+		pkg:     p, marker: marker, base: dir, objects: map[*types.TypeName]*Type{},
+	}
+	if p.Name == "main" {
+		return nil, fmt.Errorf("%s is package main, which cannot be imported: move what you export to a package of its own", p.PkgPath)
+	}
+	r.read()
+	if len(r.errs) == 0 && len(r.Functions)+len(r.Types) == 0 {
+		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func, or //tvmffi:object above a struct", p.PkgPath)
+	}
+	return r.Package, errors.Join(r.errs...)
+}
+
+type reader struct {
+	*Package
+	pkg     *packages.Package
+	marker  string
+	base    string
+	objects map[*types.TypeName]*Type
+	methods []pendingMethod
+	errs    []error
+}
+
+// pendingMethod waits until all types are known.
+type pendingMethod struct {
+	decl *ast.FuncDecl
+	d    directive
+}
+
+func (r *reader) fail(pos token.Pos, format string, args ...any) {
+	p := r.pkg.Fset.Position(pos)
+	name := p.Filename
+	if rel, err := filepath.Rel(r.base, name); err == nil && !strings.HasPrefix(rel, "..") {
+		name = filepath.ToSlash(rel)
+	}
+	r.errs = append(r.errs, fmt.Errorf("%s:%d: %s", name, p.Line, fmt.Sprintf(format, args...)))
+}
+
+func (r *reader) read() {
+	own := slices.DeleteFunc(slices.Clone(r.pkg.Syntax), r.generated)
+	seen := map[token.Pos]bool{}
+	// Types come first: a signature may name one that a later file declares.
+	for _, file := range own {
+		r.declare(file)
+		for _, decl := range file.Decls {
+			if decl, ok := decl.(*ast.GenDecl); ok {
+				r.structs(decl, seen)
+			}
+		}
+	}
+	for _, file := range own {
+		for _, decl := range file.Decls {
+			if decl, ok := decl.(*ast.FuncDecl); ok {
+				for _, d := range r.directives(decl.Doc, seen) {
+					r.function(decl, d)
+				}
+			}
+		}
+		r.stray(file, seen)
+	}
+	for _, m := range r.methods {
+		r.method(m.decl, m.d)
+	}
+	for _, t := range r.Types {
+		r.checkStruct(t)
+	}
+	r.duplicates()
+	byPosition := func(a, b token.Pos) int {
+		x, y := r.pkg.Fset.Position(a), r.pkg.Fset.Position(b)
+		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))
+	}
+	slices.SortFunc(r.Functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Types, func(a, b *Type) int { return byPosition(a.pos, b.pos) })
+	for _, t := range r.Types {
+		slices.SortFunc(t.Methods, func(a, b *Function) int { return byPosition(a.pos, b.pos) })
+	}
+}
+
+func (r *reader) generated(file *ast.File) bool {
+	data, err := os.ReadFile(r.pkg.Fset.Position(file.Package).Filename)
+	return err == nil && strings.HasPrefix(string(data), r.marker)
+}
+
+// declare notes the names of a file.
+func (r *reader) declare(file *ast.File) {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Recv == nil {
+				r.Declared[decl.Name.Name] = true
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					r.Declared[spec.Name.Name] = true
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						r.Declared[name.Name] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// structs reads the directives above type declarations.
+func (r *reader) structs(decl *ast.GenDecl, seen map[token.Pos]bool) {
+	above := r.directives(decl.Doc, seen)
+	for i, spec := range decl.Specs {
+		t, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		found := r.directives(t.Doc, seen)
+		doc := t.Doc
+		if i == 0 && !decl.Lparen.IsValid() {
+			found, doc = append(found, above...), decl.Doc
+			above = nil
+		}
+		for _, d := range found {
+			if d.verb != verbObject {
+				r.fail(d.pos, "//tvmffi:%s belongs above a func: a struct has //tvmffi:object", d.verb)
+				continue
+			}
+			r.object(t, d, documentation(doc))
+		}
+	}
+	for _, d := range above {
+		r.fail(d.pos, "//tvmffi:%s does not belong here: put it directly above one func or struct", d.verb)
+	}
+}
+
+// object reads a struct.
+func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
+	name := spec.Name.Name
+	named, ok := r.pkg.TypesInfo.Defs[spec.Name].(*types.TypeName)
+	switch {
+	case !ok:
+		r.fail(spec.Pos(), "type %s has an error: go build tells which", name)
+		return
+	case spec.Assign.IsValid():
+		r.fail(d.pos, "type %s is an alias: put //tvmffi:object where the struct is declared", name)
+		return
+	case spec.TypeParams != nil:
+		r.fail(d.pos, "type %s is generic: export a struct for each instance that others need", name)
+		return
+	case !named.Exported():
+		r.fail(d.pos, "type %s is not exported: write it with a capital letter", name)
+		return
+	}
+	if _, ok := named.Type().Underlying().(*types.Struct); !ok {
+		r.fail(d.pos, "type %s is no struct: //tvmffi:object needs one, with tags such as `ffi:\"x\"` on its fields", name)
+		return
+	}
+	if r.objects[named] != nil {
+		r.fail(d.pos, "type %s has two directives: keep one", name)
+		return
+	}
+	t := &Type{GoName: name, Key: name, Doc: doc, object: named, pos: spec.Pos()}
+	if d.name != "" {
+		t.Key = d.name
+	}
+	if !validKey(t.Key) {
+		r.fail(d.pos, "%q is no type key: write letters, digits and _, with dots between parts, such as golib.Point", t.Key)
+	}
+	for _, o := range d.options {
+		r.option(t, d, o)
+	}
+	r.objects[named] = t
+	r.Types = append(r.Types, t)
+}
+
+// flags are the options of objects without a value, and the name of the option of
+// Define that each is.
+var flags = map[string]string{"final": "Final", "frozen": "Frozen", "kwonly": "KwOnly"}
+
+// structural are the kinds of structural equality.
+var structural = map[string]string{
+	"tree": "StructuralTree", "var": "StructuralVar", "dag": "StructuralDAG",
+	"const-tree": "StructuralConstTree", "singleton": "StructuralSingleton",
+}
+
+func (r *reader) option(t *Type, d directive, o string) {
+	name, value, hasValue := strings.Cut(o, "=")
+	switch {
+	case name == "parent" && validKey(value) && strings.Contains(value, "."):
+		t.Parent = value
+	case name == "parent":
+		r.fail(d.pos, "parent=%s is no type key, such as parent=lib.Base: a parent that is a Go struct is embedded instead", value)
+	case name == "structural" && structural[value] != "":
+		t.Flags = append(t.Flags, "Structural "+structural[value])
+	case name == "structural":
+		r.fail(d.pos, "structural=%s: the kinds are tree, var, dag, const-tree and singleton", value)
+	case flags[name] != "" && !hasValue:
+		t.Flags = append(t.Flags, flags[name])
+	default:
+		r.fail(d.pos, "unknown option %q of //tvmffi:object: there are parent=KEY, final, frozen, kwonly and structural=KIND", o)
+	}
+}
+
+// duplicates refuses two things of one name.
+func (r *reader) duplicates() {
+	functions := map[string]*Function{}
+	for _, f := range r.Functions {
+		if other := functions[f.Name]; other != nil {
+			r.fail(f.pos, "%s is exported as %s, as %s is: give one another name, //tvmffi:export other_name", f.GoName, f.Name, other.GoName)
+		}
+		functions[f.Name] = f
+	}
+	keys := map[string]*Type{}
+	for _, t := range r.Types {
+		if other := keys[t.Key]; other != nil {
+			r.fail(t.pos, "%s has the key %s, as %s has: give one another key, //tvmffi:object other.Key", t.GoName, t.Key, other.GoName)
+		}
+		keys[t.Key] = t
+		methods := map[string]*Function{}
+		for _, m := range t.Methods {
+			id := m.Hook + "." + m.Name
+			if other := methods[id]; other != nil {
+				r.fail(m.pos, "%s.%s is exported as %s, as %s is: give one another name", t.GoName, m.GoName, m.Name, other.GoName)
+			}
+			methods[id] = m
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package source
+
+import (
+	"fmt"
+	"go/types"
+	"reflect"
+	"strings"
+)
+
+// runtimePath is the package of the runtime types.
+const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
+
+// way is the direction in which a value crosses.
+type way bool
+
+const (
+	incoming way = true  // an argument of an exported func
+	outgoing way = false // its result
+)
+
+func isNamed(t types.Type, path, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
+}
+
+func isAny(t types.Type) bool {
+	i, ok := types.Unalias(t).Underlying().(*types.Interface)
+	return ok && i.Empty()
+}
+
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+
+// text is a type as the package writes it.
+func (r *reader) text(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p == r.pkg.Types {
+			return ""
+		}
+		return p.Name()
+	})
+}
+
+// refuse says why values of a type cannot cross, and what to do; "" if they can.
+// It follows makeCodec of the runtime, whose error would come at the first call.
+func (r *reader) refuse(t types.Type, w way) string {
+	return (&checker{r: r, seen: map[types.Type]bool{}}).refuse(t, w)
+}
+
+type checker struct {
+	r    *reader
+	seen map[types.Type]bool
+}
+
+func (c *checker) refuse(t types.Type, w way) string {
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		if c.seen[named] {
+			return ""
+		}
+		c.seen[named] = true
+		if why, known := c.runtimeType(named, w); known {
+			return why
+		}
+	}
+	switch u := types.Unalias(t).Underlying().(type) {
+	case *types.Basic:
+		return c.basic(t, u)
+	case *types.Pointer:
+		return c.pointer(u, w)
+	case *types.Slice:
+		return c.refuse(u.Elem(), w)
+	case *types.Array:
+		return c.refuse(u.Elem(), w)
+	case *types.Map:
+		if why := c.key(u.Key()); why != "" {
+			return why
+		}
+		return c.refuse(u.Elem(), w)
+	case *types.Signature:
+		return c.signature(u, w)
+	case *types.Interface:
+		return c.iface(t, u, w)
+	case *types.Struct:
+		return c.structure(t, u, w)
+	case *types.Chan:
+		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take a func, or a slice", c.r.text(t))
+	}
+	return fmt.Sprintf("type %s has no counterpart in TVM-FFI", c.r.text(t))
+}
+
+// runtimeType decides about the types of package tvmffi, and those of other
+// packages that it knows.
+func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
+	if isError(n) || isNamed(n, "math/big", "Int") {
+		return "", isError(n)
+	}
+	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != runtimePath {
+		return "", false
+	}
+	name := n.Obj().Name()
+	switch {
+	case name == "Any" || name == "DataType" || name == "Device" || name == "Pointer" || name == "ObjectRef" || name == "Variant" || name == "Packed":
+		return "", true
+	case strings.HasPrefix(name, "Tuple"):
+		return c.arguments(n, w), true
+	case name == "Values" || name == "Pairs" || strings.HasSuffix(name, "Arg") || strings.HasSuffix(name, "Like"):
+		if w == incoming {
+			return fmt.Sprintf("type %s cannot be received: take a slice, a map, or a pointer such as *tvmffi.Array", c.r.text(n)), true
+		}
+		return c.arguments(n, w), true
+	case name == "Object" || name == "Function" || name == "Tensor" || name == "Module" || name == "Array" || name == "List" ||
+		name == "Map" || name == "Dict" || name == "Shape" || name == "Instance" || name == "GoValue" || name == "Error":
+		return fmt.Sprintf("%s is used by its pointer: write *%s", c.r.text(n), c.r.text(n)), true
+	}
+	return "", false
+}
+
+func (c *checker) arguments(n *types.Named, w way) string {
+	for t := range n.TypeArgs().Types() {
+		if why := c.refuse(t, w); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (c *checker) basic(t types.Type, b *types.Basic) string {
+	switch {
+	case b.Kind() == types.Invalid:
+		return "its type has an error: go build tells which"
+	case b.Info()&types.IsComplex != 0:
+		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take two float64, or a tensor", c.r.text(t))
+	}
+	return ""
+}
+
+func (c *checker) pointer(p *types.Pointer, w way) string {
+	if isNamed(p.Elem(), "math/big", "Int") || isNamed(p.Elem(), runtimePath, "Error") {
+		return ""
+	}
+	if n, ok := types.Unalias(p.Elem()).(*types.Named); ok {
+		if types.NewMethodSet(p).Lookup(n.Obj().Pkg(), "TVMFFIType") != nil {
+			return c.arguments(n, w)
+		}
+	}
+	return c.refuse(p.Elem(), w)
+}
+
+func (c *checker) key(t types.Type) string {
+	b, ok := types.Unalias(t).Underlying().(*types.Basic)
+	if ok && b.Info()&(types.IsInteger|types.IsString|types.IsBoolean) != 0 {
+		return ""
+	}
+	return fmt.Sprintf("keys of type %s: a map of TVM-FFI that Go makes has strings, integers or bools; take *tvmffi.Map for others", c.r.text(t))
+}
+
+// signature decides about a func as a value: what goes into it comes from the
+// other side.
+func (c *checker) signature(s *types.Signature, w way) string {
+	if s.Variadic() {
+		return "a func value cannot be variadic: take *tvmffi.Function, or a func with a slice"
+	}
+	for p := range s.Params().Variables() {
+		if why := c.refuse(p.Type(), !w); why != "" {
+			return why
+		}
+	}
+	n := s.Results().Len()
+	if n > 0 && isError(s.Results().At(n-1).Type()) {
+		n--
+	}
+	if n > 1 {
+		return fmt.Sprintf("a func value with %d results: a function of TVM-FFI has one, and an error", n)
+	}
+	if n == 1 {
+		return c.refuse(s.Results().At(0).Type(), w)
+	}
+	return ""
+}
+
+func (c *checker) iface(t types.Type, u *types.Interface, w way) string {
+	if u.Empty() {
+		return ""
+	}
+	if w == outgoing {
+		for m := range u.Methods() {
+			if m.Pkg() != nil && m.Pkg().Path() == runtimePath {
+				return "" // an ObjectRef, or an argument of the runtime
+			}
+		}
+		return fmt.Sprintf("interface %s has no counterpart in TVM-FFI: return any, or a type", c.r.text(t))
+	}
+	return fmt.Sprintf("interface %s cannot be received: take a pointer to an object type, tvmffi.ObjectRef, or any", c.r.text(t))
+}
+
+func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
+	tagged := false
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		if f.Embedded() && isNamed(f.Type(), runtimePath, "Variant") {
+			return ""
+		}
+		tag, ok := reflect.StructTag(s.Tag(i)).Lookup("ffi")
+		if !ok && !f.Embedded() || tag == "-" {
+			continue
+		}
+		if ok {
+			tagged = true
+		}
+		if f.Embedded() && !ok {
+			if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && hasTags(inner) {
+				tagged = true
+			} else {
+				continue
+			}
+		}
+		if why := c.refuse(f.Type(), w); why != "" {
+			return fmt.Sprintf("field %s of %s: %s", f.Name(), c.r.text(t), why)
+		}
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && c.r.objects[n.Obj()] != nil || tagged {
+		return ""
+	}
+	if _, ok := types.Unalias(t).(*types.Named); !ok {
+		return "a struct without a name: declare a type"
+	}
+	return fmt.Sprintf("struct %s has no counterpart in TVM-FFI: give its fields tags such as `ffi:\"x\"`, and //tvmffi:object if it shall be a type", c.r.text(t))
+}
+
+func hasTags(s *types.Struct) bool {
+	for i := range s.NumFields() {
+		if _, ok := reflect.StructTag(s.Tag(i)).Lookup("ffi"); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// checkStruct checks the fields of an object in both directions.
+func (r *reader) checkStruct(t *Type) {
+	s := t.object.Type().Underlying().(*types.Struct)
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		tag, ok := reflect.StructTag(s.Tag(i)).Lookup("ffi")
+		if !ok || tag == "-" {
+			continue
+		}
+		if !f.Exported() {
+			r.fail(f.Pos(), "field %s of %s has a tag but is not exported: write it with a capital letter", f.Name(), t.GoName)
+			continue
+		}
+		for _, w := range []way{incoming, outgoing} {
+			if why := r.refuse(f.Type(), w); why != "" {
+				r.fail(f.Pos(), "field %s of %s: %s", f.Name(), t.GoName, why)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package core
+
+import (
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
+)
+
+// Export returns what an exported C symbol calls to reach a Go func, as
+// safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
+func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
+	handle = newNode(&held{call: call, origin: origin}, nil)
+	slots.mu.Lock()
+	slots.live-- // native code never lets it go
+	slots.mu.Unlock()
+	return ccall.Callback(), handle
+}
+
+// CheckSignals asks the host, on the calling thread, whether a signal wants the
+// call to end, and returns what it says: 0 to go on. A host without such a
+// function has nothing to say.
+func CheckSignals() int32 {
+	if API.EnvCheckSignals == 0 {
+		return 0
+	}
+	rc, _, _ := purego.SyscallN(API.EnvCheckSignals)
+	return int32(rc)
+}

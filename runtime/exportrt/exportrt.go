@@ -1,0 +1,163 @@
+// Package exportrt is what the code stands on that "tvmffi-bind export" writes.
+// It is not for use by hand.
+//
+// A Library lists the functions and types of a Go package that have directives.
+// In a Go program, Register makes them known in the registry of the process. In a
+// shared library that Python, C++ or Rust load, Ready does it while the library is
+// being loaded, and makes the exported C symbols work.
+package exportrt
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"sync"
+	"unsafe"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+)
+
+// Generation1 is named by the code that this generation of the generator writes,
+// as bindrt.Generation1 is by bindings.
+const Generation1 = 1
+
+// Type is an object type of the package, a *tvmffi.Type.
+type Type interface {
+	Key() string
+	Register() error
+}
+
+// Function is an exported function.
+type Function struct {
+	// Name is the name of the C symbol, without its prefix __tvm_ffi_.
+	Name string
+	Doc  string
+	// Params are the names of the parameters.
+	Params []string
+	// Func is the Go func, or one of the same signature as others see it.
+	Func any
+	// Origin is the Go func if Func is not it.
+	Origin any
+	// Call reads the arguments, calls the Go func and returns its result.
+	Call func(*bindrt.Args) error
+}
+
+// Library is what a Go package offers to other languages.
+type Library struct {
+	// Name is that of the shared library, without lib and .so.
+	Name string
+	// Prefix goes before the names of functions in the registry: "golib.".
+	Prefix    string
+	Types     []Type
+	Functions []Function
+
+	mu   sync.Mutex
+	done bool
+	err  error
+}
+
+// Register makes the functions and types known to all languages of the process.
+// All or nothing: if one cannot be registered, the functions that were are taken
+// back. A second call returns what the first did.
+func (l *Library) Register() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.register()
+}
+
+func (l *Library) register() error {
+	if !l.done {
+		l.err, l.done = l.attempt(), true
+	}
+	return l.err
+}
+
+func (l *Library) attempt() (err error) {
+	// An init of the user's, or a bug of ours: in a library that is being loaded, a
+	// panic would end the host.
+	defer func() {
+		if p := recover(); p != nil {
+			err = &tvmffi.Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic while %s was registered: %v", l.Name, p), Backtrace: string(debug.Stack())}
+		}
+	}()
+	if err := tvmffi.Load(); err != nil {
+		return err
+	}
+	for i := range l.Functions {
+		name := l.Prefix + l.Functions[i].Name
+		if f, err := tvmffi.Lookup(name); err == nil {
+			f.Release()
+			return core.Hooks.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
+				"Was the same library loaded under another name? Else export it with another --prefix", l.Name, name)
+		}
+	}
+	for _, t := range l.Types {
+		if err := t.Register(); err != nil {
+			return err
+		}
+	}
+	for i := range l.Functions {
+		if err := l.registerGlobal(&l.Functions[i]); err != nil {
+			for j := range i {
+				_, _ = tvmffi.Unregister(l.Prefix + l.Functions[j].Name)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// registerGlobal makes f a global function.
+func (l *Library) registerGlobal(f *Function) error {
+	handle, err := core.NewCallbackOf(f.Call, f.origin())
+	if err != nil {
+		return err
+	}
+	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(handle)))
+	defer fn.Release()
+	options := f.options()
+	metadata, err := f.metadata()
+	if err == nil && metadata != "" {
+		var signature string
+		signature, err = core.Hooks.Signature(metadata)
+		options = append(options, tvmffi.Signature(signature))
+	}
+	if err != nil {
+		return core.Hooks.Errorf(core.KindType, "%s%s: %w", l.Prefix, f.Name, err)
+	}
+	return tvmffi.Register(l.Prefix+f.Name, fn, options...)
+}
+
+func (f *Function) options() []tvmffi.RegisterOption {
+	var options []tvmffi.RegisterOption
+	if f.Doc != "" {
+		options = append(options, tvmffi.Doc(f.Doc))
+	}
+	for _, name := range f.Params {
+		options = append(options, tvmffi.Param(name, ""))
+	}
+	return options
+}
+
+// metadata is the JSON text with the signature of f.
+func (f *Function) metadata() (string, error) { return tvmffi.MetadataOf(f.Func) }
+
+// origin is the code of the Go func, for backtraces.
+func (f *Function) origin() uintptr {
+	if f.Origin != nil {
+		return reflect.ValueOf(f.Origin).Pointer()
+	}
+	return reflect.ValueOf(f.Func).Pointer()
+}
+
+// Rest reads the arguments of a packed function, borrowed.
+func Rest[T any](a *bindrt.Args) []T {
+	all := make([]T, a.Len())
+	for i := range all {
+		all[i] = bindrt.Arg[T](a, i)
+	}
+	return all
+}

@@ -1,0 +1,23 @@
+package tvmffi
+
+import (
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// ErrSignal is the kind of the error of [CheckSignals].
+var ErrSignal error = kindError(kindSignal)
+
+// kindSignal is the kind for which a host raises the error that it has set itself.
+const kindSignal = "EnvErrorAlreadySet"
+
+// CheckSignals reports whether the program that called Go wants the call to end: a
+// Python program after Ctrl-C, which otherwise waits for the call. A long Go
+// function that other languages call looks now and then, on the goroutine that
+// was called, and returns the error as it is; Python then raises KeyboardInterrupt.
+// Where nobody can interrupt, it returns nil.
+func CheckSignals() error {
+	if !core.Attached() || core.CheckSignals() == 0 {
+		return nil
+	}
+	return &Error{Kind: kindSignal, Message: "the host was interrupted"}
+}
