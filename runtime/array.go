@@ -109,8 +109,28 @@ func (a *Array[T]) Len() int {
 func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
 
 // All ranges over the elements. An object is borrowed until the next step;
-// [Retain] keeps it. Of strings, up to 64 share one piece of memory.
-func (a *Array[T]) All() iter.Seq2[int, T] { return allElements[T](ref(a), "Array", true) }
+// [Retain] keeps it. About 64 strings share one piece of memory.
+func (a *Array[T]) All() iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		// The loop over numbers is inlined into that of the caller.
+		all, index := scalars[T](ref(a))
+		i := 0
+		for ; i < len(all); i++ {
+			v := &all[i]
+			if v.TypeIndex != index || ref(a).Handle() == 0 {
+				break // no number, or released in the loop
+			}
+			x := *payload[T](v)
+			runtime.KeepAlive(a)
+			if !yield(i, x) {
+				return
+			}
+		}
+		if i < len(all) || all == nil {
+			someElements(ref(a), "Array", i, yield)
+		}
+	}
+}
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.

@@ -42,14 +42,14 @@ func (d *Dict[K, V]) Has(key K) bool { return hasKey(&dicts, ref(d), key) }
 
 // All ranges over the entries that are there when the loop begins, in the order
 // of insertion: the loop may change the dict. Objects are borrowed until the next
-// step; [Retain] keeps one. All strings share one piece of memory.
+// step; [Retain] keeps one. About 64 strings share one piece of memory.
 func (d *Dict[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&dicts, ref(d)) }
 
 // Keys ranges over the keys as All does.
-func (d *Dict[K, V]) Keys() iter.Seq[K] { return half[K](&dicts, ref(d), 0) }
+func (d *Dict[K, V]) Keys() iter.Seq[K] { return keysOf[K](&dicts, ref(d)) }
 
 // Values ranges over the values as All does.
-func (d *Dict[K, V]) Values() iter.Seq[V] { return half[V](&dicts, ref(d), 1) }
+func (d *Dict[K, V]) Values() iter.Seq[V] { return valuesOf[V](&dicts, ref(d)) }
 
 // Set stores a value under a key.
 func (d *Dict[K, V]) Set(key K, value V) error {

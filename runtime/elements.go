@@ -1,7 +1,6 @@
 package tvmffi
 
 import (
-	"iter"
 	"math"
 	"reflect"
 	"runtime"
@@ -109,57 +108,42 @@ func arrayTemp(handle uintptr) core.Temp {
 	return core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
 }
 
-// number is a Go type whose values fit an element.
-type number interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32
+// scalarArray makes an Array of scalars, in place where that is possible.
+func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.Temp, error) {
+	array, all := core.NewArray(len(items))
+	if array != 0 {
+		fill(all, items)
+		return arrayTemp(array), nil
+	}
+	all = make([]abi.Any, len(items))
+	fill(all, items)
+	return packed(&newArray, len(items), func(p *core.Pack) error {
+		for _, v := range all {
+			p.Any(v)
+		}
+		return nil
+	})
 }
 
-func intArray[N number](items []N) (core.Temp, error) {
-	array, all := core.NewArray(len(items))
-	if array == 0 {
-		return packed(&newArray, len(items), func(p *core.Pack) error {
-			for _, x := range items {
-				p.Int(int64(x))
-			}
-			return nil
-		})
-	}
+func fillInts[N int | int32 | int64](all []abi.Any, items []N) {
+	all = all[:len(items)]
 	for i, x := range items {
 		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(int64(x))}
 	}
-	return arrayTemp(array), nil
 }
 
-func floatArray[F float32 | float64](items []F) (core.Temp, error) {
-	array, all := core.NewArray(len(items))
-	if array == 0 {
-		return packed(&newArray, len(items), func(p *core.Pack) error {
-			for _, x := range items {
-				p.Float(float64(x))
-			}
-			return nil
-		})
-	}
+func fillFloats[N float32 | float64](all []abi.Any, items []N) {
+	all = all[:len(items)]
 	for i, x := range items {
 		all[i] = abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(x))}
 	}
-	return arrayTemp(array), nil
 }
 
-func boolArray(items []bool) (core.Temp, error) {
-	array, all := core.NewArray(len(items))
-	if array == 0 {
-		return packed(&newArray, len(items), func(p *core.Pack) error {
-			for _, x := range items {
-				p.Bool(x)
-			}
-			return nil
-		})
-	}
+func fillBools(all []abi.Any, items []bool) {
+	all = all[:len(items)]
 	for i, x := range items {
 		all[i] = abi.Any{TypeIndex: abi.TypeBool, Bits: boolBits(x)}
 	}
-	return arrayTemp(array), nil
 }
 
 // stringArray makes an Array of strings in one crossing: the library makes the
@@ -182,17 +166,17 @@ func encodeArray[E any](items []E, outer *nest) (core.Temp, error) {
 	}
 	switch s := any(&items).(type) {
 	case *[]int64:
-		return intArray(*s)
+		return scalarArray(*s, fillInts[int64])
 	case *[]int:
-		return intArray(*s)
+		return scalarArray(*s, fillInts[int])
 	case *[]int32:
-		return intArray(*s)
+		return scalarArray(*s, fillInts[int32])
 	case *[]float64:
-		return floatArray(*s)
+		return scalarArray(*s, fillFloats[float64])
 	case *[]float32:
-		return floatArray(*s)
+		return scalarArray(*s, fillFloats[float32])
 	case *[]bool:
-		return boolArray(*s)
+		return scalarArray(*s, fillBools)
 	}
 	return encodeBy(&newArray, items, outer)
 }
@@ -326,80 +310,40 @@ func elementAt[T any](o *core.Object, what string, i int) T {
 	return x
 }
 
-// allElements ranges over a sequence. fixed says that it does not change.
-func allElements[T any](o *core.Object, what string, fixed bool) iter.Seq2[int, T] {
-	return func(yield func(int, T) bool) {
-		first := 0
-		if fixed {
-			var more bool
-			if first, more = allPlain(o, what, any(yield)); !more {
-				return
-			}
-		}
-		var loan core.Loan
-		defer loan.End()
-		for i := first; ; i++ {
-			// The cells are looked at anew: a List may change in the loop.
-			all := cells(o, what)
-			if i >= len(all) {
-				return
-			}
-			x, err := element[T](&all[i], &loan)
-			if err != nil {
-				panic(inElement(what+"["+itoa(i)+"]", err))
-			}
-			if !yield(i, x) {
-				return
-			}
-			loan.End()
-		}
+// scalars returns the elements of an Array and the index of their type if a T is
+// what lies in their payload; nil for other Ts.
+func scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex) {
+	switch any((*T)(nil)).(type) {
+	case *int64:
+		return cells(o, "Array"), abi.TypeInt
+	case *float64:
+		return cells(o, "Array"), abi.TypeFloat
 	}
+	return nil, 0
 }
 
-// allPlain yields the elements of an Array of numbers or strings. It returns the
-// index of the first that is something else, or more = false at the end.
-func allPlain(o *core.Object, what string, yield any) (next int, more bool) {
-	defer runtime.KeepAlive(o)
-	all := cells(o, what)
-	switch yield := yield.(type) {
-	case func(int, int64) bool:
-		for i := range all {
-			if all[i].TypeIndex != abi.TypeInt {
-				return i, true
-			}
-			if !yield(i, int64(all[i].Bits)) {
-				break
-			}
+// payload views the payload of a cell as a T, which [scalars] allows.
+func payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
+
+// someElements ranges over a sequence from element i on.
+func someElements[T any](o *core.Object, what string, i int, yield func(int, T) bool) {
+	var loan core.Loan
+	defer loan.End()
+	r := newTextReader[T]()
+	for all := cells(o, what); i < len(all); i++ {
+		x, err := r.read(&all[i], len(all)-i, &loan)
+		if err != nil {
+			panic(inElement(what+"["+itoa(i)+"]", err))
 		}
-	case func(int, float64) bool:
-		for i := range all {
-			if all[i].TypeIndex != abi.TypeFloat {
-				return i, true
-			}
-			if !yield(i, math.Float64frombits(all[i].Bits)) {
-				break
-			}
+		if !yield(i, x) {
+			return
 		}
-	case func(int, string) bool:
-		const atOnce = 64
-		for first := 0; first < len(all); first += atOnce {
-			some := all[first:min(first+atOnce, len(all))]
-			texts := textOfAll(some, 0, 1)
-			for i := range some {
-				t, ok := core.BorrowText(&some[i])
-				if !ok {
-					return first + i, true
-				}
-				if !yield(first+i, texts[:len(t)]) {
-					return 0, false
-				}
-				texts = texts[len(t):]
-			}
+		loan.End()
+		if i == len(all)-1 && o.Handle() == 0 {
+			return // released at the last step
 		}
-	default:
-		return 0, true
+		all = cells(o, what) // a List may have changed
 	}
-	return 0, false
 }
 
 // copyTo reads elements into dst.
@@ -467,7 +411,7 @@ func readAll(all []abi.Any, p any) int {
 			(*p)[i] = all[i].Bits != 0
 		}
 	case *[]string:
-		text := textOfAll(all, 0, 1)
+		text := textOfAll(all)
 		for i := range all {
 			t, ok := core.BorrowText(&all[i])
 			if !ok {
@@ -481,11 +425,10 @@ func readAll(all []abi.Any, p any) int {
 	return len(all)
 }
 
-// textOfAll copies the texts of every step-th value, from the first on, one
-// behind the other.
-func textOfAll(all []abi.Any, first, step int) string {
+// textOfAll copies the texts among cells, one behind the other.
+func textOfAll(all []abi.Any) string {
 	n := 0
-	for i := first; i < len(all); i += step {
+	for i := range all {
 		t, _ := core.BorrowText(&all[i])
 		n += len(t)
 	}
@@ -493,7 +436,7 @@ func textOfAll(all []abi.Any, first, step int) string {
 		return ""
 	}
 	b := make([]byte, 0, n)
-	for i := first; i < len(all); i += step {
+	for i := range all {
 		t, _ := core.BorrowText(&all[i])
 		b = append(b, t...)
 	}

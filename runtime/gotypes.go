@@ -125,19 +125,17 @@ func goMapCodec(t reflect.Type) *codec {
 			out := reflect.MakeMap(t)
 			keys, values := codecOf(t.Key()), codecOf(t.Elem())
 			o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
-			kind.read(o, func(entries []abi.Any) bool {
-				for i := 0; i < len(entries); i += 3 {
-					k, x := reflect.New(t.Key()), reflect.New(t.Elem())
-					if err = keys.decode(entries[i], nil, k.UnsafePointer()); err != nil {
-						err = inElement("a key", err)
-						return false
-					}
-					if err = values.decode(entries[i+1], from, x.UnsafePointer()); err != nil {
-						err = inElement("value of key "+quote(k.Elem().Interface()), err)
-						return false
-					}
-					out.SetMapIndex(k.Elem(), x.Elem())
+			kind.read(o, func(e *abi.MapEntry, _ int) bool {
+				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
+				if err = keys.decode(e.Key, nil, k.UnsafePointer()); err != nil {
+					err = inElement("a key", err)
+					return false
 				}
+				if err = values.decode(e.Value, from, x.UnsafePointer()); err != nil {
+					err = inElement("value of key "+quote(k.Elem().Interface()), err)
+					return false
+				}
+				out.SetMapIndex(k.Elem(), x.Elem())
 				return true
 			})
 			if err == nil {

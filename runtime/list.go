@@ -56,7 +56,9 @@ func (l *List[T]) At(i int) T { return elementAt[T](ref(l), "List", i) }
 // All ranges over the elements, those that are there when each step is made. An
 // object is borrowed until the next step, and must not be used after it was
 // removed from the list; [Retain] keeps it.
-func (l *List[T]) All() iter.Seq2[int, T] { return allElements[T](ref(l), "List", false) }
+func (l *List[T]) All() iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) { someElements(ref(l), "List", 0, yield) }
+}
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.

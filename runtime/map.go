@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -134,18 +133,9 @@ func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *nest) (core.
 	})
 }
 
-// sizeOfMap says where the size of a map is read.
-var sizeOfMap atomic.Int32
-
-const (
-	sizeUnknown = iota
-	sizeInMemory
-	sizeByFunction
-)
-
 // len returns the number of entries; it panics if o is nil or has ended.
 func (k *mapKind) len(o *core.Object) int {
-	if o.Handle() != 0 && sizeOfMap.Load() == sizeInMemory {
+	if o.Handle() != 0 && core.MapsReadable() {
 		n := core.MapSize(o.Handle())
 		runtime.KeepAlive(o)
 		return n
@@ -153,22 +143,12 @@ func (k *mapKind) len(o *core.Object) int {
 	var c core.Call1
 	c.Begin(&k.size, 1)
 	c.Self(0, o)
-	err := c.Do()
-	var n int64
-	if err == nil {
-		n, err = c.IntResult()
-	}
-	if err != nil {
+	if err := c.Do(); err != nil {
 		panic(err)
 	}
-	if n > 0 && sizeOfMap.Load() == sizeUnknown {
-		// The layout of maps is no part of the C API, though the Rust crate reads it
-		// too: a library that differs is asked.
-		if core.MapSize(o.Handle()) == int(n) {
-			sizeOfMap.Store(sizeInMemory)
-		} else {
-			sizeOfMap.Store(sizeByFunction)
-		}
+	n, err := c.IntResult()
+	if err != nil {
+		panic(err)
 	}
 	return int(n)
 }
@@ -183,32 +163,60 @@ var missing = sync.OnceValues(func() (uintptr, error) {
 
 var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 
-// lookup reads the value of a key; it panics if o is nil or has ended, or if the
-// key cannot be packed.
-func lookup[K, V any](k *mapKind, o *core.Object, key K) (V, bool) {
-	if text, ok := any(&key).(*string); ok && len(*text) > 60 {
-		var c core.Call24
-		c.Begin(&k.find, 2)
-		return lookupBy[K, V](k, o, &c.Call, key)
+// tableKey returns the key by which a table is read in Go, if it is a text or a
+// scalar.
+func tableKey[K any](key *K) (k core.MapKey, ok bool) {
+	switch p := any(key).(type) {
+	case *string:
+		return core.TextKey(*p), true
+	case *int64:
+		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+	case *int:
+		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+	case *bool:
+		return core.ScalarKey(abi.TypeBool, boolBits(*p)), true
 	}
-	var c core.Call6 // room for 63 bytes of text
-	c.Begin(&k.find, 2)
-	return lookupBy[K, V](k, o, &c.Call, key)
+	return k, false
 }
 
-func lookupBy[K, V any](k *mapKind, o *core.Object, c *core.Call, key K) (value V, ok bool) {
-	c.Self(0, o)
-	packArgument(c, 1, key)
-	if s, wantsText := any(&value).(*string); wantsText {
-		text, isText, err := c.TryString()
+// readable reports whether the table of o may be read: not if o is nil or has
+// ended, which the functions of the library report.
+func readable(o *core.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
+
+// lookup reads the value of a key; it panics if o is nil or has ended, or if the
+// key cannot be packed.
+func lookup[K, V any](k *mapKind, o *core.Object, key K) (value V, ok bool) {
+	if table, plain := tableKey(&key); plain && readable(o) {
+		at := core.MapFind(o.Handle(), &table)
+		if at == nil {
+			return value, false
+		}
+		value, err := element[V](at, nil)
+		runtime.KeepAlive(o)
 		if err != nil {
-			panic(err)
+			panic(inElement(k.name+"["+quote(key)+"]", err))
 		}
-		if isText {
-			*s = text
-			return value, true
-		}
-	} else if err := c.Do(); err != nil {
+		return value, true
+	}
+	v, ok := ask(k, o, key)
+	if !ok {
+		return value, false
+	}
+	value, err := element[V](&v, nil)
+	release(v)
+	if err != nil {
+		panic(inElement(k.name+"["+quote(key)+"]", err))
+	}
+	return value, true
+}
+
+// ask looks a key up through the library; the value is owned.
+func ask[K any](k *mapKind, o *core.Object, key K) (abi.Any, bool) {
+	var c core.Call8
+	c.Begin(&k.find, 2)
+	c.Self(0, o)
+	packArgument(&c.Call, 1, key)
+	if err := c.Do(); err != nil {
 		panic(err)
 	}
 	v := c.Take()
@@ -219,18 +227,22 @@ func lookupBy[K, V any](k *mapKind, o *core.Object, c *core.Call, key K) (value 
 		}
 		if uintptr(v.Bits) == nothing {
 			release(v)
-			return value, false
+			return v, false
 		}
 	}
-	value, err := element[V](&v, nil)
-	release(v)
-	if err != nil {
-		panic(inElement(k.name+"["+quote(key)+"]", err))
-	}
-	return value, true
+	return v, true
 }
 
-func (k *mapKind) has(c *core.Call) bool {
+func hasKey[K any](k *mapKind, o *core.Object, key K) bool {
+	if table, plain := tableKey(&key); plain && readable(o) {
+		found := core.MapFind(o.Handle(), &table) != nil
+		runtime.KeepAlive(o)
+		return found
+	}
+	var c core.Call8
+	c.Begin(&k.count, 2)
+	c.Self(0, o)
+	packArgument(&c.Call, 1, key)
 	if err := c.Do(); err != nil {
 		panic(err)
 	}
@@ -241,18 +253,72 @@ func (k *mapKind) has(c *core.Call) bool {
 	return n > 0
 }
 
-func hasKey[K any](k *mapKind, o *core.Object, key K) bool {
-	var c core.Call8
-	c.Begin(&k.count, 2)
-	c.Self(0, o)
-	packArgument(&c.Call, 1, key)
-	return k.has(&c.Call)
+// entry reads the value of a key as it is, owned.
+func (k *mapKind) entry(o *core.Object, key string) (abi.Any, bool) {
+	if !readable(o) {
+		return ask(k, o, key)
+	}
+	table := core.TextKey(key)
+	at := core.MapFind(o.Handle(), &table)
+	if at == nil {
+		return abi.Any{}, false
+	}
+	retain(*at)
+	return *at, true
 }
 
-// read calls each with the entries, many at a time: a key, a value and a word
-// without meaning, until it returns false. The entries are borrowed. Those of a
-// map that may change are all read before.
-func (k *mapKind) read(o *core.Object, each func(entries []abi.Any) bool) {
+// read calls each with the entries, borrowed, and how many there are from that one
+// on, until it returns false. Those of a map that may change are all read before.
+// The map lives until read returns, even if it is released meanwhile.
+func (k *mapKind) read(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
+	if !readable(o) {
+		k.readThrough(o, each)
+		return
+	}
+	handle := o.Handle()
+	core.IncRef(handle)
+	defer core.DecRef(handle)
+	walk := core.NewMapWalk(handle)
+	if !k.shared {
+		for walk.Left > 0 && each(walk.Next(), walk.Left+1) {
+		}
+		return
+	}
+	all := make([]abi.MapEntry, walk.Left)
+	for i := range all {
+		all[i] = *walk.Next()
+		retain(all[i].Key)
+		retain(all[i].Value)
+	}
+	eachOf(all, each)
+}
+
+// retain adds a reference to the object in v, if there is one.
+func retain(v abi.Any) {
+	if v.TypeIndex.IsObject() {
+		core.IncRef(uintptr(v.Bits))
+	}
+}
+
+// eachOf calls each with owned entries and releases them.
+func eachOf(all []abi.MapEntry, each func(e *abi.MapEntry, left int) bool) {
+	defer func() {
+		r := core.NewReleaser()
+		for _, e := range all {
+			r.ReleaseValue(e.Key)
+			r.ReleaseValue(e.Value)
+		}
+		r.Close()
+	}()
+	for i := range all {
+		if !each(&all[i], len(all)-i) {
+			return
+		}
+	}
+}
+
+// readThrough is read by the iterator of the library.
+func (k *mapKind) readThrough(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
 	n := k.len(o)
 	if n == 0 {
 		return
@@ -264,71 +330,45 @@ func (k *mapKind) read(o *core.Object, each func(entries []abi.Any) bool) {
 		panic(err)
 	}
 	cursor := core.NewCursor(core.Own(uintptr(c.Take().Bits)), n)
-	releaser := core.NewReleaser()
-	var entries []abi.Any
-	drop := func() {
-		for i := 0; i < len(entries); i += 3 {
-			releaser.ReleaseValue(entries[i])
-			releaser.ReleaseValue(entries[i+1])
-		}
-		entries = nil
-	}
-	defer func() {
-		drop()
-		releaser.Close()
-		cursor.Close()
-		runtime.KeepAlive(o)
-	}()
-	for {
+	defer cursor.Close()
+	all := make([]abi.MapEntry, 0, n)
+	for len(all) < n {
 		next, err := cursor.Next()
-		switch {
-		case err != nil:
+		if err != nil {
+			eachOf(all, func(*abi.MapEntry, int) bool { return false })
 			panic(err)
-		case k.shared && len(next) > 0:
-			if entries == nil {
-				entries = make([]abi.Any, 0, 3*n)
-			}
-			entries = append(entries, next...)
-			continue
-		case k.shared:
-			each(entries)
-			return
-		case len(next) == 0:
-			return
 		}
-		entries = next
-		if !each(entries) {
-			return
+		for i := 0; i < len(next); i += 3 {
+			all = append(all, abi.MapEntry{Key: next[i], Value: next[i+1]})
 		}
-		drop()
 	}
+	eachOf(all, each)
 }
 
-// column reads the keys (0) or the values (1) of entries as Ts. Strings share
-// one piece of memory.
-type column[T any] struct {
-	entries []abi.Any
-	which   int
-	text    string
-	used    int // of text
-	isText  bool
+// textReader reads elements as Ts. Strings of about the same place share one piece
+// of memory.
+type textReader[T any] struct {
+	room   []byte
+	isText bool
 }
 
-func columnOf[T any](entries []abi.Any, which int) column[T] {
-	c := column[T]{entries: entries, which: which}
-	if _, c.isText = any((*T)(nil)).(*string); c.isText {
-		c.text = textOfAll(entries, which, 3)
-	}
-	return c
+func newTextReader[T any]() (r textReader[T]) {
+	_, r.isText = any((*T)(nil)).(*string)
+	return r
 }
 
-// at reads the entry at i; the entries must be read in order.
-func (c *column[T]) at(i int, from core.Lender) (x T, err error) {
-	v := &c.entries[i+c.which]
-	if c.isText {
+// sharedTexts is how many strings share a piece of memory, about.
+const sharedTexts = 64
+
+// read reads a value, the first of so many that are left.
+func (r *textReader[T]) read(v *abi.Any, left int, from core.Lender) (x T, err error) {
+	if r.isText {
 		if t, ok := core.BorrowText(v); ok {
-			*as[string](&x) = c.text[c.used : c.used+len(t)]
-			c.used += len(t)
+			if len(t) > len(r.room) {
+				r.room = make([]byte, len(t)*min(left, sharedTexts))
+			}
+			*as[string](&x) = unsafe.String(unsafe.SliceData(r.room), copy(r.room, t))
+			r.room = r.room[len(t):]
 			return x, nil
 		}
 	}
@@ -341,50 +381,62 @@ func entries[K, V any](k *mapKind, o *core.Object) iter.Seq2[K, V] {
 		var loan core.Loan
 		defer loan.End()
 		seen := 0
-		k.read(o, func(entries []abi.Any) bool {
-			keys, values := columnOf[K](entries, 0), columnOf[V](entries, 1)
-			for i := 0; i < len(entries); i += 3 {
-				key, err := keys.at(i, &loan)
-				if err != nil {
-					panic(inElement(k.name+" key "+itoa(seen), err))
-				}
-				value, err := values.at(i, &loan)
-				if err != nil {
-					panic(inElement(k.name+"["+quote(key)+"]", err))
-				}
-				if !yield(key, value) {
-					return false
-				}
-				loan.End()
-				seen++
+		keys, values := newTextReader[K](), newTextReader[V]()
+		k.read(o, func(e *abi.MapEntry, left int) bool {
+			key, err := keys.read(&e.Key, left, &loan)
+			if err != nil {
+				panic(inElement(k.name+" key "+itoa(seen), err))
 			}
-			return true
+			value, err := values.read(&e.Value, left, &loan)
+			if err != nil {
+				panic(inElement(k.name+"["+quote(key)+"]", err))
+			}
+			if !yield(key, value) {
+				return false
+			}
+			loan.End()
+			seen++
+			return k.goesOn(o, left)
 		})
 	}
 }
 
-// half ranges over the keys (0) or the values (1) of a map.
-func half[T any](k *mapKind, o *core.Object, which int) iter.Seq[T] {
+// goesOn ends the loop over a map that was released in it.
+func (k *mapKind) goesOn(o *core.Object, left int) bool {
+	if left > 1 {
+		alive(o, k.name)
+	}
+	return true
+}
+
+// halves ranges over the keys or the values of a map.
+func halves[T any](k *mapKind, o *core.Object, what string, half func(*abi.MapEntry) *abi.Any) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		var loan core.Loan
 		defer loan.End()
 		seen := 0
-		k.read(o, func(entries []abi.Any) bool {
-			c := columnOf[T](entries, which)
-			for i := 0; i < len(entries); i += 3 {
-				x, err := c.at(i, &loan)
-				if err != nil {
-					panic(inElement(k.name+[]string{" key ", " value "}[which]+itoa(seen), err))
-				}
-				if !yield(x) {
-					return false
-				}
-				loan.End()
-				seen++
+		r := newTextReader[T]()
+		k.read(o, func(e *abi.MapEntry, left int) bool {
+			x, err := r.read(half(e), left, &loan)
+			if err != nil {
+				panic(inElement(k.name+" "+what+" "+itoa(seen), err))
 			}
-			return true
+			if !yield(x) {
+				return false
+			}
+			loan.End()
+			seen++
+			return k.goesOn(o, left)
 		})
 	}
+}
+
+func keysOf[K any](k *mapKind, o *core.Object) iter.Seq[K] {
+	return halves[K](k, o, "key", func(e *abi.MapEntry) *abi.Any { return &e.Key })
+}
+
+func valuesOf[V any](k *mapKind, o *core.Object) iter.Seq[V] {
+	return halves[V](k, o, "value", func(e *abi.MapEntry) *abi.Any { return &e.Value })
 }
 
 // goMap copies a map; objects get references of their own.
@@ -394,21 +446,19 @@ func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err erro
 	}
 	defer catch(&err)
 	m = make(map[K]V, k.len(o))
-	k.read(o, func(entries []abi.Any) bool {
-		keys, values := columnOf[K](entries, 0), columnOf[V](entries, 1)
-		for i := 0; i < len(entries); i += 3 {
-			key, failed := keys.at(i, nil)
-			if failed != nil {
-				err = inElement(k.name+" key "+itoa(len(m)), failed)
-				return false
-			}
-			value, failed := values.at(i, nil)
-			if failed != nil {
-				err = inElement(k.name+"["+quote(key)+"]", failed)
-				return false
-			}
-			m[key] = value
+	keys, values := newTextReader[K](), newTextReader[V]()
+	k.read(o, func(e *abi.MapEntry, left int) bool {
+		key, failed := keys.read(&e.Key, left, nil)
+		if failed != nil {
+			err = inElement(k.name+" key "+itoa(len(m)), failed)
+			return false
 		}
+		value, failed := values.read(&e.Value, left, nil)
+		if failed != nil {
+			err = inElement(k.name+"["+quote(key)+"]", failed)
+			return false
+		}
+		m[key] = value
 		return true
 	})
 	if err != nil {
@@ -429,15 +479,15 @@ func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&maps, ref(m), ke
 func (m *Map[K, V]) Has(key K) bool { return hasKey(&maps, ref(m), key) }
 
 // All ranges over the entries in the order of insertion. Objects are borrowed
-// until the next step; [Retain] keeps one. Of strings, up to 64 share one piece of
+// until the next step; [Retain] keeps one. About 64 strings share one piece of
 // memory.
 func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, ref(m)) }
 
 // Keys ranges over the keys as All does.
-func (m *Map[K, V]) Keys() iter.Seq[K] { return half[K](&maps, ref(m), 0) }
+func (m *Map[K, V]) Keys() iter.Seq[K] { return keysOf[K](&maps, ref(m)) }
 
 // Values ranges over the values as All does.
-func (m *Map[K, V]) Values() iter.Seq[V] { return half[V](&maps, ref(m), 1) }
+func (m *Map[K, V]) Values() iter.Seq[V] { return valuesOf[V](&maps, ref(m)) }
 
 // Map copies the entries into a Go map; objects get references of their own.
 func (m *Map[K, V]) Map() (map[K]V, error) { return goMap[K, V](&maps, ref(m)) }

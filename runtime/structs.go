@@ -122,27 +122,6 @@ func partsOf(v abi.Any, t reflect.Type) (func(name string) (abi.Any, bool), erro
 	return nil, wrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)
 }
 
-// entry reads the value of a key as it is, owned.
-func (k *mapKind) entry(o *core.Object, key string) (abi.Any, bool) {
-	var c core.Call8
-	c.Begin(&k.find, 2)
-	c.Self(0, o)
-	c.String(1, key)
-	if err := c.Do(); err != nil {
-		panic(err)
-	}
-	v := c.Take()
-	nothing, err := missing()
-	if err != nil {
-		panic(err)
-	}
-	if v.TypeIndex.IsObject() && uintptr(v.Bits) == nothing {
-		release(v)
-		return abi.Any{}, false
-	}
-	return v, true
-}
-
 // Marshal makes a Map of a struct with tags:
 //
 //	type Config struct {

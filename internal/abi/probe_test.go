@@ -69,6 +69,12 @@ var layouts = []layout{
 		"Methods": "methods", "Metadata": "metadata"}},
 	{reflect.TypeFor[abi.Version](), "TVMFFIVersion", map[string]string{
 		"Major": "major", "Minor": "minor", "Patch": "patch"}},
+	// The tables of maps, which are private: the probe is compiled without access control.
+	{reflect.TypeFor[abi.MapObject](), "DenseMap", map[string]string{
+		"Header": "header_", "Data": "data_", "Size": "size_", "Slots": "slots_", "DataDeleter": "data_deleter_", "FibShift": "fib_shift_",
+		"Head": "iter_list_head_", "Tail": "iter_list_tail_"}},
+	{reflect.TypeFor[abi.MapEntry](), "DenseMap::KVType", map[string]string{"Key": "first", "Value": "second"}},
+	{reflect.TypeFor[abi.MapItem](), "DenseMap::ItemType", map[string]string{"Entry": "data", "Prev": "prev", "Next": "next"}},
 	{reflect.TypeFor[abi.DLDataType](), "DLDataType", map[string]string{"Code": "code", "Bits": "bits", "Lanes": "lanes"}},
 	{reflect.TypeFor[abi.DLDevice](), "DLDevice", map[string]string{"Type": "device_type", "ID": "device_id"}},
 	{reflect.TypeFor[abi.DLTensor](), "DLTensor", map[string]string{
@@ -127,6 +133,9 @@ var values = []value{
 	{"FieldInitOff", "kTVMFFIFieldFlagBitMaskInitOff"},
 	{"FieldKwOnly", "kTVMFFIFieldFlagBitMaskKwOnly"},
 	{"FieldSetterIsFunction", "kTVMFFIFieldFlagBitSetterIsFunctionObj"},
+	{"MapSmallBit", "__builtin_ctzll(DenseMap::kSmallTagMask)"},
+	{"MapBlockSlots", "DenseMap::kBlockCap"},
+	{"MapBlockSize", "sizeof(DenseMap::Block)"},
 	{"DLInt", "kDLInt"},
 	{"DLUInt", "kDLUInt"},
 	{"DLFloat", "kDLFloat"},
@@ -369,10 +378,12 @@ func compare(t *testing.T, tab table, consts map[string]constant.Value, version 
 const probeHead = `
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/container/map.h>
 #include <dlpack/dlpack.h>
 #include <cstddef>
 #include <cstdio>
 #include <type_traits>
+using DenseMap = tvm::ffi::DenseMapBaseObj;
 template <typename T> void number(const char* key, T value) { std::printf("%s\t%lld\n", key, static_cast<long long>(value)); }
 template <typename T> void kind(const char* key) {
   const char* k = std::is_enum<T>::value ? "an enum" : std::is_pointer<T>::value ? "a pointer"
@@ -387,7 +398,7 @@ int main() {
 func probe(t *testing.T, lines []string, version string) map[string]string {
 	t.Helper()
 	program := nativetest.BuildText(t, "abi-probe", probeHead+strings.Join(lines, "\n")+"\n}\n",
-		nativetest.Executable(), nativetest.AgainstVersion(version), nativetest.Flags("-O0", "-Wno-invalid-offsetof"))
+		nativetest.Executable(), nativetest.AgainstVersion(version), nativetest.Flags("-O0", "-Wno-invalid-offsetof", "-fno-access-control"))
 	out, err := nativetest.Command(t.Context(), program).CombinedOutput()
 	if err != nil {
 		t.Fatalf("the probe failed: %v\n%s", err, out)

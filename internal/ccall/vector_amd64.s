@@ -66,10 +66,26 @@ TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
 	JEQ   weak
 	MOVQ  24(BX), R12            // the cell: data, size
 	MOVQ  32(BX), R13
+eight:                         // values without an object, eight at a time
+	CMPQ  R13, $8
+	JLT   element
+	MOVL  (R12), AX
+	ORL   16(R12), AX
+	ORL   32(R12), AX
+	ORL   48(R12), AX
+	ORL   64(R12), AX
+	ORL   80(R12), AX
+	ORL   96(R12), AX
+	ORL   112(R12), AX
+	CMPL  AX, $64                // the first index of objects, a power of two
+	JGE   element
+	ADDQ  $128, R12
+	SUBQ  $8, R13
+	JMP   eight
 element:
 	TESTQ R13, R13
 	JEQ   weak
-	CMPL  (R12), $64             // the first index of objects
+	CMPL  (R12), $64
 	JLT   scalar
 	MOVQ  8(R12), DI
 	MOVQ  ·decRef(SB), AX
@@ -77,7 +93,7 @@ element:
 scalar:
 	ADDQ  $16, R12
 	DECQ  R13
-	JMP   element
+	JMP   eight
 weak:
 	TESTL $2, R14
 	JEQ   done

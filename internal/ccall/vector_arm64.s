@@ -66,10 +66,25 @@ TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
 	TBZ   $0, R22, weak
 	MOVD  24(R19), R20           // the cell: data, size
 	MOVD  32(R19), R21
+four:                          // values without an object, four at a time
+	CMP   $4, R21
+	BLT   element
+	MOVWU (R20), R2
+	MOVWU 16(R20), R3
+	MOVWU 32(R20), R4
+	MOVWU 48(R20), R5
+	ORR   R3, R2
+	ORR   R5, R4
+	ORR   R4, R2
+	CMPW  $64, R2                // the first index of objects, a power of two
+	BGE   element
+	ADD   $64, R20
+	SUB   $4, R21
+	B     four
 element:
 	CBZ   R21, weak
 	MOVW  (R20), R2
-	CMPW  $64, R2                // the first index of objects
+	CMPW  $64, R2
 	BLT   scalar
 	MOVD  8(R20), R0
 	MOVD  $·decRef(SB), R9        // not through R27, which C wants back
@@ -78,7 +93,7 @@ element:
 scalar:
 	ADD   $16, R20
 	SUB   $1, R21
-	B     element
+	B     four
 weak:
 	TBZ   $1, R22, done
 	SUB   $const_ArrayOffset, R19, R0

@@ -39,10 +39,6 @@ func NewArray(n int) (uintptr, []abi.Any) {
 	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
 }
 
-// Shorten sets the number of elements of an array that NewArray made, which
-// nobody else knows yet.
-func Shorten(array uintptr, n int) { At[arrayObject](array).cell.Size = int64(n) }
-
 // Pack collects the arguments of a call with any number of them. It is pooled:
 // a call with a thousand strings allocates nothing.
 type Pack struct {
@@ -167,10 +163,6 @@ func BorrowText(v *abi.Any) (text []byte, ok bool) {
 	}
 	return nil, false
 }
-
-// MapSize returns the number of entries of a Map or Dict object, at its public
-// place behind the address of the data.
-func MapSize(handle uintptr) int { return int(*At[uint64](handle + abi.ObjectSize + 8)) }
 
 // TryString makes a call whose result may be a string. If it is none, isText is
 // false and Take takes the result.

@@ -1,0 +1,121 @@
+package core_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// pairs makes a Map or Dict of keys, whose values are their indices.
+func pairs(t testing.TB, f *core.Func, add func(p *core.Pack, i int), n int) uintptr {
+	t.Helper()
+	fn, err := f.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := core.NewPack(2 * n)
+	defer p.Close()
+	for i := range n {
+		add(p, i)
+		p.Int(int64(i))
+	}
+	v, err := p.Apply(fn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uintptr(v.Bits)
+}
+
+// TestMapTable reads tables of all sizes, small ones and ones that grew, as the
+// library reads them. It runs against each supported wheel in CI.
+func TestMapTable(t *testing.T) {
+	load(t)
+	if !core.MapsReadable() {
+		t.Fatal("the maps of this library are not readable: the layout in internal/abi is not that of the library")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(i int) string {
+		b := make([]byte, random.IntN(40))
+		for j := range b {
+			b[j] = byte(1 + random.IntN(255))
+		}
+		return fmt.Sprint(i, string(b))
+	}
+	for _, name := range []string{"ffi.Map", "ffi.Dict"} {
+		create := &core.Func{Name: name}
+		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 100, 1000, 20000} {
+			texts := make([]string, n)
+			for i := range texts {
+				texts[i] = text(i)
+			}
+			byText := pairs(t, create, func(p *core.Pack, i int) {
+				if err := p.String(texts[i]); err != nil {
+					t.Fatal(err)
+				}
+			}, n)
+			ints := make([]int64, n)
+			for i := range ints {
+				ints[i] = int64(random.Uint64()) >> random.IntN(64) &^ 0xffff << 1
+				ints[i] += int64(i)
+			}
+			byInt := pairs(t, create, func(p *core.Pack, i int) { p.Int(ints[i]) }, n)
+			for what, table := range map[string]struct {
+				handle uintptr
+				key    func(i int) core.MapKey
+				other  core.MapKey
+			}{
+				"text": {byText, func(i int) core.MapKey { return core.TextKey(texts[i]) }, core.TextKey("not there")},
+				"int":  {byInt, func(i int) core.MapKey { return core.ScalarKey(abi.TypeInt, uint64(ints[i])) }, core.ScalarKey(abi.TypeBool, 1)},
+			} {
+				walk := core.NewMapWalk(table.handle)
+				if core.MapSize(table.handle) != n || walk.Left != n {
+					t.Fatalf("%s of %d: size %d", name, n, core.MapSize(table.handle))
+				}
+				for i := range n {
+					k := table.key(i)
+					at := core.MapFind(table.handle, &k)
+					if at == nil || at.Bits != uint64(i) {
+						t.Fatalf("%s of %d, %s key %d: found %+v", name, n, what, i, at)
+					}
+					if e := walk.Next(); &e.Value != at {
+						t.Fatalf("%s of %d, %s: entry %d of the walk is %+v", name, n, what, i, e)
+					}
+				}
+				if core.MapFind(table.handle, &table.other) != nil {
+					t.Errorf("%s of %d, %s: a key that is not there was found", name, n, what)
+				}
+				core.DecRef(table.handle)
+			}
+		}
+	}
+}
+
+// TestMapKeysThatLookAlike has keys that differ in type only.
+func TestMapKeysThatLookAlike(t *testing.T) {
+	load(t)
+	keys := []core.MapKey{
+		core.ScalarKey(abi.TypeInt, 1), core.ScalarKey(abi.TypeBool, 1), core.ScalarKey(abi.TypeInt, 0),
+		core.ScalarKey(abi.TypeBool, 0), core.TextKey("1"), core.TextKey(""),
+	}
+	m := pairs(t, &core.Func{Name: "ffi.Map"}, func(p *core.Pack, i int) {
+		switch i {
+		case 0, 2:
+			p.Int(int64(1 - i/2))
+		case 1, 3:
+			p.Bool(i == 1)
+		case 4:
+			_ = p.String("1")
+		case 5:
+			_ = p.String("")
+		}
+	}, len(keys))
+	defer core.DecRef(m)
+	for i := range keys {
+		if at := core.MapFind(m, &keys[i]); at == nil || at.Bits != uint64(i) {
+			t.Errorf("key %d: found %+v", i, at)
+		}
+	}
+}
