@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -151,7 +152,7 @@ func inRegion(feature *feature, visitor *core.Object, r Region, f func() error) 
 // each place at which the value of the failed callback stands. If that value is not
 // found, partial asks for the places that come nearest. There are none if the error
 // holds no such context; only objects with fields leave one behind. The paths are
-// to be released. It needs libtvm_ffi 0.1.12.
+// to be released. Walks record them from libtvm_ffi 0.1.14 on, C++ code from 0.1.12.
 func ErrorPaths(root ObjectRef, err error, partial bool) ([]*AccessPath, error) {
 	if err := findAccessPaths.need(); err != nil {
 		return nil, err
@@ -176,16 +177,109 @@ func ErrorPaths(root ObjectRef, err error, partial bool) ([]*AccessPath, error) 
 	}
 }
 
-// accessPaths asks the library for the paths of a context that e keeps.
-func accessPaths(root *core.Object, context uintptr, partial bool, e *Error) ([]*AccessPath, error) {
+// accessPaths returns the paths of a context that e keeps.
+func accessPaths(root *core.Object, context uintptr, partial bool, e *Error) (paths []*AccessPath, err error) {
+	defer catch(&err)
+	defer runtime.KeepAlive(e)
 	x := abi.Any{TypeIndex: root.TypeIndex(), Bits: uint64(root.Handle())}
+	c := abi.Any{TypeIndex: core.At[abi.Object](context).TypeIndex, Bits: uint64(context)}
+	ways, err := recordedWays(x, c)
+	if err != nil {
+		return nil, err
+	}
+	if ways != nil {
+		for _, way := range ways {
+			p, err := NewAccessPath(way...)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, p)
+		}
+		return paths, nil
+	}
 	if err := bounded(x); err != nil {
 		return nil, err
 	}
-	out, err := findAccessPaths.call(x, abi.Any{TypeIndex: core.At[abi.Object](context).TypeIndex, Bits: uint64(context)}, boolValue(partial))
-	runtime.KeepAlive(e)
+	out, err := findAccessPaths.call(x, c, boolValue(partial))
 	if err != nil {
 		return nil, err
 	}
 	return take[[]*AccessPath](out)
+}
+
+// recordedWays follows the values that the context lists, the innermost first, from
+// root down. The library looks for them in the whole of root, and not for those that
+// are containers, which its own walks list too; it is asked when a value does not
+// stand directly in the one around it: the result is nil then.
+func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
+	pattern := fieldNamed(context.TypeIndex, "reverse_visit_pattern")
+	if pattern == nil {
+		return nil, nil
+	}
+	list := pattern.Get(core.Static(uintptr(context.Bits)))
+	defer release(list)
+	nodes, err := sequence(list, "ffi.List")
+	if err != nil {
+		return nil, err
+	}
+	at := len(nodes) - 1
+	for at >= 0 && nodes[at].Bits != root.Bits {
+		at--
+	}
+	if at < 0 {
+		return nil, nil
+	}
+	ways := [][]AccessStep{nil}
+	for ; at > 0; at-- {
+		if nodes[at-1].Bits == nodes[at].Bits {
+			continue
+		}
+		steps := stepsTo(nodes[at], uintptr(nodes[at-1].Bits))
+		if len(steps) == 0 {
+			return nil, nil
+		}
+		var longer [][]AccessStep
+		for _, way := range ways {
+			for _, s := range steps {
+				longer = append(longer, append(slices.Clip(way), s))
+			}
+		}
+		ways = longer
+	}
+	return ways, nil
+}
+
+// stepsTo returns the places in parent at which the object child stands.
+func stepsTo(parent abi.Any, child uintptr) []AccessStep {
+	var steps []AccessStep
+	switch parent.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		all, _ := sequence(parent, "")
+		for i, x := range all {
+			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
+				steps = append(steps, AccessStep{AccessItem, Any{index: abi.TypeInt, bits: uint64(i)}})
+			}
+		}
+	case abi.TypeMap, abi.TypeDict:
+		for k, x := range mapEntries(parent) {
+			if x.object != nil && x.object.Handle() == child {
+				if k.object != nil {
+					k.object = k.object.Retain()
+					k.object.LeaveToCollector() // the path gets one of its own
+				}
+				steps = append(steps, AccessStep{AccessKey, k})
+			}
+		}
+	default:
+		for _, f := range fieldsOf(parent.TypeIndex) {
+			x, owned := f.value(uintptr(parent.Bits))
+			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
+				steps = append(steps, AccessStep{AccessField, Any{index: abi.TypeStr, text: f.name()}})
+			}
+			if owned {
+				release(x)
+			}
+		}
+	}
+	return steps
 }

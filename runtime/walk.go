@@ -72,7 +72,7 @@ func OnIn[T any](f func(x T, r Region) error) WalkRule {
 
 // Walk goes through root and all that is inside of it: elements, values of maps,
 // and fields that take part in structural comparison. For each value it calls the
-// first rule that fits. What is shared is visited at each place where it stands.
+// first rule that fits; None is passed over. What is shared is visited at each place where it stands.
 // The callback may return [SkipChildren] or [SkipAll]; any other error ends the
 // walk and comes back, so that errors.Is finds it, and [ErrorPaths] tells where it
 // was. It needs libtvm_ffi 0.1.14.
