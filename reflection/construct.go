@@ -119,6 +119,19 @@ type Param struct {
 // Constructor returns the constructor of the type. It is not inherited. The error
 // is of kind ErrType if there is none.
 func (t *Type) Constructor() (*Constructor, error) {
+	m := t.load()
+	if c := m.constructor.Load(); c != nil {
+		return c, nil
+	}
+	c, err := t.findConstructor()
+	if err != nil {
+		return nil, err
+	}
+	m.constructor.Store(c)
+	return c, nil
+}
+
+func (t *Type) findConstructor() (*Constructor, error) {
 	c := &Constructor{Owner: t}
 	for _, m := range t.OwnMethods() {
 		if m.name != AttrInit {
@@ -275,16 +288,16 @@ func (p *packing) add(name string, x any) error {
 	if f == nil {
 		return nil
 	}
-	switch kind := f.Type().String(); {
-	case kind == "int" && f.info.Size < 8 && t.Value.TypeIndex == abi.TypeInt:
-		v, bits := int64(t.Value.Bits), uint(8*f.info.Size)
+	switch {
+	case f.cuts.int != 0 && t.Value.TypeIndex == abi.TypeInt:
+		v, bits := int64(t.Value.Bits), uint(8*f.cuts.int)
 		if v < -1<<(bits-1) || v >= 1<<bits {
 			return f.tooLarge(v)
 		}
 		p.narrow = append(p.narrow, narrowed{f, v})
-	case kind == "float" && f.info.Size == 4 && t.Value.TypeIndex == abi.TypeFloat:
-		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return errorf(core.KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
+	case f.cuts.float != 0 && t.Value.TypeIndex == abi.TypeFloat:
+		if v := math.Float64frombits(t.Value.Bits); math.Abs(v) > math.MaxFloat32 && !math.IsInf(v, 0) {
+			return errorf(core.KindValue, "field %s: %g does not fit a float of %d bytes", f, v, f.cuts.float)
 		}
 	}
 	return nil

@@ -24,6 +24,8 @@ type Field struct {
 	meta  schema.Metadata
 	field core.Field
 	slot  core.Slot
+	// cuts is the size in bytes of an int or a float that the library would cut.
+	cuts struct{ int, float int64 }
 	// known is the type index of the last object that was seen to have the field.
 	known atomic.Int32
 }
@@ -37,6 +39,12 @@ func newField(owner *Type, info abi.FieldInfo) *Field {
 	}
 	f.field.Owner, f.field.Name, f.field.Sig = &core.Type{Key: owner.key}, f.name, sig
 	f.slot = core.NewSlot(&f.info, sig)
+	switch {
+	case sig == "int" && f.info.Size < 8:
+		f.cuts.int = f.info.Size
+	case sig == "float" && f.info.Size < 8:
+		f.cuts.float = f.info.Size
+	}
 	f.known.Store(int32(owner.info.TypeIndex))
 	return f
 }
@@ -118,9 +126,14 @@ func kindOf(err error) string {
 	return core.KindRuntime
 }
 
-// state returns the state of an object that has the field, or nil. x is not nil.
+// state returns the state of an object that has the field, or nil.
 func (f *Field) state(x tvmffi.ObjectRef) *core.Object {
-	o := stateOf(x)
+	var o *core.Object
+	if p, ok := x.(*tvmffi.Object); ok { // as when nothing was generated
+		o = core.StateAt(p)
+	} else {
+		o = stateOf(x)
+	}
 	if o.Handle() != 0 && (int32(o.TypeIndex()) == f.known.Load() || f.accepts(o)) {
 		return o
 	}

@@ -231,6 +231,8 @@ type members struct {
 	byName  map[string]*Field
 	methods []*Method
 	method  map[string]*Method
+
+	constructor atomic.Pointer[Constructor] // once it was found
 }
 
 // load returns the members of t. A library may add some as long as it is being

@@ -27,6 +27,10 @@ var Dynamic struct {
 	Entries any // func(o *Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) error
 }
 
+// StateAt returns the state behind a pointer to a struct that begins with one:
+// every object type of package tvmffi.
+func StateAt[T any](p *T) *Object { return (*Object)(unsafe.Pointer(p)) }
+
 // Encode packs x as an argument by its static type.
 func Encode[T any](x T) (Temp, error) {
 	p := new(T)
