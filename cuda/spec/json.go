@@ -162,7 +162,7 @@ func toJSON(p Param) jsonParam {
 		j.Type, j.Divisibility = p.DType.String(), p.Divisibility
 	case Tensor:
 		shape := dimsToJSON(p.Shape)
-		j.Type, j.DType, j.Shape = "tensor", p.DType.String(), &shape
+		j.Type, j.DType, j.Shape = "tensor", p.DType.name(), &shape
 		j.Align, j.Device = p.Align, p.Device
 		if len(p.Strides) > 0 {
 			j.Strides = dimsToJSON(p.Strides)

@@ -150,8 +150,14 @@ var (
 	Handle = DType{abi.DLOpaqueHandle, 64, 1}
 )
 
-// String returns the name of the type, such as "float32".
-func (t DType) String() string { return abi.DLDataType(t).String() }
+// String returns the name of the type, such as "float32"; "void" for the zero
+// DType, which is no type.
+func (t DType) String() string {
+	if t == (DType{}) {
+		return "void"
+	}
+	return abi.DLDataType(t).String()
+}
 
 // ParseDType reads the name of a type, such as "float32", "bf16" or "int8x4".
 func ParseDType(name string) (DType, error) {

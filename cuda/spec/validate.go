@@ -163,20 +163,12 @@ func (v *validator) scalar(where string, p Var) error {
 		ok = t == Bool || t == BFloat16 || t == Handle
 	}
 	if !ok {
-		return v.errorf("%s: the type %s of a number is none of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, describe(t))
+		return v.errorf("%s: the type %s of a number is none of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, t)
 	}
 	if !isDimType(t) && t != Bool && p.Divisibility != 0 {
 		return v.errorf("%s: only integers are divisible, not %s", where, t)
 	}
 	return v.declare(where, p, false)
-}
-
-// describe names a type, also one without a name.
-func describe(t DType) string {
-	if s := t.String(); s != "" {
-		return s
-	}
-	return "void"
 }
 
 // declare records what a place says about a name.
@@ -243,7 +235,7 @@ func (v *validator) dim(where string, d Dim, size bool) error {
 func (v *validator) tensor(where string, t Tensor) error {
 	name := t.DType.String()
 	if back, err := ParseDType(name); err != nil || back != t.DType || name == "" || t.DType.Lanes == 0 {
-		return v.errorf("%s: %s is no type of elements", where, describe(t.DType))
+		return v.errorf("%s: %s is no type of elements", where, t.DType)
 	}
 	if err := v.dims(where+".shape", t.Shape, true); err != nil {
 		return err

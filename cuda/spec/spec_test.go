@@ -1,0 +1,299 @@
+package spec_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
+)
+
+// texts are descriptions as they are printed.
+var texts = []string{
+	"f()",
+	"add(a: Tensor([n0], float32), b: Tensor([n0], float32), c: Tensor([n0], float32), k: int32, stream: Stream)",
+	"add_one(A: Tensor([n], float32), B: Tensor([n], float32))",
+	"main.f_1(x: Tensor([], bool), y: Tensor([0, 128, _], float8_e4m3fn))",
+	"f(a: Tensor([n: int64 % 8, 4], float4_e2m1fnx2, strides=[s % 4, -1], align=128, device=cuda:1))",
+	"f(a: Tensor([n], bfloat16, device=cpu), b: Tensor([n], float32x4, device=rocm:d), c: Tensor([n], int4, device=cuda:_))",
+	"f(n: int64 % 8, a: Tensor([n], int8), s: Shape([]), t: Shape([n, 4]))",
+	"f(p: DataPointer, q: DataPointer(space=1), r: handle, a: Tensor([n], uint16), s: EnvStream)",
+	"f(a: None, b: Int(-5), c: Bool(True), d: Bool(False), e: Float(1.5), f: Float(1e+16), g: Float(1e-05), h: Float(-0.0), i: Float(inf), j: Float(nan), k: Float(1000000000000000.0), l: Float(0.0001))",
+	"f(t: Tuple[], u: Tuple[int32, Tuple[float32, Tensor([n, 2], float32)], m: int64 % 2, None], v: Shape([m]))",
+	"f(a: Optional[Tensor([n], float32)], b: Optional[int32], c: Tuple[Optional[x: Stream]])",
+}
+
+func TestTextRoundTrip(t *testing.T) {
+	for _, text := range texts {
+		if strings.Contains(text, "Optional[x: ") {
+			// The name of an element stands before the Optional.
+			text = strings.Replace(text, "Optional[x: ", "x: Optional[", 1)
+		}
+		f, err := spec.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := f.String(); got != text {
+			t.Errorf("printed as\n%s, want\n%s", got, text)
+		}
+		roundTrip(t, f)
+	}
+}
+
+// roundTrip sends f through both forms.
+func roundTrip(t *testing.T, f *spec.Func) {
+	t.Helper()
+	equal := cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b })
+	back, err := spec.Parse(f.String())
+	if err != nil {
+		t.Errorf("%s: %v", f, err)
+	} else if d := cmp.Diff(f, back, equal); d != "" {
+		t.Errorf("text %s:\n%s", f, d)
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatalf("%s: %v", f, err)
+	}
+	read := new(spec.Func)
+	if err := json.Unmarshal(data, read); err != nil {
+		t.Errorf("%s: %v", data, err)
+	} else if d := cmp.Diff(f, read, equal); d != "" {
+		t.Errorf("%s:\n%s", data, d)
+	}
+	if again, err := json.Marshal(read); err != nil || string(again) != string(data) {
+		t.Errorf("written again as\n%s, %v, want\n%s", again, err, data)
+	}
+	if _, err := f.Plan(); err != nil {
+		t.Errorf("%s: %v", f, err)
+	}
+}
+
+// TestTextOfPeople reads what nobody prints.
+func TestTextOfPeople(t *testing.T) {
+	for in, want := range map[string]string{
+		" f ( a :Tensor( [ n ,4 ] ,f32 ,align = 16 ) ) ":          "f(a: Tensor([n, 4], float32, align=16))",
+		"f(\n  a: Tensor([n], fp8_e5m2, device=cuda),\n  k: i32)": "f(a: Tensor([n], float8_e5m2, device=cuda), k: int32)",
+		"f(a: Tensor([], f16, strides=[]))":                       "f(a: Tensor([], float16))",
+		"f(a: Float(2), b: Float( 1e3 ))":                         "f(a: Float(2.0), b: Float(1000.0))",
+		"f(größe: int32, s: Shape([größe]))":                      "f(größe: int32, s: Shape([größe]))",
+	} {
+		f, err := spec.Parse(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+		} else if f.String() != want {
+			t.Errorf("%q is\n%s, want\n%s", in, f, want)
+		}
+	}
+}
+
+func TestSignature(t *testing.T) {
+	f, err := spec.Parse("f(a: Tensor([n: int64 % 8, 4], float16, strides=[s, 1], align=16, device=cpu), b: Tensor([n], float32), t: Tuple[m: int32 % 2, Stream], p: DataPointer(space=1), o: Optional[Shape([n: int64])], s: EnvStream)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "f(a: Tensor([n, 4], float16), b: Tensor([n], float32), t: Tuple[int32, Stream], p: DataPointer, o: Optional[Shape([n])])"
+	if got := f.Signature(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestConstructors(t *testing.T) {
+	n := spec.Var{Name: "n", DType: spec.Int64, Divisibility: 4}
+	f := spec.New("f",
+		spec.Tensor{Name: "a", DType: spec.Float32, Shape: []spec.Dim{n, spec.Size(128)}, Strides: []spec.Dim{spec.Sym("s"), spec.Size(1)}, Align: 16, Device: "cuda", DeviceID: spec.Size(1)},
+		spec.Optional{Param: spec.Tensor{Name: "b", DType: spec.BFloat16, Shape: []spec.Dim{n, spec.Any}}},
+		spec.Tuple{Name: "t", Elems: []spec.Param{spec.Var{DType: spec.Int32}, spec.Const{Value: int64(5)}}},
+		spec.Shape{Name: "s", Dims: []spec.Dim{n}},
+		spec.DataPointer{Name: "p", Space: 1},
+		spec.Stream{Name: "stream"})
+	want := "f(a: Tensor([n: int64 % 4, 128], float32, strides=[s, 1], align=16, device=cuda:1), b: Optional[Tensor([n: int64 % 4, _], bfloat16)], t: Tuple[int32, Int(5)], s_: Shape([n: int64 % 4]), p: DataPointer(space=1), stream: Stream)"
+	if got := strings.Replace(f.String(), " s: Shape", " s_: Shape", 1); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	f, err := spec.Parse("f(a: Tensor([n: int64, 4], float32, strides=[s, 1], align=16, device=cuda:0), k: int32 % 2, c: Int(5), t: Tuple[Stream], o: Optional[Shape([n])])")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"f","params":[` +
+		`{"name":"a","type":"tensor","dtype":"float32","shape":[{"name":"n","dtype":"int64"},4],"strides":["s",1],"align":16,"device":"cuda","device_id":0},` +
+		`{"name":"k","type":"int32","divisibility":2},` +
+		`{"name":"c","type":"const","value":"Int(5)"},` +
+		`{"name":"t","type":"tuple","elems":[{"type":"stream"}]},` +
+		`{"name":"o","type":"shape","shape":["n"],"optional":true}]}`
+	got, err := json.Marshal(f)
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    `spec: byte 0 of "": expected the name of the function, as in f(n: int32), found the end`,
+		"f":                                   `spec: byte 1 of "f": expected "(" after the name of the function, found the end`,
+		"f(":                                  `spec: byte 2 of "f(": expected the name of a parameter, as in n: int32, found the end`,
+		"f(a)":                                `spec: byte 3 of "f(a)": expected ":" and a type after the name of a parameter, found ')'`,
+		"f(a: )":                              `spec: byte 5 of "f(a: )": expected a type, such as float32, Tensor([n], float32), Shape([n]) or Stream, found ')'`,
+		"f(a: int32,)":                        `spec: byte 11 of "f(a: int32,)": expected the name of a parameter, as in n: int32, found ')'`,
+		"f(a: int32":                          `spec: byte 10 of "f(a: int32": expected "," or ")" in the parameters, found the end`,
+		"f(a: int32) -> int":                  `spec: byte 12 of "f(a: int32) -> int": expected the end after ")", found '-': kernels return nothing`,
+		"f(a: integer)":                       `spec: byte 5 of "f(a: integer)": "integer" is no type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional`,
+		"f(a: Tensor)":                        `spec: byte 11 of "f(a: Tensor)": expected "(" after Tensor, as in Tensor([n], float32), found ')'`,
+		"f(a: Tensor(n))":                     `spec: byte 12 of "f(a: Tensor(n))": expected "[" before the dimensions, as in [n, 4], found "n"`,
+		"f(a: Tensor([n]))":                   `spec: byte 15 of "f(a: Tensor([n]))": expected "," and a data type after the shape, as in Tensor([n], float32), found ')'`,
+		"f(a: Tensor([n * 2], int8))":         `spec: byte 15 of "f(a: Tensor([n * 2], int8))": a dimension is a number or a name, not an expression: name the result, as in m in place of n * 2, or write _ for any value`,
+		"f(a: Tensor([n], int8, n=1))":        `spec: byte 23 of "...: Tensor([n], int8, n=1))": "n" is no property of a tensor: write strides=, align= or device=`,
+		"f(s: Shape([n % 0]))":                `spec: byte 16 of "f(s: Shape([n % 0]))": a value cannot be divisible by 0: write a number from 1 on`,
+		"f(s: Shape([99999999999999999999]))": `spec: byte 12 of "f(s: Shape([99999999999999999999...": 99999999999999999999 does not fit int64`,
+		"f(c: Bool(1))":                       `spec: byte 10 of "f(c: Bool(1))": expected True or False in Bool(), found '1'`,
+		"f(c: Float(x))":                      `spec: byte 11 of "f(c: Float(x))": "x" is no number: write one as in Float(1.5)`,
+		"f(c: Int)":                           `spec: byte 8 of "f(c: Int)": expected "(" after Int, which stands for a constant: write int32, bool or float32 for a value, found ')'`,
+		"f(a: Tensor([n], int8, align=8, align=8))": `spec: byte 32 of "...[n], int8, align=8, align=8))": align stands there twice: remove one`,
+		"f(\xff: int32)":                        `spec: byte 2 of "f(\xff: int32)": expected the name of a parameter, as in n: int32, found '�'`,
+		"f(a: " + strings.Repeat("Tuple[", 100): `types nest deeper than 32`,
+		"f(" + strings.Repeat("x", 1<<20) + ")": `the limit is 1048576`,
+		// Descriptions that make no sense.
+		"f(a: int32, a: int8)":                                 `spec: f: two parameters have the name a`,
+		"f(a: Tensor([-1], int8))":                             `spec: f: a.shape[0]: the size -1 is negative`,
+		"f(a: Tensor([n], int8, strides=[1, 1]))":              `spec: f: a: it has 1 dimensions and 2 strides`,
+		"f(a: Tensor([n], int8, align=-1))":                    `spec: f: a: an address cannot be aligned to -1 bytes`,
+		"f(a: Tensor([n], int8, device=gpu))":                  `spec: f: a: "gpu" is no type of a device: write cpu, cuda, rocm, metal or another of DLPack`,
+		"f(a: Tensor([n: float32], int8))":                     `spec: f: dimension n: its type float32 is no integer of up to 64 bits`,
+		"f(n: float32, a: Tensor([n], int8))":                  `spec: f: dimension n: its type float32 is no integer of up to 64 bits`,
+		"f(s: Shape([n: int64]), t: Shape([n: int32]))":        `spec: f: n is of type int64 in one place and int32 in another`,
+		"f(s: Shape([n % 4]), t: Shape([n % 8]))":              `spec: f: n is divisible by 4 in one place and by 8 in another`,
+		"f(s: Shape([_ % 4]))":                                 `spec: f: s[0]: _ is any value: name the dimension`,
+		"f(x: float32 % 4)":                                    `spec: f: x: only integers are divisible, not float32`,
+		"f(x: int32x4)":                                        `spec: f: x: the type int32x4 of a number is none of int, uint, bool, float16, bfloat16, float32, float64 and handle`,
+		"f(a: Tensor([n], float32, device=cpu), s: EnvStream)": `spec: f: s: there is no tensor on a device to take the current stream of: use Stream`,
+		"f(a: Tensor([n], float32), s: Tuple[EnvStream])":      `spec: f: s[0]: an EnvStream is no argument, so it cannot stand in a Tuple or an Optional`,
+		"f(a: Optional[Optional[int32]])":                      `spec: f: a: an Optional of an Optional: write one`,
+		"f(a: Optional[None])":                                 `spec: f: a: an Optional of None: write None`,
+	} {
+		_, err := spec.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.HasPrefix(want, "spec: ") && err.Error() != want {
+			t.Errorf("%.60q:\ngot  %v\nwant %s", text, err, want)
+		}
+		var s *spec.SyntaxError
+		if syntax := strings.HasPrefix(want, "spec: byte"); errors.As(err, &s) != syntax && strings.HasPrefix(want, "spec: ") {
+			t.Errorf("%q: a SyntaxError: %v, want %v", text, !syntax, syntax)
+		}
+	}
+}
+
+func TestJSONErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                            `unexpected end of JSON input`,
+		`{"name": "f", "x": 1}`:        `unknown field "x"`,
+		`{"name": ""}`:                 `spec: "" is no name of a function`,
+		`{"name":"f","params":[{}]}`:   `"" is no type: write a data type such as float32, or tensor,`,
+		`{"name":"f","params":[null]}`: `"" is no type`,
+		`{"name":"f","params":[{"type":"stream"}]}`:                                        `spec: f: parameter 0 has no name`,
+		`{"name":"f","params":[{"name":"a","type":"stream","align":4}]}`:                   `should be written as {"name":"a","type":"stream"}`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[null]}]}`:               `the dimension null is no whole number, name or object`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[1.5]}]}`:                `the dimension 1.5 is no whole number, name or object`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[{"name":"n","x":1}]}]}`: `unknown field "x"`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","shape":[]}]}`:                  `spec: f: a: void is no type of elements`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"f33x","shape":[]}]}`:   `Invalid lanes specification in dtype 'float33x'`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":5}]}`:                    `the value of a constant is a text such as "Int(5)"`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":"Int(5) x"}]}`:           `unexpected text after the constant`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":"int32"}]}`:              `should be written as {"name":"a","type":"int32"}`,
+	} {
+		err := json.Unmarshal([]byte(text), new(spec.Func))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	f, err := spec.ParseMessage("Mismatched type on argument #1 when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`,\n  expected Tensor")
+	if err != nil || f.String() != texts[2] {
+		t.Errorf("%v, %v", f, err)
+	}
+	for _, bad := range []string{"", "when calling: f()", "when calling: `f(", "out of memory"} {
+		if _, err := spec.ParseMessage(bad); err == nil || !strings.Contains(err.Error(), "tells no signature") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestNilParts makes descriptions in Go that the notations cannot express.
+func TestNilParts(t *testing.T) {
+	for _, c := range []struct {
+		f    *spec.Func
+		want string
+	}{
+		{nil, "the function is nil"},
+		{spec.New("f", nil), "parameter 0 has no name"},
+		{spec.New("f", spec.Optional{}), "parameter 0 has no name"},
+		{spec.New("f", spec.Tuple{Name: "t", Elems: []spec.Param{nil}}), "t[0] is nil"},
+		{spec.New("f", spec.Tuple{Name: "t", Elems: []spec.Param{spec.Optional{}}}), "t[0]: an Optional of nothing"},
+		{spec.New("f", spec.Shape{Name: "s", Dims: []spec.Dim{nil}}), "s[0]: a dimension is nil"},
+		{spec.New("f", spec.Shape{Name: "s", Dims: []spec.Dim{spec.Var{}}}), `s[0]: "" is no name of a dimension`},
+		{spec.New("f", spec.Const{Name: "c", Value: 5}), "c: a constant of type int: use nil, bool, int64 or float64"},
+		{spec.New("f", spec.DataPointer{Name: "p", Space: -1}), "p: -1 is no address space"},
+		{spec.New("f", spec.Var{Name: "x"}), "x: the type void of a number is none of"},
+		{spec.New("f", spec.Var{Name: "a b", DType: spec.Int32}), `"a b" is no name of a parameter`},
+		{spec.New("f(", spec.Var{Name: "a", DType: spec.Int32}), `"f(" is no name of a function`},
+		{spec.New("f", spec.Tensor{Name: "t", DType: spec.DType{Code: 200, Bits: 8, Lanes: 1}}), "is no type of elements"},
+		{spec.New("f", spec.Var{Name: "a", DType: spec.Int32, Divisibility: -1}), "cannot be divisible by -1"},
+	} {
+		_, err := c.f.Plan()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+		if c.f != nil {
+			if _, err := json.Marshal(c.f); err == nil {
+				t.Errorf("%s was written as JSON", c.want)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := spec.Parse(text)
+		if err != nil {
+			return
+		}
+		printed := d.String()
+		back, err := spec.Parse(printed)
+		if err != nil {
+			t.Fatalf("%q is printed as %q: %v", text, printed, err)
+		}
+		if back.String() != printed {
+			t.Fatalf("%q is printed as %q and then as %q", text, printed, back)
+		}
+		roundTrip(t, back)
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, text := range texts {
+		if d, err := spec.Parse(text); err == nil {
+			data, err := json.Marshal(d)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(data))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d := new(spec.Func)
+		if json.Unmarshal([]byte(text), d) != nil {
+			return
+		}
+		roundTrip(t, d)
+	})
+}
