@@ -153,7 +153,7 @@ type measurements map[key]*samples
 // runTime; each answer is of 2 ms, or of one operation if that is longer.
 const (
 	batches = 5
-	runTime = 10 * time.Millisecond
+	runTime = 100 * time.Millisecond
 )
 
 // figures are what has to be measured for a row: the item of each peer, and what

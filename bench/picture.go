@@ -20,7 +20,7 @@ var marks = []struct{ peer, title, colour string }{
 
 // Sizes of the picture, in its units.
 const (
-	labels    = 250 // the width of the names of the items
+	labels    = 270 // the width of the names of the items
 	plot      = 520
 	times     = 90 // the width of the column of our times
 	lineSpace = 22

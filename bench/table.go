@@ -119,7 +119,7 @@ func (m measurements) judge() []verdict {
 		worst := verdict{item: r.name, most: 1}
 		for _, rival := range rivals {
 			if got, ok := m.ratio(r.name, rival, r.name); ok && got > worst.got && r.name != "floor" {
-				worst.got, worst.what = got, "times "+titles[rival]+", the fastest of cgo, purego and Python"
+				worst.got, worst.what = got, "times the fastest rival, "+titles[rival]
 			}
 		}
 		if worst.got > 0 {
@@ -207,7 +207,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 		fmt.Sprintf("%s, %d CPUs, %s/%s; load %s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load),
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
 			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
-		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 10 ms each; ns unless a unit is given;", runs, runs),
+		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 5 batches of 2 ms; ns unless a unit is given;", runs, runs),
 		"in brackets the ratio to C++; `a` are Go allocations. Targets: the median of the ratios of the best batches of each run.",
 	}
 	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
