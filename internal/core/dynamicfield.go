@@ -2,7 +2,6 @@ package core
 
 import (
 	"sync"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
@@ -33,10 +32,8 @@ func findField(index abi.TypeIndex, name string) *Field {
 		return nil
 	}
 	for depth := info.Depth; ; depth-- {
-		for i := range uintptr(info.NumFields) {
-			if Text(At[abi.FieldInfo](info.Fields+i*unsafe.Sizeof(abi.FieldInfo{})).Name) == name {
-				return &Field{Owner: &Type{Key: Text(info.Key)}, Name: name}
-			}
+		if fieldNamed(info, name) != nil {
+			return &Field{Owner: &Type{Key: Text(info.Key)}, Name: name}
 		}
 		if depth == 0 {
 			return nil

@@ -44,7 +44,7 @@ const (
 // String returns the type key and the name of the field.
 func (f *Field) String() string { return f.Owner.Key + "." + f.Name }
 
-// Info returns the reflection entry of the field.
+// Info returns a copy of the reflection entry of the field.
 func (f *Field) Info() (*abi.FieldInfo, error) {
 	if info := f.info.Load(); info != nil {
 		return info, nil
@@ -53,20 +53,17 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range uintptr(owner.NumFields) {
-		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-		if Text(info.Name) != f.Name {
-			continue
-		}
-		if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
-			return nil, err
-		}
-		// Whoever finds info must find fast too.
-		f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
-		f.info.Store(info)
-		return info, nil
+	info := fieldNamed(owner, f.Name)
+	if info == nil {
+		return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, differs)
 	}
-	return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, differs)
+	if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
+		return nil, err
+	}
+	// Whoever finds info must find fast too.
+	f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
+	f.info.Store(info)
+	return info, nil
 }
 
 func formOf(sig string, info *abi.FieldInfo) form {

@@ -158,21 +158,18 @@ func (f *Func) findMethod() (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range uintptr(info.NumMethods) {
-		m := At[abi.MethodInfo](info.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
-		if Text(m.Name) != f.Name {
-			continue
-		}
-		if err := f.check(Text(m.Metadata)); err != nil {
-			return 0, err
-		}
-		if m.Method.TypeIndex != abi.TypeFunction {
-			return 0, f.absent("the method is not a function")
-		}
-		IncRef(uintptr(m.Method.Bits))
-		return uintptr(m.Method.Bits), nil
+	m := methodNamed(info, f.Name)
+	if m == nil {
+		return 0, f.absent("no such method")
 	}
-	return 0, f.absent("no such method")
+	if err := f.check(Text(m.Metadata)); err != nil {
+		return 0, err
+	}
+	if m.Method.TypeIndex != abi.TypeFunction {
+		return 0, f.absent("the method is not a function")
+	}
+	IncRef(uintptr(m.Method.Bits))
+	return uintptr(m.Method.Bits), nil
 }
 
 func (f *Func) findAttribute() (uintptr, error) {

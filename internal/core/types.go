@@ -31,6 +31,35 @@ func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
 	return info
 }
 
+// fieldNamed copies the entry of a field of a type, without those of its ancestors.
+// The library moves the entries when it registers another one.
+func fieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	for i := range uintptr(owner.NumFields) {
+		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+		if Text(info.Name) == name {
+			found := *info
+			return &found
+		}
+	}
+	return nil
+}
+
+// methodNamed is fieldNamed for methods.
+func methodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	for i := range uintptr(owner.NumMethods) {
+		info := At[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
+		if Text(info.Name) == name {
+			found := *info
+			return &found
+		}
+	}
+	return nil
+}
+
 // Ancestor returns the ancestor at the given depth; 0 is the root.
 func Ancestor(info *abi.TypeInfo, depth int32) *abi.TypeInfo {
 	return At[abi.TypeInfo](*At[uintptr](info.Ancestors + uintptr(depth)*unsafe.Sizeof(uintptr(0))))

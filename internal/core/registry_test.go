@@ -1,0 +1,156 @@
+package core_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// symbol finds a C function that the runtime does not use.
+func symbol(t *testing.T, name string) uintptr {
+	t.Helper()
+	h, err := dynlib.Open(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.Symbol(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// array describes a text that lives for ever.
+func array(s string) *abi.ByteArray {
+	b := append([]byte(s), 0)
+	forever = append(forever, b)
+	return &abi.ByteArray{Data: uintptr(unsafe.Pointer(unsafe.SliceData(b))), Size: uintptr(len(s))}
+}
+
+var forever []any
+
+// addFields registers fields of a type, as a library does while it is loaded.
+func addFields(t *testing.T, register uintptr, index abi.TypeIndex, first, n int) {
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
+	for i := first; i < first+n; i++ {
+		info := &abi.FieldInfo{
+			Name: *array(fmt.Sprint("field_", i)), Metadata: *array(`{"type_schema":"{\"type\":\"int\"}"}`),
+			Size: 8, Alignment: 8, Offset: int64(24 + 8*i), StaticTypeIndex: abi.TypeInt,
+		}
+		forever = append(forever, info)
+		if rc, _, _ := purego.SyscallN(register, uintptr(index), uintptr(unsafe.Pointer(info))); int32(rc) != 0 {
+			t.Error("the field was not registered")
+			return
+		}
+	}
+}
+
+// The library moves the entries of fields and methods when it registers another
+// one: what was found must not point there, and a search must hold the lock.
+func TestTypeTableGrows(t *testing.T) {
+	load(t)
+	register := symbol(t, "TVMFFITypeRegisterField")
+	key := "core_test.Growing"
+	parent, err := core.IndexOfKey("ffi.Object")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core.Registry.Lock()
+	i, _, _ := purego.SyscallN(core.API.TypeGetOrAllocIndex, uintptr(unsafe.Pointer(array(key))), ^uintptr(0), 1, 0, 1, uintptr(parent))
+	core.Registry.Unlock()
+	index := abi.TypeIndex(int32(i))
+	addFields(t, register, index, 0, 3)
+	owner := &core.Type{Key: key}
+	before := core.Field{Owner: owner, Name: "field_1"}
+	info, err := before.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		added := 3
+		for ; added < 3000; added += 10 {
+			select {
+			case <-stop:
+				done <- added
+				return
+			default:
+				addFields(t, register, index, added, 10)
+			}
+		}
+		done <- added
+	}()
+	for n := 0; n < 3000; n++ {
+		f := core.Field{Owner: owner, Name: fmt.Sprint("field_", n%3)}
+		got, err := f.Info()
+		if err != nil {
+			t.Fatalf("field %d: %v", n%3, err)
+		}
+		if got.Offset != int64(24+8*(n%3)) {
+			t.Fatalf("field %d: offset %d", n%3, got.Offset)
+		}
+	}
+	close(stop)
+	<-done
+	addFields(t, register, index, 5000, 2000)
+	runtime.GC()
+	if core.Text(info.Name) != "field_1" || info.Offset != 32 || info.Size != 8 {
+		t.Errorf("the entry that was found before is now %+v", info)
+	}
+	again, err := before.Info()
+	if err != nil || again.Offset != 32 {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// Each search of the type table waits for the one who holds the registry.
+func TestSearchesHoldTheRegistry(t *testing.T) {
+	load(t)
+	box, err := typeBox.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list = core.Type{Key: "calls.Box"}
+	if _, err := list.Info(); err != nil {
+		t.Fatal(err)
+	}
+	for what, search := range map[string]func() error{
+		"Field.Info":   func() error { _, err := (&core.Field{Owner: &list, Name: "i64"}).Info(); return err },
+		"Func.Resolve": func() error { _ = (&core.Func{Owner: &list, Name: "no_such_method"}).Resolve(); return nil },
+		"FieldOf": func() error {
+			if core.FieldOf(box.TypeIndex, "i64") == nil {
+				return fmt.Errorf("no field")
+			}
+			return nil
+		},
+	} {
+		done := make(chan error, 1)
+		core.Registry.Lock()
+		go func() { done <- search() }()
+		select {
+		case <-done:
+			t.Errorf("%s does not wait for the registry", what)
+			done <- nil
+		case <-time.After(100 * time.Millisecond):
+		}
+		core.Registry.Unlock()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s hangs", what)
+		}
+	}
+}
