@@ -238,6 +238,11 @@ func (p *AccessPath) Equal(q *AccessPath) bool { return p.compare(&pathEqual, q)
 func (p *AccessPath) IsPrefixOf(q *AccessPath) bool { return p.compare(&pathIsPrefix, q) }
 
 func (p *AccessPath) compare(method *core.Func, q *AccessPath) bool {
+	for _, path := range []*AccessPath{p, q} {
+		for _, s := range path.Steps() { // the library does not check what they are
+			s.Key.Release()
+		}
+	}
 	var c core.Call2
 	c.Begin(method, 2)
 	c.Self(0, ref(p))

@@ -1,0 +1,144 @@
+package tvmffi_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestParseJSON(t *testing.T) {
+	balanced(t)
+	for _, c := range []struct{ text, want string }{
+		{`null`, "None"}, {`true`, "True"}, {`1`, "1"}, {`-9223372036854775808`, "-9223372036854775808"}, {`9223372036854775808`, "9.22337e+18"}, {`1.0`, "1"}, {`1e3`, "1000"},
+		{`NaN`, "nan"}, {`-Infinity`, "-inf"}, {`01`, "1"}, {`+1`, "1"}, {`.5`, "0.5"}, {`1.`, "1"},
+		{`{"b":1,"a":[]}`, `{"b": 1, "a": ()}`}, {` [1, {"k": "v"}] `, `(1, {"k": "v"})`}, {`"\u0041\ud83d\ude00"`, `"A`},
+	} {
+		x, err := tvmffi.ParseJSON[tvmffi.Any]([]byte(c.text))
+		s, failed := tvmffi.Sprint(x)
+		if err != nil || failed != nil || s != c.want && !strings.HasPrefix(s, c.want) {
+			t.Errorf("%s is %s, want %s; %v, %v", c.text, s, c.want, err, failed)
+		}
+		x.Release()
+	}
+	for _, c := range []struct{ text, want string }{
+		{``, "line 1 column 1 (char 0)"}, {`[1,`, "line 1 column 4 (char 3)"}, {"{\n\"k\" 1}", "line 2 column"}, {`"abc`, "Unterminated string"}, {`1 2`, "Extra data"},
+		{strings.Repeat("[", 100000), "nested deeper than 1000 levels"}, {strings.Repeat(`{"k":`, 100000), "nested deeper than 1000 levels"},
+	} {
+		_, err := tvmffi.ParseJSON[tvmffi.Any]([]byte(c.text))
+		wantError(t, err, tvmffi.ErrValue, c.want)
+	}
+	x := must[tvmffi.Any](t)(tvmffi.ParseJSON[tvmffi.Any]([]byte(`"` + strings.Repeat("[", 5000) + `\"` + strings.Repeat("[", 5000) + `"`)))
+	if len(x.String()) != 10001 {
+		t.Error("brackets in a string are not nested")
+	}
+	n, err := tvmffi.ParseJSON[map[string][]int]([]byte(`{"k":[1,2]}`))
+	if err != nil || len(n["k"]) != 2 {
+		t.Error(n, err)
+	}
+	_, err = tvmffi.ParseJSON[int64]([]byte(`"x"`))
+	wantError(t, err, tvmffi.ErrType, "expected int")
+}
+
+func TestStringifyJSON(t *testing.T) {
+	balanced(t)
+	for _, c := range []struct {
+		x      any
+		indent int
+		want   string
+	}{
+		{nil, 0, "null"}, {0.1, 0, "0.10000000000000001"}, {2.0, 0, "2.0"}, {math.NaN(), 0, "NaN"}, {"a/b", 0, `"a\/b"`}, {[]any{1, true}, 0, "[1,true]"},
+		{map[string]any{"k": 1}, 2, "{\n  \"k\": 1\n}"}, {[]any{}, 2, "[\n]"},
+	} {
+		if b, err := tvmffi.StringifyJSON(c.x, c.indent); err != nil || string(b) != c.want {
+			t.Errorf("%v is %q, want %q; %v", c.x, b, c.want, err)
+		}
+	}
+	l := loop(t)
+	_, err := tvmffi.StringifyJSON(l, 0)
+	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	untie(t, l)
+	_, err = tvmffi.StringifyJSON(tvmffi.Float32, 0)
+	wantError(t, err, tvmffi.ErrValue, "Unsupported type: `DataType`")
+	_, err = tvmffi.StringifyJSON(1, -1)
+	wantError(t, err, tvmffi.ErrValue, "an indent of -1")
+}
+
+func TestMarshalJSON(t *testing.T) {
+	loadProgram(t)
+	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, 2.0, "é<\n", nil, []byte("bytes"), tvmffi.Float32, tvmffi.CPU, map[int]any{3: true}))
+	l := newList(t, 1, a)
+	m := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "z", Value: l}, tvmffi.Pair[string, any]{Key: "a", Value: nil})))
+	d := must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: true, Value: 1})))
+	type all struct {
+		A *tvmffi.Array[any]
+		M *tvmffi.Map[string, any]
+		D *tvmffi.Dict[any, any]
+		N *tvmffi.List[any]
+		X tvmffi.Any
+	}
+	in := all{A: a, M: m, D: d, X: must[tvmffi.Any](t)(tvmffi.AnyOf("x"))}
+	want := `{"A":[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}],` +
+		`"M":{"z":[1,[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}]],"a":null},"D":{"True":1},"N":null,"X":"x"}`
+	if b, err := json.Marshal(in); err != nil || string(b) != strings.Replace(want, "True", "true", 1) {
+		t.Errorf("%s\n%s, %v", b, want, err)
+	}
+	// Objects go by their fields.
+	x := newVar(t, "x")
+	f := newFunc(t, []any{x}, []any{1})
+	if b, err := tvmffi.FieldsJSON(f); err != nil || string(b) != `{"params":[{"name":"x"}],"body":[1],"note":null}` {
+		t.Errorf("%s, %v", b, err)
+	}
+	if b, err := tvmffi.FieldsJSON(nil); err != nil || string(b) != `null` {
+		t.Errorf("%s, %v", b, err)
+	}
+	bx := box(t, 1)
+	_, err := tvmffi.FieldsJSON(bx) // it has a pointer
+	wantError(t, err, tvmffi.ErrType, "field pointer: void* has no form in JSON")
+	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	for _, c := range []struct {
+		x    any
+		want string
+	}{{[]any{fn}, "element 0: ffi.Function has no form in JSON"}, {[]any{math.NaN()}, "NaN has no form in JSON"}, {map[any]any{2.5: 1}, "a key of JSON must be a string, got float"}, {map[string]any{"k": fn}, `value of key "k"`}} {
+		v := must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
+		_, err := json.Marshal(v)
+		wantError(t, err, tvmffi.ErrType, c.want)
+		v.Release()
+	}
+	ring := loop(t)
+	_, err = json.Marshal(ring)
+	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	untie(t, ring)
+	for _, o := range []interface{ Release() }{a, l, m, d, x, f, bx, fn} {
+		o.Release()
+	}
+	_, err = json.Marshal(a)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	// BigInt, where the library has it.
+	n, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
+	if v, err := tvmffi.AnyOf(n); err == nil {
+		if b, err := json.Marshal(v); err != nil || string(b) != n.String() {
+			t.Errorf("%s, %v", b, err)
+		}
+		v.Release()
+	}
+}
+
+func TestUnmarshalJSON(t *testing.T) {
+	balanced(t)
+	var v struct{ A, B tvmffi.Any }
+	if err := json.Unmarshal([]byte(`{"A":{"k":[1,2.5,"x",null,true]},"B":7}`), &v); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := tvmffi.Sprint(v.A); s != `{"k": (1, 2.5, "x", None, True)}` || err != nil || v.B.Value() != any(int64(7)) {
+		t.Error(s, err)
+	}
+	if b, err := json.Marshal(v); err != nil || string(b) != `{"A":{"k":[1,2.5,"x",null,true]},"B":7}` {
+		t.Errorf("%s, %v", b, err)
+	}
+	v.A.Release()
+	wantError(t, json.Unmarshal([]byte(`{"A":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), &v), tvmffi.ErrValue, "nested deeper")
+}

@@ -1,0 +1,232 @@
+package tvmffi_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestJSONGraph(t *testing.T) {
+	loadProgram(t)
+	for _, x := range []any{nil, true, int64(-7), 2.5, 0.1, "text", "", "a long text on the heap with \"quotes\" and / and \u00e9", []byte("\x00\xff long bytes on the heap"), tvmffi.Float32, tvmffi.CUDA(1), math.Inf(1), int64(math.MinInt64)} {
+		text := must[[]byte](t)(tvmffi.ToJSONGraph(x, nil))
+		y, err := tvmffi.FromJSONGraph[tvmffi.Any](text)
+		if err != nil || fmt.Sprint(y.Value()) != fmt.Sprint(x) && x != nil || x == nil && !y.IsNone() {
+			t.Errorf("%v became %v by %s, %v", x, y, text, err)
+		}
+	}
+	// What is shared stays shared, and objects keep their types.
+	x := newVar(t, "x")
+	f := newFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
+	text := must[[]byte](t)(tvmffi.ToJSONGraph(f, map[string]any{"by": "a test", "n": 1}))
+	g := must[*Func](t)(tvmffi.FromJSONGraph[*Func](text))
+	if g.String() != f.String() || !must[bool](t)(tvmffi.StructuralEqual(f, g)) || tvmffi.Same(f, g) {
+		t.Error(g)
+	}
+	if m := must[json.RawMessage](t)(tvmffi.GraphMetadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
+		t.Errorf("metadata %s", m)
+	}
+	if m, err := tvmffi.GraphMetadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
+		t.Error(m, err)
+	}
+	// In structs of Go, for encoding/json and encoding/gob.
+	type point struct {
+		Step int
+		Func tvmffi.Graph[*Func]
+	}
+	in, out := point{3, tvmffi.Graph[*Func]{Value: f}}, point{}
+	b := must[[]byte](t)(json.Marshal(in))
+	if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
+		t.Error(out, err)
+	}
+	out.Func.Value.Release()
+	var buf bytes.Buffer
+	out = point{}
+	if err := errors.Join(gob.NewEncoder(&buf).Encode(in), gob.NewDecoder(&buf).Decode(&out)); err != nil || out.Func.Value.String() != f.String() {
+		t.Error(out, err)
+	}
+	out.Func.Value.Release()
+	_, err := tvmffi.FromJSONGraph[*Box](text)
+	wantError(t, err, tvmffi.ErrType, "expected calls.Box, got program.Func")
+	for _, o := range []interface{ Release() }{f, g, x} {
+		o.Release()
+	}
+	_, err = tvmffi.ToJSONGraph(f, nil)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+}
+
+// Members of an enum come back as the same objects.
+func TestJSONGraph_enum(t *testing.T) {
+	balanced(t)
+	v, err := call("testing.enum_variant_get", "Alpha")
+	if err != nil {
+		t.Skip("the testing library has no enums:", err)
+	}
+	text := must[[]byte](t)(tvmffi.ToJSONGraph(v, nil))
+	w := must[tvmffi.Any](t)(tvmffi.FromJSONGraph[tvmffi.Any](text))
+	a, b := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
+	if !tvmffi.Same(a, b) {
+		t.Error("another member", text)
+	}
+	v.Release()
+	w.Release()
+}
+
+func TestToJSONGraph_errors(t *testing.T) {
+	balanced(t)
+	l := loop(t)
+	_, err := tvmffi.ToJSONGraph([]any{l}, nil)
+	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a List contains itself")
+	untie(t, l)
+	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
+	if err := d.Set("k", d); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tvmffi.ToJSONGraph(d, nil)
+	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a Dict contains itself")
+	if err := d.Set("k", 1); err != nil {
+		t.Fatal(err)
+	}
+	d.Release()
+	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
+	for _, x := range []any{fn, tensor, []any{tensor}, map[string]any{"k": fn}} {
+		_, err = tvmffi.ToJSONGraph(x, nil)
+		wantError(t, err, nil, "ToJSONGraph", "ffi.")
+	}
+	_, err = tvmffi.ToJSONGraph(make(chan int), nil)
+	wantError(t, err, tvmffi.ErrType, "chan int")
+	_, err = tvmffi.ToJSONGraph(1, map[string]any{"x": make(chan int)})
+	wantError(t, err, tvmffi.ErrType, "metadata")
+	fn.Release()
+	tensor.Release()
+}
+
+// Graphs that the library would read beyond its memory, or without end, or that
+// have no form.
+var hostileGraphs = []struct {
+	text string
+	kind error
+	want string
+}{
+	{``, tvmffi.ErrValue, "Expecting value: line 1 column 1 (char 0)"},
+	{`[]`, tvmffi.ErrValue, "Invalid JSON Object Graph, expected an object"},
+	{`null`, tvmffi.ErrValue, "expected an object"},
+	{`{}`, tvmffi.ErrValue, "Invalid JSON Object Graph, expected `root_index` integer field"},
+	{`{"root_index":true,"nodes":[]}`, tvmffi.ErrValue, "expected `root_index` integer field"},
+	{`{"root_index":0.0,"nodes":[]}`, tvmffi.ErrValue, "expected `root_index` integer field"},
+	{`{"root_index":0}`, tvmffi.ErrValue, "Invalid JSON Object Graph, expected `nodes` array field"},
+	{`{"root_index":0,"nodes":{}}`, tvmffi.ErrValue, "expected `nodes` array field"},
+	{`{"root_index":0,"nodes":[]}`, tvmffi.ErrValue, "Invalid JSON Object Graph: invalid node index 0"},
+	{`{"root_index":-1,"nodes":[{"type":"None"}]}`, tvmffi.ErrValue, "invalid node index -1"},
+	{`{"root_index":9223372036854775807,"nodes":[{"type":"None"}]}`, tvmffi.ErrValue, "invalid node index 9223372036854775807"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[1]}]}`, tvmffi.ErrValue, "invalid node index 1"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[-1]}]}`, tvmffi.ErrValue, "invalid node index -1"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[99999999999]}]}`, tvmffi.ErrValue, "invalid node index 99999999999"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[false]}]}`, tvmffi.ErrValue, "node 0 refers to a node by what is no integer"},
+	{`{"root_index":0,"nodes":[{"data":[0],"type":"ffi.List"}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"n\u006fdes":[{"t\u0079pe":"ffi.\u0041rray","d\u0061ta":[0]}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Map","data":[1,0]},{"type":"int","data":1}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[1]},{"type":"ffi.Dict","data":[0,2]},{"type":"None"}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Map","data":[1]},{"type":"int","data":1}]}`, tvmffi.ErrValue, "Invalid JSON Object Graph: Map/Dict data must contain an even number of [key, value] entries, got 1"},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":0,"value":1,"small":1}}]}`, tvmffi.ErrValue, "node 0 contains itself"},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":true,"value":1,"small":1}}]}`, tvmffi.ErrValue, "no integer"},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"value":1,"small":1}}]}`, tvmffi.ErrType, "Required field `next` not set in type `program.Link`"},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":1,"value":"x","small":1}},{"type":"None"}]}`, tvmffi.ErrType, "Cannot convert"},
+	{`{"root_index":0,"nodes":[{"type":"Device","data":[1]}]}`, tvmffi.ErrValue, "Device data must be an array of [device_type, device_id], got 1 element(s)"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"\u00ff\u00ff\u00ff\u00ff"}]}`, tvmffi.ErrValue, "not in base64"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"abc"}]}`, nil, "base64"},
+	{`{"root_index":0,"nodes":[{"type":"no.such.Type","data":{}}]}`, nil, "no.such.Type"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Function","data":{}}]}`, nil, "ffi.Function"},
+	{`{"root_index":0,"nodes":[{"type":1,"data":{}}]}`, tvmffi.ErrValue, "the type is no string"},
+	{`{"root_index":0,"nodes":[{"type":"int","type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, "node 0 has two types"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[],"data":[0]}]}`, tvmffi.ErrValue, "node 0 has data twice"},
+	{`{"root_index":0,"nodes":[],"nodes":[{"type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, `"nodes" occurs twice`},
+	{`{"root_index":0,"nodes":[{}]}`, tvmffi.ErrKey, "key is not in Map"},
+	{`{"root_index":0,"nodes":[7]}`, tvmffi.ErrType, "Cannot convert"},
+	{`{"root_index":0,"nodes":[{"type":"None"}]} x`, tvmffi.ErrValue, "Extra data"},
+	{`{"root_index":0,"nodes":[{"type":"None"}]`, tvmffi.ErrValue, "Expecting ','"},
+	{`{"root_index":00,"nodes":[{"type":"None"}]}`, tvmffi.ErrValue, "line 1 column"},
+	{`{"root_index":0,"nodes":[{"type":"int","data":01}]}`, tvmffi.ErrValue, "Expecting value"},
+	{"{\"root_index\":0,\n\"nodes\":[{\"type\":\"int\",\"data\":\"a\x01\"}]}", tvmffi.ErrValue, "Invalid control character: line 2 column 33"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.String","data":"\x"}]}`, tvmffi.ErrValue, "Invalid \\escape"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.String","data":"\ud800"}]}`, tvmffi.ErrValue, "surrogate"},
+}
+
+func TestFromJSONGraph_hostile(t *testing.T) {
+	loadProgram(t)
+	for _, c := range hostileGraphs {
+		x, err := tvmffi.FromJSONGraph[tvmffi.Any]([]byte(c.text))
+		wantError(t, err, c.kind, c.want)
+		if err == nil {
+			t.Errorf("%s became %v", c.text, x)
+		}
+	}
+	nodes := func(n int, link func(i int) string) []byte {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"root_index":%d,"nodes":[{"type":"None"}`, n)
+		for i := range n {
+			fmt.Fprintf(&b, `,{"type":"ffi.Array","data":[%s]}`, link(i))
+		}
+		return []byte(b.String() + "]}")
+	}
+	deep := nodes(100000, func(i int) string { return fmt.Sprint(i) })
+	_, err := tvmffi.FromJSONGraph[tvmffi.Any](deep)
+	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), tvmffi.MaxDepth(20))
+	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
+	// The longest way counts, whatever was seen first.
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), tvmffi.MaxDepth(3))
+	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any](deep, tvmffi.MaxNodes(100))
+	wantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any](deep, tvmffi.MaxBytes(100))
+	wantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
+	_, err = tvmffi.FromJSONGraph[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
+	wantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
+	// 2^60 ways to one node are few nodes.
+	x, err := tvmffi.FromJSONGraph[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
+	if err != nil {
+		t.Error(err)
+	}
+	x.Release()
+}
+
+// Whatever the text, the process goes on, and what can be read can be written.
+func FuzzFromJSONGraph(f *testing.F) {
+	load(f)
+	for _, c := range hostileGraphs {
+		f.Add([]byte(c.text))
+	}
+	for _, key := range must[[]string](f)(tvmffi.TypeKeys()) {
+		for _, data := range []string{`{}`, `0`, `"x"`, `[1]`, `null`} {
+			f.Add([]byte(`{"root_index":0,"nodes":[{"type":"` + key + `","data":` + data + `},{"type":"int","data":1}]}`))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		x, err := tvmffi.FromJSONGraph[tvmffi.Any](text, tvmffi.MaxBytes(1<<16), tvmffi.MaxDepth(100))
+		if err != nil {
+			return
+		}
+		defer x.Release()
+		if again, err := tvmffi.ToJSONGraph(x, nil); err == nil {
+			y, err := tvmffi.FromJSONGraph[tvmffi.Any](again)
+			if err != nil {
+				t.Errorf("%s was written as %s: %v", text, again, err)
+			}
+			y.Release()
+		}
+	})
+}
