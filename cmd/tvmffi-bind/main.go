@@ -71,7 +71,7 @@ TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 	root.PersistentFlags().BoolVar(&t.offline, "offline", false, "never download: use what is installed or cached")
 	root.PersistentFlags().DurationVar(&t.patience, "timeout", time.Minute, "how long loading and reading libraries may take")
 	root.AddCommand(
-		newGen(t), newExport(t), newInit(t), newDemo(t), newSetup(t), newCompilerFlags(t), newDoctor(t),
+		newGen(t), newExport(t), newInit(t), newDemo(t), newSetup(t), newCompilerFlags(t), newBuild(t), newDoctor(t),
 		newLs(t), newDump(t), newDiff(t), newCall(t), newChild(t),
 	)
 	return root

@@ -168,7 +168,7 @@ func cmdQuickstart(ts *testscript.TestScript, root string, args []string) {
 		ts.Fatalf("usage: quickstart module")
 	}
 	ts.Check(os.Mkdir(ts.MkAbs("native"), 0o755))
-	for _, name := range []string{"build", "generate.go", "main.go", "main_test.go", "tvmffi.yaml", "native/synth.cc"} {
+	for _, name := range []string{"generate.go", "main.go", "main_test.go", "tvmffi.yaml", "native/synth.cc"} {
 		data, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", filepath.FromSlash(name)))
 		ts.Check(err)
 		data = bytes.ReplaceAll(data, []byte(modulePath+"/examples/quickstart/"), []byte(args[0]+"/"))

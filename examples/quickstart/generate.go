@@ -1,4 +1,4 @@
 package main
 
-//go:generate ./build
+//go:generate go tool tvmffi-bind build -o libsynth.so native/synth.cc
 //go:generate go tool tvmffi-bind gen

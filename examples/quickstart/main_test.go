@@ -33,7 +33,7 @@ func withLibrary(run func() int) (code int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if out, err := exec.Command("./build", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "tool", "tvmffi-bind", "build", "-o", filepath.Join(dir, "libsynth.so"), "native/synth.cc").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the library (it needs g++, or a compiler that CXX names): %w\n%s", err, out)
 	}
 	if err := synth.Load(tvmffi.WithDir(dir)); err != nil {

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/native"
+)
+
+func newBuild(t *tool) *cobra.Command {
+	var code native.Code
+	var output string
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "build -o LIBRARY SOURCE...",
+		Short: "Compile C++ or CUDA to a library that gen can bind",
+		Long: `build compiles sources with the C++ compiler of this machine (CXX, or g++, or clang++)
+and with nvcc (.cu), against the headers of the libtvm_ffi that setup finds, and links
+them to a shared library. What "config" prints is what it passes.`,
+		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so garden.cc
+  //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			file, err := filepath.Abs(output)
+			if err != nil {
+				return err
+			}
+			core, err := t.locateCore(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			code.Name = strings.TrimPrefix(strings.TrimSuffix(filepath.Base(output), filepath.Ext(output)), "lib")
+			code.Files, code.Library = files, core.Path
+			if verbose {
+				code.Log = t.err
+			}
+			_, err = t.step("compiling", func() error { return native.BuildTo(cmd.Context(), code, file) })
+			var failed *native.CompileError
+			if errors.As(err, &failed) {
+				return refuse("%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			t.notef("wrote %s\n", shown(file))
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&output, "output", "o", "", "library to write, such as libgarden.so")
+	f.StringArrayVarP(&code.Include, "include", "I", nil, "folder for #include; may be repeated")
+	f.StringArrayVar(&code.CXXFlags, "cxxflag", nil, "flag of the C++ compiler; may be repeated")
+	f.StringArrayVar(&code.NVCCFlags, "nvccflag", nil, "flag of nvcc; may be repeated")
+	f.StringArrayVar(&code.LinkFlags, "ldflag", nil, "flag of the linker; may be repeated")
+	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then the GPU that is there)")
+	f.BoolVar(&verbose, "verbose", false, "show the command lines and what the compilers print")
+	_ = cmd.MarkFlagRequired("output")
+	_ = cmd.MarkFlagDirname("include")
+	return cmd
+}

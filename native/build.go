@@ -1,0 +1,219 @@
+package native
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Load compiles the code if need be and loads it as a module, which stays loaded.
+// Functions that the code registers globally are then in the registry. The module is
+// the caller's, who may Release it.
+func Load(ctx context.Context, c Code) (*tvmffi.Module, error) {
+	path, err := Build(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.LoadModule(path)
+}
+
+// Build compiles the code if need be and returns the path of the shared library in
+// the cache, where it stays.
+func Build(ctx context.Context, c Code) (string, error) {
+	b, err := c.prepare(ctx)
+	if err != nil {
+		return "", err
+	}
+	cache, err := sites.CacheDir()
+	if err != nil {
+		return "", fmt.Errorf("native: %w", err)
+	}
+	b.dir = filepath.Join(cache, "native", c.Name+"-"+b.key())
+	if path, ok := b.cached(); ok {
+		return path, nil
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return "", fmt.Errorf("native: %w", err)
+	}
+	lock := flock.New(filepath.Join(b.dir, "lock"))
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return "", fmt.Errorf("native: waiting for another process that builds %s (%s): %w", c.Name, lock.Path(), err)
+	}
+	defer lock.Close()
+	if path, ok := b.cached(); ok {
+		return path, nil
+	}
+	return b.build(ctx)
+}
+
+// BuildTo compiles the code to a file of the caller's, always.
+func BuildTo(ctx context.Context, c Code, file string) error {
+	b, err := c.prepare(ctx)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(file), ".native-")
+	if err != nil {
+		return fmt.Errorf("native: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	b.file = filepath.Base(file)
+	if _, err := b.compile(ctx, temp); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(temp, b.file), file); err != nil {
+		return fmt.Errorf("native: %w", err)
+	}
+	return nil
+}
+
+// building is one run of the compilers.
+type building struct {
+	code    *Code
+	sources []source
+	tools   *toolchain
+	file    string // name of the library
+	dir     string // in the cache
+}
+
+func (c *Code) prepare(ctx context.Context) (*building, error) {
+	if c.Library == "" {
+		if err := tvmffi.Load(); err != nil {
+			return nil, err
+		}
+		c.Library = tvmffi.LibraryPath()
+	}
+	sources, err := c.sources()
+	if err != nil {
+		return nil, err
+	}
+	tools, err := c.toolchain(ctx, usesCUDA(sources))
+	if err != nil {
+		return nil, err
+	}
+	suffix := ".so"
+	if runtime.GOOS == "darwin" {
+		suffix = ".dylib"
+	}
+	return &building{code: c, sources: sources, tools: tools, file: "lib" + c.Name + suffix}, nil
+}
+
+// format is part of every key: a change of what a build consists of raises it.
+const format = "1"
+
+// key names what the library is made of. The headers of TVM-FFI stand in it by the
+// path of libtvm_ffi, with its size and time, those of the user are in the manifest.
+func (b *building) key() string {
+	h := sha256.New()
+	write := func(texts ...string) {
+		for _, t := range texts {
+			fmt.Fprintf(h, "%q\n", t)
+		}
+		fmt.Fprintln(h)
+	}
+	c := b.code
+	write(format, b.file, b.tools.identity, c.Library)
+	if info, err := os.Stat(c.Library); err == nil {
+		write(strconv.FormatInt(info.Size(), 10), info.ModTime().String())
+	}
+	for _, s := range b.sources {
+		write(s.name, s.path, s.hash)
+	}
+	for _, list := range [][]string{c.Include, c.CXXFlags, c.NVCCFlags, c.LinkFlags, c.architectures()} {
+		write(list...)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:20]
+}
+
+// manifest records what a library in the cache was made of besides its key.
+type manifest struct {
+	// Headers are the files that the sources included, with their hashes, those of
+	// the system and of TVM-FFI aside.
+	Headers map[string]string `json:"headers"`
+}
+
+const manifestName = "build.json"
+
+// cached returns the library of an earlier build whose headers are the same still.
+func (b *building) cached() (string, bool) {
+	data, err := os.ReadFile(filepath.Join(b.dir, manifestName))
+	var m manifest
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return "", false
+	}
+	for header, hash := range m.Headers {
+		if now, err := hashFile(header); err != nil || now != hash {
+			return "", false
+		}
+	}
+	path := filepath.Join(b.dir, b.file)
+	return path, isFile(path)
+}
+
+// build compiles into the cache. The manifest comes last: without it there is no
+// library. A library that was there is replaced by another file, never written into,
+// because a process may have mapped it.
+func (b *building) build(ctx context.Context) (string, error) {
+	temp, err := os.MkdirTemp(b.dir, "build-")
+	if err != nil {
+		return "", fmt.Errorf("native: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	m, err := b.compile(ctx, temp)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(temp, manifestName), data, 0o600); err != nil {
+		return "", fmt.Errorf("native: %w", err)
+	}
+	for _, name := range []string{b.file, manifestName} {
+		if err := os.Rename(filepath.Join(temp, name), filepath.Join(b.dir, name)); err != nil {
+			return "", fmt.Errorf("native: %w", err)
+		}
+	}
+	return filepath.Join(b.dir, b.file), nil
+}
+
+// jobs is how many compilers run at a time.
+func jobs() int {
+	if n, err := strconv.Atoi(os.Getenv("MAX_JOBS")); err == nil && n > 0 {
+		return n
+	}
+	return runtime.NumCPU()
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func hashFile(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	return hashOf(data), err
+}
+
+// systemHeader reports whether a header belongs to TVM-FFI or CUDA, which the key
+// stands for.
+func (b *building) systemHeader(path string) bool {
+	return slices.ContainsFunc(b.tools.include, func(dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}

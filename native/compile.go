@@ -1,0 +1,195 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// CompileError is that a compiler or linker failed.
+type CompileError struct {
+	// Source is the file or text that did not compile, or "" for the linker. The texts
+	// of a Code called sums are called sums_0.cc and so on.
+	Source string
+	// Command is the command line.
+	Command []string
+	// Output is everything that it printed.
+	Output string
+	// Err is how it ended.
+	Err error
+}
+
+// Error names the source and holds the first lines of the output.
+func (e *CompileError) Error() string {
+	what := e.Source
+	if what == "" {
+		what = "linking"
+	}
+	return fmt.Sprintf("native: %s: %v\n%s", what, e.Err, firstLines([]byte(e.Output)))
+}
+
+// Unwrap returns how the compiler ended, for example by the end of the context.
+func (e *CompileError) Unwrap() error { return e.Err }
+
+// firstLines keeps the long output of a template readable.
+func firstLines(output []byte) string {
+	const most = 30
+	lines := strings.SplitN(strings.TrimSpace(string(output)), "\n", most+1)
+	if len(lines) > most {
+		lines[most] = "..."
+	}
+	return strings.Join(lines, "\n")
+}
+
+// compile makes the library in a folder, and says which headers went into it.
+func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
+	objects := make([]string, len(b.sources))
+	found := make([][]string, len(b.sources))
+	var log sync.Mutex
+	group, compiling := errgroup.WithContext(ctx) // the first error stops the others
+	group.SetLimit(jobs())
+	for i, s := range b.sources {
+		if s.object() {
+			objects[i] = s.path
+			continue
+		}
+		group.Go(func() (err error) {
+			objects[i] = filepath.Join(dir, fmt.Sprintf("%d.o", i))
+			found[i], err = b.compileOne(compiling, dir, s, objects[i], &log)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return manifest{}, err
+	}
+	m := manifest{Headers: map[string]string{}}
+	for _, header := range slices.Concat(found...) {
+		if b.systemHeader(header) {
+			continue
+		}
+		hash, err := hashFile(header)
+		if err != nil {
+			return manifest{}, fmt.Errorf("native: header: %w", err)
+		}
+		m.Headers[header] = hash
+	}
+	return m, b.link(ctx, dir, objects, &log)
+}
+
+// compileOne compiles one source and returns the headers that it included.
+func (b *building) compileOne(ctx context.Context, dir string, s source, object string, log *sync.Mutex) ([]string, error) {
+	path := s.path
+	if path == "" {
+		path = filepath.Join(dir, s.name)
+		if err := os.WriteFile(path, []byte(s.text), 0o600); err != nil {
+			return nil, fmt.Errorf("native: %w", err)
+		}
+	}
+	depfile := object + ".d"
+	var args []string
+	compiler, own := b.tools.cxx, b.code.CXXFlags
+	flags := slices.Clone(b.tools.flags.Compile)
+	if filepath.Ext(path) == ".c" { // by the same compiler, which is told so
+		flags = slices.DeleteFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-std=") })
+		args = append(args, "-x", "c")
+	}
+	if s.cuda {
+		compiler, own = b.tools.nvcc, b.code.NVCCFlags
+		flags = slices.DeleteFunc(flags, func(f string) bool { return f == "-fPIC" })
+		args = append(args, "-ccbin", b.tools.cxx, "-Xcompiler", "-fPIC", "-I"+filepath.Join(b.tools.cudaRoot, "include"))
+		args = append(args, b.code.architectures()...)
+	}
+	args = append(args, "-O2", "-MMD", "-MF", depfile, "-c", "-o", object)
+	args = append(args, flags...)
+	for _, include := range b.code.Include {
+		args = append(args, "-I"+include)
+	}
+	args = append(args, own...)
+	args = append(args, path)
+	if err := b.run(ctx, s.name, log, compiler, args...); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(depfile)
+	if err != nil {
+		return nil, fmt.Errorf("native: %w", err)
+	}
+	headers := dependencies(string(data))
+	return slices.DeleteFunc(headers, func(h string) bool { return h == path }), nil
+}
+
+func (b *building) link(ctx context.Context, dir string, objects []string, log *sync.Mutex) error {
+	args := []string{"-shared", "-Wl,-soname," + b.file}
+	if runtime.GOOS == "darwin" {
+		args = []string{"-dynamiclib", "-Wl,-install_name,@rpath/" + b.file}
+	}
+	args = append(args, "-o", filepath.Join(dir, b.file))
+	args = append(args, objects...)
+	args = append(args, b.tools.flags.Link...)
+	if usesCUDA(b.sources) {
+		cudart, err := b.tools.cudart()
+		if err != nil {
+			return err
+		}
+		args = append(args, cudart...)
+	}
+	args = append(args, b.code.LinkFlags...)
+	return b.run(ctx, "", log, b.tools.cxx, args...)
+}
+
+// run runs a compiler to its end.
+func (b *building) run(ctx context.Context, source string, log *sync.Mutex, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	log.Lock()
+	defer log.Unlock()
+	// A log that cannot be written is no reason to lose what was built.
+	_, _ = fmt.Fprintf(b.code.log(), "%s\n%s", strings.Join(cmd.Args, " "), out)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return &CompileError{Source: source, Command: cmd.Args, Output: string(bytes.TrimSpace(out)), Err: err}
+}
+
+// dependencies are the prerequisites in a rule for make, as compilers write it.
+func dependencies(rule string) []string {
+	_, list, _ := strings.Cut(strings.ReplaceAll(rule, "\\\n", " "), ": ")
+	var all []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			all = append(all, word.String())
+			word.Reset()
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		switch ch := list[i]; {
+		case ch == '\\' && i+1 < len(list) && strings.IndexByte(" #\\", list[i+1]) >= 0:
+			i++
+			word.WriteByte(list[i])
+		case ch == '$' && i+1 < len(list) && list[i+1] == '$':
+			i++
+			word.WriteByte('$')
+		case ch == ' ' || ch == '\n' || ch == '\t':
+			end()
+		default:
+			word.WriteByte(ch)
+		}
+	}
+	end()
+	return all
+}

@@ -1,0 +1,30 @@
+// Package native compiles C++ and CUDA with the compilers of this machine and loads
+// the result as a TVM-FFI module:
+//
+//	module, err := native.Load(ctx, native.Code{
+//		Name:    "sums",
+//		CPP:     []string{`int64_t add_one(int64_t x) { return x + 1; }`},
+//		Exports: map[string]string{"add_one": "Adds one to x."},
+//	})
+//	add, err := module.Function("add_one")
+//	four, err := add.Call(3)
+//
+// The same code is compiled once: the library lies in the cache of this module
+// (TVMFFI_CACHE, or tvmffi in the user's cache folder), under a hash of the sources,
+// the flags, the compilers and the headers of TVM-FFI, and is compiled again when a
+// header that it includes changes. Several processes may ask for it at once.
+//
+// C++ needs g++ or clang++, CUDA needs nvcc; a [*CompileError] holds what the
+// compiler said. The headers are those beside the libtvm_ffi that the process uses,
+// so that both are of one version.
+//
+// For types that are checked at compile time, let the tool build and bind instead:
+//
+//	//go:generate go tool tvmffi-bind build -o libsums.so sums.cc
+//	//go:generate go tool tvmffi-bind gen --lib libsums.so --package sums --out sums
+//
+// These environment variables are read: CXX, CUDA_HOME and CUDA_PATH name the
+// compilers, TVM_FFI_CUDA_ARCH_LIST the architectures, such as "9.0 10.0a", and
+// MAX_JOBS how many compilers run at a time. Windows is not supported: the headers
+// of TVM-FFI want the compiler of Microsoft there.
+package native

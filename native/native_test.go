@@ -1,0 +1,274 @@
+package native_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/native"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// fresh gives a test a cache of its own and the libtvm_ffi of the tests.
+func fresh(t *testing.T) {
+	t.Helper()
+	library := nativetest.Library(t)
+	t.Setenv("TVMFFI_LIBRARY", library)
+	if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+}
+
+func call(t *testing.T, m *tvmffi.Module, name string, args ...any) any {
+	t.Helper()
+	f, err := m.Function(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := f.Call(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Value()
+}
+
+func TestLoad_text(t *testing.T) {
+	fresh(t)
+	const doc = "Adds \"one\" to x??/\nin a line of its own: \x01" + "1, \\é."
+	m, err := native.Load(t.Context(), native.Code{
+		Name: "sums",
+		CPP: []string{
+			`int64_t twice(int64_t x) { return 2 * x; }`,
+			`int64_t twice(int64_t x);
+			 int64_t add_one(int64_t x) { return x + 1; }
+			 double halve(tvm::ffi::TensorView x) { return static_cast<double*>(x.data_ptr())[0] / 2; }`,
+		},
+		Exports: map[string]string{"add_one": doc, "halve": "", "twice": "Doubles."},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	if v := call(t, m, "add_one", 3); v != any(int64(4)) {
+		t.Errorf("add_one(3) is %v", v)
+	}
+	if v := call(t, m, "twice", 3); v != any(int64(6)) {
+		t.Errorf("twice(3) is %v", v)
+	}
+	x, err := tvmffi.FromSlice([]float64{5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Release()
+	if v := call(t, m, "halve", x); v != any(2.5) {
+		t.Errorf("halve(5) is %v", v)
+	}
+	if text, err := m.FunctionDoc("add_one"); err != nil || text != doc {
+		t.Errorf("the documentation is %q, %v, want %q", text, err, doc)
+	}
+	if text, err := m.FunctionMetadata("add_one"); err != nil || !strings.Contains(text, "type_schema") {
+		t.Errorf("the metadata is %q, %v", text, err)
+	}
+}
+
+// TestBuild_cache: the same code is compiled once, by any number of callers, and
+// again when anything that it is made of has changed.
+func TestBuild_cache(t *testing.T) {
+	fresh(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("with space.h", "#define VALUE 1\n")
+	code := native.Code{Name: "value", Include: []string{dir}, Files: []string{
+		write("value.cc", "#include <tvm/ffi/function.h>\n#include \"with space.h\"\nint64_t value() { return VALUE; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(value, value);\n")}}
+	build := func(want int) string {
+		t.Helper()
+		var log bytes.Buffer
+		c := code
+		c.Log = &log
+		path, err := native.Build(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(log.String(), " -c "); got != want {
+			t.Errorf("%d compilations, want %d:\n%s", got, want, &log)
+		}
+		return path
+	}
+	var wait sync.WaitGroup
+	logs := make([]bytes.Buffer, 4)
+	for i := range logs {
+		c := code
+		c.Log = &logs[i]
+		wait.Go(func() {
+			if _, err := native.Build(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	runs := 0
+	for i := range logs {
+		runs += strings.Count(logs[i].String(), " -c ")
+	}
+	if runs != 1 {
+		t.Errorf("four callers at once compiled %d times", runs)
+	}
+
+	first := build(0)
+	m, err := tvmffi.LoadModule(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	write("with space.h", "#define VALUE 2\n")
+	build(1) // a header has changed
+	build(0)
+	if v := call(t, m, "value"); v != any(int64(1)) {
+		t.Errorf("the library that was loaded before is damaged: %v", v)
+	}
+	code.CXXFlags = []string{"-DOTHER"}
+	if path := build(1); path == first {
+		t.Error("other flags made the same library")
+	}
+	write("value.cc", "#include <tvm/ffi/function.h>\nint64_t value() { return 5; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(value, value);\n")
+	m2, err := tvmffi.LoadModule(build(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m2.Release()
+	if v := call(t, m2, "value"); v != any(int64(5)) {
+		t.Errorf("the changed source gives %v", v)
+	}
+}
+
+func TestBuild_refused(t *testing.T) {
+	fresh(t)
+	text := []string{"int64_t f() { return 1; }"}
+	for _, x := range []struct {
+		code native.Code
+		want string
+	}{
+		{native.Code{Name: "a/b", CPP: text}, `"a/b" cannot name a library`},
+		{native.Code{Name: "-a", CPP: text}, `"-a" cannot name a library`},
+		{native.Code{Name: "a"}, "a has no source"},
+		{native.Code{Name: "a", Files: []string{"a.py"}}, "a.py is no source"},
+		{native.Code{Name: "a", Files: []string{"absent.cc"}}, "absent.cc"},
+		{native.Code{Name: "a", Files: []string{"absent.cc"}, Exports: map[string]string{"f": ""}}, "TVM_FFI_DLL_EXPORT_TYPED_FUNC"},
+		{native.Code{Name: "a", CPP: text, Exports: map[string]string{"ns::f": ""}}, "no plain name"},
+		{native.Code{Name: "a", CPP: text, Library: "/nowhere/lib/libtvm_ffi.so"}, "comes without the header tvm/ffi/c_api.h"},
+	} {
+		path, err := native.Build(t.Context(), x.code)
+		if err == nil || !strings.Contains(err.Error(), x.want) || path != "" {
+			t.Errorf("%+v: got %q, %v, want an error with %q", x.code, path, err, x.want)
+		}
+	}
+}
+
+// TestCompileError: the error names the text and the line, nothing is left in the
+// cache, and the next try compiles again.
+func TestCompileError(t *testing.T) {
+	fresh(t)
+	code := native.Code{Name: "wrong", CPP: []string{"int good;", "int64_t f() {\n  return absent;\n}"}}
+	for range 2 {
+		_, err := native.Build(t.Context(), code)
+		var failed *native.CompileError
+		if !errors.As(err, &failed) {
+			t.Fatalf("got %v", err)
+		}
+		if failed.Source != "wrong_1.cc" || !strings.Contains(failed.Output, "wrong_1.cc:2:") || len(failed.Command) == 0 {
+			t.Errorf("the error is %+v", failed)
+		}
+		if !strings.Contains(err.Error(), "absent") {
+			t.Errorf("the error does not say what is wrong: %v", err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(os.Getenv("TVMFFI_CACHE"), "native", "*", "[bl]*[^k]"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left in the cache: %v, %v", left, err)
+	}
+	_, err = native.Build(t.Context(), native.Code{Name: "link", CPP: []string{"int x;"}, LinkFlags: []string{"-lthere_is_no_such_library"}})
+	var failed *native.CompileError
+	if !errors.As(err, &failed) || failed.Source != "" || !strings.Contains(err.Error(), "there_is_no_such_library") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBuild_stopped(t *testing.T) {
+	fresh(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := native.Build(ctx, native.Code{Name: "late", CPP: []string{"int x;"}}); err == nil {
+		t.Error("a stopped build has a result")
+	}
+}
+
+func TestNoCompiler(t *testing.T) {
+	fresh(t)
+	t.Setenv("CXX", "there-is-no-such-compiler")
+	_, err := native.Build(t.Context(), native.Code{Name: "a", CPP: []string{"int x;"}})
+	if err == nil || !strings.Contains(err.Error(), "there-is-no-such-compiler") || !strings.Contains(err.Error(), "install g++") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCUDA compiles where nvcc is, and elsewhere is told what is missing.
+func TestCUDA(t *testing.T) {
+	fresh(t)
+	code := native.Code{Name: "kernel", CUDA: []string{`
+__global__ void fill(float* x, float v) { x[threadIdx.x] = v; }
+int64_t blocks(int64_t n) { return (n + 255) / 256; }`}, Exports: map[string]string{"blocks": "Blocks of 256 threads."}}
+	if _, err := exec.LookPath("nvcc"); err == nil {
+		m, err := native.Load(t.Context(), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Release()
+		if v := call(t, m, "blocks", 257); v != any(int64(2)) {
+			t.Errorf("blocks(257) is %v", v)
+		}
+	}
+	t.Setenv("CUDA_HOME", t.TempDir())
+	_, err := native.Build(t.Context(), code)
+	if err == nil || !strings.Contains(err.Error(), "CUDA_HOME: no nvcc there") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBuildTo(t *testing.T) {
+	fresh(t)
+	file := filepath.Join(t.TempDir(), "libnamed.so")
+	code := native.Code{Name: "x", CPP: []string{"int64_t f() { return 7; }"}, Exports: map[string]string{"f": ""}}
+	for range 2 { // the second replaces the first
+		if err := native.BuildTo(t.Context(), code, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := tvmffi.LoadModule(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	if v := call(t, m, "f"); v != any(int64(7)) {
+		t.Errorf("f() is %v", v)
+	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left beside the library: %v, %v", left, err)
+	}
+}
