@@ -50,13 +50,14 @@ var rooms = []room{
 	{dir: "gen/internal/emit", own: []string{"gen/internal/plan", "gen/internal/source", "reflection/schema"}, other: []string{jennifer}},
 	{dir: "gen/internal/verify", other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "reflection/...", "runtime/..."}, other: []string{
+	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection/...", "runtime/..."}, other: []string{
 		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
+	{dir: "native", own: []string{"internal/wheel/sites", "runtime"}, other: []string{"github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
-	{dir: "examples/...", own: []string{"cuda", "examples/...", "generated/...", "reflection", "reflection/schema", "runtime/..."}},
+	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "native", "reflection", "reflection/schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }
 
