@@ -9,6 +9,7 @@ package check
 import (
 	"fmt"
 	"runtime"
+	"sync"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -60,14 +61,32 @@ func (c *Checker) Plan() *spec.Plan { return c.plan }
 // The error is a *tvmffi.Error of the kind and with the message of the CuTe DSL.
 // What only Go can pass has messages in the same manner: an object that was
 // released is a RuntimeError, an unsigned number beyond int64 a ValueError.
-// Success allocates no memory, but for descriptions with more than 16 names.
+// Success allocates no memory; slices among the arguments are on the heap.
 func (c *Checker) Check(args ...any) error {
-	var v Values
-	return c.Bind(&v, args...)
+	var nums [few]int64
+	if c.fast.accept(args, &nums) {
+		runtime.KeepAlive(args)
+		return nil
+	}
+	return c.closer(args)
 }
 
+// closer is Check for calls that are wrong or that the fast way does not know.
+func (c *Checker) closer(args []any) error {
+	v := pool.Get().(*Values)
+	defer pool.Put(v)
+	v.c = c
+	err := c.slowly(v, source{typed: args, n: len(args)})
+	runtime.KeepAlive(args)
+	return err
+}
+
+// pool has Values, perhaps with memory for many names.
+var pool = sync.Pool{New: func() any { return new(Values) }}
+
 // Bind tests the arguments as Check does, and stores in v the values of the
-// symbolic dimensions and integers.
+// symbolic dimensions and integers. It allocates once for each v if the description
+// has more than 16 names.
 func (c *Checker) Bind(v *Values, args ...any) error {
 	nums := v.reset(c)
 	if c.fast.accept(args, nums) {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
@@ -10,62 +11,68 @@ import (
 )
 
 // fast is a plan for calls that are right: the checks of each argument are put
-// together, and it only answers yes or "look closer". So it needs no order among
-// the checks but that of variables, and no messages.
+// together, and it only answers yes or "look closer". So it needs no messages, and
+// no order among the checks but that of variables.
 type fast struct {
-	ok    bool // the plan has no checks that only the slow way knows
-	args  []argument
-	steps []step
+	ok   bool // the plan has no checks that only the slow way knows
+	args []argument
 }
 
-// argument is what is checked of one argument before its numbers.
+// argument is what is checked of one argument.
 type argument struct {
 	accept spec.Accept
 	tensor bool
 	// contiguous asks for row-major order.
 	contiguous bool
-	ndim       int32
-	device     int32
-	// A type of elements has two forms where int and uint are the same.
-	dtype, other uint32
+	// deviceOp says how the number of the device is compared, OpCount for not at all.
+	deviceOp   spec.Op
+	deviceSlot uint8
+	deviceType int32
+	deviceWant int32
+	// head is the rank and the type of the elements, which lie side by side in a
+	// DLTensor; other is the second form of types where int and uint are the same.
+	head, other uint64
 	// mask has the bits that the address must not have.
-	mask uintptr
-	// first and last delimit the steps.
-	first, last uint16
+	mask  uintptr
+	steps []step
 }
 
-// step compares one number.
+// step compares one number: a size, a stride or the argument itself.
 type step struct {
+	// op is OpEqual, OpMatch, OpDivisible, OpRange, or OpBind, which does the work of
+	// OpRange too.
 	op        spec.Op
-	field     spec.Field
+	strides   bool
 	unlessOne bool
 	slot      uint8
 	index     int32
-	// want is compared with, or divides; min and max are of a range.
-	want, min, max int64
+	want      int64
+	min, max  int64
+}
+
+// head is the part of a DLTensor from its rank to its type of elements.
+type head struct {
+	ndim  int32
+	dtype abi.DLDataType
+}
+
+func headBits(ndim int32, t spec.DType) uint64 {
+	h := head{ndim, abi.DLDataType(t)}
+	return *(*uint64)(unsafe.Pointer(&h))
 }
 
 // compile makes the fast form of a plan.
 func compile(p *spec.Plan) fast {
 	f := fast{args: make([]argument, p.NumArgs)}
-	if len(p.Vars) > few || len(p.Checks) > 1<<15 {
+	if len(p.Vars) > few {
 		return fast{}
 	}
-	last := -1
 	for i := range p.Checks {
 		c := &p.Checks[i]
 		if c.Op == spec.OpCount {
 			continue
 		}
-		if p.Places[c.Place].Parent >= 0 || p.Places[c.Place].Optional {
-			return fast{}
-		}
-		a := &f.args[c.Place]
-		if c.Place != last {
-			last = c.Place
-			a.first, a.last = uint16(len(f.steps)), uint16(len(f.steps))
-		}
-		if !f.take(a, c) {
+		if p.Places[c.Place].Parent >= 0 || p.Places[c.Place].Optional || !f.args[c.Place].take(c) {
 			return fast{}
 		}
 	}
@@ -73,51 +80,60 @@ func compile(p *spec.Plan) fast {
 	return f
 }
 
-// take adds a check to an argument, and reports whether it can.
-func (f *fast) take(a *argument, c *spec.Check) bool {
+// take adds a check, and reports whether it can.
+func (a *argument) take(c *spec.Check) bool {
 	switch {
 	case c.Op == spec.OpType:
 		a.accept = c.Accept
 		a.tensor = c.Accept&spec.AcceptTensor != 0
 		return c.Accept&(spec.AcceptShape|spec.AcceptArray) == 0
 	case c.Op == spec.OpDType:
-		a.dtype = dtypeBits(c.DType)
-		a.other = a.dtype
-		if c.DType.Code == abi.DLInt || c.DType.Code == abi.DLUInt {
-			t := c.DType
+		// The rank was checked before.
+		ndim := (*head)(unsafe.Pointer(&a.head)).ndim
+		t := c.DType
+		a.head = headBits(ndim, t)
+		if t.Code == abi.DLInt || t.Code == abi.DLUInt {
 			t.Code = abi.DLInt + abi.DLUInt - t.Code
-			a.other = dtypeBits(t)
 		}
+		a.other = headBits(ndim, t)
 		return true
 	case c.Op == spec.OpContiguous:
 		a.contiguous = true
 		return true
 	case c.Field == spec.FieldNDim:
-		a.ndim = int32(c.Want)
+		a.head = headBits(int32(c.Want), spec.DType{})
 		return true
 	case c.Field == spec.FieldDeviceType:
-		a.device = int32(c.Want)
+		a.deviceType = int32(c.Want)
 		return true
+	case c.Field == spec.FieldDeviceID:
+		a.deviceOp, a.deviceSlot, a.deviceWant = c.Op, uint8(c.Var), int32(c.Want)
+		return c.Op != spec.OpEqual || int64(a.deviceWant) == c.Want
 	case c.Field == spec.FieldAddress:
 		a.mask = uintptr(c.Want - 1)
 		return c.Want&(c.Want-1) == 0
 	}
+	s := step{op: c.Op, strides: c.Field == spec.FieldStrides, unlessOne: c.UnlessOne, index: int32(c.Index),
+		want: c.Want, min: math.MinInt64, max: math.MaxInt64}
 	switch c.Op {
-	case spec.OpEqual, spec.OpRange, spec.OpDivisible, spec.OpMatch, spec.OpBind:
+	case spec.OpRange:
+		s.min, s.max = c.Min, c.Max
+	case spec.OpMatch:
+		s.slot = uint8(c.Var)
+	case spec.OpBind:
+		s.slot = uint8(c.Var)
+		for i := range a.steps {
+			if r := &a.steps[i]; r.op == spec.OpRange && r.strides == s.strides && r.index == s.index {
+				r.op, r.slot = spec.OpBind, s.slot
+				return true
+			}
+		}
+	case spec.OpEqual, spec.OpDivisible:
 	default:
 		return false
 	}
-	s := step{op: c.Op, field: c.Field, unlessOne: c.UnlessOne, index: int32(c.Index), want: c.Want, min: c.Min, max: c.Max}
-	if c.Op == spec.OpMatch || c.Op == spec.OpBind {
-		s.slot = uint8(c.Var)
-	}
-	f.steps = append(f.steps, s)
-	a.last = uint16(len(f.steps))
+	a.steps = append(a.steps, s)
 	return true
-}
-
-func dtypeBits(t spec.DType) uint32 {
-	return uint32(t.Code) | uint32(t.Bits)<<8 | uint32(t.Lanes)<<16
 }
 
 // kinds has the kind of each type index, as far as an argument may be one.
@@ -156,13 +172,13 @@ func (f *fast) accept(args []any, nums *[few]int64) bool {
 			}
 			// Every object type has the layout of core.Object.
 			h := (*core.Object)(unsafe.Pointer(t)).Handle()
-			if h == 0 || !f.tensor(a, core.At[abi.DLTensor](h+abi.ObjectSize), nums) {
+			if h == 0 || !a.isTensor(core.At[abi.DLTensor](h+abi.ObjectSize), nums) {
 				return false
 			}
 			continue
 		}
 		v, ok := number(args[i])
-		if !ok || a.accept&kindOf(v.TypeIndex) == 0 || a.first != a.last && !f.number(a, int64(v.Bits), nums) {
+		if !ok || a.accept&kindOf(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
 			return false
 		}
 	}
@@ -184,50 +200,54 @@ func (f *fast) acceptPacked(args []abi.Any, nums *[few]int64) bool {
 			case v.TypeIndex != abi.TypeDLTensorPtr || at == 0:
 				return false
 			}
-			if !f.tensor(a, core.At[abi.DLTensor](at), nums) {
+			if !a.isTensor(core.At[abi.DLTensor](at), nums) {
 				return false
 			}
 			continue
 		}
-		if a.accept&kindOf(v.TypeIndex) == 0 || a.first != a.last && !f.number(a, int64(v.Bits), nums) {
+		if a.accept&kindOf(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *fast) tensor(a *argument, d *abi.DLTensor, nums *[few]int64) bool {
-	dtype := *(*uint32)(unsafe.Pointer(&d.DType))
-	if d.NDim != a.ndim || d.Device.Type != a.device || dtype != a.dtype && dtype != a.other ||
-		(d.Data+uintptr(d.ByteOffset))&a.mask != 0 {
+func (a *argument) isTensor(d *abi.DLTensor, nums *[few]int64) bool {
+	bits := *(*uint64)(unsafe.Pointer(&d.NDim))
+	if bits != a.head && bits != a.other || d.Device.Type != a.deviceType || (d.Data+uintptr(d.ByteOffset))&a.mask != 0 {
 		return false
 	}
-	if a.ndim > 0 && (d.Shape == 0 || d.Strides == 0) {
-		return false
-	}
-	steps := f.steps[a.first:a.last]
-	for i := range steps {
-		s := &steps[i]
-		var v int64
-		switch s.field {
-		case spec.FieldShape:
-			v = *core.At[int64](d.Shape + 8*uintptr(s.index))
-		case spec.FieldStrides:
-			v = *core.At[int64](d.Strides + 8*uintptr(s.index))
-		default:
-			v = int64(d.Device.ID)
+	switch a.deviceOp {
+	case spec.OpMatch:
+		if int64(d.Device.ID) != nums[a.deviceSlot%few] {
+			return false
 		}
-		if !s.holds(v, nums) && !(s.unlessOne && *core.At[int64](d.Shape + 8*uintptr(s.index)) == 1) {
+	case spec.OpBind:
+		nums[a.deviceSlot%few] = int64(d.Device.ID)
+	case spec.OpEqual:
+		if d.Device.ID != a.deviceWant {
+			return false
+		}
+	}
+	if d.NDim > 0 && (d.Shape == 0 || d.Strides == 0) {
+		return false
+	}
+	for i := range a.steps {
+		s := &a.steps[i]
+		at := d.Shape
+		if s.strides {
+			at = d.Strides
+		}
+		if !s.holds(*core.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && size(d, int(s.index)) == 1) {
 			return false
 		}
 	}
 	return !a.contiguous || contiguous(d)
 }
 
-func (f *fast) number(a *argument, v int64, nums *[few]int64) bool {
-	steps := f.steps[a.first:a.last]
-	for i := range steps {
-		if !steps[i].holds(v, nums) {
+func (a *argument) isNumber(v int64, nums *[few]int64) bool {
+	for i := range a.steps {
+		if !a.steps[i].holds(v, nums) {
 			return false
 		}
 	}
@@ -238,15 +258,14 @@ func (s *step) holds(v int64, nums *[few]int64) bool {
 	switch s.op {
 	case spec.OpBind:
 		nums[s.slot%few] = v
-		return true
 	case spec.OpMatch:
 		return v == nums[s.slot%few]
-	case spec.OpRange:
-		return v >= s.min && v <= s.max
 	case spec.OpEqual:
 		return v == s.want
+	case spec.OpDivisible:
+		return v%s.want == 0
 	}
-	return v%s.want == 0
+	return v >= s.min && v <= s.max
 }
 
 // contiguous reports whether d, which has shape and strides, is in row-major order

@@ -1,0 +1,191 @@
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+const shared = "add_one(a: Tensor([n], float32, strides=[1], align=4, device=cpu:d), b: Tensor([n], float32, strides=[1], align=4, device=cpu:d))"
+
+// pair makes two tensors of one element.
+func pair(t testing.TB) (a, b *tvmffi.Tensor) {
+	use(t)
+	m := maker{t}
+	return m.f32(1, on(tvmffi.CPU)), m.f32(1, on(tvmffi.CPU))
+}
+
+func BenchmarkCheck(b *testing.B) {
+	x, y := pair(b)
+	c := check.MustCompile(shared)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Check(x, y); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBindPacked(b *testing.B) {
+	x, y := pair(b)
+	c := check.MustCompile(shared)
+	args := packed(b, []any{x, y})
+	var v check.Values
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.BindPacked(&v, args); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestSpeed compares the checks in Go with the whole call in C++ of a kernel that
+// does the same checks for itself.
+func TestSpeed(t *testing.T) {
+	if raceEnabled {
+		return // what is measured is another program then
+	}
+	x, y := pair(t)
+	text, err := os.ReadFile("testdata/peer.cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := tvmffi.LoadModule(nativetest.BuildText(t, "specpeer", string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	native := func(name string) func(rounds int64) float64 {
+		f, err := module.Function(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(rounds int64) float64 {
+			v, err := f.Call(x, y, rounds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ns, err := tvmffi.As[float64](v)
+			if err != nil || ns <= 0 {
+				t.Fatal(ns, err)
+			}
+			return ns
+		}
+	}
+	c := check.MustCompile(shared)
+	var v check.Values
+	args := packed(t, []any{x, y})
+	of := func(f func() error) func(rounds int64) float64 {
+		return func(rounds int64) float64 {
+			start := time.Now()
+			for range rounds {
+				if err := f(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return float64(time.Since(start).Nanoseconds()) / float64(rounds)
+		}
+	}
+	type peer struct {
+		name string
+		run  func(int64) float64
+		best float64
+	}
+	peers := []*peer{
+		{name: "C++ call", run: native("time_calls")},
+		{name: "C++ bare", run: native("time_bare")},
+		{name: "Check", run: of(func() error { return c.Check(x, y) })},
+		{name: "Packed", run: of(func() error { return c.BindPacked(&v, args) })},
+	}
+	// The machine is shared: each takes its best of many short batches, in turn, and
+	// a missed ratio counts when it comes three times.
+	const batch, allowed = 20_000, 3.0
+	var ratio float64
+	for range 3 {
+		for _, p := range peers {
+			p.best = 1e9
+		}
+		for range 60 {
+			for _, p := range peers {
+				p.best = min(p.best, p.run(batch))
+			}
+		}
+		for _, p := range peers {
+			t.Logf("%s: %.1f ns", p.name, p.best)
+		}
+		if ratio = peers[2].best / peers[0].best; ratio <= allowed {
+			return
+		}
+	}
+	t.Errorf("the checks cost %.2f of the call in C++, allowed are %.2f", ratio, allowed)
+}
+
+func TestNoAllocations(t *testing.T) {
+	use(t)
+	if raceEnabled {
+		return // the race detector allocates
+	}
+	m := maker{t}
+	g, h := m.f32(8), m.f32(8, strides(1))
+	pair := m.array(g, 1)
+	shape := m.shape(8, 4)
+	var many []any
+	for range 20 {
+		many = append(many, g)
+	}
+	one, two := m.f32(1, on(tvmffi.CPU)), m.f32(1, on(tvmffi.CPU))
+	big := int64(1) << 40
+	dims := []int64{big}
+	for _, c := range []struct {
+		text string
+		call func(c *check.Checker) error
+	}{
+		{shared, func(c *check.Checker) error { return c.Check(one, two) }},
+		{"f(a: Tensor([n], float32), b: Tensor([n], float32), k: int64, s: Stream)", func(c *check.Checker) error {
+			return c.Check(g, h, big, tvmffi.Pointer{Address: 64})
+		}},
+		{"f(x: float64, y: float32, n: int64)", func(c *check.Checker) error { return c.Check(float64(big), float32(big), uint64(big)) }},
+		{"f(o: Optional[Tensor([n], float32)], p: Optional[Stream])", func(c *check.Checker) error { return c.Check(g, nil) }},
+		{"f(t: Tuple[Tensor([n], float32), int32], s: Shape([n, 4]), c: Int(5), r: Shape([_]))", func(c *check.Checker) error {
+			return c.Check(pair, shape, 5, dims)
+		}},
+		{manyText(20), func(c *check.Checker) error { return c.Check(many...) }},
+	} {
+		checker := check.MustCompile(c.text)
+		if err := c.call(checker); err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if n := testing.AllocsPerRun(200, func() {
+			if c.call(checker) != nil {
+				t.Fail()
+			}
+		}); n != 0 {
+			t.Errorf("%.120s: %v allocations", c.text, n)
+		}
+	}
+	checker := check.MustCompile(shared)
+	args := packed(t, []any{one, two})
+	if n := testing.AllocsPerRun(200, func() {
+		var v check.Values
+		if checker.BindPacked(&v, args) != nil {
+			t.Fail()
+		}
+	}); n != 0 {
+		t.Errorf("packed: %v allocations", n)
+	}
+}
+
+// manyText describes a function of n tensors, each with a size of its own.
+func manyText(n int) string {
+	var params []string
+	for i := range n {
+		params = append(params, fmt.Sprintf("a%d: Tensor([n%d], float32)", i, i))
+	}
+	return "f(" + strings.Join(params, ", ") + ")"
+}
