@@ -40,7 +40,7 @@ func TestField_typed(t *testing.T) {
 	if height.Owner() != typ.Parent() || height.String() != "garden.Plant.height" || height.Doc() != "The height in metres." || !height.Writable() || color.Writable() || height.KwOnly() || !height.InInit() {
 		t.Errorf("%v: %v, %q", height, height.Owner(), height.Doc())
 	}
-	tulip, err := typeByKey(t, "garden.Tulip").Construct()
+	tulip, err := typeByKey(t, "garden.Tulip").New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

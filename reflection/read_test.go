@@ -107,7 +107,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("metadata of the user: %v", m)
 	}
 	rose := s.Types[slices.IndexFunc(s.Types, func(typ schema.Type) bool { return typ.Key == "garden.Rose" })]
-	if !slices.Equal(rose.Ancestors, []string{"ffi.Object", "garden.Plant"}) || rose.Doc == "" || rose.TotalSize <= 24 || !slices.Contains(rose.Attributes, "__ffi_init__") {
+	if !slices.Equal(rose.Ancestors, []string{"ffi.Object", "garden.Plant"}) || rose.Doc == "" || rose.TotalSize <= 24 || !slices.Contains(rose.Attributes, "__ffi_init__") && atLeast(11) {
 		t.Errorf("garden.Rose: %+v", rose)
 	}
 	petals := rose.Fields[slices.IndexFunc(rose.Fields, func(f schema.Field) bool { return f.Name == "petals" })]

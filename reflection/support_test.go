@@ -2,6 +2,7 @@ package reflection_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func typeByKey(t testing.TB, key string) *reflection.Type {
 	t.Helper()
 	load(t)
 	typ, err := reflection.TypeByKey(key)
-	if err != nil && errors.Is(err, tvmffi.ErrAttribute) && nativetest.Version() != "0.1.15.post2" {
+	if err != nil && errors.Is(err, tvmffi.ErrAttribute) && !atLeast(15) {
 		t.Skipf("%s: %v", nativetest.Version(), err)
 	}
 	return must(t, typ, err)
@@ -62,6 +63,13 @@ func panicOf(t testing.TB, f func()) (err error) {
 
 func rose(t testing.TB) *tvmffi.Object {
 	t.Helper()
-	x, err := typeByKey(t, "garden.Rose").Construct("red", reflection.Kwargs{"petals": 40, "height": 0.5})
+	x, err := typeByKey(t, "garden.Rose").New(reflection.Kwargs{"color": "red", "petals": 40, "height": 0.5})
 	return must(t, x, err)
+}
+
+// atLeast reports whether the library is of version 0.1.patch or newer.
+func atLeast(patch int) bool {
+	var major, minor, is int
+	_, err := fmt.Sscanf(nativetest.Version(), "%d.%d.%d", &major, &minor, &is)
+	return err != nil || major > 0 || minor > 1 || is >= patch
 }

@@ -24,8 +24,19 @@ type Type struct {
 	members atomic.Pointer[members]
 }
 
-// types holds the known types by index.
-var types sync.Map // abi.TypeIndex -> *Type
+// types holds the known types by index. It is replaced when one is added.
+var (
+	types   atomic.Pointer[[]*Type]
+	typesMu sync.Mutex
+)
+
+// known returns the type of an index, nil if it has not been seen yet.
+func known(index int) *Type {
+	if table := types.Load(); table != nil && index >= 0 && index < len(*table) {
+		return (*table)[index]
+	}
+	return nil
+}
 
 // What package tvmffi gives to this package only.
 var (
@@ -40,8 +51,8 @@ func errorf(kind, format string, args ...any) error { return core.Hooks.Errorf(k
 
 // typeOf returns the type of an index that is registered.
 func typeOf(index abi.TypeIndex) *Type {
-	if t, ok := types.Load(index); ok {
-		return t.(*Type)
+	if t := known(int(index)); t != nil {
+		return t
 	}
 	info := core.InfoOf(index)
 	if info == nil {
@@ -51,8 +62,19 @@ func typeOf(index abi.TypeIndex) *Type {
 	if info.Depth > 0 {
 		t.parent = typeOf(core.Ancestor(info, info.Depth-1).TypeIndex)
 	}
-	actual, _ := types.LoadOrStore(index, t)
-	return actual.(*Type)
+	typesMu.Lock()
+	defer typesMu.Unlock()
+	if other := known(int(index)); other != nil {
+		return other
+	}
+	var table []*Type
+	if old := types.Load(); old != nil {
+		table = *old
+	}
+	table = append(slices.Clone(table), make([]*Type, max(0, int(index)+1-len(table)))...)
+	table[index] = t
+	types.Store(&table)
+	return t
 }
 
 // TypeOf returns the type that x really has; nil for nil and for an object that
@@ -85,8 +107,8 @@ func TypeByIndex(index int) (*Type, error) {
 		return nil, err
 	}
 	// The library ends the process when it is asked for an unknown index.
-	if t, ok := types.Load(abi.TypeIndex(index)); ok && int(abi.TypeIndex(index)) == index {
-		return t.(*Type), nil
+	if t := known(index); t != nil {
+		return t, nil
 	}
 	all, err := Types()
 	if err != nil {

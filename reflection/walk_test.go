@@ -16,7 +16,9 @@ import (
 // node makes an odd.Node, which refers to anything.
 func node(t testing.TB, left, right any) *tvmffi.Object {
 	t.Helper()
-	x, err := oddType(t, "odd.Node").Construct(reflection.Kwargs{"left": left, "right": right})
+	typ := oddType(t, "odd.Node")
+	constructor(t, "odd.Node")
+	x, err := typ.Construct(reflection.Kwargs{"left": left, "right": right})
 	return must(t, x, err)
 }
 

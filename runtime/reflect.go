@@ -11,10 +11,18 @@ import (
 func init() {
 	core.Dynamic.StateOf = stateOf
 	core.Dynamic.Wrap = wrap[*Object]
-	core.Dynamic.TakeAny = takeAny
+	core.Dynamic.TakeAny = takeDynamic
 	core.Dynamic.LendAny = anyOf
 	core.Dynamic.Missing = missing
 	core.Dynamic.Entries = eachEntry
+}
+
+// takeDynamic is takeAny, first for what is most frequent.
+func takeDynamic(v abi.Any) Any {
+	if v.TypeIndex <= abi.TypeDevice {
+		return Any{index: v.TypeIndex, bits: v.Bits}
+	}
+	return takeAny(v)
 }
 
 // eachEntry calls each with the entries of a Map or Dict and the handles of those
