@@ -118,17 +118,23 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 	allocators.process = a
 	allocators.Unlock()
 	native, err := setProcessAllocator(core.AllocatorEntry(allocate))
+	putBack := func() {
+		allocators.Lock()
+		allocators.process = old
+		allocators.Unlock()
+	}
 	if err != nil {
+		putBack()
 		return nil, err
 	}
 	return sync.OnceValue(func() error {
 		processMu.Lock()
 		defer processMu.Unlock()
-		_, err := setProcessAllocator(native)
-		allocators.Lock()
-		allocators.process = old
-		allocators.Unlock()
-		return err
+		if _, err := setProcessAllocator(native); err != nil {
+			return err // native code still reaches a
+		}
+		putBack()
+		return nil
 	}), nil
 }
 

@@ -130,8 +130,10 @@ type passing struct {
 	backtrace string
 }
 
+// Error returns the text of the error inside.
 func (p *passing) Error() string { return p.err.Error() }
 
+// Unwrap returns the error inside.
 func (p *passing) Unwrap() error { return p.err }
 
 // original is err without what passed adds.

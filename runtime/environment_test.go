@@ -13,6 +13,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -475,4 +478,40 @@ func TestFromPointer_keeps(t *testing.T) {
 	}
 	x.Release()
 	collect(t, "the owner", func() bool { return len(freed) > 0 })
+}
+
+// When the library refuses, the allocator from before stays.
+func TestSetAllocator_refused(t *testing.T) {
+	loadTensors(t)
+	var asked []string
+	named := func(name string) tvmffi.Allocator {
+		return func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+			asked = append(asked, name)
+			return tvmffi.GoAllocator(spec)
+		}
+	}
+	restore := must[func() error](t)(tvmffi.SetAllocator(named("first")))
+	real, calls := core.API.EnvSetAllocator, 0
+	defer func() { core.API.EnvSetAllocator = real }()
+	refuseAt := 1
+	core.API.EnvSetAllocator = purego.NewCallback(func(f, global, old uintptr) uintptr {
+		if calls++; calls == refuseAt {
+			return ^uintptr(0)
+		}
+		rc, _, _ := purego.SyscallN(real, f, global, old)
+		return rc
+	})
+	for refuseAt = range []int{1, 2} {
+		refuseAt, calls = refuseAt+1, 0
+		_, err := tvmffi.SetAllocator(named("second"))
+		wantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
+		must[*tvmffi.Tensor](t)(tvmffi.EnvTensor(floats(1))).Release()
+	}
+	core.API.EnvSetAllocator = real
+	if !slices.Equal(asked, []string{"first", "first"}) {
+		t.Errorf("asked: %q", asked)
+	}
+	if err := restore(); err != nil {
+		t.Error(err)
+	}
 }

@@ -53,6 +53,7 @@ var (
 // kindError is the target that errors.Is compares an Error with.
 type kindError string
 
+// Error returns the kind.
 func (k kindError) Error() string { return string(k) }
 
 // KindError returns the target with which errors.Is finds errors of the given
@@ -111,6 +112,7 @@ func errorf(kind, format string, args ...any) error {
 // withoutKind is an error inside the text of another, which has a kind already.
 type withoutKind struct{ inner *Error }
 
+// Error returns the message without the kind.
 func (w withoutKind) Error() string { return w.inner.Message }
 
 // errorOf makes a Go error of an Error object, whose reference it takes.

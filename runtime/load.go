@@ -214,11 +214,18 @@ func sameCore(want string) error {
 	if want == "" {
 		return nil
 	}
+	if full, err := filepath.Abs(want); err == nil && full == filepath.Clean(coreState.path) {
+		return nil // also when the file has gone since
+	}
 	a, err := os.Stat(want)
 	if err != nil {
 		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), cause: err}
 	}
-	if b, err := os.Stat(coreState.path); err == nil && !os.SameFile(a, b) {
+	b, err := os.Stat(coreState.path)
+	if err != nil {
+		return errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", coreState.path, want, err)
+	}
+	if !os.SameFile(a, b) {
 		return errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
 	}
 	return nil

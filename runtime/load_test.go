@@ -65,6 +65,19 @@ func init() {
 		}
 		return tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envOption)))
 	}
+	children["load and lose"] = func() error {
+		path := os.Getenv(envFirst)
+		if err := tvmffi.Load(tvmffi.WithLibrary(path)); err != nil {
+			return err
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		if err := tvmffi.Load(tvmffi.WithLibrary(path)); err != nil {
+			return fmt.Errorf("the same again: %w", err)
+		}
+		return tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envOption)))
+	}
 	children["load at once"] = func() error {
 		start := make(chan bool)
 		failed := make(chan error, 16)
@@ -312,6 +325,11 @@ func TestOneLibrary(t *testing.T) {
 	}
 	if out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+filepath.Join(dir, "gone.so")); err == nil || !strings.Contains(out, "gone.so") {
 		t.Errorf("a second path that is no file: %s", out)
+	}
+	third := copyFile(t, library, filepath.Join(dir, "third.so"))
+	out, err = child(t, "load and lose", envFirst+"="+third, envOption+"="+second)
+	if err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+third+", which cannot be compared with "+second) {
+		t.Errorf("after the first file has gone: %v\n%s", err, out)
 	}
 	// A copy that somebody else has loaded is used, also against the search order.
 	if out, err := child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY_PATH="+filepath.Dir(library)); err != nil || !strings.Contains(out, "loaded "+second) {

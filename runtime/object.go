@@ -49,6 +49,10 @@ func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 // nothing; on a nil pointer to a type that embeds Object it panics, as each
 // promoted method does. On a borrowed argument of a callback it only ends the
 // wrapper.
+//
+// On a nil *Object it does nothing. A nil pointer to a type that embeds Object has
+// no promoted methods: Go itself panics there, as for any nil struct. [Scope] takes
+// nil pointers of all types.
 func (o *Object) Release() { o.object().Release() }
 
 // String returns the text that the library prints for the object.

@@ -241,6 +241,34 @@ func TestUserStruct(t *testing.T) {
 	}
 }
 
+// A nil *Object is None; promoted methods of other nil pointers are an error that
+// Go reports as a runtime.Error, which can be recovered.
+func TestNilObjects(t *testing.T) {
+	var o *tvmffi.Object
+	o.Release()
+	if s := o.String(); s != "None" {
+		t.Errorf("String: %q", s)
+	}
+	var b *SubBox
+	for name, f := range map[string]func(){"Release": func() { b.Release() }, "String": func() { _ = b.String() }} {
+		func() {
+			defer func() {
+				if _, ok := recover().(runtime.Error); !ok {
+					t.Errorf("%s of a nil pointer did not end with a runtime.Error", name)
+				}
+			}()
+			f()
+		}()
+	}
+	var s tvmffi.Scope
+	s.Add(b)
+	s.Add(o)
+	if s.Len() != 0 {
+		t.Error("the scope holds nil pointers")
+	}
+	s.Release()
+}
+
 func TestScope(t *testing.T) {
 	balanced(t)
 	var s tvmffi.Scope

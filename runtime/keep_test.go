@@ -1,0 +1,278 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// What C reads during a call must be alive until it returns, and the tables of the
+// library must be locked. Such faults show rarely by themselves, so these children
+// provoke them: the collector runs inside of C functions, with freed memory
+// overwritten (GODEBUG=clobberfree=1), and goroutines meet in the tables.
+
+func init() {
+	children["keep alive"] = keepAliveChild
+	children["error texts"] = errorTextsChild
+	children["registry"] = registryChild
+}
+
+func TestKeptAliveInC(t *testing.T) {
+	out, err := child(t, "keep alive", "CORE="+nativetest.Library(t), "TENSORS="+nativetest.Build(t, "tensors"), "GODEBUG=clobberfree=1")
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestErrorTextsAreLocked(t *testing.T) {
+	out, err := child(t, "error texts", "CORE="+nativetest.Library(t), "CALLS="+nativetest.Build(t, "calls"), "GOMAXPROCS=16")
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestRegistryIsLocked(t *testing.T) {
+	out, err := child(t, "registry", "CORE="+nativetest.Library(t), "GOMAXPROCS=16")
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// collectGarbage makes what can be freed now be freed, and used again.
+func collectGarbage() {
+	tvmffi.Collected()
+	for range 3 {
+		runtime.GC()
+		time.Sleep(time.Millisecond) // for the cleanups
+	}
+	for range 1000 {
+		junk = append(junk[:0:0], strings.Repeat("X", 100)...)
+	}
+}
+
+var junk []byte
+
+// collecting replaces a C function by one that collects garbage first.
+func collecting(f *uintptr) (restore func()) {
+	old := *f
+	*f = purego.NewCallback(func(a, b, c, d, e, f uintptr) uintptr {
+		collectGarbage()
+		r, _, _ := purego.SyscallN(old, a, b, c, d, e, f)
+		return r
+	})
+	return func() { *f = old }
+}
+
+func keepAliveChild() error {
+	if err := loadChild(); err != nil {
+		return err
+	}
+	if err := tvmffi.LoadLibrary(os.Getenv("TENSORS")); err != nil {
+		return err
+	}
+	for name, f := range map[string]func() error{
+		"the texts of a new error": func() error {
+			defer collecting(&core.API.ErrorCreate)()
+			for i := range 5 {
+				kind, message := fmt.Sprintf("KindOfRound%d", i), strings.Repeat(fmt.Sprintf("message %d;", i), 10)
+				// A fresh error each time: only its native form has the texts then.
+				v, err := tvmffi.AnyOf[error](fmt.Errorf("%w", tvmffi.NewError(kind, message)))
+				if err != nil {
+					return err
+				}
+				e, ok := v.Value().(*tvmffi.Error)
+				if !ok || e.Kind != kind || !strings.Contains(e.Message, message) {
+					return fmt.Errorf("it became %v", v.Value())
+				}
+			}
+			return nil
+		},
+		"text for a backtrace": func() error {
+			v, err := tvmffi.AnyOf[error](tvmffi.NewError("ValueError", "x"))
+			if err != nil {
+				return err
+			}
+			a := tvmffi.Any(v)
+			o, err := tvmffi.As[*tvmffi.Object](a)
+			if err != nil {
+				return err
+			}
+			cell := core.At[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
+			defer collecting(&cell.UpdateBacktrace)()
+			core.AppendBacktrace(core.Static(stateHandle(o)), strings.Repeat("  File a line\n", 5))
+			got := core.Text(cell.Backtrace)
+			runtime.KeepAlive(o)
+			if got != strings.Repeat("  File a line\n", 5) {
+				return fmt.Errorf("it is %q", got)
+			}
+			return nil
+		},
+		"the text of a string": func() error {
+			defer collecting(&core.API.StringFromByteArray)()
+			for i := range 5 {
+				want := strings.Repeat(fmt.Sprint("text ", i), 20)
+				v, err := core.NewString(strings.Clone(want))
+				if err != nil {
+					return err
+				}
+				got, _ := core.TextOf(v)
+				core.DecRef(uintptr(v.Bits))
+				if got != want {
+					return fmt.Errorf("it is %q", got)
+				}
+			}
+			return nil
+		},
+		"a tensor that is exported": func() error {
+			defer collecting(&core.API.TensorToDLPack)()
+			return tensorAlive(func(x *tvmffi.Tensor) error {
+				p, err := x.ToDLPackVersioned()
+				if err == nil {
+					tvmffi.DeleteDLPackVersioned(p)
+				}
+				return err
+			})
+		},
+		"a tensor that is viewed": func() error {
+			defer collecting(&core.API.TensorCreateUnsafeView)()
+			return tensorAlive(func(x *tvmffi.Tensor) error {
+				v, err := x.Slice(0, 1, 2)
+				if err == nil {
+					v.Release()
+				}
+				return err
+			})
+		},
+	} {
+		if err := f(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// stateHandle returns the address of the object of x.
+func stateHandle(x *tvmffi.Object) uintptr { return core.Hooks.StateOf(x).Handle() }
+
+// tensorAlive runs use on a tensor that nothing else refers to.
+func tensorAlive(use func(*tvmffi.Tensor) error) error {
+	before := tvmffi.Collected()
+	fn, err := tvmffi.Lookup("tensors.malloc")
+	if err != nil {
+		return err
+	}
+	defer fn.Release()
+	make := func() *tvmffi.Tensor {
+		v, err := fn.Call(int64(100))
+		if err != nil {
+			panic(err)
+		}
+		return v.Value().(*tvmffi.Tensor)
+	}
+	for range 5 {
+		if err := use(make()); err != nil {
+			return err
+		}
+		if n := tvmffi.Collected(); n != before {
+			return errors.New("the collector released it during the call")
+		}
+		collectGarbage()
+		before = tvmffi.Collected()
+	}
+	return nil
+}
+
+// errorTextsChild lets one error pass through many callbacks at once: each adds to
+// its backtrace, which others read.
+func errorTextsChild() error {
+	if err := loadChild(); err != nil {
+		return err
+	}
+	if err := tvmffi.LoadLibrary(os.Getenv("CALLS")); err != nil {
+		return err
+	}
+	apply, err := tvmffi.Lookup("calls.apply")
+	if err != nil {
+		return err
+	}
+	for range 30 {
+		_, first := call("calls.fail", "ValueError", "passed around")
+		f, err := tvmffi.FuncOf(func(int64) (int64, error) { return 0, first })
+		if err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				for range 40 {
+					_, err := apply.Call(f, int64(1))
+					if !errors.Is(err, tvmffi.ErrValue) || !errors.Is(err, first) {
+						fmt.Println("another error:", err)
+						os.Exit(1)
+					}
+					for line := range strings.Lines(err.(*tvmffi.Error).Backtrace) {
+						if !strings.HasPrefix(line, "  File ") {
+							fmt.Printf("a broken backtrace: %q\n", line)
+							os.Exit(1)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	return nil
+}
+
+// registryChild registers, looks up and lists functions on many goroutines.
+func registryChild() error {
+	if err := loadChild(); err != nil {
+		return err
+	}
+	failed := make(chan error, 16)
+	for g := range 16 {
+		go func() {
+			failed <- func() error {
+				for i := range 150 {
+					name := fmt.Sprintf("keep_test.g%d.f%d", g, i)
+					if err := tvmffi.Register(name, func(x int64) (int64, error) { return x + int64(i), nil }); err != nil {
+						return err
+					}
+					v, err := call(name, 1)
+					if err != nil || v.Value() != int64(1+i) {
+						return fmt.Errorf("%s: %v, %v", name, v, err)
+					}
+					if i%10 == 0 {
+						if _, err := tvmffi.Functions(); err != nil {
+							return err
+						}
+					}
+					if i%2 == 0 {
+						if ok, err := tvmffi.Unregister(name); !ok || err != nil {
+							return fmt.Errorf("unregister %s: %v, %v", name, ok, err)
+						}
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	for range 16 {
+		if err := <-failed; err != nil {
+			return err
+		}
+	}
+	return nil
+}
