@@ -2,8 +2,10 @@ package tvmffi
 
 import (
 	"reflect"
-	"sync"
+	"runtime"
+	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -82,8 +84,8 @@ func Define[T any](key string, options ...TypeOption) *Type[T] {
 func (t *Type[T]) Key() string { return t.d.key }
 
 // Register registers the type, loading libtvm_ffi if nothing has. A second call,
-// and a call after the first use of the type, do nothing; a failure is
-// reported again to each use. The error says which field, method or option cannot
+// and a call after the first use of the type, do nothing; after a failure, each use
+// tries again. The error says which field, method or option cannot
 // be, and then nothing of the type is registered.
 func (t *Type[T]) Register() error { return t.d.register() }
 
@@ -121,29 +123,68 @@ func (x *Instance[T]) Value() T {
 	return fields
 }
 
-// SetValue sets all fields, also read-only ones: all or, if there is an error,
-// none. It is not atomic for others who use the object at the same time.
+// SetValue sets all fields: all or, if there is an error, none. It is an error for a
+// type with a read-only field. It is not atomic for others who use the object at the same time.
 func (x *Instance[T]) SetValue(fields T) error {
 	return recordOf(reflect.TypeFor[T]()).store(stateOf(x), reflect.ValueOf(&fields).Elem())
 }
 
 // TypeField is a field of a type made in Go, for use without the others.
-type TypeField[T, V any] struct{ f *recordField }
+type TypeField[T, V any] struct{ f *fieldHandle }
 
 // FieldOf returns the field of a type that the func points to:
 //
 //	var pointX = tvmffi.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
 //
-//	pointX.Get(p)
+//	x := pointX.Get(p)
 //	err := pointX.Set(p, 4)
 //
-// The fields of parents made in Go count as fields of the type. It panics if the
-// func points to anything but a field with a tag.
+// The fields of parents made in Go count as fields of the type. The field is looked
+// for at its first use, which panics if the func points to anything but a field with
+// a tag.
 func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
-	var record T
-	return TypeField[T, V]{t.d.fieldAt(&record, field(&record))}
+	record := new(T)
+	at := uintptr(unsafe.Pointer(field(record))) - uintptr(unsafe.Pointer(record))
+	return TypeField[T, V]{&fieldHandle{d: t.d, at: at, value: reflect.TypeFor[V]()}}
 }
 
-var (
-	definitions sync.Map // reflect.Type of T -> *definition
-)
+// Get returns the value of the field. An object is a reference of its own. It
+// panics with an *[Error] if x is nil or was released.
+func (f TypeField[T, V]) Get(x *Instance[T]) V {
+	r, o := f.f.find(), ref(x)
+	handle := f.f.object(o)
+	if r.plain() {
+		v := *core.At[V](handle + uintptr(r.Offset))
+		runtime.KeepAlive(o)
+		return v
+	}
+	v := new(V)
+	err := r.load(handle, nil, unsafe.Pointer(v))
+	runtime.KeepAlive(o)
+	if err != nil {
+		panic(err)
+	}
+	return *v
+}
+
+// Set sets the field. A value that the field cannot hold is an error, and then the
+// field is as it was.
+func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
+	r, o := f.f.find(), ref(x)
+	handle, err := f.f.d.check(o)
+	if err != nil {
+		return err
+	}
+	if r.Flags&abi.FieldWritable == 0 {
+		return errorf(core.KindAttr, "field %s is read-only", r)
+	}
+	p := new(V)
+	*p = value
+	v, err := r.encode(unsafe.Pointer(p))
+	if err != nil {
+		return inElement(f.f.d.key, err)
+	}
+	release(r.put(handle, v))
+	runtime.KeepAlive(o)
+	return nil
+}

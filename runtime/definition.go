@@ -2,8 +2,16 @@ package tvmffi
 
 import (
 	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
 // definition is what Define collects, and, once registered, the type.
@@ -13,30 +21,449 @@ type definition struct {
 	record  reflect.Type // the struct
 	handle  reflect.Type // *Instance of it
 	class   core.Type
+	taken   bool // the struct defines another type
 
+	// What the options say; read once, under the Registry.
 	doc        string
+	parentType *core.Type
 	final      bool
 	frozen     bool
 	kwOnly     bool
 	structural StructuralKind
 	state      reflect.Type
+	given      []givenDefault
+	converters []givenConverter
+	methods    []givenMethod
+	attributes []givenAttribute
+
+	// plan is the type in memory, made from the struct and the options. pending is
+	// set while the type is about to be registered, broken if that failed half way.
+	// core.Defining guards all three until the type is ready.
+	plan    *plan
+	pending bool
+	broken  error
+	// ready is set once the type is registered.
+	ready atomic.Bool
 }
 
-type recordField struct{}
+type givenDefault struct {
+	field   string
+	value   reflect.Value
+	factory bool
+}
 
-func (d *definition) declare()                                      {}
-func (d *definition) register() error                               { return errorf(core.KindRuntime, "not there yet") }
-func (d *definition) defaults(reflect.Value) error                  { return d.register() }
-func (d *definition) make(reflect.Value) (*core.Object, error)      { return nil, d.register() }
-func (d *definition) load(*core.Object, reflect.Value) error        { return d.register() }
-func (d *definition) store(*core.Object, reflect.Value) error       { return d.register() }
-func (d *definition) fieldAt(record, field any) *recordField        { return nil }
-func (d *definition) setParent(*core.Type)                          {}
-func (d *definition) setDefault(string, reflect.Value, bool)        {}
-func (d *definition) setConverter(string, reflect.Value)            {}
-func (d *definition) addMethod(string, any, []RegisterOption, bool) {}
-func (d *definition) addAttribute(string, any)                      {}
-func classOfRecord(t reflect.Type) *core.Type                       { return &recordOf(t).class }
-func recordOf(t reflect.Type) *definition                           { return nil }
-func hook(name string, f, adapted any) TypeOption                   { return nil }
-func stateValue(ObjectRef, reflect.Type, func() any) (any, error)   { return nil, nil }
+type givenConverter struct {
+	field   string
+	convert reflect.Value
+}
+
+type givenMethod struct {
+	name    string
+	f       any
+	options []RegisterOption
+	static  bool
+}
+
+type givenAttribute struct {
+	name  string
+	value any
+	// hooked is the func of the user behind a hook, whose first parameter is checked.
+	hooked reflect.Type
+}
+
+// plan is a type in memory. It is not changed after registration.
+type plan struct {
+	core.Defined
+	parent     *definition    // in Go, nil for another
+	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
+	fields     []*recordField // with those of parents in Go
+	own        []*recordField
+	methods    []core.DefinedMethod
+	attributes []preparedAttribute
+}
+
+type preparedAttribute struct {
+	name string
+	temp core.Temp
+}
+
+// recordField is a field of a type made in Go.
+type recordField struct {
+	core.DefinedField
+	owner      *definition
+	goType     reflect.Type
+	at         uintptr // its offset in the Go struct
+	codec      *codec
+	class      *core.Type // of an object
+	value      reflect.Value
+	make       reflect.Value // the factory of defaults
+	convert    reflect.Value
+	hasDefault bool
+	optional   bool
+}
+
+func (f *recordField) String() string { return f.owner.key + "." + f.Name }
+
+var definitions sync.Map // reflect.Type of the struct -> *definition
+
+// declare makes the type known to codecs. Nothing else happens at import.
+func (d *definition) declare() {
+	d.class.Resolve = d.index
+	if _, taken := definitions.LoadOrStore(d.record, d); taken {
+		d.taken = true
+		return
+	}
+	codecs.Store(d.record, d.codec())
+}
+
+// registered holds the types that are in the registry.
+var registered sync.Map // abi.TypeIndex -> *definition
+
+// findRecord returns the definition of a struct type, nil if it has none.
+func findRecord(t reflect.Type) *definition {
+	if d, ok := definitions.Load(t); ok {
+		return d.(*definition)
+	}
+	return nil
+}
+
+func recordOf(t reflect.Type) *definition {
+	if d := findRecord(t); d != nil {
+		return d
+	}
+	panic(errorf(core.KindType, "tvmffi.Define was not called for %s", t))
+}
+
+func classOfRecord(t reflect.Type) *core.Type {
+	if d := findRecord(t); d != nil {
+		return &d.class
+	}
+	return undefinedClass(t)
+}
+
+// undefinedClasses are the types of Instances of structs that Define never saw.
+var undefinedClasses sync.Map // reflect.Type -> *core.Type
+
+func undefinedClass(t reflect.Type) *core.Type {
+	if c, ok := undefinedClasses.Load(t); ok {
+		return c.(*core.Type)
+	}
+	c := &core.Type{Key: "tvmffi.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
+		return 0, errorf(core.KindType, "tvmffi.Define was not called for %s", t)
+	}}
+	stored, _ := undefinedClasses.LoadOrStore(t, c)
+	return stored.(*core.Type)
+}
+
+func (d *definition) errorf(kind, format string, args ...any) error {
+	return inElement("type "+d.key, errorf(kind, format, args...))
+}
+
+func (d *definition) setParent(t *core.Type) { d.parentType = t }
+
+func (d *definition) setDefault(field string, v reflect.Value, factory bool) {
+	d.given = append(d.given, givenDefault{field, v, factory})
+}
+
+func (d *definition) setConverter(field string, f reflect.Value) {
+	d.converters = append(d.converters, givenConverter{field, f})
+}
+
+func (d *definition) addMethod(name string, f any, options []RegisterOption, static bool) {
+	d.methods = append(d.methods, givenMethod{name, f, options, static})
+}
+
+func (d *definition) addAttribute(name string, value any) {
+	d.attributes = append(d.attributes, givenAttribute{name: name, value: value})
+}
+
+func hook(name string, f, adapted any) TypeOption {
+	return typeOption(func(d *definition) {
+		v := reflect.ValueOf(f)
+		if v.IsNil() {
+			adapted = nil
+		}
+		d.attributes = append(d.attributes, givenAttribute{name, adapted, v.Type()})
+	})
+}
+
+// makePlan reads the struct and the options. It changes nothing but d.
+func (d *definition) makePlan() error {
+	if d.plan != nil {
+		return nil
+	}
+	if d.taken {
+		return d.errorf(core.KindType, "the struct %s defines another type", d.record)
+	}
+	d.doc, d.parentType, d.final, d.frozen, d.kwOnly, d.structural, d.state = "", nil, false, false, false, 0, nil
+	d.given, d.converters, d.methods, d.attributes = nil, nil, nil, nil
+	for _, o := range d.options {
+		if o != nil {
+			o.describe(d)
+		}
+	}
+	if err := checkTypeKey(d.key); err != nil {
+		return d.errorf(core.KindValue, "%v", err)
+	}
+	if d.record.Kind() != reflect.Struct {
+		return d.errorf(core.KindType, "%s is no struct", d.record)
+	}
+	if d.structural < 0 || d.structural > StructuralSingleton {
+		return d.errorf(core.KindValue, "there is no structural kind %d", d.structural)
+	}
+	p := &plan{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
+	if err := d.readFields(p, d.record, 0); err != nil {
+		return err
+	}
+	if p.parent != nil && d.parentType != nil {
+		return d.errorf(core.KindType, "it has two parents: the embedded %s and the option Parent", p.parent.record)
+	}
+	if err := d.applyDefaults(p); err != nil {
+		return err
+	}
+	if err := d.checkMethods(); err != nil {
+		return err
+	}
+	d.plan = p
+	return nil
+}
+
+// checkTypeKey refuses what no other language could name.
+func checkTypeKey(key string) error {
+	switch {
+	case key == "":
+		return errorf(core.KindValue, "the key is empty")
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' || r == '"' }):
+		return errorf(core.KindValue, "the key holds a space, a quote or a control character")
+	case strings.HasPrefix(key, "ffi."):
+		return errorf(core.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
+	}
+	return nil
+}
+
+// readFields adds the tagged fields of a struct.
+func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, tagged := f.Tag.Lookup("ffi")
+		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			parent := findRecord(f.Type)
+			if parent == nil {
+				if err := d.readFields(p, f.Type, base+f.Offset); err != nil {
+					return err
+				}
+				continue
+			}
+			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
+				return d.errorf(core.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
+			}
+			p.parent = parent
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if !tagged || name == "-" {
+			continue
+		}
+		if !f.IsExported() {
+			return d.errorf(core.KindType, "field %s has a tag, but is not exported", f.Name)
+		}
+		field, err := d.readField(name, options, f)
+		if err != nil {
+			return inElement("type "+d.key, inElement("field "+f.Name, err))
+		}
+		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == name }) {
+			return d.errorf(core.KindType, "two fields are named %s", name)
+		}
+		field.at = base + f.Offset
+		p.own = append(p.own, field)
+	}
+	return nil
+}
+
+// readField reads a tag and the Go type of a field.
+func (d *definition) readField(name, options string, f reflect.StructField) (*recordField, error) {
+	r := &recordField{owner: d, goType: f.Type}
+	r.Name, r.Doc, r.Flags = name, f.Tag.Get("doc"), abi.FieldWritable
+	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " \t\n`\"") {
+		return nil, errorf(core.KindValue, "the tag gives no name that other languages could use: %q", name)
+	}
+	def, hasDefault := "", false
+	for options != "" {
+		if rest, ok := strings.CutPrefix(options, "default="); ok {
+			def, hasDefault = rest, true
+			break
+		}
+		var option string
+		option, options, _ = strings.Cut(options, ",")
+		switch option {
+		case "optional":
+			r.optional = true
+		case "kwonly":
+			r.Flags |= abi.FieldKwOnly
+		case "noinit":
+			r.Flags |= abi.FieldInitOff
+		case "readonly":
+			r.Flags &^= abi.FieldWritable
+		case "norepr":
+			r.Flags |= int64(schema.FlagReprOff)
+		case "nocompare":
+			r.Flags |= int64(schema.FlagCompareOff)
+		case "nohash":
+			r.Flags |= int64(schema.FlagHashOff)
+		case "ignore":
+			r.Flags |= int64(schema.FlagSEqHashIgnore)
+		case "def":
+			r.Flags |= int64(schema.FlagDefPattern)
+		case "simpledef":
+			r.Flags |= int64(schema.FlagDefSimple)
+		default:
+			return nil, errorf(core.KindValue, "the tag has an unknown option %q", option)
+		}
+	}
+	if d.frozen {
+		r.Flags &^= abi.FieldWritable
+	}
+	if d.kwOnly && r.Flags&abi.FieldInitOff == 0 {
+		r.Flags |= abi.FieldKwOnly
+	}
+	r.codec = codecOf(f.Type)
+	e := schemaOf(f.Type)
+	if r.optional && e.Name != "Optional" && e.Name != "Any" {
+		e = schema.TypeExpr{Name: "Optional", Args: []schema.TypeExpr{e}}
+	}
+	if err := r.place(e); err != nil {
+		return nil, err
+	}
+	r.Metadata = metadataOf(e)
+	if hasDefault {
+		if err := r.parseDefault(def); err != nil {
+			return nil, err
+		}
+	} else if r.optional || e.Name == "Optional" {
+		r.hasDefault = true
+		r.value = reflect.Zero(f.Type)
+	}
+	return r, nil
+}
+
+// bit is the bit of a scalar type in core.Accept.
+func bit(indices ...abi.TypeIndex) (mask uint64) {
+	for _, i := range indices {
+		mask |= 1 << i
+	}
+	return mask
+}
+
+var scalarKinds = map[reflect.Kind]core.FieldKind{
+	reflect.Bool: core.KindBool, reflect.Float64: core.KindFloat64, reflect.Float32: core.KindFloat32,
+	reflect.Int: core.KindInt64, reflect.Int64: core.KindInt64, reflect.Int32: core.KindInt32, reflect.Int16: core.KindInt16, reflect.Int8: core.KindInt8,
+	reflect.Uint: core.KindUint64, reflect.Uint64: core.KindUint64, reflect.Uint32: core.KindUint32, reflect.Uint16: core.KindUint16, reflect.Uint8: core.KindUint8,
+	reflect.Uintptr: core.KindUint64,
+}
+
+// cppNames are the names that errors of C++ have for types.
+var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
+
+// place chooses the form in memory of a field of a type.
+func (r *recordField) place(e schema.TypeExpr) error {
+	a := &r.Accept
+	*a = core.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
+	nullable := e.Name == "Optional"
+	if nullable {
+		e = e.Args[0]
+		a.Scalars |= bit(abi.TypeNone)
+	}
+	inAny := func(indices ...abi.TypeIndex) error {
+		a.Kind = core.KindAnyValue
+		a.Scalars |= bit(indices...)
+		return nil
+	}
+	scalar := func(kind core.FieldKind, index abi.TypeIndex) error {
+		if nullable {
+			return inAny(index)
+		}
+		a.Kind = kind
+		a.Scalars |= bit(index)
+		return nil
+	}
+	switch e.Name {
+	case "Any":
+		if r.goType != reflect.TypeFor[any]() && r.goType != reflect.TypeFor[Any]() {
+			return errorf(core.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
+		}
+		a.Scalars, a.Class = ^uint64(0), &typeObject
+		a.Kind = core.KindAnyValue
+		return nil
+	case "bool", "int", "float":
+		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
+		kind, ok := scalarKinds[r.goType.Kind()]
+		if !ok && !nullable {
+			return errorf(core.KindType, "the Go type %s has no form in memory", r.goType)
+		}
+		return scalar(kind, index)
+	case "DataType":
+		return scalar(core.KindDataType, abi.TypeDataType)
+	case "Device":
+		return scalar(core.KindDevice, abi.TypeDevice)
+	case "void*":
+		a.Scalars |= bit(abi.TypeNone)
+		return scalar(core.KindOpaquePtr, abi.TypeOpaquePtr)
+	case "ffi.String":
+		a.Class = &typeString
+		return inAny(abi.TypeSmallStr)
+	case "ffi.Bytes":
+		a.Class = &typeBytes
+		return inAny(abi.TypeSmallBytes)
+	case "Variant", "Optional", "None":
+		return errorf(core.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+	}
+	if !r.isObject() {
+		return errorf(core.KindType, "the Go type %s has no form in memory", r.goType)
+	}
+	a.Kind, a.Class = core.KindObjectRef, r.class
+	return nil
+}
+
+var typeString, typeBytes = core.Type{Key: "ffi.String"}, core.Type{Key: "ffi.Bytes"}
+
+// isObject finds the class of a field that holds an object.
+func (r *recordField) isObject() bool {
+	t := r.goType
+	switch {
+	case t.Kind() == reflect.Pointer && classOf(t) != nil:
+		r.class = classOf(t)
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Implements(reflect.TypeFor[tupleValue]()):
+		r.class = &typeArray
+	case t.Kind() == reflect.Map:
+		r.class = &maps.class
+	case t.Kind() == reflect.Func:
+		r.class = &typeFunction
+	case t.Implements(errorType):
+		r.class = &typeErrorObject
+	case t.Kind() == reflect.Struct && findRecord(t) != nil:
+		r.class = &findRecord(t).class
+	case t == reflect.TypeFor[ObjectRef]():
+		r.class = &typeObject
+	default:
+		return false
+	}
+	return true
+}
+
+var typeErrorObject = core.Type{Key: "ffi.Error"}
+
+// find returns the field of a name, nil if there is none.
+func (p *plan) find(name string) *recordField {
+	for _, f := range p.own {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// size is the size of a Go value of the struct, for FieldOf.
+func (d *definition) size() uintptr { return d.record.Size() }
+
+// at returns the address of the field in a struct.
+func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.Add(record, f.at) }

@@ -191,6 +191,16 @@ func Signature(text string) RegisterOption {
 	return registerOption(func(c *registerConfig) { c.signature = &text })
 }
 
+func configOf(options []RegisterOption) *registerConfig {
+	c := new(registerConfig)
+	for _, option := range options {
+		if option != nil {
+			option.register(c)
+		}
+	}
+	return c
+}
+
 // Register makes a Go function, or a *Function, a global function, callable by
 // its name from every language, which see its signature and doc comment in the
 // registry. A name that is taken is an error, unless Override is given.
@@ -206,17 +216,33 @@ func Register(name string, f any, options ...RegisterOption) error {
 		return inElement("register "+name, err)
 	}
 	defer fn.Release()
-	var config registerConfig
-	for _, option := range options {
-		option.register(&config)
+	config := configOf(options)
+	doc, metadata, err := config.describe(funcType(f), "")
+	if err != nil {
+		return inElement("register "+name, err)
 	}
-	return core.SetGlobalFunction(name, ref(fn), config.override)
+	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: ref(fn)}, config.override)
 }
 
-// MetadataOf returns the metadata that [Register] gives a function: a JSON text
-// with its type schema.
-func MetadataOf(f any, options ...RegisterOption) (string, error) {
-	return "", errorf(core.KindRuntime, "not there yet")
+// funcType returns the type of a Go func, nil for a *Function.
+func funcType(f any) reflect.Type {
+	if t := reflect.TypeOf(f); t != nil && t.Kind() == reflect.Func {
+		return t
+	}
+	return nil
+}
+
+// MetadataOf returns the doc comment and the metadata, a JSON text with the type
+// schema, that [Register] gives a function. It needs no library.
+func MetadataOf(f any, options ...RegisterOption) (doc, metadata string, err error) {
+	if t := funcType(f); t != nil && !t.ConvertibleTo(packedType) {
+		if _, err := signatureOf(t); err != nil {
+			return "", "", err
+		}
+	} else if _, ok := f.(*Function); t == nil && !ok {
+		return "", "", errorf(core.KindType, "expected a func, got %T", f)
+	}
+	return configOf(options).describe(funcType(f), "")
 }
 
 // Unregister removes a global function and reports whether there was one.

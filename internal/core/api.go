@@ -23,6 +23,8 @@ var API struct {
 	TypeGetOrAllocIndex uintptr `symbol:"TVMFFITypeGetOrAllocIndex"`
 	GetTypeInfo         uintptr `symbol:"TVMFFIGetTypeInfo"`
 	GetTypeAttrColumn   uintptr `symbol:"TVMFFIGetTypeAttrColumn"`
+	TypeRegisterField   uintptr `symbol:"TVMFFITypeRegisterField"`
+	TypeRegisterMethod  uintptr `symbol:"TVMFFITypeRegisterMethod"`
 	TypeRegisterAttr    uintptr `symbol:"TVMFFITypeRegisterAttr"`
 	FunctionCreate      uintptr `symbol:"TVMFFIFunctionCreate"`
 	FunctionGetGlobal   uintptr `symbol:"TVMFFIFunctionGetGlobal"`
@@ -48,6 +50,10 @@ var API struct {
 	TensorFromDLPackUnversioned uintptr `symbol:"TVMFFITensorFromDLPack"`
 	TensorToDLPackUnversioned   uintptr `symbol:"TVMFFITensorToDLPack"`
 	TensorCreateUnsafeView      uintptr `symbol:"TVMFFITensorCreateUnsafeView"`
+
+	TypeRegisterMetadata            uintptr `symbol:"TVMFFITypeRegisterMetadata"`
+	FunctionSetGlobalFromMethodInfo uintptr `symbol:"TVMFFIFunctionSetGlobalFromMethodInfo"`
+	ErrorSetRaisedFromCStrParts     uintptr `symbol:"TVMFFIErrorSetRaisedFromCStrParts"`
 
 	BigIntFromByteArray uintptr `symbol:"TVMFFIBigIntFromByteArray,optional"`
 	BigIntContent       uintptr `symbol:"TVMFFIBigIntGetContentByteArray,optional"`

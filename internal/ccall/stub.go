@@ -1,0 +1,105 @@
+package ccall
+
+// The C functions of object types made in Go: getters, setters, creators, the
+// deleter. They are assembly where there is any, and never enter Go then; they
+// may run on any thread and inside any call. What describes a type to them lies
+// in C memory and stays as long as the process.
+
+// FieldKind is the form of a field in memory.
+type FieldKind uint32
+
+// The forms of fields. The order is that of the table of getters.
+const (
+	Int64 FieldKind = iota
+	Int32
+	Int16
+	Int8
+	Uint64
+	Uint32
+	Uint16
+	Uint8
+	Float64
+	Float32
+	Bool
+	AnyValue
+	ObjectPointer
+	DataType
+	Device
+	OpaquePointer
+	// FieldKinds is the number of forms.
+	FieldKinds
+)
+
+// Setter describes what a setter takes.
+type Setter struct {
+	// code is the assembly behind the entry of the setter.
+	code uintptr
+	// Kinds has a bit for each type index below 64 that is stored as it is.
+	Kinds uint64
+	// Min and Max bound integers.
+	Min, Max int64
+	// Info is the entry of the type that objects must have or derive from; Index and
+	// Depth repeat what is in it. The Index of ffi.Object stands for all objects, 0
+	// for none.
+	Info  uintptr
+	Index int32
+	Depth int32
+	// Expected is the name of the type, and Range the message for an integer out of
+	// bounds: C texts.
+	Expected uintptr
+	Range    uintptr
+	// Size is the size of the field.
+	Size uint32
+	Kind FieldKind
+}
+
+// Layout describes the objects of a type.
+type Layout struct {
+	// Size is the size of an object with its header.
+	Size  uintptr
+	Index int32
+	// State is the offset of an object that belongs to Go, which copies do not get;
+	// 0 if there is none. It is also in Refs.
+	State uint32
+	// N words follow at Refs: the offset of a field, shifted left, and one if it is
+	// an Any.
+	N    uintptr
+	Refs uintptr
+}
+
+// StubFunctions are the addresses of the C functions that the stubs call. Calloc
+// and Free are those of C, the others of libtvm_ffi.
+type StubFunctions struct {
+	Calloc, Free       uintptr
+	DecRef             uintptr
+	ToOwned            uintptr // TVMFFIAnyViewToOwnedAny
+	TypeInfo           uintptr // TVMFFIGetTypeInfo
+	SetParts           uintptr // TVMFFIErrorSetRaisedFromCStrParts
+	Layouts            uintptr // address of a Layout for each type index, or 0
+	From, To, End      uintptr // texts of a failed conversion
+	TypeError          uintptr
+	ValueError         uintptr
+	MemoryError, NoMem uintptr
+}
+
+// MaxSetters and MaxCreators are the numbers of entries.
+const (
+	MaxSetters  = 1024
+	MaxCreators = 512
+)
+
+// Table indices of what is no getter.
+const (
+	codeSetInt64 = int(FieldKinds) + iota
+	codeSetFloat64
+	codeSetFloat32
+	codeSetBool
+	codeSetNarrow
+	codeSetAny
+	codeSetObject
+	codeSetWord
+	codeNew
+	codeCopy
+	codeDelete
+	codes
+)

@@ -1,0 +1,4 @@
+package ccall
+
+// entrySize is the size of an entry of a setter or a creator.
+const entrySize = 10

@@ -1,0 +1,400 @@
+package core
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
+)
+
+// Object types made in Go: their entries in the type table, their memory, and the
+// C functions behind them. Package tvmffi decides what they are.
+
+// FieldKind is the form of a field in memory.
+type FieldKind = ccall.FieldKind
+
+// The forms of fields.
+const (
+	KindInt64      = ccall.Int64
+	KindInt32      = ccall.Int32
+	KindInt16      = ccall.Int16
+	KindInt8       = ccall.Int8
+	KindUint64     = ccall.Uint64
+	KindUint32     = ccall.Uint32
+	KindUint16     = ccall.Uint16
+	KindUint8      = ccall.Uint8
+	KindFloat64    = ccall.Float64
+	KindFloat32    = ccall.Float32
+	KindBool       = ccall.Bool
+	KindAnyValue   = ccall.AnyValue
+	KindObjectRef  = ccall.ObjectPointer
+	KindDataType   = ccall.DataType
+	KindDevice     = ccall.Device
+	KindOpaquePtr  = ccall.OpaquePointer
+	fieldKindCount = ccall.FieldKinds
+)
+
+// fieldForms holds the size of each kind, the static type index that the registry
+// names for it, and the bounds of integers.
+var fieldForms = [fieldKindCount]struct {
+	size     uint32
+	static   abi.TypeIndex
+	min, max int64
+}{
+	KindInt64:     {8, abi.TypeInt, -1 << 63, 1<<63 - 1},
+	KindInt32:     {4, abi.TypeInt, -1 << 31, 1<<31 - 1},
+	KindInt16:     {2, abi.TypeInt, -1 << 15, 1<<15 - 1},
+	KindInt8:      {1, abi.TypeInt, -1 << 7, 1<<7 - 1},
+	KindUint64:    {8, abi.TypeInt, 0, 1<<63 - 1},
+	KindUint32:    {4, abi.TypeInt, 0, 1<<32 - 1},
+	KindUint16:    {2, abi.TypeInt, 0, 1<<16 - 1},
+	KindUint8:     {1, abi.TypeInt, 0, 1<<8 - 1},
+	KindFloat64:   {size: 8, static: abi.TypeFloat},
+	KindFloat32:   {size: 4, static: abi.TypeFloat},
+	KindBool:      {size: 1, static: abi.TypeBool},
+	KindAnyValue:  {size: 16, static: abi.TypeAny},
+	KindObjectRef: {size: 8, static: abi.TypeObject},
+	KindDataType:  {size: 4, static: abi.TypeDataType},
+	KindDevice:    {size: 8, static: abi.TypeDevice},
+	KindOpaquePtr: {size: 8, static: abi.TypeOpaquePtr},
+}
+
+// SizeOf returns the size of a field; its alignment is the same, but at most 8.
+func SizeOf(kind FieldKind) int64 { return int64(fieldForms[kind].size) }
+
+// Accept says what a field takes besides what its kind says.
+type Accept struct {
+	Kind FieldKind
+	// Scalars has a bit for each type index below 64 that is stored as it is: of an
+	// AnyValue, and bit 0 of an ObjectRef that may be None.
+	Scalars uint64
+	// Class is the type of objects; nil for none, its Key ffi.Object for all.
+	Class *Type
+	// Expected is what errors name, Go the Go type, for those about the range.
+	Expected string
+	Go       string
+}
+
+type setterKey struct {
+	kind     FieldKind
+	scalars  uint64
+	index    abi.TypeIndex
+	expected string
+	goType   string
+}
+
+// defined is what all types made in Go share; the Registry guards it.
+var defined struct {
+	ready   bool
+	setters map[setterKey]uintptr // -> the ccall.Setter
+	entries map[uintptr]uintptr   // ccall.Setter -> the address of the setter
+	layouts uintptr
+	texts   map[string]uintptr
+}
+
+// maxDefinedIndex bounds the type indices for which the deleter has a table.
+const maxDefinedIndex = 1 << 16
+
+func readyToDefine() {
+	if defined.ready {
+		return
+	}
+	defined.ready = true
+	defined.setters, defined.entries, defined.texts = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
+	defined.layouts = allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
+	ccall.InitStubs(ccall.StubFunctions{
+		Calloc: cFunction("calloc"), Free: cFunction("free"), DecRef: API.ObjectDecRef,
+		ToOwned: API.AnyViewToOwnedAny, TypeInfo: API.GetTypeInfo, SetParts: API.ErrorSetRaisedFromCStrParts,
+		Layouts: defined.layouts,
+		From:    lastingText("Cannot convert from type `"), To: lastingText("` to `"), End: lastingText("`"),
+		TypeError: lastingText(KindType), ValueError: lastingText(KindValue),
+		MemoryError: lastingText("MemoryError"), NoMem: lastingText("out of memory"),
+	}, allocate(ccall.MaxSetters*unsafe.Sizeof(uintptr(0))), allocate(ccall.MaxCreators*unsafe.Sizeof(uintptr(0))))
+}
+
+// lastingText returns a C text that lives as long as the process.
+func lastingText(s string) uintptr {
+	if at, ok := defined.texts[s]; ok {
+		return at
+	}
+	at := allocate(uintptr(len(s)) + 1)
+	copy(unsafe.Slice(At[byte](at), len(s)), s)
+	defined.texts[s] = at
+	return at
+}
+
+// DefinedField is a field of a type made in Go.
+type DefinedField struct {
+	Name, Doc, Metadata string
+	Flags               int64
+	Offset              int64
+	Accept              Accept
+	// Default is the default or the factory if the flags say that there is one; it
+	// stays with the caller.
+	Default abi.Any
+	// Convert, if it is not nil, is the Function object that takes the place of the
+	// setter.
+	Convert *Object
+
+	setter *ccall.Setter
+}
+
+// DefinedMethod is a method of a type made in Go.
+type DefinedMethod struct {
+	Name, Doc, Metadata string
+	Static              bool
+	Function            *Object
+}
+
+// Defined is an object type made in Go.
+type Defined struct {
+	Key, Doc   string
+	Structural int32
+	// Size is that of an object, Refs the offsets of its references with those of its
+	// ancestors: shifted left, and one for an Any. State is the offset of the state
+	// of Go, 0 if there is none.
+	Size  int64
+	Refs  []uint64
+	State int64
+
+	// Parent and Info are the entries of the parent and of the type.
+	Parent *abi.TypeInfo
+	Info   *abi.TypeInfo
+	layout uintptr
+}
+
+// Defining is held while types are registered, so that what they name is found
+// before the Registry is locked.
+var Defining reentrant
+
+// RoomToDefine returns an error if there is no room for so many types.
+func RoomToDefine(types int) error {
+	readyToDefine()
+	if ccall.FreeCreators() < types {
+		return Hooks.Errorf(KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
+	}
+	return nil
+}
+
+// FieldAt returns the entry of a field of a type.
+func FieldAt(info *abi.TypeInfo, i int32) *abi.FieldInfo {
+	return At[abi.FieldInfo](info.Fields + uintptr(i)*unsafe.Sizeof(abi.FieldInfo{}))
+}
+
+// TypeExists reports whether the key of a type is taken.
+func TypeExists(key string) bool {
+	_, err := IndexOfKey(key)
+	return err == nil
+}
+
+// Allocate gives the type its index. The Registry is held; nothing can take it
+// back.
+func (d *Defined) Allocate() error {
+	parent := d.Parent
+	key := byteArray(d.Key)
+	i, _, _ := purego.SyscallN(API.TypeGetOrAllocIndex, address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
+	keepAlive(key, d.Key)
+	if int32(i) < int32(abi.TypeDynObjectBegin) || int32(i) >= maxDefinedIndex {
+		return Hooks.Errorf(KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
+	}
+	d.Info = InfoOf(abi.TypeIndex(int32(i)))
+	d.layout = allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
+	l := At[ccall.Layout](d.layout)
+	*l = ccall.Layout{Size: uintptr(d.Size), Index: int32(i), State: uint32(d.State), N: uintptr(len(d.Refs)), Refs: d.layout + unsafe.Sizeof(ccall.Layout{})}
+	copy(unsafe.Slice(At[uint64](l.Refs), len(d.Refs)), d.Refs)
+	*At[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
+	return nil
+}
+
+// Prepare finds the setter of a field, once the types that it names have their
+// indices.
+func (f *DefinedField) Prepare() error {
+	a := &f.Accept
+	form := &fieldForms[a.Kind]
+	var info *abi.TypeInfo
+	key := setterKey{kind: a.Kind, scalars: a.Scalars, expected: a.Expected, goType: a.Go}
+	if a.Class != nil {
+		var err error
+		if info, err = a.Class.Info(); err != nil {
+			return err
+		}
+		key.index = info.TypeIndex
+	}
+	at, ok := defined.setters[key]
+	if !ok {
+		at = allocate(unsafe.Sizeof(ccall.Setter{}))
+		s := At[ccall.Setter](at)
+		*s = ccall.Setter{
+			Kind: a.Kind, Kinds: a.Scalars, Size: form.size, Min: form.min, Max: form.max, Expected: lastingText(a.Expected),
+			Range: lastingText("the value does not fit a field of the Go type " + a.Go),
+		}
+		if info != nil {
+			s.Info, s.Index, s.Depth = uintptr(unsafe.Pointer(info)), int32(info.TypeIndex), info.Depth
+		}
+		defined.setters[key] = at
+	}
+	f.setter = At[ccall.Setter](at)
+	return nil
+}
+
+// AddField enters a field, which is prepared.
+func (d *Defined) AddField(f *DefinedField) error {
+	form := &fieldForms[f.Accept.Kind]
+	name, doc, metadata := byteArray(f.Name), byteArray(f.Doc), byteArray(f.Metadata)
+	info := &abi.FieldInfo{
+		Name: *name, Doc: *doc, Metadata: *metadata, Flags: f.Flags,
+		Size: int64(form.size), Alignment: min(int64(form.size), 8), Offset: f.Offset,
+		Getter: ccall.Getter(f.Accept.Kind), Default: f.Default, StaticTypeIndex: form.static,
+	}
+	if c := f.Accept.Class; c != nil && f.Accept.Kind == KindObjectRef {
+		if class, err := c.Info(); err == nil && class.TypeIndex < abi.TypeDynObjectBegin {
+			info.StaticTypeIndex = class.TypeIndex
+		}
+	}
+	if f.Convert != nil {
+		info.Flags |= abi.FieldSetterIsFunction
+		info.Setter = f.Convert.Handle()
+	} else {
+		at := uintptr(unsafe.Pointer(f.setter))
+		if defined.entries[at] == 0 {
+			if defined.entries[at] = ccall.SetterOf(at); defined.entries[at] == 0 {
+				return Hooks.Errorf(KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
+			}
+		}
+		info.Setter = defined.entries[at]
+	}
+	_, err := invoke(API.TypeRegisterField, uintptr(d.Info.TypeIndex), address(info), 0)
+	runtime.KeepAlive(info)
+	keepAlive(name, f.Name)
+	keepAlive(doc, f.Doc)
+	keepAlive(metadata, f.Metadata)
+	f.Convert.keepAlive()
+	return err
+}
+
+// Complete ends the fields: it enters the size, the creator, and what makes and
+// copies objects. The constructor of the library's making comes with it if
+// automatic is set and the library has one; then it returns true.
+func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
+	creator := ccall.CreatorOf(d.layout)
+	if creator == 0 {
+		return false, Hooks.Errorf(KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
+	}
+	doc := byteArray(d.Doc)
+	metadata := &abi.TypeMetadata{Doc: *doc, Creator: creator, TotalSize: int32(d.Size), StructuralEqHashKind: d.Structural}
+	_, err = invoke(API.TypeRegisterMetadata, uintptr(d.Info.TypeIndex), address(metadata), 0)
+	runtime.KeepAlive(metadata)
+	keepAlive(doc, d.Doc)
+	if err != nil {
+		return false, err
+	}
+	for name, code := range map[string]uintptr{"__ffi_new__": ccall.NewObject(), "__ffi_shallow_copy__": ccall.CopyObject()} {
+		out, err := invoke(API.FunctionCreate, d.layout, code, 0)
+		if err != nil {
+			return false, err
+		}
+		// The result is a bare handle, written where the tag of a value would be.
+		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: *(*uint64)(unsafe.Pointer(&out))}
+		err = d.AddAttribute(name, fn)
+		DecRef(uintptr(fn.Bits))
+		if err != nil {
+			return false, err
+		}
+	}
+	if !automatic {
+		return false, nil
+	}
+	handle, err := GlobalFunction("ffi._RegisterFFIInit")
+	if err != nil || handle == 0 {
+		return false, err
+	}
+	fn := Own(handle)
+	defer fn.Release()
+	var c Call1
+	c.BeginFunction(fn, 1)
+	c.Int(0, int64(d.Info.TypeIndex))
+	return true, c.Do()
+}
+
+// AddAttribute enters an attribute of the type; v stays with the caller.
+func (d *Defined) AddAttribute(name string, v abi.Any) error {
+	key, value := byteArray(name), &v
+	_, err := invoke(API.TypeRegisterAttr, uintptr(d.Info.TypeIndex), address(key), address(value))
+	keepAlive(key, name)
+	keepValue(value)
+	return err
+}
+
+// AddMethod enters a method.
+func (d *Defined) AddMethod(m *DefinedMethod) error {
+	return withMethodInfo(m, func(info uintptr) error {
+		_, err := invoke(API.TypeRegisterMethod, uintptr(d.Info.TypeIndex), info, 0)
+		return err
+	})
+}
+
+// SetGlobalMethod enters a global function with its doc comment and metadata.
+func SetGlobalMethod(m *DefinedMethod, override bool) error {
+	Registry.Lock()
+	defer Registry.Unlock()
+	flag := uintptr(0)
+	if override {
+		flag = 1
+	}
+	return withMethodInfo(m, func(info uintptr) error {
+		_, err := invoke(API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
+		return err
+	})
+}
+
+func withMethodInfo(m *DefinedMethod, use func(info uintptr) error) error {
+	name, doc, metadata := byteArray(m.Name), byteArray(m.Doc), byteArray(m.Metadata)
+	info := &abi.MethodInfo{Name: *name, Doc: *doc, Metadata: *metadata, Method: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(m.Function.Handle())}}
+	if m.Static {
+		info.Flags = abi.FieldIsStaticMethod
+	}
+	err := use(address(info))
+	runtime.KeepAlive(info)
+	keepAlive(name, m.Name)
+	keepAlive(doc, m.Doc)
+	keepAlive(metadata, m.Metadata)
+	m.Function.keepAlive()
+	return err
+}
+
+// New makes an object whose fields are all zero, and returns its only reference.
+func (d *Defined) New() (uintptr, error) {
+	out, err := invoke(ccall.NewObject(), d.layout, 0, 0)
+	return uintptr(out.Bits), err
+}
+
+// LayoutOf returns the references of a type made in Go; false for other types.
+func LayoutOf(index abi.TypeIndex) (refs []uint64, ok bool) {
+	if !defined.ready || index >= maxDefinedIndex {
+		return nil, false
+	}
+	at := *At[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
+	if at == 0 {
+		return nil, false
+	}
+	l := At[ccall.Layout](at)
+	return append([]uint64(nil), unsafe.Slice(At[uint64](l.Refs), l.N)...), true
+}
+
+// TraceEntries makes f run at each entry of C into Go, until the returned func is
+// called. It is for tests, and not for a time when others call.
+func TraceEntries(f func()) (stop func()) {
+	traced = f
+	ccall.SetCallback(tracedEntry)
+	return func() { ccall.SetCallback(callbackEntry) }
+}
+
+var traced func()
+
+func tracedEntry(f *ccall.CallbackFrame) {
+	traced()
+	callbackEntry(f)
+}
