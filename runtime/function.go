@@ -232,17 +232,18 @@ func funcType(f any) reflect.Type {
 	return nil
 }
 
-// MetadataOf returns the doc comment and the metadata, a JSON text with the type
-// schema, that [Register] gives a function. It needs no library.
-func MetadataOf(f any, options ...RegisterOption) (doc, metadata string, err error) {
+// MetadataOf returns the metadata, a JSON text with the type schema, that [Register]
+// gives a function. It needs no library.
+func MetadataOf(f any, options ...RegisterOption) (string, error) {
 	if t := funcType(f); t != nil && !t.ConvertibleTo(packedType) {
 		if _, err := signatureOf(t); err != nil {
-			return "", "", err
+			return "", err
 		}
 	} else if _, ok := f.(*Function); t == nil && !ok {
-		return "", "", errorf(core.KindType, "expected a func, got %T", f)
+		return "", errorf(core.KindType, "expected a func, got %T", f)
 	}
-	return configOf(options).describe(funcType(f), "")
+	_, metadata, err := configOf(options).describe(funcType(f), "")
+	return metadata, err
 }
 
 // Unregister removes a global function and reports whether there was one.

@@ -205,6 +205,7 @@ func schemaJSON(e schema.TypeExpr) typeJSON {
 func (c *registerConfig) describe(t reflect.Type, self string) (doc, metadata string, err error) {
 	var sig *schema.Signature
 	switch {
+	case c.signature != nil && *c.signature == "ffi.Function":
 	case c.signature != nil:
 		if sig, err = schema.ParseSignature(*c.signature); err != nil {
 			return "", "", errorf("ValueError", "%v", err)
