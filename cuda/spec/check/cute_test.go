@@ -64,6 +64,9 @@ func TestCuteMessages(t *testing.T) {
 		if got := text(checkers[r.fn].Check(r.args...)); got != message {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, message)
 		}
+		if got := text(check.Slowly(checkers[r.fn], r.args...)); got != message {
+			t.Errorf("%s, slowly:\ngot  %s\nwant %s", name, got, message)
+		}
 		checkPacked(t, name, checkers[r.fn], r.args, message)
 	}
 	for name := range want {

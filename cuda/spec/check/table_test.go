@@ -36,6 +36,15 @@ func base() uintptr {
 	return (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 4095) &^ 4095
 }
 
+// addressOf returns the address of what s holds, which is on the heap and does not
+// move; the test keeps s.
+func addressOf[T any](s []T) uintptr {
+	kept = append(kept, s)
+	return uintptr(unsafe.Pointer(unsafe.SliceData(s)))
+}
+
+var kept []any
+
 type change func(*core.TensorSpec, *[]int64)
 
 func on(d tvmffi.Device) change {
