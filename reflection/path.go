@@ -17,10 +17,10 @@ type StepKind uint8
 
 // The kinds of steps.
 const (
-	StepField StepKind = iota // to a field of an object
-	StepIndex                 // to an element of an Array or a List
-	StepValue                 // to the value of a key of a Map or a Dict
-	StepKey                   // to the key itself, if it is an object
+	StepField StepKind = iota + 1 // to a field of an object
+	StepIndex                     // to an element of an Array or a List
+	StepValue                     // to the value of a key of a Map or a Dict
+	StepKey                       // to the key itself, if it is an object
 )
 
 // Step is one step of a path.
@@ -70,48 +70,56 @@ func keyText(key tvmffi.Any) string {
 }
 
 // Path says how a value is reached from the root of a walk. It is a value that
-// may be kept; the zero Path is the root.
-type Path struct{ last *pathStep }
-
-// pathStep is a step with those before it, which paths share.
-type pathStep struct {
-	Step
+// may be kept and compared; the zero Path is the root.
+type Path struct {
 	before *pathStep
-	depth  int
+	step   Step // of kind 0 at the root
+}
+
+// pathStep is a path that others begin with, which share it.
+type pathStep struct {
+	Path
+	depth int
+}
+
+// shared returns the path as one that others begin with; nil for the root.
+func (p Path) shared() *pathStep {
+	if p.step.Kind == 0 {
+		return nil
+	}
+	return &pathStep{p, p.Depth()}
 }
 
 // then returns the path with a further step.
-func (p Path) then(s Step) Path { return Path{&pathStep{s, p.last, p.Depth() + 1}} }
+func (p Path) then(s Step) Path { return Path{p.shared(), s} }
 
 // Depth returns the number of steps.
 func (p Path) Depth() int {
-	if p.last == nil {
+	switch {
+	case p.step.Kind == 0:
 		return 0
+	case p.before == nil:
+		return 1
 	}
-	return p.last.depth
+	return p.before.depth + 1
 }
 
 // Parent returns the path without its last step; the root is its own parent.
 func (p Path) Parent() Path {
-	if p.last == nil {
-		return p
+	if p.before == nil {
+		return Path{}
 	}
-	return Path{p.last.before}
+	return p.before.Path
 }
 
 // Last returns the last step; ok is false for the root.
-func (p Path) Last() (s Step, ok bool) {
-	if p.last == nil {
-		return Step{}, false
-	}
-	return p.last.Step, true
-}
+func (p Path) Last() (s Step, ok bool) { return p.step, p.step.Kind != 0 }
 
 // Steps returns the steps, the first first.
 func (p Path) Steps() []Step {
 	steps := make([]Step, 0, p.Depth())
-	for s := p.last; s != nil; s = s.before {
-		steps = append(steps, s.Step)
+	for ; p.step.Kind != 0; p = p.Parent() {
+		steps = append(steps, p.step)
 	}
 	slices.Reverse(steps)
 	return steps

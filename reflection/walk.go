@@ -78,7 +78,7 @@ func (w *Walker) All() iter.Seq2[Path, tvmffi.Any] {
 		defer r.close()
 		core.IncRef(o.Handle())
 		keep(o)
-		if !r.object(o.Handle(), Path{}, Step{}, false) {
+		if !r.object(o.Handle(), Path{}, false) {
 			return
 		}
 		for len(r.stack) > 0 && r.advance() {
@@ -102,13 +102,16 @@ type run struct {
 
 // frame is an object whose parts are being walked over.
 type frame struct {
-	handle  uintptr // owns a reference
-	path    Path
+	handle  uintptr   // owns a reference
+	before  *pathStep // its path; nil for the root
 	next    int
 	plan    *plan   // of an object with fields
 	entries []entry // of a map
 	listed  bool    // in seen because it is on the stack
 }
+
+// to returns the path to a part of the object.
+func (f *frame) to(s Step) Path { return Path{f.before, s} }
 
 // entry is an entry of a map. It owns references to objects in it.
 type entry struct {
@@ -192,7 +195,7 @@ func (r *run) advance() bool {
 				continue
 			}
 			f.next = i + 1
-			return r.borrowed(v, f.path, Step{Kind: StepIndex, Index: i})
+			return r.borrowed(v, f.to(Step{Kind: StepIndex, Index: i}))
 		}
 	}
 	if f.listed {
@@ -212,19 +215,19 @@ func hasParts(v abi.Any) bool {
 // field goes to a field of the uppermost frame.
 func (r *run) field(f *frame, field *Field) bool {
 	v, owned, err := field.slot.Peek(f.handle)
-	step := Step{Kind: StepField, Field: field}
+	path := f.to(Step{Kind: StepField, Field: field})
 	if err != nil {
-		r.err = errorf(kindOf(err), "%s: %w", f.path.then(step), err)
+		r.err = errorf(kindOf(err), "%s: %w", path, err)
 		return false
 	}
 	if !owned {
-		return r.borrowed(v, f.path, step)
+		return r.borrowed(v, path)
 	}
 	if hasParts(v) {
-		return r.object(uintptr(v.Bits), f.path, step, core.Strong(uintptr(v.Bits)) == 1)
+		return r.object(uintptr(v.Bits), path, core.Strong(uintptr(v.Bits)) == 1)
 	}
 	defer core.ReleaseValue(v)
-	return r.borrowed(v, f.path, step)
+	return r.borrowed(v, path)
 }
 
 // entry goes to a key or a value of the uppermost frame.
@@ -235,21 +238,21 @@ func (r *run) entry(f *frame, i int) bool {
 			return true // a key that is no object is part of the path
 		}
 		core.IncRef(e.keyHandle) // the step to the value needs it too
-		return r.object(e.keyHandle, f.path, Step{Kind: StepKey, key: keyOf(e)}, false)
+		return r.object(e.keyHandle, f.to(Step{Kind: StepKey, key: keyOf(e)}), false)
 	}
-	step := Step{Kind: StepValue, key: keyOf(e)}
+	path := f.to(Step{Kind: StepValue, key: keyOf(e)})
 	if e.keyHandle != 0 {
 		core.DecRef(e.keyHandle)
 		e.keyHandle = 0
 	}
 	if handle := e.valueHandle; handle != 0 {
 		e.valueHandle = 0
-		return r.object(handle, f.path, step, false)
+		return r.object(handle, path, false)
 	}
 	if r.objectsOnly {
 		return true
 	}
-	return r.show(f.path, step, e.value)
+	return r.show(path, e.value)
 }
 
 // keyOf returns the key of an entry, for a path that may be kept.
@@ -274,26 +277,26 @@ func (collected) Borrow(handle uintptr) *core.Object {
 
 // borrowed goes to a value that somebody else keeps alive until the loop body
 // begins.
-func (r *run) borrowed(v abi.Any, path Path, step Step) bool {
+func (r *run) borrowed(v abi.Any, path Path) bool {
 	if hasParts(v) {
 		core.IncRef(uintptr(v.Bits))
-		return r.object(uintptr(v.Bits), path, step, false)
+		return r.object(uintptr(v.Bits), path, false)
 	}
 	if r.objectsOnly {
 		return true
 	}
-	return r.show(path, step, lendAny(v, nil))
+	return r.show(path, lendAny(v, nil))
 }
 
 // show yields a value without parts.
-func (r *run) show(path Path, step Step, v tvmffi.Any) bool {
+func (r *run) show(path Path, v tvmffi.Any) bool {
 	r.skip = false
-	return r.yield(path.then(step), v)
+	return r.yield(path, v)
 }
 
 // object goes to an object, of which it takes over a reference. made says that a
 // getter made it just now.
-func (r *run) object(handle uintptr, path Path, step Step, made bool) bool {
+func (r *run) object(handle uintptr, path Path, made bool) bool {
 	onPath := false
 	switch {
 	case made:
@@ -301,16 +304,13 @@ func (r *run) object(handle uintptr, path Path, step Step, made bool) bool {
 		r.made = append(r.made, handle)
 	case r.everyPath:
 		onPath = r.seen.has(handle)
-	case core.Strong(handle) > 2 || path.last == nil && len(r.stack) == 0:
+	case core.Strong(handle) > 2 || len(r.stack) == 0:
 		// Of fewer references one is the walk's, and the other is where it came from:
 		// no other way leads here.
 		if !r.seen.add(handle) {
 			core.DecRef(handle)
 			return true
 		}
-	}
-	if len(r.stack) > 0 {
-		path = path.then(step)
 	}
 	r.skip, r.current = false, handle
 	v := abi.Any{TypeIndex: core.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
@@ -325,14 +325,14 @@ func (r *run) object(handle uintptr, path Path, step Step, made bool) bool {
 
 // enter puts an object onto the stack, if it has parts.
 func (r *run) enter(v abi.Any, path Path) bool {
-	f := frame{handle: uintptr(v.Bits), path: path}
+	f := frame{handle: uintptr(v.Bits)}
 	switch v.TypeIndex {
 	case abi.TypeArray, abi.TypeList:
 		if len(core.Elements(f.handle)) == 0 {
 			return false
 		}
 	case abi.TypeMap, abi.TypeDict:
-		if r.err = f.read(); r.err != nil || len(f.entries) == 0 {
+		if f.entries, r.err = entriesOf(f.handle, path); len(f.entries) == 0 {
 			return false
 		}
 	default:
@@ -344,13 +344,15 @@ func (r *run) enter(v abi.Any, path Path) bool {
 	if r.everyPath {
 		f.listed = r.seen.add(f.handle)
 	}
+	f.before = path.shared()
 	r.stack = append(r.stack, f)
 	return true
 }
 
-// read reads the entries of a map.
-func (f *frame) read() error {
-	err := eachEntry(core.Static(f.handle), func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool {
+// entriesOf reads the entries of a map.
+func entriesOf(handle uintptr, path Path) ([]entry, error) {
+	var entries []entry
+	err := eachEntry(core.Static(handle), func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool {
 		e := entry{key: key, value: value, keyHandle: keyHandle, valueHandle: valueHandle}
 		if keyHandle != 0 {
 			core.IncRef(keyHandle)
@@ -360,18 +362,18 @@ func (f *frame) read() error {
 			core.IncRef(valueHandle)
 			e.value = tvmffi.Any{}
 		}
-		f.entries = append(f.entries, e)
+		entries = append(entries, e)
 		return true
 	})
-	if err != nil {
-		releaser := core.NewReleaser()
-		for _, e := range f.entries {
-			e.drop(releaser)
-		}
-		releaser.Close()
-		return errorf(kindOf(err), "%s: %w", f.path, err)
+	if err == nil {
+		return entries, nil
 	}
-	return nil
+	releaser := core.NewReleaser()
+	for _, e := range entries {
+		e.drop(releaser)
+	}
+	releaser.Close()
+	return nil, errorf(kindOf(err), "%s: %w", path, err)
 }
 
 // handles is a set of addresses of objects.
