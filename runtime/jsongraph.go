@@ -40,11 +40,32 @@ func ToJSONGraph(x any, metadata map[string]any) ([]byte, error) {
 			return nil, inElement("metadata", err)
 		}
 	}
+	text, ok, err := writeGraph(v)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return withMetadata(text, m)
+	}
 	out, err := toJSONGraph.call(v, m)
 	if err != nil {
 		return nil, err
 	}
 	return takeText(out)
+}
+
+// withMetadata ends the text of a graph.
+func withMetadata(text []byte, m abi.Any) ([]byte, error) {
+	if m.TypeIndex == abi.TypeNone {
+		return append(text, '}'), nil
+	}
+	out, err := jsonStringify.call(m, abi.Any{})
+	if err != nil {
+		return nil, inElement("metadata", err)
+	}
+	more, err := takeText(out)
+	text = append(text, `,"metadata":`...)
+	return append(append(text, more...), '}'), err
 }
 
 // takeText takes an owned string as bytes.

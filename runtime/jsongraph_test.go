@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -60,6 +61,33 @@ func TestJSONGraph(t *testing.T) {
 	}
 	_, err = tvmffi.ToJSONGraph(f, nil)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
+}
+
+// The graph is that of the library, node for node.
+func TestToJSONGraph_same(t *testing.T) {
+	loadProgram(t)
+	l := newList(t, 1, 1, "a", "a long text on the heap", "a long text on the heap", []byte("a"), 1.0, 1e300, 0.1, math.Copysign(0, -1), 0.0, math.NaN(), nil, true, false)
+	x := newVar(t, "x \"\x01\\/\u00e9")
+	f := newFunc(t, []any{x, l}, []any{x, map[string]any{"k": l, "j": []any{l, l}}, tvmffi.Float32, tvmffi.CUDA(1)})
+	links := chain(t, 3)
+	d := must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: 2, Value: x}, tvmffi.Pair[any, any]{Key: "k", Value: f})))
+	for _, v := range []any{l, x, f, links, d, []any{f, f, links, d}, 1, "x", nil} {
+		mine := must[[]byte](t)(tvmffi.ToJSONGraph(v, map[string]any{"m": 1}))
+		theirs := get[string](t, "ffi.ToJSONGraphString", v, map[string]any{"m": 1})
+		plain := func(text string) any {
+			var x any
+			if err := json.Unmarshal([]byte(strings.ReplaceAll(text, ":NaN", ":\"NaN\"")), &x); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			return x
+		}
+		if !reflect.DeepEqual(plain(string(mine)), plain(theirs)) {
+			t.Errorf("wrote  %s\nwanted %s", mine, theirs)
+		}
+	}
+	for _, o := range []interface{ Release() }{l, x, f, links, d} {
+		o.Release()
+	}
 }
 
 // Members of an enum come back as the same objects.

@@ -100,17 +100,13 @@ func children(v abi.Any, each func(abi.Any) error) (err error) {
 		}
 		return nil
 	case abi.TypeMap, abi.TypeDict:
-		for k, x := range mapEntries(v) {
-			for _, a := range []Any{k, x} {
-				if a.object == nil {
-					continue
-				}
-				if err := each(abi.Any{TypeIndex: a.index, Bits: uint64(a.object.Handle())}); err != nil {
-					return err
-				}
+		readEntries(v, func(k, x abi.Any) bool {
+			if err = each(k); err == nil {
+				err = each(x)
 			}
-		}
-		return nil
+			return err == nil
+		})
+		return err
 	}
 	for _, f := range fieldsOf(v.TypeIndex) {
 		if f.leaf {
@@ -126,6 +122,16 @@ func children(v abi.Any, each func(abi.Any) error) (err error) {
 		}
 	}
 	return nil
+}
+
+// readEntries calls each with the borrowed entries of a borrowed Map or Dict, until
+// it returns false.
+func readEntries(v abi.Any, each func(k, x abi.Any) bool) {
+	kind := &maps
+	if v.TypeIndex == abi.TypeDict {
+		kind = &dicts
+	}
+	kind.read(core.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
 }
 
 // mapEntries ranges over a borrowed Map or Dict; the entries are borrowed too.

@@ -1,0 +1,52 @@
+package tvmffi_test
+
+import (
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func BenchmarkWalkMillion(b *testing.B) {
+	loadProgram(b)
+	tree := mustCall(b, "program.tree", 1<<20)
+	b.ResetTimer()
+	for b.Loop() {
+		n := 0
+		if err := tvmffi.Walk(tree, tvmffi.PreOrder, tvmffi.On(func(x int64) error { n++; return nil })); err != nil || n != 1<<20 {
+			b.Fatal(n, err)
+		}
+	}
+}
+
+func BenchmarkGraphMillion(b *testing.B) {
+	loadProgram(b)
+	tree := mustCall(b, "program.tree", 1<<20)
+	text, err := tvmffi.ToJSONGraph(tree, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Log(len(text))
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := tvmffi.ToJSONGraph(tree, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			x, err := tvmffi.FromJSONGraph[tvmffi.Any](text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			x.Release()
+		}
+	})
+	b.Run("fields", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := tree.MarshalJSON(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
