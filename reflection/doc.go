@@ -1,7 +1,48 @@
-// Package reflection reads what the loaded TVM-FFI libraries offer: global
-// functions, object types with their fields and methods, and the functions that
-// libraries export as modules.
+// Package reflection describes and uses what the loaded TVM-FFI libraries offer,
+// when nothing was generated for it: types, objects, their fields and methods. It
+// is to those libraries what the package reflect is to Go.
 //
-// Loading foreign code may end the process. A tool that reads libraries it does
-// not know does so in a child process, as tvmffi-bind does.
+// # Types
+//
+// [TypeByKey], [TypeOf] and [Types] give a [Type]: its parent, its fields with those
+// of its ancestors, its methods, attributes, constructor, enum entries and
+// documentation. There is one *Type for each type, so == compares them.
+//
+// # Objects
+//
+// [ValueOf] reads and writes fields and calls methods by name; [Get] reads a field
+// as a Go type:
+//
+//	rose, err := roseType.Construct("red", reflection.Kwargs{"petals": 40})
+//	petals, err := reflection.Get[int64](rose, "petals")
+//	err = reflection.ValueOf(rose).Set("height", 1.5)
+//
+// A [Field] is found once and then reads about as fast as generated code, without
+// an allocation: petals.Int(rose). [Type.Construct] calls the constructor of a
+// type, with arguments by position and by name; [Type.New] sets the fields one by
+// one, read-only ones too.
+//
+// What the library would do silently is an error: a number that is too wide for
+// its field changes nothing.
+//
+// # Graphs
+//
+// [Walk] ranges over all that can be reached from an object, through fields and
+// containers, with the [Path] of each value, such as <root>.layers[2]["bias"]. It
+// ends where there are cycles, and its stack is not that of the goroutine.
+// [Value.Fields] ranges over the fields of one object, as the attribute visitor of
+// TVM does.
+//
+// # Ownership and threads
+//
+// Objects that a function returns have a reference of their own; [tvmffi.Object.Release]
+// or the collector gives it up. Objects in a loop are borrowed until its next
+// step. Everything may be used from any goroutine, but objects have no locks:
+// writing a field while another goroutine reads it is a data race.
+//
+// # Schemas
+//
+// [Read] describes all functions and types of libraries as data, for generators;
+// see the package schema. Loading foreign code may end the process. A tool that
+// reads libraries it does not know does so in a child process, as tvmffi-bind does.
 package reflection
