@@ -13,13 +13,10 @@ type Module struct{ objectBase }
 var (
 	typeModule         = core.Type{Key: "ffi.Module"}
 	moduleImportsField = core.Field{Owner: &typeModule, Name: "imports_"}
-	moduleLoad         = core.Func{Name: "ffi.ModuleLoadFromFile"}
 	moduleSystemLib    = core.Func{Name: "ffi.SystemLib"}
-	moduleGetFunction  = core.Func{Name: "ffi.ModuleGetFunction"}
 	moduleImplements   = core.Func{Name: "ffi.ModuleImplementsFunction"}
 	moduleKind         = core.Func{Name: "ffi.ModuleGetKind"}
 	moduleProperties   = core.Func{Name: "ffi.ModuleGetPropertyMask"}
-	moduleMetadata     = core.Func{Name: "ffi.ModuleGetFunctionMetadata"}
 	moduleDoc          = core.Func{Name: "ffi.ModuleGetFunctionDoc"}
 	moduleImport       = core.Func{Name: "ffi.ModuleImportModule"}
 	moduleClearImports = core.Func{Name: "ffi.ModuleClearImports"}
@@ -61,7 +58,7 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	core.Registry.Lock()
 	defer core.Registry.Unlock()
 	var c core.Call24
-	c.Begin(&moduleLoad, 1)
+	c.Begin(&core.ModuleLoadFromFile, 1)
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err == nil && !config.unload {
@@ -120,7 +117,7 @@ func (m *Module) about(c *core.Call12, f *core.Func, name string, options []Modu
 // ErrAttribute if there is none of that name.
 func (m *Module) Function(name string, options ...ModuleLookup) (*Function, error) {
 	var c core.Call12
-	m.about(&c, &moduleGetFunction, name, options)
+	m.about(&c, &core.ModuleGetFunction, name, options)
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
@@ -144,7 +141,7 @@ func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
 // FunctionMetadata returns the metadata of a function of the module or of those
 // that it imports, empty if it has none.
 func (m *Module) FunctionMetadata(name string, options ...ModuleLookup) (string, error) {
-	return m.text(&moduleMetadata, name, options)
+	return m.text(&core.ModuleGetMetadata, name, options)
 }
 
 // FunctionDoc returns the doc of a function of the module or of those that it

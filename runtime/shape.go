@@ -35,13 +35,7 @@ func NewShape(dims ...int64) (*Shape, error) {
 
 func (s *Shape) dims() []int64 {
 	o := ref(s)
-	if o.Handle() == 0 {
-		why := "is nil"
-		if reason, ended := o.Ended(); ended {
-			why = reason
-		}
-		panic(errorf(core.KindRuntime, "Shape: the object %s", why))
-	}
+	alive(o, "Shape")
 	cell := core.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil

@@ -9,19 +9,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
-var (
-	never bool
-	//lint:ignore U1000 written where never is set, which makes what it gets escape
-	sink unsafe.Pointer
-)
-
 // heap makes the compiler put the elements of s on the heap, which does not
-// move. It costs nothing: the store never runs.
-func heap[T any](s []T) {
-	if never {
-		sink = unsafe.Pointer(unsafe.SliceData(s))
-	}
-}
+// move.
+func heap[T any](s []T) { core.Escape(unsafe.Pointer(unsafe.SliceData(s))) }
 
 func itoa(i int) string { return strconv.Itoa(i) }
 

@@ -14,7 +14,7 @@ type Head struct {
 	Fn     uintptr
 	Handle uintptr
 	N      uintptr
-	// Word is the second argument of the modes External and Value.
+	// Word is the second argument of the mode Value.
 	Word uintptr
 	// Err is the error object, owned, that was raised when RC is not 0; it may be
 	// 0 even then. Until the call it holds an address below the frame of the Head

@@ -159,7 +159,7 @@ func TestManyArguments(t *testing.T) {
 		for i := range n {
 			over.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
 		}
-		if err := over.Do(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a call with %d arguments: 128 is the limit", n)) {
+		if err := over.Do(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("calls.sum: a call with %d arguments, 128 is the limit", n)) {
 			t.Errorf("%d arguments: %v", n, err)
 		}
 	}

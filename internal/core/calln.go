@@ -30,6 +30,7 @@ const (
 
 // Begin starts a call of f with n arguments.
 func (c *CallN) Begin(f *Func, n int) {
+	c.fn = f // for the error of limit
 	c.begin(f, c.limit(n), maxArguments)
 }
 
@@ -38,7 +39,7 @@ func (c *CallN) BeginFunction(fn *Object, n int) { c.beginFunction(fn, c.limit(n
 
 func (c *CallN) limit(n int) int {
 	if n > maxArguments {
-		c.fail(Hooks.Errorf(KindType, "a call with %d arguments: %d is the limit", n, maxArguments))
+		c.fail(Hooks.Errorf(KindType, "%s: a call with %d arguments, %d is the limit", c.fn, n, maxArguments))
 		return 0
 	}
 	return n

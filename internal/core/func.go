@@ -95,11 +95,16 @@ func (f *Func) find() (uintptr, error) {
 	return handle, nil
 }
 
+var getGlobalFuncMetadata = Func{Name: "ffi.GetGlobalFuncMetadata"}
+
+// Functions of modules that package tvmffi calls too.
 var (
-	getGlobalFuncMetadata = Func{Name: "ffi.GetGlobalFuncMetadata"}
-	moduleLoadFromFile    = Func{Name: "ffi.ModuleLoadFromFile"}
-	moduleGetFunction     = Func{Name: "ffi.ModuleGetFunction"}
-	moduleGetMetadata     = Func{Name: "ffi.ModuleGetFunctionMetadata"}
+	// ModuleLoadFromFile loads a file as a module.
+	ModuleLoadFromFile = Func{Name: "ffi.ModuleLoadFromFile"}
+	// ModuleGetFunction looks a function of a module up.
+	ModuleGetFunction = Func{Name: "ffi.ModuleGetFunction"}
+	// ModuleGetMetadata returns the metadata of a function of a module.
+	ModuleGetMetadata = Func{Name: "ffi.ModuleGetFunctionMetadata"}
 )
 
 // callText calls a function that returns a text or None.
@@ -214,7 +219,7 @@ func (f *Func) findExport() (uintptr, error) {
 		return c, c.Do()
 	}
 	if f.Sig != "" {
-		c, err := query(&moduleGetMetadata)
+		c, err := query(&ModuleGetMetadata)
 		if err != nil {
 			return 0, err
 		}
@@ -228,7 +233,7 @@ func (f *Func) findExport() (uintptr, error) {
 			}
 		}
 	}
-	c, err := query(&moduleGetFunction)
+	c, err := query(&ModuleGetFunction)
 	if err != nil {
 		return 0, err
 	}
@@ -262,7 +267,7 @@ func (l *Library) module(path string) (*Object, error) {
 	Registry.Lock()
 	defer Registry.Unlock()
 	c := new(Call24)
-	c.Begin(&moduleLoadFromFile, 1)
+	c.Begin(&ModuleLoadFromFile, 1)
 	c.String(0, path)
 	if err := c.Do(); err != nil {
 		return nil, err

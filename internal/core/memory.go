@@ -54,6 +54,9 @@ func escape(p unsafe.Pointer) {
 	}
 }
 
+// Escape makes the compiler put what p points to on the heap, for other packages.
+func Escape(p unsafe.Pointer) { escape(p) }
+
 // TextOf copies the text of a borrowed string or bytes value of any form.
 func TextOf(v abi.Any) (string, bool) {
 	switch v.TypeIndex {

@@ -213,18 +213,25 @@ func (o *Object) Retain() *Object {
 // IncRef adds a strong reference.
 func IncRef(handle uintptr) { atomic.AddUint64(&At[abi.Object](handle).RefCounts, 1) }
 
-// DecRef drops a strong reference: in Go while others remain, in C for the last
-// one, because then deleters run.
-func DecRef(handle uintptr) {
+// tryDecRef drops a strong reference in Go, unless it is the last one.
+func tryDecRef(handle uintptr) bool {
 	counts := &At[abi.Object](handle).RefCounts
 	for {
 		v := atomic.LoadUint64(counts)
 		if uint32(v) <= 1 {
-			break
+			return false
 		}
 		if atomic.CompareAndSwapUint64(counts, v, v-1) {
-			return
+			return true
 		}
+	}
+}
+
+// DecRef drops a strong reference: in Go while others remain, in C for the last
+// one, because then deleters run.
+func DecRef(handle uintptr) {
+	if tryDecRef(handle) {
+		return
 	}
 	h := ccall.Head{Fn: API.ObjectDecRef, Handle: handle, Mode: ccall.Value}
 	ccall.Call(&h)

@@ -76,6 +76,13 @@ func TestTypeTableGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	table, err := owner.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := uintptr(unsafe.Pointer(info)); at >= table.Fields && at < table.Fields+3*unsafe.Sizeof(*info) {
+		t.Error("the entry that was found lies in the table, which will move")
+	}
 	stop, done := make(chan struct{}), make(chan int)
 	go func() {
 		added := 3

@@ -89,7 +89,7 @@ func (c *Call) PointerResult() (v struct{ Address uintptr }, err error) {
 	return v, nil
 }
 
-// TextCap asks that a String result be copied into the block and released in the
+// textResult asks that a String result be copied into the block and released in the
 // crossing of the call. It must come before Do, and StringResult after it.
 func (c *Call) textResult() {
 	c.head.TextCap = 16 * uint64(c.head.Units)

@@ -3,7 +3,6 @@ package core
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -83,12 +82,8 @@ func (v *Vector) Begin(fn *Object) uint64 {
 	if v.chunk == nil || v.used == MaxVectorArguments {
 		v.nextChunk()
 	}
-	block := v.block
-	result := &block.results[i]
-	*result = abi.Any{}
-	r := &block.records[i]
-	r.Fn, r.Handle, r.N = safeCall(fn.handle), fn.handle, 0
-	r.Args, r.Res = uintptr(unsafe.Pointer(&v.chunk[v.used])), uintptr(unsafe.Pointer(result))
+	r := &v.block.records[i]
+	r.Fn, r.Handle, r.Args = safeCall(fn.handle), fn.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
 	v.last, v.start = r, v.used
 	if last := len(v.uses) - 1; last < 0 || v.uses[last].object != fn {
 		v.uses = append(v.uses, vectorUse{fn, int(v.n)})
@@ -136,7 +131,11 @@ func (v *Vector) Use(o *Object) { v.uses = append(v.uses, vectorUse{o, int(v.n) 
 func (v *Vector) nextBlock() {
 	i := int(v.n / VectorCalls)
 	if i == len(v.blocks) {
-		v.blocks = append(v.blocks, new(vectorBlock))
+		block := new(vectorBlock)
+		for j := range block.records {
+			block.records[j].Res = uintptr(unsafe.Pointer(&block.results[j]))
+		}
+		v.blocks = append(v.blocks, block)
 	}
 	v.block = v.blocks[i]
 }
@@ -233,6 +232,7 @@ func (v *Vector) call() (done int, err error) {
 	for left := int(v.n); left > 0; left -= VectorCalls {
 		block := v.blocks[done/VectorCalls]
 		n := min(left, VectorCalls)
+		clear(block.results[:n])
 		block.head.Records, block.head.N = uintptr(unsafe.Pointer(&block.records)), uintptr(n)
 		ccall.CallAll(&block.head)
 		done += n - int(block.head.Left)
@@ -241,20 +241,6 @@ func (v *Vector) call() (done int, err error) {
 		}
 	}
 	return done, nil
-}
-
-// tryDecRef drops a strong reference in Go, unless it is the last one.
-func tryDecRef(handle uintptr) bool {
-	counts := &At[abi.Object](handle).RefCounts
-	for {
-		v := atomic.LoadUint64(counts)
-		if uint32(v) <= 1 {
-			return false
-		}
-		if atomic.CompareAndSwapUint64(counts, v, v-1) {
-			return true
-		}
-	}
 }
 
 // Releaser drops references, the last ones of objects many in one crossing. The

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 )
 
 // Handle is a loaded library.
@@ -27,10 +28,13 @@ func Open(path string) (Handle, error) {
 	restore := saveSignalAction()
 	h, err := open(path)
 	restore()
-	if err != nil {
-		return 0, fmt.Errorf("load %s: %w", path, err)
+	if err == nil {
+		return h, nil
 	}
-	return h, nil
+	if reason, named := strings.CutPrefix(err.Error(), path+": "); named {
+		return 0, fmt.Errorf("load %s: %s", path, reason)
+	}
+	return 0, fmt.Errorf("load %s: %w", path, err)
 }
 
 // Loaded returns the library with the given name (a SONAME such as

@@ -61,7 +61,7 @@ type (
 	Call16 = core.Call16 // 16 units
 	Call24 = core.Call24 // 24 units
 	Call32 = core.Call32 // 32 units
-	CallN  = core.CallN  // any number, on the heap
+	CallN  = core.CallN  // up to 128 arguments
 )
 
 // Ref returns the state behind a pointer to an object type; nil stays nil.
@@ -90,16 +90,19 @@ func ObjectResult[T any](c *Call, t *Type) (*T, error) {
 
 // Result takes a result by the codec of T.
 func Result[T any](c *Call) (T, error) {
-	v := c.Take()
+	x, err := take[T](c.Take())
+	if err != nil {
+		return x, core.Hooks.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
+	}
+	return x, nil
+}
+
+// take reads an owned value as a T and releases it.
+func take[T any](v abi.Any) (T, error) {
 	x := new(T)
 	err := core.Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(x))
-	if v.TypeIndex.IsObject() {
-		core.DecRef(uintptr(v.Bits))
-	}
-	if err != nil {
-		return *x, core.Hooks.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
-	}
-	return *x, nil
+	core.ReleaseValue(v)
+	return *x, err
 }
 
 // Callback packs the Go func f as argument i; a func that came from a Function is
@@ -198,16 +201,11 @@ func ObjectField[T any](f *Field, o *core.Object, t *Type) *T {
 // GetField reads a field by the codec of T. It panics with an *Error if the
 // object is nil or has ended.
 func GetField[T any](f *Field, o *core.Object) T {
-	v := f.Get(o)
-	x := new(T)
-	err := core.Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(x))
-	if v.TypeIndex.IsObject() {
-		core.DecRef(uintptr(v.Bits))
-	}
+	x, err := take[T](f.Get(o))
 	if err != nil {
 		panic(core.Hooks.Errorf(core.KindType, "field %s: %w", f, err))
 	}
-	return *x
+	return x
 }
 
 // SetField writes a field by the codec of T.

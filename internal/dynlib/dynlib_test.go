@@ -1,0 +1,104 @@
+package dynlib_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+func TestOpen(t *testing.T) {
+	path := nativetest.Library(t)
+	h, err := dynlib.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := dynlib.Open(path)
+	if err != nil || again != h {
+		t.Errorf("a second Open: %v, %v, want %v", again, err, h)
+	}
+	address, err := h.Symbol("TVMFFIGetVersion")
+	if err != nil || address == 0 {
+		t.Fatalf("TVMFFIGetVersion: %#x, %v", address, err)
+	}
+	want, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := filepath.EvalSymlinks(dynlib.File(address)); err != nil || got != want {
+		t.Errorf("the file of the symbol is %q, %v, want %q", got, err, want)
+	}
+	if file := dynlib.File(0); file != "" {
+		t.Errorf("the file of address 0 is %q", file)
+	}
+	if loaded, err := dynlib.Loaded(filepath.Base(path)); err != nil || loaded != h {
+		t.Errorf("Loaded: %v, %v, want %v", loaded, err, h)
+	}
+	if _, err := dynlib.Loaded("libtvmffi_no_such_library.so"); !errors.Is(err, dynlib.ErrNotLoaded) {
+		t.Errorf("a library that was never loaded: %v", err)
+	}
+}
+
+func TestSymbolMissing(t *testing.T) {
+	h, err := dynlib.Open(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := h.Symbol("TVMFFINoSuchSymbol")
+	if err == nil || address != 0 || !strings.Contains(err.Error(), "TVMFFINoSuchSymbol") {
+		t.Errorf("%#x, %v, want an error that names the symbol", address, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"text.so": "this is no library\n", "empty.so": "", "short.so": "\x7fELF\x02\x01\x01"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"missing.so", "text.so", "empty.so", "short.so", "."} {
+		path := filepath.Join(dir, name)
+		h, err := dynlib.Open(path)
+		if err == nil {
+			t.Errorf("%s: loaded as %v", name, h)
+			continue
+		}
+		if h != 0 {
+			t.Errorf("%s: handle %v with an error", name, h)
+		}
+		if text := err.Error(); strings.Count(text, path) != 1 {
+			t.Errorf("%s: the error names the path %d times: %s", name, strings.Count(text, path), text)
+		}
+	}
+}
+
+// The loader keeps its error text per thread: each goroutine gets its own.
+func TestErrorsOfManyGoroutines(t *testing.T) {
+	h, err := dynlib.Open(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			for range 50 {
+				name := "missing_" + string(rune('a'+i))
+				if _, err := h.Symbol(name); err == nil || !strings.Contains(err.Error(), name) {
+					t.Errorf("symbol %s: %v", name, err)
+				}
+				path := filepath.Join(dir, name+".so")
+				if _, err := dynlib.Open(path); err == nil || !strings.Contains(err.Error(), path) {
+					t.Errorf("open %s: %v", path, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
