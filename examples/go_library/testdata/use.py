@@ -1,0 +1,227 @@
+"""Uses the Go libraries as Python users do. Usage: use.py TEST GOLIB [WORDS]"""
+
+import ctypes
+import gc
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+test, paths = sys.argv[1], sys.argv[2:]
+
+
+def later(seconds, action):
+    threading.Timer(seconds, action).start()
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def failure(f, *args):
+    try:
+        f(*args)
+    except BaseException as e:  # KeyboardInterrupt too
+        return e
+    raise AssertionError("no error")
+
+
+def text(e):
+    return "".join(traceback.format_exception(type(e), e, e.__traceback__))
+
+
+def calls(m, w):
+    assert m.add(40, 2) == 42
+    assert m.greet("x") == "hello, x"
+    assert m.greet("a much longer name than seven") == "hello, a much longer name than seven"
+    assert dict(m.word_count(["a b", "b"]).items()) == {"a": 1, "b": 2}
+    assert m.join(1, "x", 2.5, True) == "1 x 2.5 true"
+    assert m.join() == ""
+    assert m.reversed(b"abc", None) == b"cba" and m.reversed(b"abc", 2) == b"abc"
+    assert m.echo(3) == 3 and m.echo(None) is None and m.echo("text") == "text"
+    assert list(m.echo(tvm_ffi.convert([1, "two"]))) == [1, "two"]
+    assert tvm_ffi.get_global_func("golib.add")(1, 2) == 3
+
+
+def tensors(m, w):
+    x = np.arange(10, dtype="float32")
+    assert m.sum(tvm_ffi.from_dlpack(x)) == 45
+    assert m.sum(np.ones((3, 4), "float32")) == 12
+    d = np.from_dlpack(m.doubled(x.reshape(2, 5)))
+    assert d.shape == (2, 5) and (d == 2 * x.reshape(2, 5)).all()
+    e = failure(m.sum, np.ones(3, "int64"))
+    assert isinstance(e, TypeError) and "int64" in str(e), e
+    for i in range(200):
+        assert m.sum(m.doubled(np.full(1000, i, "float32"))) == 2000 * i
+
+
+def callbacks(m, w):
+    assert m.apply(lambda v: v * 2, 21) == 42
+    assert m.parallel(lambda i: i, 16) == 120
+    f = m.adder(5)
+    assert f(1) == 6 and m.apply(f, 2) == 7
+    def bad(v):
+        raise KeyError("from Python")
+    e = failure(m.apply, bad, 1)
+    assert isinstance(e, KeyError) and "from Python" in str(e), e
+    trace = text(e)
+    assert 'raise KeyError("from Python")' in trace, trace
+    e = failure(m.apply, lambda v: "no number", 1)
+    assert isinstance(e, TypeError) and "expected int" in str(e), e
+
+
+def errors(m, w):
+    e = failure(m.greet, "")
+    assert type(e) is ValueError and str(e) == "there is nobody to greet", e
+    assert "golib.go" in text(e) and "func Greet(name string) (string, error) {" in text(e), text(e)
+    for kind in ("KeyError", "TypeError", "IndexError"):
+        assert type(e := failure(m.fail, kind, "text")).__name__ == kind, e
+    assert type(failure(m.fail, "MyOwnError", "text")) is RuntimeError
+    e = failure(m.fail, "plain", "a plain Go error")
+    assert type(e) is RuntimeError and str(e) == "a plain Go error", e
+    e = failure(m.add, 1, "x")
+    assert type(e) is TypeError and "argument 1" in str(e) and "expected int" in str(e), e
+    e = failure(m.add, 1)
+    assert type(e) is TypeError and "takes 2 arguments, but got 1" in str(e), e
+
+
+def panics(m, w):
+    for _ in range(3):
+        e = failure(m.fail, "panic", "this is a panic")
+        assert type(e) is RuntimeError and "this is a panic" in str(e) and "panic(text)" in text(e), text(e)
+        e = failure(m.fail, "nil", "x")
+        assert "nil pointer dereference" in str(e) and "*p = len(text)" in text(e), text(e)
+    assert m.add(1, 2) == 3
+    # A fault that is not Go's is still the host's: Go forwards it.
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        ctypes.string_at(16)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) in (signal.SIGSEGV, signal.SIGABRT)
+
+
+def interrupts(m, w):
+    before = signal.getsignal(signal.SIGINT)
+    for f in (m.sleep, m.poll):
+        later(0.3, interrupt)
+        start = time.perf_counter()
+        e = failure(f, 20000)
+        assert type(e) is KeyboardInterrupt and time.perf_counter() - start < 10, e
+        f(1)
+    assert signal.getsignal(signal.SIGINT) is before
+    def forever():
+        while True:
+            pass
+    later(0.3, interrupt)
+    assert type(failure(forever)) is KeyboardInterrupt
+    r, p = os.pipe()
+    os.close(r)
+    assert type(failure(os.write, p, b"x")) is BrokenPipeError
+
+
+def threads(m, w):
+    def work(n):
+        for i in range(n):
+            assert m.add(i, 1) == i + 1
+            assert m.apply(lambda v: v + 1, i) == i + 1
+    def count():
+        return int([l for l in open("/proc/self/status") if l.startswith("Threads:")][0].split()[1])
+    group = [threading.Thread(target=work, args=(2000,)) for _ in range(8)]
+    [t.start() for t in group]
+    [t.join() for t in group]
+    if os.path.exists("/proc/self/status"):
+        before = count()
+        for _ in range(100):
+            t = threading.Thread(target=work, args=(2,))
+            t.start()
+            t.join()
+        assert count() <= before + 8, (before, count())
+
+
+def environment(m, w):
+    assert m.env("SET_BEFORE_LOAD") == "yes"
+    os.environ["SET_AFTER_LOAD"] = "yes"
+    assert m.env("SET_AFTER_LOAD") == ""
+
+
+def metadata(m, w):
+    import json
+    schema = json.loads(m.get_function_metadata("add")["type_schema"])
+    assert schema == {"type": "ffi.Function", "named_args": {"return": [{"type": "int"}], "params": [{"type": "int"}, {"type": "int"}]}}, schema
+    assert m.get_function_doc("add").startswith("Add adds two integers."), m.get_function_doc("add")
+    schema = json.loads(m.get_function_metadata("join")["type_schema"])
+    assert schema == {"type": "ffi.Function"}, schema
+    schema = json.loads(m.get_function_metadata("sleep")["type_schema"])
+    assert schema["named_args"]["params"] == [{"type": "int"}] and schema["named_args"]["return"] == [{"type": "None"}], schema
+
+
+def spawn(m, w):
+    # A forked child has one thread of the Go runtime: what Go does there may wait for
+    # ever. So processes are spawned, and each loads the library for itself.
+    import multiprocessing
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(spawned, (paths[0],)) == 42
+
+
+def spawned(path):
+    import tvm_ffi
+    m = tvm_ffi.load_module(path)
+    m.sleep(1)
+    return m.add(40, 2)
+
+
+def twice(m, w):
+    """The same library under another name: an error, and nothing is harmed."""
+    copy = os.path.join(tempfile.mkdtemp(), "copy.so")
+    shutil.copy(paths[0], copy)
+    other = tvm_ffi.load_module(copy)
+    os.unlink(copy)
+    e = failure(other.add, 1, 2)
+    assert "golib.add already" in str(e) and "another name" in str(e) and "--prefix" in str(e), e
+    assert m.add(1, 2) == 3 and tvm_ffi.get_global_func("golib.add")(1, 2) == 3
+
+
+def several(m, w):
+    assert w.upper("text") == "TEXT"
+    assert m.apply(w.tripler(), 5) == 15 and w.shout(m.adder(1), 5) == 6
+    def bad(v):
+        return m.fail("ValueError", "across both")
+    e = failure(w.shout, bad, 1)
+    assert type(e) is ValueError and "across both" in str(e), e
+    for _ in range(2):
+        assert "nil pointer" in str(failure(m.fail, "nil", ""))
+        assert "nil pointer" in str(failure(w.letters, None))
+    group = [threading.Thread(target=lambda: [m.apply(w.tripler(), i) for i in range(1000)]) for _ in range(4)]
+    group += [threading.Thread(target=lambda: [w.shout(m.adder(i), i) for i in range(1000)]) for _ in range(4)]
+    [t.start() for t in group]
+    [t.join() for t in group]
+    gc.collect()
+    assert m.apply(w.tripler(), 1) == 3
+
+
+def first(m, w):
+    """The Go library was loaded before libtvm_ffi; see below."""
+    assert m.add(40, 2) == 42
+    for _ in range(2):
+        e = failure(m.fail, "nil", "x")
+        assert "nil pointer dereference" in str(e), e
+    assert tvm_ffi.get_global_func("golib.add")(1, 2) == 3
+
+
+if __name__ == "__main__":
+    if test == "alone":
+        # No libtvm_ffi at all: the symbol says so, and the process lives.
+        f = getattr(ctypes.CDLL(paths[0]), "__tvm_ffi_add")
+        assert f(None, None, 0, None) == -1
+        sys.exit()
+    if test == "first":
+        ctypes.CDLL(paths[0])
+    os.environ["SET_BEFORE_LOAD"] = "yes"
+    import numpy as np
+    import tvm_ffi
+    libraries = [tvm_ffi.load_module(p) for p in paths]
+    globals()[test](libraries[0], libraries[-1])
