@@ -19,6 +19,7 @@ type graphWriter struct {
 	texts   map[textNode]int64
 	objects map[uintptr]int64
 	plain   map[abi.TypeIndex]bool // whether the library would write the fields
+	keys    map[abi.TypeIndex]string
 	spare   [][]int64
 }
 
@@ -34,6 +35,7 @@ func writeGraph(v abi.Any) (text []byte, ok bool, err error) {
 	defer catch(&err)
 	w := &graphWriter{b: []byte(`{"nodes":[`)}
 	w.scalars, w.texts, w.objects, w.plain = map[abi.Any]int64{}, map[textNode]int64{}, map[uintptr]int64{}, map[abi.TypeIndex]bool{}
+	w.keys = map[abi.TypeIndex]string{}
 	root, ok := w.node(v)
 	if !ok {
 		return nil, false, nil
@@ -41,6 +43,15 @@ func writeGraph(v abi.Any) (text []byte, ok bool, err error) {
 	w.b = append(w.b, `],"root_index":`...)
 	w.b = strconv.AppendInt(w.b, root, 10)
 	return w.b, true, nil
+}
+
+func (w *graphWriter) keyOf(index abi.TypeIndex) string {
+	key, ok := w.keys[index]
+	if !ok {
+		key = core.KeyOf(index)
+		w.keys[index] = key
+	}
+	return key
 }
 
 // begin begins a node of a type; its data follows.
@@ -123,7 +134,7 @@ func (w *graphWriter) scalar(v abi.Any) int64 {
 		w.b = append(w.b, ']')
 	default:
 		w.b = append(w.b, `{"type":"`...)
-		w.b = append(w.b, core.KeyOf(v.TypeIndex)...)
+		w.b = append(w.b, w.keyOf(v.TypeIndex)...)
 		w.b = append(w.b, `","data":`...)
 		w.inline(v)
 	}
@@ -192,7 +203,7 @@ func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
 				return 0, false
 			}
 		}
-		w.begin(core.KeyOf(v.TypeIndex))
+		w.begin(w.keyOf(v.TypeIndex))
 		w.references(refs)
 		return w.end(), true
 	case abi.TypeMap, abi.TypeDict:
@@ -200,7 +211,7 @@ func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
 		if !ok {
 			return 0, false
 		}
-		w.begin(core.KeyOf(v.TypeIndex))
+		w.begin(w.keyOf(v.TypeIndex))
 		w.references(refs)
 		return w.end(), true
 	case abi.TypeShape:
@@ -239,7 +250,7 @@ func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bo
 		}
 		refs = append(refs, index)
 	}
-	w.begin(core.KeyOf(v.TypeIndex))
+	w.begin(w.keyOf(v.TypeIndex))
 	w.b = append(w.b, '{')
 	for i := range fields {
 		if i > 0 {

@@ -171,11 +171,8 @@ func fieldsOf(index abi.TypeIndex) []fieldPlan {
 			owner = core.Ancestor(info, depth)
 		}
 		class := &core.Type{Key: core.Text(owner.Key)}
-		core.Registry.Lock()
-		fields := core.FieldsOf(owner)
-		core.Registry.Unlock()
-		for i := range fields {
-			f := &fields[i]
+		for i := range uintptr(owner.NumFields) {
+			f := core.At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
 			sig, _ := canonicalSignature(core.Text(f.Metadata))
 			p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name), Sig: sig}, info: f}
 			inside := f.Offset >= abi.ObjectSize
