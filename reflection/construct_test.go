@@ -23,6 +23,9 @@ func constructor(t testing.TB, key string) *reflection.Constructor {
 }
 
 func TestConstructor(t *testing.T) {
+	if !atLeast(11) {
+		t.Skip("the library declares these constructors, or has none")
+	}
 	for key, want := range map[string]string{
 		"garden.Rose":                           "garden.Rose(color: ffi.String, height: float = ..., petals: int = ...)",
 		"testing.TestIntPair":                   "testing.TestIntPair(int, int)",
@@ -38,6 +41,14 @@ func TestConstructor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// named is a part of an error that older libraries leave out.
+func named(text string) string {
+	if !atLeast(14) {
+		return ""
+	}
+	return text
 }
 
 func TestConstruct(t *testing.T) {
@@ -63,7 +74,7 @@ func TestConstruct(t *testing.T) {
 		{"testing.TestCxxAutoInit", []any{1, 2, 3}, "testing.TestCxxAutoInit.__ffi_init__() takes at most 2 positional argument(s), but 3 were given", tvmffi.ErrType},
 		{"testing.TestCxxAutoInit", []any{1, kw{"c": 3, "b": 1}}, "testing.TestCxxAutoInit.__ffi_init__() got an unexpected keyword argument 'b'", tvmffi.ErrType},
 		{"testing.TestCxxAutoInit", []any{1, kw{"a": 2, "c": 3}}, "testing.TestCxxAutoInit.__ffi_init__() got multiple values for argument 'a'", tvmffi.ErrType},
-		{"testing.TestCxxAutoInit", []any{"one", kw{"c": 3}}, "'a'", tvmffi.ErrType},
+		{"testing.TestCxxAutoInit", []any{"one", kw{"c": 3}}, named("'a'"), tvmffi.ErrType},
 		{"testing.TestCxxAutoInit", []any{make(chan int)}, "testing.TestCxxAutoInit.__ffi_init__() argument 0", tvmffi.ErrType},
 		{"testing.TestCxxAutoInit", []any{1, kw{"c": make(chan int)}}, "testing.TestCxxAutoInit.__ffi_init__() argument 'c'", tvmffi.ErrType},
 		{"testing.TestCxxAutoInitAllInitOff", nil, "testing.TestCxxAutoInitAllInitOff(x=7, y=9, z=", nil},

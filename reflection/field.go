@@ -1,6 +1,7 @@
 package reflection
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -227,6 +228,23 @@ func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 	v, err := f.read(o)
 	if err != nil {
 		return none, err
+	}
+	switch p := any(&none).(type) { // what is most frequent
+	case *int64:
+		if v.TypeIndex == abi.TypeInt {
+			*p = int64(v.Bits)
+			return none, nil
+		}
+	case *float64:
+		if v.TypeIndex == abi.TypeFloat {
+			*p = math.Float64frombits(v.Bits)
+			return none, nil
+		}
+	case *bool:
+		if v.TypeIndex == abi.TypeBool {
+			*p = v.Bits != 0
+			return none, nil
+		}
 	}
 	result, err := core.Decode[T](v)
 	core.ReleaseValue(v)

@@ -3,6 +3,7 @@ package reflection
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -51,18 +52,15 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 			t.Attributes = append(t.Attributes, name)
 		}
 	}
-	core.Registry.Lock()
-	fields, methods := core.FieldsOf(info), core.MethodsOf(info)
-	core.Registry.Unlock()
-	for _, entry := range fields {
-		f, err := readField(&entry)
+	for i := range uintptr(info.NumFields) {
+		f, err := readField(core.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{})))
 		if err != nil {
 			return t, err
 		}
 		t.Fields = append(t.Fields, f)
 	}
-	for _, entry := range methods {
-		m, err := readMethod(&entry)
+	for i := range uintptr(info.NumMethods) {
+		m, err := readMethod(core.At[abi.MethodInfo](info.Methods + i*unsafe.Sizeof(abi.MethodInfo{})))
 		if err != nil {
 			return t, err
 		}

@@ -162,8 +162,11 @@ func TestWalk_cycles(t *testing.T) {
 		_ = dict.Clear()
 		release(a, b, list, dict)
 	}()
-	wantSteps(t, "once", steps(t, reflection.Walk(a, reflection.ObjectsOnly())),
-		"<root>", "<root>.left", "<root>.left[0]", "<root>.left[0].list", "<root>.right", "<root>.list")
+	once := []string{"<root>", "<root>.left", "<root>.left[0]", "<root>.left[0].list", "<root>.right", "<root>.list"}
+	if !atLeast(14) {
+		once = once[:5] // the list is one default for both nodes, where it is no factory's
+	}
+	wantSteps(t, "once", steps(t, reflection.Walk(a, reflection.ObjectsOnly())), once...)
 	wantSteps(t, "every path", steps(t, reflection.Walk(a, reflection.ObjectsOnly(), reflection.EveryPath())),
 		"<root>", "<root>.left", "<root>.left[0]", "<root>.left[0].left", "<root>.left[0].list", "<root>.left[1]",
 		"<root>.right", `<root>.right["a"]`, `<root>.right["self"]`, "<root>.list")
