@@ -19,6 +19,9 @@ var items = []row{
 	{"field_float", "float field"},
 	{"field_string", "string field"},
 	{"field_object", "object field + release"},
+	{"field_found", "int field by reflection, found once"},
+	{"field_name", "int field by name"},
+	{"walk", "walk of a graph of 1e5 objects"},
 	{"create", "object returned + release"},
 	{"error", "error, kind and message"},
 	{"callback", "callback, per call"},
@@ -64,6 +67,9 @@ var goals = []goal{
 	{"tensors3", "purego", "floor", 1.9},
 	{"string32", "cpp", "string32", 2},
 	{"field_int", "cpp", "field_int.c", 1},
+	{"field_found", "ours", "field_int", 3},
+	{"field_name", "python", "field_name", 1},
+	{"walk", "python", "walk", 1.0 / 3},
 	{"callback", "purego", "floor", 1.7},
 	{"callback_thread", "purego", "floor", 2.5},
 	{"ints_build", "cpp", "ints_build", 0.7},
@@ -84,7 +90,7 @@ var rivals = []string{"cgo", "purego", "python"}
 // allocations are the most that an operation of ours may make.
 var allocations = map[string]float64{
 	"int": 0, "batch64": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
-	"field_int": 0, "field_float": 0, "callback": 0,
+	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "callback": 0,
 }
 
 // generatorTarget is the time of the generator, without its type check, in times

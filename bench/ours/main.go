@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/bench/perf"
+	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -120,6 +121,7 @@ func objects() {
 			node.Leaf().Release()
 		}
 	})
+	byReflection(tvmffi.Upcast[*tvmffi.Object](node))
 	item("create", func(n int) {
 		for i := range n {
 			must(perf.MakeLeaf(int64(i))).Release()
@@ -141,6 +143,35 @@ func objects() {
 		for i := range n {
 			o := &struct{ _ *int }{}
 			runtime.AddCleanup(o, func(int) {}, i).Stop()
+		}
+	})
+}
+
+// byReflection is what nothing needs to be generated for.
+func byReflection(node *tvmffi.Object) {
+	value := must(reflection.TypeOf(node).FieldByName("value"))
+	item("field_found", func(n int) {
+		for range n {
+			intSink += value.Int(node)
+		}
+	})
+	item("field_name", func(n int) {
+		for range n {
+			intSink += must(reflection.Get[int64](node, "value"))
+		}
+	})
+	nodes := make([]*perf.Node, 50000) // each with a leaf
+	for i := range nodes {
+		nodes[i] = must(perf.MakeNode(int64(i)))
+	}
+	graph := must(tvmffi.NewArray(nodes...))
+	item("walk", func(n int) {
+		for range n {
+			w := reflection.Walk(graph)
+			for range w.All() {
+				intSink++
+			}
+			check(w.Err())
 		}
 	})
 }

@@ -1,12 +1,14 @@
 """The Python peer: the public API of tvm_ffi. It speaks the protocol of ours/harness.go."""
 
 import ctypes
+import operator
 import sys
 import threading
 import time
 
 import numpy as np
 import tvm_ffi
+from tvm_ffi import structural
 
 ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
 G = tvm_ffi.get_global_func
@@ -134,6 +136,28 @@ def field_string(n):
 def field_object(n):
     for _ in range(n):
         node.leaf
+
+
+field_found = operator.attrgetter("value")
+repeated("field_found", lambda: field_found(node))
+
+
+@item
+def field_name(n):
+    for _ in range(n):
+        getattr(node, "value")
+
+
+graph = tvm_ffi.Array([make_node(i) for i in range(50000)])
+count = 0
+
+
+def step(_):
+    global count
+    count += 1
+
+
+repeated("walk", lambda: structural.structural_walk(graph, step, order="pre"))
 
 
 @item
