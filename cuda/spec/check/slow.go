@@ -155,12 +155,16 @@ func size(d *abi.DLTensor, i int) int64 { return *core.At[int64](d.Shape + 8*uin
 
 // number returns the number that a check compares.
 func (c *cell) number(f spec.Field, i int) int64 {
-	d := (*abi.DLTensor)(c.memory)
 	switch f {
 	case spec.FieldLen:
 		return c.n
 	case spec.FieldDim:
 		return c.dim(i)
+	case spec.FieldValue:
+		return int64(c.value.Bits)
+	}
+	d := (*abi.DLTensor)(c.memory)
+	switch f {
 	case spec.FieldAddress:
 		return int64(d.Data + uintptr(d.ByteOffset))
 	case spec.FieldDeviceID:
@@ -174,10 +178,8 @@ func (c *cell) number(f spec.Field, i int) int64 {
 		return int64(d.NDim)
 	case spec.FieldShape:
 		return size(d, i)
-	case spec.FieldStrides:
-		return stride(d, i)
 	}
-	return int64(c.value.Bits)
+	return stride(d, i)
 }
 
 // cells is the memory of checks with many places.
