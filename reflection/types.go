@@ -3,7 +3,6 @@ package reflection
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -52,15 +51,18 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 			t.Attributes = append(t.Attributes, name)
 		}
 	}
-	for i := range uintptr(info.NumFields) {
-		f, err := readField(core.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{})))
+	core.Registry.Lock()
+	fields, methods := core.FieldsOf(info), core.MethodsOf(info)
+	core.Registry.Unlock()
+	for _, entry := range fields {
+		f, err := readField(&entry)
 		if err != nil {
 			return t, err
 		}
 		t.Fields = append(t.Fields, f)
 	}
-	for i := range uintptr(info.NumMethods) {
-		m, err := readMethod(core.At[abi.MethodInfo](info.Methods + i*unsafe.Sizeof(abi.MethodInfo{})))
+	for _, entry := range methods {
+		m, err := readMethod(&entry)
 		if err != nil {
 			return t, err
 		}
