@@ -1,0 +1,80 @@
+package nvrtc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+)
+
+// key is the hash of all that decides what the compiler makes.
+func (p *Program) key(options []string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "1 %d.%d %d\n%q\n%q\n%q\n%q\n", library.major, library.minor, library.size, p.Name, p.Source, options, p.Kernels)
+	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
+		fmt.Fprintf(h, "%q %q\n", name, p.Headers[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func place(key string) (string, error) {
+	dir, err := sites.CacheDir()
+	return filepath.Join(dir, "nvrtc", key[:2], key+".json"), err
+}
+
+// cached reads what store wrote. A file begins with the hash of the rest, so that a
+// damaged one is as good as none.
+func cached(key string) (*Code, bool) {
+	file, err := place(key)
+	if err != nil {
+		return nil, false
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, false
+	}
+	sum, rest, _ := bytes.Cut(data, []byte("\n"))
+	c := new(Code)
+	if string(sum) != sumOf(rest) || json.Unmarshal(rest, c) != nil {
+		return nil, false
+	}
+	c.Cached = true
+	return c, true
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// store keeps c for later. A cache that cannot be written costs time only, so its
+// errors are not those of Compile.
+func (c *Code) store(key string) {
+	file, err := place(key)
+	if err != nil {
+		return
+	}
+	rest, err := json.Marshal(c)
+	if err != nil {
+		return
+	}
+	dir := filepath.Dir(file)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(dir, ".part-")
+	if err != nil {
+		return
+	}
+	_, err = temp.Write(append([]byte(sumOf(rest)+"\n"), rest...))
+	if closed := temp.Close(); err != nil || closed != nil || os.Rename(temp.Name(), file) != nil {
+		os.Remove(temp.Name())
+	}
+}
