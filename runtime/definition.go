@@ -109,6 +109,9 @@ var definitions sync.Map // reflect.Type of the struct -> *definition
 // declare makes the type known to codecs. Nothing else happens at import.
 func (d *definition) declare() {
 	d.class.Resolve = d.index
+	if d.record.Kind() != reflect.Struct {
+		return // registration refuses it
+	}
 	if _, taken := definitions.LoadOrStore(d.record, d); taken {
 		d.taken = true
 		return

@@ -222,7 +222,7 @@ func registerAll(group []*definition) (err error) {
 	defer core.Registry.Unlock()
 	keys := map[string]bool{}
 	for _, d := range group {
-		if keys[d.key] || core.TypeExists(d.key) {
+		if keys[d.key] || !core.KeyIsFree(d.key, d.plan.Parent) {
 			return d.errorf(core.KindRuntime, "a type of this key is registered already")
 		}
 		keys[d.key] = true

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -227,7 +228,7 @@ func (d *definition) makeAt(p unsafe.Pointer) (uintptr, error) {
 // codec makes the codec of the struct: an object by value. A Map or a Dict is read
 // too, as by Unmarshal.
 func (d *definition) codec() *codec {
-	entries := structCodec(d.record, taggedFields(d.record))
+	entries := sync.OnceValue(func() *codec { return structCodec(d.record, taggedFields(d.record)) })
 	return &codec{
 		name: d.key,
 		encode: func(p unsafe.Pointer) (core.Temp, error) {
@@ -239,7 +240,7 @@ func (d *definition) codec() *codec {
 		},
 		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
-				return entries.decode(v, from, p)
+				return entries().decode(v, from, p)
 			}
 			if !v.TypeIndex.IsObject() {
 				return wrongType(d.key, v)

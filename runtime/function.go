@@ -185,8 +185,9 @@ func Param(name, doc string) RegisterOption {
 }
 
 // Signature sets the signature that other languages see, in the form of generated
-// code: "(int, ffi.Array<ffi.String>) -> None". Without it the signature is that
-// of the Go func; a [Packed] has none. The empty text hides it.
+// code: "(int, ffi.Array<ffi.String>) -> None", or "ffi.Function" for a function
+// that takes anything. Without it the signature is that of the Go func. The empty
+// text hides it.
 func Signature(text string) RegisterOption {
 	return registerOption(func(c *registerConfig) { c.signature = &text })
 }

@@ -28,7 +28,6 @@ var API struct {
 	TypeRegisterAttr    uintptr `symbol:"TVMFFITypeRegisterAttr"`
 	FunctionCreate      uintptr `symbol:"TVMFFIFunctionCreate"`
 	FunctionGetGlobal   uintptr `symbol:"TVMFFIFunctionGetGlobal"`
-	FunctionSetGlobal   uintptr `symbol:"TVMFFIFunctionSetGlobal"`
 	FunctionCall        uintptr `symbol:"TVMFFIFunctionCall"`
 	AnyViewToOwnedAny   uintptr `symbol:"TVMFFIAnyViewToOwnedAny"`
 	ErrorMoveFromRaised uintptr `symbol:"TVMFFIErrorMoveFromRaised"`

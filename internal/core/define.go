@@ -184,10 +184,18 @@ func FieldAt(info *abi.TypeInfo, i int32) *abi.FieldInfo {
 	return At[abi.FieldInfo](info.Fields + uintptr(i)*unsafe.Sizeof(abi.FieldInfo{}))
 }
 
-// TypeExists reports whether the key of a type is taken.
-func TypeExists(key string) bool {
-	_, err := IndexOfKey(key)
-	return err == nil
+// KeyIsFree reports whether the key of a type is free: not registered, or only by a
+// C++ class that mirrors the memory of the type, and has its parent.
+func KeyIsFree(key string, parent *abi.TypeInfo) bool {
+	index, err := IndexOfKey(key)
+	if err != nil {
+		return true
+	}
+	info := InfoOf(index)
+	if info.NumFields != 0 || info.NumMethods != 0 || info.Metadata != 0 || parent == nil {
+		return false
+	}
+	return info.Depth == parent.Depth+1 && Ancestor(info, parent.Depth) == parent
 }
 
 // Allocate gives the type its index. The Registry is held; nothing can take it

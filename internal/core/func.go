@@ -288,18 +288,3 @@ func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 	v := *At[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
 	return v, v.TypeIndex != abi.TypeNone
 }
-
-// SetGlobalFunction registers fn under a name.
-func SetGlobalFunction(name string, fn *Object, override bool) error {
-	Registry.Lock()
-	defer Registry.Unlock()
-	flag := uintptr(0)
-	if override {
-		flag = 1
-	}
-	key := byteArray(name)
-	_, err := invoke(API.FunctionSetGlobal, address(key), fn.Handle(), flag)
-	keepAlive(key, name)
-	fn.keepAlive()
-	return err
-}

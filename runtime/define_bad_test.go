@@ -1,0 +1,231 @@
+package tvmffi_test
+
+import (
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+type registrable interface{ Register() error }
+
+type twiceDefined struct {
+	A int64 `ffi:"a"`
+}
+
+// A type that cannot be is refused with the reason, and its key stays free.
+func TestDefineBadInput(t *testing.T) {
+	loadDefine(t)
+	if err := PointType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	type (
+		none    struct{ A int64 }
+		channel struct {
+			A chan int `ffi:"a"`
+		}
+		complexes struct {
+			A complex128 `ffi:"a"`
+		}
+		same struct {
+			A int64 `ffi:"a"`
+			B int64 `ffi:"a"`
+		}
+		hidden struct {
+			a int64 `ffi:"a"`
+		} //lint:ignore U1000 refused
+		option struct {
+			A int64 `ffi:"a,what"`
+		}
+		number struct {
+			A int8 `ffi:"a,default=300"`
+		}
+		list struct {
+			A []int64 `ffi:"a,default=1"`
+		}
+		nameless struct {
+			A int64 `ffi:",optional"`
+		}
+		spaces struct {
+			A int64 `ffi:"a b"`
+		}
+		pointer struct {
+			A *chan int `ffi:"a"`
+		}
+		inherits struct {
+			Label string `ffi:"label"`
+		}
+		one struct {
+			A int64 `ffi:"a"`
+		}
+		late struct {
+			A int64 `ffi:"a"`
+			Point
+		}
+		twoParents struct{ Point }
+		selfish    struct {
+			A []*tvmffi.Instance[Point] `ffi:"a"`
+		}
+	)
+	_ = hidden{a: 1}
+	key := "gotest.Bad"
+	for name, c := range map[string]struct {
+		define func(key string) registrable
+		kind   error
+		texts  []string
+	}{
+		"channel":   {func(k string) registrable { return tvmffi.Define[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
+		"complex":   {func(k string) registrable { return tvmffi.Define[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
+		"same":      {func(k string) registrable { return tvmffi.Define[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
+		"hidden":    {func(k string) registrable { return tvmffi.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
+		"option":    {func(k string) registrable { return tvmffi.Define[option](k) }, tvmffi.ErrValue, []string{`unknown option "what"`}},
+		"number":    {func(k string) registrable { return tvmffi.Define[number](k) }, tvmffi.ErrValue, []string{`"300"`, "out of range"}},
+		"list":      {func(k string) registrable { return tvmffi.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
+		"nameless":  {func(k string) registrable { return tvmffi.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
+		"spaces":    {func(k string) registrable { return tvmffi.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
+		"pointer":   {func(k string) registrable { return tvmffi.Define[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
+		"no struct": {func(k string) registrable { return tvmffi.Define[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
+		"twice": {func(k string) registrable {
+			tvmffi.Define[twiceDefined](k + "1")
+			return tvmffi.Define[twiceDefined](k)
+		}, tvmffi.ErrType, []string{"defines another type"}},
+		"unknown": {func(k string) registrable { return tvmffi.Define[one](k, tvmffi.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
+		"hides":   {func(k string) registrable { return tvmffi.Define[inherits](k, tvmffi.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
+		"memory": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.ParentKey("define.Hidden"))
+		}, tvmffi.ErrType, []string{"define.Hidden", "memory from byte 32 to 56 that is no field"}},
+		"builtin": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.ParentKey("ffi.Array"))
+		}, tvmffi.ErrType, []string{"ffi.Array", "none can derive"}},
+		"late":    {func(k string) registrable { return tvmffi.Define[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
+		"parents": {func(k string) registrable { return tvmffi.Define[twoParents](k, tvmffi.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
+		"default": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Default("a", "text"))
+		}, tvmffi.ErrType, []string{"the default of field a is a string, not a int64"}},
+		"no field": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Default("b", int64(1)))
+		}, tvmffi.ErrAttribute, []string{"b, which is no field"}},
+		"receiver": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Method("m", func(int64) {}))
+		}, tvmffi.ErrType, []string{"method m", "first parameter"}},
+		"method": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Method("m", 3))
+		}, tvmffi.ErrType, []string{"method m", "expected a func"}},
+		"methods": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			f := func(one) {}
+			return tvmffi.Define[one](k, tvmffi.Method("m", f), tvmffi.Method("m", f))
+		}, tvmffi.ErrType, []string{"two methods are named m"}},
+		"variadic": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func(...int64) {}))
+		}, tvmffi.ErrType, []string{"variadic"}},
+		"signature": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func() {}, tvmffi.Signature("int ->")))
+		}, tvmffi.ErrValue, []string{"method m"}},
+		"attribute": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Attribute("__ffi_new__", 1))
+		}, tvmffi.ErrValue, []string{"__ffi_new__"}},
+		"hook": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Repr(func(int64) string { return "" }))
+		}, tvmffi.ErrType, []string{"__ffi_repr__", "takes int64"}},
+		"structural": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return tvmffi.Define[one](k, tvmffi.Structural(9))
+		}, tvmffi.ErrValue, []string{"structural kind 9"}},
+	} {
+		bad := c.define(key)
+		for range 2 {
+			wantError(t, bad.Register(), c.kind, c.texts...)
+		}
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	for _, k := range []string{"", "a b", "ffi.Mine"} {
+		type one struct {
+			A int64 `ffi:"a"`
+		}
+		wantError(t, tvmffi.Define[one](k).Register(), tvmffi.ErrValue, "key")
+		break // the struct is taken now
+	}
+	keys, err := tvmffi.TypeKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys {
+		if strings.HasPrefix(k, key) {
+			t.Error("half registered:", k)
+		}
+	}
+	// A struct without tags is a type without fields.
+	empty, err := tvmffi.Define[none]("gotest.None").New(none{A: 1})
+	if err != nil || empty.Value() != (none{}) {
+		t.Error(err)
+	}
+	empty.Release()
+	type again struct {
+		X int64 `ffi:"x"`
+	}
+	wantError(t, tvmffi.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
+	bad, err := tvmffi.Define[selfish]("gotest.Selfish").New(selfish{A: []*tvmffi.Instance[Point]{nil}})
+	if err != nil {
+		t.Error(err)
+	}
+	bad.Release()
+	type strict struct {
+		A *tvmffi.Instance[Point] `ffi:"a"`
+		B uint64                  `ffi:"b"`
+	}
+	strictType := tvmffi.Define[strict]("gotest.Strict")
+	_, err = strictType.New(strict{})
+	wantError(t, err, tvmffi.ErrType, "gotest.Strict: field a: expected gotest.Point, got None")
+	p := newPoint(t, Point{Name: "p"})
+	defer p.Release()
+	_, err = strictType.New(strict{A: p, B: 1 << 63})
+	wantError(t, err, tvmffi.ErrValue, "field b", "does not fit")
+	if tvmffi.UseCount(p) != 1 {
+		t.Error(tvmffi.UseCount(p))
+	}
+	var missing tvmffi.Instance[again]
+	wantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")
+	wantPanic(t, tvmffi.ErrType, "the object is nil", func() { (*tvmffi.Instance[Point])(nil).Value() })
+	released := newPoint(t, Point{Name: "p"})
+	released.Release()
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { released.Value() })
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { pointX.Get(released) })
+	wantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() { tvmffi.FieldOf(PointType, func(p *Point) *int { return &p.Private }).Get(p) })
+}

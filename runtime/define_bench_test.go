@@ -1,0 +1,32 @@
+package tvmffi_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// What C++ does with a type made in Go, next to a class of the same fields: the
+// minimum of many batches, taken in turn. TVMFFI_TEST_SPEED makes misses failures.
+func TestDefineSpeed(t *testing.T) {
+	newPoint(t, Point{Name: "p"}).Release()
+	for _, c := range []struct {
+		op   string
+		most float64
+	}{{"make", 1.1}, {"set_int", 1.1}, {"get_int", 1.1}, {"set_string", 1.2}, {"get_string", 1.2}, {"set_object", 1.2}, {"get_object", 1.2}, {"deep_copy", 1.2}, {"equal", 1.2}} {
+		n := 20000
+		if c.op == "deep_copy" {
+			n = 2000
+		}
+		var own, cpp []float64
+		for range 41 {
+			own = append(own, mustCall(t, "define.bench", "gotest.Point", c.op, n).Value().(float64))
+			cpp = append(cpp, mustCall(t, "define.bench", "define.Point", c.op, n).Value().(float64))
+		}
+		ratio := slices.Min(own) / slices.Min(cpp)
+		t.Logf("%-10s %7.2f ns, in C++ %7.2f ns, ratio %.2f, at most %.1f", c.op, slices.Min(own), slices.Min(cpp), ratio, c.most)
+		if ratio > c.most && os.Getenv("TVMFFI_TEST_SPEED") != "" {
+			t.Errorf("%s: %.2f times the time of the C++ class", c.op, ratio)
+		}
+	}
+}

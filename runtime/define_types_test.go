@@ -1,0 +1,371 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+func TestDefineParents(t *testing.T) {
+	loadDefine(t)
+	wide := 2.5
+	p, err := Point3Type.New(Point3{Point: Point{X: 1, Name: "child"}, Z: -8, Wide: &wide, Data: []int64{7}, Keys: map[string]float64{"k": 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	if v := p.Value(); v.X != 1 || v.Name != "child" || v.Z != -8 || *v.Wide != 2.5 || len(v.Data) != 1 || v.Data[0] != 7 || v.Keys["k"] != 1 {
+		t.Errorf("%+v", v)
+	}
+	base, ok := tvmffi.Cast[*tvmffi.Instance[Point]](p)
+	if !ok || pointX.Get(base) != 1 || base.Value().Name != "child" {
+		t.Error("no Point", ok)
+	}
+	if v := mustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 1.0 {
+		t.Error(v)
+	}
+	z := tvmffi.FieldOf(Point3Type, func(p *Point3) *int8 { return &p.Z })
+	x := tvmffi.FieldOf(Point3Type, func(p *Point3) *int64 { return &p.X })
+	if z.Get(p) != -8 || x.Get(p) != 1 || z.Set(p, 127) != nil || z.Get(p) != 127 {
+		t.Error(z.Get(p))
+	}
+	// What does not fit is refused, by C++ too.
+	_, err = call("define.set", p, "z", 128)
+	wantError(t, err, tvmffi.ErrValue, "does not fit a field of the Go type int8")
+	_, err = call("define.set", p, "z", -129)
+	wantError(t, err, tvmffi.ErrValue, "int8")
+	mustCall(t, "define.set", p, "wide", 3)
+	mustCall(t, "define.set", p, "z", true)
+	if v := p.Value(); v.Z != 1 || *v.Wide != 3 {
+		t.Errorf("%+v", v)
+	}
+	mustCall(t, "define.set", p, "wide", nil)
+	if v := p.Value(); v.Wide != nil {
+		t.Error(*v.Wide)
+	}
+	_, err = call("define.set", p, "wide", "text")
+	wantError(t, err, tvmffi.ErrType, "Cannot convert from type `", "` to `Optional<float>`")
+	_, err = call("define.set", p, "data", nil)
+	wantError(t, err, tvmffi.ErrType, "`None` to `ffi.Array<int>`")
+	d, err := Point3Type.Default()
+	if err != nil || d.Z != -3 || d.Name != "p" || len(d.Data) != 2 || d.Keys["a"] != 1 {
+		t.Errorf("%+v %v", d, err)
+	}
+	made := mustCall(t, "define.init", "gotest.Point3", 5)
+	defer made.Release()
+	m, err := tvmffi.As[Point3](made)
+	if err != nil || m.X != 5 || m.Z != -3 || m.Keys["a"] != 1 || m.Data[1] != 2 {
+		t.Errorf("%+v %v", m, err)
+	}
+	_, err = call("define.init", "gotest.Point3")
+	wantError(t, err, tvmffi.ErrType, "missing", "x")
+}
+
+// Derived has a parent in C++.
+type Derived struct {
+	More  string             `ffi:"more"`
+	Other *tvmffi.Object     `ffi:"other,optional"`
+	Items *tvmffi.Array[any] `ffi:"items,optional"`
+}
+
+var DerivedType = tvmffi.Define[Derived]("gotest.Derived", tvmffi.ParentKey("define.Base"))
+
+func TestDefineParentInCpp(t *testing.T) {
+	loadDefine(t)
+	before := core.LiveCallbacks()
+	d, err := DerivedType.New(Derived{More: "a text that is not small"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCall(t, "define.set", d, "label", "the label of the base")
+	mustCall(t, "define.set", d, "id", 4)
+	value, err := tvmffi.Wrap(&before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCall(t, "define.set", d, "link", value)
+	mustCall(t, "define.set", d, "other", value)
+	value.Release()
+	if v := mustCall(t, "define.is_base", d).Value(); v != true {
+		t.Error("no define.Base")
+	}
+	if v := mustCall(t, "define.base_label", d).Value(); v != "the label of the base" {
+		t.Error(v)
+	}
+	copied := mustCall(t, "define.copy", d)
+	if core.LiveCallbacks() != before+1 {
+		t.Error(core.LiveCallbacks() - before)
+	}
+	d.Release()
+	if s := fmt.Sprint(copied); !strings.Contains(s, `label="the label of the base"`) || !strings.Contains(s, `more="a text`) {
+		t.Error(s)
+	}
+	copied.Release()
+	if n := core.LiveCallbacks(); n != before {
+		t.Error(n-before, "values left")
+	}
+}
+
+func TestDefineMirror(t *testing.T) {
+	loadDefine(t)
+	type Mirrored struct {
+		X    int64          `ffi:"x"`
+		Y    float64        `ffi:"y"`
+		Name string         `ffi:"name"`
+		Next *tvmffi.Object `ffi:"next,optional"`
+	}
+	mirrored := tvmffi.Define[Mirrored]("gotest.Mirrored")
+	a, err := mirrored.New(Mirrored{X: 1, Y: 0.5, Name: "abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Release()
+	b, err := mirrored.New(Mirrored{X: 2, Y: 0.25, Name: "a long name is here", Next: tvmffi.Upcast[*tvmffi.Object](a)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	if v := mustCall(t, "define.mirror_sum", b).Value(); v != 3.75+3+19 {
+		t.Error(v)
+	}
+}
+
+// Tree and Leaf refer to each other.
+type Tree struct {
+	Leaves *tvmffi.Array[*tvmffi.Instance[Leaf]] `ffi:"leaves"`
+	First  *tvmffi.Instance[Leaf]                `ffi:"first,optional"`
+}
+
+type Leaf struct {
+	Tree *tvmffi.Instance[Tree] `ffi:"tree,optional"`
+	N    uint16                 `ffi:"n"`
+}
+
+var (
+	TreeType = tvmffi.Define[Tree]("gotest.Tree")
+	LeafType = tvmffi.Define[Leaf]("gotest.Leaf")
+)
+
+func TestDefineMutual(t *testing.T) {
+	loadDefine(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			var err error
+			if i%2 == 0 {
+				err = TreeType.Register()
+			} else {
+				err = LeafType.Register()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	leaf, err := LeafType.New(Leaf{N: 65535})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leaf.Release()
+	if _, err := call("define.set", leaf, "tree", leaf); err == nil {
+		t.Error("a Leaf is no Tree")
+	}
+	text := mustCall(t, "define.describe", "gotest.Tree").Value().(string)
+	for _, want := range []string{`{\"type\":\"ffi.Array\",\"args\":[{\"type\":\"gotest.Leaf\"}]}`, `\"type\":\"Optional\"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+}
+
+type hooked struct {
+	A int64 `ffi:"a"`
+	B int64 `ffi:"b,readonly"`
+}
+
+var errHook = errors.New("hook")
+
+func TestDefineHooks(t *testing.T) {
+	loadDefine(t)
+	hookedType := tvmffi.Define[hooked]("gotest.Hooked",
+		tvmffi.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
+		tvmffi.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
+		tvmffi.HashBy(func(h *tvmffi.Instance[hooked]) int64 { return h.Value().A % 10 }),
+		tvmffi.CompareBy(func(a, b hooked) int {
+			if a.A < 0 {
+				panic(errHook)
+			}
+			return int(a.A - b.A)
+		}),
+		tvmffi.Method("set_b", func(h *hooked) { h.B++ }),
+		tvmffi.Final())
+	a, err := hookedType.New(hooked{A: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Release()
+	b, _ := hookedType.New(hooked{A: 13})
+	defer b.Release()
+	bad, _ := hookedType.New(hooked{A: -1})
+	defer bad.Release()
+	if s := a.String(); s != "<3>" {
+		t.Error(s)
+	}
+	if v := mustCall(t, "ffi.RecursiveEq", a, b).Value(); v != true {
+		t.Error(v)
+	}
+	if v, w := mustCall(t, "ffi.RecursiveHash", a).Value(), mustCall(t, "ffi.RecursiveHash", b).Value(); v != w {
+		t.Error(v, w)
+	}
+	if v := mustCall(t, "ffi.RecursiveLt", a, b).Value(); v != true {
+		t.Error(v)
+	}
+	_, err = call("ffi.RecursiveLt", bad, b)
+	if !errors.Is(err, errHook) {
+		t.Error(err)
+	}
+	_, err = call("define.method", "gotest.Hooked", "set_b", a)
+	wantError(t, err, tvmffi.ErrAttribute, "gotest.Hooked.b is read-only")
+	wantError(t, tvmffi.FieldOf(hookedType, func(h *hooked) *int64 { return &h.B }).Set(a, 1), tvmffi.ErrAttribute, "read-only")
+	wantError(t, a.SetValue(hooked{}), tvmffi.ErrAttribute, "read-only")
+	type child struct {
+		hooked
+		C int64 `ffi:"c"`
+	}
+	wantError(t, tvmffi.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
+}
+
+func TestDefineMethods(t *testing.T) {
+	p := newPoint(t, Point{X: 3, Y: 4, Name: "p"})
+	defer p.Release()
+	mustCall(t, "define.method", "gotest.Point", "move", p, 10)
+	if pointX.Get(p) != 13 {
+		t.Error(pointX.Get(p))
+	}
+	scaled := mustCall(t, "define.method", "gotest.Point", "scaled", p, 2)
+	defer scaled.Release()
+	if v, err := tvmffi.As[Point](scaled); err != nil || v.X != 26 || v.Y != 8 {
+		t.Error(v, err)
+	}
+	origin := mustCall(t, "define.method", "gotest.Point", "origin")
+	defer origin.Release()
+	if tvmffi.TypeKey(origin.Value().(tvmffi.ObjectRef)) != "gotest.Point" {
+		t.Error(origin)
+	}
+	if v := mustCall(t, "define.method", "gotest.Point", "same", p, p).Value(); v != true {
+		t.Error(v)
+	}
+	_, err := call("define.method", "gotest.Point", "norm", 3)
+	wantError(t, err, tvmffi.ErrType, "gotest.Point")
+	text := mustCall(t, "define.describe", "gotest.Point").Value().(string)
+	for _, want := range []string{
+		"size 80 doc A point.\n",
+		`x at 24 size 8 flags 1 static 1 {"type_schema":"{\"type\":\"int\"}"} to the right`,
+		`name at 40 size 16 flags 3 static -1`,
+		`next at 72 size 8 flags 3 static 64 {"type_schema":"{\"type\":\"Optional\",\"args\":[{\"type\":\"gotest.Point\"}]}"}`,
+		`norm flags 0 {"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":\"float\"}],\"params\":[{\"type\":\"gotest.Point\"}]}}"} The distance from zero.`,
+		"dx : int\n    how far",
+		`origin flags 4 {"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":\"gotest.Point\"}],\"params\":[]}}"}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nis not in\n%s", want, text)
+		}
+	}
+}
+
+type counter struct {
+	N int64 `ffi:"n"`
+}
+
+type counterState struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func TestDefineState(t *testing.T) {
+	loadDefine(t)
+	counterType := tvmffi.Define[counter]("gotest.Counter", tvmffi.State[counterState](),
+		tvmffi.Method("see", func(c *tvmffi.Instance[counter], name string) (int64, error) {
+			s, err := tvmffi.StateOf[counterState](c)
+			if err != nil {
+				return 0, err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.seen == nil {
+				s.seen = map[string]int{}
+			}
+			s.seen[name]++
+			return int64(s.seen[name]), nil
+		}))
+	if err := counterType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	before := core.LiveCallbacks()
+	c := mustCall(t, "define.create", "gotest.Counter")
+	mustCall(t, "define.method", "gotest.Counter", "see", c, "a")
+	if v := mustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(2) {
+		t.Error(v)
+	}
+	copied := mustCall(t, "define.copy", c)
+	if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
+		t.Error("a copy has the state of the original:", v)
+	}
+	_, err := tvmffi.StateOf[int](c.Value().(tvmffi.ObjectRef))
+	wantError(t, err, tvmffi.ErrType, "counterState", "not a int")
+	if n := core.LiveCallbacks() - before; n != 2 {
+		t.Error(n)
+	}
+	runtime.GC()
+	if v := mustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(3) {
+		t.Error(v)
+	}
+	c.Release()
+	copied.Release()
+	if n := core.LiveCallbacks() - before; n != 0 {
+		t.Error(n, "states left")
+	}
+	p := newPoint(t, Point{Name: "p"})
+	defer p.Release()
+	_, err = tvmffi.StateOf[int](p)
+	wantError(t, err, tvmffi.ErrType, "have no Go state")
+}
+
+func TestDefineConverter(t *testing.T) {
+	loadDefine(t)
+	type converted struct {
+		Length int64 `ffi:"length"`
+	}
+	lengthType := tvmffi.Define[converted]("gotest.Converted", tvmffi.Converter("length", func(v tvmffi.Any) (int64, error) {
+		switch x := v.Value().(type) {
+		case string:
+			return int64(len(x)), nil
+		case int64:
+			return x, nil
+		}
+		return 0, errHook
+	}))
+	c, err := lengthType.New(converted{Length: 5})
+	if old := core.Version(); err != nil && old.Minor == 1 && old.Patch < 11 {
+		wantError(t, err, tvmffi.ErrRuntime, "needs version 0.1.11")
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	mustCall(t, "define.set", c, "length", "four")
+	if c.Value().Length != 4 {
+		t.Error(c.Value())
+	}
+	if _, err := call("define.set", c, "length", 1.5); !errors.Is(err, errHook) || c.Value().Length != 4 {
+		t.Error(err, c.Value())
+	}
+}

@@ -1,0 +1,108 @@
+package tvmffi_test
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// A Go value travels through containers and fields and comes back the same.
+func TestWrap(t *testing.T) {
+	loadDefine(t)
+	before := core.LiveCallbacks()
+	m := map[string]int{"a": 1}
+	v, err := tvmffi.Wrap(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := mustCall(t, "ffi.Array", v, v)
+	item := mustCall(t, "ffi.ArrayGetItem", array, 1)
+	mapped := mustCall(t, "ffi.Map", "k", v)
+	p := newPoint(t, Point{Name: "p", Tag: v})
+	v.Release()
+	runtime.GC()
+	tag := p.Value().Tag.(tvmffi.ObjectRef)
+	for _, x := range []tvmffi.ObjectRef{item.Value().(tvmffi.ObjectRef), tag} {
+		got, ok := tvmffi.Unwrap[map[string]int](x)
+		if !ok || got["a"] != 1 {
+			t.Error(got, ok)
+		}
+		got["a"] = 1
+		if _, ok := tvmffi.Cast[*tvmffi.GoValue](x); !ok {
+			t.Error("no GoValue")
+		}
+		if _, ok := tvmffi.Unwrap[int](x); ok {
+			t.Error("a map is no int")
+		}
+	}
+	if _, ok := tvmffi.Unwrap[any](p); ok {
+		t.Error("a Point carries no Go value")
+	}
+	if _, ok := tvmffi.Unwrap[any](nil); ok {
+		t.Error("None carries no Go value")
+	}
+	if n := core.LiveCallbacks() - before; n != 1 {
+		t.Error(n, "values")
+	}
+	tag.(interface{ Release() }).Release()
+	for _, a := range []tvmffi.Any{array, item, mapped} {
+		a.Release()
+	}
+	p.Release()
+	if n := core.LiveCallbacks() - before; n != 0 {
+		t.Error(n, "values left")
+	}
+	null, err := tvmffi.Wrap(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, ok := tvmffi.Unwrap[any](null); ok || x != nil {
+		t.Error(x, ok) // a nil interface is of no type
+	}
+	null.Release()
+}
+
+func TestWrapThreads(t *testing.T) {
+	load(t)
+	before := core.LiveCallbacks()
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 2000 {
+				v, err := tvmffi.Wrap([2]int{g, i})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				second := tvmffi.Retain(v)
+				v.Release()
+				if x, ok := tvmffi.Unwrap[[2]int](second); !ok || x != [2]int{g, i} {
+					t.Error(x, ok)
+				}
+				second.Release()
+				if i%500 == 0 {
+					runtime.GC()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := core.LiveCallbacks() - before; n != 0 {
+		t.Error(n, "values left")
+	}
+}
+
+func BenchmarkWrap(b *testing.B) {
+	load(b)
+	x := new(int)
+	for b.Loop() {
+		v, err := tvmffi.Wrap(x)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.Release()
+	}
+}
