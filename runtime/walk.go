@@ -38,9 +38,13 @@ const (
 
 // SkipChildren, returned by a callback of [Walk] in PreOrder, says not to go into
 // the value. It is not an error of the walk.
+//
+//lint:ignore ST1012 named as fs.SkipDir is
 var SkipChildren = errors.New("skip what is inside of this value")
 
 // SkipAll, returned by a callback of [Walk] or [Visit], ends it without an error.
+//
+//lint:ignore ST1012 named as fs.SkipDir is
 var SkipAll = errors.New("skip everything that is left")
 
 // Interrupted is the error of a walk that a visit hook of a type, in C++ say,
