@@ -71,7 +71,7 @@ func runIn(t testing.TB, dir string, env []string, name string, args ...string) 
 func TestPython(t *testing.T) {
 	python := nativetest.Python(t)
 	for _, test := range []string{
-		"calls", "tensors", "callbacks", "errors", "panics", "interrupts", "threads", "environment", "metadata",
+		"calls", "tensors", "callbacks", "errors", "panics", "interrupts", "threads", "environment", "metadata", "types", "objects",
 		"spawn", "twice", "first",
 	} {
 		t.Run(test, func(t *testing.T) {

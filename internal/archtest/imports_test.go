@@ -40,7 +40,7 @@ var rooms = []room{
 	{dir: "reflection/symbols"},
 	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
-	{dir: "runtime/exportrt", own: []string{"internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
+	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
 	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
 

@@ -8,14 +8,26 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	bindrt "github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
+	big "math/big"
 )
 
 // The generated code and the runtime fit each other, or this does not compile.
 const _ = exportrt.Generation1
 
+// PointType is the type golib.Point: objects of it are *tvmffi.Instance[Point].
+var PointType = tvmffi.Define[Point]("golib.Point",
+	tvmffi.Doc("Point is a point of the plane. Other languages construct, read and change it as\nthey do a class of C++, without entering Go; only its methods run here."),
+	tvmffi.More(&membersPoint))
+
+// CircleType is the type golib.Circle: objects of it are *tvmffi.Instance[Circle].
+var CircleType = tvmffi.Define[Circle]("golib.Circle",
+	tvmffi.Doc("Circle is a point with a radius."),
+	tvmffi.More(&membersCircle))
+
 var tvmffiExports = exportrt.Library{
 	Name:   "golib",
 	Prefix: "golib.",
+	Types:  []exportrt.Type{PointType, CircleType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -23,8 +35,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"a", "b"},
 			Func:   Add,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[int64](a, 0)
-				x1 := bindrt.Arg[int64](a, 1)
+				x0 := exportrt.Arg[int64](a, 0)
+				x1 := exportrt.Arg[int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -37,11 +49,29 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"n"},
 			Func:   Adder,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[int64](a, 0)
+				x0 := exportrt.Arg[int64](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
 				return bindrt.Return(a, Adder(x0))
+			},
+		},
+		{
+			Name:   "append",
+			Doc:    "Append adds to a list that the caller sees, and returns it.",
+			Params: []string{"l", "x"},
+			Func:   Append,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*tvmffi.List[int64]](a, 0)
+				x1 := exportrt.Arg[int64](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Append(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
 			},
 		},
 		{
@@ -50,8 +80,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"f", "x"},
 			Func:   Apply,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[func(int64) (int64, error)](a, 0)
-				x1 := bindrt.Arg[int64](a, 1)
+				x0 := exportrt.Arg[func(int64) (int64, error)](a, 0)
+				x1 := exportrt.Arg[int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -63,12 +93,72 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 		{
+			Name:   "around",
+			Doc:    "Around makes the circle around a point.",
+			Params: []string{"p", "radius"},
+			Func:   Around,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*tvmffi.Instance[Point]](a, 0)
+				x1 := exportrt.Arg[float64](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Around(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "compose",
+			Doc:    "Compose makes one function of two, of any signature.",
+			Params: []string{"f", "g"},
+			Func:   Compose,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*tvmffi.Function](a, 0)
+				x1 := exportrt.Arg[*tvmffi.Function](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Compose(x0, x1))
+			},
+		},
+		{
+			Name:   "describe",
+			Doc:    "Describe names a data type on a device.",
+			Params: []string{"t", "d"},
+			Func:   Describe,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[tvmffi.DataType](a, 0)
+				x1 := exportrt.Arg[tvmffi.Device](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Describe(x0, x1))
+			},
+		},
+		{
+			Name:   "distance",
+			Doc:    "Distance is that of two points, given by value.",
+			Params: []string{"a", "b"},
+			Func:   Distance,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[Point](a, 0)
+				x1 := exportrt.Arg[Point](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Distance(x0, x1))
+			},
+		},
+		{
 			Name:   "doubled",
 			Doc:    "Doubled makes a tensor with all elements of another, doubled.",
 			Params: []string{"t"},
 			Func:   Doubled,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -85,7 +175,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"x"},
 			Func:   Echo,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[any](a, 0)
+				x0 := exportrt.Arg[any](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -98,11 +188,24 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"name"},
 			Func:   Env,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[string](a, 0)
+				x0 := exportrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
 				return bindrt.Return(a, Env(x0))
+			},
+		},
+		{
+			Name:   "explain",
+			Doc:    "Explain returns the message of an error that is a value.",
+			Params: []string{"err"},
+			Func:   Explain,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*tvmffi.Error](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Explain(x0))
 			},
 		},
 		{
@@ -111,12 +214,29 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"how", "text"},
 			Func:   Fail,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[string](a, 0)
-				x1 := bindrt.Arg[string](a, 1)
+				x0 := exportrt.Arg[string](a, 0)
+				x1 := exportrt.Arg[string](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
 				return Fail(x0, x1)
+			},
+		},
+		{
+			Name:   "first",
+			Doc:    "First returns the first of any values.",
+			Func:   tvmffi.Packed(nil),
+			Origin: First,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Rest[tvmffi.Any](a)
+				if err := a.Check(a.Len()); err != nil {
+					return err
+				}
+				r, err := First(x0)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
 			},
 		},
 		{
@@ -125,7 +245,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"name"},
 			Func:   Greet,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[string](a, 0)
+				x0 := exportrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -154,13 +274,24 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 		{
+			Name: "origin",
+			Doc:  "Origin is the origin.",
+			Func: Origin,
+			Call: func(a *bindrt.Args) error {
+				if err := a.Check(0); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Origin())
+			},
+		},
+		{
 			Name:   "parallel",
 			Doc:    "Parallel calls a function of the host from n goroutines and adds the results.",
 			Params: []string{"f", "n"},
 			Func:   Parallel,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[func(int64) (int64, error)](a, 0)
-				x1 := bindrt.Arg[int](a, 1)
+				x0 := exportrt.Arg[func(int64) (int64, error)](a, 0)
+				x1 := exportrt.Arg[int](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -177,11 +308,25 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"milliseconds"},
 			Func:   Poll,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[int64](a, 0)
+				x0 := exportrt.Arg[int64](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
 				return Poll(x0)
+			},
+		},
+		{
+			Name:   "power",
+			Doc:    "Power raises an integer of any size to a power.",
+			Params: []string{"base", "exponent"},
+			Func:   Power,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*big.Int](a, 0)
+				x1 := exportrt.Arg[int64](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Power(x0, x1))
 			},
 		},
 		{
@@ -190,8 +335,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"data", "times"},
 			Func:   Reversed,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[[]byte](a, 0)
-				x1 := bindrt.Arg[*int64](a, 1)
+				x0 := exportrt.Arg[[]byte](a, 0)
+				x1 := exportrt.Arg[*int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -205,7 +350,7 @@ var tvmffiExports = exportrt.Library{
 			Func:   (func(int64) error)(nil),
 			Origin: Sleep,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[int64](a, 0)
+				x0 := exportrt.Arg[int64](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -215,12 +360,40 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 		{
+			Name:   "small",
+			Doc:    "Small adds narrow numbers, which are checked.",
+			Params: []string{"a", "b", "up"},
+			Func:   Small,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[int8](a, 0)
+				x1 := exportrt.Arg[uint16](a, 1)
+				x2 := exportrt.Arg[bool](a, 2)
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Small(x0, x1, x2))
+			},
+		},
+		{
+			Name:   "sorted",
+			Doc:    "Sorted sorts numbers of a nested structure.",
+			Params: []string{"rows"},
+			Func:   Sorted,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[map[string][][3]float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Sorted(x0))
+			},
+		},
+		{
 			Name:   "sum",
 			Doc:    "Sum adds all elements of a tensor of float32.",
 			Params: []string{"t"},
 			Func:   Sum,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -232,12 +405,65 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 		{
+			Name:   "swap",
+			Doc:    "Swap returns a pair the other way round.",
+			Params: []string{"pair"},
+			Func:   Swap,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[tvmffi.Tuple2[int64, string]](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Swap(x0))
+			},
+		},
+		{
+			Name:   "type_key",
+			Doc:    "TypeKey returns the type key of an object.",
+			Params: []string{"o"},
+			Func:   TypeKey,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[tvmffi.ObjectRef](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, TypeKey(x0))
+			},
+		},
+		{
+			Name:   "volume",
+			Doc:    "Volume multiplies the dimensions of a shape.",
+			Params: []string{"s"},
+			Func:   Volume,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[*tvmffi.Shape](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Volume(x0))
+			},
+		},
+		{
+			Name:   "within",
+			Doc:    "Within keeps a temperature inside limits.",
+			Params: []string{"t", "l"},
+			Func:   Within,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Arg[Celsius](a, 0)
+				x1 := exportrt.Arg[Limits](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Within(x0, x1))
+			},
+		},
+		{
 			Name:   "word_count",
 			Doc:    "Count counts words.",
 			Params: []string{"texts"},
 			Func:   Count,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[[]string](a, 0)
+				x0 := exportrt.Arg[[]string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -256,4 +482,18 @@ func Register() error {
 // TVMFFIExports is for the package that makes the shared library.
 func TVMFFIExports() *exportrt.Library {
 	return &tvmffiExports
+}
+
+var membersPoint, membersCircle []tvmffi.TypeOption
+
+func init() {
+	membersPoint = []tvmffi.TypeOption{
+		tvmffi.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin.")),
+		tvmffi.Method("move", (*Point).Move, tvmffi.Doc("Move moves the point."), tvmffi.Param("dx", ""), tvmffi.Param("dy", "")),
+		tvmffi.Method("mirrored", Point.Mirror, tvmffi.Doc("Mirror makes another point, on the other side of the origin.")),
+		tvmffi.Repr(Point.String),
+	}
+	membersCircle = []tvmffi.TypeOption{
+		tvmffi.Method("area", Circle.Area, tvmffi.Doc("Area is the area of the circle.")),
+	}
 }

@@ -123,6 +123,64 @@ def interrupts(m, w):
     assert type(failure(os.write, p, b"x")) is BrokenPipeError
 
 
+def types(m, w):
+    assert m.within(50, {"low": 0.0, "high": 37.5}) == 37.5
+    assert m.small(-1, 3, True) == 2
+    e = failure(m.small, 200, 3, True)
+    assert type(e) is TypeError and "does not fit int8" in str(e), e
+    assert m.describe("float16", tvm_ffi.device("cpu", 0)) == "float16 on cpu:0"
+    assert m.describe("float16", "cpu") == "float16 on cpu:0"
+    e = failure(m.describe, "nonsense", "cpu")
+    assert type(e) is ValueError and "nonsense" in str(e), e
+    assert m.power(3, 100) == 3**100
+    assert list(m.swap((1, "one"))) == ["one", 1]
+    assert m.volume(tvm_ffi.Shape((2, 3, 4))) == 24
+    numbers = tvm_ffi.List([1])
+    assert m.append(numbers, 2).same_as(numbers) and list(numbers) == [1, 2]
+    rows = m.sorted({"a": [[3.0, 1.0, 2.0]]})
+    assert list(rows["a"][0]) == [1.0, 2.0, 3.0]
+    e = failure(m.sorted, {"a": [[3.0, 1.0]]})
+    assert type(e) is TypeError and "element 0" in str(e), e
+    assert m.compose(lambda x: x + "!", lambda x: str(x))(3) == "3!"
+    assert m.type_key(numbers) == "ffi.List"
+    assert m.explain(None) == "no error"
+    assert m.first("a", 2) == "a" and "no values" in str(failure(m.first))
+
+
+def objects(m, w):
+    @tvm_ffi.register_object("golib.Point")
+    class Point(tvm_ffi.Object):
+        def __init__(self, *args, **kwargs):
+            self.__ffi_init__(*args, **kwargs)
+
+    @tvm_ffi.register_object("golib.Circle")
+    class Circle(Point):
+        pass
+
+    p = Point(3.0, 4.0)
+    assert (p.x, p.y, p.name) == (3, 4, "p") and p.norm() == 5
+    p.x = 1
+    p.move(1.0, -4.0)
+    assert (p.x, p.y) == (2, 0) and str(p) == "p(2, 0)", str(p)
+    q = p.mirrored()
+    assert type(q) is Point and q.x == -2
+    assert m.distance(p, q) == 4
+    assert str(m.origin()) == "origin(0, 0)"
+    c = m.around(p, 2.0)
+    assert type(c) is Circle and isinstance(c, Point) and c.x == 2 and c.norm() == 2
+    assert abs(c.area() - 12.566) < 0.001 and m.distance(c, q) == 4
+    c = Circle(x=1, y=2, radius=3, name="round")
+    assert (c.x, c.name, c.radius) == (1, "round", 3), (c.x, c.name, c.radius)
+    c = m.around(Point(1.0, 2.0, name="round"), 3)
+    assert c.name == "round" and c.radius == 3
+    e = failure(m.around, p, -1.0)
+    assert type(e) is ValueError, e
+    e = failure(m.around, tvm_ffi.List([1]), 1.0)
+    assert type(e) is TypeError and "golib.Point" in str(e), e
+    e = failure(setattr, p, "x", "no number")
+    assert type(e) is TypeError, e
+
+
 def threads(m, w):
     def work(n):
         for i in range(n):

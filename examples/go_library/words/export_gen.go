@@ -21,7 +21,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"text"},
 			Func:   Letters,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*string](a, 0)
+				x0 := exportrt.Arg[*string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -34,8 +34,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"f", "x"},
 			Func:   Shout,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[func(int64) (int64, error)](a, 0)
-				x1 := bindrt.Arg[int64](a, 1)
+				x0 := exportrt.Arg[func(int64) (int64, error)](a, 0)
+				x1 := exportrt.Arg[int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -63,7 +63,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"text"},
 			Func:   Upper,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[string](a, 0)
+				x0 := exportrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}

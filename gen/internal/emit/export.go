@@ -321,7 +321,7 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 				continue
 			}
 		} else {
-			code = append(code, arg(i).Op(":=").Add(bindrt("Arg").Types(e.goType(p.Type)).Call(jen.Id("a"), jen.Lit(i))))
+			code = append(code, arg(i).Op(":=").Add(exportrt("Arg").Types(e.goType(p.Type)).Call(jen.Id("a"), jen.Lit(i))))
 		}
 		args = append(args, arg(i))
 	}

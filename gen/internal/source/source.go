@@ -87,8 +87,9 @@ type Type struct {
 // is wrong, with file and line.
 func Read(dir, pattern, marker string) (*Package, error) {
 	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
-			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+		// With NeedDeps nothing is compiled: that would fail while code is missing.
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
 		Dir: dir,
 	}, pattern)
 	if err != nil {

@@ -1,0 +1,76 @@
+package golib
+
+import (
+	"fmt"
+	"math"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Point is a point of the plane. Other languages construct, read and change it as
+// they do a class of C++, without entering Go; only its methods run here.
+//
+//tvmffi:object
+type Point struct {
+	X    float64 `ffi:"x" doc:"to the right"`
+	Y    float64 `ffi:"y,default=0"`
+	Name string  `ffi:"name,kwonly,default=p"`
+}
+
+// Norm is the distance from the origin.
+//
+//tvmffi:method
+func (p Point) Norm() float64 { return math.Hypot(p.X, p.Y) }
+
+// Move moves the point.
+//
+//tvmffi:method
+func (p *Point) Move(dx, dy float64) {
+	p.X += dx
+	p.Y += dy
+}
+
+// Mirror makes another point, on the other side of the origin.
+//
+//tvmffi:method mirrored
+func (p Point) Mirror() (*tvmffi.Instance[Point], error) {
+	return PointType.New(Point{X: -p.X, Y: -p.Y, Name: p.Name})
+}
+
+// String prints the point.
+//
+//tvmffi:repr
+func (p Point) String() string { return fmt.Sprintf("%s(%g, %g)", p.Name, p.X, p.Y) }
+
+// Circle is a point with a radius.
+//
+//tvmffi:object
+type Circle struct {
+	Point
+	Radius float64 `ffi:"radius"`
+}
+
+// Area is the area of the circle.
+//
+//tvmffi:method
+func (c Circle) Area() float64 { return math.Pi * c.Radius * c.Radius }
+
+// Distance is that of two points, given by value.
+//
+//tvmffi:export
+func Distance(a, b Point) float64 { return math.Hypot(a.X-b.X, a.Y-b.Y) }
+
+// Around makes the circle around a point.
+//
+//tvmffi:export
+func Around(p *tvmffi.Instance[Point], radius float64) (*tvmffi.Instance[Circle], error) {
+	if radius < 0 {
+		return nil, tvmffi.NewError("ValueError", "a negative radius")
+	}
+	return CircleType.New(Circle{Point: p.Value(), Radius: radius})
+}
+
+// Origin is the origin.
+//
+//tvmffi:export
+func Origin() Point { return Point{Name: "origin"} }
