@@ -3,6 +3,8 @@ package check_test
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +47,20 @@ func BenchmarkBindPacked(b *testing.B) {
 	}
 }
 
+// optimised reports whether the program is built as users build it. With the race
+// detector or flags of the compiler what is measured is another program.
+func optimised() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-race" && s.Value == "true" || s.Key == "-gcflags"
+	})
+}
+
 // TestSpeed compares the checks in Go with the whole call in C++ of a kernel that
 // does the same checks for itself.
 func TestSpeed(t *testing.T) {
-	if raceEnabled {
-		return // what is measured is another program then
+	if !optimised() {
+		return
 	}
 	x, y := pair(t)
 	text, err := os.ReadFile("testdata/peer.cc")
@@ -127,8 +138,8 @@ func TestSpeed(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	use(t)
-	if raceEnabled {
-		return // the race detector allocates
+	if !optimised() {
+		return
 	}
 	m := maker{t}
 	g, h := m.f32(8), m.f32(8, strides(1))
