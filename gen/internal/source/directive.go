@@ -43,6 +43,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 			continue
 		}
 		seen[c.Pos()] = true
+		text, _, _ = strings.Cut(text, " //") // a comment on the directive
 		verb, rest, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
 		d := directive{verb: verb, options: strings.Fields(rest), pos: c.Pos()}
 		if !slices.Contains([]string{verbExport, verbObject, verbMethod}, verb) && hooks[verb] == "" {
@@ -75,7 +76,8 @@ func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			if strings.HasPrefix(c.Text, prefix) && !seen[c.Pos()] {
-				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", strings.TrimSpace(c.Text))
+				text, _, _ := strings.Cut(c.Text, " ")
+				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", text)
 			}
 		}
 	}

@@ -86,6 +86,10 @@ type Type struct {
 // with marker are generated and count as absent. The error lists everything that
 // is wrong, with file and line.
 func Read(dir, pattern, marker string) (*Package, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	loaded, err := packages.Load(&packages.Config{
 		// With NeedDeps nothing is compiled: that would fail while code is missing.
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |

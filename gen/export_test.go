@@ -1,0 +1,128 @@
+package gen
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// TestReadExports_errors finds exactly the mistakes that the comments of the source
+// announce, each at its line.
+func TestReadExports_errors(t *testing.T) {
+	file := filepath.Join("testdata", "export", "errors", "errors.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{} // by line
+	mark := regexp.MustCompile("// want `(.*)`")
+	for i, line := range strings.Split(string(text), "\n") {
+		if m := mark.FindStringSubmatch(line); m != nil {
+			want[strconv.Itoa(i+1)] = m[1]
+		}
+	}
+	_, err = ReadExports(".", "./testdata/export/errors")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		rest, ok := strings.CutPrefix(line, filepath.ToSlash(file)+":")
+		number, message, found := strings.Cut(rest, ": ")
+		if !ok || !found {
+			t.Errorf("no file and line: %s", line)
+			continue
+		}
+		if want[number] == "" || !strings.Contains(message, want[number]) {
+			t.Errorf("line %s: %s\nwant %q", number, message, want[number])
+		}
+		delete(want, number)
+	}
+	for number, message := range want {
+		t.Errorf("line %s: nothing was found, want %q", number, message)
+	}
+}
+
+func TestReadExports_refused(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"./internal/plan":       "has no directive: write //tvmffi:export above a func",
+		"../cmd/tvmffi-bind":    "is package main, which cannot be imported",
+		"./nothing":             "",
+		"./testdata/...":        "packages: give one",
+		"example.com/not/there": "",
+	} {
+		if _, err := ReadExports(".", pattern); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", pattern, err, want)
+		}
+	}
+}
+
+// TestExports compares what is generated for a package with every form of func.
+func TestExports(t *testing.T) {
+	x, err := ReadExports(".", "./testdata/export/wide")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := x.Generate(ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Verify(files); err != nil {
+		t.Error(err)
+	}
+	golden := filepath.Join("testdata", "export", "wide.golden")
+	got := &txtar.Archive{Comment: []byte("What tvmffi-bind export makes of the package wide; go test ./gen -update writes it.\n")}
+	for _, f := range files {
+		got.Files = append(got.Files, txtar.File{Name: f.Path, Data: f.Content})
+	}
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
+		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
+	}
+	again, err := x.Generate(ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test"})
+	if err != nil || cmp.Diff(files, again) != "" {
+		t.Error("the second run differs", err)
+	}
+}
+
+func TestExports_config(t *testing.T) {
+	x, err := ReadExports(".", "./testdata/export/wide")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		config ExportConfig
+		want   string
+	}{
+		{ExportConfig{Name: "a-b"}, `name: "a-b" is no name for a library`},
+		{ExportConfig{Prefix: "wide"}, `prefix: "wide" is no namespace: write words with a dot after each, such as "wide."`},
+		{ExportConfig{Prefix: "a b."}, "is no namespace"},
+		{ExportConfig{Out: "."}, "out: the main package needs a folder of its own"},
+	} {
+		if _, err := x.Generate(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
+		}
+	}
+	x.pkg.Declared["Register"] = true
+	if _, err := x.Generate(ExportConfig{}); err == nil || !strings.Contains(err.Error(), "declares Register, which the generated file needs") {
+		t.Error(err)
+	}
+	// A type error that is not the generator's is found before anything is written.
+	files := []File{{registrationFile, []byte("package wide\n\nvar x int = \"text\"\n")}}
+	if err := x.Verify(files); err == nil {
+		t.Error("Verify found nothing")
+	}
+}
