@@ -9,6 +9,8 @@ import (
 // What C++ does with a type made in Go, next to a class of the same fields: the
 // minimum of many batches, taken in turn. TVMFFI_TEST_SPEED makes misses failures.
 func TestDefineSpeed(t *testing.T) {
+	loadDefine(t)
+	needFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
 	newPoint(t, Point{Name: "p"}).Release()
 	for _, c := range []struct {
 		op   string

@@ -26,6 +26,18 @@ func loadDefine(t testing.TB) {
 	})
 }
 
+// needFunctions skips the test where the loaded libtvm_ffi is older than the functions.
+func needFunctions(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		f, err := tvmffi.Lookup(name)
+		if err != nil {
+			t.Skipf("the loaded libtvm_ffi has no %s", name)
+		}
+		f.Release()
+	}
+}
+
 // Point has the fields of define.Point in C++.
 type Point struct {
 	X    int64                   `ffi:"x" doc:"to the right"`
@@ -164,6 +176,8 @@ func TestDefineSetterErrors(t *testing.T) {
 }
 
 func TestDefineLibraryFacilities(t *testing.T) {
+	loadDefine(t)
+	needFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
 	inner := newPoint(t, Point{X: 1, Name: "inner"})
 	defer inner.Release()
 	p := newPoint(t, Point{X: 3, Y: 4, Name: "outer", Tag: "tag", Next: inner})

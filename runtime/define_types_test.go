@@ -78,7 +78,10 @@ var DerivedType = tvmffi.Define[Derived]("gotest.Derived", tvmffi.ParentKey("def
 
 func TestDefineParentInCpp(t *testing.T) {
 	loadDefine(t)
-	before := core.LiveCallbacks()
+	if err := DerivedType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	before := settled()
 	d, err := DerivedType.New(Derived{More: "a text that is not small"})
 	if err != nil {
 		t.Fatal(err)
@@ -194,6 +197,7 @@ var errHook = errors.New("hook")
 
 func TestDefineHooks(t *testing.T) {
 	loadDefine(t)
+	needFunctions(t, "ffi.RecursiveEq")
 	hookedType := tvmffi.Define[hooked]("gotest.Hooked",
 		tvmffi.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
 		tvmffi.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
@@ -308,7 +312,7 @@ func TestDefineState(t *testing.T) {
 	if err := counterType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	before := core.LiveCallbacks()
+	before := settled()
 	c := mustCall(t, "define.create", "gotest.Counter")
 	mustCall(t, "define.method", "gotest.Counter", "see", c, "a")
 	if v := mustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(2) {

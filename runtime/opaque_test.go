@@ -4,15 +4,30 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
+// settled returns how many Go values native code holds, once what other tests left
+// to the collector is gone.
+func settled() int64 {
+	for same, last := 0, int64(-1); ; {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+		if n := core.LiveCallbacks(); n != last {
+			same, last = 0, n
+		} else if same++; same == 3 {
+			return n
+		}
+	}
+}
+
 // A Go value travels through containers and fields and comes back the same.
 func TestWrap(t *testing.T) {
 	loadDefine(t)
-	before := core.LiveCallbacks()
+	before := settled()
 	m := map[string]int{"a": 1}
 	v, err := tvmffi.Wrap(m)
 	if err != nil {
@@ -67,7 +82,7 @@ func TestWrap(t *testing.T) {
 
 func TestWrapThreads(t *testing.T) {
 	load(t)
-	before := core.LiveCallbacks()
+	before := settled()
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {

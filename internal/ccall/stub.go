@@ -67,10 +67,10 @@ type Layout struct {
 	Refs uintptr
 }
 
-// StubFunctions are the addresses of the C functions that the stubs call. Calloc
+// StubFunctions are the addresses of the C functions that the stubs call. Malloc
 // and Free are those of C, the others of libtvm_ffi.
 type StubFunctions struct {
-	Calloc, Free       uintptr
+	Malloc, Free       uintptr
 	DecRef             uintptr
 	ToOwned            uintptr // TVMFFIAnyViewToOwnedAny
 	TypeInfo           uintptr // TVMFFIGetTypeInfo

@@ -231,7 +231,16 @@ TEXT tvmffi_setAny(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  DI, BX
 	MOVQ  SI, R12
 	MOVQ  R10, R13
-	XORL  AX, AX
+	MOVQ  0(SI), CX
+	MOVQ  8(SI), DX
+	MOVQ  CX, 0(SP)
+	MOVQ  DX, 8(SP)
+	CMPL  CX, $64
+	JHS   share
+	LEAL  -8(CX), AX
+	CMPL  AX, $2
+	JHI   owned
+	XORL  AX, AX                 // 8 to 10: raw strings, raw bytes, rvalues
 	MOVQ  AX, 0(SP)
 	MOVQ  AX, 8(SP)
 	MOVQ  SI, DI
@@ -240,6 +249,11 @@ TEXT tvmffi_setAny(SB), NOSPLIT|NOFRAME, $0
 	CALL  AX
 	TESTL AX, AX
 	JNE   out
+	JMP   owned
+share:
+	LOCK
+	INCQ  (DX)
+owned:
 	MOVL  0(SP), CX
 	CMPL  CX, $64
 	JHS   object
@@ -298,17 +312,15 @@ store:
 	MOVQ  8(SP), DX
 	MOVQ  AX, 0(BX)
 	MOVQ  DX, 8(BX)
-	XORL  AX, AX
 	CMPL  CX, $64
-	JLT   out
-	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
-	CALL  AX
+	JLT   good
+	CALL  tvmffi_dropRef(SB)
+good:
 	XORL  AX, AX
 	JMP   out
 drop:
 	MOVQ  8(SP), DI
-	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
-	CALL  AX
+	CALL  tvmffi_dropRef(SB)
 bad:
 	MOVQ  R12, SI
 	MOVQ  Setter_Expected(R13), DX
@@ -358,11 +370,10 @@ good:
 swap:
 	MOVQ  (BX), DI
 	MOVQ  DX, (BX)
-	XORL  AX, AX
 	TESTQ DI, DI
-	JEQ   out
-	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
-	CALL  AX
+	JEQ   done
+	CALL  tvmffi_dropRef(SB)
+done:
 	XORL  AX, AX
 	JMP   out
 other:
@@ -391,6 +402,22 @@ indirect:
 	MOVL  8(DX), DI
 	JMP   check
 
+// Drops a reference to the object DI. The last one is for the library, because
+// then deleters run.
+TEXT tvmffi_dropRef(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  (DI), AX
+retry:
+	CMPL  AX, $1
+	JLS   last
+	LEAQ  -1(AX), CX
+	LOCK
+	CMPXCHGQ CX, (DI)
+	JNE   retry
+	RET
+last:
+	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
+	JMP   AX
+
 // int raiseCast(value SI, expected DX): raises what C++ raises, returns -1.
 TEXT tvmffi_raiseCast(SB), NOSPLIT|NOFRAME, $0
 	SUBQ  $56, SP
@@ -415,17 +442,26 @@ TEXT tvmffi_raiseCast(SB), NOSPLIT|NOFRAME, $0
 	ADDQ  $56, SP
 	RET
 
-// AX = an object of the Layout DI, zeroed, or 0 and an error raised.
+// AX = an object of the Layout DI, zeroed, or 0 and an error raised. malloc and
+// zeroing cost less than calloc, which has no cache per thread in older glibc.
 TEXT tvmffi_allocateObject(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BX
 	MOVQ  DI, BX
-	MOVQ  Layout_Size(BX), SI
-	ADDQ  $const_ArrayOffset, SI
-	MOVL  $1, DI
-	MOVQ  ·stubs+StubFunctions_Calloc(SB), AX
+	MOVQ  Layout_Size(BX), DI
+	ADDQ  $(const_ArrayOffset+15), DI
+	ANDQ  $~15, DI
+	MOVQ  ·stubs+StubFunctions_Malloc(SB), AX
 	CALL  AX
 	TESTQ AX, AX
 	JEQ   none
+	MOVQ  Layout_Size(BX), CX
+	ADDQ  $(const_ArrayOffset+15), CX
+	ANDQ  $~15, CX
+	XORPS X0, X0
+zero:
+	SUBQ  $16, CX
+	MOVUPS X0, (AX)(CX*1)
+	JNE   zero
 	ADDQ  $const_ArrayOffset, AX
 	MOVQ  $0x100000001, CX
 	MOVQ  CX, 0(AX)
@@ -595,8 +631,7 @@ object:
 	MOVQ  (R8), DI
 	TESTQ DI, DI
 	JEQ   field
-	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
-	CALL  AX
+	CALL  tvmffi_dropRef(SB)
 	JMP   field
 weak:
 	TESTL $2, R14

@@ -247,11 +247,22 @@ TEXT tvmffi_setAny(SB), NOSPLIT|NOFRAME, $0
 	MOVD  R0, R19
 	MOVD  R1, R20
 	MOVD  R10, R21
-	STP   (ZR, ZR), 48(RSP)
+	LDP   (R1), (R2, R3)
+	STP   (R2, R3), 48(RSP)
+	CMPW  $64, R2
+	BHS   share
+	SUBW  $8, R2, R4
+	CMPW  $2, R4
+	BHI   owned
+	STP   (ZR, ZR), 48(RSP)      // 8 to 10: raw strings, raw bytes, rvalues
 	MOVD  R1, R0
 	ADD   $48, RSP, R1
 	CALL(StubFunctions_ToOwned)
 	CBNZW R0, out
+	B     owned
+share:
+	ADDREF(R3, again)
+owned:
 	MOVWU 48(RSP), R2
 	CMPW  $64, R2
 	BHS   object
@@ -307,13 +318,13 @@ store:
 	STP   (R2, R3), (R19)
 	CMPW  $64, R4
 	BLT   good
-	CALL(StubFunctions_DecRef)
+	BL    tvmffi_dropRef(SB)
 good:
 	MOVD  $0, R0
 	B     out
 drop:
 	MOVD  56(RSP), R0
-	CALL(StubFunctions_DecRef)
+	BL    tvmffi_dropRef(SB)
 bad:
 	MOVD  R20, R1
 	MOVD  Setter_Expected(R21), R2
@@ -359,7 +370,7 @@ swap:
 	MOVD  (R19), R0
 	MOVD  R22, (R19)
 	CBZ   R0, out
-	CALL(StubFunctions_DecRef)
+	BL    tvmffi_dropRef(SB)
 	MOVD  $0, R0
 	B     out
 other:
@@ -385,6 +396,23 @@ indirect:
 	MOVW  8(R22), R0
 	B     check
 
+// Drops a reference to the object R0. The last one is for the library, because
+// then deleters run. LDAXR and STLXR order what was done with the object before.
+TEXT tvmffi_dropRef(SB), NOSPLIT|NOFRAME, $0
+retry:
+	LDAXR (R0), R2
+	CMPW  $1, R2
+	BLS   last
+	SUB   $1, R2, R2
+	STLXR R2, (R0), R3
+	CBNZW R3, retry
+	RET
+last:
+	CLREX
+	MOVD  $·stubs+StubFunctions_DecRef(SB), R9
+	MOVD  (R9), R9
+	JMP   (R9)
+
 // int raiseCast(value R1, expected R2): raises what C++ raises, returns -1.
 TEXT tvmffi_raiseCast(SB), NOSPLIT|NOFRAME, $0
 	STP.W (R29, R30), -64(RSP)
@@ -408,16 +436,22 @@ TEXT tvmffi_raiseCast(SB), NOSPLIT|NOFRAME, $0
 	LDP.P 64(RSP), (R29, R30)
 	RET
 
-// R0 = an object of the Layout R0, zeroed, or 0 and an error raised.
+// R0 = an object of the Layout R0, zeroed, or 0 and an error raised. malloc and
+// zeroing cost less than calloc, which has no cache per thread in older glibc.
 TEXT tvmffi_allocateObject(SB), NOSPLIT|NOFRAME, $0
 	STP.W (R29, R30), -32(RSP)
 	MOVD  R19, 16(RSP)
 	MOVD  R0, R19
+	MOVD  Layout_Size(R19), R0
+	ADD   $const_ArrayOffset, R0, R0
+	CALL(StubFunctions_Malloc)
+	CBZ   R0, none
 	MOVD  Layout_Size(R19), R1
 	ADD   $const_ArrayOffset, R1, R1
-	MOVD  $1, R0
-	CALL(StubFunctions_Calloc)
-	CBZ   R0, none
+zero:
+	SUB   $8, R1
+	MOVD  ZR, (R0)(R1)
+	CBNZ  R1, zero
 	ADD   $const_ArrayOffset, R0, R0
 	MOVD  $1, R1
 	ORR   R1<<32, R1, R1
@@ -574,7 +608,7 @@ field:
 object:
 	MOVD  (R3), R0
 	CBZ   R0, field
-	CALL(StubFunctions_DecRef)
+	BL    tvmffi_dropRef(SB)
 	B     field
 weak:
 	TBZ   $1, R22, done

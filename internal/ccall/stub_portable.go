@@ -268,11 +268,12 @@ func CreatorOf(layout uintptr) uintptr {
 }
 
 func (l *Layout) allocate() uintptr {
-	base, _, _ := purego.SyscallN(stubs.Calloc, 1, l.Size+ArrayOffset)
+	base, _, _ := purego.SyscallN(stubs.Malloc, l.Size+ArrayOffset)
 	if base == 0 {
 		raise(stubs.MemoryError, stubs.NoMem)
 		return 0
 	}
+	clear(unsafe.Slice((*byte)(pointer(base)), l.Size+ArrayOffset))
 	*(*abi.Object)(pointer(base + ArrayOffset)) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeIndex(l.Index), Deleter: DeleteObject()}
 	return base + ArrayOffset
 }

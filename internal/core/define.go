@@ -106,7 +106,7 @@ func readyToDefine() {
 	defined.setters, defined.entries, defined.texts = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
 	defined.layouts = allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
 	ccall.InitStubs(ccall.StubFunctions{
-		Calloc: cFunction("calloc"), Free: cFunction("free"), DecRef: API.ObjectDecRef,
+		Malloc: malloc, Free: cFunction("free"), DecRef: API.ObjectDecRef,
 		ToOwned: API.AnyViewToOwnedAny, TypeInfo: API.GetTypeInfo, SetParts: API.ErrorSetRaisedFromCStrParts,
 		Layouts: defined.layouts,
 		From:    lastingText("Cannot convert from type `"), To: lastingText("` to `"), End: lastingText("`"),
