@@ -1,5 +1,7 @@
 package abi
 
+//lint:file-ignore ST1005 the texts of the errors are those of the library, word for word
+
 import (
 	"fmt"
 	"math"
