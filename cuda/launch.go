@@ -124,6 +124,15 @@ func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	if err := l.pack(k, args); err != nil {
 		return err
 	}
+	err = k.start(&c, l.params())
+	runtime.KeepAlive(l)
+	runtime.KeepAlive(args)
+	return err
+}
+
+// start queues the kernel, with a configuration that was checked and the array of
+// addresses of its parameters, which the caller keeps alive.
+func (k *Kernel) start(c *LaunchConfig, params uintptr) (err error) {
 	g, err := k.m.s.enter()
 	if err != nil {
 		return err
@@ -138,13 +147,14 @@ func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	}
 	if c.Cluster == (Dim3{}) && !c.Cooperative && !c.Programmatic {
 		err = g.call(driver.LaunchKernel, k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z),
-			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, l.params(), 0)
+			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, params, 0)
 	} else {
-		l.extend(&c, h)
-		err = g.call(driver.LaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.handle, l.params(), 0)
+		l := launches.Get().(*launch)
+		defer launches.Put(l)
+		l.extend(c, h)
+		err = g.call(driver.LaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.handle, params, 0)
+		runtime.KeepAlive(l)
 	}
-	runtime.KeepAlive(l)
-	runtime.KeepAlive(args)
 	if err != nil {
 		return about(err, "the kernel %q", k.name)
 	}
