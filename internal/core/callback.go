@@ -217,6 +217,21 @@ func GoValue(handle uintptr) (any, bool) {
 	return slotOf(handle).Load().value, true
 }
 
+// endValue drops the only reference to a value of ours, without C.
+func endValue(handle uintptr) bool {
+	o := At[abi.Object](handle)
+	const one = 1<<32 | 1 // strong and weak
+	if i := valueIndex.Load(); i == 0 || o.TypeIndex != abi.TypeIndex(i) || !atomic.CompareAndSwapUint64(&o.RefCounts, one, 0) {
+		return false
+	}
+	slots.mu.Lock()
+	slotOf(handle).clear()
+	slots.free = append(slots.free, handle)
+	slots.live--
+	slots.mu.Unlock()
+	return true
+}
+
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
 	a := (*Args)(unsafe.Pointer(f))
