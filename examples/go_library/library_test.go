@@ -237,3 +237,10 @@ func TestStubs(t *testing.T) {
 		t.Errorf("testdata/stubs.py (-) and the stubs (+) differ:\n%s", d)
 	}
 }
+
+// TestGenerated checks that the generated files are what the directives ask for.
+func TestGenerated(t *testing.T) {
+	for _, name := range []string{"golib", "words"} {
+		run(t, nil, "go", "run", self+"/cmd/tvmffi-bind", "export", "./"+name, "--check")
+	}
+}
