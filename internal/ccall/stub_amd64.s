@@ -224,6 +224,40 @@ bad:
 // field held is released last, since its deleter may do anything.
 // BX: the field. R12: the value. R13: the Setter. 0(SP): the owned value.
 TEXT tvmffi_setAny(SB), NOSPLIT|NOFRAME, $0
+	MOVL  (SI), CX
+	CMPL  CX, $64
+	JLT   slow
+	CMPL  CX, Setter_Index(R10)
+	JNE   slow                   // the very type, which is most common, needs no frame
+	MOVQ  8(SI), DX
+	LOCK
+	INCQ  (DX)
+	MOVL  (DI), R9
+	MOVQ  8(DI), R8
+	MOVQ  CX, 0(DI)
+	MOVQ  DX, 8(DI)
+	CMPL  R9, $64
+	JLT   stored
+	MOVQ  (R8), AX
+retry:
+	CMPL  AX, $1
+	JLS   last
+	LEAQ  -1(AX), CX
+	LOCK
+	CMPXCHGQ CX, (R8)
+	JNE   retry
+stored:
+	XORL  AX, AX
+	RET
+last:
+	SUBQ  $8, SP
+	MOVQ  R8, DI
+	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
+	CALL  AX
+	XORL  AX, AX
+	ADDQ  $8, SP
+	RET
+slow:
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
@@ -335,6 +369,36 @@ out:
 // A pointer to an object; null for None if the field may be None, bit 0 of Kinds.
 // BX: the field. R12: the Setter. R13: the value.
 TEXT tvmffi_setObject(SB), NOSPLIT|NOFRAME, $0
+	MOVL  (SI), CX
+	CMPL  CX, Setter_Index(R10)
+	JNE   slow                   // the very type, which is most common, needs no frame
+	MOVQ  8(SI), DX
+	LOCK
+	INCQ  (DX)
+	MOVQ  (DI), R8
+	MOVQ  DX, (DI)
+	TESTQ R8, R8
+	JEQ   stored
+	MOVQ  (R8), AX
+retry:
+	CMPL  AX, $1
+	JLS   last
+	LEAQ  -1(AX), CX
+	LOCK
+	CMPXCHGQ CX, (R8)
+	JNE   retry
+stored:
+	XORL  AX, AX
+	RET
+last:
+	SUBQ  $8, SP
+	MOVQ  R8, DI
+	MOVQ  ·stubs+StubFunctions_DecRef(SB), AX
+	CALL  AX
+	XORL  AX, AX
+	ADDQ  $8, SP
+	RET
+slow:
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
