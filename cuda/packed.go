@@ -13,8 +13,8 @@ func init() {
 
 // launchPacked is Launch for generated code, whose parameters are laid out and were
 // compared with those of the kernel when it was loaded.
-func launchPacked(kernel any, l *packed.Launch) error {
-	k := kernel.(*Kernel)
+func launchPacked(l *packed.Launch) error {
+	k := l.Kernel.(*Kernel)
 	c := LaunchConfig{
 		Grid: Dim3{l.Grid[0], l.Grid[1], l.Grid[2]}, Block: Dim3{l.Block[0], l.Block[1], l.Block[2]}, Shared: l.Shared,
 		Cluster: Dim3{l.Cluster[0], l.Cluster[1], l.Cluster[2]}, Cooperative: l.Cooperative, Programmatic: l.Programmatic,

@@ -14,6 +14,8 @@ const Most = 64
 // Launch is one launch of a kernel. It is on the heap and stays where it is, so
 // that the driver may read it.
 type Launch struct {
+	// Kernel is a *cuda.Kernel.
+	Kernel      any
 	Grid, Block [3]uint32
 	Cluster     [3]uint32 // all 0 for none
 	Shared      int
@@ -44,16 +46,16 @@ func New() *Launch { return launches.Get().(*Launch) }
 
 // End gives a Launch back.
 func (l *Launch) End() {
-	l.Stream, l.Raw, l.Cluster = nil, false, [3]uint32{}
+	l.Kernel, l.Stream, l.Raw, l.Cluster = nil, nil, false, [3]uint32{}
 	launches.Put(l)
 }
 
 // Addresses returns the array of addresses that the driver takes.
 func (l *Launch) Addresses() uintptr { return uintptr(unsafe.Pointer(&l.addresses)) }
 
-// Run launches a *cuda.Kernel; Sizes returns the sizes of its parameters in bytes,
-// and false where the driver cannot tell. Package cuda sets both.
+// Run launches; Sizes returns the sizes of the parameters of a *cuda.Kernel in
+// bytes, and false where the driver cannot tell. Package cuda sets both.
 var (
-	Run   func(kernel any, l *Launch) error
+	Run   func(l *Launch) error
 	Sizes func(kernel any) ([]int, bool)
 )

@@ -1,0 +1,272 @@
+// Package kernelrt is what the typed kernels stand on that "tvmffi-bind gen" writes
+// from the list kernels of a configuration. It is not for use by hand: it trusts its
+// caller, the generator.
+//
+// A generated func packs its arguments as [Value], as FFI functions get them, and
+// calls one func that checks them in the order of spec.Func.Plan, works out the grid,
+// and launches:
+//
+//	l, err := kernelSaxpy.Begin(device, &kernelrt.Dims{...})
+//	if l == nil {
+//		return err // the grid is empty, or wrong
+//	}
+//	l.Int32(0, n)
+//	l.Pointer(1, x)
+//	return l.Run(stream)
+package kernelrt
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/packed"
+	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Generation1 is named by the code that this generation of the generator writes. A
+// module that no longer supports it lacks the constant, and the code does not
+// compile.
+const Generation1 = 1
+
+// Kernel is a kernel and how it is launched. It is static data: nothing happens at
+// import, and it is loaded on each device when it is first used there.
+type Kernel struct {
+	// Name stands in messages, Entry is the name in the image.
+	Name, Entry string
+	Image       *Image
+	// Sizes are the bytes of the parameters.
+	Sizes []int
+	// Grid, Block, Cluster and Shared are the expressions, for messages.
+	Grid, Block, Cluster []string
+	Shared               string
+	// Full says that a grid of 0 blocks is an error; else nothing is launched then.
+	Full                      bool
+	Cooperative, Programmatic bool
+
+	on [16]atomic.Pointer[cuda.Kernel] // by the number of the device
+}
+
+// Image is the code of kernels: files of go:embed, or a program for NVRTC.
+type Image struct {
+	// Files has the cubins, fatbins and PTX that match Pattern.
+	Files   fs.FS
+	Pattern string
+	// Source is a text in CUDA C++, which File calls by name in messages. It is
+	// compiled on first use, for Arch or else for the device.
+	Source  *string
+	File    string
+	Arch    string
+	Options []string
+	// Kernels are those that Unload has to forget.
+	Kernels []*Kernel
+
+	mu     sync.Mutex
+	images map[string]*cuda.Image // by architecture, "" for files
+}
+
+// kernel loads a kernel on a device.
+func (im *Image) kernel(d cuda.Device, k *Kernel) (*cuda.Kernel, error) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	arch := ""
+	if im.Source != nil {
+		var err error
+		if arch, err = im.target(d); err != nil {
+			return nil, err
+		}
+	}
+	image := im.images[arch]
+	if image == nil {
+		var err error
+		if image, err = im.make(arch); err != nil {
+			return nil, err
+		}
+		if im.images == nil {
+			im.images = map[string]*cuda.Image{}
+		}
+		im.images[arch] = image
+	}
+	loaded, err := image.Kernel(d, k.Entry)
+	if err != nil {
+		return nil, err
+	}
+	if sizes, known := packed.Sizes(loaded); known && !slices.Equal(sizes, k.Sizes) {
+		return nil, typeError("kernel %q: its parameters have %v bytes, those of `%s` %v: correct args in the configuration", k.Entry, sizes, k.Name, k.Sizes)
+	}
+	if int(d) < len(k.on) {
+		k.on[d].Store(loaded)
+	}
+	return loaded, nil
+}
+
+func (im *Image) make(arch string) (*cuda.Image, error) {
+	if im.Source == nil {
+		return cuda.ImageFS(im.Files, im.Pattern)
+	}
+	code, err := nvrtc.Compile(nvrtc.Program{Name: im.File, Source: *im.Source, Arch: arch, Options: im.Options})
+	if err != nil {
+		return nil, err
+	}
+	return cuda.NewImage(code.Image), nil
+}
+
+// target returns what to compile for: the architecture of the device, or the newest
+// before it that NVRTC knows, as PTX.
+func (im *Image) target(d cuda.Device) (string, error) {
+	if im.Arch != "" {
+		return im.Arch, nil
+	}
+	device, err := d.Arch()
+	if err != nil {
+		return "", err
+	}
+	known, err := nvrtc.Architectures()
+	if err != nil {
+		return "", err
+	}
+	best := cuda.Arch{}
+	for _, a := range known {
+		if a == device {
+			return a.String(), nil
+		}
+		number := func(a cuda.Arch) int { return 10*a.Major + a.Minor }
+		if number(a) < number(device) && number(a) > number(best) {
+			best = a
+		}
+	}
+	if best == (cuda.Arch{}) {
+		return "", valueError("%s: NVRTC compiles for %v, %s is older than all of them: use an older NVRTC, or ship an image", im.File, known, d)
+	}
+	return "compute_" + strconv.Itoa(10*best.Major+best.Minor), nil
+}
+
+// Unload unloads the images from all devices. No kernel of them may be in a call; the
+// next call loads them again.
+func Unload(images ...*Image) error {
+	var first error
+	for _, im := range images {
+		im.mu.Lock()
+		for _, k := range im.Kernels {
+			for i := range k.on {
+				k.on[i].Store(nil)
+			}
+		}
+		for _, image := range im.images {
+			if err := image.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+		im.images = nil
+		im.mu.Unlock()
+	}
+	return first
+}
+
+// Dims are the values of the launch expressions of one call. What a kernel does not
+// say is 1 in Grid and Block and 0 in Cluster and Shared.
+type Dims struct {
+	Grid, Block, Cluster [3]int64
+	Shared               int64
+}
+
+// The limits that all devices share.
+var (
+	mostGrid    = [3]int64{math.MaxInt32, 65535, 65535}
+	mostBlock   = [3]int64{1024, 1024, 64}
+	mostCluster = [3]int64{math.MaxInt32, 65535, 65535}
+)
+
+const mostThreads = 1024
+
+// check finds the first value that is out of range, and whether there is anything
+// to launch.
+func (k *Kernel) check(d *Dims) (empty bool, err error) {
+	for i, v := range d.Grid {
+		if v == 0 && !k.Full {
+			empty = true
+			continue
+		}
+		if v < 1 || v > mostGrid[i] {
+			least := int64(0)
+			if k.Full {
+				least = 1
+			}
+			return false, k.outOfRange("grid", k.Grid, i, v, least, mostGrid[i])
+		}
+	}
+	for i, v := range d.Block {
+		if v < 1 || v > mostBlock[i] {
+			return false, k.outOfRange("block", k.Block, i, v, 1, mostBlock[i])
+		}
+	}
+	if n := d.Block[0] * d.Block[1] * d.Block[2]; n > mostThreads {
+		return false, valueError("launch of `%s`: the block %v = %v has %d threads: a block has at most %d", k.Name, k.Block, d.Block, n, mostThreads)
+	}
+	for i, v := range d.Cluster {
+		if len(k.Cluster) > 0 && (v < 1 || v > mostCluster[i]) {
+			return false, k.outOfRange("cluster", k.Cluster, i, v, 1, mostCluster[i])
+		}
+	}
+	if d.Shared < 0 || d.Shared > math.MaxInt32 {
+		return false, k.outOfRange("shared", []string{k.Shared}, 0, d.Shared, 0, math.MaxInt32)
+	}
+	return empty, nil
+}
+
+func (k *Kernel) outOfRange(what string, expressions []string, i int, v, least, most int64) error {
+	if what != "shared" {
+		what += " " + string(rune('x'+i))
+	}
+	if i < len(expressions) {
+		what += " = " + expressions[i]
+	}
+	value := strconv.FormatInt(v, 10)
+	if v == NoValue {
+		value = "beyond int64, or a division by 0"
+	}
+	return valueError("launch of `%s`: %s is %s: it must be %d to %d", k.Name, what, value, least, most)
+}
+
+// Begin prepares a launch on a device. Where there is nothing to launch, it returns
+// nil without an error.
+func (k *Kernel) Begin(device int32, d *Dims) (*Launch, error) {
+	empty, err := k.check(d)
+	if empty || err != nil {
+		return nil, err
+	}
+	var loaded *cuda.Kernel
+	if uint32(device) < uint32(len(k.on)) {
+		loaded = k.on[device].Load()
+	}
+	if loaded == nil {
+		if loaded, err = k.Image.kernel(cuda.Device(device), k); err != nil {
+			return nil, err
+		}
+	}
+	l := packed.New()
+	l.Kernel = loaded
+	for i := range 3 {
+		l.Grid[i], l.Block[i], l.Cluster[i] = uint32(d.Grid[i]), uint32(d.Block[i]), uint32(d.Cluster[i])
+	}
+	l.Shared, l.Cooperative, l.Programmatic = int(d.Shared), k.Cooperative, k.Programmatic
+	return (*Launch)(l), nil
+}
+
+func typeError(format string, args ...any) error {
+	return tvmffi.NewError("TypeError", fmt.Sprintf(format, args...))
+}
+
+func valueError(format string, args ...any) error {
+	return tvmffi.NewError("ValueError", fmt.Sprintf(format, args...))
+}
+
+// Keep keeps an argument alive until here.
+func Keep[T any](p *T) { runtime.KeepAlive(p) }

@@ -1,0 +1,273 @@
+package kernelrt
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/packed"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Value is an argument in the form in which FFI functions get it. Objects are
+// borrowed.
+type Value = abi.Any
+
+// Tensor is a DLTensor.
+type Tensor = abi.DLTensor
+
+// Values that only Go can pass, and that no check of a type accepts.
+const (
+	ended  abi.TypeIndex = -1 - iota // an object that was released
+	tooBig                           // an unsigned number beyond int64
+)
+
+// FromTensor packs a tensor, nil as None. It must be kept alive while the value is
+// used.
+func FromTensor(t *tvmffi.Tensor) Value {
+	if t == nil {
+		return Value{}
+	}
+	// Every object type has the layout of core.Object.
+	h := (*core.Object)(unsafe.Pointer(t)).Handle()
+	if h == 0 {
+		return Value{TypeIndex: ended}
+	}
+	return Value{TypeIndex: abi.TypeTensor, Bits: uint64(h)}
+}
+
+// FromInt packs an integer.
+func FromInt(n int64) Value { return Value{TypeIndex: abi.TypeInt, Bits: uint64(n)} }
+
+// FromUint packs an integer that may be too large for the library.
+func FromUint(n uint64) Value {
+	if n > math.MaxInt64 {
+		return Value{TypeIndex: tooBig}
+	}
+	return FromInt(int64(n))
+}
+
+// FromBool packs a bool.
+func FromBool(b bool) Value {
+	v := Value{TypeIndex: abi.TypeBool}
+	if b {
+		v.Bits = 1
+	}
+	return v
+}
+
+// FromFloat packs a float.
+func FromFloat(f float64) Value {
+	return Value{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(f)}
+}
+
+// FromPointer packs an address.
+func FromPointer(p tvmffi.Pointer) Value {
+	return Value{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(p.Address)}
+}
+
+// Stream is where a kernel runs: On, or if that is nil the environment stream.
+type Stream struct {
+	On *cuda.Stream
+
+	raw     bool
+	address uintptr
+}
+
+// StreamAt reads the stream that is argument i, if there are so many: an address, an
+// int, or None for the default stream. What else it is, the check of the type
+// refuses.
+func StreamAt(args []Value, i int) Stream {
+	if i >= len(args) {
+		return Stream{}
+	}
+	return Stream{raw: true, address: uintptr(args[i].Bits)}
+}
+
+// TensorOf reads a tensor, nil if v is none. It is valid as long as v.
+func TensorOf(v Value) *Tensor {
+	at := uintptr(v.Bits)
+	switch {
+	case v.TypeIndex == abi.TypeTensor:
+		return core.At[Tensor](at + abi.ObjectSize)
+	case v.TypeIndex == abi.TypeDLTensorPtr && at != 0:
+		return core.At[Tensor](at)
+	}
+	return nil
+}
+
+// The checks of a type.
+
+// IsNone reports whether v is None.
+func IsNone(v Value) bool { return v.TypeIndex == abi.TypeNone }
+
+// IsInt reports whether v is an int or a bool.
+func IsInt(v Value) bool { return v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool }
+
+// IsFloat reports whether v is a float, an int or a bool.
+func IsFloat(v Value) bool { return v.TypeIndex == abi.TypeFloat || IsInt(v) }
+
+// IsHandle reports whether v is a pointer or None.
+func IsHandle(v Value) bool { return v.TypeIndex == abi.TypeOpaquePtr || v.TypeIndex == abi.TypeNone }
+
+// IsAddress reports whether v is a pointer, an int or None.
+func IsAddress(v Value) bool { return v.TypeIndex == abi.TypeInt || IsHandle(v) }
+
+// Float reads a float, an int or a bool.
+func Float(v Value) float64 {
+	if v.TypeIndex == abi.TypeFloat {
+		return math.Float64frombits(v.Bits)
+	}
+	return float64(int64(v.Bits))
+}
+
+// Truth is 1 for a bool that is true, else 0.
+func Truth(v int64) int64 {
+	if v != 0 {
+		return 1
+	}
+	return 0
+}
+
+// The fields of a tensor.
+
+// Address returns where the elements begin, 0 for a nil tensor.
+func Address(t *Tensor) uintptr {
+	if t == nil {
+		return 0
+	}
+	return t.Data + uintptr(t.ByteOffset)
+}
+
+// NDim returns the rank, -1 if there are no sizes to look at.
+func NDim(t *Tensor) int64 {
+	if t.Shape == 0 && t.NDim > 0 {
+		return -1
+	}
+	return int64(t.NDim)
+}
+
+// HasType reports whether the elements are of a type.
+func HasType(t *Tensor, code, bits uint8, lanes uint16) bool {
+	return t.DType == abi.DLDataType{Code: code, Bits: bits, Lanes: lanes}
+}
+
+// HasInts reports whether the elements are integers, which kernels do not tell from
+// unsigned ones.
+func HasInts(t *Tensor, bits uint8, lanes uint16) bool {
+	return t.DType.Code <= abi.DLUInt && t.DType.Bits == bits && t.DType.Lanes == lanes
+}
+
+// Size returns the size of a dimension that exists.
+func Size(t *Tensor, i int) int64 { return *core.At[int64](t.Shape + 8*uintptr(i)) }
+
+// Stride returns the stride of a dimension that exists, in elements.
+func Stride(t *Tensor, i int) int64 {
+	if t.Strides != 0 {
+		return *core.At[int64](t.Strides + 8*uintptr(i))
+	}
+	step := int64(1)
+	for j := int(t.NDim) - 1; j > i; j-- {
+		step *= Size(t, j)
+	}
+	return step
+}
+
+// Contiguous reports whether a tensor is in row-major order without gaps, where the
+// stride of a dimension of size 1 does not count.
+func Contiguous(t *Tensor) bool {
+	if t.Strides == 0 {
+		return true
+	}
+	step := int64(1)
+	for i := int(t.NDim) - 1; i >= 0; i-- {
+		n := Size(t, i)
+		if Stride(t, i) != step && n != 1 {
+			return false
+		}
+		step *= n
+	}
+	return true
+}
+
+// TypeError makes the error of an argument of another kind.
+func TypeError(message string) error { return tvmffi.NewError("TypeError", message) }
+
+// ValueError makes the error of an argument with another value.
+func ValueError(message string) error { return tvmffi.NewError("ValueError", message) }
+
+// Mistyped makes the error of an argument that the check of its type refuses.
+// invalid is what begins the message if Go has passed what nobody else can.
+func Mistyped(v Value, message, invalid string) error {
+	switch v.TypeIndex {
+	case ended:
+		return tvmffi.NewError("RuntimeError", invalid+", the object was released")
+	case tooBig:
+		return ValueError(invalid + ", the number does not fit int64")
+	}
+	return TypeError(message)
+}
+
+// Launch is a launch that waits for its parameters.
+type Launch packed.Launch
+
+func put[T any](l *Launch, i int, v T) { *(*T)(unsafe.Pointer(&l.Params[i])) = v }
+
+// Word8 sets a parameter of one byte, which is what a bool is too.
+func (l *Launch) Word8(i int, v int64) { put(l, i, uint8(v)) }
+
+// Word16 sets a parameter of two bytes.
+func (l *Launch) Word16(i int, v int64) { put(l, i, uint16(v)) }
+
+// Word32 sets a parameter of four bytes.
+func (l *Launch) Word32(i int, v int64) { put(l, i, uint32(v)) }
+
+// Word64 sets a parameter of eight bytes.
+func (l *Launch) Word64(i int, v int64) { put(l, i, uint64(v)) }
+
+// Float16 sets a parameter of type half.
+func (l *Launch) Float16(i int, v float64) { put(l, i, half(float32(v))) }
+
+// BFloat16 sets a parameter of type bfloat16.
+func (l *Launch) BFloat16(i int, v float64) { put(l, i, tvmffi.ToBF16(float32(v))) }
+
+// Float32 sets a parameter of type float.
+func (l *Launch) Float32(i int, v float64) { put(l, i, float32(v)) }
+
+// Float64 sets a parameter of type double.
+func (l *Launch) Float64(i int, v float64) { put(l, i, v) }
+
+// Pointer sets a parameter that is a pointer.
+func (l *Launch) Pointer(i int, v uintptr) { put(l, i, v) }
+
+// Run launches, once.
+func (l *Launch) Run(s Stream) error {
+	p := (*packed.Launch)(l)
+	defer p.End()
+	if s.raw {
+		p.Raw, p.Address = true, s.address
+	} else if s.On != nil {
+		p.Stream = s.On
+	}
+	return packed.Run(p)
+}
+
+// half rounds to the nearest half, to the even one of two.
+func half(f float32) uint16 {
+	b := math.Float32bits(f)
+	sign := uint16(b>>16) & 0x8000
+	b &= 0x7fffffff
+	switch {
+	case b > 0x7f800000:
+		return sign | 0x7e00 // NaN
+	case b >= 0x477ff000:
+		return sign | 0x7c00 // infinity, and what rounds to it
+	case b < 0x38800000:
+		// The last bit of 0.5 has the weight of that of a subnormal half.
+		return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-0x3f000000)
+	}
+	b += 0xfff + b>>13&1
+	return sign | uint16((b-0x38000000)>>13)
+}
