@@ -9,7 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
@@ -22,6 +24,32 @@ func (p *Program) key(options []string) string {
 		fmt.Fprintf(h, "%q %q\n", name, p.Headers[name])
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fileOptions begin the names of options that make the compiler read files whose
+// content is not known here, or write some.
+var fileOptions = []string{"I", "include", "pre-include", "pch", "create-pch", "use-pch", "time", "fdevice-time-trace", "optix"}
+
+// directive finds what may read a file, in texts without continued lines.
+var directive = regexp.MustCompile(`(?:#|%:)[ \t]*(?:include|embed)[a-z_]*[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)?|__has_(?:include|embed)`)
+
+// readsFiles reports whether the result may depend on files. NVRTC looks for a header
+// in Headers first, then beside the source and in the working directory.
+func (p *Program) readsFiles() bool {
+	for _, o := range p.Options {
+		name := strings.TrimLeft(o, "-")
+		if slices.ContainsFunc(fileOptions, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			return true
+		}
+	}
+	for _, text := range append(slices.Collect(maps.Values(p.Headers)), p.Source) {
+		for _, found := range directive.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", ""), -1) {
+			if _, own := p.Headers[found[1]+found[2]]; !own {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func place(key string) (string, error) {

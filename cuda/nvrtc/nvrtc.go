@@ -14,8 +14,8 @@
 //
 // What was compiled is kept in the cache of the project (TVMFFI_CACHE, or the
 // folder tvmffi in the user's cache) by the hash of all that went into it. A program
-// whose options name folders or files, such as -I, is compiled each time, because
-// what lies there may change.
+// that may read files, by an option such as -I or by an #include that is none of its
+// Headers, is compiled each time, because what lies there may change.
 package nvrtc
 
 import (
@@ -148,7 +148,7 @@ func Compile(p Program) (*Code, error) {
 	}
 	options = append(options, "--gpu-architecture="+target)
 	key := ""
-	if !usesFiles(options) {
+	if !p.readsFiles() {
 		key = p.key(options)
 		if c, ok := cached(key); ok {
 			return c, nil
@@ -182,20 +182,6 @@ func (p *Program) check() error {
 		}
 	}
 	return nil
-}
-
-// usesFiles reports whether an option makes the compiler read files whose content
-// is not known here, or write some.
-func usesFiles(options []string) bool {
-	for _, o := range options {
-		name := strings.TrimLeft(o, "-")
-		for _, prefix := range []string{"I", "include-path", "pre-include", "pch", "create-pch", "use-pch", "time", "fdevice-time-trace", "optix"} {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // compile calls NVRTC. All memory that it gets is pinned: it lies on the heap and

@@ -147,12 +147,31 @@ func TestCache(t *testing.T) {
 		}
 	}
 	n := len(files())
-	p.Options = []string{"-I" + t.TempDir()}
-	compile(t, p)
-	if compile(t, p).Cached || len(files()) != n {
-		t.Error("a program that includes files was kept")
+	dir := t.TempDir()
+	near := filepath.Join(dir, "near.h")
+	if err := os.WriteFile(near, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	p.Options = nil
+	headers := map[string]string{"own.h": ""}
+	for what, other := range map[string]nvrtc.Program{
+		"-I":       {Source: saxpy, Options: []string{"-I" + dir}},
+		"-include": {Source: saxpy, Options: []string{"-include=" + near}},
+		"beside":   {Source: "#include \"own.h\"\n # include \"near.h\"\n" + saxpy, Name: filepath.Join(dir, "x.cu"), Headers: headers},
+		"absolute": {Source: "#incl\\\nude <" + near + ">\n" + saxpy},
+		"macro":    {Source: "#define X <" + near + ">\n#include X\n" + saxpy},
+		"asked":    {Source: "#if __has_include(\"" + near + "\")\n" + saxpy + "\n#endif"},
+	} {
+		other.Arch = "sm_80"
+		compile(t, other)
+		if compile(t, other).Cached || len(files()) != n {
+			t.Errorf("%s: a program that reads files was kept", what)
+		}
+	}
+	own := nvrtc.Program{Source: "#include <own.h>\n#include \"own.h\"\n" + saxpy, Headers: headers, Arch: "sm_80"}
+	compile(t, own)
+	if !compile(t, own).Cached {
+		t.Error("a program with headers of its own was not kept")
+	}
 	for _, f := range files() {
 		data, err := os.ReadFile(f)
 		if err != nil {
