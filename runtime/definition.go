@@ -465,8 +465,5 @@ func (p *plan) find(name string) *recordField {
 	return nil
 }
 
-// size is the size of a Go value of the struct, for FieldOf.
-func (d *definition) size() uintptr { return d.record.Size() }
-
-// at returns the address of the field in a struct.
+// in returns the address of the field in a struct.
 func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.Add(record, f.at) }

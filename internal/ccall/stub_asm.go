@@ -16,6 +16,7 @@ var _setterEntries byte
 var _creatorEntries byte
 
 var (
+	//lint:ignore U1000 read by the assembly
 	stubs StubFunctions
 	// setterTable and creatorTable are the addresses of tables in C memory: what each
 	// entry stands for.
