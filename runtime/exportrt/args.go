@@ -2,6 +2,7 @@ package exportrt
 
 import (
 	"reflect"
+	"unsafe"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
@@ -108,4 +109,16 @@ func set(at, target reflect.Value) {
 	} else {
 		at.Set(target.Elem())
 	}
+}
+
+// Callee reads argument i, a function, as the Go func that wrap makes of it. The func
+// has a reference of its own, so it may be kept, and goes back as the same function.
+func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
+	v := a.Value(i)
+	if v.TypeIndex != abi.TypeFunction {
+		return bindrt.Arg[F](a, i) // nil for None, or an error
+	}
+	core.IncRef(uintptr(v.Bits))
+	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(uintptr(v.Bits))))
+	return bindrt.Bind(fn, wrap(fn))
 }

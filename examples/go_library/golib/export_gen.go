@@ -80,7 +80,17 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"f", "x"},
 			Func:   Apply,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[func(int64) (int64, error)](a, 0)
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func(int64) (int64, error) {
+					return func(y0 int64) (r int64, err error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						if err := c.Do(); err != nil {
+							return r, err
+						}
+						return c.IntResult()
+					}
+				})
 				x1 := exportrt.Arg[int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
@@ -290,7 +300,17 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"f", "n"},
 			Func:   Parallel,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[func(int64) (int64, error)](a, 0)
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func(int64) (int64, error) {
+					return func(y0 int64) (r int64, err error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						if err := c.Do(); err != nil {
+							return r, err
+						}
+						return c.IntResult()
+					}
+				})
 				x1 := exportrt.Arg[int](a, 1)
 				if err := a.Check(2); err != nil {
 					return err

@@ -71,7 +71,7 @@ def callbacks(m, w):
     trace = text(e)
     assert 'raise KeyError("from Python")' in trace, trace
     e = failure(m.apply, lambda v: "no number", 1)
-    assert isinstance(e, TypeError) and "expected int" in str(e), e
+    assert isinstance(e, TypeError) and "not int as the bindings expect" in str(e), e
 
 
 def errors(m, w):

@@ -320,6 +320,8 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 				args = append(args, arg(i).Op("..."))
 				continue
 			}
+		} else if callee := e.callee(p.Type, i); callee != nil {
+			code = append(code, arg(i).Op(":=").Add(callee))
 		} else {
 			code = append(code, arg(i).Op(":=").Add(exportrt("Arg").Types(e.goType(p.Type)).Call(jen.Id("a"), jen.Lit(i))))
 		}

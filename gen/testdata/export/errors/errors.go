@@ -108,7 +108,7 @@ type BadKind struct{}
 //tvmffi:object
 type Fields struct {
 	Good int64    `ffi:"good"`
-	bad  int64    `ffi:"bad"` // want `field bad of Fields has a tag but is not exported`
+	bad  int64    `ffi:"bad"`  // want `field bad of Fields has a tag but is not exported`
 	Ugly chan int `ffi:"ugly"` // want `field Ugly of Fields: type chan int`
 	Mute chan int // without a tag it is nobody's business
 }

@@ -1,0 +1,80 @@
+package emit
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// plainMethods are the methods of call frames for types that need no codec: that
+// which packs an argument, without and with Result the one that takes a result.
+var plainMethods = map[types.BasicKind]string{types.Int64: "Int", types.Float64: "Float", types.Bool: "Bool", types.String: "String"}
+
+func plainMethod(t types.Type) string {
+	if b, ok := t.(*types.Basic); ok {
+		return plainMethods[b.Kind()]
+	}
+	return ""
+}
+
+// frameSizes are those of bindrt.Call1 and so on.
+var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16}
+
+// callee returns the code that reads argument i as a func without reflection; nil if
+// its type does not end in an error, which a call may have, or is a packed one.
+func (e *exporter) callee(t types.Type, i int) jen.Code {
+	s, ok := types.Unalias(t).(*types.Signature)
+	if !ok || s.Variadic() || s.Results().Len() == 0 || s.Params().Len() > 8 ||
+		!types.Identical(s.Results().At(s.Results().Len()-1).Type(), types.Universe.Lookup("error").Type()) {
+		return nil
+	}
+	if s.Params().Len() == 1 && types.TypeString(s.Params().At(0).Type(), nil) == "[]"+plan.Runtime+".Any" {
+		return nil
+	}
+	n := s.Params().Len()
+	units := max(1, n)
+	params, packs := make([]jen.Code, n), make([]jen.Code, n)
+	for p := range n {
+		pt := s.Params().At(p).Type()
+		y := jen.Id(fmt.Sprintf("y%d", p))
+		params[p] = jen.Add(y).Add(e.goType(pt))
+		if m := plainMethod(pt); m != "" {
+			packs[p] = jen.Id("c").Dot(m).Call(jen.Lit(p), y)
+		} else {
+			packs[p] = bindrt("Put").Call(jen.Op("&").Id("c").Dot("Call"), jen.Lit(p), y)
+		}
+		if plainMethod(pt) == "String" {
+			units += 3 // room for a short text
+		}
+	}
+	at := slices.IndexFunc(frameSizes, func(size int) bool { return size >= units })
+	if at < 0 {
+		at = len(frameSizes) - 1
+	}
+	body := []jen.Code{
+		jen.Var().Id("c").Add(bindrt(fmt.Sprintf("Call%d", frameSizes[at]))),
+		jen.Id("c").Dot("BeginFunction").Call(bindrt("Ref").Call(jen.Id("fn")), jen.Lit(n)),
+	}
+	body = append(body, packs...)
+	do := jen.Id("c").Dot("Do").Call()
+	results := jen.Error()
+	if s.Results().Len() == 1 {
+		body = append(body, jen.Return(do))
+	} else {
+		rt := s.Results().At(0).Type()
+		results = jen.Params(jen.Id("r").Add(e.goType(rt)), jen.Err().Error())
+		body = append(body, jen.If(jen.Err().Op(":=").Add(do), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("r"), jen.Err())))
+		if m := plainMethod(rt); m != "" {
+			body = append(body, jen.Return(jen.Id("c").Dot(m+"Result").Call()))
+		} else {
+			body = append(body, jen.Return(bindrt("Result").Types(e.goType(rt)).Call(jen.Op("&").Id("c").Dot("Call"))))
+		}
+	}
+	wrap := jen.Func().Params(jen.Id("fn").Op("*").Add(runtime("Function"))).Add(e.goType(s)).Block(
+		jen.Return(jen.Func().Params(params...).Add(results).Block(body...)))
+	return exportrt("Callee").Call(jen.Id("a"), jen.Lit(i), wrap)
+}
