@@ -25,66 +25,6 @@ label: \
 	STXR  R11, (p), R12; \
 	CBNZW R12, label
 
-// int getter(void* field R0, Any* result R1)
-#define GETTER(name, index, load) \
-TEXT name(SB), NOSPLIT|NOFRAME, $0 \
-	load  (R0), R2; \
-	MOVD  $index, R3; \
-	STP   (R3, R2), (R1); \
-	MOVD  $0, R0; \
-	RET
-
-GETTER(tvmffi_getInt64, 1, MOVD)
-GETTER(tvmffi_getInt32, 1, MOVW)
-GETTER(tvmffi_getInt16, 1, MOVH)
-GETTER(tvmffi_getInt8, 1, MOVB)
-GETTER(tvmffi_getUint32, 1, MOVWU)
-GETTER(tvmffi_getUint16, 1, MOVHU)
-GETTER(tvmffi_getUint8, 1, MOVBU)
-GETTER(tvmffi_getFloat64, 3, MOVD)
-GETTER(tvmffi_getBool, 2, MOVBU)
-GETTER(tvmffi_getDataType, 5, MOVWU)
-GETTER(tvmffi_getDevice, 6, MOVD)
-
-TEXT tvmffi_getFloat32(SB), NOSPLIT|NOFRAME, $0
-	FMOVS (R0), F0
-	FCVTSD F0, F0
-	FMOVD F0, R2
-	MOVD  $3, R3
-	STP   (R3, R2), (R1)
-	MOVD  $0, R0
-	RET
-
-TEXT tvmffi_getPointer(SB), NOSPLIT|NOFRAME, $0
-	MOVD  (R0), R2
-	MOVD  $4, R3
-	CMP   $0, R2
-	CSEL  EQ, ZR, R3, R3
-	STP   (R3, R2), (R1)
-	MOVD  $0, R0
-	RET
-
-TEXT tvmffi_getAny(SB), NOSPLIT|NOFRAME, $0
-	LDP   (R0), (R2, R3)
-	STP   (R2, R3), (R1)
-	CMPW  $64, R2
-	BLT   done
-	ADDREF(R3, again)
-done:
-	MOVD  $0, R0
-	RET
-
-TEXT tvmffi_getObject(SB), NOSPLIT|NOFRAME, $0
-	MOVD  (R0), R3
-	MOVD  $0, R2
-	CBZ   R3, none
-	ADDREF(R3, again)
-	MOVWU 8(R3), R2
-none:
-	STP   (R2, R3), (R1)
-	MOVD  $0, R0
-	RET
-
 // int setter(void* field R0, const Any* value R1)
 TEXT tvmffi_setInt64(SB), NOSPLIT|NOFRAME, $0
 	MOVWU (R1), R2

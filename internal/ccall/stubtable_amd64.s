@@ -2,7 +2,73 @@
 
 #include "textflag.h"
 
-// The texts, the table of codes and the entries of stub_amd64.s.
+// The getters, and the texts, the table of codes and the entries of stub_amd64.s.
+
+// int getter(void* field DI, Any* result SI)
+#define GETTER(name, index, load) \
+TEXT name(SB), NOSPLIT|NOFRAME, $0 \
+	load  (DI), AX \
+	MOVQ  $index, 0(SI) \
+	MOVQ  AX, 8(SI) \
+	XORL  AX, AX \
+	RET
+
+GETTER(tvmffi_getInt64, 1, MOVQ)
+GETTER(tvmffi_getInt32, 1, MOVLQSX)
+GETTER(tvmffi_getInt16, 1, MOVWQSX)
+GETTER(tvmffi_getInt8, 1, MOVBQSX)
+GETTER(tvmffi_getUint32, 1, MOVL)
+GETTER(tvmffi_getUint16, 1, MOVWQZX)
+GETTER(tvmffi_getUint8, 1, MOVBQZX)
+GETTER(tvmffi_getFloat64, 3, MOVQ)
+GETTER(tvmffi_getBool, 2, MOVBQZX)
+GETTER(tvmffi_getDataType, 5, MOVL)
+GETTER(tvmffi_getDevice, 6, MOVQ)
+
+TEXT tvmffi_getFloat32(SB), NOSPLIT|NOFRAME, $0
+	XORPS X0, X0
+	CVTSS2SD (DI), X0
+	MOVQ  $3, 0(SI)
+	MOVSD X0, 8(SI)
+	XORL  AX, AX
+	RET
+
+TEXT tvmffi_getPointer(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  (DI), DX
+	XORL  AX, AX
+	MOVL  $4, CX
+	TESTQ DX, DX
+	CMOVQEQ AX, CX
+	MOVQ  CX, 0(SI)
+	MOVQ  DX, 8(SI)
+	RET
+
+TEXT tvmffi_getAny(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  0(DI), AX
+	MOVQ  8(DI), DX
+	MOVQ  AX, 0(SI)
+	MOVQ  DX, 8(SI)
+	CMPL  AX, $64
+	JLT   done
+	LOCK
+	INCQ  (DX)
+done:
+	XORL  AX, AX
+	RET
+
+TEXT tvmffi_getObject(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  (DI), DX
+	XORL  AX, AX
+	TESTQ DX, DX
+	JEQ   none
+	LOCK
+	INCQ  (DX)
+	MOVL  8(DX), AX
+none:
+	MOVQ  AX, 0(SI)
+	MOVQ  DX, 8(SI)
+	XORL  AX, AX
+	RET
 
 DATA tvmffi_textInt+0(SB)/4, $"int\x00"
 GLOBL tvmffi_textInt(SB), RODATA|NOPTR, $4
