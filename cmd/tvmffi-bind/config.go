@@ -43,9 +43,14 @@ type config struct {
 	Skip []string `yaml:"skip,omitempty"`
 	// External gives the import path of the Go package that owns a type key.
 	External map[string]string `yaml:"external,omitempty"`
+	// Kernels are CUDA kernels that become typed funcs. They have a package of their
+	// own, so they stand in place of libraries.
+	Kernels []kernelSpec `yaml:"kernels,omitempty"`
 
 	file string // the file it came from, "" for flags
 	dir  string // relative paths start here
+	// where returns "file:line:column" of a YAML path.
+	where func(path string) string
 }
 
 // librarySpec names one library: a file, or a file inside a Python package.
@@ -81,6 +86,7 @@ func readConfig(file string) (*config, error) {
 	if path, problem := c.problem(); problem != nil {
 		return nil, fmt.Errorf("%s: %w", locate(file, data, path), problem)
 	}
+	c.where = func(path string) string { return locate(file, data, path) }
 	return c, nil
 }
 
@@ -147,8 +153,10 @@ func (c *config) problem() (path string, err error) {
 		return "$", errors.New("out is missing: name the folder to write to")
 	case c.From != "" && len(c.Libraries)+len(c.Deps) > 0:
 		return "$.from", errors.New("from replaces libraries and deps: keep one of them")
-	case c.From == "" && len(c.Libraries) == 0:
-		return "$", errors.New("libraries is missing: name at least one library to bind")
+	case len(c.Kernels) > 0 && (c.From != "" || len(c.Libraries)+len(c.Deps) > 0):
+		return "$.kernels", errors.New("kernels have a package of their own: move them, or the libraries, to another configuration")
+	case len(c.Kernels) == 0 && c.From == "" && len(c.Libraries) == 0:
+		return "$", errors.New("libraries is missing: name at least one library to bind, or list kernels")
 	}
 	for _, list := range []struct {
 		name  string

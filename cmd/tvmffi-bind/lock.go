@@ -21,7 +21,7 @@ const lockFormat = 1
 type lock struct {
 	Comment   string          `json:"comment"`
 	Format    int             `json:"format"`
-	Libraries []lockedLibrary `json:"libraries"`
+	Libraries []lockedLibrary `json:"libraries,omitempty"`
 	// Interface is the fingerprint of everything that was bound.
 	Interface string `json:"interface"`
 	// Files lists the generated files, relative to the output folder.

@@ -19,6 +19,7 @@ type bindings struct {
 	generated  []gen.File
 	files      map[string][]byte // the same by path relative to root
 	report     gen.Report
+	kernels    int // how many there are in place of a library
 	lock       *lock
 	previous   *lock // what the lock file holds, nil if there is none
 	output     *output
@@ -36,6 +37,9 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 			return b.prepare(c)
 		}},
 		{"read", "", func() (err error) { // load and read
+			if len(c.Kernels) > 0 {
+				return nil
+			}
 			b.schema, err = t.read(ctx, c)
 			return err
 		}},
@@ -77,6 +81,9 @@ func (b *bindings) prepare(c *config) (err error) {
 
 // generate makes the Go files. Names that the user declares are left to the user.
 func (b *bindings) generate(c *config) error {
+	if len(c.Kernels) > 0 {
+		return b.generateKernels(c)
+	}
 	conf := gen.NewConfig(c.Package, b.importPath)
 	conf.Root = c.Root
 	conf.Prefixes = c.Prefixes
@@ -96,11 +103,15 @@ func (b *bindings) generate(c *config) error {
 	if b.generated, b.report, err = gen.Generate(b.schema, conf); err != nil {
 		return &refusal{err: err}
 	}
+	b.list()
+	return nil
+}
+
+func (b *bindings) list() {
 	b.files = map[string][]byte{}
 	for _, f := range b.generated {
 		b.files[f.Path] = f.Content
 	}
-	return nil
 }
 
 // verify type-checks the files together with those of the user.

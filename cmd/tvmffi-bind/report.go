@@ -66,6 +66,10 @@ const maxListed = 12
 
 // summarize writes the report that follows every run.
 func (t *tool) summarize(b *bindings, timing bool) {
+	if b.kernels > 0 {
+		t.notef("%s -> %s (%s)\n", count(b.kernels, "kernel"), shown(b.root), count(len(b.files), "file"))
+		return
+	}
 	counts := map[gen.Kind]map[gen.Status]int{}
 	byStatus := map[gen.Status][]gen.Entry{}
 	for _, e := range b.report.Entries {

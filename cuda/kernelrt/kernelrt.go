@@ -65,11 +65,10 @@ type Image struct {
 	File    string
 	Arch    string
 	Options []string
-	// Kernels are those that Unload has to forget.
-	Kernels []*Kernel
 
 	mu     sync.Mutex
 	images map[string]*cuda.Image // by architecture, "" for files
+	used   []*Kernel              // that were loaded
 }
 
 // kernel loads a kernel on a device.
@@ -100,6 +99,9 @@ func (im *Image) kernel(d cuda.Device, k *Kernel) (*cuda.Kernel, error) {
 	}
 	if sizes, known := packed.Sizes(loaded); known && !slices.Equal(sizes, k.Sizes) {
 		return nil, typeError("kernel %q: its parameters have %v bytes, those of `%s` %v: correct args in the configuration", k.Entry, sizes, k.Name, k.Sizes)
+	}
+	if !slices.Contains(im.used, k) {
+		im.used = append(im.used, k)
 	}
 	if int(d) < len(k.on) {
 		k.on[d].Store(loaded)
@@ -154,7 +156,7 @@ func Unload(images ...*Image) error {
 	var first error
 	for _, im := range images {
 		im.mu.Lock()
-		for _, k := range im.Kernels {
+		for _, k := range im.used {
 			for i := range k.on {
 				k.on[i].Store(nil)
 			}
@@ -164,7 +166,7 @@ func Unload(images ...*Image) error {
 				first = err
 			}
 		}
-		im.images = nil
+		im.images, im.used = nil, nil
 		im.mu.Unlock()
 	}
 	return first

@@ -1,0 +1,206 @@
+package kernel
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
+)
+
+// own are the names that the generated code uses itself.
+var own = []string{"args", "stream", "d", "l", "err", "cuda", "tvmffi", "kernelrt", "embed", "fs"}
+
+// unique makes Go names that differ.
+type unique map[string]bool
+
+func (u unique) name(text string) string {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("._$ ", r) })
+	for i := 1; i < len(parts); i++ {
+		r, size := utf8.DecodeRuneInString(parts[i])
+		parts[i] = string(unicode.ToUpper(r)) + parts[i][size:]
+	}
+	name := strings.Join(parts, "")
+	if !token.IsIdentifier(name) && !token.IsKeyword(name) {
+		name = "x" + name
+	}
+	for token.IsKeyword(name) || types.Universe.Lookup(name) != nil || u[name] {
+		name += "_"
+	}
+	u[name] = true
+	return name
+}
+
+// names gives the parameters, tensors and variables their names in Go.
+func (k *Kernel) names() {
+	params, locals := unique{}, unique{}
+	for _, n := range own {
+		locals[n] = true
+		if n != "stream" {
+			params[n] = true
+		}
+	}
+	k.Tensors = make([]string, len(k.Plan.Places))
+	for i := range k.Params {
+		p := &k.Params[i]
+		p.Name = params.name(k.Plan.Places[p.Place].Name)
+		if p.Kind == Tensor {
+			k.Tensors[p.Place] = locals.name(k.Plan.Places[p.Place].Name)
+		}
+	}
+	k.Locals, k.Sourced = make([]string, len(k.Plan.Vars)), make([]bool, len(k.Plan.Vars))
+	for i, v := range k.Plan.Vars {
+		k.Locals[i] = locals.name(v.Name)
+	}
+	for i := range k.Plan.Checks {
+		if c := &k.Plan.Checks[i]; c.Op == spec.OpMatch && c.From < 0 {
+			k.Sourced[c.Var] = true
+		}
+	}
+}
+
+// From is the name of what tells where variable v got its value from.
+func (k *Kernel) From(v int) string { return k.Locals[v] + "From" }
+
+// args finds the parameters of the kernel.
+func (k *Kernel) args() {
+	names := k.Source.Args
+	if names == nil {
+		for _, p := range k.Params {
+			if p.Kind != Stream {
+				names = append(names, k.Plan.Places[p.Place].Name)
+			}
+		}
+	}
+	const most = 64
+	if len(names) > most {
+		k.fail("args", -1, "%d parameters are too many: a kernel has at most %d here", len(names), most)
+	}
+	for i, name := range names {
+		if a, err := k.arg(name); err != nil {
+			k.fail("args", i, "%w", err)
+		} else {
+			k.Args = append(k.Args, a)
+		}
+	}
+}
+
+func (k *Kernel) arg(name string) (Arg, error) {
+	for _, p := range k.Params {
+		at := &k.Plan.Places[p.Place]
+		if at.Name != name {
+			continue
+		}
+		a := Arg{Place: p.Place, Var: -1, Method: "Pointer", Size: 8}
+		switch p.Kind {
+		case Stream:
+			return a, fmt.Errorf("%s is the stream, which is no parameter of the kernel: remove it", name)
+		case Int, Uint, Bool:
+			a.Var = k.Plan.VarIndex(name)
+			return a.word(k.Plan.Vars[a.Var].DType)
+		case Float32, Float64:
+			switch t := at.Param.(spec.Var).DType; t {
+			case spec.Float16:
+				a.Method, a.Size = "Float16", 2
+			case spec.BFloat16:
+				a.Method, a.Size = "BFloat16", 2
+			case spec.Float32:
+				a.Method, a.Size = "Float32", 4
+			default:
+				a.Method = "Float64"
+			}
+		}
+		return a, nil
+	}
+	v, err := k.lookup(name)
+	if err != nil {
+		var params []string
+		for _, p := range k.Params {
+			params = append(params, k.Plan.Places[p.Place].Name)
+		}
+		return Arg{}, fmt.Errorf("%w; its parameters are %s", err, strings.Join(params, ", "))
+	}
+	return Arg{Place: -1, Var: v}.word(k.Plan.Vars[v].DType)
+}
+
+// word makes a an integer of a type.
+func (a Arg) word(t spec.DType) (Arg, error) {
+	switch t.Bits {
+	case 8, 16, 32, 64:
+		a.Size = int(t.Bits) / 8
+		a.Method = fmt.Sprintf("Word%d", t.Bits)
+		return a, nil
+	}
+	return a, fmt.Errorf("%s is no type of a parameter: take one of 8, 16, 32 or 64 bits", t)
+}
+
+// Uses counts what needs the value of each variable besides the checks that bind it.
+func (k *Kernel) Uses() []int {
+	uses := make([]int, len(k.Plan.Vars))
+	for _, a := range k.Args {
+		if a.Var >= 0 {
+			uses[a.Var]++
+		}
+	}
+	for _, list := range [][]*Expr{k.Grid, k.Block, k.Cluster, {k.Shared}} {
+		for _, e := range list {
+			if e != nil {
+				e.walk(func(v int) { uses[v]++ })
+			}
+		}
+	}
+	return uses
+}
+
+// unused refuses names that say nothing and arguments that go nowhere.
+func (k *Kernel) unused() {
+	uses := k.Uses()
+	places := make([]int, len(uses))
+	dimension := make([]bool, len(uses))
+	for i := range k.Plan.Checks {
+		c := &k.Plan.Checks[i]
+		if c.Op == spec.OpBind || c.Op == spec.OpMatch {
+			places[c.Var]++
+			dimension[c.Var] = dimension[c.Var] || c.Field == spec.FieldShape || c.Field == spec.FieldStrides
+		}
+	}
+	for i, v := range k.Plan.Vars {
+		if dimension[i] && places[i] == 1 && uses[i] == 0 {
+			k.fail("spec", -1, "nothing uses the dimension %s: pass it in args, use it in the grid, or write _ for any value", v.Name)
+		}
+	}
+	passed := map[int]bool{}
+	for _, a := range k.Args {
+		passed[a.Place] = true
+	}
+	for _, p := range k.Params {
+		at := &k.Plan.Places[p.Place]
+		v := k.Plan.VarIndex(at.Name)
+		if p.Kind == Int || p.Kind == Uint || p.Kind == Bool {
+			if uses[v] > 0 {
+				continue
+			}
+		}
+		if p.Kind != Stream && !passed[p.Place] {
+			k.fail("args", -1, "the parameter %s goes nowhere: pass it in args, or remove it from the description", at.Name)
+		}
+	}
+}
+
+// Needs says which variables need a name in Go: a check compares with them, or they
+// are passed on.
+func (k *Kernel) Needs() []bool {
+	needs := make([]bool, len(k.Plan.Vars))
+	for v, n := range k.Uses() {
+		needs[v] = n > 0
+	}
+	for i := range k.Plan.Checks {
+		if c := &k.Plan.Checks[i]; c.Op == spec.OpMatch {
+			needs[c.Var] = true
+		}
+	}
+	return needs
+}
