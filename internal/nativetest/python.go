@@ -2,12 +2,16 @@ package nativetest
 
 import (
 	"context"
+	"crypto/sha256"
+	_ "embed" // of the requirements
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,14 +24,36 @@ import (
 // is made once, in the cache; the other programs of the package, such as tvm-ffi-stubgen, lie beside it.
 func Python(t testing.TB) string {
 	t.Helper()
-	python, err := environment(t.Context(), Version())
+	python, err := environment(t.Context(), Version(), "apache-tvm-ffi=="+Version(), "numpy")
 	if err != nil {
 		unavailable(t, fmt.Errorf("Python with apache-tvm-ffi %s: %w", Version(), err))
 	}
 	return python
 }
 
-func environment(ctx context.Context, version string) (string, error) {
+//go:embed testdata/cute_requirements.txt
+var cuteRequirements string
+
+// CuTe returns the program of a Python that has the CuTe DSL, which compiles kernels without a GPU, and the version
+// of that. It is made once, in the cache, of 400 MB, and needs Python 3.11 on linux/amd64.
+func CuTe(t testing.TB) (python, version string) {
+	t.Helper()
+	_, after, _ := strings.Cut(cuteRequirements, "nvidia-cutlass-dsl==")
+	version, _, _ = strings.Cut(after, " ")
+	root, err := Root()
+	if err == nil {
+		sum := sha256.Sum256([]byte(cuteRequirements))
+		python, err = environment(t.Context(), "cute-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
+			"-r", filepath.Join(root, "internal", "nativetest", "testdata", "cute_requirements.txt"))
+	}
+	if err != nil {
+		unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s: %w", version, err))
+	}
+	return python, version
+}
+
+// environment returns the program of the Python of that name in the cache, which has what pip installs.
+func environment(ctx context.Context, name string, packages ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", errors.New("it is not set up for Windows")
 	}
@@ -35,7 +61,7 @@ func environment(ctx context.Context, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "python", version)
+	dir := filepath.Join(cache, "python", name)
 	program := filepath.Join(dir, "bin", "python")
 	ready := filepath.Join(dir, ".complete")
 	if _, err := os.Stat(ready); err == nil {
@@ -56,7 +82,7 @@ func environment(ctx context.Context, version string) (string, error) {
 	}
 	for _, args := range [][]string{
 		{"python3", "-m", "venv", "--clear", dir},
-		{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "apache-tvm-ffi==" + version, "numpy"},
+		append([]string{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"}, packages...),
 	} {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = cache

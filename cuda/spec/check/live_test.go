@@ -26,10 +26,7 @@ import (
 
 var record = flag.Bool("record", false, "write what the kernels say to "+recorded)
 
-const (
-	requirements = "testdata/cute_requirements.txt"
-	kernels      = "testdata/cute_kernels.py"
-)
+const kernels = "testdata/cute_kernels.py"
 
 // TestCuteLive makes the same calls of the real kernels, which needs no GPU, and
 // compares what they say with the recorded messages.
@@ -104,27 +101,18 @@ func told(t *testing.T, module *tvmffi.Module) {
 // buildKernels compiles and links testdata/cute_kernels.py, once for each content.
 func buildKernels(t *testing.T) (library, versions string) {
 	t.Helper()
-	var all []byte
-	for _, f := range []string{requirements, kernels} {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, b...)
+	source, err := os.ReadFile(kernels)
+	if err != nil {
+		t.Fatal(err)
 	}
-	versions = "nvidia-cutlass-dsl"
-	for line := range strings.Lines(string(all)) {
-		if name, version, ok := strings.Cut(strings.TrimSpace(line), "=="); ok && name == "nvidia-cutlass-dsl" {
-			version, _, _ = strings.Cut(version, " ")
-			versions += " " + version
-		}
-	}
+	python, version := nativetest.CuTe(t)
+	versions = "nvidia-cutlass-dsl " + version
 	ffi := filepath.Dir(nativetest.Library(t))
 	cache, err := wheel.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(append(all, nativetest.Version()...))
+	sum := sha256.Sum256(append(source, versions+" "+nativetest.Version()...))
 	dir := filepath.Join(cache, "cute-"+hex.EncodeToString(sum[:8]))
 	library = filepath.Join(dir, "libcute_kernels.so")
 	if _, err := os.Stat(library); err == nil {
@@ -149,28 +137,17 @@ func buildKernels(t *testing.T) (library, versions string) {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
 		}
 	}
-	python := filepath.Join(work, "venv", "bin", "python")
-	run("python3", "-m", "venv", filepath.Join(work, "venv"))
-	run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", requirements)
 	run(python, kernels, work)
 	objects, err := filepath.Glob(filepath.Join(work, "*.o"))
 	if err != nil || len(objects) != len(cuteSpecs) {
 		t.Fatalf("%d objects, %d functions, %v", len(objects), len(cuteSpecs), err)
 	}
-	found, err := filepath.Glob(filepath.Join(work, "venv", "lib", "python3*", "site-packages", "nvidia_cutlass_dsl", "cu12", "lib", "libcute_dsl_runtime.so"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("libcute_dsl_runtime.so: %v, %v", found, err)
-	}
-	// The rest of the environment is not kept.
-	support := filepath.Join(dir, "libcute_dsl_runtime.so")
-	if err := os.Rename(found[0], support); err != nil {
-		t.Fatal(err)
-	}
+	support := filepath.Join(filepath.Dir(python), "..", "lib", "python3.11", "site-packages", "nvidia_cutlass_dsl", "cu12", "lib")
 	part := library + ".part"
-	run("g++", append(append([]string{"-shared", "-o", part}, objects...), support, "-L"+ffi, "-ltvm_ffi", "-Wl,-rpath,$ORIGIN", "-Wl,-rpath,"+ffi)...)
+	run("g++", append(append([]string{"-shared", "-o", part}, objects...), "-L"+support, "-lcute_dsl_runtime", "-L"+ffi, "-ltvm_ffi", "-Wl,-rpath,"+support, "-Wl,-rpath,"+ffi)...)
 	if err := os.Rename(part, library); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("installed and compiled in %.0f s", time.Since(start).Seconds())
+	t.Logf("compiled in %.0f s", time.Since(start).Seconds())
 	return library, versions
 }

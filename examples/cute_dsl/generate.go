@@ -1,0 +1,4 @@
+package main
+
+//go:generate native/build.sh
+//go:generate go tool tvmffi-bind gen --from native/kernels.json --package cutekernels --out ./cutekernels

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// TestBindings compares the committed package with what the tool makes of the
+// committed schema, which needs neither the CuTe DSL nor the kernels. That the
+// schema is the kernels' is what TestSchema says, with the tag cute.
+func TestBindings(t *testing.T) {
+	out, err := exec.Command("go", "tool", "tvmffi-bind", "gen", "--from", "native/kernels.json", "--package", "cutekernels", "--out", "./cutekernels", "--check").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
