@@ -30,8 +30,7 @@ type Batch struct {
 	keep    []any
 	owned   []abi.Any
 	text    []byte // the room that is left for texts
-	done    int
-	objects []Any // results that are objects or text, by call, if there are any
+	objects []Any  // results that are objects or text, by call, if there are any
 	failure *BatchError
 }
 
@@ -164,10 +163,9 @@ func (p Pending) temp(t core.Temp, err error) Pending {
 // is made.
 func (b *Batch) Do() error {
 	clear(b.objects)
-	b.objects, b.done, b.failure = b.objects[:0], 0, nil
+	b.objects, b.failure = b.objects[:0], nil
 	done, failed, err := b.vector.Do()
-	b.done = done
-	b.finish()
+	b.finish(done)
 	if err != nil {
 		b.failure = &BatchError{failed, err}
 		return b.failure
@@ -177,11 +175,11 @@ func (b *Batch) Do() error {
 
 // finish takes the results that are objects, and lets go what the arguments
 // needed.
-func (b *Batch) finish() {
+func (b *Batch) finish(done int) {
 	r := core.NewReleaser()
-	b.vector.Objects(b.done, func(i int, v abi.Any) {
+	b.vector.Objects(done, func(i int, v abi.Any) {
 		if len(b.objects) == 0 {
-			b.objects = append(b.objects, make([]Any, b.done)...)
+			b.objects = append(b.objects, make([]Any, done)...)
 		}
 		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
 			b.objects[i] = anyOf(v, nil)
@@ -202,19 +200,33 @@ func (b *Batch) finish() {
 // same for each Result of a call, and has one Release. The error is that of the
 // call if it failed or was not made.
 func Result[T any](p Pending) (x T, err error) {
-	b := p.batch
-	if b == nil || !b.vector.Done(p.serial) || p.call() >= b.done {
+	if v := p.result(); v != nil && v.TypeIndex == abi.TypeInt {
+		if n, ok := any(&x).(*int64); ok {
+			*n = int64(v.Bits)
+			return x, nil
+		}
+	}
+	return result[T](p)
+}
+
+// result is Result for any type.
+func result[T any](p Pending) (x T, err error) {
+	v := p.result()
+	switch {
+	case v == nil:
 		return x, p.noResult()
+	case v.TypeIndex.IsObject():
+		return As[T](p.batch.objects[p.call()])
 	}
-	v := b.vector.Result(uint(p.call()))
-	if n, ok := any(&x).(*int64); ok && v.TypeIndex == abi.TypeInt {
-		*n = int64(v.Bits)
-		return x, nil
+	return element[T](v, nil)
+}
+
+// result is the result of a call that was made, or nil.
+func (p Pending) result() *abi.Any {
+	if p.batch == nil {
+		return nil
 	}
-	if !v.TypeIndex.IsObject() {
-		return element[T](v, nil)
-	}
-	return As[T](b.objects[p.call()])
+	return p.batch.vector.Result(p.serial)
 }
 
 func (p Pending) noResult() error {

@@ -48,7 +48,7 @@ func calls() {
 				pending[j] = batch.Call(addOneFunction).Int(int64(j))
 			}
 			check(batch.Do())
-			for _, p := range pending {
+			for _, p := range pending[:] {
 				intSink += must(tvmffi.Result[int64](p))
 			}
 		}

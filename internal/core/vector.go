@@ -22,10 +22,14 @@ type Vector struct {
 	used   uint         // how much of chunk
 	chunk  *vectorChunk // the one that is filled
 	start  uint         // where the arguments of the last call begin in it
-	last   *ccall.Record
+	fn     *Object      // the function of the last call, nil when none takes arguments
+	handle uintptr      // of fn
+	code   uintptr      // of fn
 	block  *vectorBlock // of the last call
 	n      uint
 	round  uint64
+	first  uint64 // the number of the first call that Do has made
+	made   uint   // how many it has made
 	state  vectorState
 	uses   []vectorUse
 	blocks []*vectorBlock
@@ -68,26 +72,44 @@ func (v *Vector) Len() int { return int(v.n) }
 // call from all others of v: the round in the upper half, the index and one in
 // the lower.
 func (v *Vector) Begin(fn *Object) uint64 {
+	i := v.n % VectorCalls
+	if fn != v.fn || i == 0 || v.used == MaxVectorArguments || fn == nil || fn.handle != v.handle {
+		return v.begin(fn)
+	}
+	// The same function again, in the block and the chunk of the call before.
+	records := &v.block.records
+	records[i-1].N = uintptr(v.used - v.start)
+	r := &records[i]
+	r.Fn, r.Handle, r.Args = v.code, v.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
+	v.start = v.used
+	v.n++
+	v.serial++
+	return v.serial
+}
+
+// begin is Begin for any function, also the first one.
+func (v *Vector) begin(fn *Object) uint64 {
 	if v.serial == 0 {
 		v.open()
 	}
 	if fn == nil || fn.handle == 0 {
 		return v.refuse(fn)
 	}
+	v.close()
 	i := v.n % VectorCalls
 	if i == 0 {
 		v.nextBlock()
 	}
-	v.close()
 	if v.chunk == nil || v.used == MaxVectorArguments {
 		v.nextChunk()
 	}
-	r := &v.block.records[i]
-	r.Fn, r.Handle, r.Args = safeCall(fn.handle), fn.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
-	v.last, v.start = r, v.used
-	if last := len(v.uses) - 1; last < 0 || v.uses[last].object != fn {
+	if fn != v.fn {
+		v.fn, v.handle, v.code = fn, fn.handle, safeCall(fn.handle)
 		v.uses = append(v.uses, vectorUse{fn, int(v.n)})
 	}
+	r := &v.block.records[i]
+	r.Fn, r.Handle, r.Args = v.code, v.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
+	v.start = v.used
 	v.n++
 	v.serial = v.round | uint64(v.n)
 	return v.serial
@@ -95,10 +117,13 @@ func (v *Vector) Begin(fn *Object) uint64 {
 
 // close ends the arguments of the last call.
 func (v *Vector) close() {
-	if v.last != nil {
-		v.last.N = uintptr(v.used - v.start)
+	if v.serial != 0 {
+		v.last().N = uintptr(v.used - v.start)
 	}
 }
+
+// last is the record of the last call, of which there must be one.
+func (v *Vector) last() *ccall.Record { return &v.block.records[(v.n-1)%VectorCalls] }
 
 // open forgets the calls that were made.
 func (v *Vector) open() {
@@ -114,7 +139,7 @@ func (v *Vector) open() {
 func (v *Vector) refuse(fn *Object) uint64 {
 	v.Fail(int(v.n), endedError("the function", fn))
 	v.close()
-	v.last, v.serial = nil, 0
+	v.fn, v.serial = nil, 0
 	return v.round | uint64(v.n+1)
 }
 
@@ -174,7 +199,7 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 	default:
 		old := v.chunk[v.start:]
 		v.nextChunk()
-		v.last.Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
+		v.last().Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
 		v.used = uint(copy(v.chunk[:], old))
 		v.Add(serial, x)
 	}
@@ -183,8 +208,14 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 // Done reports whether Do has made the calls of which serial was one.
 func (v *Vector) Done(serial uint64) bool { return v.state == vectorDone && serial>>32 == v.round>>32 }
 
-// Result is the result of call i, owned, which Do has made.
-func (v *Vector) Result(i uint) *abi.Any { return &v.blocks[i/VectorCalls].results[i%VectorCalls] }
+// Result is the result of a call that Do has made, owned by v; nil for others.
+func (v *Vector) Result(serial uint64) *abi.Any {
+	// The numbers of the calls that were made follow each other.
+	if i := uint(serial - v.first); i < v.made {
+		return &v.blocks[i/VectorCalls].results[i%VectorCalls]
+	}
+	return nil
+}
 
 // Objects calls f for each result of the first n that is an object.
 func (v *Vector) Objects(n int, f func(i int, v abi.Any)) {
@@ -216,12 +247,12 @@ func (v *Vector) Do() (done, failed int, err error) {
 			break
 		}
 	}
-	v.state, v.serial = vectorRunning, 0
+	v.state, v.fn, v.serial = vectorRunning, nil, 0
 	if v.err == nil {
 		done, v.err = v.call()
 		v.failed = done
 	}
-	v.state = vectorDone
+	v.state, v.first, v.made = vectorDone, v.round|1, uint(done)
 	clear(v.uses)
 	v.uses = v.uses[:0]
 	return done, v.failed, v.err
