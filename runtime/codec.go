@@ -304,8 +304,8 @@ func objectCodec(class *core.Type) *codec {
 				*(**core.Object)(p) = o
 				return err
 			}
-			if !v.TypeIndex.IsObject() {
-				return wrongType(class.Key, v)
+			if !v.TypeIndex.IsObject() || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
+				return wrongType(class.Key, v) // short texts are no objects, so long ones are none either
 			}
 			ok, err := class.Accepts(v.TypeIndex)
 			if err != nil {

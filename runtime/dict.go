@@ -30,12 +30,16 @@ func NewDict[K comparable, V any](pairs Pairs[K, V]) (*Dict[K, V], error) {
 }
 
 // Len returns the number of entries. It panics with an *Error if d is nil or was
-// released, as Get, Has and All do.
+// released, as Get, MustGet, Has and All do.
 func (d *Dict[K, V]) Len() int { return dicts.len(ref(d)) }
 
 // Get returns the value of a key and whether there is one. It panics with an
 // *Error if the value is no V.
 func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&dicts, ref(d), key) }
+
+// MustGet returns the value of a key. It panics with an *Error, of kind ErrKey if
+// there is no such key.
+func (d *Dict[K, V]) MustGet(key K) V { return mustLookup[K, V](&dicts, ref(d), key) }
 
 // Has reports whether there is a key.
 func (d *Dict[K, V]) Has(key K) bool { return hasKey(&dicts, ref(d), key) }

@@ -286,6 +286,26 @@ func checkArray[T comparable](t *testing.T, items []T) {
 	l.Release()
 }
 
+// What must be there is, or the error is the one of the library.
+func TestMustGet(t *testing.T) {
+	balanced(t)
+	m := must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]int64{"a": 1})))
+	d := must[*tvmffi.Dict[float64, string]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[float64, string]{Key: 0.5, Value: "half"})))
+	if m.MustGet("a") != 1 || d.MustGet(0.5) != "half" {
+		t.Error("what is there")
+	}
+	wantPanic(t, tvmffi.ErrKey, `KeyError: Map: there is no key "b"`, func() { m.MustGet("b") })
+	wantPanic(t, tvmffi.ErrKey, "KeyError: Dict: there is no key \"1\"", func() { d.MustGet(1) })
+	_, err := call("ffi.MapGetItem", m, "b")
+	wantError(t, err, tvmffi.ErrKey, "key is not in Map")
+	_, err = call("ffi.DictGetItem", d, 1.0)
+	wantError(t, err, tvmffi.ErrKey, "key is not in Map") // so says the library
+	m.Release()
+	d.Release()
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.MustGet("a") })
+	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { d.MustGet(1) })
+}
+
 func TestMapMethods(t *testing.T) {
 	balanced(t)
 	for _, n := range []int{0, 1, 4, 63, 64, 65, 200} {

@@ -233,6 +233,15 @@ func ask[K any](k *mapKind, o *core.Object, key K) (abi.Any, bool) {
 	return v, true
 }
 
+// mustLookup is lookup of a key that must be there.
+func mustLookup[K, V any](k *mapKind, o *core.Object, key K) V {
+	value, ok := lookup[K, V](k, o, key)
+	if !ok {
+		panic(errorf(core.KindKey, "%s: there is no key %s", k.name, quote(key)))
+	}
+	return value
+}
+
 func hasKey[K any](k *mapKind, o *core.Object, key K) bool {
 	if table, plain := tableKey(&key); plain && readable(o) {
 		found := core.MapFind(o.Handle(), &table) != nil
@@ -468,7 +477,7 @@ func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err erro
 }
 
 // Len returns the number of entries. It panics with an *Error if m is nil or was
-// released, as Get, Has and All do.
+// released, as Get, MustGet, Has and All do.
 func (m *Map[K, V]) Len() int { return maps.len(ref(m)) }
 
 // Get returns the value of a key and whether there is one. It panics with an
@@ -484,6 +493,10 @@ func (m *Map[K, V]) Has(key K) bool { return hasKey(&maps, ref(m), key) }
 func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, ref(m)) }
 
 // Keys ranges over the keys as All does.
+// MustGet returns the value of a key. It panics with an *Error, of kind ErrKey if
+// there is no such key.
+func (m *Map[K, V]) MustGet(key K) V { return mustLookup[K, V](&maps, ref(m), key) }
+
 func (m *Map[K, V]) Keys() iter.Seq[K] { return keysOf[K](&maps, ref(m)) }
 
 // Values ranges over the values as All does.

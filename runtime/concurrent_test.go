@@ -1,0 +1,228 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// together runs f on n goroutines at once.
+func together(n int, f func(g int)) {
+	var wg sync.WaitGroup
+	start := make(chan bool)
+	for g := range n {
+		wg.Go(func() { <-start; f(g) })
+	}
+	close(start)
+	wg.Wait()
+}
+
+// Many goroutines read the same containers, by the same and by their own handles,
+// pass them to C++, and release what they got.
+func TestContainersFromManyGoroutines(t *testing.T) {
+	balanced(t)
+	boxes := get[*tvmffi.Array[*Box]](t, "calls.boxes", 20)
+	texts := must[*tvmffi.Array[string]](t)(tvmffi.NewArray("short", "a text of more than seven bytes"))
+	want := map[string]int64{}
+	for i := range int64(100) {
+		want[fmt.Sprint("key ", i)] = i
+	}
+	table := must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(want)))
+	dict := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(want)))
+	list := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))
+	byBox := must[*tvmffi.Map[*Box, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[*Box, int64]{Key: box(t, 1), Value: 1})))
+	shape := must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3))
+	rounds := 30
+	if testing.Short() {
+		rounds = 5
+	}
+	together(8, func(g int) {
+		own := tvmffi.Retain(boxes)
+		defer own.Release()
+		var scope tvmffi.Scope
+		defer scope.Release()
+		for i := range rounds {
+			sum := int64(0)
+			for _, b := range boxes.All() {
+				sum += b.I64()
+			}
+			at := own.At((g + i) % 20)
+			scope.Add(at)
+			if sum != 190 || at.I64() != int64((g+i)%20) {
+				t.Errorf("sum %d, element %d", sum, at.I64())
+			}
+			if s, err := texts.Slice(); err != nil || len(s) != 2 || len(s[1]) != 31 {
+				t.Error(s, err)
+			}
+			key := fmt.Sprint("key ", (g*7+i)%100)
+			if v, ok := table.Get(key); !ok || v != want[key] || dict.MustGet(key) != v {
+				t.Error(key, v, ok)
+			}
+			n := 0
+			for k, v := range dict.All() {
+				if want[k] != v {
+					t.Errorf("%s: %d", k, v)
+				}
+				n++
+			}
+			if n != 100 || byBox.Len() != 1 || !slices.Equal(shape.Slice(), []int64{2, 3}) {
+				t.Error(n)
+			}
+			v, err := call("calls.echo_list", list)
+			if s, failed := tvmffi.As[[]int64](v); err != nil || failed != nil || !slices.Equal(s, []int64{1, 2, 3}) {
+				t.Error(s, err, failed)
+			}
+			v.Release()
+			// A list of its own is for one goroutine, which may change it.
+			l, err := tvmffi.NewList[any](g, i)
+			if err == nil {
+				err = errors.Join(l.Append(own, "text"), l.Delete(0))
+			}
+			if err != nil || l.Len() != 3 {
+				t.Error(err)
+			}
+			l.Release()
+		}
+	})
+	for k := range byBox.Keys() {
+		tvmffi.Retain(k).Release()
+	}
+	for _, x := range []interface{ Release() }{boxes, texts, table, dict, list, byBox, shape} {
+		x.Release()
+	}
+	drop(t)
+}
+
+// Calls that block in C++, and callbacks that block in Go, leave the other
+// goroutines and threads running.
+func TestBlockingCalls(t *testing.T) {
+	load(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	const sleepers = 8
+	begin := time.Now()
+	together(sleepers, func(int) {
+		if _, err := call("calls.sleep", 300); err != nil {
+			t.Error(err)
+		}
+	})
+	if d := time.Since(begin); d > sleepers*300*time.Millisecond/2 {
+		t.Errorf("%d calls that sleep at once took %v", sleepers, d)
+	}
+	// Each callback waits for another that comes from C++ later.
+	gate := make(chan bool)
+	wait := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
+		select {
+		case <-gate:
+			return nil
+		case <-time.After(20 * time.Second):
+			return errors.New("nobody came")
+		}
+	}))
+	defer wait.Release()
+	open := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { gate <- true }))
+	defer open.Release()
+	together(2*sleepers, func(g int) {
+		f := wait
+		if g%2 == 1 {
+			f = open
+		}
+		if _, err := call("calls.apply_packed", f); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func init() {
+	start := func() error {
+		if err := loadChild(); err != nil {
+			return err
+		}
+		return tvmffi.LoadLibrary(os.Getenv("CALLS"))
+	}
+	children["exit in callback"] = func() error {
+		if err := start(); err != nil {
+			return err
+		}
+		f, err := tvmffi.FuncOf(func() { fmt.Println("last words"); os.Exit(7) })
+		if err != nil {
+			return err
+		}
+		_, err = call("calls.apply_packed", f)
+		return fmt.Errorf("the call returned: %w", err)
+	}
+	children["throw int"] = func() error {
+		if err := start(); err != nil {
+			return err
+		}
+		_, err := call("calls.throw_int")
+		fmt.Println("the call returned:", err)
+		return nil
+	}
+	// Objects and callbacks live, in Go and in C++, when the process ends, and a
+	// thread of C++ calls Go meanwhile.
+	children["exit alive"] = func() error {
+		if err := start(); err != nil {
+			return err
+		}
+		f, err := tvmffi.FuncOf(func(x int64) int64 { return x })
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"calls.store", "calls.later"} {
+			args := []any{f}
+			if name == "calls.later" {
+				args = append(args, 1)
+			}
+			if _, err := call(name, args...); err != nil {
+				return err
+			}
+		}
+		if alive, err = call("calls.boxes", 1000); err != nil {
+			return err
+		}
+		go func() {
+			for {
+				if _, err := call("calls.boxes", 10); err != nil {
+					fmt.Println(err)
+				}
+				runtime.GC()
+			}
+		}()
+		time.Sleep(20 * time.Millisecond)
+		fmt.Println("done")
+		return nil
+	}
+}
+
+var alive tvmffi.Any
+
+func TestProcessEnds(t *testing.T) {
+	load(t)
+	env := []string{"CORE=" + nativetest.Library(t), "CALLS=" + nativetest.Build(t, "calls")}
+	out, err := child(t, "exit in callback", env...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(out, "last words") {
+		t.Errorf("os.Exit in a callback: %v\n%s", err, out)
+	}
+	for range 5 {
+		if out, err := child(t, "exit alive", env...); err != nil || strings.TrimSpace(out) != "done" {
+			t.Errorf("a process that ends with live objects: %v\n%s", err, out)
+		}
+	}
+	// No frame of the library catches what is no std::exception: C++ ends the
+	// process, and says so.
+	out, err = child(t, "throw int", env...)
+	if err == nil || strings.Contains(out, "the call returned") || !strings.Contains(out, "terminate called") {
+		t.Errorf("throw 42: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,167 @@
+package tvmffi_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// What C++ makes of values for its parameters: numbers and names are converted, in
+// the order of the alternatives of a Variant.
+func TestParameterConversions(t *testing.T) {
+	balanced(t)
+	for _, c := range []struct {
+		function string
+		in, want any
+	}{
+		{"calls.echo_int", true, int64(1)},
+		{"calls.echo_bool", 2, true},
+		{"calls.echo_bool", 0, false},
+		{"calls.echo_float", 3, 3.0},
+		{"calls.echo_float", true, 1.0},
+		{"calls.echo_dtype", "float32x4", tvmffi.Float32.WithLanes(4)},
+		{"calls.echo_device", "cuda:1", tvmffi.CUDA(1)},
+		{"calls.echo_variant", true, int64(1)}, // the first alternative that takes it
+		{"calls.echo_variant", "text", "text"},
+		{"calls.echo_string", "", ""},
+		// Those that may be None take None.
+		{"calls.echo_object", nil, nil},
+		{"calls.echo_function", nil, nil},
+		{"calls.echo_tensor", nil, nil},
+		{"calls.echo_box", nil, nil},
+		{"calls.echo_pointer", tvmffi.Pointer{}, nil}, // the null pointer comes back as None
+	} {
+		v, err := call(c.function, c.in)
+		got := v.Value()
+		if p, ok := got.(tvmffi.Pointer); ok && p.Address == 0 {
+			got = nil
+		}
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s(%v): %#v, %v, want %#v", c.function, c.in, got, err, c.want)
+		}
+		v.Release()
+	}
+	for _, c := range []struct {
+		function string
+		in       any
+		kind     error
+		text     string
+	}{
+		{"calls.echo_int", 1.0, tvmffi.ErrType, "Expected `int` but got `float`"},
+		{"calls.echo_string", []byte("bytes"), tvmffi.ErrType, "Expected `str` but got `ffi.SmallBytes`"},
+		{"calls.echo_bytes", "text", tvmffi.ErrType, "Expected `bytes` but got `ffi.SmallStr`"},
+		{"calls.echo_variant", 1.5, tvmffi.ErrType, "Expected `Variant<int, str>` but got `float`"},
+		// None is no array and no map.
+		{"calls.echo_ints", nil, tvmffi.ErrType, "but got `None`"},
+		{"calls.echo_map", nil, tvmffi.ErrType, "but got `None`"},
+		{"calls.echo_shape", nil, tvmffi.ErrType, "but got `None`"},
+	} {
+		_, err := call(c.function, c.in)
+		wantError(t, err, c.kind, c.function, c.text)
+	}
+	_, err := call("calls.echo_dtype", "nonsense")
+	wantError(t, err, tvmffi.ErrValue, "unknown dtype `nonsense`")
+	_, err = call("calls.echo_device", "nonsense:1")
+	wantError(t, err, tvmffi.ErrType, "calls.echo_device", "Device")
+}
+
+// A text is an object of the library only when it is long. In Go it is none,
+// whatever its length, so that no program works by chance.
+func TestTextIsNoObject(t *testing.T) {
+	balanced(t)
+	for _, text := range []any{"short", "a text of more than seven bytes", []byte("short"), []byte("more than seven bytes")} {
+		v := mustCall(t, "calls.echo", text)
+		_, err := tvmffi.As[*tvmffi.Object](v)
+		wantError(t, err, tvmffi.ErrType, "expected ffi.Object, got ffi.")
+		_, err = tvmffi.As[[]*tvmffi.Object](must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(text))))
+		wantError(t, err, tvmffi.ErrType, "element 0: expected ffi.Object, got ffi.")
+	}
+	_, err := call("calls.echo_object", "short")
+	wantError(t, err, tvmffi.ErrType, "but got `ffi.SmallStr`")
+	if v := mustCall(t, "calls.echo_object", "a text of more than seven bytes"); v.Value() != "a text of more than seven bytes" {
+		t.Error(v)
+	}
+	drop(t)
+}
+
+// Arrays and Lists, Maps and Dicts become each other for a parameter of the other
+// kind: the result is of the kind that the parameter declares, a copy, with its
+// elements converted.
+func TestContainerConversions(t *testing.T) {
+	balanced(t)
+	array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, true))
+	list := must[*tvmffi.List[any]](t)(tvmffi.NewList[any](1, true))
+	pairs := tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "a", Value: 1}, tvmffi.Pair[string, any]{Key: "b", Value: true})
+	table := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(pairs))
+	dict := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(pairs))
+	for _, c := range []struct {
+		function string
+		in       tvmffi.ObjectRef
+		key      string
+	}{
+		{"calls.echo_ints", list, "ffi.Array"},
+		{"calls.echo_ints", array, "ffi.Array"},
+		{"calls.echo_list", array, "ffi.List"},
+		{"calls.echo_list", list, "ffi.List"},
+		{"calls.echo_map", dict, "ffi.Map"},
+		{"calls.echo_map", table, "ffi.Map"},
+		{"calls.echo_dict", table, "ffi.Dict"},
+		{"calls.echo_dict", dict, "ffi.Dict"},
+	} {
+		v := mustCall(t, c.function, c.in)
+		if v.TypeKey() != c.key {
+			t.Errorf("%s of %s is %s, want %s", c.function, tvmffi.TypeKey(c.in), v.TypeKey(), c.key)
+		}
+		var got any
+		if strings.HasSuffix(c.function, "map") || strings.HasSuffix(c.function, "dict") {
+			m := must[map[string]int64](t)(tvmffi.As[map[string]int64](v))
+			got = []int64{m["a"], m["b"]}
+		} else {
+			got = must[[]int64](t)(tvmffi.As[[]int64](v))
+		}
+		if !slices.Equal(got.([]int64), []int64{1, 1}) {
+			t.Errorf("%s of %s: %v", c.function, tvmffi.TypeKey(c.in), got)
+		}
+		if o := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)); tvmffi.Same(o, c.in) {
+			t.Errorf("%s of %s did not copy what it converted", c.function, tvmffi.TypeKey(c.in))
+		}
+		v.Release()
+	}
+	for _, x := range []interface{ Release() }{array, list, table, dict} {
+		x.Release()
+	}
+}
+
+// The texts of the library name the element that does not fit.
+func TestElementErrors(t *testing.T) {
+	balanced(t)
+	for _, c := range []struct {
+		function, want string
+		in             any
+	}{
+		{"calls.echo_ints", "Array[index 1: ffi.SmallStr]", []any{1, "x"}},
+		{"calls.echo_ints", "Array[index 1: ffi.String]", []any{1, "a text of more than seven bytes"}},
+		{"calls.echo_list", "List[index 0: ffi.SmallStr]", []any{"x"}},
+		{"calls.echo_map", "Map[some key is int, V]", map[int64]int64{1: 1}},
+		{"calls.echo_map", "Map[K, some value is ffi.SmallStr]", map[string]string{"a": "x"}},
+		{"calls.echo_dict", "Dict[some key is int, V]", map[int64]int64{1: 1}},
+		{"calls.echo_dict", "Dict[K, some value is ffi.SmallStr]", map[string]string{"a": "x"}},
+		{"calls.echo_nested", "Array[index 1: Array[index 0: int]]", []any{[]string{"a"}, []any{1}}},
+		{"calls.echo_tuple", "Array[size=1]", []any{1}},
+	} {
+		_, err := call(c.function, c.in)
+		wantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling: `"+c.function+"(0: ", c.want)
+	}
+	for _, dims := range []any{"x", 1.5, []any{1, "x"}} {
+		_, err := call("ffi.Shape", dims)
+		wantError(t, err, tvmffi.ErrValue, "Expect shape to take list of int arguments")
+	}
+	if s := get[*tvmffi.Shape](t, "calls.echo_shape", tvmffi.Of[int64](2, 3)); !slices.Equal(s.Slice(), []int64{2, 3}) {
+		t.Error(s.Slice())
+	} else {
+		s.Release()
+	}
+}
