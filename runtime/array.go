@@ -109,7 +109,7 @@ func (a *Array[T]) Len() int {
 func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
 
 // All ranges over the elements. An object is borrowed until the next step;
-// [Retain] keeps it. About 64 strings share one piece of memory.
+// [Retain] keeps it. About 64 short strings share one piece of memory.
 func (a *Array[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		// The loop over numbers is inlined into that of the caller.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,26 @@ func TestArray(t *testing.T) {
 			t.Errorf("%d strings", n)
 		}
 		big.Release()
+	}
+}
+
+// One long string among short ones costs its size, and not that of many such.
+func TestLongTextAmongShort(t *testing.T) {
+	load(t)
+	texts := slices.Repeat([]string{"short"}, 64)
+	texts[0] = strings.Repeat("long", 1<<18)
+	a := must[*tvmffi.Array[string]](t)(tvmffi.NewArray(texts...))
+	defer a.Release()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i, s := range a.All() {
+		if s != texts[i] {
+			t.Fatalf("text %d has %d bytes", i, len(s))
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+		t.Errorf("reading a text of 1 MiB and 63 short ones takes %d bytes", n)
 	}
 }
 

@@ -46,7 +46,7 @@ func (d *Dict[K, V]) Has(key K) bool { return hasKey(&dicts, ref(d), key) }
 
 // All ranges over the entries that are there when the loop begins, in the order
 // of insertion: the loop may change the dict. Objects are borrowed until the next
-// step; [Retain] keeps one. About 64 strings share one piece of memory.
+// step; [Retain] keeps one. About 64 short strings share one piece of memory.
 func (d *Dict[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&dicts, ref(d)) }
 
 // Keys ranges over the keys as All does.

@@ -286,6 +286,7 @@ func (k *mapKind) read(o *core.Object, each func(e *abi.MapEntry, left int) bool
 	}
 	handle := o.Handle()
 	core.IncRef(handle)
+	runtime.KeepAlive(o) // until here; the caller may not use it again
 	defer core.DecRef(handle)
 	walk := core.NewMapWalk(handle)
 	if !k.shared {
@@ -354,8 +355,8 @@ func (k *mapKind) readThrough(o *core.Object, each func(e *abi.MapEntry, left in
 	eachOf(all, each)
 }
 
-// textReader reads elements as Ts. Strings of about the same place share one piece
-// of memory.
+// textReader reads elements as Ts. Short strings of about the same place share one
+// piece of memory.
 type textReader[T any] struct {
 	room   []byte
 	isText bool
@@ -366,13 +367,21 @@ func newTextReader[T any]() (r textReader[T]) {
 	return r
 }
 
-// sharedTexts is how many strings share a piece of memory, about.
-const sharedTexts = 64
+// sharedTexts is how many strings share a piece of memory, about. A longer one than
+// longText has its own, so that one long string among short ones costs its size.
+const (
+	sharedTexts = 64
+	longText    = 256
+)
 
 // read reads a value, the first of so many that are left.
 func (r *textReader[T]) read(v *abi.Any, left int, from core.Lender) (x T, err error) {
 	if r.isText {
 		if t, ok := core.BorrowText(v); ok {
+			if len(t) > longText {
+				*as[string](&x) = string(t)
+				return x, nil
+			}
 			if len(t) > len(r.room) {
 				r.room = make([]byte, len(t)*min(left, sharedTexts))
 			}
@@ -484,19 +493,19 @@ func (m *Map[K, V]) Len() int { return maps.len(ref(m)) }
 // *Error if the value is no V.
 func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&maps, ref(m), key) }
 
-// Has reports whether there is a key.
-func (m *Map[K, V]) Has(key K) bool { return hasKey(&maps, ref(m), key) }
-
-// All ranges over the entries in the order of insertion. Objects are borrowed
-// until the next step; [Retain] keeps one. About 64 strings share one piece of
-// memory.
-func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, ref(m)) }
-
-// Keys ranges over the keys as All does.
 // MustGet returns the value of a key. It panics with an *Error, of kind ErrKey if
 // there is no such key.
 func (m *Map[K, V]) MustGet(key K) V { return mustLookup[K, V](&maps, ref(m), key) }
 
+// Has reports whether there is a key.
+func (m *Map[K, V]) Has(key K) bool { return hasKey(&maps, ref(m), key) }
+
+// All ranges over the entries in the order of insertion. Objects are borrowed
+// until the next step; [Retain] keeps one. About 64 short strings share one piece of
+// memory.
+func (m *Map[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&maps, ref(m)) }
+
+// Keys ranges over the keys as All does.
 func (m *Map[K, V]) Keys() iter.Seq[K] { return keysOf[K](&maps, ref(m)) }
 
 // Values ranges over the values as All does.
