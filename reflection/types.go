@@ -51,9 +51,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 			t.Attributes = append(t.Attributes, name)
 		}
 	}
-	core.Registry.Lock()
 	fields, methods := core.FieldsOf(info), core.MethodsOf(info)
-	core.Registry.Unlock()
 	for _, entry := range fields {
 		f, err := readField(&entry)
 		if err != nil {

@@ -203,8 +203,8 @@ func (p *plan) inherited(name string) string {
 		}
 	}
 	for parent := p.Parent; parent != nil; {
-		for i := range parent.NumFields {
-			if core.Text(core.FieldAt(parent, i).Name) == name {
+		for _, f := range core.FieldsOf(parent) {
+			if core.Text(f.Name) == name {
 				return core.Text(parent.Key)
 			}
 		}
@@ -389,9 +389,8 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 			refs = layout // those of its ancestors too
 			continue
 		}
-		for i := range level.NumFields {
-			f := core.FieldAt(level, i)
-			kind, err := foreignField(f)
+		for _, f := range core.FieldsOf(level) {
+			kind, err := foreignField(&f)
 			if err != nil {
 				return 0, nil, inElement("field "+core.Text(f.Name), err)
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -141,4 +143,44 @@ func TestUnmarshalJSON(t *testing.T) {
 	}
 	v.A.Release()
 	wantError(t, json.Unmarshal([]byte(`{"A":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), &v), tvmffi.ErrValue, "nested deeper")
+}
+
+type grown struct {
+	A int64 `ffi:"a"`
+}
+
+var grownType = tvmffi.Define[grown]("gotest.Grown")
+
+// A library that is loaded later may add fields to a type whose objects were read;
+// the library then moves the entries of all.
+func TestFieldsThatAreAddedLater(t *testing.T) {
+	balanced(t)
+	x := must[*tvmffi.Instance[grown]](t)(grownType.New(grown{A: 3}))
+	defer x.Release()
+	want := func(want string) {
+		t.Helper()
+		if text, err := tvmffi.FieldsJSON(x); err != nil || string(text) != want {
+			t.Errorf("%s, want %s; %v", text, want, err)
+		}
+	}
+	want(`{"a":3}`)
+	index, err := core.IndexOfKey("gotest.Grown")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core.Registry.Lock()
+	d := &core.Defined{Key: "gotest.Grown", Info: core.InfoOf(index)}
+	f := &core.DefinedField{
+		Name: "b", Metadata: `{"type_schema":"{\"type\":\"int\"}"}`, Offset: abi.ObjectSize,
+		Accept: core.Accept{Kind: core.KindInt64, Expected: "int", Go: "int64"},
+	}
+	err = f.Prepare()
+	if err == nil {
+		err = d.AddField(f)
+	}
+	core.Registry.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(`{"a":3,"b":3}`)
 }

@@ -87,7 +87,7 @@ func (w *graphWriter) node(v abi.Any) (int64, bool) {
 		return i, true
 	}
 	i, ok := w.object(v, handle)
-	if ok && uint32(core.At[abi.Object](handle).RefCounts) > 1 {
+	if ok && core.Strong(handle) > 1 {
 		w.objects[handle] = i // nobody else can refer to one with a single reference
 	}
 	return i, ok
@@ -240,7 +240,7 @@ func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bo
 		}
 		if owned {
 			// A node of an object that only the getter holds has no address to remember.
-			if x.TypeIndex.IsObject() && uint32(core.At[abi.Object](uintptr(x.Bits)).RefCounts) == 1 {
+			if x.TypeIndex.IsObject() && core.Strong(uintptr(x.Bits)) == 1 {
 				ok = ok && !takesApart(x)
 			}
 			release(x)

@@ -4,10 +4,10 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
-	"unsafe"
 )
 
 // The library takes values apart by recursion on the C stack in structural
@@ -47,7 +47,7 @@ func (b *bounder) visit(v abi.Any, depth int) (int, error) {
 		return 0, errorf(core.KindValue, "the value is nested deeper than %d levels", maxDepth)
 	}
 	handle := uintptr(v.Bits)
-	shared := uint32(core.At[abi.Object](handle).RefCounts) > 1
+	shared := core.Strong(handle) > 1
 	if shared {
 		height, known := b.heights[handle]
 		switch {
@@ -152,47 +152,71 @@ type fieldPlan struct {
 	any    bool // an Any, readable in memory
 }
 
-var fieldPlans sync.Map // abi.TypeIndex -> []fieldPlan
+// fieldList holds the fields of a type. A library may add some as long as it is
+// being loaded.
+type fieldList struct {
+	plans []fieldPlan
+	info  *abi.TypeInfo
+	count int32
+}
+
+var fieldLists sync.Map // abi.TypeIndex -> *fieldList
+
+// countFields returns the number of fields of a type with its ancestors.
+func countFields(info *abi.TypeInfo) int32 {
+	n := info.NumFields
+	for depth := range info.Depth {
+		n += core.Ancestor(info, depth).NumFields
+	}
+	return n
+}
 
 // fieldsOf returns the fields of a type, those of its ancestors first. index must
 // be that of a live object.
 func fieldsOf(index abi.TypeIndex) []fieldPlan {
-	if plan, ok := fieldPlans.Load(index); ok {
-		return plan.([]fieldPlan)
+	if l, ok := fieldLists.Load(index); ok {
+		if l := l.(*fieldList); l.count == countFields(l.info) {
+			return l.plans
+		}
 	}
-	var plan []fieldPlan
 	info := core.InfoOf(index)
 	if info == nil {
 		return nil
 	}
+	l := &fieldList{info: info}
 	for depth := range info.Depth + 1 {
 		owner := info
 		if depth < info.Depth {
 			owner = core.Ancestor(info, depth)
 		}
 		class := &core.Type{Key: core.Text(owner.Key)}
-		for i := range uintptr(owner.NumFields) {
-			f := core.At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-			sig, _ := canonicalSignature(core.Text(f.Metadata))
-			p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name), Sig: sig}, info: f}
-			inside := f.Offset >= abi.ObjectSize
-			switch sig {
-			case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
-				p.leaf = true
-			case "Any":
-				p.any = inside && f.Size == int64(unsafe.Sizeof(abi.Any{}))
-			}
-			switch s := f.StaticTypeIndex; {
-			case s >= 0 && !s.IsObject(), s == abi.TypeStr, s == abi.TypeBytes, s == abi.TypeShape, s == abi.TypeTensor, s == abi.TypeFunction:
-				p.leaf = true
-			case s.IsObject():
-				p.object = inside && f.Size == int64(unsafe.Sizeof(uintptr(0)))
-			}
-			plan = append(plan, p)
+		entries := core.FieldsOf(owner)
+		l.count += int32(len(entries))
+		for i := range entries {
+			l.plans = append(l.plans, planOf(class, &entries[i]))
 		}
 	}
-	fieldPlans.Store(index, plan)
-	return plan
+	fieldLists.Store(index, l)
+	return l.plans
+}
+
+func planOf(class *core.Type, f *abi.FieldInfo) fieldPlan {
+	sig, _ := canonicalSignature(core.Text(f.Metadata))
+	p := fieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name), Sig: sig}, info: f}
+	inside := f.Offset >= abi.ObjectSize
+	switch sig {
+	case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
+		p.leaf = true
+	case "Any":
+		p.any = inside && f.Size == int64(unsafe.Sizeof(abi.Any{}))
+	}
+	switch s := f.StaticTypeIndex; {
+	case s >= 0 && !s.IsObject(), s == abi.TypeStr, s == abi.TypeBytes, s == abi.TypeShape, s == abi.TypeTensor, s == abi.TypeFunction:
+		p.leaf = true
+	case s.IsObject():
+		p.object = inside && f.Size == int64(unsafe.Sizeof(uintptr(0)))
+	}
+	return p
 }
 
 // value reads the field of the object at handle; owned says that the caller

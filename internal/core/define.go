@@ -179,11 +179,6 @@ func RoomToDefine(types int) error {
 	return nil
 }
 
-// FieldAt returns the entry of a field of a type.
-func FieldAt(info *abi.TypeInfo, i int32) *abi.FieldInfo {
-	return At[abi.FieldInfo](info.Fields + uintptr(i)*unsafe.Sizeof(abi.FieldInfo{}))
-}
-
 // KeyIsFree reports whether the key of a type is free: not registered, or only by a
 // C++ class that mirrors the memory of the type, and has its parent.
 func KeyIsFree(key string, parent *abi.TypeInfo) bool {
@@ -304,8 +299,7 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		// The result is a bare handle, written where the tag of a value would be.
-		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: *(*uint64)(unsafe.Pointer(&out))}
+		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(first(out))}
 		err = d.AddAttribute(name, fn)
 		DecRef(uintptr(fn.Bits))
 		if err != nil {
@@ -329,11 +323,7 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 
 // AddAttribute enters an attribute of the type; v stays with the caller.
 func (d *Defined) AddAttribute(name string, v abi.Any) error {
-	key, value := byteArray(name), &v
-	_, err := invoke(API.TypeRegisterAttr, uintptr(d.Info.TypeIndex), address(key), address(value))
-	keepAlive(key, name)
-	keepValue(value)
-	return err
+	return RegisterAttribute(d.Info.TypeIndex, name, v)
 }
 
 // AddMethod enters a method.

@@ -43,16 +43,22 @@ func (f *Func) String() string {
 	return f.Name
 }
 
-// Resolve finds the Function object behind f, once, and keeps it.
+// Resolve finds the Function object behind f and keeps it. Nothing is locked while
+// it looks: a library that is being loaded holds the Registry and may call Go, which
+// needs f. Of two that look at the same time the second gives back what it found.
 func (f *Func) Resolve() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.safeCall.Load() != 0 {
 		return nil
 	}
 	handle, err := f.find()
 	if err != nil {
 		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.safeCall.Load() != 0 {
+		DecRef(handle)
+		return nil
 	}
 	f.handle = handle
 	f.safeCall.Store(safeCall(handle))
@@ -154,8 +160,7 @@ func GlobalFunction(name string) (uintptr, error) {
 	key := byteArray(name)
 	out, err := invokeResult(API.FunctionGetGlobal, address(key))
 	keepAlive(key, name)
-	// The result is a bare handle, written where the tag of a value would be.
-	return uintptr(*(*uint64)(unsafe.Pointer(&out))), err
+	return first(out), err
 }
 
 func (f *Func) findMethod() (uintptr, error) {
@@ -252,20 +257,16 @@ func (l *Library) pathOf(name string) (string, error) {
 	return "", Hooks.Errorf(KindAttr, "library %s is not among the files of the bindings", name)
 }
 
-var (
-	modulesMu sync.Mutex
-	modules   = map[string]*Object{}
-)
+// modules are the modules of exports by their paths; the Registry guards it.
+var modules = map[string]*Object{}
 
 // module loads the file as a module, once.
 func (l *Library) module(path string) (*Object, error) {
-	modulesMu.Lock()
-	defer modulesMu.Unlock()
+	Registry.Lock()
+	defer Registry.Unlock()
 	if m, ok := modules[path]; ok {
 		return m, nil
 	}
-	Registry.Lock()
-	defer Registry.Unlock()
 	c := new(Call24)
 	c.Begin(&ModuleLoadFromFile, 1)
 	c.String(0, path)

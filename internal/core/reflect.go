@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // What package reflection stands on.
@@ -68,8 +67,10 @@ func Elements(handle uintptr) []abi.Any {
 }
 
 // FieldsOf copies the entries of the fields of a type, without those of its
-// ancestors. The caller holds the Registry.
+// ancestors. The library moves the entries when it registers another one.
 func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
 	if info.NumFields <= 0 {
 		return nil
 	}
@@ -78,6 +79,8 @@ func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
 
 // MethodsOf is FieldsOf for methods.
 func MethodsOf(info *abi.TypeInfo) []abi.MethodInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
 	if info.NumMethods <= 0 {
 		return nil
 	}
@@ -192,16 +195,11 @@ func Attribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
 	Registry.Lock()
 	defer Registry.Unlock()
-	key, value := byteArray(name), new(abi.Any)
-	*value = v
-	h := ccall.Head{Fn: API.TypeRegisterAttr, Handle: uintptr(index), Word: address(key), N: address(value), Mode: ccall.Value}
-	ccall.Call(&h)
+	key, value := byteArray(name), &v
+	_, err := invoke(API.TypeRegisterAttr, uintptr(index), address(key), address(value))
 	keepAlive(key, name)
 	keepValue(value)
-	if h.RC != 0 {
-		return Hooks.ErrorOf(h.Err)
-	}
-	return nil
+	return err
 }
 
 // Kwargs returns the object that separates positional from keyword arguments,

@@ -161,3 +161,28 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 		}
 	}
 }
+
+// Who holds the registry, as a library does that is being loaded, may need a
+// function that somebody else is just looking for.
+func TestResolveUnderTheRegistry(t *testing.T) {
+	load(t)
+	f := core.Func{Name: "ffi.Array"}
+	other, done := make(chan error, 1), make(chan error, 1)
+	go func() {
+		core.Registry.Lock()
+		defer core.Registry.Unlock()
+		go func() { other <- f.Resolve() }()
+		time.Sleep(100 * time.Millisecond) // it waits for the registry
+		done <- f.Resolve()
+	}()
+	for _, c := range []chan error{done, other} {
+		select {
+		case err := <-c:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("both wait for each other")
+		}
+	}
+}
