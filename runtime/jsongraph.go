@@ -116,7 +116,7 @@ func MaxDepth(n int) GraphOption { return func(l *graphLimits) { l.depth = min(n
 // before the library sees it, because the library follows references without end or
 // out of range. What it may make is any registered type that has fields; the hooks
 // of a type that reads its own data get that data as it is. Members of enums are
-// the registered ones again. Errors of the form are ErrValue, of the types ErrType.
+// the registered ones again, since libtvm_ffi 0.1.14. Errors of the form are ErrValue, of the types ErrType.
 func FromJSONGraph[T any](data []byte, options ...GraphOption) (T, error) {
 	var none T
 	limits := graphLimits{1 << 30, 1 << 25, maxDepth}
@@ -211,31 +211,38 @@ type nodeType struct {
 	links map[string]bool
 }
 
-// nodeTypeOf looks a type up by its key.
-func nodeTypeOf(key string) *nodeType {
+// nodeTypeOf looks a type up by its key. The error is that nothing of the type can be
+// made, for which the libraries from 0.1.12 to 0.1.14 end the process.
+func nodeTypeOf(key string) (*nodeType, error) {
 	switch key {
 	case "ffi.Array", "ffi.List":
-		return &nodeType{kind: nodeSequence}
+		return &nodeType{kind: nodeSequence}, nil
 	case "ffi.Map", "ffi.Dict":
-		return &nodeType{kind: nodeMap}
+		return &nodeType{kind: nodeMap}, nil
 	case "Device":
-		return &nodeType{kind: nodeDevice}
+		return &nodeType{kind: nodeDevice}, nil
 	case "ffi.Bytes":
-		return &nodeType{kind: nodeBytes}
+		return &nodeType{kind: nodeBytes}, nil
 	}
 	index, err := core.IndexOfKey(key)
-	if err != nil || !index.IsObject() {
-		return &nodeType{} // the library refuses it, or has a scalar
+	if err != nil {
+		return &nodeType{}, nil // the library says so
+	}
+	switch index {
+	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeStr, abi.TypeShape:
+		return &nodeType{}, nil
 	}
 	if _, ok := core.TypeAttribute(index, "__data_from_json__"); ok {
-		return &nodeType{}
+		return &nodeType{}, nil
 	}
-	if info := core.InfoOf(index); info.Depth > 0 {
-		for depth := range info.Depth {
-			if core.Text(core.Ancestor(info, depth).Key) == "ffi.Enum" {
-				return &nodeType{}
-			}
+	info := core.InfoOf(index)
+	for depth := range info.Depth {
+		if core.Text(core.Ancestor(info, depth).Key) == "ffi.Enum" {
+			return &nodeType{}, nil
 		}
+	}
+	if !creatable(info) {
+		return nil, errorf(core.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
 	t := &nodeType{kind: nodeObject, links: map[string]bool{}}
 	for _, f := range fieldsOf(index) {
@@ -245,7 +252,16 @@ func nodeTypeOf(key string) *nodeType {
 			t.links[f.name()] = true
 		}
 	}
-	return t
+	return t, nil
+}
+
+// creatable reports whether the library can make an empty object of a type.
+func creatable(info *abi.TypeInfo) bool {
+	if info.Metadata != 0 && core.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+		return true
+	}
+	_, ok := core.TypeAttribute(info.TypeIndex, "__ffi_new__")
+	return ok
 }
 
 // graphChecker reads the text of a JSON graph and keeps its references.
@@ -375,7 +391,9 @@ func (c *graphChecker) typeOf() (*nodeType, error) {
 	}
 	t, ok := c.types[string(key)]
 	if !ok {
-		t = nodeTypeOf(string(key))
+		if t, err = nodeTypeOf(string(key)); err != nil {
+			return nil, err
+		}
 		c.types[string(key)] = t
 	}
 	return t, nil

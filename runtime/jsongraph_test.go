@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -97,11 +98,14 @@ func TestJSONGraph_enum(t *testing.T) {
 	if err != nil {
 		t.Skip("the testing library has no enums:", err)
 	}
+	if strings.HasPrefix(nativetest.Version(), "0.1.12") {
+		t.Skip("version 0.1.12 makes members of enums anew")
+	}
 	text := must[[]byte](t)(tvmffi.ToJSONGraph(v, nil))
 	w := must[tvmffi.Any](t)(tvmffi.FromJSONGraph[tvmffi.Any](text))
 	a, b := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
 	if !tvmffi.Same(a, b) {
-		t.Error("another member", text)
+		t.Errorf("another member: %s", text)
 	}
 	v.Release()
 	w.Release()
@@ -173,7 +177,10 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"\u00ff\u00ff\u00ff\u00ff"}]}`, tvmffi.ErrValue, "not in base64"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"abc"}]}`, nil, "base64"},
 	{`{"root_index":0,"nodes":[{"type":"no.such.Type","data":{}}]}`, nil, "no.such.Type"},
-	{`{"root_index":0,"nodes":[{"type":"ffi.Function","data":{}}]}`, nil, "ffi.Function"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Function","data":{}}]}`, tvmffi.ErrRuntime, "Type `ffi.Function` does not support reflection creation"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Object"}]}`, tvmffi.ErrRuntime, "Type `ffi.Object` does not support reflection creation"},
+	{`{"root_index":0,"nodes":[{"type":"DLTensor*","data":{}}]}`, tvmffi.ErrRuntime, "does not support reflection creation"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.SmallStr","data":"x"}]}`, tvmffi.ErrRuntime, "does not support reflection creation"},
 	{`{"root_index":0,"nodes":[{"type":1,"data":{}}]}`, tvmffi.ErrValue, "the type is no string"},
 	{`{"root_index":0,"nodes":[{"type":"int","type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, "node 0 has two types"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[],"data":[0]}]}`, tvmffi.ErrValue, "node 0 has data twice"},
