@@ -116,7 +116,8 @@ func MaxDepth(n int) GraphOption { return func(l *graphLimits) { l.depth = min(n
 // before the library sees it, because the library follows references without end or
 // out of range. What it may make is any registered type that has fields; the hooks
 // of a type that reads its own data get that data as it is. Members of enums are
-// the registered ones again, since libtvm_ffi 0.1.14. Errors of the form are ErrValue, of the types ErrType.
+// the registered ones again, since libtvm_ffi 0.1.14. Errors of the form are
+// ErrValue, those of types ErrType, or ErrRuntime where nothing of a type can be made.
 func FromJSONGraph[T any](data []byte, options ...GraphOption) (T, error) {
 	var none T
 	limits := graphLimits{1 << 30, 1 << 25, maxDepth}
