@@ -153,7 +153,7 @@ func (st *Stream) Wait(e *Event) error {
 // stream returns the CUstream of an argument, on the device of g and its thread.
 func (g *guard) stream(st *Stream) (uintptr, error) {
 	if st == nil {
-		return envStream(g.s.device), nil
+		return g.envStream(), nil
 	}
 	if st.s != g.s {
 		return 0, valueError("the stream is of %s, the operation on %s: use a stream of that device", st.s.device, g.s.device)
@@ -318,11 +318,13 @@ func findEnv() bool {
 }
 
 // envStream returns the environment stream of the calling thread, 0 without one.
-func envStream(d Device) uintptr {
+func (g *guard) envStream() uintptr {
 	if !findEnv() {
 		return 0
 	}
-	h, _, _ := purego.SyscallN(envGet.Load(), abi.DLCUDA, uintptr(d))
+	args := g.scratch.args[:2] // on the heap already
+	args[0], args[1] = abi.DLCUDA, uintptr(g.s.device)
+	h, _, _ := purego.SyscallN(envGet.Load(), args...)
 	return h
 }
 

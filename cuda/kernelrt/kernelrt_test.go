@@ -1,0 +1,349 @@
+package kernelrt_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
+	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
+	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// little writes a number as its bytes in memory.
+func little(v uint64, bytes int) string {
+	var b strings.Builder
+	for i := range bytes {
+		fmt.Fprintf(&b, "%02x", byte(v>>(8*i)))
+	}
+	return b.String()
+}
+
+func TestLaunch(t *testing.T) {
+	f := load(t)
+	x, y := f32(t, 1, 1000), f32(t, 1, 1000)
+	st, err := cuda.Device(1).NewStream()
+	ok(t, err)
+	defer st.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// The first launch on a device loads the kernel there.
+	ok(t, cuda.WithDevice(0, func() error {
+		f.calls()
+		ok(t, Axpy(x, y, 2, st))
+		data := little(uint64(x.DataPointer().Address), 8)
+		launch := fmt.Sprintf("cuLaunchKernel grid=4,1,1 block=256,1,1 shared=0 stream=%x args=%s,00000040,%s,%s extra=0",
+			st.Pointer().Address, little(1000, 4), data, data)
+		got := f.calls()
+		if len(got) < 4 || got[len(got)-4] != "cuCtxGetCurrent" || got[len(got)-3] != "cuCtxSetCurrent 1" || got[len(got)-2] != launch || got[len(got)-1] != "cuCtxSetCurrent 0" {
+			t.Errorf("first launch:\n%s\nwant at the end\n%s", strings.Join(got, "\n"), launch)
+		}
+		ok(t, Axpy(x, y, 2, st))
+		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", launch, "cuCtxSetCurrent 0")
+		// The device comes back after an error too.
+		f.failing("cuLaunchKernel", 701)
+		if err := Axpy(x, y, 2, st); !errors.Is(err, cuda.ErrLaunchOutOfResources) || !errors.Is(err, tvmffi.ErrRuntime) {
+			t.Errorf("%v", err)
+		}
+		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", launch, "cuCtxSetCurrent 0")
+		return nil
+	}))
+	// Without a stream: that of the environment, which belongs to the device.
+	ok(t, cuda.WithStream(st, func() error {
+		f.calls()
+		ok(t, Axpy(x, y, 1, nil))
+		ok(t, Axpy(f32(t, 0, 5), f32(t, 0, 5), 1, nil))
+		var streams []string
+		for _, c := range f.calls() {
+			if rest, found := strings.CutPrefix(c, "cuLaunchKernel "); found {
+				streams = append(streams, strings.Fields(rest)[3])
+			}
+		}
+		if want := fmt.Sprintf("[stream=%x stream=0]", st.Pointer().Address); fmt.Sprint(streams) != want {
+			t.Errorf("%v, want %s", streams, want)
+		}
+		return nil
+	}))
+	// Nothing to do, and nothing done.
+	f.calls()
+	ok(t, Axpy(f32(t, 1, 0), f32(t, 1, 0), 1, st))
+	f.expect()
+	// Unloaded, and loaded again.
+	ok(t, Unload())
+	ok(t, Axpy(x, y, 1, st))
+	if got := strings.Join(f.calls(), "\n"); !strings.Contains(got, "cuModuleUnload") || !strings.Contains(got, "cuModuleLoadDataEx") {
+		t.Errorf("after Unload:\n%s", got)
+	}
+}
+
+func TestParameters(t *testing.T) {
+	f := load(t)
+	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, strides(24, 1))
+	b := tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5})
+	ok(t, Mat(half, b, nil, 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{Address: 0x1234}, tvmffi.Pointer{}))
+	data := little(uint64(base()), 8)
+	args := strings.Join([]string{data, data, little(0, 8), little(6, 4), little(1<<40, 8), "01", "003e", "00c0", little(math.Float64bits(0.25), 8),
+		little(0x1234, 8), little(0, 8), little(24, 8), little(3, 4)}, ",")
+	got := f.calls()
+	if want := "cuLaunchKernel grid=3,3,1 block=32,8,1 shared=24 stream=0 args=" + args + " extra=0"; !contains(got, want) {
+		t.Errorf("calls\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	// The address is that of the first element.
+	ok(t, Mat(half, nil, nil, 6, 0, false, 0, 0, 0, tvmffi.Pointer{}, tvmffi.Pointer{}))
+	ok(t, Two(f32(t, 1, 4), f32(t, 0, 4)))
+	if got := f.calls(); !contains(got, "cuLaunchKernel grid=4,1,1 block=32,1,1 shared=0 stream=0 args="+data+","+data+" extra=0") {
+		t.Errorf("calls\n%s", strings.Join(got, "\n"))
+	}
+	ok(t, Clustered(f32(t, 0, 3), nil))
+	if got := f.calls(); !contains(got, "cuLaunchKernelEx grid=6,1,1 block=64,1,1 shared=0 stream=0 attributes=4=2x1x1;2=1;6=1 args="+data+" extra=0") {
+		t.Errorf("calls\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}
+
+func TestLaunchErrors(t *testing.T) {
+	f := load(t)
+	x := f32(t, 0, 8)
+	ok(t, Sizes(x, 2, 32, 0))
+	there, err := cuda.Device(1).NewStream()
+	ok(t, err)
+	defer there.Close()
+	closed, err := cuda.Device(0).NewStream()
+	ok(t, err)
+	ok(t, closed.Close())
+	released := f32(t, 0, 8)
+	released.Release()
+	f.calls()
+	for _, c := range []struct {
+		err  error
+		kind error
+		says string
+	}{
+		{Sizes(x, 1<<20, 32, 0), tvmffi.ErrValue, "launch of `sizes`: grid x = n * k * k is 8796093022208: it must be 0 to 2147483647"},
+		{Sizes(x, 1<<40, 32, 0), tvmffi.ErrValue, "launch of `sizes`: grid x = n * k * k is beyond int64, or a division by 0"},
+		{Sizes(f32(t, 0, 1<<20), 1, 32, 0), tvmffi.ErrValue, "launch of `sizes`: grid y = max(1, n / k) is 1048576: it must be 0 to 65535"},
+		{Sizes(x, 0, 32, 0), tvmffi.ErrValue, "grid y = max(1, n / k) is beyond int64, or a division by 0"},
+		{Sizes(x, 1, 0, 0), tvmffi.ErrValue, "block x = b is 0: it must be 1 to 1024"},
+		{Sizes(x, 1, 1025, 0), tvmffi.ErrValue, "block x = b is 1025"},
+		{Sizes(x, 1, 32, -1), tvmffi.ErrValue, "shared = s is -1"},
+		{Sizes(x, 1, 32, 1<<31), tvmffi.ErrValue, "shared = s is 2147483648"},
+		{Sizes(x, 1, 32, 1<<20), tvmffi.ErrValue, `launch of "sizes": 1048576 bytes of dynamic shared memory are out of range`},
+		{Mat(tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{0, 16}, strides(24, 1)), nil, nil, 6, 0, true, 0, 0, 0, tvmffi.Pointer{}, tvmffi.Pointer{}),
+			tvmffi.ErrValue, "launch of `mat`: grid x = n0 is 0: it must be 1 to 2147483647"},
+		{Axpy(x, x, 1, there), tvmffi.ErrValue, "the stream is of cuda:1, the operation on cuda:0"},
+		{Axpy(x, x, 1, closed), tvmffi.ErrValue, "is closed"},
+		{Axpy(nil, x, 1, nil), tvmffi.ErrType, "Mismatched type on argument #0 when calling: `axpy("},
+		{Axpy(x, released, 1, nil), tvmffi.ErrRuntime, "Invalid value on argument #1 when calling: `axpy("},
+		{Axpy(f32(t, 9, 8), f32(t, 9, 8), 1, nil), tvmffi.ErrValue, "there is no device cuda:9"},
+		{Axpy(f32(t, 100, 8), f32(t, 100, 8), 1, nil), tvmffi.ErrValue, "there is no device cuda:100"},
+		{Mismatch(x, 1), tvmffi.ErrType, "kernel \"mismatch\": its parameters have [8 8] bytes, those of `mismatch` [8 4]: correct args"},
+		{Absent(x), cuda.ErrNotFound, `the kernel "absent"`},
+		{Clustered(f32(t, 1, 8), nil), tvmffi.ErrValue, "has no clusters"},
+	} {
+		if c.err == nil || !errors.Is(c.err, c.kind) || !strings.Contains(c.err.Error(), c.says) {
+			t.Errorf("%v\nwant %v %q", c.err, c.kind, c.says)
+		}
+	}
+	for _, c := range f.calls() {
+		if strings.HasPrefix(c, "cuLaunch") {
+			t.Errorf("launched in spite of an error: %s", c)
+		}
+	}
+	// A broken load leaves nothing, and the next one works.
+	ok(t, Unload())
+	f.failing("cuModuleLoadDataEx", 2)
+	if err := Axpy(x, x, 1, nil); !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("%v", err)
+	}
+	ok(t, Axpy(x, x, 1, nil))
+}
+
+func TestNoAllocation(t *testing.T) {
+	load(t)
+	x, y := f32(t, 0, 1000), f32(t, 0, 1000)
+	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, strides(24, 1))
+	st, err := cuda.Device(0).NewStream()
+	ok(t, err)
+	defer st.Close()
+	for name, call := range map[string]func() error{
+		"stream":      func() error { return Axpy(x, y, 2, st) },
+		"environment": func() error { return Axpy(x, y, 2, nil) },
+		"mat": func() error {
+			return Mat(half, nil, nil, 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{}, tvmffi.Pointer{})
+		},
+	} {
+		ok(t, call())
+		n := testing.AllocsPerRun(200, func() {
+			if err := call(); err != nil {
+				t.Error(err)
+			}
+		})
+		if n != 0 && !raceEnabled {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// TestAgainstInterpreter calls the kernels as other languages do, and compares with
+// what the checker of the description says to the same arguments.
+func TestAgainstInterpreter(t *testing.T) {
+	load(t)
+	ok(t, Register())
+	defer func() {
+		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent"} {
+			if was, err := tvmffi.Unregister("testkernels." + name); !was || err != nil {
+				t.Errorf("%s: %v, %v", name, was, err)
+			}
+		}
+	}()
+	if err := Register(); err == nil || !strings.Contains(err.Error(), "testkernels.axpy") {
+		t.Errorf("registered twice: %v", err)
+	}
+	specs := map[string]string{
+		"axpy": "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
+		"mat":  "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
+		"two":  "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
+		"ints": "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
+	}
+	null := tvmffi.Pointer{}
+	g, cpu := f32(t, 0, 8), tensor(t, tvmffi.CPU, tvmffi.Float32, []int64{8})
+	a := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{4, 16})
+	b, c := tensor(t, tvmffi.CUDA(0), tvmffi.Int8, []int64{16, 5}), f32(t, 0, 5)
+	half := func(shape []int64, more ...func(*core.TensorSpec, *[]int64)) *tvmffi.Tensor {
+		t.Helper()
+		return tensor(t, tvmffi.CUDA(0), tvmffi.Float16, shape, more...)
+	}
+	good := []any{a, b, c, 6, 1, true, 1.5, 2.5, 3.5, null, null}
+	mat := func(i int, v any) []any {
+		args := append([]any(nil), good...)
+		args[i] = v
+		return args
+	}
+	ints := func(i int, v any) []any {
+		args := []any{g, 1, 1, 1, 1, 1, 1}
+		args[i] = v
+		return args
+	}
+	shape, err := tvmffi.NewShape(8)
+	ok(t, err)
+	defer shape.Release()
+	calls := map[string][][]any{
+		"axpy": {
+			{g, g, 2.0, null}, {g, g, 2, nil}, {g, g, true, 0}, {}, {g, g, 1.0}, {g, g, 1.0, null, 1}, {1, g, 1.0, null}, {nil, g, 1.0, null},
+			{g, "y", 1.0, null}, {g, shape, 1.0, null}, {cpu, g, 1.0, null}, {g, cpu, 1.0, null}, {g, f32(t, 1, 8), 1.0, null},
+			{f32(t, 1, 8), f32(t, 1, 8), 1.0, null}, {g, f32(t, 0, 9), 1.0, null}, {g, f32(t, 0, 2, 4), 1.0, null}, {f32(t, 0), g, 1.0, null},
+			{g, a, 1.0, null}, {g, tensor(t, tvmffi.CUDA(0), tvmffi.Float64, []int64{9}), 1.0, null}, {f32(t, 0, 1<<31), g, 1.0, null},
+			{f32(t, 0, 1<<31-1), f32(t, 0, 1<<31-1), 1.0, null}, {f32(t, 0, 0), f32(t, 0, 0), 1.0, null},
+			{tensor(t, tvmffi.CUDA(0), tvmffi.Float32, []int64{8}, strides(2)), g, 1.0, null},
+			{f32(t, 0, 1), tensor(t, tvmffi.CUDA(0), tvmffi.Float32, []int64{1}, strides(7)), 1.0, null},
+			{g, g, "a", null}, {g, g, nil, null}, {g, g, 1.0, "s"}, {g, g, 1.0, 1.5}, {g, g, 1.0, true}, {g, g, g, null},
+			{tensor(t, tvmffi.Device{Type: tvmffi.DeviceROCM}, tvmffi.Float32, []int64{8}), g, 1.0, null},
+			{tensor(t, tvmffi.CUDA(0), tvmffi.Float32.WithLanes(4), []int64{8}), g, 1.0, null},
+			{f32(t, 0, 9), "order", "a", null},
+		},
+		"mat": {
+			good, mat(1, nil), mat(2, nil), {a, nil, nil, 6, 1, true, 1.5, 2.5, 3.5, null, null}, mat(0, nil), mat(1, 5), mat(2, "c"),
+			mat(0, half([]int64{4, 12})), mat(0, half([]int64{4, 16}, strides(20, 1))), mat(0, half([]int64{1, 16}, strides(20, 1))),
+			mat(0, half([]int64{4, 16}, strides(1, 4))), mat(0, half([]int64{4, 16}, strides(1<<40, 1))), mat(0, half([]int64{4, 16}, shifted(8))),
+			mat(0, half([]int64{4, 16}, shifted(2))), mat(0, g), mat(0, half([]int64{4, 24})), mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5})),
+			mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Bool, []int64{16, 5})), mat(1, tensor(t, tvmffi.CUDA(1), tvmffi.Int8, []int64{16, 5})),
+			mat(2, f32(t, 0, 6)), {a, nil, f32(t, 0, 1<<31), 6, 1, true, 1.5, 2.5, 3.5, null, null}, mat(2, f32(t, 0, 5, 1)),
+			mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Int8, []int64{16, 5}, strides(1, 16))),
+			mat(3, 7), mat(3, int64(1)<<31), mat(3, int64(-1)<<31-2), mat(3, true), mat(3, 2.5), mat(4, -1), mat(4, "u"), mat(4, nil),
+			mat(5, 7), mat(5, 1000), mat(5, 0.5), mat(6, "h"), mat(6, 1), mat(7, nil), mat(7, false), mat(8, g), mat(9, nil), mat(9, 64), mat(9, 1.5),
+			mat(10, nil), mat(10, 64), mat(10, tvmffi.Pointer{Address: 8}), good[:10], append(append([]any(nil), good...), 1),
+		},
+		"two": {{g, g}, {g, f32(t, 1, 8)}, {f32(t, 1, 8), g}, {g, f32(t, 1, 9)}, {cpu, g}, {g, cpu}},
+		"ints": {
+			ints(0, g), ints(1, -128), ints(1, -129), ints(1, 127), ints(1, 128), ints(2, -1), ints(2, 255), ints(2, 256), ints(3, 1<<15), ints(3, -1<<15),
+			ints(4, 1<<16), ints(4, 1<<16-1), ints(5, int64(1)<<32), ints(5, -1), ints(6, int64(-1<<63)), ints(6, 1.5), ints(6, true),
+		},
+	}
+	wrong := 0
+	for name, text := range specs {
+		fn, err := tvmffi.Lookup("testkernels." + name)
+		ok(t, err)
+		checker := check.MustCompile(text)
+		for i, args := range calls[name] {
+			want := checker.Check(args...)
+			_, got := fn.Call(args...)
+			var w, g *tvmffi.Error
+			if want == nil && got == nil {
+				continue
+			}
+			if !errors.As(want, &w) || !errors.As(got, &g) || w.Kind != g.Kind || w.Message != g.Message {
+				t.Errorf("%s, call %d %v:\n%v\nwant\n%v", name, i, args, got, want)
+			}
+			wrong++
+		}
+		fn.Release()
+	}
+	if wrong < 60 {
+		t.Errorf("only %d wrong calls", wrong)
+	}
+}
+
+func TestRegistered(t *testing.T) {
+	f := load(t)
+	ok(t, Register())
+	defer func() {
+		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent"} {
+			_, err := tvmffi.Unregister("testkernels." + name)
+			ok(t, err)
+		}
+	}()
+	fn, err := tvmffi.Lookup("testkernels.axpy")
+	ok(t, err)
+	defer fn.Release()
+	st, err := cuda.Device(0).NewStream()
+	ok(t, err)
+	defer st.Close()
+	x := f32(t, 0, 300)
+	f.calls()
+	for stream, want := range map[any]string{st.Pointer(): fmt.Sprintf("%x", st.Pointer().Address), nil: "0", int64(0): "0"} {
+		_, err = fn.Call(x, x, 0.5, stream)
+		ok(t, err)
+		data := little(uint64(base()), 8)
+		if got := f.calls(); !contains(got, "cuLaunchKernel grid=2,1,1 block=256,1,1 shared=0 stream="+want+" args=2c010000,0000003f,"+data+","+data+" extra=0") {
+			t.Errorf("stream %v:\n%s", stream, strings.Join(got, "\n"))
+		}
+	}
+}
+
+func TestExact(t *testing.T) {
+	const none, most = kernelrt.NoValue, math.MaxInt64
+	for _, c := range []struct {
+		name string
+		f    func(a, b int64) int64
+		a, b int64
+		want int64
+	}{
+		{"Add", kernelrt.Add, 2, -3, -1}, {"Add", kernelrt.Add, most, 1, none}, {"Add", kernelrt.Add, most, 0, most}, {"Add", kernelrt.Add, none, 1, none},
+		{"Add", kernelrt.Add, -most, -2, none}, {"Sub", kernelrt.Sub, 2, 3, -1}, {"Sub", kernelrt.Sub, -2, most, none}, {"Sub", kernelrt.Sub, 1, none, none},
+		{"Mul", kernelrt.Mul, -3, 4, -12}, {"Mul", kernelrt.Mul, 1 << 32, 1 << 31, none}, {"Mul", kernelrt.Mul, 1 << 32, -1 << 30, -1 << 62}, {"Mul", kernelrt.Mul, 0, none, none},
+		{"Mul", kernelrt.Mul, 1 << 62, -2, none},
+		{"Div", kernelrt.Div, 7, 2, 3}, {"Div", kernelrt.Div, -7, 2, -4}, {"Div", kernelrt.Div, 7, -2, -4}, {"Div", kernelrt.Div, 1, 0, none}, {"Div", kernelrt.Div, none, -1, none},
+		{"Mod", kernelrt.Mod, 7, 4, 3}, {"Mod", kernelrt.Mod, -7, 4, 1}, {"Mod", kernelrt.Mod, 7, -4, -1}, {"Mod", kernelrt.Mod, 7, 0, none},
+		{"CeilDiv", kernelrt.CeilDiv, 0, 256, 0}, {"CeilDiv", kernelrt.CeilDiv, 1, 256, 1}, {"CeilDiv", kernelrt.CeilDiv, 256, 256, 1}, {"CeilDiv", kernelrt.CeilDiv, 257, 256, 2},
+		{"CeilDiv", kernelrt.CeilDiv, most, 2, 1 << 62}, {"CeilDiv", kernelrt.CeilDiv, -7, 2, -3}, {"CeilDiv", kernelrt.CeilDiv, 1, 0, none},
+		{"Min", kernelrt.Min, 1, 2, 1}, {"Min", kernelrt.Min, none, 2, none}, {"Max", kernelrt.Max, 1, 2, 2}, {"Max", kernelrt.Max, none, 2, none}, {"Max", kernelrt.Max, 1, none, none},
+	} {
+		if got := c.f(c.a, c.b); got != c.want {
+			t.Errorf("%s(%d, %d) = %d, want %d", c.name, c.a, c.b, got, c.want)
+		}
+	}
+}

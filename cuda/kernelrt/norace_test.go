@@ -1,0 +1,5 @@
+//go:build !race
+
+package kernelrt_test
+
+const raceEnabled = false

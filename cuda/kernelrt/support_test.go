@@ -1,0 +1,141 @@
+package kernelrt_test
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// fake is the driver of testdata/fakecuda as the driver of this process.
+type fake struct {
+	t                      *testing.T
+	log, clear, fail, live uintptr
+}
+
+// load makes the fake the driver and loads libtvm_ffi. At the end of the test the
+// kernels are unloaded, and nothing may be left.
+func load(t *testing.T) *fake {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skipf("the fake driver is built for Linux, this is %s", runtime.GOOS)
+	}
+	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
+	path := nativetest.Build(t, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags("-ldl"))
+	if old := os.Getenv("TVMFFI_CUDA_LIBRARY"); old != "" && old != path {
+		t.Skipf("TVMFFI_CUDA_LIBRARY names %s: this test is for the fake driver", old)
+	}
+	ok(t, os.Setenv("TVMFFI_CUDA_LIBRARY", path))
+	ok(t, cuda.Available())
+	h, err := dynlib.Open(path)
+	ok(t, err)
+	f := &fake{t: t}
+	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
+		*to, err = h.Symbol(name)
+		ok(t, err)
+	}
+	f.reset()
+	t.Cleanup(func() {
+		f.reset()
+		ok(t, testkernels.Unload())
+		for i := range 6 {
+			if n, _, _ := purego.SyscallN(f.live, uintptr(i)); n != 0 {
+				t.Errorf("left on the driver: %d of kind %d", n, i)
+			}
+		}
+		for d := range cuda.Device(2) {
+			if l := d.Live(); l != (cuda.Live{}) {
+				t.Errorf("left on %s: %+v", d, l)
+			}
+		}
+	})
+	return f
+}
+
+func (f *fake) reset() { purego.SyscallN(f.clear) }
+
+// failing makes a function return code once.
+func (f *fake) failing(name string, code int) {
+	c := append([]byte(name), 0)
+	purego.SyscallN(f.fail, uintptr(unsafe.Pointer(&c[0])), uintptr(code), 0, 1)
+}
+
+// calls takes the log, which is empty then, without the numbers of threads.
+func (f *fake) calls() []string {
+	n, _, _ := purego.SyscallN(f.log, 0, 0)
+	buf := make([]byte, n+1)
+	purego.SyscallN(f.log, uintptr(unsafe.Pointer(&buf[0])), n+1)
+	f.reset()
+	var calls []string
+	for line := range strings.Lines(string(buf[:n])) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		calls = append(calls, rest)
+	}
+	return calls
+}
+
+// expect compares the log with calls; one that ends in a space stands for all that
+// begin so.
+func (f *fake) expect(want ...string) {
+	f.t.Helper()
+	got := f.calls()
+	same := len(got) == len(want)
+	for i := 0; same && i < len(got); i++ {
+		same = got[i] == want[i] || strings.HasSuffix(want[i], " ") && strings.HasPrefix(got[i]+" ", want[i])
+	}
+	if !same {
+		f.t.Errorf("calls\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var memory = make([]byte, 1<<16)
+
+// base is an address in memory, aligned to 4096.
+func base() uintptr { return (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 4095) &^ 4095 }
+
+// tensor makes a tensor whose memory nobody touches.
+func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64, more ...func(*core.TensorSpec, *[]int64)) *tvmffi.Tensor {
+	t.Helper()
+	s := core.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(d)}
+	var strides []int64
+	for _, m := range more {
+		m(&s, &strides)
+	}
+	h, err := core.NewTensor(s, shape, strides)
+	ok(t, err)
+	// Every object type has the layout of core.Object.
+	x := (*tvmffi.Tensor)(unsafe.Pointer(core.Own(h)))
+	t.Cleanup(x.Release)
+	return x
+}
+
+func strides(n ...int64) func(*core.TensorSpec, *[]int64) {
+	return func(_ *core.TensorSpec, s *[]int64) { *s = n }
+}
+
+func shifted(bytes uintptr) func(*core.TensorSpec, *[]int64) {
+	return func(s *core.TensorSpec, _ *[]int64) { s.Address += bytes }
+}
+
+func f32(t testing.TB, d int, shape ...int64) *tvmffi.Tensor {
+	t.Helper()
+	return tensor(t, tvmffi.CUDA(d), tvmffi.Float32, shape)
+}
