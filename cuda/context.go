@@ -20,6 +20,7 @@ const (
 	events
 	modules
 	graphs
+	pools
 	kinds
 )
 
@@ -135,6 +136,7 @@ type Live struct {
 	Events      int64
 	Modules     int64
 	Graphs      int64
+	Pools       int64
 }
 
 // Live counts what the program has not freed yet, which is how a test finds
@@ -149,7 +151,7 @@ func (d Device) Live() Live {
 
 func (d Device) live(s *state) Live {
 	n := func(k kind) int64 { return s.live[k].Load() }
-	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs)}
+	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools)}
 }
 
 // scratch is memory for arguments and results of the driver, reused so that an

@@ -38,8 +38,10 @@ const (
 	ErrLaunchFailed           Code = 719
 	ErrNotSupported           Code = 801
 	ErrDriverMismatch         Code = 803
+	ErrCooperativeTooLarge    Code = 720
 	ErrCaptureUnsupported     Code = 900
 	ErrCaptureInvalidated     Code = 901
+	ErrGraphUpdate            Code = 910
 	ErrUnknown                Code = 999
 	errFunctionMissing        Code = Code(driver.Missing)
 	errPeerAccessAlreadyGiven Code = 704
@@ -62,22 +64,28 @@ var names = map[Code]string{
 	ErrLaunchTimeout: "CUDA_ERROR_LAUNCH_TIMEOUT", ErrAssert: "CUDA_ERROR_ASSERT", ErrLaunchFailed: "CUDA_ERROR_LAUNCH_FAILED",
 	ErrNotSupported: "CUDA_ERROR_NOT_SUPPORTED", ErrDriverMismatch: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
 	ErrCaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", ErrCaptureInvalidated: "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+	ErrCooperativeTooLarge: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", ErrGraphUpdate: "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
 	ErrUnknown: "CUDA_ERROR_UNKNOWN",
 }
 
 // remedies are what a user can do about a code.
 var remedies = map[Code]string{
-	ErrOutOfMemory:        "free memory of the device or ask for less",
-	ErrNoDevice:           "this machine, container or CUDA_VISIBLE_DEVICES shows no GPU to the program",
-	ErrNoBinaryForGPU:     "build the image for the compute capability of this device, or ship PTX",
-	ErrUnsupportedPTX:     "the PTX is newer than the driver: update the driver, or build for an older PTX version",
-	ErrDriverMismatch:     "the driver library and the kernel module differ: restart the machine or reinstall the driver",
-	ErrNotInitialized:     "reinstall the NVIDIA driver",
-	ErrIllegalAddress:     "a kernel used memory that is not its own; no call on this device succeeds until the process ends",
-	ErrLaunchFailed:       "a kernel crashed; no call on this device succeeds until the process ends",
-	ErrAssert:             "an assert in a kernel failed; no call on this device succeeds until the process ends",
-	ErrLaunchTimeout:      "a kernel ran too long; no call on this device succeeds until the process ends",
-	ErrCaptureInvalidated: "a call that cannot be captured was made on the stream",
+	ErrOutOfMemory:          "free memory of the device or ask for less",
+	ErrNoDevice:             "this machine, container or CUDA_VISIBLE_DEVICES shows no GPU to the program",
+	ErrNoBinaryForGPU:       "build the image for the compute capability of this device, or ship PTX",
+	ErrUnsupportedPTX:       "the PTX is newer than the driver: update the driver, or build for an older PTX version",
+	ErrDriverMismatch:       "the driver library and the kernel module differ: restart the machine or reinstall the driver",
+	ErrNotInitialized:       "reinstall the NVIDIA driver",
+	ErrIllegalAddress:       "a kernel used memory that is not its own; no call on this device succeeds until the process ends",
+	ErrLaunchFailed:         "a kernel crashed; no call on this device succeeds until the process ends",
+	ErrAssert:               "an assert in a kernel failed; no call on this device succeeds until the process ends",
+	ErrLaunchTimeout:        "a kernel ran too long; no call on this device succeeds until the process ends",
+	ErrNotFound:             "look at the names in the image",
+	ErrLaunchOutOfResources: "the block is too large for the registers or the shared memory of the device: launch fewer threads, or see Kernel.Info",
+	ErrNotSupported:         "this device or driver cannot do it: see Properties",
+	ErrCooperativeTooLarge:  "all blocks of a cooperative launch must run at once: use no more than Kernel.MaxActiveBlocks for each multiprocessor",
+	ErrGraphUpdate:          "the work must be of the same form: capture a new graph",
+	ErrCaptureInvalidated:   "a call that cannot be captured was made on the stream",
 }
 
 // Error is a failure that the driver reported, or the lack of a driver.

@@ -37,6 +37,27 @@ func (d Device) AllocManaged(bytes int64) (*Memory, error) {
 	return d.alloc(bytes, true, driver.MemAllocManaged)
 }
 
+// ManagedSlice returns memory of [Device.AllocManaged] as a slice for the host, with
+// as many elements as fit. It must not be used after Free.
+func ManagedSlice[T Scalar](m *Memory) ([]T, error) {
+	address, err := m.at(nil)
+	if err != nil {
+		return nil, err
+	}
+	if m.size == 0 {
+		return nil, nil
+	}
+	if !m.managed {
+		return nil, valueError("the memory on %s is not managed: copy it, or allocate it by AllocManaged", m.s.device)
+	}
+	var zero T
+	size := unsafe.Sizeof(zero)
+	if address%unsafe.Alignof(zero) != 0 {
+		return nil, valueError("the memory at %#x is not aligned for elements of %d bytes", address, size)
+	}
+	return unsafe.Slice((*T)(driver.Pointer(address)), uintptr(m.size)/size), nil
+}
+
 func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -63,7 +84,7 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	return m, nil
 }
 
-// AllocAsync allocates device memory from the pool of the device in the order of
+// AllocAsync allocates device memory from the default pool of the device in the order of
 // a stream: work on the stream may use it from then on, other streams once they
 // wait for that point. Free and FreeAsync both end it.
 func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
@@ -145,12 +166,12 @@ func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 // cell returns the DLTensor of a tensor that is neither nil nor released.
 func cell(t *tvmffi.Tensor) (*abi.DLTensor, error) {
 	if t == nil {
-		return nil, valueError("the tensor is nil")
+		return nil, valueError("the tensor is nil: pass a tensor, to a kernel tvmffi.Pointer{} for a null pointer")
 	}
 	// Every object type has the layout of core.Object.
 	h := (*core.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
-		return nil, valueError("the tensor was released")
+		return nil, valueError("the tensor was released: release it after its last use")
 	}
 	return core.At[abi.DLTensor](h + abi.ObjectSize), nil
 }
@@ -245,7 +266,7 @@ func (m *Memory) Free() (err error) {
 // free is the free of memory that the driver allocated.
 func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, address) }
 
-// FreeAsync frees memory of [Device.AllocAsync] in the order of a stream, without
+// FreeAsync frees memory of [Device.AllocAsync] or [Pool.Alloc] in the order of a stream, without
 // waiting.
 func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if m == nil || m.free == nil || m.freed.Load() {
@@ -270,38 +291,4 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 func (m *Memory) gone() {
 	m.s.live[allocations].Add(-1)
 	m.s.live[allocated].Add(-m.size)
-}
-
-// SetPoolThreshold sets how many bytes of freed memory the pool of the device
-// keeps for later allocations of AllocAsync when a stream is synchronised. The
-// driver starts with 0.
-func (d Device) SetPoolThreshold(bytes int64) error {
-	const releaseThreshold = 4
-	v := new(uint64)
-	*v = uint64(max(bytes, 0))
-	return d.pool(func(g *guard, pool uintptr) error {
-		return g.callGo(driver.MemPoolSetAttribute, pool, releaseThreshold, uintptr(unsafe.Pointer(v)))
-	})
-}
-
-// TrimPool gives memory that the pool of the device keeps back to the system,
-// all but the given bytes.
-func (d Device) TrimPool(keep int64) error {
-	return d.pool(func(g *guard, pool uintptr) error { return g.call(driver.MemPoolTrimTo, pool, uintptr(max(keep, 0))) })
-}
-
-func (d Device) pool(f func(g *guard, pool uintptr) error) (err error) {
-	s, err := stateOf(d)
-	if err != nil {
-		return err
-	}
-	g, err := s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.DeviceGetDefaultMemPool, g.out(0), s.handle); err != nil {
-		return about(err, "%s", d)
-	}
-	return about(f(&g, g.result(0)), "the memory pool of %s", d)
 }

@@ -197,10 +197,6 @@ func TestPinnedAndAsync(t *testing.T) {
 	managed := must[*cuda.Memory](t)(cuda.Device(0).AllocManaged(32))
 	f.expectCall("cuMemAllocManaged 32 1")
 	ok(t, managed.Free())
-	ok(t, cuda.Device(1).SetPoolThreshold(1<<20))
-	f.expectCall("cuMemPoolSetAttribute 4 1048576")
-	ok(t, cuda.Device(1).TrimPool(4096))
-	f.expectCall("cuMemPoolTrimTo 4096")
 }
 
 func TestStreamsAndEvents(t *testing.T) {

@@ -91,8 +91,8 @@ func load(t *testing.T) *fake {
 	f.reset()
 	t.Cleanup(func() {
 		f.reset()
-		if left := f.left(); left != [6]int{} {
-			t.Errorf("left on the driver: memory, bytes, streams, events, modules, graphs = %v", left)
+		if left := f.left(); left != [7]int{} {
+			t.Errorf("left on the driver: memory, bytes, streams, events, modules, graphs, pools = %v", left)
 		}
 		for d := range cuda.Device(2) {
 			if l := d.Live(); l != (cuda.Live{}) {
@@ -122,9 +122,9 @@ func control(path string) (*fake, error) {
 func (f *fake) reset() { purego.SyscallN(f.clear) }
 
 // left counts what the driver still holds, but contexts.
-func (f *fake) left() (n [6]int) {
-	for i := range n {
-		r, _, _ := purego.SyscallN(f.live, uintptr(i))
+func (f *fake) left() (n [7]int) {
+	for i, what := range [...]uintptr{0, 1, 2, 3, 4, 5, 7} {
+		r, _, _ := purego.SyscallN(f.live, what)
 		n[i] = int(r)
 	}
 	return n

@@ -91,7 +91,53 @@ func scenario() (err error) {
 			return err
 		}
 		c.add(graph.Close)
-		return graph.Launch(st)
+		pool, err := d.NewPool()
+		if err != nil {
+			return err
+		}
+		c.add(pool.Close)
+		z, err := pool.Alloc(8, st)
+		if err != nil {
+			return err
+		}
+		c.add(z.Free)
+		shared, err := d.DefaultPool()
+		if err != nil {
+			return err
+		}
+		launch.Programmatic = false
+		for _, f := range []func() error{
+			func() error { return graph.Launch(st) },
+			func() error { return graph.Update(st, func() error { return k.Launch(launch, int32(1), float32(3), x, y) }) },
+			func() error {
+				nodes, err := graph.Kernels(k)
+				if err != nil {
+					return err
+				}
+				again := launch
+				again.Stream = nil
+				return nodes[0].Set(again, int32(1), float32(3), x, y)
+			},
+			func() error { return graph.Launch(st) },
+			func() error { return pool.SetAttribute(cuda.PoolReleaseThreshold, 1<<20) },
+			func() error { _, err := pool.Attribute(cuda.PoolUsed); return err },
+			func() error { return pool.AllowAccess(0) },
+			func() error { return pool.Trim(0) },
+			func() error { return shared.Trim(0) },
+			func() error {
+				call, err := st.Call(func() error { return nil })
+				if err != nil {
+					return err
+				}
+				<-call.Done()
+				return call.Err()
+			},
+		} {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -105,7 +151,7 @@ func TestEveryCallFails(t *testing.T) {
 	calls := f.calls()
 	// What these leave behind is not for the caller to free any more; what happens
 	// to the thread when the context cannot be restored has a test of its own.
-	destroying := []string{"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphDestroy", "cuGraphExecDestroy", "cuStreamEndCapture", "cuCtxSetCurrent"}
+	destroying := []string{"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphDestroy", "cuGraphExecDestroy", "cuMemPoolDestroy", "cuStreamEndCapture", "cuCtxSetCurrent"}
 	// The end of the list of parameters is an error by itself.
 	optional := []string{"cuFuncGetParamInfo"}
 	seen, failed := map[string]int{}, 0
@@ -131,8 +177,8 @@ func TestEveryCallFails(t *testing.T) {
 				t.Errorf("call %d of %s: the error is %v", skip, c.name, err)
 			}
 		}
-		if left := f.left(); left != [6]int{} {
-			t.Fatalf("call %d of %s: left are memory, bytes, streams, events, modules, graphs = %v", skip, c.name, left)
+		if left := f.left(); left != [7]int{} {
+			t.Fatalf("call %d of %s: left are memory, bytes, streams, events, modules, graphs, pools = %v", skip, c.name, left)
 		}
 		if l := cuda.Device(1).Live(); l != (cuda.Live{}) {
 			t.Fatalf("call %d of %s: live are %+v", skip, c.name, l)

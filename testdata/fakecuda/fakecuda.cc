@@ -19,6 +19,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -28,7 +29,7 @@ namespace {
 enum {
   kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
   kInvalidContext = 201, kInvalidPTX = 218, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-  kPeerAlready = 704, kCaptureUnsupported = 900, kUnknown = 999,
+  kPeerAlready = 704, kCaptureUnsupported = 900, kGraphUpdate = 910, kUnknown = 999,
 };
 
 #ifdef FAKE_OLD
@@ -37,14 +38,18 @@ const int kVersion = 11020;
 const int kVersion = 12040;
 #endif
 
-struct Block { size_t size; int device; bool host; };
+struct Pool { int device; uint64_t attributes[9]; std::set<int> access; };
+struct Block { size_t size; int device; bool host; Pool* pool = nullptr; };
+struct Function;
+struct Dim { unsigned x, y, z; };
+struct Node { int type; Function* f; Dim grid, block; unsigned shared; std::function<void()> work; };  // type: 0 kernel, 1 copy, 2 fill
 struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
-struct Stream { int device; unsigned flags; int priority; bool capturing = false; std::vector<std::function<void()>> work; };
+struct Stream { int device; unsigned flags; int priority; bool capturing = false; std::vector<std::shared_ptr<Node>> work; };
 struct Event { int device; unsigned flags; bool recorded = false; float at = 0; };
 struct Function { std::string name; int device; std::vector<size_t> sizes; int shared = 0, dynamic = 0, threads = 1024; };
 struct Module { int device; std::map<std::string, std::unique_ptr<Function>> functions; std::map<std::string, std::vector<char>> globals; };
-struct Graph { std::vector<std::function<void()>> work; };
-struct GraphExec { int device; std::vector<std::function<void()>> work; };
+struct Graph { std::vector<std::shared_ptr<Node>> work; };
+struct GraphExec { int device; Graph* of; std::vector<std::shared_ptr<Node>> names, work; };  // names are the nodes of the graph
 
 const size_t kTotal = size_t(1) << 30;
 std::recursive_mutex mutex;
@@ -62,6 +67,8 @@ std::set<Module*> modules;
 std::set<Function*> functions;
 std::set<Graph*> graph_set;
 std::set<GraphExec*> executables;
+Pool default_pools[2] = {{0, {0, 1, 1, 1}, {}}, {1, {0, 1, 1, 1}, {}}};
+std::set<Pool*> pools;
 
 std::atomic<int> threads{0};
 thread_local int thread_number = 0;
@@ -127,14 +134,18 @@ bool inside(uintptr_t p, size_t n, int* of = nullptr) {
   return true;
 }
 
-int allocate(uintptr_t* out, size_t n, bool host, int dev) {
+int allocate(uintptr_t* out, size_t n, bool host, int dev, Pool* pool = nullptr) {
   if (n == 0) return kInvalidValue;
   if (!host && n > kTotal - devices[dev].used) return kOutOfMemory;
   void* p = nullptr;
   if (posix_memalign(&p, 256, n)) return kOutOfMemory;
   std::memset(p, 0xCD, n);
   *out = reinterpret_cast<uintptr_t>(p);
-  blocks[*out] = {n, dev, host};
+  blocks[*out] = {n, dev, host, pool};
+  if (pool) {
+    pool->attributes[5] = pool->attributes[7] += n;
+    for (int i : {6, 8}) pool->attributes[i] = std::max(pool->attributes[i], pool->attributes[7]);
+  }
   if (!host) devices[dev].used += n;
   return kOk;
 }
@@ -143,24 +154,26 @@ int release(uintptr_t p, bool host) {
   auto b = blocks.find(p);
   if (b == blocks.end() || b->second.host != host) return kInvalidValue;
   if (!host) devices[b->second.device].used -= b->second.size;
+  if (pools.count(b->second.pool) || b->second.pool == &default_pools[b->second.device]) b->second.pool->attributes[7] -= b->second.size;
   std::free(reinterpret_cast<void*>(p));
   blocks.erase(b);
   return kOk;
 }
 
 // Runs work now, or records it.
-int queue(Stream* st, std::function<void()> work) {
-  if (st && st->capturing) st->work.push_back(std::move(work));
-  else work();
+int queue(Stream* st, Node node) {
+  if (st && st->capturing) st->work.push_back(std::make_shared<Node>(std::move(node)));
+  else node.work();
   return kOk;
 }
+int queue(Stream* st, std::function<void()> work, int type = 1) { return queue(st, Node{type, nullptr, {}, {}, 0, std::move(work)}); }
 
 void copy(uintptr_t dst, uintptr_t src, size_t n) { std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<void*>(src), n); }
 
 template <class T>
 int fill(uintptr_t p, T v, size_t n, Stream* st) {
   if (p % sizeof(T) || !inside(p, n * sizeof(T))) return kInvalidValue;
-  return queue(st, [=] { for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v; });
+  return queue(st, [=] { for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v; }, 2);
 }
 
 void run(const Function* f, const std::vector<std::vector<char>>& args, unsigned long long threads) {
@@ -243,14 +256,20 @@ void parse(Module* m, const std::string& ptx) {
   }
 }
 
-struct Dim { unsigned x, y, z; };
-
-int start(Function* f, Dim grid, Dim block, unsigned shared, Stream* st, std::vector<std::vector<char>> args) {
+// A launch, or the error of one that cannot be.
+int launch(Function* f, Dim grid, Dim block, unsigned shared, std::vector<std::vector<char>> args, Node* out) {
   if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return kInvalidValue;
   unsigned long long n = 1ull * block.x * block.y * block.z;
   if (n > static_cast<unsigned>(f->threads) || static_cast<int>(shared) > f->dynamic) return kInvalidValue;
   n *= 1ull * grid.x * grid.y * grid.z;
-  return queue(st, [=] { run(f, args, n); });
+  *out = Node{0, f, grid, block, shared, [=] { run(f, args, n); }};
+  return kOk;
+}
+
+int start(Function* f, Dim grid, Dim block, unsigned shared, Stream* st, std::vector<std::vector<char>> args) {
+  Node node;
+  int rc = launch(f, grid, block, shared, std::move(args), &node);
+  return rc ? rc : queue(st, node);
 }
 
 }  // namespace
@@ -268,7 +287,7 @@ EXPORT size_t fakecuda_log(char* out, size_t n) {
 EXPORT void fakecuda_clear() { LOCK; log_lines.clear(); failures.clear(); for (auto& d : devices) d.sticky = 0; }
 // Makes a function fail: skip calls pass, then times calls (-1: all) return code.
 EXPORT void fakecuda_fail(const char* name, int code, int skip, int times) { LOCK; failures[name] = {code, skip, times}; }
-// How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts.
+// How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts, 7 pools.
 EXPORT size_t fakecuda_live(int what) {
   LOCK;
   size_t variables = 0;
@@ -280,6 +299,7 @@ EXPORT size_t fakecuda_live(int what) {
     case 3: return events.size();
     case 4: return modules.size();
     case 5: return graph_set.size() + executables.size();
+    case 7: return pools.size();
     default: return devices[0].retained + devices[1].retained;
   }
 }
@@ -302,6 +322,7 @@ static const std::map<int, std::pair<const char*, const char*>> texts = {
     {209, {"CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"}},
     {218, {"CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"}}, {400, {"CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"}},
     {500, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}}, {600, {"CUDA_ERROR_NOT_READY", "device not ready"}},
+    {910, {"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"}},
     {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
     {803, {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"}},
 };
@@ -379,11 +400,46 @@ EXPORT int cuMemFree_v2(uintptr_t p) { CALL("%zx", p); CONTEXT(); return release
 EXPORT int cuMemAllocManaged(uintptr_t* p, size_t n, unsigned flags) { CALL("%zu %u", n, flags); CONTEXT(); return allocate(p, n, false, dev); }
 EXPORT int cuMemHostAlloc(uintptr_t* p, size_t n, unsigned flags) { CALL("%zu %u", n, flags); CONTEXT(); return allocate(p, n, true, dev); }
 EXPORT int cuMemFreeHost(uintptr_t p) { CALL("%zx", p); CONTEXT(); return release(p, true); }
-EXPORT int cuMemAllocAsync(uintptr_t* p, size_t n, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); return allocate(p, n, false, dev); }
+EXPORT int cuMemAllocAsync(uintptr_t* p, size_t n, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); return allocate(p, n, false, dev, &default_pools[dev]); }
 EXPORT int cuMemFreeAsync(uintptr_t p, void* s) { CALL("%zx %llx", p, num(s)); CONTEXT(); STREAM(s); return release(p, false); }
-EXPORT int cuDeviceGetDefaultMemPool(void** p, int d) { CALL("%d", d); DEVICE(d); *p = &devices[d]; return kOk; }
-EXPORT int cuMemPoolTrimTo(void*, size_t n) { CALL("%zu", n); return kOk; }
-EXPORT int cuMemPoolSetAttribute(void*, int a, uint64_t* v) { CALL("%d %llu", a, static_cast<unsigned long long>(*v)); return kOk; }
+EXPORT int cuDeviceGetDefaultMemPool(void** p, int d) { CALL("%d", d); DEVICE(d); *p = &default_pools[d]; return kOk; }
+#define POOL(h)                                                                              \
+  auto pool = static_cast<Pool*>(h);                                                         \
+  if (!pools.count(pool) && pool != &default_pools[0] && pool != &default_pools[1]) return kInvalidValue
+struct PoolProps { int allocation, handles, where, id; void* security; size_t most; unsigned char rest[56]; };
+EXPORT int cuMemPoolCreate(void** out, const PoolProps* p) {
+  CALL("%d %d %zu", p->where, p->id, p->most);
+  for (auto c : p->rest) if (c) return kInvalidValue;
+  if (p->allocation != 1 || p->handles || p->where != 1 || p->id < 0 || p->id >= device_count() || p->security) return kInvalidValue;
+  auto pool = new Pool{p->id, {0, 1, 1, 1}, {}};
+  pools.insert(pool);
+  *out = pool;
+  return kOk;
+}
+EXPORT int cuMemPoolDestroy(void* h) { CALL("%s", ""); if (!pools.erase(static_cast<Pool*>(h))) return kInvalidValue; delete static_cast<Pool*>(h); return kOk; }
+EXPORT int cuMemPoolTrimTo(void* h, size_t n) { CALL("%zu", n); POOL(h); if (pool->attributes[5] > n) pool->attributes[5] = std::max<size_t>(n, pool->attributes[7]); return kOk; }
+EXPORT int cuMemPoolSetAttribute(void* h, int a, void* v) {
+  uint64_t value = 0;
+  std::memcpy(&value, v, a >= 4 ? 8 : 4);
+  CALL("%d %llu", a, static_cast<unsigned long long>(value)); POOL(h);
+  if (a < 1 || a > 8 || a == 5 || a == 7 || ((a == 6 || a == 8) && value)) return kInvalidValue;
+  pool->attributes[a] = value;
+  return kOk;
+}
+EXPORT int cuMemPoolGetAttribute(void* h, int a, void* v) {
+  CALL("%d", a); POOL(h);
+  if (a < 1 || a > 8) return kInvalidValue;
+  std::memcpy(v, &pool->attributes[a], a >= 4 ? 8 : 4);
+  return kOk;
+}
+struct Access { int where, id, flags; };
+EXPORT int cuMemPoolSetAccess(void* h, const Access* a, size_t n) {
+  CALL("%d %d %d %zu", a->where, a->id, a->flags, n); POOL(h);
+  if (n != 1 || a->where != 1 || a->flags != 3 || a->id < 0 || a->id >= device_count() || a->id == pool->device) return kInvalidValue;
+  pool->access.insert(a->id);
+  return kOk;
+}
+EXPORT int cuMemAllocFromPoolAsync(uintptr_t* p, size_t n, void* h, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); POOL(h); return allocate(p, n, false, pool->device, pool); }
 
 // Host memory of a synchronous copy may be any; that of an asynchronous one must be pinned.
 EXPORT int cuMemcpyHtoD_v2(uintptr_t d, uintptr_t h, size_t n) { CALL("%zx %zu", d, n); CONTEXT(); if (!inside(d, n)) return kInvalidValue; copy(d, h, n); return kOk; }
@@ -442,6 +498,16 @@ EXPORT int cuStreamEndCapture(void* s, void** out) {
   st->work.clear();
   graph_set.insert(g);
   *out = g;
+  return kOk;
+}
+
+EXPORT int cuStreamIsCapturing(void* s, int* status) { CALL("%llx", num(s)); CONTEXT(); STREAM(s); *status = st && st->capturing; return kOk; }
+EXPORT int cuLaunchHostFunc(void* s, void (*f)(void*), void* data) {
+  {
+    CALL("%llx", num(s)); CONTEXT(); STREAM(s);
+    if (st && st->capturing) return kCaptureUnsupported;
+  }
+  std::thread(f, data).join();  // functions of the host run on a thread of the driver
   return kOk;
 }
 
@@ -562,10 +628,58 @@ EXPORT int cuGraphLaunch(void* g, void* s) {
   CALL("%llx %llx", num(g), num(s)); CONTEXT(); STREAM(s);
   auto x = static_cast<GraphExec*>(g);
   if (!executables.count(x) || x->device != dev) return kInvalidHandle;
-  for (auto& w : x->work) w();
+  for (auto& node : x->work) node->work();
   return kOk;
 }
 EXPORT int cuGraphExecDestroy(void* g) { CALL("%llx", num(g)); if (!executables.erase(static_cast<GraphExec*>(g))) return kInvalidHandle; delete static_cast<GraphExec*>(g); return kOk; }
+EXPORT int cuGraphGetNodes(void* g, void** nodes, size_t* n) {
+  CALL("%llx", num(g));
+  auto x = static_cast<Graph*>(g);
+  if (!graph_set.count(x)) return kInvalidHandle;
+  for (size_t i = 0; nodes && i < *n && i < x->work.size(); ++i) nodes[i] = x->work[i].get();
+  *n = x->work.size();
+  return kOk;
+}
+EXPORT int cuGraphNodeGetType(void* node, int* type) { CALL("%llx", num(node)); *type = static_cast<Node*>(node)->type; return kOk; }
+struct KernelNode { Function* f; Dim grid, block; unsigned shared; void** params; void** extra; };
+EXPORT int cuGraphKernelNodeGetParams(void* h, KernelNode* p) {
+  CALL("%llx", num(h));
+  auto node = static_cast<Node*>(h);
+  if (node->type != 0) return kInvalidValue;
+  *p = {node->f, node->grid, node->block, node->shared, nullptr, nullptr};
+  return kOk;
+}
+EXPORT int cuGraphExecKernelNodeSetParams(void* g, void* h, const KernelNode* p) {
+  LOCK;
+  std::string text;
+  auto args = arguments(p->f, p->params, &text);
+  if (int rc = enter(__func__, "grid=%u,%u,%u block=%u,%u,%u shared=%u args=%s extra=%llx", p->grid.x, p->grid.y, p->grid.z, p->block.x, p->block.y, p->block.z,
+                     p->shared, text.c_str(), num(p->extra))) return rc;
+  auto x = static_cast<GraphExec*>(g);
+  if (!executables.count(x) || !graph_set.count(x->of)) return kInvalidHandle;
+  for (size_t i = 0; i < x->names.size(); ++i) {
+    if (x->names[i].get() != h) continue;
+    auto node = std::make_shared<Node>();
+    if (x->work[i]->f != p->f) return kInvalidValue;
+    if (int rc = launch(p->f, p->grid, p->block, p->shared, args, node.get())) return rc;
+    x->work[i] = node;
+    return kOk;
+  }
+  return kInvalidValue;
+}
+EXPORT int cuGraphExecUpdate(void* e, void* g, void** node, int* result) {
+  CALL("%llx %llx", num(e), num(g));
+  auto x = static_cast<GraphExec*>(e);
+  auto y = static_cast<Graph*>(g);
+  if (!executables.count(x) || !graph_set.count(y)) return kInvalidHandle;
+  *node = nullptr;
+  *result = x->work.size() == y->work.size() ? 0 : 2;
+  for (size_t i = 0; *result == 0 && i < y->work.size(); ++i)
+    *result = x->work[i]->type != y->work[i]->type ? 3 : 0;
+  if (*result) return kGraphUpdate;
+  x->work = y->work;
+  return kOk;
+}
 EXPORT int cuGraphDestroy(void* g) { CALL("%llx", num(g)); if (!graph_set.erase(static_cast<Graph*>(g))) return kInvalidHandle; delete static_cast<Graph*>(g); return kOk; }
 
 #ifndef FAKE_OLD
@@ -596,7 +710,7 @@ EXPORT int cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long f
   CALL("%llx %llu", num(g), flags); CONTEXT();
   auto x = static_cast<Graph*>(g);
   if (!graph_set.count(x)) return kInvalidHandle;
-  auto e = new GraphExec{dev, x->work};
+  auto e = new GraphExec{dev, x, x->work, x->work};
   executables.insert(e);
   *out = e;
   return kOk;

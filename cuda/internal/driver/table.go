@@ -34,6 +34,11 @@ const (
 	MemFreeHost
 	MemPoolTrimTo
 	MemPoolSetAttribute
+	MemPoolGetAttribute
+	MemPoolCreate
+	MemPoolDestroy
+	MemPoolSetAccess
+	MemAllocFromPoolAsync
 	MemcpyHtoD
 	MemcpyDtoH
 	MemcpyHtoDAsync
@@ -50,6 +55,8 @@ const (
 	StreamWaitEvent
 	StreamBeginCapture
 	StreamEndCapture
+	StreamIsCapturing
+	LaunchHostFunc
 	EventCreate
 	EventDestroy
 	EventRecord
@@ -71,6 +78,11 @@ const (
 	GraphLaunch
 	GraphExecDestroy
 	GraphDestroy
+	GraphExecUpdate
+	GraphGetNodes
+	GraphNodeGetType
+	GraphKernelNodeGetParams
+	GraphExecKernelNodeSetParams
 	functions int = iota
 )
 
@@ -112,6 +124,11 @@ var table = [functions]entry{
 	MemFreeHost:              {"cuMemFreeHost", "", 2000},
 	MemPoolTrimTo:            {"cuMemPoolTrimTo", "", 11020},
 	MemPoolSetAttribute:      {"cuMemPoolSetAttribute", "", 11020},
+	MemPoolGetAttribute:      {"cuMemPoolGetAttribute", "", 11020},
+	MemPoolCreate:            {"cuMemPoolCreate", "", 11020},
+	MemPoolDestroy:           {"cuMemPoolDestroy", "", 11020},
+	MemPoolSetAccess:         {"cuMemPoolSetAccess", "", 11020},
+	MemAllocFromPoolAsync:    {"cuMemAllocFromPoolAsync", "", 11020},
 	MemcpyHtoD:               {"cuMemcpyHtoD", "cuMemcpyHtoD_v2", 3020},
 	MemcpyDtoH:               {"cuMemcpyDtoH", "cuMemcpyDtoH_v2", 3020},
 	MemcpyHtoDAsync:          {"cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync_v2", 3020},
@@ -128,6 +145,8 @@ var table = [functions]entry{
 	StreamWaitEvent:          {"cuStreamWaitEvent", "", 3020},
 	StreamBeginCapture:       {"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
 	StreamEndCapture:         {"cuStreamEndCapture", "", 10000},
+	StreamIsCapturing:        {"cuStreamIsCapturing", "", 10000},
+	LaunchHostFunc:           {"cuLaunchHostFunc", "", 10000},
 	EventCreate:              {"cuEventCreate", "", 2000},
 	EventDestroy:             {"cuEventDestroy", "cuEventDestroy_v2", 4000},
 	EventRecord:              {"cuEventRecord", "", 2000},
@@ -149,6 +168,11 @@ var table = [functions]entry{
 	GraphLaunch:                               {"cuGraphLaunch", "", 10000},
 	GraphExecDestroy:                          {"cuGraphExecDestroy", "", 10000},
 	GraphDestroy:                              {"cuGraphDestroy", "", 10000},
+	GraphExecUpdate:                           {"cuGraphExecUpdate", "", 10020},
+	GraphGetNodes:                             {"cuGraphGetNodes", "", 10000},
+	GraphNodeGetType:                          {"cuGraphNodeGetType", "", 10000},
+	GraphKernelNodeGetParams:                  {"cuGraphKernelNodeGetParams", "", 10000},
+	GraphExecKernelNodeSetParams:              {"cuGraphExecKernelNodeSetParams", "", 10010},
 }
 
 // String returns the name of the function without its version.

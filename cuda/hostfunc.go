@@ -1,0 +1,110 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// HostCall is a function of Go that was queued on a stream.
+type HostCall struct {
+	f    func() error
+	done chan struct{}
+	err  error
+}
+
+// Done returns a channel that is closed when the function has returned. It stays
+// open for ever if an error of the device comes before, since the driver then does
+// not call the function: Synchronize of the stream returns that error.
+func (c *HostCall) Done() <-chan struct{} { return c.done }
+
+// Err returns what the function returned, or its panic as an error of kind
+// RuntimeError; nil while it has not returned.
+func (c *HostCall) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// run calls the function. A panic must not unwind into the driver.
+func (c *HostCall) run() {
+	returned := false
+	defer func() {
+		p := recover()
+		switch {
+		case p != nil:
+			c.err = tvmffi.NewError("RuntimeError", fmt.Sprintf("panic in a function that a stream called: %v\n%s", p, debug.Stack()))
+		case !returned:
+			c.err = tvmffi.NewError("RuntimeError", "a function that a stream called has ended its goroutine")
+		}
+		close(c.done)
+	}()
+	c.err = c.f()
+	returned = true
+}
+
+// The functions that streams will call, by a number that the driver carries: it
+// must not hold pointers of Go.
+var (
+	hostCalls    sync.Map // uintptr to *HostCall
+	hostCallLast atomic.Uintptr
+)
+
+// hostCallback is the CUhostFn of all calls. It is made once, because it is never
+// freed.
+var hostCallback = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(id uintptr) uintptr {
+		if c, ok := hostCalls.LoadAndDelete(id); ok {
+			c.(*HostCall).run()
+		}
+		return 0
+	})
+})
+
+// Call queues a function of Go on the stream: it runs when the work before it is
+// done, and the work after it waits until it has returned. It runs on a thread of
+// the driver, where it must not call CUDA (nor this package, nor a library that
+// does), and must not wait for what needs the driver to go on: let it pass a
+// message. Its error and its panic come out of [HostCall.Err]. On a stream that is
+// captured Call is an error.
+func (st *Stream) Call(f func() error) (call *HostCall, err error) {
+	if f == nil {
+		return nil, valueError("the function for the stream is nil")
+	}
+	if st == nil {
+		return nil, valueError("the stream is nil: take DefaultStream or NewStream of a device")
+	}
+	h, err := st.get()
+	if err != nil {
+		return nil, err
+	}
+	g, err := st.s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave(&err)
+	// A graph would call the function once for each launch, for as long as it lives.
+	if err := g.call(driver.StreamIsCapturing, h, g.out(0)); err != nil {
+		return nil, about(err, "the stream of %s", st.s.device)
+	}
+	if uint32(g.result(0)) != 0 {
+		return nil, valueError("the stream of %s is being captured: queue functions of Go before or after the launch of the graph", st.s.device)
+	}
+	id := hostCallLast.Add(1)
+	call = &HostCall{f: f, done: make(chan struct{})}
+	hostCalls.Store(id, call)
+	if err := g.call(driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
+		hostCalls.Delete(id)
+		return nil, about(err, "a function on the stream of %s", st.s.device)
+	}
+	return call, nil
+}

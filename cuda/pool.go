@@ -1,0 +1,229 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+)
+
+// Pool is a memory pool of a device, which [Pool.Alloc] takes from without asking the
+// system each time. [Device.AllocAsync] uses the default pool.
+type Pool struct {
+	resource
+	borrowed bool
+	address  uintptr // of the default pool
+}
+
+// PoolAttribute is a number of CUmemPool_attribute. Those that can be set are
+// switches (0 or 1) but for PoolReleaseThreshold.
+type PoolAttribute int32
+
+// The attributes of pools. All but the last four can be set; the two of high-water
+// marks can be set to 0.
+const (
+	// PoolReuseFollowEvents lets memory that one stream has freed be used by another
+	// that waits for it by an event. It is on at first, as the next two are.
+	PoolReuseFollowEvents PoolAttribute = 1
+	// PoolReuseOpportunistic lets memory be used again as soon as the driver sees that
+	// the work before is done.
+	PoolReuseOpportunistic PoolAttribute = 2
+	// PoolReuseInternal lets the driver make a stream wait for another one to use
+	// its memory again.
+	PoolReuseInternal PoolAttribute = 3
+	// PoolReleaseThreshold is how many bytes the pool keeps when a stream is
+	// synchronised. It is 0 at first.
+	PoolReleaseThreshold PoolAttribute = 4
+	PoolReserved         PoolAttribute = 5 // bytes that the pool has of the system now
+	PoolReservedHigh     PoolAttribute = 6 // the most that it had
+	PoolUsed             PoolAttribute = 7 // bytes of allocations now
+	PoolUsedHigh         PoolAttribute = 8 // the most that were
+)
+
+// poolProperties is CUmemPoolProps.
+type poolProperties struct {
+	allocation, handles    int32
+	locationType, location int32
+	security               uintptr
+	maxSize                uint64
+	_                      [56]byte
+}
+
+// PoolOption changes a new pool.
+type PoolOption func(*poolProperties)
+
+// PoolMaxSize limits a pool, in bytes; without it the pool grows as needed. Drivers
+// before CUDA 12.3 refuse it.
+func PoolMaxSize(bytes int64) PoolOption {
+	return func(p *poolProperties) { p.maxSize = uint64(max(bytes, 0)) }
+}
+
+// onDevice is CU_MEM_LOCATION_TYPE_DEVICE.
+const onDevice = 1
+
+// NewPool makes a memory pool on a device. The caller closes it.
+func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return nil, err
+	}
+	const pinned = 1 // memory that stays where it is, the only kind
+	properties := &poolProperties{allocation: pinned, locationType: onDevice, location: int32(d)}
+	for _, o := range options {
+		o(properties)
+	}
+	g, err := s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave(&err)
+	if err := g.callGo(driver.MemPoolCreate, g.out(0), uintptr(unsafe.Pointer(properties))); err != nil {
+		return nil, about(err, "a memory pool on %s", d)
+	}
+	p = &Pool{}
+	p.open(s, "memory pool of "+d.String(), g.result(0), pools, driver.MemPoolDestroy)
+	return p, nil
+}
+
+// DefaultPool returns the pool that [Device.AllocAsync] takes from, which the whole
+// process shares and which needs no closing.
+func (d Device) DefaultPool() (p *Pool, err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.DeviceGetDefaultMemPool, g.out(0), s.handle); err != nil {
+		return nil, about(err, "%s", d)
+	}
+	p = &Pool{borrowed: true, address: g.result(0)}
+	p.s, p.what = s, "default memory pool of "+d.String()
+	return p, nil
+}
+
+func (p *Pool) get() (uintptr, error) {
+	switch {
+	case p == nil:
+		return 0, valueError("the memory pool is nil: take DefaultPool or NewPool of a device")
+	case p.borrowed:
+		return p.address, nil
+	}
+	return p.resource.get()
+}
+
+// on calls the driver with the pool as first argument.
+func (p *Pool) on(f driver.Func, second, third uintptr) error {
+	h, err := p.get()
+	if err != nil {
+		return err
+	}
+	return about(p.s.do(f, h, second, third), "the %s", p.what)
+}
+
+// Device returns the device of the pool.
+func (p *Pool) Device() Device { return p.s.device }
+
+// Alloc allocates memory from the pool in the order of a stream, as
+// [Device.AllocAsync] does.
+func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
+	h, err := p.get()
+	if err != nil {
+		return nil, err
+	}
+	if bytes <= 0 {
+		return p.s.none(bytes)
+	}
+	g, err := p.s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer g.leave(&err)
+	on, err := g.stream(stream)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.call(driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on); err != nil {
+		return nil, about(err, "%d bytes of the %s", bytes, p.what)
+	}
+	return p.s.own(g.result(0), bytes, (*guard).free), nil
+}
+
+// Attribute reads an attribute of the pool.
+func (p *Pool) Attribute(a PoolAttribute) (v int64, err error) {
+	h, err := p.get()
+	if err != nil {
+		return 0, err
+	}
+	g, err := p.s.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer g.leave(&err)
+	// The switches are of 4 bytes, the others of 8.
+	out := new(uint64)
+	if err := g.callGo(driver.MemPoolGetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(out))); err != nil {
+		return 0, about(err, "attribute %d of the %s", a, p.what)
+	}
+	return int64(*out), nil
+}
+
+// SetAttribute changes an attribute of the pool.
+func (p *Pool) SetAttribute(a PoolAttribute, value int64) (err error) {
+	h, err := p.get()
+	if err != nil {
+		return err
+	}
+	if value < 0 {
+		return valueError("attribute %d of the %s: %d is negative", a, p.what, value)
+	}
+	g, err := p.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	in := new(uint64)
+	*in = uint64(value)
+	if err := g.callGo(driver.MemPoolSetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(in))); err != nil {
+		return about(err, "attribute %d of the %s", a, p.what)
+	}
+	return nil
+}
+
+// Trim gives memory that the pool keeps and nobody uses back to the system, until
+// no more than the given bytes are left.
+func (p *Pool) Trim(keep int64) error { return p.on(driver.MemPoolTrimTo, uintptr(max(keep, 0)), 0) }
+
+// AllowAccess lets kernels on another device use the memory of the pool, which is
+// separate from [Device.EnablePeerAccess].
+func (p *Pool) AllowAccess(other Device) (err error) {
+	h, err := p.get()
+	if err != nil {
+		return err
+	}
+	if _, err := stateOf(other); err != nil {
+		return err
+	}
+	g, err := p.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	const readWrite = 3
+	access := &[3]int32{onDevice, int32(other), readWrite} // CUmemAccessDesc
+	if err := g.callGo(driver.MemPoolSetAccess, h, uintptr(unsafe.Pointer(access)), 1); err != nil {
+		return about(err, "%s and the %s", other, p.what)
+	}
+	return nil
+}
+
+// Close destroys the pool. Memory that was taken from it stays until it is freed. A
+// second call, and a call for a default pool, does nothing.
+func (p *Pool) Close() error {
+	if p == nil || p.borrowed {
+		return nil
+	}
+	return p.shut()
+}
