@@ -71,7 +71,8 @@ type Type[T any] struct{ d *definition }
 //
 // *Instance[T] is an object by reference, and T one by value: a parameter of type T
 // reads the fields of an object, an argument or result of type T makes a new
-// object. This holds for methods, for funcs given to [Register], for elements of
+// object. Objects in the fields that are read are left to the collector, and count
+// as no leak ([Collected]). This holds for methods, for funcs given to [Register], for elements of
 // containers, and for [As].
 func Define[T any](key string, options ...TypeOption) *Type[T] {
 	d := &definition{key: key, options: options, record: reflect.TypeFor[T](), handle: reflect.TypeFor[*Instance[T]]()}

@@ -168,7 +168,7 @@ func (d *definition) update(o *core.Object, f func(p reflect.Value) error) error
 	}
 	defer runtime.KeepAlive(o)
 	p, before := reflect.New(d.record), reflect.New(d.record)
-	if err := d.loadFields(handle, nil, p.UnsafePointer()); err != nil {
+	if err := d.loadFields(handle, kept{}, p.UnsafePointer()); err != nil {
 		return err
 	}
 	before.Elem().Set(p.Elem())

@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // What C reads during a call must be alive until it returns, and the tables of the
@@ -275,4 +276,49 @@ func registryChild() error {
 		}
 	}
 	return nil
+}
+
+type linked struct {
+	N    int64                    `ffi:"n"`
+	Next *tvmffi.Instance[linked] `ffi:"next,optional"`
+}
+
+func (l linked) Sum() int64 { return l.N + int64(tvmffi.UseCount(l.Next)) }
+
+func (l *linked) Bump() { l.N++ }
+
+var linkedType = tvmffi.Define[linked]("gotest.Linked", tvmffi.Method("sum", linked.Sum), tvmffi.Method("bump", (*linked).Bump))
+
+// The objects inside of a struct that a method gets are no leaks: nobody else can
+// release them.
+func TestObjectsInStructArguments(t *testing.T) {
+	load(t)
+	if err := linkedType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	balanced(t) // its methods stay
+	next := must[*tvmffi.Instance[linked]](t)(linkedType.New(linked{N: 1}))
+	defer next.Release()
+	x := must[*tvmffi.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
+	defer x.Release()
+	owner := &bindrt.Type{Key: "gotest.Linked"}
+	before := tvmffi.Collected()
+	for _, name := range []string{"sum", "bump"} {
+		method := bindrt.Func{Owner: owner, Name: name}
+		for range 50 {
+			var c bindrt.Call1
+			c.Begin(&method, 1)
+			c.Object(0, bindrt.Ref(x))
+			if err := c.Do(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := x.Value().N; n != 51 {
+		t.Error(n)
+	}
+	collect(t, "the objects in arguments", func() bool { core.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == 2 })
+	if n := tvmffi.Collected() - before; n > 1 { // that of x.Value
+		t.Errorf("%d handles count as leaks", n)
+	}
 }

@@ -89,9 +89,21 @@ func deeper(from core.Lender) (core.Lender, error) {
 // from.
 func owning(from core.Lender) core.Lender {
 	if d, ok := from.(*depthLender); ok {
-		return &depthLender{depth: d.depth}
+		return &depthLender{inner: kept{}, depth: d.depth}
 	}
-	return nil
+	return kept{}
+}
+
+// kept lends objects with references of their own that are left to the collector:
+// nobody releases what is inside of a struct that is an argument.
+type kept struct{}
+
+// Borrow wraps the object.
+func (kept) Borrow(handle uintptr) *core.Object {
+	core.IncRef(handle)
+	o := core.Own(handle)
+	o.LeaveToCollector()
+	return o
 }
 
 // recursive reports whether a value of type t may hold another of that type
