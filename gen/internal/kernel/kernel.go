@@ -267,6 +267,7 @@ func (k *Kernel) image() {
 
 // params finds the Go type of each parameter.
 func (k *Kernel) params() {
+	before := len(k.p.errs)
 	for i := range k.Plan.Places {
 		at := &k.Plan.Places[i]
 		if at.Parent >= 0 {
@@ -308,7 +309,7 @@ func (k *Kernel) params() {
 		}
 		k.Params = append(k.Params, p)
 	}
-	if k.Device < 0 {
+	if k.Device < 0 && len(k.p.errs) == before {
 		k.fail("spec", -1, "no tensor on cuda tells on which device the kernel runs: take one that is not optional")
 	}
 }
@@ -383,7 +384,11 @@ func (k *Kernel) expr(key string, item int, text string, least, most int64) *Exp
 		return nil
 	}
 	if e.Constant() && (e.Value < least || e.Value > most) {
-		k.fail(key, item, "%s is %d: it must be %d to %d", text, e.Value, least, most)
+		what := fmt.Sprintf("%s = %d", text, e.Value)
+		if text == fmt.Sprint(e.Value) {
+			what = text
+		}
+		k.fail(key, item, "%s is out of range: it must be %d to %d", what, least, most)
 		return nil
 	}
 	return e
