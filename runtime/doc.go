@@ -35,6 +35,22 @@
 // runtime.Goexit (as testing.T.FailNow does): that stops the program, because the
 // C++ frames in between cannot be unwound.
 //
+// # Values as a whole
+//
+// Some things can be done in two ways, by what they are for:
+//
+//	Clone, DeepCopy              a copy of one object, or of all that it refers to
+//	Equal, StructuralEqual       by contents, or as a compiler compares programs
+//	Walk, reflection.Walk        the library's, by rules and by the fields of structural
+//	                             comparison; or a Go loop over all fields, with paths
+//	Walk, Visit                  the library goes on by itself, or the rule decides
+//	Rewrite, Mutate              the same for replacing
+//	Marshal, Unmarshal           a Go struct to a Map and back: values, no text
+//	ToJSONGraph, Graph           JSON text that keeps types and sharing; every language
+//	                             of TVM-FFI reads it back
+//	json.Marshal, FieldsJSON     JSON text as Go programs expect it, without types
+//	StringifyJSON, ParseJSON     JSON text by the library, for Arrays and Maps alone
+//
 // # What is not checked
 //
 // A packed function has no signature: what it is called with goes to C++ as it is.
