@@ -5,16 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -42,21 +41,11 @@ func Build(ctx context.Context, c Code) (string, error) {
 		return "", fmt.Errorf("native: %w", err)
 	}
 	b.dir = filepath.Join(cache, "native", c.Name+"-"+b.key())
-	if path, ok := b.cached(); ok {
-		return path, nil
+	err = compiler.Once(ctx, b.dir, b.cached, func(temp string) ([]string, error) { return b.build(ctx, temp) })
+	if err != nil {
+		return "", b.failed(err)
 	}
-	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return "", fmt.Errorf("native: %w", err)
-	}
-	lock := flock.New(filepath.Join(b.dir, "lock"))
-	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return "", fmt.Errorf("native: waiting for another process that builds %s (%s): %w", c.Name, lock.Path(), err)
-	}
-	defer lock.Close()
-	if path, ok := b.cached(); ok {
-		return path, nil
-	}
-	return b.build(ctx)
+	return filepath.Join(b.dir, b.file), nil
 }
 
 // BuildTo compiles the code to a file of the caller's, always.
@@ -71,13 +60,21 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 	}
 	defer os.RemoveAll(temp)
 	b.file = filepath.Base(file)
-	if _, err := b.compile(ctx, temp); err != nil {
-		return err
+	if _, err = b.compile(ctx, temp); err == nil {
+		err = os.Rename(filepath.Join(temp, b.file), file)
 	}
-	if err := os.Rename(filepath.Join(temp, b.file), file); err != nil {
-		return fmt.Errorf("native: %w", err)
+	if err != nil {
+		return b.failed(err)
 	}
 	return nil
+}
+
+// failed names the code in an error that does not.
+func (b *building) failed(err error) error {
+	if failed, ok := errors.AsType[*CompileError](err); ok {
+		return failed
+	}
+	return fmt.Errorf("native: %s: %w", b.code.Name, err)
 }
 
 // building is one run of the compilers.
@@ -104,11 +101,7 @@ func (c *Code) prepare(ctx context.Context) (*building, error) {
 	if err != nil {
 		return nil, err
 	}
-	suffix := ".so"
-	if runtime.GOOS == "darwin" {
-		suffix = ".dylib"
-	}
-	return &building{code: c, sources: sources, tools: tools, file: "lib" + c.Name + suffix}, nil
+	return &building{code: c, sources: sources, tools: tools, file: compiler.Library(runtime.GOOS, c.Name)}, nil
 }
 
 // format is part of every key: a change of what a build consists of raises it.
@@ -147,48 +140,34 @@ type manifest struct {
 
 const manifestName = "build.json"
 
-// cached returns the library of an earlier build whose headers are the same still.
-func (b *building) cached() (string, bool) {
+// cached reports whether there is the library of an earlier build whose headers are the
+// same still.
+func (b *building) cached() bool {
 	data, err := os.ReadFile(filepath.Join(b.dir, manifestName))
 	var m manifest
 	if err != nil || json.Unmarshal(data, &m) != nil {
-		return "", false
+		return false
 	}
 	for header, hash := range m.Headers {
 		if now, err := hashFile(header); err != nil || now != hash {
-			return "", false
+			return false
 		}
 	}
-	path := filepath.Join(b.dir, b.file)
-	return path, isFile(path)
+	return isFile(filepath.Join(b.dir, b.file))
 }
 
-// build compiles into the cache. The manifest comes last: without it there is no
-// library. A library that was there is replaced by another file, never written into,
-// because a process may have mapped it.
-func (b *building) build(ctx context.Context) (string, error) {
-	temp, err := os.MkdirTemp(b.dir, "build-")
-	if err != nil {
-		return "", fmt.Errorf("native: %w", err)
-	}
-	defer os.RemoveAll(temp)
+// build compiles into a folder. The manifest comes last: without it there is no
+// library.
+func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	m, err := b.compile(ctx, temp)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(temp, manifestName), data, 0o600); err != nil {
-		return "", fmt.Errorf("native: %w", err)
-	}
-	for _, name := range []string{b.file, manifestName} {
-		if err := os.Rename(filepath.Join(temp, name), filepath.Join(b.dir, name)); err != nil {
-			return "", fmt.Errorf("native: %w", err)
-		}
-	}
-	return filepath.Join(b.dir, b.file), nil
+	return []string{b.file, manifestName}, os.WriteFile(filepath.Join(temp, manifestName), data, 0o600)
 }
 
 // jobs is how many compilers run at a time.

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +11,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
 )
 
 // CompileError is that a compiler or linker failed.
@@ -36,21 +36,11 @@ func (e *CompileError) Error() string {
 	if what == "" {
 		what = "linking"
 	}
-	return fmt.Sprintf("native: %s: %v\n%s", what, e.Err, firstLines([]byte(e.Output)))
+	return fmt.Sprintf("native: %s: %v\n%s", what, e.Err, compiler.FirstLines(e.Output))
 }
 
 // Unwrap returns how the compiler ended, for example by the end of the context.
 func (e *CompileError) Unwrap() error { return e.Err }
-
-// firstLines keeps the long output of a template readable.
-func firstLines(output []byte) string {
-	const most = 30
-	lines := strings.SplitN(strings.TrimSpace(string(output)), "\n", most+1)
-	if len(lines) > most {
-		lines[most] = "..."
-	}
-	return strings.Join(lines, "\n")
-}
 
 // compile makes the library in a folder, and says which headers went into it.
 func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
@@ -80,7 +70,7 @@ func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 		}
 		hash, err := hashFile(header)
 		if err != nil {
-			return manifest{}, fmt.Errorf("native: header: %w", err)
+			return manifest{}, fmt.Errorf("header: %w", err)
 		}
 		m.Headers[header] = hash
 	}
@@ -93,19 +83,19 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	if path == "" {
 		path = filepath.Join(dir, s.name)
 		if err := os.WriteFile(path, []byte(s.text), 0o600); err != nil {
-			return nil, fmt.Errorf("native: %w", err)
+			return nil, err
 		}
 	}
 	depfile := object + ".d"
 	var args []string
-	compiler, own := b.tools.cxx, b.code.CXXFlags
+	program, own := b.tools.cxx, b.code.CXXFlags
 	flags := slices.Clone(b.tools.flags.Compile)
 	if filepath.Ext(path) == ".c" { // by the same compiler, which is told so
 		flags = slices.DeleteFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-std=") })
 		args = append(args, "-x", "c")
 	}
 	if s.cuda {
-		compiler, own = b.tools.nvcc, b.code.NVCCFlags
+		program, own = b.tools.nvcc, b.code.NVCCFlags
 		flags = slices.DeleteFunc(flags, func(f string) bool { return f == "-fPIC" })
 		args = append(args, "-ccbin", b.tools.cxx, "-Xcompiler", "-fPIC", "-I"+filepath.Join(b.tools.cudaRoot, "include"))
 		args = append(args, b.code.architectures()...)
@@ -117,23 +107,19 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	}
 	args = append(args, own...)
 	args = append(args, path)
-	if err := b.run(ctx, s.name, log, compiler, args...); err != nil {
+	if err := b.run(ctx, s.name, log, program, args...); err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(depfile)
 	if err != nil {
-		return nil, fmt.Errorf("native: %w", err)
+		return nil, err
 	}
 	headers := dependencies(string(data))
 	return slices.DeleteFunc(headers, func(h string) bool { return h == path }), nil
 }
 
 func (b *building) link(ctx context.Context, dir string, objects []string, log *sync.Mutex) error {
-	args := []string{"-shared", "-Wl,-soname," + b.file}
-	if runtime.GOOS == "darwin" {
-		args = []string{"-dynamiclib", "-Wl,-install_name,@rpath/" + b.file}
-	}
-	args = append(args, "-o", filepath.Join(dir, b.file))
+	args := append(compiler.Link(runtime.GOOS, b.file), "-o", filepath.Join(dir, b.file))
 	args = append(args, objects...)
 	args = append(args, b.tools.flags.Link...)
 	if usesCUDA(b.sources) {
@@ -150,19 +136,18 @@ func (b *building) link(ctx context.Context, dir string, objects []string, log *
 // run runs a compiler to its end.
 func (b *building) run(ctx context.Context, source string, log *sync.Mutex, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
+	out, err := compiler.Run(cmd)
 	log.Lock()
 	defer log.Unlock()
 	// A log that cannot be written is no reason to lose what was built.
-	_, _ = fmt.Fprintf(b.code.log(), "%s\n%s", strings.Join(cmd.Args, " "), out)
+	_, _ = fmt.Fprintf(b.code.log(), "%s\n%s\n", strings.Join(cmd.Args, " "), out)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		err = errors.Join(context.Cause(ctx), err)
 	}
-	return &CompileError{Source: source, Command: cmd.Args, Output: string(bytes.TrimSpace(out)), Err: err}
+	return &CompileError{Source: source, Command: cmd.Args, Output: out, Err: err}
 }
 
 // dependencies are the prerequisites in a rule for make, as compilers write it.

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
@@ -29,7 +29,7 @@ func FlagsFor(library string) (Flags, error) {
 		return Flags{}, err
 	}
 	f := Flags{
-		Compile: []string{"-std=c++17", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1"},
+		Compile: compiler.Flags(),
 		Link:    []string{"-L" + filepath.Dir(library), "-ltvm_ffi"},
 	}
 	for _, dir := range include {
@@ -89,37 +89,26 @@ func (c *Code) toolchain(ctx context.Context, cuda bool) (*toolchain, error) {
 			t.include = append(t.include, dir)
 		}
 	}
-	if t.cxx, err = findCXX(); err != nil {
-		return nil, err
+	if t.cxx, err = compiler.Find(); err != nil {
+		return nil, fmt.Errorf("native: %w", err)
 	}
-	if t.identity, err = versionOf(ctx, t.cxx); err != nil {
-		return nil, err
-	}
-	if !cuda {
-		return t, nil
-	}
-	if t.nvcc, err = findNVCC(); err != nil {
-		return nil, err
-	}
-	t.cudaRoot = filepath.Dir(filepath.Dir(t.nvcc))
-	t.include = append(t.include, filepath.Join(t.cudaRoot, "include"))
-	version, err := versionOf(ctx, t.nvcc)
-	t.identity += version
-	return t, err
-}
-
-// findCXX returns the compiler that CXX names, or the first that is there.
-func findCXX() (string, error) {
-	names := []string{"g++", "clang++", "c++"}
-	if named := os.Getenv("CXX"); named != "" {
-		names = []string{named}
-	}
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
+	compilers := []string{t.cxx}
+	if cuda {
+		if t.nvcc, err = findNVCC(); err != nil {
+			return nil, err
 		}
+		t.cudaRoot = filepath.Dir(filepath.Dir(t.nvcc))
+		t.include = append(t.include, filepath.Join(t.cudaRoot, "include"))
+		compilers = append(compilers, t.nvcc)
 	}
-	return "", fmt.Errorf("native: no C++ compiler: tried %q; install g++ (package g++, gcc-c++ or build-base), or name one by CXX", names)
+	for _, c := range compilers {
+		id, err := compiler.Identify(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("native: %w", err)
+		}
+		t.identity += id.Version + id.Machine
+	}
+	return t, nil
 }
 
 // findNVCC looks where CUDA_HOME and CUDA_PATH say, in PATH, where CUDA is usually
@@ -162,16 +151,5 @@ func (t *toolchain) cudart() ([]string, error) {
 			return []string{found[0], "-ldl", "-lrt", "-pthread"}, nil
 		}
 	}
-	return nil, fmt.Errorf("native: nvcc is at %s, but neither libcudart_static.a nor libcudart.so below %s: install the CUDA runtime, for example the Python package nvidia-cuda-runtime", t.nvcc, t.cudaRoot)
-}
-
-// versionOf is what a compiler calls itself and its target.
-func versionOf(ctx context.Context, compiler string) (string, error) {
-	out, err := exec.CommandContext(ctx, compiler, "--version").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("native: %s --version: %w\n%s", compiler, err, firstLines(out))
-	}
-	// clang++ and g++ name their target; nvcc does not know the flag.
-	machine, _ := exec.CommandContext(ctx, compiler, "-dumpmachine").Output()
-	return string(bytes.TrimSpace(append(out, machine...))), nil
+	return nil, fmt.Errorf("nvcc is at %s, but neither libcudart_static.a nor libcudart.so below %s: install the CUDA runtime, for example the Python package nvidia-cuda-runtime", t.nvcc, t.cudaRoot)
 }

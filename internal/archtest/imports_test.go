@@ -32,7 +32,8 @@ var rooms = []room{
 	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/nativetest", own: []string{"internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/compiler", other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/archtest"},
 
 	// Schema is pure data with the one parser of metadata, so the runtime may read it.
@@ -56,7 +57,7 @@ var rooms = []room{
 		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
-	{dir: "native", own: []string{"internal/wheel/sites", "runtime"}, other: []string{"github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
+	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "native", "reflection", "reflection/schema", "runtime/..."}},

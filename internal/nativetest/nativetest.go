@@ -9,7 +9,6 @@
 package nativetest
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,8 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
@@ -187,21 +185,23 @@ func build(t testing.TB, c config, options []Option) string {
 	if c.goos == "windows" {
 		unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
 	}
+	var id compiler.Identity
+	var err error
 	if c.compiler == "" {
-		if c.compiler = os.Getenv("CXX"); c.compiler == "" {
-			c.compiler = "g++"
-		}
+		c.compiler, err = compiler.Find()
 	}
-	version, err := compilerVersion(c.compiler)
+	if err == nil {
+		id, err = compiler.Identify(t.Context(), c.compiler)
+	}
 	if err != nil {
-		unavailable(t, fmt.Errorf("%s is built with a C++ compiler, and %q does not run: %w; "+
-			"install g++ (package g++, gcc-c++ or build-base) or name another one by CXX", c.name, c.compiler, err))
+		unavailable(t, fmt.Errorf("%s is built with a C++ compiler: %w", c.name, err))
 	}
 	var w wheel.Dir
 	if !c.standalone {
 		w = wheelFor(t, c.version, c.goos, c.goarch)
 	}
-	out, err := c.make(t, version, w)
+	version, _, _ := strings.Cut(id.Version, "\n")
+	out, err := c.make(t, version+" "+id.Machine, w)
 	if err != nil {
 		t.Fatalf("nativetest: build %s: %v", c.name, err)
 	}
@@ -243,8 +243,8 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		return "", err
 	}
 	base := filepath.Base(filepath.FromSlash(c.name))
-	file := "lib" + base + ".so"
-	flags := []string{"-std=c++17", "-O2", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-pthread"}
+	file := compiler.Library(c.goos, base)
+	flags := append(slices.Insert(compiler.Flags(), 1, "-O2"), "-pthread")
 	switch {
 	case c.executable && c.standalone:
 		file = base
@@ -254,11 +254,8 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		if c.goos == "linux" {
 			flags = append(flags, "-Wl,--as-needed")
 		}
-	case c.goos == "darwin":
-		file = "lib" + base + ".dylib"
-		flags = append(flags, "-dynamiclib", "-Wl,-install_name,@rpath/"+file)
 	default:
-		flags = append(flags, "-shared", "-Wl,-soname,"+file)
+		flags = append(flags, compiler.Link(c.goos, file)...)
 	}
 
 	// The key of a library has no path of a machine in it, so that a moved cache or checkout stays valid.
@@ -276,90 +273,42 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	}
 	dir := filepath.Join(cache, "native", base+"-"+hex.EncodeToString(h.Sum(nil))[:16])
 	out := filepath.Join(dir, file)
-	if _, err := os.Stat(out); err == nil {
-		return out, nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	lock := flock.New(filepath.Join(dir, "lock"))
-	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return "", fmt.Errorf("lock %s: %w", lock.Path(), err)
+	cached := func() bool {
+		_, err := os.Stat(out)
+		return err == nil
 	}
-	defer lock.Close()
-	if _, err := os.Stat(out); err == nil {
-		return out, nil
-	}
-	temp, err := os.MkdirTemp(dir, "build-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(temp)
-
-	args := flags
-	if !c.standalone {
-		for _, d := range w.Include() {
-			args = append(args, "-I", d)
-		}
-	}
-	args = append(args, "-o", filepath.Join(temp, file))
-	for _, i := range in {
-		switch {
-		case i.path == "":
-			p := filepath.Join(temp, base+".cc")
-			if err := os.WriteFile(p, i.content, 0o600); err != nil {
-				return "", err
+	return out, compiler.Once(ctx, dir, cached, func(temp string) ([]string, error) {
+		args := flags
+		if !c.standalone {
+			for _, d := range w.Include() {
+				args = append(args, "-I", d)
 			}
-			args = append(args, p)
-		case filepath.Ext(i.path) != ".h":
-			args = append(args, i.path)
 		}
-	}
-	// The order counts: libraries after the sources that need them.
-	if !c.standalone {
-		args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
-	}
-	args = append(args, c.flags...)
-	cmd := exec.CommandContext(ctx, c.compiler, args...)
-	cmd.WaitDelay = 5 * time.Second
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), firstLines(msg, 40))
-	}
-	if err := os.Rename(filepath.Join(temp, file), out); err != nil {
-		return "", err
-	}
-	return out, nil
-}
-
-// versions remembers what each compiler calls itself.
-var versions sync.Map
-
-func compilerVersion(compiler string) (string, error) {
-	if v, ok := versions.Load(compiler); ok {
-		return v.(string), nil
-	}
-	b, err := exec.Command(compiler, "--version").Output()
-	if err != nil {
-		return "", err
-	}
-	machine, err := exec.Command(compiler, "-dumpmachine").Output()
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := bytes.Cut(b, []byte("\n"))
-	v := string(line) + " " + string(bytes.TrimSpace(machine))
-	versions.Store(compiler, v)
-	return v, nil
-}
-
-func firstLines(b []byte, n int) string {
-	lines := strings.SplitN(string(b), "\n", n+1)
-	if len(lines) > n {
-		lines[n] = "..."
-	}
-	return strings.Join(lines, "\n")
+		args = append(args, "-o", filepath.Join(temp, file))
+		for _, i := range in {
+			switch {
+			case i.path == "":
+				p := filepath.Join(temp, base+".cc")
+				if err := os.WriteFile(p, i.content, 0o600); err != nil {
+					return nil, err
+				}
+				args = append(args, p)
+			case filepath.Ext(i.path) != ".h":
+				args = append(args, i.path)
+			}
+		}
+		// The order counts: libraries after the sources that need them.
+		if !c.standalone {
+			args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
+		}
+		cmd := exec.CommandContext(ctx, c.compiler, append(args, c.flags...)...)
+		if said, err := compiler.Run(cmd); err != nil {
+			return nil, fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), compiler.FirstLines(said))
+		}
+		return []string{file}, nil
+	})
 }
 
 // start is the folder of the package under test, before any test changes it.

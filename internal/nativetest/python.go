@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
@@ -24,7 +25,7 @@ import (
 // is made once, in the cache; the other programs of the package, such as tvm-ffi-stubgen, lie beside it.
 func Python(t testing.TB) string {
 	t.Helper()
-	python, err := environment(t.Context(), Version(), "apache-tvm-ffi=="+Version(), "numpy")
+	python, err := environment(t.Context(), "python3", Version(), "apache-tvm-ffi=="+Version(), "numpy")
 	if err != nil {
 		unavailable(t, fmt.Errorf("Python with apache-tvm-ffi %s: %w", Version(), err))
 	}
@@ -40,20 +41,25 @@ func CuTe(t testing.TB) (python, version string) {
 	t.Helper()
 	_, after, _ := strings.Cut(cuteRequirements, "nvidia-cutlass-dsl==")
 	version, _, _ = strings.Cut(after, " ")
+	interpreter := "python3.11" // of the pinned wheels
+	if _, err := exec.LookPath(interpreter); err != nil {
+		interpreter = "python3"
+	}
 	root, err := Root()
 	if err == nil {
 		sum := sha256.Sum256([]byte(cuteRequirements))
-		python, err = environment(t.Context(), "cute-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
+		python, err = environment(t.Context(), interpreter, "cute-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
 			"-r", filepath.Join(root, "internal", "nativetest", "testdata", "cute_requirements.txt"))
 	}
 	if err != nil {
-		unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s: %w", version, err))
+		unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s, which is pinned for Python 3.11 on linux/amd64: %w", version, err))
 	}
 	return python, version
 }
 
-// environment returns the program of the Python of that name in the cache, which has what pip installs.
-func environment(ctx context.Context, name string, packages ...string) (string, error) {
+// environment returns the program of the Python of that name in the cache, which has what pip installs. The
+// interpreter makes it.
+func environment(ctx context.Context, interpreter, name string, packages ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", errors.New("it is not set up for Windows")
 	}
@@ -81,14 +87,13 @@ func environment(ctx context.Context, name string, packages ...string) (string, 
 		return program, nil
 	}
 	for _, args := range [][]string{
-		{"python3", "-m", "venv", "--clear", dir},
+		{interpreter, "-m", "venv", "--clear", dir},
 		append([]string{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"}, packages...),
 	} {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = cache
-		cmd.WaitDelay = 5 * time.Second
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w; install python3 with venv and pip\n%s", args[0], err, firstLines(out, 20))
+		if said, err := compiler.Run(cmd); err != nil {
+			return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))
 		}
 	}
 	return program, os.WriteFile(ready, nil, 0o600)

@@ -1,0 +1,130 @@
+// Package compiler runs the C++ compilers of this machine, for package native and
+// for the libraries of tests.
+package compiler
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Flags are what every source of a TVM-FFI library is compiled with.
+func Flags() []string {
+	return []string{"-std=c++17", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1"}
+}
+
+// Library returns the file name of a shared library.
+func Library(goos, name string) string {
+	if goos == "darwin" {
+		return "lib" + name + ".dylib"
+	}
+	return "lib" + name + ".so"
+}
+
+// Link returns the flags that make a shared library of that file name.
+func Link(goos, file string) []string {
+	if goos == "darwin" {
+		return []string{"-dynamiclib", "-Wl,-install_name,@rpath/" + file}
+	}
+	return []string{"-shared", "-Wl,-soname," + file}
+}
+
+// Find returns the C++ compiler that CXX names, or the first that is there.
+func Find() (string, error) {
+	names := []string{"g++", "clang++", "c++"}
+	if named := os.Getenv("CXX"); named != "" {
+		names = []string{named}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no C++ compiler: tried %q; install g++ (package g++, gcc-c++ or build-base), or name one by CXX", names)
+}
+
+// Identity is what a compiler calls itself.
+type Identity struct {
+	Version string // what --version prints, of several lines
+	Machine string // the target; empty for nvcc
+}
+
+// identities has the Identity of each compiler that was asked.
+var identities sync.Map
+
+// Identify asks a compiler, once in a process.
+func Identify(ctx context.Context, compiler string) (Identity, error) {
+	if id, ok := identities.Load(compiler); ok {
+		return id.(Identity), nil
+	}
+	version, err := Run(exec.CommandContext(ctx, compiler, "--version"))
+	if err != nil {
+		return Identity{}, fmt.Errorf("%s --version: %w\n%s", compiler, err, FirstLines(version))
+	}
+	// clang++ and g++ name their target; nvcc does not know the flag.
+	machine, _ := exec.CommandContext(ctx, compiler, "-dumpmachine").Output()
+	id := Identity{version, string(bytes.TrimSpace(machine))}
+	identities.Store(compiler, id)
+	return id, nil
+}
+
+// Run runs a compiler to its end and returns what it printed.
+func Run(cmd *exec.Cmd) (string, error) {
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(bytes.TrimSpace(out)), err
+}
+
+// FirstLines keeps the long output of a template readable.
+func FirstLines(output string) string {
+	const most = 30
+	lines := strings.SplitN(output, "\n", most+1)
+	if len(lines) > most {
+		lines[most] = "..."
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Once makes files in a folder of the cache, unless cached says that they are there.
+// Of several processes that want them one makes them. build gets an empty folder and
+// returns the names of the files in it that are moved to dir, in that order: a file
+// that was there is replaced, never written into, because a process may have mapped it.
+func Once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
+	if cached() {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return fmt.Errorf("waiting for another process that builds (%s): %w", lock.Path(), err)
+	}
+	defer lock.Close()
+	if cached() {
+		return nil
+	}
+	temp, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	names, err := build(temp)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(temp, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
