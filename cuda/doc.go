@@ -29,7 +29,7 @@
 //
 // # Ownership
 //
-// Memory, streams, events, modules and graphs belong to the caller, who frees
+// Memory, pools, streams, events, modules and graphs belong to the caller, who frees
 // them; twice is harmless, and use after that is an error. The collector frees
 // none of them: it cannot see the work on the device that still uses them.
 // [Device.Live] counts what is left.

@@ -108,7 +108,9 @@ func scenario() (err error) {
 		launch.Programmatic = false
 		for _, f := range []func() error{
 			func() error { return graph.Launch(st) },
-			func() error { return graph.Update(st, func() error { return k.Launch(launch, int32(1), float32(3), x, y) }) },
+			func() error {
+				return graph.Update(st, func() error { return k.Launch(launch, int32(1), float32(3), x, y) })
+			},
 			func() error {
 				nodes, err := graph.Kernels(k)
 				if err != nil {

@@ -284,7 +284,23 @@ EXPORT size_t fakecuda_log(char* out, size_t n) {
   if (out && all.size() < n) std::memcpy(out, all.c_str(), all.size() + 1);
   return all.size();
 }
-EXPORT void fakecuda_clear() { LOCK; log_lines.clear(); failures.clear(); for (auto& d : devices) d.sticky = 0; }
+// Empties the log, lets all functions work, and resets devices with a sticky error, whose memory is lost.
+EXPORT void fakecuda_clear() {
+  LOCK;
+  log_lines.clear();
+  failures.clear();
+  for (int i = 0; i < 2; ++i) {
+    std::vector<uintptr_t> lost;
+    for (auto& b : blocks) {
+      bool variable = false;
+      for (auto m : modules)
+        for (auto& g : m->globals) variable |= reinterpret_cast<uintptr_t>(g.second.data()) == b.first;
+      if (devices[i].sticky && b.second.device == i && !variable) lost.push_back(b.first);
+    }
+    for (auto p : lost) release(p, blocks[p].host);
+    devices[i].sticky = 0;
+  }
+}
 // Makes a function fail: skip calls pass, then times calls (-1: all) return code.
 EXPORT void fakecuda_fail(const char* name, int code, int skip, int times) { LOCK; failures[name] = {code, skip, times}; }
 // How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts, 7 pools.

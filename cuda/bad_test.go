@@ -1,0 +1,175 @@
+package cuda_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// TestBadInput goes through what programs do wrong: the error has a type, says what
+// is wrong with what, and what to do; the device that was current is current again,
+// and nothing is left. That there is no driver, or an old one, is in TestNoDriver and
+// TestOldDriver; rank, shape, dtype, strides and alignment are for package check.
+func TestBadInput(t *testing.T) {
+	f := load(t)
+	loadTVMFFI(t)
+	retain(t, f)
+	m := module(t, 1)
+	k, small := kernel(t, m, "add_one"), kernel(t, m, "small")
+	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	defer mem.Free()
+	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
+	defer there.Free()
+	elsewhere := must[*tvmffi.Tensor](t)(there.Tensor(tvmffi.Float32, 16))
+	defer elsewhere.Release()
+	host := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(make([]float32, 16)))
+	defer host.Release()
+	released := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(make([]float32, 16)))
+	released.Release()
+	pinned := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 1))
+	ok(t, pinned.Free())
+	st0 := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st0.Close()
+	st1 := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	defer st1.Close()
+	var noTensor *tvmffi.Tensor
+	var noMemory *cuda.Memory
+	var noHost *cuda.Host[float32]
+	good := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
+	with := func(change func(*cuda.LaunchConfig)) cuda.LaunchConfig { c := good; change(&c); return c }
+	launch := func(c cuda.LaunchConfig, args ...any) func() error {
+		return func() error { return k.Launch(c, args...) }
+	}
+	first := func(arg any) func() error { return launch(good, arg, mem, 16) }
+	load := func(image []byte) func() error {
+		return func() error { _, err := cuda.Device(1).LoadModule(image); return err }
+	}
+	failing := func(name string, code cuda.Code, run func() error) func() error {
+		return func() error { f.failing(name, int(code), 0); return run() }
+	}
+	value, typ := tvmffi.ErrValue, tvmffi.ErrType
+	for _, c := range []struct {
+		name   string
+		run    func() error
+		target error
+		says   []string
+	}{
+		{"wrong architecture", func() error {
+			im, err := cuda.ImageFS(fstest.MapFS{"k.sm_90.cubin": {Data: []byte("x")}}, "*")
+			if err != nil {
+				return err
+			}
+			_, err = im.Kernel(1, "k")
+			return err
+		}, cuda.ErrNoBinaryForGPU, []string{"no code for sm_75, there is k.sm_90.cubin", "cuda:1", "build the image for the compute capability"}},
+		{"wrong architecture, says the driver", failing("cuModuleLoadDataEx", cuda.ErrNoBinaryForGPU, load([]byte(ptx))), cuda.ErrNoBinaryForGPU, []string{"a module of", "cuda:1", "or ship PTX"}},
+		{"PTX too new", failing("cuModuleLoadDataEx", cuda.ErrUnsupportedPTX, load([]byte(ptx))), cuda.ErrUnsupportedPTX, []string{"update the driver"}},
+		{"no image", load(nil), cuda.ErrInvalidImage, []string{"the image is empty", "pass the bytes of a cubin"}},
+		{"broken image", load([]byte("\x7fELF")), cuda.ErrInvalidImage, []string{"no cubin"}},
+		{"broken PTX", load([]byte(".version 8.0\n syntax_error")), cuda.ErrInvalidPTX, []string{"a module of 26 bytes on cuda:1", "Parsing error near"}},
+		{"missing kernel", func() error { _, err := m.Kernel("saxpi"); return err }, cuda.ErrNotFound, []string{`the kernel "saxpi"`, `unless the kernel is extern "C"`}},
+		{"missing variable", func() error { _, err := m.Global("tabel"); return err }, cuda.ErrNotFound, []string{`the variable "tabel"`, "look at the names in the image"}},
+		{"grid of zero", launch(with(func(c *cuda.LaunchConfig) { c.Grid = cuda.GridFor(0, 32) }), mem, mem, 16), value, []string{`launch of "add_one"`, "the grid 0 x 1 x 1", "x must be 1 to 2147483647"}},
+		{"grid too large", launch(with(func(c *cuda.LaunchConfig) { c.Grid.Z = 65536 }), mem, mem, 16), value, []string{"the grid 1 x 1 x 65536", "z must be 1 to 65535 on cuda:1"}},
+		{"block of zero", launch(with(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim3{} }), mem, mem, 16), value, []string{"the block 0 x 0 x 0"}},
+		{"block too large", launch(with(func(c *cuda.LaunchConfig) { c.Block = cuda.Dim(513) }), mem, mem, 16), value, []string{"a block of 513 threads is too large", "can have 512 on cuda:1"}},
+		{"shared memory", launch(with(func(c *cuda.LaunchConfig) { c.Shared = 65537 }), mem, mem, 16), value, []string{"65537 bytes of dynamic shared memory", "can have 65536 on cuda:1"}},
+		{"shared memory beside that of the kernel", func() error { return small.Launch(with(func(c *cuda.LaunchConfig) { c.Shared = 65000 }), 1) }, value, []string{`launch of "small"`, "can have 64512"}},
+		{"resources", failing("cuLaunchKernel", cuda.ErrLaunchOutOfResources, launch(good, mem, mem, 16)), cuda.ErrLaunchOutOfResources, []string{`the kernel "add_one"`, "launch fewer threads"}},
+		{"cooperative, too many blocks", failing("cuLaunchKernel", cuda.ErrCooperativeTooLarge, launch(good, mem, mem, 16)), cuda.ErrCooperativeTooLarge, []string{"Kernel.MaxActiveBlocks"}},
+		{"no clusters", launch(with(func(c *cuda.LaunchConfig) { c.Cluster = cuda.Dim(1) }), mem, mem, 16), value, []string{"cuda:1 (compute capability 7.5) has no clusters"}},
+		{"tensor on the host", first(host), value, []string{`launch of "add_one": argument 0: the tensor is on cpu:0, not on cuda:1`, "copy it there first"}},
+		{"tensor on another device", first(elsewhere), value, []string{"argument 0: the tensor is on cuda:0, the kernel on cuda:1", "copy it there first"}},
+		{"tensor released", first(released), value, []string{"argument 0: the tensor was released", "after its last use"}},
+		{"tensor nil", first(noTensor), value, []string{"argument 0: the tensor is nil", "tvmffi.Pointer{}"}},
+		{"memory on another device", first(there), value, []string{"argument 0: the memory is on cuda:0", "copy it there first"}},
+		{"memory nil", first(noMemory), value, []string{"argument 0: the memory is nil"}},
+		{"pinned memory nil", first(noHost), value, []string{"argument 0: the pinned host memory is nil"}},
+		{"pinned memory freed", first(pinned), value, []string{"argument 0: the pinned host memory is nil or was freed"}},
+		{"nil", first(nil), typ, []string{"argument 0: it is nil", "pass tvmffi.Pointer{} for a null pointer"}},
+		{"slice of the host", first(make([]float32, 16)), typ, []string{"argument 0: a []float32 cannot be the parameter", "pass device memory"}},
+		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the kernel wants 8 bytes, float32 has 4"}},
+		{"arguments missing", launch(good, mem), typ, []string{"the kernel has 3 parameters, the launch 1 arguments"}},
+		{"stream of another device", launch(with(func(c *cuda.LaunchConfig) { c.Stream = st0 }), mem, mem, 16), value, []string{"the stream is of cuda:0, the operation on cuda:1", "use a stream of that device"}},
+		{"copy on a stream of another device", func() error { return cuda.Copy(mem, mem, st0) }, value, []string{"the stream is of cuda:0"}},
+		{"out of memory", func() error { _, err := cuda.Device(1).Alloc(1 << 40); return err }, cuda.ErrOutOfMemory, []string{"1099511627776 bytes on cuda:1", "free memory of the device or ask for less"}},
+		{"out of memory on a stream", func() error { _, err := cuda.Device(1).AllocAsync(1<<40, st1); return err }, cuda.ErrOutOfMemory, []string{"bytes on cuda:1", "ask for less"}},
+		{"out of pinned memory", failing("cuMemHostAlloc", cuda.ErrOutOfMemory, func() error { _, err := cuda.AllocHost[int64](1, 8); return err }), cuda.ErrOutOfMemory, []string{"64 bytes of pinned host memory"}},
+		{"no such device", func() error { _, err := cuda.Device(2).Alloc(1); return err }, value, []string{"there is no device cuda:2: this machine has 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pinThread(t, f)
+			before, live := f.left(), cuda.Device(1).Live()
+			err := c.run()
+			wantError(t, err, c.target, c.says...)
+			var ours *tvmffi.Error
+			var driver *cuda.Error
+			if !errors.As(err, &ours) && !errors.As(err, &driver) {
+				t.Errorf("%T has no type", err)
+			}
+			f.reset()
+			if left := f.left(); left != before || cuda.Device(1).Live() != live {
+				t.Errorf("left: %v and %+v, before %v and %+v", left, cuda.Device(1).Live(), before, live)
+			}
+			if d, set, err := cuda.CurrentDevice(); err != nil || set {
+				t.Errorf("%s is left current (%v)", d, err)
+			}
+			ok(t, k.Launch(good, mem, mem, 16)) // and the kernel works
+		})
+	}
+}
+
+// TestIllegalAddress crashes a kernel: every call of that device fails with the same
+// code from then on, all can be closed, and the other device goes on.
+func TestIllegalAddress(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	m := module(t, 1)
+	k, crash := kernel(t, m, "saxpy"), kernel(t, m, "crash")
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	defer st.Close()
+	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: st}
+	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, 1, float32(1), mem, mem) }))
+	defer graph.Close()
+	pinThread(t, f)
+	ok(t, crash.Launch(c)) // the error comes out of a later call
+	calls := map[string]func() error{
+		"Synchronize": st.Synchronize,
+		"Device":      cuda.Device(1).Synchronize,
+		"Launch":      func() error { return k.Launch(c, 1, float32(1), mem, mem) },
+		"Graph":       func() error { return graph.Launch(st) },
+		"Alloc":       func() error { _, err := cuda.Device(1).Alloc(8); return err },
+		"AllocAsync":  func() error { _, err := cuda.Device(1).AllocAsync(8, st); return err },
+		"CopyOut":     func() error { return cuda.CopyOut(make([]byte, 8), mem) },
+		"Fill":        func() error { return cuda.Fill(mem, uint8(0), st) },
+		"NewStream":   func() error { _, err := cuda.Device(1).NewStream(); return err },
+		"NewEvent":    func() error { _, err := cuda.Device(1).NewEvent(); return err },
+		"LoadModule":  func() error { _, err := cuda.Device(1).LoadModule([]byte(ptx)); return err },
+		"Call":        func() error { _, err := st.Call(func() error { t.Error("called"); return nil }); return err },
+		"Capture":     func() error { _, err := st.Capture(func() error { return nil }); return err },
+		"free":        mem.Free, // the last one
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		err := calls[name]()
+		wantError(t, err, cuda.ErrIllegalAddress, "a kernel used memory that is not its own; no call on this device succeeds until the process ends")
+		var e *cuda.Error
+		if !errors.As(err, &e) || !e.Sticky() || e.Kind() != "RuntimeError" {
+			t.Errorf("%s: %#v is not sticky", name, err)
+		}
+		if d, set, err := cuda.CurrentDevice(); err != nil || set {
+			t.Errorf("%s leaves %s current (%v)", name, d, err)
+		}
+	}
+	if l := cuda.Device(1).Live(); l.Allocations != 0 || l.Bytes != 0 {
+		t.Errorf("left: %+v", l)
+	}
+	other := must[*cuda.Memory](t)(cuda.AllocOf(0, []int32{1}))
+	ok(t, other.Free())
+	f.reset()
+}
