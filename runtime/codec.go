@@ -221,6 +221,15 @@ func goErrorCodec(t reflect.Type) *codec {
 // makeCodec builds the codec of a type. A type without one gets a codec that
 // fails with the reason, so that a wrong argument is an error of its call.
 func makeCodec(t reflect.Type) *codec {
+	c := ownCodec(t)
+	if t.Kind() != reflect.Interface && t.Implements(valuerType) && !t.Implements(reflect.TypeFor[ObjectRef]()) {
+		return valuerCodec(t, c)
+	}
+	return c
+}
+
+// ownCodec is makeCodec for what a type is by itself.
+func ownCodec(t reflect.Type) *codec {
 	if c := basicCodec(t); c != nil {
 		return c
 	}

@@ -4,11 +4,10 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
-// ErrSignal is the kind of the error of [CheckSignals].
-var ErrSignal error = kindError(kindSignal)
-
-// kindSignal is the kind for which a host raises the error that it has set itself.
-const kindSignal = "EnvErrorAlreadySet"
+// ErrSignal is the kind of the error of [CheckSignals], and of a call whose error is
+// with the host language: Python functions fail so after Ctrl-C. A callback that
+// returns it makes the host raise the error that it has.
+var ErrSignal error = kindError(core.KindSignal)
 
 // CheckSignals reports whether the program that called Go wants the call to end: a
 // Python program after Ctrl-C, which otherwise waits for the call. A long Go
@@ -19,5 +18,5 @@ func CheckSignals() error {
 	if !core.Attached() || core.CheckSignals() == 0 {
 		return nil
 	}
-	return &Error{Kind: kindSignal, Message: "the host was interrupted"}
+	return &Error{Kind: core.KindSignal, Message: "the host was interrupted"}
 }

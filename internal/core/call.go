@@ -34,6 +34,7 @@ type extra struct {
 	keep    []any
 	objects []uintptr
 	texts   []*text
+	moved   []*moved
 }
 
 // text is pooled memory for long strings; it does not move.
@@ -263,6 +264,8 @@ type Temp struct {
 	Keep any
 	// Owned says that Value is an object whose reference the call releases.
 	Owned bool
+	// Moved says that the callee may take the reference of Value, which is Owned.
+	Moved bool
 }
 
 // Put packs a value that was encoded before.
@@ -276,6 +279,12 @@ func (c *Call) Put(i int, t Temp, err error) {
 	}
 	if err != nil {
 		c.fail(Hooks.Errorf(KindType, "%s: %w", c.argument(i), err))
+		return
+	}
+	if t.Moved {
+		m, v := newMoved(uintptr(t.Value.Bits))
+		c.set(i, v.TypeIndex, v.Bits)
+		c.more().moved = append(c.more().moved, m)
 		return
 	}
 	c.set(i, t.Value.TypeIndex, t.Value.Bits)
@@ -338,7 +347,7 @@ func (c *Call) Do() error {
 			if c.head.RC == 0 {
 				return nil
 			}
-			return Hooks.ErrorOf(c.head.Err)
+			return errorOf(c.head.RC, c.head.Err)
 		}
 	}
 	return c.finish()
@@ -385,6 +394,9 @@ func (c *Call) finish() error {
 		for _, o := range e.objects {
 			DecRef(o)
 		}
+		for _, m := range e.moved {
+			m.end()
+		}
 		for _, pooled := range e.texts {
 			texts.Put(pooled)
 		}
@@ -393,7 +405,7 @@ func (c *Call) finish() error {
 		}
 	}
 	if c.head.RC != 0 {
-		return Hooks.ErrorOf(c.head.Err)
+		return errorOf(c.head.RC, c.head.Err)
 	}
 	return nil
 }

@@ -167,12 +167,12 @@ func NewCallback(call func(*Args) error) (uintptr, error) {
 // call.
 func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
 	n := newNode(&held{call: call, origin: origin}, nil)
-	out, err := invoke(API.FunctionCreate, n, ccall.Callback(), ccall.Release())
+	fn, err := NewFunction(n, ccall.Callback(), ccall.Release())
 	if err != nil {
 		ccall.PutReleased(n)
 		return 0, err
 	}
-	return uintptr(*(*uint64)(unsafe.Pointer(&out))), nil
+	return fn, err
 }
 
 // NewValue makes an object of the type go.Value that holds a Go value until its

@@ -94,7 +94,7 @@ func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
 	ccall.Call(&h)
 	runtime.KeepAlive(values)
 	if h.RC != 0 {
-		return abi.Any{}, Hooks.ErrorOf(h.Err)
+		return abi.Any{}, errorOf(h.RC, h.Err)
 	}
 	return h.Res, nil
 }

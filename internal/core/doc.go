@@ -56,6 +56,8 @@ const (
 	KindKey     = "KeyError"
 	KindAttr    = "AttributeError"
 	KindSchema  = "SchemaError"
+	// KindSignal is the kind for which a host raises the error that it has set itself.
+	KindSignal = "EnvErrorAlreadySet"
 )
 
 // kindNames names the types that are not objects, as the registry does.

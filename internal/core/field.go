@@ -352,7 +352,7 @@ func (f *Field) write(info *abi.FieldInfo, o *Object, v abi.Any) error {
 	ccall.Call(&frame.head)
 	runtime.KeepAlive(o)
 	if frame.head.RC != 0 {
-		return Hooks.ErrorOf(frame.head.Err)
+		return errorOf(frame.head.RC, frame.head.Err)
 	}
 	return nil
 }

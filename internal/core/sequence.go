@@ -46,6 +46,7 @@ type Pack struct {
 	text   []byte // of raw strings, whose values hold offsets until Apply
 	keep   []any
 	owned  []abi.Any
+	moved  []*moved
 }
 
 var packs = sync.Pool{New: func() any { return new(Pack) }}
@@ -83,6 +84,11 @@ func (p *Pack) Any(v abi.Any) { p.values = append(p.values, v) }
 
 // Put adds a value that was encoded before.
 func (p *Pack) Put(t Temp) {
+	if t.Moved {
+		m, v := newMoved(uintptr(t.Value.Bits))
+		p.values, p.moved = append(p.values, v), append(p.moved, m)
+		return
+	}
 	p.values = append(p.values, t.Value)
 	if t.Keep != nil {
 		p.keep = append(p.keep, t.Keep)
@@ -145,8 +151,12 @@ func (p *Pack) Close() {
 		}
 		r.Close()
 	}
+	for _, m := range p.moved {
+		m.end()
+	}
 	clear(p.keep)
-	p.values, p.text, p.keep, p.owned = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0]
+	clear(p.moved)
+	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
 	packs.Put(p)
 }
 

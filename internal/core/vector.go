@@ -268,7 +268,7 @@ func (v *Vector) call() (done int, err error) {
 		ccall.CallAll(&block.head)
 		done += n - int(block.head.Left)
 		if block.head.Left > 0 {
-			return done, Hooks.ErrorOf(block.head.Err)
+			return done, errorOf(block.head.RC, block.head.Err)
 		}
 	}
 	return done, nil

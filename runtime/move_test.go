@@ -1,0 +1,303 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+const moveText = `
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/ffi/rvalue_ref.h>
+
+using namespace tvm::ffi;
+
+static int64_t ended = 0;
+
+extern "C" {
+static int PlusSelf(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  if (n != 1 || args[0].type_index != kTVMFFIInt) {
+    TVMFFIErrorSetRaisedFromCStr("TypeError", "one int");
+    return -1;
+  }
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = args[0].v_int64 + *static_cast<int64_t*>(self);
+  return 0;
+}
+// Says that the host has the error. What lies in the slot is not that one.
+static int WithHost(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  if (n == 1) TVMFFIErrorSetRaisedFromCStr("ValueError", "left behind");
+  return -2;
+}
+static void End(void* self) {
+  ++ended;
+  delete static_cast<int64_t*>(self);
+}
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = reflection;
+  refl::GlobalDef()
+      // The use count of what came, and whether it was taken.
+      .def("move.take", [](RValueRef<ObjectRef> x) { return static_cast<int64_t>((*std::move(x)).use_count()); })
+      .def("move.leave", [](RValueRef<ObjectRef> x) {})
+      .def("move.any", [](Any x) { return static_cast<int64_t>(x.cast<ObjectRef>().use_count()); })
+      .def("move.append", [](RValueRef<Array<int64_t>> x) {
+        Array<int64_t> a = *std::move(x);
+        const void* before = a.get();
+        a.Set(0, 100);
+        return Array<Any>{a, a.get() == before};
+      })
+      .def("move.call", [] { return reinterpret_cast<void*>(&PlusSelf); })
+      .def("move.with_host", [] { return reinterpret_cast<void*>(&WithHost); })
+      .def("move.self", [](int64_t n) { return static_cast<void*>(new int64_t(n)); })
+      .def("move.deleter", [] { return reinterpret_cast<void*>(&End); })
+      .def("move.ended", [] { return ended; });
+}
+`
+
+func loadMove(t *testing.T) {
+	t.Helper()
+	load(t)
+	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "move", moveText)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The callee owns what was moved, alone, and Go has it no longer.
+func TestMove(t *testing.T) {
+	loadMove(t)
+	balanced(t)
+	for function, count := range map[string]int64{"move.take": 1, "move.any": 2} { // any: the cast refers to it too
+		b := box(t, 1)
+		if n := mustCall(t, function, tvmffi.Move(b)); n.Value() != count {
+			t.Errorf("%s sees %v references, want %d", function, n, count)
+		}
+		wantPanic(t, tvmffi.ErrRuntime, "was released", func() { b.I64() })
+		_, err := call(function, tvmffi.Move(b))
+		wantError(t, err, tvmffi.ErrRuntime, "argument 0: the object was released")
+	}
+	before := liveBoxes(t)
+	b := box(t, 1)
+	mustCall(t, "move.leave", tvmffi.Move(b))
+	b = box(t, 1)
+	_, err := call("calls.echo_box", tvmffi.Move(b)) // no parameter that takes it
+	wantError(t, err, tvmffi.ErrType, "ObjectRValueRef")
+	b = box(t, 1)
+	_, err = call("move.take", tvmffi.Move(b), make(chan int))
+	wantError(t, err, tvmffi.ErrType, "argument 1")
+	if n := liveBoxes(t); n != before || tvmffi.UseCount(b) != 0 {
+		t.Errorf("%d boxes that nobody took are left", n-before)
+	}
+	// An array that nobody else has is changed in place.
+	for _, shared := range []bool{false, true} {
+		a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
+		other := tvmffi.Retain(a)
+		if !shared {
+			other.Release()
+		}
+		v := mustCall(t, "move.append", tvmffi.Move(a))
+		got := must[tvmffi.Tuple2[[]int64, bool]](t)(tvmffi.As[tvmffi.Tuple2[[]int64, bool]](v))
+		if got.A[0] != 100 || got.B == shared {
+			t.Errorf("shared %v: %v", shared, got)
+		}
+		if shared && other.At(0) != 1 {
+			t.Error("the array of another owner was changed")
+		}
+		v.Release()
+		other.Release()
+	}
+	// Inside of containers, as results, and with other owners it is an object.
+	b = box(t, 5)
+	other := tvmffi.Retain(b)
+	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](tvmffi.Move(b)))
+	if tvmffi.UseCount(other) != 2 || tvmffi.UseCount(b) != 0 {
+		t.Errorf("use count %d", tvmffi.UseCount(other))
+	}
+	a.Release()
+	v := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Move(other)))
+	if x := must[*Box](t)(tvmffi.As[*Box](v)); tvmffi.UseCount(x) != 1 {
+		t.Errorf("use count %d", tvmffi.UseCount(x))
+	}
+	v.Release()
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (any, error) { return tvmffi.Move(box(t, 6)), nil }))
+	r := must[tvmffi.Any](t)(f.Call())
+	if x := must[*Box](t)(tvmffi.As[*Box](r)); x.I64() != 6 || tvmffi.UseCount(x) != 1 {
+		t.Errorf("use count %d", tvmffi.UseCount(x))
+	}
+	r.Release()
+	f.Release()
+	if v := mustCall(t, "calls.echo", tvmffi.Move(nil)); !v.IsNone() {
+		t.Error(v)
+	}
+}
+
+func TestFunctionFromPointer(t *testing.T) {
+	loadMove(t)
+	code, deleter := get[tvmffi.Pointer](t, "move.call"), get[tvmffi.Pointer](t, "move.deleter")
+	f := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(code, get[tvmffi.Pointer](t, "move.self", 40), deleter))
+	for _, through := range []func() (tvmffi.Any, error){
+		func() (tvmffi.Any, error) { return f.Call(2) },
+		func() (tvmffi.Any, error) { return call("calls.apply", f, 2) },
+		func() (tvmffi.Any, error) { return call("calls.on_thread", f, 2) },
+	} {
+		if v, err := through(); err != nil || v.Value() != int64(42) {
+			t.Error(v, err)
+		}
+	}
+	_, err := f.Call("text")
+	wantError(t, err, tvmffi.ErrType, "TypeError: one int")
+	before := get[int64](t, "move.ended")
+	other := tvmffi.Retain(f)
+	f.Release()
+	if v, err := other.Call(1); err != nil || v.Value() != int64(41) || get[int64](t, "move.ended") != before {
+		t.Error(v, err)
+	}
+	other.Release()
+	if n := get[int64](t, "move.ended") - before; n != 1 {
+		t.Errorf("the deleter ran %d times", n)
+	}
+	plain := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(symbol(t, "testing.get_add_one_c_symbol"), tvmffi.Pointer{}, tvmffi.Pointer{}))
+	if v, err := plain.Call(1); err != nil || v.Value() != int64(2) {
+		t.Error(v, err)
+	}
+	plain.Release()
+	for _, make := range []func() (*tvmffi.Function, error){
+		func() (*tvmffi.Function, error) {
+			return tvmffi.FunctionFromPointer(tvmffi.Pointer{}, tvmffi.Pointer{}, deleter)
+		},
+		func() (*tvmffi.Function, error) { return tvmffi.FunctionFromPacked(tvmffi.Pointer{}) },
+	} {
+		_, err := make()
+		wantError(t, err, tvmffi.ErrValue, "the address of the C function is null")
+	}
+}
+
+// The return code -2 is an error of its own, which passes through a callback as it is.
+func TestErrorOfTheHost(t *testing.T) {
+	loadMove(t)
+	balanced(t)
+	host := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(get[tvmffi.Pointer](t, "move.with_host"), tvmffi.Pointer{}, tvmffi.Pointer{}))
+	for _, args := range [][]any{{}, {1}, {1, 2}} {
+		_, err := host.Call(args...)
+		wantError(t, err, tvmffi.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
+	}
+	pass := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { _, err := host.Call(1); return err }))
+	_, err := call("calls.apply_packed", pass)
+	wantError(t, err, tvmffi.ErrSignal)
+	if v, err := call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
+		t.Error(v, err)
+	}
+	pass.Release()
+	host.Release()
+	err = nil
+	drop(t)
+}
+
+// symbol returns the address of a C function, which the library gives as an int.
+func symbol(t *testing.T, name string) tvmffi.Pointer {
+	t.Helper()
+	return tvmffi.Pointer{Address: uintptr(get[int64](t, name))}
+}
+
+// The packed form of MLIR: the arguments are addresses of what they are.
+func TestFunctionFromPacked(t *testing.T) {
+	load(t)
+	balanced(t)
+	f := must[*tvmffi.Function](t)(tvmffi.FunctionFromPacked(symbol(t, "testing.get_mlir_add_one_c_symbol")))
+	for _, through := range []func(x any) (tvmffi.Any, error){
+		func(x any) (tvmffi.Any, error) { return f.Call(x) },
+		func(x any) (tvmffi.Any, error) { return call("calls.apply", f, x) },
+		func(x any) (tvmffi.Any, error) { return call("calls.on_thread", f, x) },
+	} {
+		if v, err := through(1); err != nil || v.Value() != int64(2) {
+			t.Error(v, err)
+		}
+		_, err := through("text")
+		wantError(t, err, tvmffi.ErrType, "int")
+	}
+	f.Release()
+	drop(t)
+}
+
+// streamHandle and others are types of other packages that know what they are.
+type streamHandle uintptr
+
+func (s streamHandle) FFIValue() (any, error) { return tvmffi.Pointer{Address: uintptr(s)}, nil }
+
+type elementType string
+
+func (e elementType) FFIValue() (any, error) { return tvmffi.ParseDataType(string(e)) }
+
+type matrix struct{ rows [][]float64 }
+
+func (m *matrix) FFIValue() (any, error) {
+	if len(m.rows) == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return m.rows, nil
+}
+
+type itself struct{}
+
+func (i itself) FFIValue() (any, error) { return i, nil }
+
+type boxed struct{ b *Box }
+
+func (b boxed) FFIValue() (any, error) { return b.b, nil }
+
+func TestValuer(t *testing.T) {
+	balanced(t)
+	for _, c := range []struct {
+		function string
+		in       any
+		want     string
+	}{
+		{"calls.echo_pointer", streamHandle(64), fmt.Sprint(tvmffi.Pointer{Address: 64})},
+		{"calls.echo_dtype", elementType("float16x2"), "float16x2"},
+		{"calls.echo", &matrix{rows: [][]float64{{1}, {2, 3}}}, "((1,), (2, 3))"},
+		{"calls.echo", (*matrix)(nil), "None"},
+		{"calls.echo", []elementType{"int8", "bool"}, ""},
+		{"calls.echo", map[string]any{"s": streamHandle(1)}, ""},
+		{"calls.echo", tvmffi.Of(elementType("int8")), ""},
+	} {
+		v, err := call(c.function, c.in)
+		if err != nil || c.want != "" && v.String() != c.want {
+			t.Errorf("%s(%v): %v, %v", c.function, c.in, v, err)
+		}
+		v.Release()
+	}
+	b := box(t, 3)
+	v := mustCall(t, "calls.echo_box", boxed{b})
+	if x := must[*Box](t)(tvmffi.As[*Box](v)); !tvmffi.Same(x, b) || tvmffi.UseCount(b) != 2 {
+		t.Error("the object of a value")
+	}
+	v.Release()
+	b.Release()
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() elementType { return "int8" }))
+	if v := must[tvmffi.Any](t)(f.Call()); v.Value() != tvmffi.Int8 {
+		t.Error(v)
+	}
+	f.Release()
+	_, err := call("calls.echo", elementType("nonsense"))
+	wantError(t, err, tvmffi.ErrValue, "argument 0: the value of tvmffi_test.elementType: ", "nonsense")
+	_, err = call("calls.echo", []any{1, new(matrix)})
+	wantError(t, err, tvmffi.ErrType, "argument 0: element 1: the value of *tvmffi_test.matrix: unexpected EOF")
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v lost its cause", err)
+	}
+	_, err = call("calls.echo", itself{})
+	wantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
+	if !strings.HasPrefix(fmt.Sprint(v), "<object that was released") {
+		t.Error(v)
+	}
+	drop(t)
+}

@@ -1,0 +1,36 @@
+package tvmffi
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// Valuer is implemented by types that stand for a value of TVM-FFI when they are
+// passed: the handle of a CUDA stream of another package for a [Pointer], its data
+// type for a [DataType], its arrays for a *[Tensor]. FFIValue returns a value of any
+// type that a function can take. A nil pointer is None.
+type Valuer interface{ FFIValue() (any, error) }
+
+var valuerType = reflect.TypeFor[Valuer]()
+
+// valuerCodec is the codec of a type that implements Valuer; others reads one.
+func valuerCodec(t reflect.Type, others *codec) *codec {
+	c := &codec{name: others.name, decode: others.decode}
+	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+		v := reflect.NewAt(t, p).Elem()
+		if t.Kind() == reflect.Pointer && v.IsNil() {
+			return core.Temp{}, nil
+		}
+		inner, err := outer.enter(t, nil, 0) // it may return itself
+		if err != nil {
+			return core.Temp{}, err
+		}
+		x, err := v.Interface().(Valuer).FFIValue()
+		if err != nil {
+			return core.Temp{}, inElement("the value of "+t.String(), err)
+		}
+		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner)
+	})
+}
