@@ -25,7 +25,7 @@ type Args struct{ frame ccall.CallbackFrame }
 // on a list and enters Go only when drain takes it.
 type node struct {
 	ccall.Released
-	slot uintptr
+	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
 	dims [2 * fewDims]int64 // of a tensor
 }
 
@@ -35,11 +35,13 @@ const allocHeader = 16
 
 const nodeStride = allocHeader + unsafe.Sizeof(node{})
 
-// slots holds the Go values behind nodes. A slot is written before its node is
-// handed out and cleared after native code has released it.
+// slots holds the Go values behind nodes, each node with its slot for ever. A slot
+// is written before its node is handed out and cleared after native code has
+// released it.
 var slots struct {
 	mu    sync.Mutex
-	table atomic.Pointer[[]*slot]
+	slabs [][]slot
+	nodes int
 	free  []uintptr // nodes
 	live  int64
 }
@@ -82,9 +84,7 @@ func LiveCallbacks() int64 {
 	return slots.live
 }
 
-func slotOf(nodeAddress uintptr) *slot {
-	return (*slots.table.Load())[At[node](nodeAddress).slot]
-}
+func slotOf(nodeAddress uintptr) *slot { return At[slot](At[node](nodeAddress).slot) }
 
 // newNode takes a free node and fills its slot.
 func newNode(h *held, data unsafe.Pointer) uintptr {
@@ -122,20 +122,15 @@ func allocate(size uintptr) uintptr {
 
 // growNodes doubles the number of nodes; they are used again and never freed.
 func growNodes() {
-	var table []*slot
-	if old := slots.table.Load(); old != nil {
-		table = append(table, *old...)
-	}
-	slab := max(64, len(table))
-	base := allocate(uintptr(slab) * nodeStride)
-	fresh := make([]slot, slab)
-	for i := range fresh {
+	slab := make([]slot, max(64, slots.nodes))
+	base := allocate(uintptr(len(slab)) * nodeStride)
+	for i := range slab {
 		n := base + uintptr(i)*nodeStride + allocHeader
-		*At[node](n) = node{slot: uintptr(len(table))}
-		table = append(table, &fresh[i])
+		*At[node](n) = node{slot: uintptr(unsafe.Pointer(&slab[i]))}
 		slots.free = append(slots.free, n)
 	}
-	slots.table.Store(&table)
+	slots.slabs = append(slots.slabs, slab)
+	slots.nodes += len(slab)
 }
 
 // drain clears the slots of the nodes that native code has released.
@@ -170,7 +165,6 @@ func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
 	fn, err := NewFunction(n, ccall.Callback(), ccall.Release())
 	if err != nil {
 		ccall.PutReleased(n)
-		return 0, err
 	}
 	return fn, err
 }
@@ -234,11 +228,14 @@ func endValue(handle uintptr) bool {
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
-	a := (*Args)(unsafe.Pointer(f))
 	f.RC = running
-	defer a.end()
+	defer func() {
+		if f.RC == running || f.Side != 0 {
+			(*Args)(unsafe.Pointer(f)).end(recover())
+		}
+	}()
 	callback := slotOf(f.Handle).Load()
-	if err := callback.call(a); err != nil {
+	if err := callback.call((*Args)(unsafe.Pointer(f))); err != nil {
 		f.RC = Hooks.Raise(Hooks.Passed(err, callback.origin))
 	} else {
 		f.RC = 0
@@ -248,11 +245,10 @@ func callbackEntry(f *ccall.CallbackFrame) {
 // running is the return code of a callback that has not returned yet.
 const running = 1
 
-// end ends the borrowed objects, and turns a panic into an error. A callback
-// that ends by runtime.Goexit (as t.FailNow does) has not returned: C frames
-// cannot be unwound, so that is reported and the program stops.
-func (a *Args) end() {
-	p := recover()
+// end ends the borrowed objects, and turns the panic p, if it is not nil, into an
+// error. A callback that ends by runtime.Goexit (as t.FailNow does) has not
+// returned: C frames cannot be unwound, so that is reported and the program stops.
+func (a *Args) end(p any) {
 	if a.frame.RC == running && p == nil {
 		goexit()
 	}
@@ -316,10 +312,19 @@ func (a *Args) Len() int { return int(a.frame.N) }
 
 // Value returns argument i, borrowed; None if there is no such argument.
 func (a *Args) Value(i int) abi.Any {
-	if uintptr(i) >= a.frame.N {
-		return abi.Any{}
+	if v := a.At(i); v != nil {
+		return *v
 	}
-	return *At[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
+	return abi.Any{}
+}
+
+// At returns argument i, which must not be written; nil if there is no such
+// argument.
+func (a *Args) At(i int) *abi.Any {
+	if uintptr(i) >= a.frame.N {
+		return nil
+	}
+	return At[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
 }
 
 // Borrow wraps an object that ends when the callback returns.
@@ -338,13 +343,17 @@ func (a *Args) Fail(err error) {
 // Check returns an error if the callback did not get exactly n arguments, or if
 // one of them could not be read.
 func (a *Args) Check(n int) error {
+	if a.frame.N == uintptr(n) && a.frame.Side == 0 {
+		return nil
+	}
+	return a.check(n)
+}
+
+func (a *Args) check(n int) error {
 	if a.frame.N != uintptr(n) {
 		return Hooks.Errorf(KindType, "the Go function takes %d arguments, but got %d", n, a.frame.N)
 	}
-	if a.frame.Side != 0 {
-		return a.side().err
-	}
-	return nil
+	return a.side().err
 }
 
 // Return sets the result, which takes over the reference of v.

@@ -136,32 +136,30 @@ func Bind[F any](fn *tvmffi.Function, f F) F {
 // Arg reads argument i of a callback. The error, if there is one, comes out of
 // Args.Check.
 func Arg[T any](a *Args, i int) T {
-	var x T
-	v := a.Value(i)
-	switch p := any(&x).(type) {
-	case *int64:
+	// A T is what the bits of a value are only in the branch of its own type. Each
+	// branch is one comparison; a type switch would compare hashes.
+	if v := a.At(i); v == nil {
+	} else if _, ok := any((*T)(nil)).(*int64); ok {
 		if v.TypeIndex == abi.TypeInt {
-			*p = int64(v.Bits)
-			return x
+			return *(*T)(unsafe.Pointer(&v.Bits))
 		}
-	case *float64:
+	} else if _, ok := any((*T)(nil)).(*float64); ok {
 		if v.TypeIndex == abi.TypeFloat {
-			*p = *(*float64)(unsafe.Pointer(&v.Bits))
-			return x
+			return *(*T)(unsafe.Pointer(&v.Bits))
 		}
-	case *bool:
+	} else if _, ok := any((*T)(nil)).(*bool); ok {
 		if v.TypeIndex == abi.TypeBool {
-			*p = v.Bits != 0
-			return x
+			x := v.Bits != 0
+			return *(*T)(unsafe.Pointer(&x))
 		}
 	}
-	return decodeArg[T](a, i, v)
+	return decodeArg[T](a, i)
 }
 
-func decodeArg[T any](a *Args, i int, v abi.Any) T {
+func decodeArg[T any](a *Args, i int) T {
 	x := new(T)
 	if i < a.Len() {
-		if err := core.Hooks.Decode(v, a, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
+		if err := core.Hooks.Decode(a.Value(i), a, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
 			a.Fail(core.Hooks.Errorf(core.KindType, "argument %d of the Go function: %w", i, err))
 		}
 	}
@@ -170,19 +168,14 @@ func decodeArg[T any](a *Args, i int, v abi.Any) T {
 
 // Return sets the result of a callback.
 func Return[T any](a *Args, v T) error {
-	switch p := any(&v).(type) {
-	case *int64:
-		a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(*p)})
+	if _, ok := any((*T)(nil)).(*int64); ok {
+		a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: *(*uint64)(unsafe.Pointer(&v))})
 		return nil
-	case *float64:
-		a.Return(abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(unsafe.Pointer(p))})
+	} else if _, ok := any((*T)(nil)).(*float64); ok {
+		a.Return(abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(unsafe.Pointer(&v))})
 		return nil
-	case *bool:
-		var bits uint64
-		if *p {
-			bits = 1
-		}
-		a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: bits})
+	} else if _, ok := any((*T)(nil)).(*bool); ok {
+		a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: uint64(*(*uint8)(unsafe.Pointer(&v)))})
 		return nil
 	}
 	return encodeReturn(a, v)
