@@ -378,16 +378,9 @@ func convertAny(a Any, t reflect.Type) (reflect.Value, error) {
 	return p.Elem(), err
 }
 
-var keywords = core.Func{Name: "ffi.GetKwargsObject"}
-
 // missingKeywords returns the object that stands before keyword arguments.
 func missingKeywords() (uintptr, error) {
-	var c core.Call1
-	c.Begin(&keywords, 0)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	v := c.Take()
+	v, err := core.Kwargs()
 	release(v) // the library holds it
-	return uintptr(v.Bits), nil
+	return uintptr(v.Bits), err
 }

@@ -240,8 +240,11 @@ func registerAll(group []*definition) (err error) {
 	}
 	for _, d := range group {
 		if err := d.enter(); err != nil {
-			for _, d := range group {
-				err = d.breaks(err)
+			err = d.breaks(err)
+			for _, other := range group {
+				if other != d {
+					_ = other.breaks(err)
+				}
 			}
 			return err
 		}

@@ -52,11 +52,8 @@ func ParseJSON[T any](text []byte) (T, error) {
 func StringifyJSON(x any, indent int) ([]byte, error) {
 	var o operands
 	defer o.close()
-	v, err := o.pack(x)
+	v, err := o.packBounded(x)
 	if err != nil {
-		return nil, err
-	}
-	if err := bounded(v); err != nil {
 		return nil, err
 	}
 	width := abi.Any{}

@@ -33,10 +33,7 @@ func ToJSONGraph(x any, metadata map[string]any) ([]byte, error) {
 	}
 	m := abi.Any{}
 	if metadata != nil {
-		if m, err = o.pack(metadata); err != nil {
-			return nil, inElement("metadata", err)
-		}
-		if err := bounded(m); err != nil {
+		if m, err = o.packBounded(metadata); err != nil {
 			return nil, inElement("metadata", err)
 		}
 	}

@@ -14,16 +14,21 @@ import (
 // comparison, walks and serialization. A value that contains itself, or is nested
 // some thousand levels deep, would end the process there; it is refused here.
 
-// bounded returns an error for values that the library must not take apart.
-func bounded(values ...abi.Any) (err error) {
+// bounded returns an error for a value that the library must not take apart.
+func bounded(v abi.Any) (err error) {
 	defer catch(&err)
 	var b bounder
-	for _, v := range values {
-		if _, err := b.visit(v, 0); err != nil {
-			return err
-		}
+	_, err = b.visit(v, 0)
+	return err
+}
+
+// packBounded is pack for a value that the library takes apart.
+func (o *operands) packBounded(x any) (abi.Any, error) {
+	v, err := o.pack(x)
+	if err == nil {
+		err = bounded(v)
 	}
-	return nil
+	return v, err
 }
 
 // bounder measures how deep a value is nested, each shared object once.

@@ -147,14 +147,11 @@ func (m *Mutator) mutate(f *feature, values ...any) (Any, error) {
 	defer o.close()
 	args := []abi.Any{self.Value}
 	for _, x := range values {
-		v, err := o.pack(x)
+		v, err := o.packBounded(x)
 		if err != nil {
 			return Any{}, err
 		}
 		args = append(args, v)
-	}
-	if err := bounded(args[1:]...); err != nil {
-		return Any{}, err
 	}
 	out, err := f.call(args...)
 	if err != nil {

@@ -51,10 +51,7 @@ func StructuralEqual(x, y any, options ...StructuralOption) (bool, error) {
 func StructuralHash(x any, options ...StructuralOption) (uint64, error) {
 	var o operands
 	defer o.close()
-	v, err := o.pack(x)
-	if err == nil {
-		err = bounded(v)
-	}
+	v, err := o.packBounded(x)
 	if err != nil {
 		return 0, err
 	}
@@ -71,15 +68,12 @@ func StructuralHash(x any, options ...StructuralOption) (uint64, error) {
 func byStructure[R any](f *feature, x, y any, more ...abi.Any) (result R, err error) {
 	var o operands
 	defer o.close()
-	a, err := o.pack(x)
+	a, err := o.packBounded(x)
 	if err != nil {
 		return result, err
 	}
-	b, err := o.pack(y)
+	b, err := o.packBounded(y)
 	if err != nil {
-		return result, err
-	}
-	if err := bounded(a, b); err != nil {
 		return result, err
 	}
 	out, err := f.call(append([]abi.Any{a, b}, more...)...)
@@ -151,10 +145,7 @@ var (
 func StructuralKeyOf(x any) (StructuralKey, error) {
 	var o operands
 	defer o.close()
-	v, err := o.pack(x)
-	if err == nil {
-		err = bounded(v)
-	}
+	v, err := o.packBounded(x)
 	if err != nil {
 		return StructuralKey{}, err
 	}

@@ -88,11 +88,8 @@ func (v *Visitor) visit(f *feature, x any) error {
 	}
 	var o operands
 	defer o.close()
-	value, err := o.pack(x)
+	value, err := o.packBounded(x)
 	if err != nil {
-		return err
-	}
-	if err := bounded(value); err != nil {
 		return err
 	}
 	out, err := f.call(self.Value, value)

@@ -151,11 +151,7 @@ func (w *traversal) begin(f *feature, root any) (abi.Any, error) {
 	if err := f.need(); err != nil {
 		return abi.Any{}, err
 	}
-	x, err := w.pack(root)
-	if err != nil {
-		return x, err
-	}
-	return x, bounded(x)
+	return w.packBounded(root)
 }
 
 // split makes the two lists of callbacks that the library takes. It tries those of
