@@ -69,7 +69,11 @@ func CeilDiv(a, b int64) int64 {
 	if a == NoValue || b == NoValue || b == 0 {
 		return NoValue
 	}
-	return -Div(-a, b)
+	q := a / b
+	if q*b != a && (a < 0) == (b < 0) {
+		q++
+	}
+	return q
 }
 
 // Min returns the least value.

@@ -191,6 +191,16 @@ const mostThreads = 1024
 // check finds the first value that is out of range, and whether there is anything
 // to launch.
 func (k *Kernel) check(d *Dims) (empty bool, err error) {
+	if uint64(d.Grid[0]-1) < math.MaxInt32 && uint64(d.Grid[1]-1) < 65535 && uint64(d.Grid[2]-1) < 65535 &&
+		uint64(d.Block[0]-1) < 1024 && uint64(d.Block[1]-1) < 1024 && uint64(d.Block[2]-1) < 64 && d.Block[0]*d.Block[1]*d.Block[2] <= mostThreads &&
+		k.Cluster == nil && uint64(d.Shared) <= math.MaxInt32 {
+		return false, nil
+	}
+	return k.closer(d)
+}
+
+// closer is check for what is wrong, empty or has clusters.
+func (k *Kernel) closer(d *Dims) (empty bool, err error) {
 	for i, v := range d.Grid {
 		if v == 0 && !k.Full {
 			empty = true

@@ -324,6 +324,31 @@ func TestRegistered(t *testing.T) {
 	}
 }
 
+// TestManyGoroutines loads and launches from many goroutines at once, on two devices.
+func TestManyGoroutines(t *testing.T) {
+	load(t)
+	var x [2]*tvmffi.Tensor
+	for d := range x {
+		x[d] = f32(t, d, 64)
+	}
+	errs := make(chan error)
+	const n = 16
+	for i := range n {
+		go func() {
+			var err error
+			for range 50 {
+				err = errors.Join(err, Axpy(x[i%2], x[i%2], 1, nil), Two(x[i%2], x[1-i%2]), Clustered(x[0], nil))
+			}
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestExact(t *testing.T) {
 	const none, most = kernelrt.NoValue, math.MaxInt64
 	for _, c := range []struct {

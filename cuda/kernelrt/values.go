@@ -192,14 +192,22 @@ func Contiguous(t *Tensor) bool {
 	return true
 }
 
+// The errors are made out of line: the checks stay short.
+
 // TypeError makes the error of an argument of another kind.
+//
+//go:noinline
 func TypeError(message string) error { return tvmffi.NewError("TypeError", message) }
 
 // ValueError makes the error of an argument with another value.
+//
+//go:noinline
 func ValueError(message string) error { return tvmffi.NewError("ValueError", message) }
 
 // Mistyped makes the error of an argument that the check of its type refuses.
 // invalid is what begins the message if Go has passed what nobody else can.
+//
+//go:noinline
 func Mistyped(v Value, message, invalid string) error {
 	switch v.TypeIndex {
 	case ended:
