@@ -4,9 +4,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"sync"
 	"unsafe"
-	"weak"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -284,7 +282,7 @@ func FuncOf(f any) (*Function, error) {
 	if v.Kind() != reflect.Func || v.IsNil() {
 		return nil, errorf(core.KindType, "expected a func, got %T", f)
 	}
-	if fn := boundTo(funcPointer(v)); fn != nil {
+	if fn := boundTo(v); fn != nil {
 		return Retain(fn), nil
 	}
 	call, err := callerOf(v)
@@ -440,7 +438,7 @@ func funcCodec(t reflect.Type) *codec {
 			fn := wrap[*Function](core.Own(uintptr(v.Bits)))
 			made := reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value { return fn.reflectCall(t, s, in) })
 			reflect.NewAt(t, p).Elem().Set(made)
-			bind(fn, *(*unsafe.Pointer)(p))
+			core.Bind(ref(fn), *(*unsafe.Pointer)(p))
 			return nil
 		},
 	}
@@ -476,32 +474,9 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 	return out
 }
 
-// bound remembers the Function behind each Go func that was made of one, by the
-// address of the func. The Function lives exactly as long as the func, which
-// holds its only reference; an address that was used again finds a dead weak
-// pointer, or the entry of its new owner.
-var bound sync.Map // uintptr -> weak.Pointer[Function]
-
-func bind(fn *Function, funcValue unsafe.Pointer) {
-	ref(fn).LeaveToCollector()
-	key := uintptr(funcValue)
-	w := weak.Make(fn)
-	bound.Store(key, w)
-	runtime.AddCleanup(fn, func(key uintptr) { bound.CompareAndDelete(key, w) }, key)
-}
-
-// funcPointer is the address of the closure of a func.
-func funcPointer(v reflect.Value) uintptr {
+// boundTo returns the Function that a func was made of, or nil.
+func boundTo(v reflect.Value) *Function {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
-	return *(*uintptr)(p.UnsafePointer())
-}
-
-// boundTo returns the Function that the func at the address was made of.
-func boundTo(funcValue uintptr) *Function {
-	w, ok := bound.Load(funcValue)
-	if !ok {
-		return nil
-	}
-	return w.(weak.Pointer[Function]).Value()
+	return wrap[*Function](core.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
 }

@@ -1,8 +1,6 @@
 package tvmffi
 
 import (
-	"unsafe"
-
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
@@ -19,8 +17,7 @@ func init() {
 	core.Hooks.Encode = encodeTyped
 	core.Hooks.Decode = decodeTyped
 	core.Hooks.Return = returnTemp
-	core.Hooks.Bind = func(fn *core.Object, closure unsafe.Pointer) { bind(wrap[*Function](fn), closure) }
-	core.Hooks.Bound = func(closure unsafe.Pointer) *core.Object { return ref(boundTo(uintptr(closure))) }
+	core.Hooks.Bind, core.Hooks.Bound = core.Bind, core.Bound
 	core.Hooks.StateOf = func(ref any) *core.Object {
 		if ref == nil {
 			return nil

@@ -93,6 +93,9 @@ func Own(handle uintptr) *Object {
 // LeaveToCollector says that nobody can release o, because it belongs to a Go
 // func: that the collector releases it is no leak.
 func (o *Object) LeaveToCollector() {
+	if o.load()&flagUnclaimed != 0 {
+		return
+	}
 	untrack(o)
 	atomic.OrUint32(&o.status, flagUnclaimed)
 	for o.load()&stateMask == stateGuarding {

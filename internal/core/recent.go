@@ -45,10 +45,7 @@ var recent struct {
 
 // postpone puts a new wrapper into a ring.
 func postpone(o *Object) {
-	if !recent.watched.Load() && recent.watched.CompareAndSwap(false, true) {
-		// It has a pointer, as a small block without one would share its memory.
-		runtime.AddCleanup(&struct{ _ *int }{}, func(struct{}) { GuardRecent() }, struct{}{})
-	}
+	watch()
 	var here byte // its address tells goroutines apart; it is not used after that
 	shard := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1 >> 27
 	const tries = 3
@@ -70,12 +67,24 @@ func postpone(o *Object) {
 	o.guard(o.handle)
 }
 
-// GuardRecent gives the wrappers in the rings their cleanups. The next collection
-// finds those that nobody can release any more; tests call it before.
+// watch makes the next collection empty the rings.
+func watch() {
+	if !recent.watched.Load() && recent.watched.CompareAndSwap(false, true) {
+		// It has a pointer, as a small block without one would share its memory.
+		runtime.AddCleanup(&struct{ _ *int }{}, func(struct{}) { GuardRecent() }, struct{}{})
+	}
+}
+
+// GuardRecent gives the wrappers in the rings their cleanups. It lets
+// go of the recent funcs. The next collection finds what nobody can reach or release
+// any more; tests call it before.
 func GuardRecent() {
 	recent.guarding.Lock()
 	defer recent.guarding.Unlock()
 	recent.watched.Store(false)
+	for i := range recentFuncs {
+		recentFuncs[i].Store(nil)
+	}
 	for i := range recent.shards {
 		s := &recent.shards[i]
 		s.mu.Lock()

@@ -111,14 +111,21 @@ func set(at, target reflect.Value) {
 	}
 }
 
-// Callee reads argument i, a function, as the Go func that wrap makes of it. The func
-// has a reference of its own, so it may be kept, and goes back as the same function.
+// Callee reads argument i, a function, as the Go func that wrap, which
+// captures nothing, makes of it. The func has a reference of its own, so it may be
+// kept, and goes back as the same function.
 func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	v := a.Value(i)
 	if v.TypeIndex != abi.TypeFunction {
 		return bindrt.Arg[F](a, i) // nil for None, or an error
 	}
-	core.IncRef(uintptr(v.Bits))
-	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(uintptr(v.Bits))))
-	return bindrt.Bind(fn, wrap(fn))
+	handle, form := uintptr(v.Bits), **(**uintptr)(unsafe.Pointer(&wrap))
+	if f := core.RecentFunc(handle, form); f != nil {
+		return *(*F)(unsafe.Pointer(&f))
+	}
+	core.IncRef(handle)
+	fn := (*tvmffi.Function)(unsafe.Pointer(core.OwnByFunc(handle)))
+	f := bindrt.Bind(fn, wrap(fn))
+	core.KeepRecentFunc(handle, form, *(*unsafe.Pointer)(unsafe.Pointer(&f)))
+	return f
 }

@@ -1,0 +1,123 @@
+package core
+
+import (
+	"maps"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+	"weak"
+)
+
+// A Go func that was made of a Function goes back to native code as that Function.
+// The closures that generated code makes capture the wrapper of the Function and
+// nothing else, so the word behind their code is the wrapper. Such code is
+// remembered once, and its closures need no bookkeeping. Other closures, those of
+// reflect.MakeFunc above all, are listed by their address.
+var bound struct {
+	mu sync.Mutex
+	// capturing holds the code whose closures start with the wrapper.
+	capturing atomic.Pointer[map[uintptr]struct{}]
+	// list is uintptr -> weak.Pointer[Object]; used says that there were entries. The
+	// wrapper lives exactly as long as its func, which holds it; an address that was
+	// used again finds a dead weak pointer, or the entry of its new owner.
+	list sync.Map
+	used atomic.Bool
+}
+
+// closure is the start of a func that captures something.
+type closure struct {
+	code uintptr
+	word unsafe.Pointer
+}
+
+// Bind remembers that a Go func, given by the address of its closure, calls fn. The
+// func captures something; if that is fn, then every func of the same code is bound
+// to the wrapper that it captures. The collector releases fn with the func.
+func Bind(fn *Object, function unsafe.Pointer) {
+	fn.LeaveToCollector()
+	c := (*closure)(function)
+	if c.word == unsafe.Pointer(fn) {
+		if known := bound.capturing.Load(); known == nil || !has(*known, c.code) {
+			remember(c.code)
+		}
+		return
+	}
+	key := uintptr(function)
+	w := weak.Make(fn)
+	bound.list.Store(key, w)
+	bound.used.Store(true)
+	runtime.AddCleanup(fn, func(key uintptr) { bound.list.CompareAndDelete(key, w) }, key)
+}
+
+func has(m map[uintptr]struct{}, code uintptr) bool {
+	_, ok := m[code]
+	return ok
+}
+
+func remember(code uintptr) {
+	bound.mu.Lock()
+	defer bound.mu.Unlock()
+	grown := map[uintptr]struct{}{code: {}}
+	if known := bound.capturing.Load(); known != nil {
+		maps.Copy(grown, *known)
+	}
+	bound.capturing.Store(&grown)
+}
+
+// Bound returns the Function that a Go func, which must be kept alive, was made of;
+// nil if it was not.
+func Bound(function unsafe.Pointer) *Object {
+	if bound.used.Load() {
+		if w, ok := bound.list.Load(uintptr(function)); ok {
+			if fn := w.(weak.Pointer[Object]).Value(); fn != nil {
+				return fn
+			}
+		}
+	}
+	c := (*closure)(function)
+	if known := bound.capturing.Load(); known != nil && has(*known, c.code) {
+		return (*Object)(c.word)
+	}
+	return nil
+}
+
+// OwnByFunc is Own for a Function that only a Go func will refer to: the collector
+// releases it, with the func.
+func OwnByFunc(handle uintptr) *Object {
+	o := refer(handle, stateGuarded|flagUnclaimed)
+	o.cleanup = runtime.AddCleanup(o, DecRef, handle)
+	return o
+}
+
+// recentFunc is a Go func that was made of a Function not long ago.
+type recentFunc struct {
+	handle, form uintptr
+	function     unsafe.Pointer
+}
+
+// recentFuncs keeps funcs, and with them their Functions, until others take their
+// places or until the next collection, as the rings keep wrappers. A host that passes
+// the same Function again and again gets the same func.
+var recentFuncs [64]atomic.Pointer[recentFunc]
+
+func recentFuncAt(handle, form uintptr) *atomic.Pointer[recentFunc] {
+	return &recentFuncs[uint32((handle>>4)^form)*0x9E3779B1>>26]
+}
+
+// RecentFunc returns the closure that KeepRecentFunc got for a live Function and the
+// same form, or nil.
+func RecentFunc(handle, form uintptr) unsafe.Pointer {
+	if f := recentFuncAt(handle, form).Load(); f != nil && f.handle == handle && f.form == form {
+		return f.function
+	}
+	return nil
+}
+
+// KeepRecentFunc keeps for a while the closure of a func that was made of a Function,
+// and owns a reference to it: while it is kept, the handle is of no other object.
+// Equal forms have funcs that are alike.
+func KeepRecentFunc(handle, form uintptr, function unsafe.Pointer) {
+	recentFuncAt(handle, form).Store(&recentFunc{handle, form, function})
+	watch()
+}

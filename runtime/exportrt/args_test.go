@@ -1,0 +1,182 @@
+package exportrt_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+)
+
+// exported makes a Function of what generated code exports.
+func exported(tb testing.TB, name string, signature any, call func(*bindrt.Args) error) *tvmffi.Function {
+	tb.Helper()
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(tb))); err != nil {
+		tb.Fatal(err)
+	}
+	l := exportrt.Library{Name: "test", Prefix: "exportrt.", Functions: []exportrt.Function{{Name: name, Func: signature, Call: call}}}
+	if err := l.Register(); err != nil {
+		tb.Fatal(err)
+	}
+	f, err := tvmffi.Lookup("exportrt." + name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		f.Release()
+		if _, err := tvmffi.Unregister("exportrt." + name); err != nil {
+			tb.Error(err)
+		}
+	})
+	return f
+}
+
+// callee is what the generator writes for a func parameter.
+func callee(a *bindrt.Args, i int) func(int64) (int64, error) {
+	return exportrt.Callee(a, i, func(fn *tvmffi.Function) func(int64) (int64, error) {
+		return func(x int64) (r int64, err error) {
+			var c bindrt.Call1
+			c.BeginFunction(bindrt.Ref(fn), 1)
+			c.Int(0, x)
+			if err := c.Do(); err != nil {
+				return r, err
+			}
+			return c.IntResult()
+		}
+	})
+}
+
+// A func parameter has a reference of its own, goes back as the Function that it was
+// made of, and is released by the collector once nobody has it.
+func TestCallee(t *testing.T) {
+	var kept func(int64) (int64, error)
+	keep := exported(t, "keep", func(func(int64) (int64, error)) {}, func(a *bindrt.Args) error {
+		kept = callee(a, 0)
+		return a.Check(1)
+	})
+	fn, err := tvmffi.FuncOf(func(x int64) (int64, error) { return 2 * x, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fn.Release()
+	for range 3 {
+		if v, err := keep.Call(fn); err != nil {
+			t.Fatal(v, err)
+		}
+		if n := bindrt.Ref(fn).UseCount(); n != 2 {
+			t.Errorf("%d references, want 2: ours and that of the func", n)
+		}
+	}
+	if x, err := kept(4); err != nil || x != 8 {
+		t.Error(x, err)
+	}
+	same := func(what string, back *tvmffi.Function, err error) {
+		t.Helper()
+		if err != nil || !tvmffi.Same(back, fn) {
+			t.Errorf("%s: another Function came back (%v)", what, err)
+		}
+		back.Release()
+	}
+	back, err := tvmffi.FuncOf(kept)
+	same("FuncOf", back, err)
+	echo := exported(t, "echo", func(any) any { return nil }, func(a *bindrt.Args) error {
+		return bindrt.Return(a, kept)
+	})
+	v, err := echo.Call(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err = tvmffi.As[*tvmffi.Function](v)
+	same("a result", back, err)
+	// Another func of the same code calls another Function.
+	other, err := tvmffi.FuncOf(func(x int64) (int64, error) { return 3 * x, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := kept
+	if _, err := keep.Call(other); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := kept(4); err != nil || x != 12 {
+		t.Error(x, err)
+	}
+	if x, err := first(4); err != nil || x != 8 {
+		t.Error(x, err)
+	}
+	back, err = tvmffi.FuncOf(first)
+	same("the first", back, err)
+	v.Release()
+	other.Release()
+	runtime.KeepAlive(first)
+	first, kept = nil, nil
+	for n := 0; bindrt.Ref(fn).UseCount() != 1; n++ {
+		if n == 100 {
+			t.Fatalf("%d references, want only ours", bindrt.Ref(fn).UseCount())
+		}
+		core.GuardRecent()
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// BenchmarkArguments calls an exported function with each form of argument: what a
+// func, also one that was not there before, and a tensor cost more than an int.
+func BenchmarkArguments(b *testing.B) {
+	double := func(x int64) (int64, error) { return 2 * x, nil }
+	functions := func(n int) (all []any) {
+		for range n {
+			fn, err := tvmffi.FuncOf(double)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(fn.Release)
+			all = append(all, fn)
+		}
+		return all
+	}
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(b))); err != nil {
+		b.Fatal(err)
+	}
+	tensor, err := tvmffi.FromSlice(make([]float32, 4))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer tensor.Release()
+	aFunc := func(a *bindrt.Args) error {
+		callee(a, 0)
+		return a.Check(1)
+	}
+	for _, test := range []struct {
+		name      string
+		signature any
+		args      []any
+		call      func(*bindrt.Args) error
+	}{
+		{"int", func(int64) {}, []any{int64(3)}, func(a *bindrt.Args) error {
+			exportrt.Arg[int64](a, 0)
+			return a.Check(1)
+		}},
+		{"tensor", func(*tvmffi.Tensor) {}, []any{tensor}, func(a *bindrt.Args) error {
+			exportrt.Arg[*tvmffi.Tensor](a, 0)
+			return a.Check(1)
+		}},
+		{"func", func(func(int64) (int64, error)) {}, functions(1), aFunc},
+		{"new_func", func(func(int64) (int64, error)) {}, functions(1000), aFunc},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			f := exported(b, test.name, test.signature, test.call)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				v, err := f.Call(test.args[i%len(test.args)])
+				if err != nil {
+					b.Fatal(err)
+				}
+				v.Release()
+			}
+		})
+	}
+}
