@@ -71,6 +71,20 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+// TestWithLoad: what needs two cores waits for them, and says so.
+func TestWithLoad(t *testing.T) {
+	if rows, reason := withLoad(items, 0.9, 2); len(rows) != len(items) || reason != "" {
+		t.Errorf("a free machine: %d rows, %q", len(rows), reason)
+	}
+	rows, reason := withLoad(items, 1.1, 2)
+	if len(rows) != len(items)-1 || slices.ContainsFunc(rows, func(r row) bool { return r.name == "threads2" }) {
+		t.Errorf("a machine at work: %v", rows)
+	}
+	if !strings.Contains(reason, "int -> int on 2 threads") || !strings.Contains(reason, "1.10") {
+		t.Errorf("the reason: %q", reason)
+	}
+}
+
 func TestPicture(t *testing.T) {
 	picture := planted("map_lookup", 20, 10).picture(time.Unix(0, 0).UTC())
 	for _, part := range []string{"map lookup", "1970-01-01", "<title>C++: 0.50x</title>"} {

@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+)
 
 // row is one line of the table.
 type row struct {
@@ -47,6 +52,33 @@ func itemOf(name string) (row, bool) {
 		return row{}, false
 	}
 	return items[i], true
+}
+
+// twoCores are the rows that need a second core to themselves.
+var twoCores = []string{"threads2"}
+
+// measurable leaves out the rows that the machine, as it is now, cannot measure, and
+// says why. Linux tells the load; elsewhere nothing is left out.
+func measurable(rows []row) (left []row, reason string) {
+	var load float64
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Sscan(string(text), &load)
+	}
+	return withLoad(rows, load, runtime.NumCPU())
+}
+
+func withLoad(rows []row, load float64, cores int) (left []row, reason string) {
+	if load <= float64(cores-1) {
+		return rows, ""
+	}
+	for _, r := range rows {
+		if slices.Contains(twoCores, r.name) {
+			reason = fmt.Sprintf("%s is skipped: with a load of %.2f no second one of %d cores is free.", r.title, load, cores)
+		} else {
+			left = append(left, r)
+		}
+	}
+	return left, reason
 }
 
 // slack is how far beyond a target a noisy machine may be.

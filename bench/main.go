@@ -83,6 +83,7 @@ func (t *tree) full(ctx context.Context, o options) error {
 			chosen = append(chosen, it)
 		}
 	}
+	chosen, skipped := measurable(chosen)
 	started := time.Now()
 	m := measurements{}
 	if err := all.measure(ctx, m, chosen, o.runs); err != nil {
@@ -91,6 +92,9 @@ func (t *tree) full(ctx context.Context, o options) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Benchmark of %s\n\n%s\n", started.Format(time.DateOnly), t.describe(ctx, o.runs, all))
 	out.WriteString(m.table(chosen, all))
+	if skipped != "" {
+		out.WriteString("\n" + skipped + "\n")
+	}
 	out.WriteString("\n## Targets\n\n" + judgements(m.judge()))
 	if o.only == "" {
 		all.stop()
@@ -135,13 +139,17 @@ func check(ctx context.Context, t *tree) error {
 	}
 	defer all.stop()
 	m := measurements{}
-	missed := items
+	rows, skipped := measurable(items)
+	if skipped != "" {
+		fmt.Println(skipped)
+	}
+	missed := rows
 	for _, runs := range []int{7, 14, 28} {
 		if err := all.measure(ctx, m, missed, runs); err != nil {
 			return err
 		}
 		verdicts := m.judge()
-		if len(missed) < len(items) {
+		if len(missed) < len(rows) {
 			verdicts = slices.DeleteFunc(verdicts, func(v verdict) bool {
 				return !slices.ContainsFunc(missed, func(r row) bool { return r.name == v.item })
 			})
