@@ -37,19 +37,13 @@ func (c *HostCall) Err() error {
 
 // run calls the function. A panic must not unwind into the driver.
 func (c *HostCall) run() {
-	returned := false
 	defer func() {
-		p := recover()
-		switch {
-		case p != nil:
+		if p := recover(); p != nil {
 			c.err = tvmffi.NewError("RuntimeError", fmt.Sprintf("panic in a function that a stream called: %v\n%s", p, debug.Stack()))
-		case !returned:
-			c.err = tvmffi.NewError("RuntimeError", "a function that a stream called has ended its goroutine")
 		}
 		close(c.done)
 	}()
 	c.err = c.f()
-	returned = true
 }
 
 // The functions that streams will call, by a number that the driver carries: it
@@ -73,8 +67,8 @@ var hostCallback = sync.OnceValue(func() uintptr {
 // Call queues a function of Go on the stream: it runs when the work before it is
 // done, and the work after it waits until it has returned. It runs on a thread of
 // the driver, where it must not call CUDA (nor this package, nor a library that
-// does), and must not wait for what needs the driver to go on: let it pass a
-// message. Its error and its panic come out of [HostCall.Err]. On a stream that is
+// does), must not end its goroutine, and must not wait for what needs the driver to
+// go on: let it pass a message. Its error and its panic come out of [HostCall.Err]. On a stream that is
 // captured Call is an error.
 func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	if f == nil {

@@ -9,6 +9,8 @@ import (
 func TestLayout(t *testing.T) {
 	var c launchConfig
 	var a launchAttribute
+	var n kernelNode
+	var p poolProperties
 	for _, x := range []struct {
 		what      string
 		got, want uintptr
@@ -19,6 +21,11 @@ func TestLayout(t *testing.T) {
 		{"CUlaunchConfig.numAttrs", unsafe.Offsetof(c.n), 48},
 		{"sizeof(CUlaunchAttribute)", unsafe.Sizeof(a), 72},
 		{"CUlaunchAttribute.value", unsafe.Offsetof(a.value), 8},
+		{"sizeof(CUDA_KERNEL_NODE_PARAMS_v1)", unsafe.Sizeof(n), 56},
+		{"CUDA_KERNEL_NODE_PARAMS_v1.kernelParams", unsafe.Offsetof(n.params), 40},
+		{"sizeof(CUmemPoolProps)", unsafe.Sizeof(p), 88},
+		{"CUmemPoolProps.location", unsafe.Offsetof(p.locationType), 8},
+		{"CUmemPoolProps.maxSize", unsafe.Offsetof(p.maxSize), 24},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s is %d, want %d", x.what, x.got, x.want)

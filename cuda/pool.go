@@ -51,8 +51,8 @@ type poolProperties struct {
 // PoolOption changes a new pool.
 type PoolOption func(*poolProperties)
 
-// PoolMaxSize limits a pool, in bytes; without it the pool grows as needed. Drivers
-// before CUDA 12.3 refuse it.
+// PoolMaxSize limits a pool, in bytes; without it the pool grows as needed. Drivers of
+// CUDA 11 refuse it.
 func PoolMaxSize(bytes int64) PoolOption {
 	return func(p *poolProperties) { p.maxSize = uint64(max(bytes, 0)) }
 }

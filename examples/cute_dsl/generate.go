@@ -1,4 +1,3 @@
 package main
 
-//go:generate native/build.sh
 //go:generate go tool tvmffi-bind gen --from native/kernels.json --package cutekernels --out ./cutekernels

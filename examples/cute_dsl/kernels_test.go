@@ -66,7 +66,7 @@ func TestSchema(t *testing.T) {
 		return slices.DeleteFunc(strings.Split(s, "\n"), func(line string) bool { return strings.Contains(line, `"sha256"`) })
 	}
 	if !slices.Equal(lines(got), lines(string(want))) {
-		t.Errorf("native/kernels.json is stale: run go generate. The kernels tell\n%s", got)
+		t.Errorf("native/kernels.json is stale: run native/build.sh and go generate. The kernels tell\n%s", got)
 	}
 }
 
