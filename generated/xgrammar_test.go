@@ -40,6 +40,6 @@ func TestXGrammar(t *testing.T) {
 	c := newConsumer(t, "xgrammar.txtar")
 	c.bind("gen", "--report", "report.json")
 	r := readReport(t, c.read("report.json"))
-	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "method generated": 61})
+	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "constructor generated": 4, "method generated": 57})
 	c.test("./...")
 }

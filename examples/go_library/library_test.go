@@ -141,9 +141,11 @@ func TestCPP(t *testing.T) {
 
 // TestRust is a Rust program that uses the library by the crate of its registry.
 func TestRust(t *testing.T) {
-	cargo, err := exec.LookPath("cargo")
-	if err != nil {
-		t.Skip("cargo is not installed")
+	const cargo = "cargo"
+	// It may be there and not run: rustup keeps the compilers in the home folder.
+	if out, err := exec.Command(cargo, "--version").CombinedOutput(); err != nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		t.Skipf("cargo does not run: %v: %s", err, line)
 	}
 	// The build script of the crate asks tvm-ffi-config where libtvm_ffi is.
 	python := nativetest.Python(t)
