@@ -204,7 +204,7 @@ func TestAgainstInterpreter(t *testing.T) {
 	load(t)
 	ok(t, Register())
 	defer func() {
-		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent"} {
+		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent", "optionals"} {
 			if was, err := tvmffi.Unregister("testkernels." + name); !was || err != nil {
 				t.Errorf("%s: %v, %v", name, was, err)
 			}
@@ -214,10 +214,11 @@ func TestAgainstInterpreter(t *testing.T) {
 		t.Errorf("registered twice: %v", err)
 	}
 	specs := map[string]string{
-		"axpy": "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
-		"mat":  "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
-		"two":  "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
-		"ints": "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
+		"axpy":      "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
+		"mat":       "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
+		"two":       "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
+		"optionals": "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))",
+		"ints":      "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
 	}
 	null := tvmffi.Pointer{}
 	g, cpu := f32(t, 0, 8), tensor(t, tvmffi.CPU, tvmffi.Float32, []int64{8})
@@ -267,6 +268,11 @@ func TestAgainstInterpreter(t *testing.T) {
 			mat(5, 7), mat(5, 1000), mat(5, 0.5), mat(6, "h"), mat(6, 1), mat(7, nil), mat(7, false), mat(8, g), mat(9, nil), mat(9, 64), mat(9, 1.5),
 			mat(10, nil), mat(10, 64), mat(10, tvmffi.Pointer{Address: 8}), good[:10], append(append([]any(nil), good...), 1),
 		},
+		"optionals": {
+			{g, nil, nil, g, g}, {g, g, nil, g, g}, {g, nil, g, g, g}, {g, g, g, g, g}, {g, c, g, g, g}, {g, c, nil, g, g}, {g, nil, c, g, g},
+			{g, nil, nil, c, g}, {g, g, nil, g, c}, {g, nil, g, g, c}, {g, g, g, g, c}, {g, f32(t, 0, 1<<31), nil, g, g}, {g, nil, f32(t, 0, 1<<31), g, g},
+			{g, nil, nil, f32(t, 0, 1<<31), g}, {g, g, g, nil, g}, {g, cpu, g, g, g}, {g, g, 1, g, g},
+		},
 		"two": {{g, g}, {g, f32(t, 1, 8)}, {f32(t, 1, 8), g}, {g, f32(t, 1, 9)}, {cpu, g}, {g, cpu}},
 		"ints": {
 			ints(0, g), ints(1, -128), ints(1, -129), ints(1, 127), ints(1, 128), ints(2, -1), ints(2, 255), ints(2, 256), ints(3, 1<<15), ints(3, -1<<15),
@@ -301,7 +307,7 @@ func TestRegistered(t *testing.T) {
 	f := load(t)
 	ok(t, Register())
 	defer func() {
-		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent"} {
+		for _, name := range []string{"axpy", "mat", "two", "clustered", "sizes", "ints", "mismatch", "absent", "optionals"} {
 			_, err := tvmffi.Unregister("testkernels." + name)
 			ok(t, err)
 		}

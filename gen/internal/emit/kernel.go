@@ -200,7 +200,7 @@ func goParam(p kernel.Param) string {
 
 // launch writes the func that checks and launches.
 func (w *kernelWriter) launch(k *kernel.Kernel) {
-	c := checkWriter{kernelWriter: w, k: k, uses: k.Needs(), calling: " when calling: `" + k.Plan.Signature + "`"}
+	c := checkWriter{kernelWriter: w, k: k, uses: k.Needs(), passed: k.Uses(), calling: " when calling: `" + k.Plan.Signature + "`"}
 	w.line("const calling%s = %q\n", k.GoName, c.calling)
 	w.line("func launch%s(args []kernelrt.Value, stream kernelrt.Stream) error {", k.GoName)
 	c.checks()
@@ -262,8 +262,10 @@ func (w *kernelWriter) register(pkg *kernel.Package) {
 // checkWriter writes the checks of a kernel in order.
 type checkWriter struct {
 	*kernelWriter
-	k    *kernel.Kernel
-	uses []bool
+	k *kernel.Kernel
+	// uses says which variables have a name, passed how often one is passed on.
+	uses   []bool
+	passed []int
 	// calling is the part of the messages that all of them have, a constant.
 	calling string
 }
@@ -301,7 +303,7 @@ func (c *checkWriter) checks() {
 			ends = append(ends, int(check.Want))
 			continue
 		}
-		c.check(check)
+		c.check(i, check)
 	}
 	for range ends {
 		c.line("}")
@@ -354,7 +356,7 @@ func (c *checkWriter) refuse(check *spec.Check, condition string) {
 	c.line("if %s {\nreturn kernelrt.%s(%s)\n}", condition, check.Kind, message)
 }
 
-func (c *checkWriter) check(check *spec.Check) {
+func (c *checkWriter) check(i int, check *spec.Check) {
 	if check.Op == spec.OpCount {
 		c.refuse(check, fmt.Sprintf("len(args) != %d", check.Want))
 		return
@@ -387,7 +389,7 @@ func (c *checkWriter) check(check *spec.Check) {
 	case spec.OpMatch:
 		c.refuse(check, fmt.Sprintf("%s != %s%s", value, c.k.Locals[check.Var], one))
 	case spec.OpBind:
-		c.bind(check, value)
+		c.bind(i, check, value)
 	default:
 		panic(fmt.Sprintf("emit: no code for check %d", check.Op))
 	}
@@ -414,9 +416,17 @@ func (c *checkWriter) typ(check *spec.Check, at *spec.Place, t string) {
 	c.line("return kernelrt.Mistyped(args[%d], %s, %s)\n}", at.Arg, c.message(check.Message), c.message(invalid))
 }
 
-func (c *checkWriter) bind(check *spec.Check, value string) {
+// bind writes check i, which gives a variable its value, if something needs it.
+func (c *checkWriter) bind(i int, check *spec.Check, value string) {
 	v := check.Var
-	if !c.uses[v] && !c.k.Sourced[v] {
+	needed, from := c.passed[v] > 0, false
+	for _, later := range c.k.Plan.Checks[i+1:] {
+		if later.Var == v && (later.Op == spec.OpMatch || later.Maybe) {
+			needed = needed || later.Op == spec.OpMatch
+			from = from || c.k.Sourced[v]
+		}
+	}
+	if !needed && !from {
 		return
 	}
 	if check.Maybe {
@@ -426,8 +436,10 @@ func (c *checkWriter) bind(check *spec.Check, value string) {
 	if c.outer(v) {
 		op = "="
 	}
-	c.line("%s %s %s", c.k.Locals[v], op, value)
-	if c.k.Sourced[v] {
+	if needed {
+		c.line("%s %s %s", c.k.Locals[v], op, value)
+	}
+	if from {
 		c.line("%s = %q", c.k.From(v), check.Source)
 	}
 	if check.Maybe {

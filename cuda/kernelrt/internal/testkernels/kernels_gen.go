@@ -252,10 +252,6 @@ func launchMat(args []kernelrt.Value, stream kernelrt.Stream) error {
 		if mFrom == "" && (kernelrt.Size(c, 0) < -2147483648 || kernelrt.Size(c, 0) > 2147483647) {
 			return kernelrt.ValueError("Out of bound c.shape[0] on argument #2" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
 		}
-		if mFrom == "" {
-			m = kernelrt.Size(c, 0)
-			mFrom = "c.shape[0]"
-		}
 		if !kernelrt.Contiguous(c) {
 			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingMat + ", expected contiguous")
 		}
@@ -788,6 +784,193 @@ func launchAbsent(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
+var kernelOptionals = kernelrt.Kernel{
+	Name: "optionals", Entry: "optionals", Image: &imageAxpy, Sizes: []int{8, 8, 8, 8, 8},
+	Grid: []string{"n + m"}, Block: []string{"1"},
+}
+
+// Optionals launches the kernel optionals:
+//
+//	optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))
+//
+// The grid is n + m, the block 1.
+// If the grid has no blocks, nothing is launched.
+// It runs on the environment stream.
+func Optionals(x, a, b, c, d_ *tvmffi.Tensor) error {
+	args := [...]kernelrt.Value{
+		kernelrt.FromTensor(x),
+		kernelrt.FromTensor(a),
+		kernelrt.FromTensor(b),
+		kernelrt.FromTensor(c),
+		kernelrt.FromTensor(d_),
+	}
+	err := launchOptionals(args[:], kernelrt.Stream{On: nil})
+	kernelrt.Keep(x)
+	kernelrt.Keep(a)
+	kernelrt.Keep(b)
+	kernelrt.Keep(c)
+	kernelrt.Keep(d_)
+	return err
+}
+
+const callingOptionals = " when calling: `optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))`"
+
+func launchOptionals(args []kernelrt.Value, stream kernelrt.Stream) error {
+	var a *kernelrt.Tensor
+	var b *kernelrt.Tensor
+	var m int64
+	var mFrom string
+	if len(args) != 5 {
+		return kernelrt.TypeError("Expects 5 parameters" + callingOptionals)
+	}
+	// Argument 0, x.
+	x := kernelrt.TensorOf(args[0])
+	if x == nil {
+		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingOptionals+", expected Tensor", "Invalid value on argument #0"+callingOptionals)
+	}
+	cudaDevice := int64(x.Device.ID)
+	if kernelrt.NDim(x) != 1 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected ndim=1")
+	}
+	if x.Device.Type != 2 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected device_type=cuda")
+	}
+	if !kernelrt.HasType(x, 2, 32, 1) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected dtype=float32")
+	}
+	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
+		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
+	}
+	n := kernelrt.Size(x, 0)
+	if !kernelrt.Contiguous(x) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected contiguous")
+	}
+	// Argument 1, a.
+	if !kernelrt.IsNone(args[1]) {
+		a = kernelrt.TensorOf(args[1])
+		if a == nil {
+			return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingOptionals+", expected Tensor or None", "Invalid value on argument #1"+callingOptionals)
+		}
+		if int64(a.Device.ID) != cudaDevice {
+			return kernelrt.ValueError("Mismatched device index on argument #1" + callingOptionals + ", expected to match x.device.index")
+		}
+		if kernelrt.NDim(a) != 1 {
+			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected ndim=1")
+		}
+		if a.Device.Type != 2 {
+			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected device_type=cuda")
+		}
+		if !kernelrt.HasType(a, 2, 32, 1) {
+			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected dtype=float32")
+		}
+		if kernelrt.Size(a, 0) < -2147483648 || kernelrt.Size(a, 0) > 2147483647 {
+			return kernelrt.ValueError("Out of bound a.shape[0] on argument #1" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
+		}
+		m = kernelrt.Size(a, 0)
+		mFrom = "a.shape[0]"
+		if !kernelrt.Contiguous(a) {
+			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected contiguous")
+		}
+	}
+	// Argument 2, b.
+	if !kernelrt.IsNone(args[2]) {
+		b = kernelrt.TensorOf(args[2])
+		if b == nil {
+			return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingOptionals+", expected Tensor or None", "Invalid value on argument #2"+callingOptionals)
+		}
+		if int64(b.Device.ID) != cudaDevice {
+			return kernelrt.ValueError("Mismatched device index on argument #2" + callingOptionals + ", expected to match x.device.index")
+		}
+		if kernelrt.NDim(b) != 1 {
+			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected ndim=1")
+		}
+		if b.Device.Type != 2 {
+			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected device_type=cuda")
+		}
+		if !kernelrt.HasType(b, 2, 32, 1) {
+			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected dtype=float32")
+		}
+		if mFrom != "" && (kernelrt.Size(b, 0) != m) {
+			return kernelrt.ValueError("Mismatched b.shape[0] on argument #2" + callingOptionals + ", expected to match " + mFrom)
+		}
+		if mFrom == "" && (kernelrt.Size(b, 0) < -2147483648 || kernelrt.Size(b, 0) > 2147483647) {
+			return kernelrt.ValueError("Out of bound b.shape[0] on argument #2" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
+		}
+		if mFrom == "" {
+			m = kernelrt.Size(b, 0)
+			mFrom = "b.shape[0]"
+		}
+		if !kernelrt.Contiguous(b) {
+			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected contiguous")
+		}
+	}
+	// Argument 3, c.
+	c := kernelrt.TensorOf(args[3])
+	if c == nil {
+		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingOptionals+", expected Tensor", "Invalid value on argument #3"+callingOptionals)
+	}
+	if int64(c.Device.ID) != cudaDevice {
+		return kernelrt.ValueError("Mismatched device index on argument #3" + callingOptionals + ", expected to match x.device.index")
+	}
+	if kernelrt.NDim(c) != 1 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected ndim=1")
+	}
+	if c.Device.Type != 2 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected device_type=cuda")
+	}
+	if !kernelrt.HasType(c, 2, 32, 1) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected dtype=float32")
+	}
+	if mFrom != "" && (kernelrt.Size(c, 0) != m) {
+		return kernelrt.ValueError("Mismatched c.shape[0] on argument #3" + callingOptionals + ", expected to match " + mFrom)
+	}
+	if mFrom == "" && (kernelrt.Size(c, 0) < -2147483648 || kernelrt.Size(c, 0) > 2147483647) {
+		return kernelrt.ValueError("Out of bound c.shape[0] on argument #3" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
+	}
+	if mFrom == "" {
+		m = kernelrt.Size(c, 0)
+		mFrom = "c.shape[0]"
+	}
+	if !kernelrt.Contiguous(c) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected contiguous")
+	}
+	// Argument 4, d.
+	d_ := kernelrt.TensorOf(args[4])
+	if d_ == nil {
+		return kernelrt.Mistyped(args[4], "Mismatched type on argument #4"+callingOptionals+", expected Tensor", "Invalid value on argument #4"+callingOptionals)
+	}
+	if int64(d_.Device.ID) != cudaDevice {
+		return kernelrt.ValueError("Mismatched device index on argument #4" + callingOptionals + ", expected to match x.device.index")
+	}
+	if kernelrt.NDim(d_) != 1 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected ndim=1")
+	}
+	if d_.Device.Type != 2 {
+		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected device_type=cuda")
+	}
+	if !kernelrt.HasType(d_, 2, 32, 1) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected dtype=float32")
+	}
+	if kernelrt.Size(d_, 0) != m {
+		return kernelrt.ValueError("Mismatched d.shape[0] on argument #4" + callingOptionals + ", expected to match " + mFrom)
+	}
+	if !kernelrt.Contiguous(d_) {
+		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected contiguous")
+	}
+	// The launch.
+	d := kernelrt.Dims{Grid: [3]int64{kernelrt.Add(n, m), 1, 1}, Block: [3]int64{1, 1, 1}}
+	l, err := kernelOptionals.Begin(x.Device.ID, &d)
+	if l == nil {
+		return err
+	}
+	l.Pointer(0, kernelrt.Address(x))
+	l.Pointer(1, kernelrt.Address(a))
+	l.Pointer(2, kernelrt.Address(b))
+	l.Pointer(3, kernelrt.Address(c))
+	l.Pointer(4, kernelrt.Address(d_))
+	return l.Run(stream)
+}
+
 // Register makes the kernels functions that all languages of this process can call by
 // their names in the registry: all of them or none.
 func Register() error {
@@ -831,6 +1014,11 @@ func Register() error {
 			Name: "testkernels.absent", Doc: "absent(x: Tensor([n], float32))",
 			Params: []string{"x"}, Signature: "(DLTensor*) -> None",
 			Launch: func(args []kernelrt.Value) error { return launchAbsent(args, kernelrt.Stream{}) },
+		},
+		kernelrt.Function{
+			Name: "testkernels.optionals", Doc: "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))",
+			Params: []string{"x", "a", "b", "c", "d"}, Signature: "(DLTensor*, Optional<DLTensor*>, Optional<DLTensor*>, DLTensor*, DLTensor*) -> None",
+			Launch: func(args []kernelrt.Value) error { return launchOptionals(args, kernelrt.Stream{}) },
 		},
 	)
 }
