@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -161,6 +162,37 @@ func (k *Kernel) MaxActiveBlocks(threads, shared int) (n int, err error) {
 	}
 	defer g.leave(&err)
 	if err := g.call(driver.OccupancyMaxActiveBlocksPerMultiprocessor, g.out(0), k.handle, uintptr(threads), uintptr(shared)); err != nil {
+		return 0, about(err, "the kernel %q", k.name)
+	}
+	return int(int32(g.result(0))), nil
+}
+
+// MaxActiveClusters returns how many clusters of a launch can run at a time on the
+// device: 0 if the cluster of c is too large for it. The stream of c does not matter.
+func (k *Kernel) MaxActiveClusters(c LaunchConfig) (n int, err error) {
+	if _, err := k.m.live(); err != nil {
+		return 0, err
+	}
+	if err := k.check(&c); err != nil {
+		return 0, err
+	}
+	if c.Cluster == (Dim3{}) {
+		return 0, valueError("occupancy of the kernel %q: the launch has no clusters: set Cluster", k.name)
+	}
+	g, err := k.m.s.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer g.leave(&err)
+	if err := k.reserve(&g, c.Shared); err != nil {
+		return 0, err
+	}
+	l := launches.Get().(*launch)
+	defer launches.Put(l)
+	l.extend(&c, 0)
+	err = g.call(driver.OccupancyMaxActiveClusters, g.out(0), k.handle, uintptr(unsafe.Pointer(&l.config)))
+	runtime.KeepAlive(l)
+	if err != nil {
 		return 0, about(err, "the kernel %q", k.name)
 	}
 	return int(int32(g.result(0))), nil

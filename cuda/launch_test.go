@@ -234,6 +234,23 @@ func TestLaunchConfig(t *testing.T) {
 	ok(t, k0.Launch(base))
 	f.expectCall("cuLaunchKernel grid=4,2,1 block=32,1,1 shared=0 stream=" + stream + " args= extra=0")
 
+	clusters := ex(func(c *cuda.LaunchConfig) { c.Cluster = cuda.Dim(2, 2) })
+	if n := must[int](t)(k0.MaxActiveClusters(clusters)); n != 33 {
+		t.Errorf("%d clusters", n)
+	}
+	f.expectCall("cuOccupancyMaxActiveClusters grid=4,2,1 block=32,1,1 shared=0 attributes 4")
+	clusters.Grid, clusters.Cluster = cuda.Dim(16), cuda.Dim(16)
+	if n := must[int](t)(k0.MaxActiveClusters(clusters)); n != 0 {
+		t.Errorf("%d clusters that are too large", n)
+	}
+	_, err := k0.MaxActiveClusters(base)
+	wantError(t, err, tvmffi.ErrValue, "set Cluster")
+	_, err = k1.MaxActiveClusters(clusters)
+	wantError(t, err, tvmffi.ErrValue, "has no clusters")
+	f.failing("cuOccupancyMaxActiveClusters", 801, 0)
+	_, err = k0.MaxActiveClusters(clusters)
+	wantDriverError(t, err, cuda.ErrNotSupported, "cuOccupancyMaxActiveClusters")
+
 	// More shared memory than usual is asked for once.
 	big := ex(func(c *cuda.LaunchConfig) { c.Shared = 200000 })
 	ok(t, k0.Launch(big))
@@ -279,7 +296,7 @@ func TestLaunchConfig(t *testing.T) {
 	f.failing("cuLaunchKernel", 701, 0)
 	wantDriverError(t, k0.Launch(base), cuda.ErrLaunchOutOfResources, "cuLaunchKernel")
 	f.failing("cuFuncSetAttribute", 1, 0)
-	err := k1.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Shared: 60000})
+	err = k1.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Shared: 60000})
 	wantDriverError(t, err, cuda.ErrInvalidValue, "cuFuncSetAttribute")
 }
 

@@ -708,6 +708,18 @@ EXPORT int cuFuncGetParamInfo(void* h, size_t i, size_t* offset, size_t* size) {
 }
 struct LaunchAttribute { int id; int pad; union { unsigned words[16]; } value; };
 struct LaunchConfig { unsigned gx, gy, gz, bx, by, bz, shared; void* stream; LaunchAttribute* attrs; unsigned n; };
+EXPORT int cuOccupancyMaxActiveClusters(int* n, void* h, const LaunchConfig* c) {
+  unsigned blocks = 1;
+  std::string attrs;
+  for (unsigned i = 0; i < c->n; ++i) {
+    auto& a = c->attrs[i];
+    attrs += " " + std::to_string(a.id);
+    if (a.id == 4) blocks = a.value.words[0] * a.value.words[1] * a.value.words[2];
+  }
+  CALL("grid=%u,%u,%u block=%u,%u,%u shared=%u attributes%s", c->gx, c->gy, c->gz, c->bx, c->by, c->bz, c->shared, attrs.c_str()); CONTEXT(); FUNCTION(h);
+  *n = blocks > 8 ? 0 : 132 / blocks;
+  return kOk;
+}
 EXPORT int cuLaunchKernelEx(const LaunchConfig* c, void* h, void** params, void** extra) {
   LOCK;
   std::string text, attrs;

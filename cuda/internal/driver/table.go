@@ -74,6 +74,7 @@ const (
 	LaunchKernelEx
 	OccupancyMaxActiveBlocksPerMultiprocessor
 	OccupancyMaxPotentialBlockSize
+	OccupancyMaxActiveClusters
 	GraphInstantiateWithFlags
 	GraphLaunch
 	GraphExecDestroy
@@ -164,6 +165,7 @@ var table = [functions]entry{
 	LaunchKernelEx:           {"cuLaunchKernelEx", "", 11060},
 	OccupancyMaxActiveBlocksPerMultiprocessor: {"cuOccupancyMaxActiveBlocksPerMultiprocessor", "", 6050},
 	OccupancyMaxPotentialBlockSize:            {"cuOccupancyMaxPotentialBlockSize", "", 6050},
+	OccupancyMaxActiveClusters:                {"cuOccupancyMaxActiveClusters", "", 11070},
 	GraphInstantiateWithFlags:                 {"cuGraphInstantiateWithFlags", "", 11040},
 	GraphLaunch:                               {"cuGraphLaunch", "", 10000},
 	GraphExecDestroy:                          {"cuGraphExecDestroy", "", 10000},
