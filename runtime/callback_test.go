@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -330,7 +331,7 @@ func TestRegister(t *testing.T) {
 	if v := mustCall(t, name, 1); v.Value() != int64(2) {
 		t.Error(v)
 	}
-	wantError(t, tvmffi.Register(name, func() {}), nil, name)
+	wantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered")
 	if err := tvmffi.Register(name, func(x int64) int64 { return x + 2 }, tvmffi.Override()); err != nil {
 		t.Error(err)
 	}
@@ -349,7 +350,7 @@ func TestRegister(t *testing.T) {
 	wantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
 	wantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")
 	names := must[[]string](t)(tvmffi.Functions())
-	if len(names) < 100 || !strings.Contains(strings.Join(names, " "), "calls.apply_packed") {
+	if len(names) < 100 || !slices.IsSorted(names) || !slices.Contains(names, "calls.apply_packed") {
 		t.Errorf("%d functions", len(names))
 	}
 	keys := must[[]string](t)(tvmffi.TypeKeys())
@@ -360,8 +361,28 @@ func TestRegister(t *testing.T) {
 		t.Errorf("metadata %q, %v", m, err)
 	}
 	_, err = tvmffi.FunctionMetadata("test.no such function")
-	wantError(t, err, nil, "test.no such function")
+	wantError(t, err, tvmffi.ErrRuntime, "Global Function is not found: test.no such function")
+	// A method value is a func as any other, with its receiver inside.
+	var n tally
+	if err := tvmffi.Register(name, n.add); err != nil {
+		t.Error(err)
+	}
+	if mustCall(t, name, 2); mustCall(t, name, 3).Value() != int64(5) || n != 5 {
+		t.Errorf("%d", n)
+	}
+	if _, err := tvmffi.Unregister(name); err != nil {
+		t.Error(err)
+	}
+	// The functor that lists the names checks its index.
+	list := get[*tvmffi.Function](t, "ffi.FunctionListGlobalNamesFunctor")
+	_, err = list.Call(1 << 30)
+	wantError(t, err, tvmffi.ErrIndex, "Index 1073741824 out of bounds")
+	list.Release()
 }
+
+type tally int64
+
+func (c *tally) add(n int64) int64 { *c += tally(n); return int64(*c) }
 
 // Names are registered and removed, and libraries loaded, by many at once.
 func TestRegistryFromManyGoroutines(t *testing.T) {

@@ -108,16 +108,17 @@ func TestLoadModuleRefuses(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("no library"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string][]string{
-		filepath.Join(dir, "absent.so"): {"Failed to load dynamic shared library", "absent.so"},
-		broken:                          {"Failed to load dynamic shared library", "broken.so"},
-		filepath.Join(dir, "x.foo"):     {"Loader for `.foo` files is not registered"},
+	for path, want := range map[string]struct {
+		kind error
+		text string
+	}{
+		filepath.Join(dir, "absent.so"): {tvmffi.ErrInternal, "Failed to load dynamic shared library " + dir + "/absent.so"},
+		broken:                          {tvmffi.ErrInternal, "Failed to load dynamic shared library " + broken},
+		filepath.Join(dir, "x.foo"):     {tvmffi.ErrRuntime, "Loader for `.foo` files is not registered"},
+		filepath.Join(dir, "absent"):    {tvmffi.ErrRuntime, "Failed to get file format from " + dir + "/absent"},
 	} {
 		_, err := tvmffi.LoadModule(path)
-		wantError(t, err, nil, want...)
-	}
-	if _, err := tvmffi.LoadModule("/absent"); err == nil {
-		t.Error("a file without a format")
+		wantError(t, err, want.kind, want.text)
 	}
 }
 

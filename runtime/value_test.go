@@ -330,6 +330,28 @@ func TestAny(t *testing.T) {
 		t.Error(r)
 	}
 	f.Release()
+	// What every kind of object is in Go.
+	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
+	module := must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
+	list := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1))
+	dict := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1})))
+	shape := must[*tvmffi.Shape](t)(tvmffi.NewShape(2))
+	for key, c := range map[string]struct {
+		in   tvmffi.ObjectRef
+		want any
+	}{
+		"ffi.Tensor": {tensor, &tvmffi.Tensor{}}, "ffi.Module": {module, &tvmffi.Module{}}, "ffi.List": {list, &tvmffi.List[tvmffi.Any]{}},
+		"ffi.Dict": {dict, &tvmffi.Dict[tvmffi.Any, tvmffi.Any]{}}, "ffi.Shape": {shape, &tvmffi.Shape{}},
+	} {
+		v := mustCall(t, "calls.echo", c.in)
+		if x, ok := v.Value().(tvmffi.ObjectRef); !ok || reflect.TypeOf(x) != reflect.TypeOf(c.want) || v.TypeKey() != key || !tvmffi.Same(x, c.in) {
+			t.Errorf("%s: %T %s", key, v.Value(), v.TypeKey())
+		}
+		v.Release()
+	}
+	for _, x := range []interface{ Release() }{tensor, module, list, dict, shape} {
+		x.Release()
+	}
 	_, err := tvmffi.AnyOf(make(chan int))
 	if !errors.Is(err, tvmffi.ErrType) {
 		t.Error(err)
