@@ -1,6 +1,7 @@
 package tvmffi_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -378,6 +379,29 @@ func TestRegister(t *testing.T) {
 	_, err = list.Call(1 << 30)
 	wantError(t, err, tvmffi.ErrIndex, "Index 1073741824 out of bounds")
 	list.Release()
+}
+
+// A callback that returns ctx.Err() ends the call around it, on other threads too.
+func TestCallbackEndsCall(t *testing.T) {
+	balanced(t)
+	for _, through := range []string{"calls.repeat", "calls.repeat_on_thread", "calls.repeat_on_threads"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(i int64) (int64, error) {
+			if i == 100 {
+				cancel()
+			}
+			return i, ctx.Err()
+		}))
+		args := []any{f, 1 << 40}
+		if through == "calls.repeat_on_threads" {
+			args = append(args, 4)
+		}
+		if _, err := call(through, args...); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", through, err)
+		}
+		f.Release()
+	}
+	drop(t)
 }
 
 type tally int64

@@ -25,6 +25,11 @@
 // goroutine uses it is a data race. The error of a call is fetched on the thread
 // of the call. A call blocks only its goroutine, as a system call does.
 //
+// Native code cannot be cancelled, so calls take no context.Context. To give up
+// waiting, make the call on a goroutine of its own, which goes on until the callee
+// returns. A callback ends the call around it by returning an error, such as
+// ctx.Err(), and errors.Is finds that error outside.
+//
 // # Errors
 //
 // Errors of the library are *[Error] with the kind, message and backtrace that
