@@ -27,6 +27,7 @@ func settled() int64 {
 // A Go value travels through containers and fields and comes back the same.
 func TestWrap(t *testing.T) {
 	loadDefine(t)
+	newPoint(t, Point{Name: "p"}).Release() // its type has callbacks
 	before := settled()
 	m := map[string]int{"a": 1}
 	v, err := tvmffi.Wrap(m)

@@ -43,14 +43,34 @@ var slots struct {
 	slabs [][]slot
 	nodes int
 	free  []uintptr // nodes
-	live  int64
+	// spare is a free node that is not in free, or 0: values that come and go need no
+	// lock.
+	spare atomic.Uintptr
+	// kept counts the nodes that native code never lets go.
+	kept int
 }
 
 // slot refers to what a node holds. It is atomic because the threads of native
 // code order its reads and writes in a way that the race detector does not see.
 type slot struct {
 	atomic.Pointer[held]
-	data unsafe.Pointer // memory of a tensor; atomic too
+	data unsafe.Pointer // memory of a tensor, or the second word of a value; atomic too
+	kind unsafe.Pointer // the first word of a value, its type; atomic too
+}
+
+// words are the two pointers that an interface value consists of: the collector may
+// find them in any place, and follows them there.
+type words struct{ kind, data unsafe.Pointer }
+
+func (s *slot) setValue(v any) {
+	w := (*words)(unsafe.Pointer(&v))
+	atomic.StorePointer(&s.kind, w.kind)
+	atomic.StorePointer(&s.data, w.data)
+}
+
+func (s *slot) value() (v any) {
+	*(*words)(unsafe.Pointer(&v)) = words{atomic.LoadPointer(&s.kind), atomic.LoadPointer(&s.data)}
+	return v
 }
 
 // clear lets go of what the node held.
@@ -64,9 +84,12 @@ func (s *slot) clear() {
 	if atomic.LoadPointer(&s.data) != nil {
 		atomic.StorePointer(&s.data, nil)
 	}
+	if atomic.LoadPointer(&s.kind) != nil {
+		atomic.StorePointer(&s.kind, nil)
+	}
 }
 
-// held is a callback or a value.
+// held is a callback, or what a tensor stands on.
 type held struct {
 	call  func(*Args) error
 	value any
@@ -81,14 +104,36 @@ func LiveCallbacks() int64 {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
 	reclaim()
-	return slots.live
+	live := int64(slots.nodes - len(slots.free) - slots.kept)
+	if slots.spare.Load() != 0 {
+		live--
+	}
+	return live
 }
 
 func slotOf(nodeAddress uintptr) *slot { return At[slot](At[node](nodeAddress).slot) }
 
 // newNode takes a free node and fills its slot.
 func newNode(h *held, data unsafe.Pointer) uintptr {
+	n := freeNode()
+	s := slotOf(n)
+	if h != nil {
+		s.Store(h)
+	}
+	if data != nil {
+		atomic.StorePointer(&s.data, data)
+	}
+	return n
+}
+
+func freeNode() uintptr {
+	if !ccall.HasReleased() && slots.spare.Load() != 0 {
+		if n := slots.spare.Swap(0); n != 0 {
+			return n
+		}
+	}
 	slots.mu.Lock()
+	defer slots.mu.Unlock()
 	if ccall.HasReleased() {
 		reclaim()
 	}
@@ -98,15 +143,6 @@ func newNode(h *held, data unsafe.Pointer) uintptr {
 	last := len(slots.free) - 1
 	n := slots.free[last]
 	slots.free = slots.free[:last]
-	slots.live++
-	slots.mu.Unlock()
-	s := slotOf(n)
-	if h != nil {
-		s.Store(h)
-	}
-	if data != nil {
-		atomic.StorePointer(&s.data, data)
-	}
 	return n
 }
 
@@ -148,7 +184,6 @@ func reclaim() {
 	ccall.TakeReleased(func(released uintptr) {
 		slotOf(released).clear()
 		slots.free = append(slots.free, released)
-		slots.live--
 	})
 }
 
@@ -177,7 +212,8 @@ func NewValue(value any) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := newNode(&held{value: value}, nil)
+	n := freeNode()
+	slotOf(n).setValue(value)
 	*At[abi.Object](n) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: index, Deleter: ccall.ReleaseObject()}
 	return n, nil
 }
@@ -208,7 +244,7 @@ func GoValue(handle uintptr) (any, bool) {
 	if handle == 0 || valueIndex.Load() == 0 || At[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
 		return nil, false
 	}
-	return slotOf(handle).Load().value, true
+	return slotOf(handle).value(), true
 }
 
 // endValue drops the only reference to a value of ours, without C.
@@ -218,11 +254,12 @@ func endValue(handle uintptr) bool {
 	if i := valueIndex.Load(); i == 0 || o.TypeIndex != abi.TypeIndex(i) || !atomic.CompareAndSwapUint64(&o.RefCounts, one, 0) {
 		return false
 	}
-	slots.mu.Lock()
 	slotOf(handle).clear()
-	slots.free = append(slots.free, handle)
-	slots.live--
-	slots.mu.Unlock()
+	if old := slots.spare.Swap(handle); old != 0 {
+		slots.mu.Lock()
+		slots.free = append(slots.free, old)
+		slots.mu.Unlock()
+	}
 	return true
 }
 

@@ -11,7 +11,7 @@ import (
 func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
 	handle = newNode(&held{call: call, origin: origin}, nil)
 	slots.mu.Lock()
-	slots.live-- // native code never lets it go
+	slots.kept++
 	slots.mu.Unlock()
 	return ccall.Callback(), handle
 }
