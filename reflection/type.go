@@ -218,31 +218,9 @@ func (t *Type) Doc() string { return core.Text(t.metadata().Doc) }
 // type does not tell.
 func (t *Type) Size() int { return int(t.metadata().TotalSize) }
 
-// StructuralKind says what structural equality makes of objects of a type.
-type StructuralKind int
-
-// The structural kinds (TVMFFISEqHashKind).
-const (
-	StructuralUnsupported    StructuralKind = iota // cannot be compared
-	StructuralTree                                 // by their content
-	StructuralFreeVar                              // as variables, which are mapped to each other
-	StructuralDAG                                  // by content, and by which of them are shared
-	StructuralConstTree                            // by content, without variables inside
-	StructuralUniqueInstance                       // by identity
-)
-
-// String returns the name of the kind.
-func (k StructuralKind) String() string {
-	names := [...]string{"unsupported", "tree", "free variable", "DAG", "constant tree", "unique instance"}
-	if k < 0 || int(k) >= len(names) {
-		return "unknown"
-	}
-	return names[k]
-}
-
 // Structural returns what structural equality makes of objects of the type.
-func (t *Type) Structural() StructuralKind {
-	return StructuralKind(t.metadata().StructuralEqHashKind)
+func (t *Type) Structural() tvmffi.StructuralKind {
+	return tvmffi.StructuralKind(t.metadata().StructuralEqHashKind)
 }
 
 // members are the fields and methods of a type with those of its ancestors.

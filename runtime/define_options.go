@@ -44,14 +44,24 @@ func KwOnly() TypeOption { return typeOption(func(d *definition) { d.kwOnly = tr
 // StructuralKind says how objects take part in structural equality and hash.
 type StructuralKind int32
 
-// The kinds of [Structural]. A type without one is refused by structural equality.
+// The structural kinds (TVMFFISEqHashKind).
 const (
-	StructuralTree      StructuralKind = 1 // by the fields
-	StructuralVar       StructuralKind = 2 // a variable, bound where a field defines it
-	StructuralDAG       StructuralKind = 3 // by the fields, and shared where the other is shared
-	StructuralConstTree StructuralKind = 4 // as a tree, but without variables inside
-	StructuralSingleton StructuralKind = 5 // by identity
+	StructuralUnsupported    StructuralKind = iota // refused
+	StructuralTree                                 // by the fields
+	StructuralFreeVar                              // a variable, bound where a field defines it
+	StructuralDAG                                  // by the fields, and shared where the other is shared
+	StructuralConstTree                            // as a tree, but without variables inside
+	StructuralUniqueInstance                       // by identity
 )
+
+// String returns the name of the kind.
+func (k StructuralKind) String() string {
+	names := [...]string{"unsupported", "tree", "free variable", "DAG", "constant tree", "unique instance"}
+	if k < 0 || int(k) >= len(names) {
+		return "unknown"
+	}
+	return names[k]
+}
 
 // Structural sets the kind of structural equality and hash.
 func Structural(kind StructuralKind) TypeOption {

@@ -211,7 +211,7 @@ func (d *definition) makePlan() error {
 	if d.record.Kind() != reflect.Struct {
 		return d.errorf(core.KindType, "%s is no struct", d.record)
 	}
-	if d.structural < 0 || d.structural > StructuralSingleton {
+	if d.structural < 0 || d.structural > StructuralUniqueInstance {
 		return d.errorf(core.KindValue, "there is no structural kind %d", d.structural)
 	}
 	p := &plan{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}

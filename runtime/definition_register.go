@@ -220,14 +220,15 @@ func (p *plan) inherited(name string) string {
 func registerAll(group []*definition) (err error) {
 	core.Registry.Lock()
 	defer core.Registry.Unlock()
-	keys := map[string]bool{}
+	keys, fields := map[string]bool{}, 0
 	for _, d := range group {
+		fields += len(d.plan.own)
 		if keys[d.key] || !core.KeyIsFree(d.key, d.plan.Parent) {
 			return d.errorf(core.KindRuntime, "a type of this key is registered already")
 		}
 		keys[d.key] = true
 	}
-	if err := core.RoomToDefine(len(group)); err != nil {
+	if err := core.RoomToDefine(len(group), fields); err != nil {
 		return err
 	}
 	for _, d := range group {

@@ -65,8 +65,10 @@ func CreatorOf(layout uintptr) uintptr {
 	return entry(uintptr(unsafe.Pointer(&_creatorEntries)), creatorTable, layout, &creators, MaxCreators)
 }
 
-// FreeCreators is the number of entries that are left.
-func FreeCreators() int { return int(MaxCreators - creators) }
+// Free is how many entries are left for setters and for creators.
+func Free() (forSetters, forCreators int) {
+	return int(MaxSetters - setters), int(MaxCreators - creators)
+}
 
 func entry(code, table, word uintptr, used *uintptr, most uintptr) uintptr {
 	if *used == most {

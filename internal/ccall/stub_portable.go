@@ -246,8 +246,8 @@ func raiseCast(v *abi.Any, expected uintptr) uintptr {
 	return raise(stubs.TypeError, stubs.From, key, stubs.To, expected, stubs.End)
 }
 
-// FreeCreators is the number of entries that are left.
-func FreeCreators() int { return mostCreators - creators }
+// Free is how many entries are left for setters and for creators.
+func Free() (forSetters, forCreators int) { return mostSetters - setters, mostCreators - creators }
 
 // CreatorOf returns the address of int creator(void** result) for a Layout in C
 // memory; 0 if all entries are taken. It must not run at the same time as itself.

@@ -170,11 +170,15 @@ type Defined struct {
 // before the Registry is locked.
 var Defining reentrant
 
-// RoomToDefine returns an error if there is no room for so many types.
-func RoomToDefine(types int) error {
+// RoomToDefine returns an error if there may be no room for so many types with so
+// many fields, of which some may share a setter.
+func RoomToDefine(types, fields int) error {
 	readyToDefine()
-	if ccall.FreeCreators() < types {
+	switch forSetters, forCreators := ccall.Free(); {
+	case forCreators < types:
 		return Hooks.Errorf(KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
+	case forSetters < fields:
+		return Hooks.Errorf(KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
 	}
 	return nil
 }

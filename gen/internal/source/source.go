@@ -293,8 +293,8 @@ var flags = map[string]string{"final": "Final", "frozen": "Frozen", "kwonly": "K
 
 // structural are the kinds of structural equality.
 var structural = map[string]string{
-	"tree": "StructuralTree", "var": "StructuralVar", "dag": "StructuralDAG",
-	"const-tree": "StructuralConstTree", "singleton": "StructuralSingleton",
+	"tree": "StructuralTree", "var": "StructuralFreeVar", "dag": "StructuralDAG",
+	"const-tree": "StructuralConstTree", "singleton": "StructuralUniqueInstance",
 }
 
 func (r *reader) option(t *Type, d directive, o string) {
