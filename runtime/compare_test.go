@@ -118,7 +118,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		x, y any
 		want int
-	}{{1, 2, -1}, {2, 2, 0}, {"b", "a", 1}, {nil, 0, -1}, {[]any{1, 2}, []any{1, 3}, -1}, {[]any{1}, []any{1, 0}, -1}, {false, true, -1}, {math.Inf(1), 0.0, 1}} {
+	}{{1, 2, -1}, {2, 2, 0}, {"b", "a", 1}, {"1234567", "12345678", -1}, {nil, 0, -1}, {[]any{1, 2}, []any{1, 3}, -1}, {[]any{1}, []any{1, 0}, -1}, {false, true, -1}, {math.Inf(1), 0.0, 1}} {
 		if got, err := tvmffi.Compare(c.x, c.y); got != c.want || err != nil {
 			t.Errorf("Compare(%v, %v) = %d, %v", c.x, c.y, got, err)
 		}
