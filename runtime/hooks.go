@@ -17,7 +17,6 @@ func init() {
 	core.Hooks.Encode = encodeTyped
 	core.Hooks.Decode = decodeTyped
 	core.Hooks.Return = returnTemp
-	core.Hooks.Bind, core.Hooks.Bound = core.Bind, core.Bound
 	core.Hooks.StateOf = func(ref any) *core.Object {
 		if ref == nil {
 			return nil

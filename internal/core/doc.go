@@ -35,10 +35,6 @@ var Hooks struct {
 	Decode func(v abi.Any, from Lender, t reflect.Type, p unsafe.Pointer) error
 	// Return returns a packed value from a callback.
 	Return func(a *Args, t Temp, err error) error
-	// Bind remembers that a Go func, given by the address of its closure, calls fn;
-	// Bound finds fn again, or nil.
-	Bind  func(fn *Object, closure unsafe.Pointer)
-	Bound func(closure unsafe.Pointer) *Object
 	// StateOf returns the state behind an ObjectRef, nil for None.
 	StateOf func(ref any) *Object
 	// Load loads what a generated package needs.

@@ -117,7 +117,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 		c.Put(i, core.Temp{}, core.Hooks.Errorf(core.KindType, "the func is nil"))
 		return
 	}
-	if fn := core.Hooks.Bound(closure); fn != nil {
+	if fn := core.Bound(closure); fn != nil {
 		// The closure stays alive with the call: its address finds fn again.
 		c.Put(i, core.Temp{Keep: f}, nil)
 		c.Object(i, fn)
@@ -127,9 +127,10 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, err)
 }
 
-// Bind remembers that the Go func f calls fn, so that f goes back as fn.
+// Bind remembers that the Go func f, which captures fn and nothing else, calls fn, so
+// that f goes back as fn.
 func Bind[F any](fn *tvmffi.Function, f F) F {
-	core.Hooks.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
+	core.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
 	return f
 }
 
