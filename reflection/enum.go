@@ -2,6 +2,7 @@ package reflection
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -127,20 +128,20 @@ func (e *Enum) All() iter.Seq[*EnumEntry] { return slices.Values(e.entries) }
 // ByIndex returns the entry with an index. The error is of kind ErrValue if there
 // is none.
 func (e *Enum) ByIndex(index int64) (*EnumEntry, error) {
-	return e.find(index, func(x *EnumEntry) bool { return x.Index == index })
+	return e.find(fmt.Sprintf("index %d", index), func(x *EnumEntry) bool { return x.Index == index })
 }
 
 // ByName returns the entry with a name. The error is of kind ErrValue if there is
 // none.
 func (e *Enum) ByName(name string) (*EnumEntry, error) {
-	return e.find(name, func(x *EnumEntry) bool { return x.Name == name })
+	return e.find("name "+name, func(x *EnumEntry) bool { return x.Name == name })
 }
 
-func (e *Enum) find(index any, is func(*EnumEntry) bool) (*EnumEntry, error) {
+func (e *Enum) find(what string, is func(*EnumEntry) bool) (*EnumEntry, error) {
 	if i := slices.IndexFunc(e.entries, is); i >= 0 {
 		return e.entries[i], nil
 	}
-	return nil, errorf(core.KindValue, "Enum `%s` has no instance with index %v", e.owner.key, index)
+	return nil, errorf(core.KindValue, "Enum `%s` has no instance with %s", e.owner.key, what)
 }
 
 // String returns the type key and the name of the entry.

@@ -215,7 +215,7 @@ func TestEnum(t *testing.T) {
 	_, err = e.ByIndex(7)
 	wantError(t, "index 7", err, tvmffi.ErrValue, "Enum `testing.TestEnumVariant` has no instance with index 7")
 	_, err = e.ByName("Gamma")
-	wantError(t, "Gamma", err, tvmffi.ErrValue, "Enum `testing.TestEnumVariant` has no instance with index Gamma")
+	wantError(t, "Gamma", err, tvmffi.ErrValue, "Enum `testing.TestEnumVariant` has no instance with name Gamma")
 	_, err = typeByKey(t, "garden.Rose").Enum()
 	wantError(t, "a rose", err, tvmffi.ErrType, "garden.Rose is no enum")
 }

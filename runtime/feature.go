@@ -90,13 +90,18 @@ func binary[R any](f *feature, x, y any, more ...abi.Any) (result R, err error) 
 	if err := f.need(); err != nil {
 		return result, err
 	}
+	return callWithTwo[R](f, (*operands).pack, x, y, more)
+}
+
+// callWithTwo calls f with two values, packed in a way.
+func callWithTwo[R any](f *feature, pack func(*operands, any) (abi.Any, error), x, y any, more []abi.Any) (result R, err error) {
 	var o operands
 	defer o.close()
-	a, err := o.pack(x)
+	a, err := pack(&o, x)
 	if err != nil {
 		return result, err
 	}
-	b, err := o.pack(y)
+	b, err := pack(&o, y)
 	if err != nil {
 		return result, err
 	}

@@ -66,21 +66,7 @@ func StructuralHash(x any, options ...StructuralOption) (uint64, error) {
 
 // byStructure calls f with two values that the library may take apart.
 func byStructure[R any](f *feature, x, y any, more ...abi.Any) (result R, err error) {
-	var o operands
-	defer o.close()
-	a, err := o.packBounded(x)
-	if err != nil {
-		return result, err
-	}
-	b, err := o.packBounded(y)
-	if err != nil {
-		return result, err
-	}
-	out, err := f.call(append([]abi.Any{a, b}, more...)...)
-	if err != nil {
-		return result, err
-	}
-	return take[R](out)
+	return callWithTwo[R](f, (*operands).packBounded, x, y, more)
 }
 
 // Mismatch says where two values first differ.

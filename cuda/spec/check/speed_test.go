@@ -56,11 +56,16 @@ func optimised() bool {
 	})
 }
 
+const notOptimised = "this build, with the race detector or flags of the compiler, is not the one that is measured"
+
 // TestSpeed compares the checks in Go with the whole call in C++ of a kernel that
 // does the same checks for itself.
 func TestSpeed(t *testing.T) {
 	if !optimised() {
-		return
+		t.Skip(notOptimised)
+	}
+	if testing.Short() {
+		t.Skip("a short run compares no times")
 	}
 	x, y := pair(t)
 	text, err := os.ReadFile("testdata/peer.cc")
@@ -139,7 +144,7 @@ func TestSpeed(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	use(t)
 	if !optimised() {
-		return
+		t.Skip(notOptimised)
 	}
 	m := maker{t}
 	g, h := m.f32(8), m.f32(8, strides(1))
