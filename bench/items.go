@@ -27,6 +27,8 @@ var items = []row{
 	{"field_found", "int field by reflection, found once"},
 	{"field_name", "int field by name"},
 	{"walk", "walk of a graph of 1e5 objects"},
+	{"graph_write", "JSON graph of 5e4 arrays, written"},
+	{"opaque", "Go value wrapped + released"},
 	{"create", "object returned + release"},
 	{"error", "error, kind and message"},
 	{"callback", "callback, per call"},
@@ -102,6 +104,8 @@ var goals = []goal{
 	{"field_found", "ours", "field_int", 3},
 	{"field_name", "python", "field_name", 1},
 	{"walk", "python", "walk", 1.0 / 3},
+	{"graph_write", "python", "graph_write", 1.0 / 3},
+	{"opaque", "purego", "floor", 5},
 	{"callback", "purego", "floor", 1.7},
 	{"callback_thread", "purego", "floor", 2.5},
 	{"ints_build", "cpp", "ints_build", 0.7},
@@ -122,7 +126,7 @@ var rivals = []string{"cgo", "purego", "python"}
 // allocations are the most that an operation of ours may make.
 var allocations = map[string]float64{
 	"int": 0, "batch64": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
-	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "callback": 0,
+	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "opaque": 1, "callback": 0,
 }
 
 // generatorTarget is the time of the generator, without its type check, in times

@@ -139,6 +139,12 @@ func objects() {
 			must(tvmffi.EnvTensor(spec)).Release()
 		}
 	})
+	value := new(int)
+	item("opaque", func(n int) {
+		for range n {
+			must(tvmffi.Wrap(value)).Release()
+		}
+	})
 	item("cleanup", func(n int) {
 		for i := range n {
 			o := &struct{ _ *int }{}
@@ -172,6 +178,16 @@ func byReflection(node *tvmffi.Object) {
 				intSink++
 			}
 			check(w.Err())
+		}
+	})
+	arrays := make([]*tvmffi.Array[int64], 50000)
+	for i := range arrays {
+		arrays[i] = must(tvmffi.NewArray(int64(i)))
+	}
+	nested := must(tvmffi.NewArray(arrays...))
+	item("graph_write", func(n int) {
+		for range n {
+			intSink += int64(len(must(tvmffi.ToJSONGraph(nested, nil))))
 		}
 	})
 }

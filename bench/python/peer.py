@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import tvm_ffi
-from tvm_ffi import structural
+from tvm_ffi import serialization, structural
 
 ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
 G = tvm_ffi.get_global_func
@@ -158,6 +158,8 @@ def step(_):
 
 
 repeated("walk", lambda: structural.structural_walk(graph, step, order="pre"))
+nested = tvm_ffi.Array([tvm_ffi.Array([i]) for i in range(50000)])
+repeated("graph_write", lambda: serialization.to_json_graph_str(nested))
 
 
 @item
