@@ -102,12 +102,9 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle, err := core.NewTensor(core.TensorSpec{
+	handle := core.NewTensor(core.TensorSpec{
 		Data: data, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
 	}, shape, strides)
-	if err != nil {
-		return nil, err
-	}
 	return wrap[*Tensor](core.Own(handle)), nil
 }
 
@@ -163,12 +160,9 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle, err := core.NewTensor(core.TensorSpec{
+	handle := core.NewTensor(core.TensorSpec{
 		Address: p.Address, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
 	}, shape, nil)
-	if err != nil {
-		return nil, err
-	}
 	return wrap[*Tensor](core.Own(handle)), nil
 }
 
@@ -242,9 +236,6 @@ func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
 	if Device(c.Device).hasAddresses() {
 		data = address(c)
 	}
-	handle, err := core.NewTensor(core.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
-	if err != nil {
-		return nil, err
-	}
+	handle := core.NewTensor(core.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
 	return lender.Adopt(handle), nil
 }

@@ -24,10 +24,11 @@ const fewDims = 4
 
 // NewTensor makes a Tensor object over existing memory, without a copy, and
 // returns its only reference. It copies the shape, and the strides, which are in
-// elements and may be nil for row-major order: they lie in the node, in C memory
-// that is used again. Go memory is safe because the heap does not move and the
-// slot of the node refers to it until the deleter has run.
-func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
+// elements and may be nil for row-major order. The object is built in place, in a
+// node in C memory that is used again, and the shape lies behind it: the library is
+// not called. Go memory is safe because the heap does not move and the slot of the
+// node refers to it until the deleter has run.
+func NewTensor(spec TensorSpec, shape, strides []int64) uintptr {
 	n := len(shape)
 	var more *held
 	if spec.Keep != nil {
@@ -62,21 +63,24 @@ func NewTensor(spec TensorSpec, shape, strides []int64) (uintptr, error) {
 	} else {
 		RowMajor(shape, dims[n:2*n])
 	}
-	node.Managed = abi.DLManagedTensorVersioned{
-		Version: abi.DLPackVersion{Major: abi.DLPackMajor, Minor: abi.DLPackMinor},
-		Deleter: ccall.Release(),
-		Tensor: abi.DLTensor{
+	*At[tensorObject](at) = tensorObject{
+		abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeTensor, Deleter: ccall.ReleaseObject()},
+		abi.DLTensor{
 			Data: data, Device: spec.Device, NDim: int32(n), DType: spec.Type,
 			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(dims))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(dims[n:]))),
 		},
 	}
-	out, err := invoke(API.TensorFromDLPack, at, 0, 0)
-	if err != nil {
-		ccall.PutReleased(at)
-		return 0, err
-	}
-	return first(out), nil
+	return at
 }
+
+// tensorObject is a Tensor object: what the library reads of any, and no more.
+type tensorObject struct {
+	abi.Object
+	abi.DLTensor
+}
+
+// It lies in a node before what is the node's own.
+const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(tensorObject{})
 
 // first is the handle or pointer that a C function wrote where the tag of a value
 // would be.
