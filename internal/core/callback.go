@@ -312,36 +312,43 @@ type borrowed struct {
 	err  error
 }
 
+// sides keeps the Go parts of callbacks: a frame, on the C stack, has the address of
+// its own, which is used again and never freed.
 var sides struct {
 	mu   sync.Mutex
 	all  []*borrowed
-	free []uintptr
+	free []*borrowed
 }
 
 // side returns the Go part of the state of the callback.
 func (a *Args) side() *borrowed {
+	if a.frame.Side == 0 {
+		a.frame.Side = uintptr(unsafe.Pointer(newSide()))
+	}
+	return At[borrowed](a.frame.Side)
+}
+
+func newSide() *borrowed {
 	sides.mu.Lock()
 	defer sides.mu.Unlock()
-	if a.frame.Side == 0 {
-		if last := len(sides.free) - 1; last >= 0 {
-			a.frame.Side = sides.free[last]
-			sides.free = sides.free[:last]
-		} else {
-			sides.all = append(sides.all, new(borrowed))
-			a.frame.Side = uintptr(len(sides.all))
-		}
+	if last := len(sides.free) - 1; last >= 0 {
+		b := sides.free[last]
+		sides.free = sides.free[:last]
+		return b
 	}
-	return sides.all[a.frame.Side-1]
+	b := new(borrowed)
+	sides.all = append(sides.all, b)
+	return b
 }
 
 func (a *Args) endBorrowed() {
 	b := a.side()
+	a.frame.Side = 0
 	b.loan.End()
 	b.err = nil
 	sides.mu.Lock()
-	sides.free = append(sides.free, a.frame.Side)
+	sides.free = append(sides.free, b)
 	sides.mu.Unlock()
-	a.frame.Side = 0
 }
 
 // Len returns the number of arguments.
