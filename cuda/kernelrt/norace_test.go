@@ -1,5 +1,0 @@
-//go:build !race
-
-package kernelrt_test
-
-const raceEnabled = false
