@@ -66,7 +66,7 @@ func buildFake(t *testing.T, flags ...string) string {
 	if runtime.GOOS != "linux" {
 		t.Skipf("the fake driver is built for Linux, this is %s", runtime.GOOS)
 	}
-	return nativetest.Build(t, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags(append(flags, "-ldl")...))
+	return nativetest.FakeCUDA(t, flags...)
 }
 
 // load makes the fake the driver of this process, with an empty log. At the end

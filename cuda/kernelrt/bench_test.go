@@ -18,7 +18,7 @@ func bench(b *testing.B) {
 	b.Helper()
 	ok(b, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(b))))
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
-		ok(b, os.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.Build(b, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags("-ldl"))))
+		ok(b, os.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(b)))
 	}
 	ok(b, cuda.Available())
 }

@@ -32,7 +32,7 @@ func load(t *testing.T) *fake {
 		t.Skipf("the fake driver is built for Linux, this is %s", runtime.GOOS)
 	}
 	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
-	path := nativetest.Build(t, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags("-ldl"))
+	path := nativetest.FakeCUDA(t)
 	if old := os.Getenv("TVMFFI_CUDA_LIBRARY"); old != "" && old != path {
 		t.Skipf("TVMFFI_CUDA_LIBRARY names %s: this test is for the fake driver", old)
 	}

@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
 		t.Log("no GPU: on the fake driver")
-		t.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.Build(t, "fakecuda/fakecuda", nativetest.Standalone(), nativetest.Flags("-ldl")))
+		t.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t))
 	}
 	count, err := cuda.DeviceCount()
 	if err != nil {

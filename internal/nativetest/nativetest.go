@@ -70,6 +70,12 @@ func XGrammar(t testing.TB) wheel.Dir {
 	return Get(t, wheel.XGrammar())
 }
 
+// FakeCUDA returns the path of a CUDA driver without a GPU, made of testdata/fakecuda.
+func FakeCUDA(t testing.TB, flags ...string) string {
+	t.Helper()
+	return Build(t, "fakecuda/fakecuda", Sources("fakecuda/state.h"), Standalone(), Flags(append(flags, "-ldl")...))
+}
+
 // Library returns the path of libtvm_ffi.
 func Library(t testing.TB) string {
 	t.Helper()
