@@ -109,6 +109,7 @@ type Constructor struct {
 type Param struct {
 	// Name is the name; empty if the constructor is declared.
 	Name string
+	// Type is the declared type; Any if the library does not say.
 	Type schema.TypeExpr
 	// Optional says that there is a default.
 	Optional bool

@@ -102,6 +102,7 @@ type recordField struct {
 	optional   bool
 }
 
+// String returns the key of the type and the name of the field.
 func (f *recordField) String() string { return f.owner.key + "." + f.Name }
 
 var definitions sync.Map // reflect.Type of the struct -> *definition

@@ -20,7 +20,10 @@ type Object struct {
 // noCopy makes go vet report copies of a struct.
 type noCopy struct{}
 
-func (*noCopy) Lock()   {}
+// Lock does nothing: vet takes what has it for a lock.
+func (*noCopy) Lock() {}
+
+// Unlock does nothing.
 func (*noCopy) Unlock() {}
 
 // ObjectRef is a pointer to an object of any type: *Object, *Function, a

@@ -284,5 +284,8 @@ func (w *traversal) end(out abi.Any, err error) error {
 // that is not the *Error, to which the library adds where it was.
 type visitFailure struct{ err error }
 
+// Error is the message of what failed.
 func (f *visitFailure) Error() string { return message(f.err) }
+
+// Unwrap returns what failed.
 func (f *visitFailure) Unwrap() error { return f.err }

@@ -37,7 +37,8 @@ var ErrUnavailable = errors.New("NVRTC is not available")
 // Program is a text in CUDA C++ and how to compile it.
 type Program struct {
 	// Name stands for the file in messages; "" is "program.cu".
-	Name   string
+	Name string
+	// Source is the text of the program, in CUDA C++.
 	Source string
 	// Headers are texts for #include, by the name that stands there.
 	Headers map[string]string

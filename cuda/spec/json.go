@@ -42,6 +42,8 @@ type jsonVar struct {
 // jsonDim is a Dim.
 type jsonDim struct{ dim Dim }
 
+// MarshalJSON writes a size as a number and a variable as its name, or as an object
+// if it says more.
 func (d jsonDim) MarshalJSON() ([]byte, error) {
 	switch d := d.dim.(type) {
 	case Size:
@@ -55,6 +57,7 @@ func (d jsonDim) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("spec: a dimension is nil")
 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
 func (d *jsonDim) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case '"':

@@ -18,6 +18,7 @@ type SyntaxError struct {
 	Message string
 }
 
+// Error holds the message, the place, and the text around it.
 func (e *SyntaxError) Error() string {
 	from, to := max(0, e.Offset-20), min(len(e.Text), e.Offset+20)
 	near := e.Text[from:to]

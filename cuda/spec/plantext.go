@@ -12,6 +12,7 @@ var fieldNames = [...]string{"", "", ".len", "[%d]", ".address", ".device.index"
 
 var kindNames = [...]string{"None", "int", "bool", "float", "pointer", "DLTensor*", "ffi.Tensor", "ffi.Shape", "ffi.Array"}
 
+// String lists the kinds that a has.
 func (a Accept) String() string {
 	var s []string
 	for i, name := range kindNames {

@@ -41,6 +41,7 @@ type Error struct {
 	Err    error
 }
 
+// Error names the key, and what is wrong there.
 func (e *Error) Error() string {
 	where := e.Key
 	if e.Item >= 0 {
