@@ -87,19 +87,3 @@ const (
 	MaxSetters  = 1024
 	MaxCreators = 512
 )
-
-// Table indices of what is no getter.
-const (
-	codeSetInt64 = int(FieldKinds) + iota
-	codeSetFloat64
-	codeSetFloat32
-	codeSetBool
-	codeSetNarrow
-	codeSetAny
-	codeSetObject
-	codeSetWord
-	codeNew
-	codeCopy
-	codeDelete
-	codes
-)

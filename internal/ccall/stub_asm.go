@@ -4,6 +4,22 @@ package ccall
 
 import "unsafe"
 
+// Table indices of what is no getter.
+const (
+	codeSetInt64 = int(FieldKinds) + iota
+	codeSetFloat64
+	codeSetFloat32
+	codeSetBool
+	codeSetNarrow
+	codeSetAny
+	codeSetObject
+	codeSetWord
+	codeNew
+	codeCopy
+	codeDelete
+	codes
+)
+
 // stubCodes holds the addresses of the getters and of the other functions.
 //
 //go:linkname stubCodes tvmffi_stubCodes
