@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +70,9 @@ func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 			continue
 		}
 		hash, err := hashFile(header)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // nvcc also lists what #line names
+		}
 		if err != nil {
 			return manifest{}, fmt.Errorf("header: %w", err)
 		}
@@ -97,8 +101,11 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	if s.cuda {
 		program, own = b.tools.nvcc, b.code.NVCCFlags
 		flags = slices.DeleteFunc(flags, func(f string) bool { return f == "-fPIC" })
-		args = append(args, "-ccbin", b.tools.cxx, "-Xcompiler", "-fPIC", "-I"+filepath.Join(b.tools.cudaRoot, "include"))
+		args = append(args, "-ccbin", b.tools.cxx, "-Xcompiler", "-fPIC")
 		args = append(args, b.code.architectures()...)
+	}
+	if b.tools.nvcc != "" { // C++ beside CUDA may call the CUDA runtime
+		args = append(args, "-I"+filepath.Join(b.tools.cudaRoot, "include"))
 	}
 	args = append(args, "-O2", "-MMD", "-MF", depfile, "-c", "-o", object)
 	args = append(args, flags...)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -230,23 +231,77 @@ func TestNoCompiler(t *testing.T) {
 // TestCUDA compiles where nvcc is, and elsewhere is told what is missing.
 func TestCUDA(t *testing.T) {
 	fresh(t)
-	code := native.Code{Name: "kernel", CUDA: []string{`
-__global__ void fill(float* x, float v) { x[threadIdx.x] = v; }
-int64_t blocks(int64_t n) { return (n + 255) / 256; }`}, Exports: map[string]string{"blocks": "Blocks of 256 threads."}}
 	if _, err := exec.LookPath("nvcc"); err == nil {
-		m, err := native.Load(t.Context(), code)
+		compileCUDA(t)
+	}
+	t.Setenv("CUDA_HOME", t.TempDir())
+	_, err := native.Build(t.Context(), native.Code{Name: "kernel", CUDA: []string{"int x;"}})
+	if err == nil || !strings.Contains(err.Error(), "CUDA_HOME: no nvcc there") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// compileCUDA compiles CUDA with C++ beside it, again when a header has changed, and
+// code that is wrong. It needs nvcc, but no GPU.
+func compileCUDA(t *testing.T) {
+	t.Helper()
+	header := filepath.Join(t.TempDir(), "threads.h")
+	code := native.Code{
+		Name: "kernel",
+		CUDA: []string{`#include "threads.h"
+__global__ void fill(float* x, float v) { x[threadIdx.x] = v; }
+int64_t blocks(int64_t n) { return (n + THREADS - 1) / THREADS; }
+int fill_ones(float* x) { fill<<<1, THREADS>>>(x, 1); return cudaGetLastError(); }`},
+		CPP: []string{`#include <cuda_runtime_api.h>
+int64_t blocks(int64_t n);
+int fill_ones(float* x);
+tvm::ffi::String launch() { return cudaGetErrorName(static_cast<cudaError_t>(fill_ones(nullptr))); }`},
+		Exports: map[string]string{"blocks": "Blocks of threads.", "launch": ""},
+		Include: []string{filepath.Dir(header)},
+	}
+	build := func(threads string, compiled int) *tvmffi.Module {
+		t.Helper()
+		if err := os.WriteFile(header, []byte("#define THREADS "+threads+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		code.Log = &log
+		path, err := native.Build(t.Context(), code)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer m.Release()
-		if v := call(t, m, "blocks", 257); v != any(int64(2)) {
-			t.Errorf("blocks(257) is %v", v)
+		if n := strings.Count(log.String(), " -c "); n != compiled {
+			t.Errorf("%d compilations, want %d:\n%s", n, compiled, &log)
 		}
+		m, err := tvmffi.LoadModule(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Release)
+		return m
 	}
-	t.Setenv("CUDA_HOME", t.TempDir())
-	_, err := native.Build(t.Context(), code)
-	if err == nil || !strings.Contains(err.Error(), "CUDA_HOME: no nvcc there") {
-		t.Errorf("got %v", err)
+	m := build("256", 2)
+	if v := call(t, m, "blocks", 257); v != any(int64(2)) {
+		t.Errorf("blocks(257) is %v", v)
+	}
+	// The runtime is in the library. Without a GPU it says so.
+	launched, want := call(t, m, "launch"), "cudaErrorInsufficientDriver"
+	if cuda.Available() == nil {
+		want = "cudaSuccess"
+	}
+	if launched != any(want) {
+		t.Errorf("a launch gives %v, want %s", launched, want)
+	}
+	build("256", 0)
+	build("100", 2) // a header has changed
+
+	_, err := native.Build(t.Context(), native.Code{Name: "wrong", CUDA: []string{"__global__ void f(int* x) {\n  *x = absent;\n}"}})
+	var failed *native.CompileError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v", err)
+	}
+	if failed.Source != "wrong_0.cu" || !strings.Contains(failed.Output, "wrong_0.cu(2): error") || !strings.Contains(failed.Output, "absent") {
+		t.Errorf("the error is %+v", failed)
 	}
 }
 

@@ -45,16 +45,43 @@ func CuTe(t testing.TB) (python, version string) {
 	if _, err := exec.LookPath(interpreter); err != nil {
 		interpreter = "python3"
 	}
-	root, err := Root()
-	if err == nil {
-		sum := sha256.Sum256([]byte(cuteRequirements))
-		python, err = environment(t.Context(), interpreter, "cute-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
-			"-r", filepath.Join(root, "internal", "nativetest", "testdata", "cute_requirements.txt"))
-	}
+	python, err := pinned(t.Context(), interpreter, "cute", cuteRequirements)
 	if err != nil {
 		unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s, which is pinned for Python 3.11 on linux/amd64: %w", version, err))
 	}
 	return python, version
+}
+
+//go:embed testdata/flashinfer_requirements.txt
+var flashInferRequirements string
+
+// FlashInfer returns the folder of a virtual environment of Python that has FlashInfer, of which the sources of the
+// kernels are used, and nvcc, and the folder in it where the packages lie. It is made once, in the cache, of 1.6 GB,
+// and is for linux/amd64.
+func FlashInfer(t testing.TB) (environment, site string) {
+	t.Helper()
+	python, err := pinned(t.Context(), "python3", "flashinfer", flashInferRequirements)
+	if err != nil {
+		unavailable(t, fmt.Errorf("FlashInfer and nvcc, which are pinned for linux/amd64: %w", err))
+	}
+	environment = filepath.Dir(filepath.Dir(python))
+	found, err := filepath.Glob(filepath.Join(environment, "lib", "python3*", "site-packages"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("nativetest: the packages in %s: %q, %v", environment, found, err)
+	}
+	return environment, found[0]
+}
+
+// pinned returns the program of a Python that has the packages of testdata/<name>_requirements.txt, whose text it is
+// given, and no others.
+func pinned(ctx context.Context, interpreter, name, requirements string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(requirements))
+	return environment(ctx, interpreter, name+"-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
+		"-r", filepath.Join(root, "internal", "nativetest", "testdata", name+"_requirements.txt"))
 }
 
 // environment returns the program of the Python of that name in the cache, which has what pip installs. The
