@@ -20,8 +20,10 @@
 //
 // For types that are checked at compile time, let the tool build and bind instead:
 //
-//	//go:generate go tool tvmffi-bind build -o libsums.so sums.cc
+//	//go:generate go tool tvmffi-bind build -o libsums.so native/sums.cc
 //	//go:generate go tool tvmffi-bind gen --lib libsums.so --package sums --out sums
+//
+// (The go command refuses C++ files in the folder of a Go package without cgo.)
 //
 // These environment variables are read: CXX, CUDA_HOME and CUDA_PATH name the
 // compilers, TVM_FFI_CUDA_ARCH_LIST the architectures, such as "9.0 10.0a", and

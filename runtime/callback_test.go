@@ -126,7 +126,7 @@ func TestBorrowedArguments(t *testing.T) {
 	if v := mustCall(t, "calls.borrow", f, b); v.Value() != "text" {
 		t.Errorf("result %v", v)
 	}
-	const expired = "was borrowed for a callback that has returned (tvmffi.Retain keeps an object)"
+	const expired = "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)"
 	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the object "+expired, func() { escaped.I64() })
 	wantPanic(t, tvmffi.ErrRuntime, "Array: the object "+expired, func() { text.Len() })
 	wantPanic(t, tvmffi.ErrRuntime, "retain: the object "+expired, func() { tvmffi.Retain(escaped) })

@@ -43,7 +43,8 @@ type Type[T any] struct{ d *definition }
 //
 //	default=V  what a constructor takes when the field is not given: a number, a
 //	           bool, or a text; [Default] and [DefaultFunc] give others
-//	optional   the field may be None: nil for pointers, and None is its default
+//	optional   the field may be None: nil for a pointer, slice, map or func. When it
+//	           is not given it has the zero value of its Go type
 //	kwonly     constructors take it by name only
 //	noinit     constructors do not take it: it has its default, or is zero
 //	readonly   the registry says that nobody should write it

@@ -309,6 +309,16 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 			break
 		}
 	}
+	for name, path := range config.Paths {
+		if name != file.Name && !namesCore(name) {
+			s.miss("named explicitly", path, "has another name")
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("TVMFFI_LIBRARY_PATH")) {
+		if dir != "" && !filepath.IsAbs(dir) {
+			s.miss("TVMFFI_LIBRARY_PATH", dir, "is no absolute path, and was not searched")
+		}
+	}
 	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile"
 	if file.Package != "" {
 		remedy = fmt.Sprintf("install the Python package (pip install %s==%s), or ", file.Package, file.Version) + remedy

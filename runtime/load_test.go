@@ -367,11 +367,12 @@ func TestLibraryOfBindings(t *testing.T) {
 	if out, err := child(t, "bindings", env()...); err != nil || !strings.Contains(out, "loaded "+file) {
 		t.Errorf("cache: %v\n%s", err, out)
 	}
-	out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64))...)
+	out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH=some/where", envFile+"=./libother.so")...)
 	if err == nil {
 		t.Error("a file of the cache with another hash was loaded")
 	}
 	for _, part := range []string{"libgarden.so was not found; tried:", file + " (cache of tvmffi-bind): another version: its sha256 is ",
+		"some/where (TVMFFI_LIBRARY_PATH): is no absolute path", "./libother.so (named explicitly): has another name",
 		"the bindings were made from 0000", "pip install garden==1.0", "TVMFFI_LIBRARY_PATH (absolute)", "tvmffi.WithFile"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("the error lacks %q:\n%s", part, out)

@@ -154,7 +154,7 @@ func (o *Object) Ended() (why string, ended bool) {
 	case o.load()&stateMask == stateReleased:
 		return "was released", true
 	case o.load()&stateMask == stateExpired:
-		return "was borrowed for a callback that has returned (tvmffi.Retain keeps an object)", true
+		return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)", true
 	}
 	return "was never set", true
 }
