@@ -1,0 +1,174 @@
+// Flashinfer compiles the normalisation kernels of FlashInfer with nvcc and calls them
+// through the Go package that tvmffi-bind wrote for them. Without a GPU it shows what
+// the kernels refuse; with one it runs one of them too.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/native"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+
+	"github.com/tvmffi-go/tvmffi/examples/flashinfer/norm"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run . FOLDER\nFOLDER is where the Python packages lie, flashinfer among them")
+	}
+	err := load(context.Background(), os.Args[1])
+	if err == nil {
+		err = refused(os.Stdout)
+	}
+	if err == nil {
+		err = results()
+	}
+	if errors.Is(err, cuda.ErrUnavailable) {
+		fmt.Println("no results:", err)
+		return
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// load compiles the kernels, the first time, and loads them.
+func load(ctx context.Context, packages string) error {
+	library, err := native.Build(ctx, kernels(packages))
+	if err != nil {
+		return err
+	}
+	return norm.Load(tvmffi.WithFile(library))
+}
+
+// kernels is what to compile of the sources that FlashInfer comes with.
+func kernels(packages string) native.Code {
+	data := filepath.Join(packages, "flashinfer", "data")
+	source := filepath.Join(data, "csrc")
+	return native.Code{
+		Name:      "flashinfer_norm",
+		Files:     []string{filepath.Join(source, "norm.cu"), filepath.Join(source, "flashinfer_norm_binding.cu")},
+		Include:   []string{filepath.Join(data, "include"), source},
+		NVCCFlags: []string{"--expt-relaxed-constexpr", "-DENABLE_BF16", "-DENABLE_FP8"},
+	}
+}
+
+// refused shows what a kernel says about arguments that do not fit. It says so before
+// it touches memory or needs a GPU, as an error of Go.
+func refused(out io.Writer) error {
+	const eps = 1e-6
+	x, weight := onGPU(tvmffi.BFloat16, 4, 1024), onGPU(tvmffi.BFloat16, 1024)
+	floats, scale := onGPU(tvmffi.Float32, 1024), onGPU(tvmffi.Float32, 1)
+	host, err := tvmffi.FromSlice(make([]tvmffi.BF16, 1024))
+	if err != nil {
+		return err
+	}
+	for _, call := range []struct {
+		mistake string
+		err     error
+	}{
+		{"no tensor", norm.Rmsnorm(x, nil, weight, eps, false)},
+		{"a tensor of the host", norm.Rmsnorm(x, x, host, eps, false)},
+		{"two devices", norm.Rmsnorm(x, x, onDevice(1, tvmffi.BFloat16, 1024), eps, false)},
+		{"other rank", norm.Rmsnorm(x, x, onGPU(tvmffi.BFloat16, 1, 1024), eps, false)},
+		{"unknown rank", norm.Rmsnorm(x, onGPU(tvmffi.BFloat16, 1, 1, 4, 1024), weight, eps, false)},
+		{"other size", norm.Rmsnorm(x, x, onGPU(tvmffi.BFloat16, 1000), eps, false)},
+		{"other elements", norm.LayernormQuant(x, onGPU(tvmffi.Float16, 4, 1024), floats, floats, scale, eps)},
+		{"other elements, of 29 arguments", norm.FusedQkRmsnormRope(floats, weight, weight, x, x, x,
+			4, 4, 1, 2, 2, 44, 42, 42, 8, 8, 8, 128, eps, 10000, true, 1, 1, 1, 1, true, false, 1, 1)},
+	} {
+		var e *tvmffi.Error
+		if !errors.As(call.err, &e) {
+			return fmt.Errorf("%s: the kernel answers %v", call.mistake, call.err)
+		}
+		fmt.Fprintf(out, "%s:\n  %s: %s\n", call.mistake, e.Kind, e.Message)
+	}
+	return nil
+}
+
+// onGPU describes a tensor on the first GPU without memory of its own, for calls that
+// are refused.
+func onGPU(dtype tvmffi.DataType, shape ...int64) *tvmffi.Tensor { return onDevice(0, dtype, shape...) }
+
+func onDevice(device int, dtype tvmffi.DataType, shape ...int64) *tvmffi.Tensor {
+	t, err := tvmffi.FromPointer(tvmffi.Pointer{Address: 1 << 20}, dtype, tvmffi.CUDA(device), nil, shape...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return t
+}
+
+// results runs a kernel on the first GPU.
+func results() error {
+	if err := cuda.Available(); err != nil {
+		return err
+	}
+	x := []float32{1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, -1, -1, -1, -1, -1}
+	weight := []float32{1, 1, 1, 1, 2, 2, 2, 2}
+	got, err := rmsNorm(x, weight, 1e-6)
+	if err != nil {
+		return err
+	}
+	fmt.Println("rows divided by their root mean square:", got)
+	return nil
+}
+
+// rmsNorm divides each row of x by its root mean square and multiplies it by the
+// weights, in the precision of BF16. A row has as many values as there are weights.
+func rmsNorm(x, weight []float32, eps float64) (result []float32, err error) {
+	stream, err := cuda.Device(0).NewStream()
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	var memories []*cuda.Memory
+	defer func() {
+		for _, m := range memories {
+			err = errors.Join(err, m.Free())
+		}
+	}()
+	upload := func(values []float32, shape ...int64) *tvmffi.Tensor {
+		if err != nil {
+			return nil
+		}
+		short := make([]tvmffi.BF16, len(values))
+		for i, v := range values {
+			short[i] = tvmffi.ToBF16(v)
+		}
+		var m *cuda.Memory
+		if m, err = cuda.AllocOf(0, short); err != nil {
+			return nil
+		}
+		memories = append(memories, m)
+		var t *tvmffi.Tensor
+		t, err = m.Tensor(tvmffi.BFloat16, shape...)
+		return t
+	}
+	columns := int64(len(weight))
+	rows := int64(len(x)) / columns
+	in, w := upload(x, rows, columns), upload(weight, columns)
+	out := upload(make([]float32, rows*columns), rows, columns)
+	if err != nil {
+		return nil, err
+	}
+	// The kernel runs on the environment stream, which WithStream sets for the call.
+	err = cuda.WithStream(stream, func() error { return norm.Rmsnorm(out, in, w, eps, false) })
+	if err = errors.Join(err, stream.Synchronize()); err != nil {
+		return nil, err
+	}
+	short := make([]tvmffi.BF16, rows*columns)
+	if err := cuda.CopyOut(short, memories[2]); err != nil {
+		return nil, err
+	}
+	for _, v := range short {
+		result = append(result, v.Float32())
+	}
+	return result, nil
+}

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// TestBindings compares the committed package with what the tool makes of the
+// committed schema, which needs neither nvcc nor FlashInfer. That the schema is the
+// kernels' is what TestSchema says, with the tag flashinfer.
+func TestBindings(t *testing.T) {
+	out, err := exec.Command("go", "tool", "tvmffi-bind", "gen", "--from", "native/norm.json", "--package", "norm", "--out", "./norm", "--check").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
