@@ -40,6 +40,12 @@ func TestDefineBadInput(t *testing.T) {
 		number struct {
 			A int8 `ffi:"a,default=300"`
 		}
+		word struct {
+			A int64 `ffi:"a,default=three"`
+		}
+		malformed struct {
+			A int64 `,ffi:"a"`
+		}
 		list struct {
 			A []int64 `ffi:"a,default=1"`
 		}
@@ -78,8 +84,10 @@ func TestDefineBadInput(t *testing.T) {
 		"complex":   {func(k string) registrable { return tvmffi.Define[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
 		"same":      {func(k string) registrable { return tvmffi.Define[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
 		"hidden":    {func(k string) registrable { return tvmffi.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
-		"option":    {func(k string) registrable { return tvmffi.Define[option](k) }, tvmffi.ErrValue, []string{`unknown option "what"`}},
-		"number":    {func(k string) registrable { return tvmffi.Define[number](k) }, tvmffi.ErrValue, []string{`"300"`, "out of range"}},
+		"option":    {func(k string) registrable { return tvmffi.Define[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
+		"number":    {func(k string) registrable { return tvmffi.Define[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
+		"word":      {func(k string) registrable { return tvmffi.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is no int64`}},
+		"malformed": {func(k string) registrable { return tvmffi.Define[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
 		"list":      {func(k string) registrable { return tvmffi.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
 		"nameless":  {func(k string) registrable { return tvmffi.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
 		"spaces":    {func(k string) registrable { return tvmffi.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},

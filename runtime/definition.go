@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
@@ -249,7 +250,10 @@ func checkTypeKey(key string) error {
 func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		tag, tagged := f.Tag.Lookup("ffi")
+		text, tagged, err := fieldtag.Lookup(f.Tag)
+		if err != nil {
+			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+		}
 		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
 			parent := findRecord(f.Type)
 			if parent == nil {
@@ -264,19 +268,25 @@ func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 			p.parent = parent
 			continue
 		}
-		name, options, _ := strings.Cut(tag, ",")
-		if !tagged || name == "-" {
+		if !tagged {
+			continue
+		}
+		tag, err := fieldtag.Parse(text)
+		if err != nil {
+			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+		}
+		if tag.Name == "" {
 			continue
 		}
 		if !f.IsExported() {
 			return d.errorf(core.KindType, "field %s has a tag, but is not exported", f.Name)
 		}
-		field, err := d.readField(name, options, f)
+		field, err := d.readField(tag, f)
 		if err != nil {
 			return inElement("type "+d.key, inElement("field "+f.Name, err))
 		}
-		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == name }) {
-			return d.errorf(core.KindType, "two fields are named %s", name)
+		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == tag.Name }) {
+			return d.errorf(core.KindType, "two fields are named %s", tag.Name)
 		}
 		field.at = base + f.Offset
 		p.own = append(p.own, field)
@@ -284,46 +294,10 @@ func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 	return nil
 }
 
-// readField reads a tag and the Go type of a field.
-func (d *definition) readField(name, options string, f reflect.StructField) (*recordField, error) {
-	r := &recordField{owner: d, goType: f.Type}
-	r.Name, r.Doc, r.Flags = name, f.Tag.Get("doc"), abi.FieldWritable
-	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " \t\n`\"") {
-		return nil, errorf(core.KindValue, "the tag gives no name that other languages could use: %q", name)
-	}
-	def, hasDefault := "", false
-	for options != "" {
-		if rest, ok := strings.CutPrefix(options, "default="); ok {
-			def, hasDefault = rest, true
-			break
-		}
-		var option string
-		option, options, _ = strings.Cut(options, ",")
-		switch option {
-		case "optional":
-			r.optional = true
-		case "kwonly":
-			r.Flags |= abi.FieldKwOnly
-		case "noinit":
-			r.Flags |= abi.FieldInitOff
-		case "readonly":
-			r.Flags &^= abi.FieldWritable
-		case "norepr":
-			r.Flags |= int64(schema.FlagReprOff)
-		case "nocompare":
-			r.Flags |= int64(schema.FlagCompareOff)
-		case "nohash":
-			r.Flags |= int64(schema.FlagHashOff)
-		case "ignore":
-			r.Flags |= int64(schema.FlagSEqHashIgnore)
-		case "def":
-			r.Flags |= int64(schema.FlagDefPattern)
-		case "simpledef":
-			r.Flags |= int64(schema.FlagDefSimple)
-		default:
-			return nil, errorf(core.KindValue, "the tag has an unknown option %q", option)
-		}
-	}
+// readField makes a field of its tag and its Go type.
+func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*recordField, error) {
+	r := &recordField{owner: d, goType: f.Type, optional: tag.Optional}
+	r.Name, r.Doc, r.Flags = tag.Name, f.Tag.Get("doc"), int64(tag.Flags)
 	if d.frozen {
 		r.Flags &^= abi.FieldWritable
 	}
@@ -339,8 +313,8 @@ func (d *definition) readField(name, options string, f reflect.StructField) (*re
 		return nil, err
 	}
 	r.Metadata = metadataOf(e)
-	if hasDefault {
-		if err := r.parseDefault(def); err != nil {
+	if tag.HasDefault {
+		if err := r.parseDefault(tag.Default); err != nil {
 			return nil, err
 		}
 	} else if r.optional || e.Name == "Optional" {

@@ -4,13 +4,13 @@ import (
 	"math"
 	"reflect"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
 // plain reports whether the bytes of a field are those of its Go value.
@@ -264,40 +264,16 @@ func (f *recordField) parseDefault(text string) error {
 	if f.goType.Kind() == reflect.Pointer && classOf(f.goType) == nil {
 		target = reflect.New(f.goType.Elem()).Elem()
 	}
-	var err error
-	switch kind := target.Kind(); {
-	case kind == reflect.Bool:
-		var x bool
-		if x, err = strconv.ParseBool(text); err == nil {
-			target.SetBool(x)
+	if target.Type() == reflect.TypeFor[DataType]() {
+		x, err := ParseDataType(text)
+		if err != nil {
+			return errorf(core.KindValue, "the default %q: %v", text, message(err))
 		}
-	case target.CanInt():
-		var x int64
-		if x, err = strconv.ParseInt(text, 0, target.Type().Bits()); err == nil {
-			target.SetInt(x)
-		}
-	case target.CanUint():
-		var x uint64
-		if x, err = strconv.ParseUint(text, 0, target.Type().Bits()); err == nil {
-			target.SetUint(x)
-		}
-	case target.CanFloat():
-		var x float64
-		if x, err = strconv.ParseFloat(text, target.Type().Bits()); err == nil {
-			target.SetFloat(x)
-		}
-	case kind == reflect.String:
-		target.SetString(text)
-	case target.Type() == reflect.TypeFor[DataType]():
-		var x DataType
-		if x, err = ParseDataType(text); err == nil {
-			target.Set(reflect.ValueOf(x))
-		}
-	default:
+		target.Set(reflect.ValueOf(x))
+	} else if ok, err := fieldtag.SetDefault(text, target); err != nil {
+		return errorf(core.KindValue, "%v", err)
+	} else if !ok {
 		return errorf(core.KindType, "a tag cannot hold a default of the Go type %s: use the option Default or DefaultFunc", f.goType)
-	}
-	if err != nil {
-		return errorf(core.KindValue, "the default %q: %v", text, err)
 	}
 	if target != v {
 		v.Set(target.Addr())

@@ -39,7 +39,9 @@ var rooms = []room{
 	// Schema is pure data with the one parser of metadata, so the runtime may read it.
 	{dir: "reflection/schema"},
 	{dir: "reflection/symbols"},
-	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
+	// The grammar of tags, for Define and for export.
+	{dir: "internal/fieldtag", own: []string{"internal/abi", "reflection/schema"}},
+	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
@@ -47,7 +49,7 @@ var rooms = []room{
 
 	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"reflection/schema"}},
-	{dir: "gen/internal/source", other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/source", own: []string{"internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}},
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "reflection/schema"}, other: []string{jennifer}},

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -42,11 +41,14 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		if !ok {
 			continue
 		}
-		seen[c.Pos()] = true
 		text, _, _ = strings.Cut(text, " //") // a comment on the directive
 		verb, rest, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
+		if verb == "" {
+			continue // stray tells how to write it
+		}
+		seen[c.Pos()] = true
 		d := directive{verb: verb, options: strings.Fields(rest), pos: c.Pos()}
-		if !slices.Contains([]string{verbExport, verbObject, verbMethod}, verb) && hooks[verb] == "" {
+		if !isVerb(verb) {
 			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are export, object, method, repr, equal, hash and compare", verb)
 			continue
 		}
@@ -71,13 +73,31 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 	return found
 }
 
-// stray refuses directives that stand where none is read.
+func isVerb(word string) bool {
+	return word == verbExport || word == verbObject || word == verbMethod || hooks[word] != ""
+}
+
+// stray refuses directives that stand where none is read, and comments that would
+// be directives without a space.
 func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
-			if strings.HasPrefix(c.Text, prefix) && !seen[c.Pos()] {
-				text, _, _ := strings.Cut(c.Text, " ")
-				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", text)
+			text, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimSuffix(c.Text[2:], "*/")), "tvmffi:")
+			if !ok || seen[c.Pos()] {
+				continue
+			}
+			verb := ""
+			if words := strings.Fields(text); len(words) > 0 {
+				verb = words[0]
+			}
+			directive := strings.HasPrefix(c.Text, prefix)
+			switch {
+			case directive && strings.HasPrefix(text, verb) && verb != "":
+				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", prefix+verb)
+			case isVerb(verb):
+				r.fail(c.Pos(), "this comment is no directive: write %s, without a space", prefix+verb)
+			case directive || strings.HasPrefix(text, verb) && verb != "":
+				r.fail(c.Pos(), "this comment is no directive: there are %sexport, object, method, repr, equal, hash and compare, without a space", prefix)
 			}
 		}
 	}

@@ -131,6 +131,12 @@ func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDec
 	}
 	for i := first; i < params.Len(); i++ {
 		p := params.At(i)
+		if isNamed(p.Type(), "context", "Context") {
+			if f.Context = true; sig.Recv() == nil { // signature refuses methods
+				r.fail(p.Pos(), "parameter %s of %s is a context.Context: put it first, and have one", nameOr(p.Name(), i), f.GoName)
+			}
+			continue
+		}
 		last := i == params.Len()-1
 		if last && sig.Variadic() {
 			if elem := p.Type().(*types.Slice).Elem(); !isAny(elem) {
@@ -162,6 +168,8 @@ func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) 
 		n--
 	}
 	switch {
+	case n > 1 && errorBefore(results):
+		r.fail(decl.Pos(), "%s returns an error that is not its last result: put error last", f.GoName)
 	case n > 1:
 		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one, and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
 	case n == 1:
@@ -170,6 +178,17 @@ func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) 
 			r.fail(decl.Pos(), "the result of %s: %s", f.GoName, why)
 		}
 	}
+}
+
+// errorBefore reports whether a result is an error, but not the last one.
+func errorBefore(results *types.Tuple) bool {
+	n := results.Len()
+	for i := range n - 1 {
+		if isError(results.At(i).Type()) {
+			return !isError(results.At(n - 1).Type())
+		}
+	}
+	return false
 }
 
 func nameOr(name string, i int) string {

@@ -72,7 +72,7 @@ type Param struct {
 // Type is a struct with the directive object.
 type Type struct {
 	GoName string
-	// Key is as the directive gives it: without a dot the prefix belongs before it.
+	// Key is that of the directive, or the Go name: it belongs behind the prefix.
 	Key     string
 	Doc     string
 	Parent  string // a key, "" for a parent that is embedded and for none
@@ -277,7 +277,10 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 	if d.name != "" {
 		t.Key = d.name
 	}
-	if !validKey(t.Key) {
+	switch {
+	case d.name != "" && !strings.Contains(d.name, "."):
+		r.fail(d.pos, "%q is neither an option nor a type key: the options are %s; a key has a dot, such as golib.Point", d.name, objectOptions)
+	case !validKey(t.Key):
 		r.fail(d.pos, "%q is no type key: write letters, digits and _, with dots between parts, such as golib.Point", t.Key)
 	}
 	for _, o := range d.options {
@@ -297,6 +300,8 @@ var structural = map[string]string{
 	"const-tree": "StructuralConstTree", "singleton": "StructuralUniqueInstance",
 }
 
+const objectOptions = "parent=KEY, final, frozen, kwonly and structural=KIND"
+
 func (r *reader) option(t *Type, d directive, o string) {
 	name, value, hasValue := strings.Cut(o, "=")
 	switch {
@@ -311,7 +316,7 @@ func (r *reader) option(t *Type, d directive, o string) {
 	case flags[name] != "" && !hasValue:
 		t.Flags = append(t.Flags, flags[name])
 	default:
-		r.fail(d.pos, "unknown option %q of //tvmffi:object: there are parent=KEY, final, frozen, kwonly and structural=KIND", o)
+		r.fail(d.pos, "unknown option %q of //tvmffi:object: there are %s", o, objectOptions)
 	}
 }
 

@@ -1,10 +1,14 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
 // runtimePath is the package of the runtime types.
@@ -168,6 +172,9 @@ func (c *checker) signature(s *types.Signature, w way) string {
 	if n > 0 && isError(s.Results().At(n-1).Type()) {
 		n--
 	}
+	if n > 1 && errorBefore(s.Results()) {
+		return "a func value returns an error that is not its last result: put error last"
+	}
 	if n > 1 {
 		return fmt.Sprintf("a func value with %d results: a function of TVM-FFI has one, and an error", n)
 	}
@@ -199,7 +206,10 @@ func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
 		if f.Embedded() && isNamed(f.Type(), runtimePath, "Variant") {
 			return ""
 		}
-		tag, ok := reflect.StructTag(s.Tag(i)).Lookup("ffi")
+		tag, ok, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
+		if err != nil {
+			return fmt.Sprintf("field %s of %s: %v", f.Name(), c.r.text(t), err)
+		}
 		if !ok && !f.Embedded() || tag == "-" {
 			continue
 		}
@@ -235,24 +245,73 @@ func hasTags(s *types.Struct) bool {
 	return false
 }
 
-// checkStruct checks the fields of an object in both directions.
+// checkStruct checks the fields of an object as Define would at the first call.
 func (r *reader) checkStruct(t *Type) {
-	s := t.object.Type().Underlying().(*types.Struct)
+	r.checkFields(t, t.object.Type().Underlying().(*types.Struct), map[string]bool{})
+}
+
+func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {
 	for i := range s.NumFields() {
 		f := s.Field(i)
-		tag, ok := reflect.StructTag(s.Tag(i)).Lookup("ffi")
-		if !ok || tag == "-" {
+		text, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
+		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && err == nil && !tagged && f.Embedded() {
+			if n, ok := types.Unalias(f.Type()).(*types.Named); !ok || r.objects[n.Obj()] == nil {
+				r.checkFields(t, inner, names)
+			}
 			continue
 		}
-		if !f.Exported() {
+		var tag fieldtag.Tag
+		if err == nil && tagged {
+			tag, err = fieldtag.Parse(text)
+		}
+		why := ""
+		switch {
+		case err != nil:
+			why = err.Error()
+		case tag.Name == "":
+			continue
+		case !f.Exported():
 			r.fail(f.Pos(), "field %s of %s has a tag but is not exported: write it with a capital letter", f.Name(), t.GoName)
 			continue
-		}
-		for _, w := range []way{incoming, outgoing} {
-			if why := r.refuse(f.Type(), w); why != "" {
-				r.fail(f.Pos(), "field %s of %s: %s", f.Name(), t.GoName, why)
-				break
+		case names[tag.Name]:
+			why = fmt.Sprintf("two fields are named %s: rename one", tag.Name)
+		default:
+			// A field crosses both ways.
+			why = cmp.Or(r.refuse(f.Type(), incoming), r.refuse(f.Type(), outgoing))
+			if why == "" && tag.HasDefault {
+				why = r.refuseDefault(tag.Default, f.Type())
 			}
 		}
+		names[tag.Name] = true
+		if why != "" {
+			r.fail(f.Pos(), "field %s of %s: %s", f.Name(), t.GoName, why)
+		}
 	}
+}
+
+// basics are the types that a default in a tag may have.
+var basics = []reflect.Type{
+	reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[float32](), reflect.TypeFor[float64](),
+	reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64](),
+	reflect.TypeFor[uint](), reflect.TypeFor[uint8](), reflect.TypeFor[uint16](), reflect.TypeFor[uint32](), reflect.TypeFor[uint64](),
+	reflect.TypeFor[uintptr](), reflect.TypeFor[fieldtag.DataType](),
+}
+
+// refuseDefault says what is wrong with a default in the tag of a field.
+func (r *reader) refuseDefault(text string, t types.Type) string {
+	target := t
+	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
+		target = p.Elem()
+	}
+	at := slices.IndexFunc(basics, func(of reflect.Type) bool {
+		b, ok := types.Unalias(target).Underlying().(*types.Basic)
+		return ok && types.Typ[b.Kind()].Name() == of.String() || isNamed(target, runtimePath, "DataType") && of == reflect.TypeFor[fieldtag.DataType]()
+	})
+	if at < 0 {
+		return fmt.Sprintf("a tag cannot hold a default of type %s: remove default=", r.text(t))
+	}
+	if _, err := fieldtag.SetDefault(text, reflect.New(basics[at]).Elem()); err != nil {
+		return err.Error()
+	}
+	return ""
 }

@@ -2,7 +2,11 @@
 // each is part of the error. The tests read it, go build does not.
 package errors
 
-import tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+import (
+	"context"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
 
 //tvmffi:exprot // want `unknown directive //tvmffi:exprot: there are export, object, method`
 func Misspelled() {}
@@ -45,6 +49,32 @@ func Mixed(first int64, rest ...any) {} // want `Mixed takes parameters before .
 
 //tvmffi:export
 func Two() (int64, string) { return 0, "" } // want `Two has 2 results: a function of TVM-FFI has one, and an error; return a tvmffi.Tuple2`
+
+//tvmffi:export
+func ErrorFirst() (error, int) { return nil, 0 } // want `ErrorFirst returns an error that is not its last result: put error last`
+
+//tvmffi:export
+func CallbackErrorFirst(f func() (error, int)) {} // want `parameter f of CallbackErrorFirst: a func value returns an error that is not its last result: put error last`
+
+//tvmffi:export
+func ContextLast(a int64, ctx context.Context) {} // want `parameter ctx of ContextLast is a context.Context: put it first`
+
+// tvmffi:export // want `this comment is no directive: write //tvmffi:export, without a space`
+func Spaced() {}
+
+// tvmffi: export // want `this comment is no directive: write //tvmffi:export, without a space`
+func SpacedVerb() {}
+
+// tvmffi:exprot // want `this comment is no directive: there are //tvmffi:export, object, method`
+func SpacedMisspelled() {}
+
+// tvmffi: a comment that begins with these words is one.
+// //tvmffi:export is one as well
+func Prose() {
+	//tvmffi: export // want `this comment is no directive: write //tvmffi:export, without a space`
+
+	//tvmffi: // want `this comment is no directive: there are //tvmffi:export, object, method`
+}
 
 //tvmffi:export
 func Stringer(s interface{ String() string }) {} // want `cannot be received: take a pointer to an object type`
@@ -122,8 +152,45 @@ func (f Fields) Equal(other int64) bool { return false } // want `Fields.Equal m
 //tvmffi:method
 func (f Fields) Spread(all ...any) {} // want `method Spread takes any arguments`
 
-//tvmffi:object Fields
-type Again struct{} // want `Again has the key Fields, as Fields has`
+//tvmffi:method
+func (f Fields) ContextLast(a int64, ctx context.Context) {} // want `method ContextLast takes a context: only funcs`
+
+//tvmffi:object lib.Same
+type Same1 struct{}
+
+//tvmffi:object lib.Same
+type Same2 struct{} // want `Same2 has the key lib.Same, as Same1 has`
+
+//tvmffi:object finl // want `"finl" is neither an option nor a type key: the options are parent=KEY, final, frozen, kwonly and structural=KIND; a key has a dot`
+type Finl struct{}
+
+//tvmffi:object
+type Tags struct {
+	inner
+	Option   int64           `ffi:"a,defualt=3"`       // want `field Option of Tags: the tag has an unknown option "defualt=3": there are optional, kwonly`
+	Text     int64           `ffi:"b,default=three"`   // want `field Text of Tags: the default "three" is no int64`
+	Small    *int8           `ffi:"c,default=300"`     // want `the default "300" does not fit int8`
+	NotLast  uint            `ffi:"d,default=3,def"`   // want `the default "3,def" is no uint: default= takes the rest of the tag, so put it last`
+	List     []int64         `ffi:"e,default=1"`       // want `a tag cannot hold a default of type []int64: remove default=`
+	Dtype    tvmffi.DataType `ffi:"f,default=floot32"` // want `the default "floot32": unknown`
+	Nameless int64           `ffi:",optional"`         // want `the tag gives no name that other languages could use: ""`
+	Twice    int64           `ffi:"inner"`             // want `field Twice of Tags: two fields are named inner: rename one`
+	Quotes   int64           `ffi:x`                   // want `field Quotes of Tags: the tag ffi:x is malformed: write`
+	Out      int64           `ffi:"-,what"`
+	Good     tvmffi.DataType `ffi:"g,kwonly,default=float32x4"`
+}
+
+type inner struct {
+	Inner int64 `ffi:"inner"`
+	Bad   int64 `ffi:"bad,bad"` // want `field Bad of Tags: the tag has an unknown option "bad"`
+}
+
+//tvmffi:export
+func Value(v value) {} // want `parameter v of Value: field X of value: the tag ffi:x is malformed`
+
+type value struct {
+	X int64 `ffi:x`
+}
 
 //tvmffi:export // want `stands alone: put it directly above a func or struct`
 

@@ -1,0 +1,131 @@
+// Package fieldtag reads the tags of fields, `ffi:"name,options"`, for Define, which
+// sees them at run time, and for the export of Go packages, which sees the source.
+package fieldtag
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
+)
+
+// Tag is what a tag says.
+type Tag struct {
+	// Name is empty for a field that takes no part, whose tag is "-".
+	Name     string
+	Optional bool
+	// Flags are those of the options; a field is writable without any.
+	Flags      schema.Flags
+	Default    string
+	HasDefault bool
+}
+
+// flags are the options that set a flag.
+var flags = map[string]schema.Flags{
+	"kwonly": schema.FlagKwOnly, "noinit": schema.FlagInitOff,
+	"norepr": schema.FlagReprOff, "nocompare": schema.FlagCompareOff, "nohash": schema.FlagHashOff,
+	"ignore": schema.FlagSEqHashIgnore, "def": schema.FlagDefPattern, "simpledef": schema.FlagDefSimple,
+}
+
+// Lookup returns the value of ffi in a whole tag. Where reflect finds none because
+// the tag is malformed, that is an error.
+func Lookup(tag reflect.StructTag) (text string, ok bool, err error) {
+	if text, ok := tag.Lookup("ffi"); ok {
+		return text, true, nil
+	}
+	for rest := string(tag); strings.Contains(rest, "ffi:"); {
+		key, value, _ := strings.Cut(strings.TrimLeft(rest, " "), ":")
+		quoted, err := strconv.QuotedPrefix(value)
+		if err != nil || quoted[0] != '"' || strings.ContainsAny(key, " \t\r\n,;") {
+			return "", false, fmt.Errorf("the tag %s is malformed: write `ffi:\"name\"`, and a space before the next key", tag)
+		}
+		rest = value[len(quoted):]
+	}
+	return "", false, nil
+}
+
+// Parse reads the value of ffi.
+func Parse(text string) (Tag, error) {
+	name, options, _ := strings.Cut(text, ",")
+	if name == "-" {
+		return Tag{}, nil
+	}
+	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " \t\n`\"") {
+		return Tag{}, fmt.Errorf("the tag gives no name that other languages could use: %q", name)
+	}
+	t := Tag{Name: name, Flags: schema.FlagWritable}
+	for options != "" {
+		if t.Default, t.HasDefault = strings.CutPrefix(options, "default="); t.HasDefault {
+			return t, nil
+		}
+		t.Default = ""
+		var option string
+		option, options, _ = strings.Cut(options, ",")
+		switch {
+		case option == "optional":
+			t.Optional = true
+		case option == "readonly":
+			t.Flags &^= schema.FlagWritable
+		case flags[option] != 0:
+			t.Flags |= flags[option]
+		default:
+			return Tag{}, fmt.Errorf("the tag has an unknown option %q: there are optional, kwonly, noinit, readonly, norepr, nocompare, nohash, ignore, def, simpledef and, as the last, default=VALUE", option)
+		}
+	}
+	return t, nil
+}
+
+// DataType stands for the runtime's DataType where that cannot be imported.
+type DataType struct{ abi.DLDataType }
+
+// SetDefault reads the text of a default into target. It reports false if no text
+// stands for a value of that type.
+func SetDefault(text string, target reflect.Value) (ok bool, err error) {
+	kind := target.Kind()
+	switch {
+	case kind == reflect.Bool:
+		var x bool
+		x, err = strconv.ParseBool(text)
+		target.SetBool(x)
+	case target.CanInt():
+		var x int64
+		x, err = strconv.ParseInt(text, 0, target.Type().Bits())
+		target.SetInt(x)
+	case target.CanUint():
+		var x uint64
+		x, err = strconv.ParseUint(text, 0, target.Type().Bits())
+		target.SetUint(x)
+	case target.CanFloat():
+		var x float64
+		x, err = strconv.ParseFloat(text, target.Type().Bits())
+		target.SetFloat(x)
+	case kind == reflect.String:
+		target.SetString(text)
+	case target.Type() == reflect.TypeFor[DataType]():
+		if strings.HasPrefix(text, "custom") {
+			return true, nil // only a loaded library knows
+		}
+		if _, err = abi.ParseDLDataType(text); err != nil {
+			err = fmt.Errorf("the default %q: %w", text, err)
+		}
+		return true, err
+	default:
+		return false, nil
+	}
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, strconv.ErrRange):
+		err = fmt.Errorf("the default %q does not fit %s", text, kind)
+	case strings.Contains(text, ","):
+		err = fmt.Errorf("the default %q is no %s: default= takes the rest of the tag, so put it last", text, kind)
+	default:
+		err = fmt.Errorf("the default %q is no %s", text, kind)
+	}
+	return true, err
+}
