@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -168,6 +169,7 @@ func TestLoopOverMixedNumbers(t *testing.T) {
 
 // Reading numbers, texts that are there and entries allocates nothing for each.
 func TestReadsDoNotAllocate(t *testing.T) {
+	nativetest.NeedOptimised(t)
 	load(t)
 	ints := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, 1000)...))
 	floats := must[*tvmffi.Array[float64]](t)(tvmffi.NewArray(make([]float64, 1000)...))

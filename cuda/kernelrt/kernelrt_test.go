@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -166,9 +166,7 @@ func TestLaunchErrors(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	if !optimised() {
-		t.Skip("this build, with the race detector or flags of the compiler, is not the one that is measured")
-	}
+	nativetest.NeedOptimised(t)
 	load(t)
 	x, y := f32(t, 0, 1000), f32(t, 0, 1000)
 	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, strides(24, 1))
@@ -192,14 +190,6 @@ func TestNoAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
-}
-
-// optimised reports whether the program is built as users build it.
-func optimised() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-race" && s.Value == "true" || s.Key == "-gcflags"
-	})
 }
 
 // TestAgainstInterpreter calls the kernels as other languages do, and compares with

@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -74,6 +75,18 @@ func XGrammar(t testing.TB) wheel.Dir {
 func FakeCUDA(t testing.TB, flags ...string) string {
 	t.Helper()
 	return Build(t, "fakecuda/fakecuda", Sources("fakecuda/state.h"), Standalone(), Flags(append(flags, "-ldl")...))
+}
+
+// NeedOptimised skips a test of allocations or times in a build that is not the one of users: with the race
+// detector or with flags of the compiler.
+func NeedOptimised(t testing.TB) {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if !ok || slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-race" && s.Value == "true" || s.Key == "-gcflags"
+	}) {
+		t.Skip("this build, with the race detector or flags of the compiler, is not the one that is measured")
+	}
 }
 
 // Library returns the path of libtvm_ffi.

@@ -3,8 +3,6 @@ package check_test
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,23 +45,10 @@ func BenchmarkBindPacked(b *testing.B) {
 	}
 }
 
-// optimised reports whether the program is built as users build it. With the race
-// detector or flags of the compiler what is measured is another program.
-func optimised() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && !slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-race" && s.Value == "true" || s.Key == "-gcflags"
-	})
-}
-
-const notOptimised = "this build, with the race detector or flags of the compiler, is not the one that is measured"
-
 // TestSpeed compares the checks in Go with the whole call in C++ of a kernel that
 // does the same checks for itself.
 func TestSpeed(t *testing.T) {
-	if !optimised() {
-		t.Skip(notOptimised)
-	}
+	nativetest.NeedOptimised(t)
 	if testing.Short() {
 		t.Skip("a short run compares no times")
 	}
@@ -143,9 +128,7 @@ func TestSpeed(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	use(t)
-	if !optimised() {
-		t.Skip(notOptimised)
-	}
+	nativetest.NeedOptimised(t)
 	m := maker{t}
 	g, h := m.f32(8), m.f32(8, strides(1))
 	pair := m.array(g, 1)
