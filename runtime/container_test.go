@@ -98,7 +98,7 @@ func TestArrayOfObjects(t *testing.T) {
 			lent, kept = b, tvmffi.Retain(b)
 		}
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "has returned (tvmffi.Retain keeps an object)", func() { lent.I64() })
+	wantPanic(t, tvmffi.ErrRuntime, "for a step of a loop (tvmffi.Retain keeps an object)", func() { lent.I64() })
 	at := a.At(2)
 	if !tvmffi.Same(at, kept) || tvmffi.UseCount(at) != 3 {
 		t.Errorf("use count %d", tvmffi.UseCount(at))
