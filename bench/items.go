@@ -97,7 +97,7 @@ type goal struct {
 // reached last: CI fails when one gets worse than that by more than the slack.
 var known = map[string]float64{
 	"callback":        2.2, // an entry that does nothing is at 1.9 already
-	"callback_thread": 3.6, // cgo is at 3.2
+	"callback_thread": 2.8,
 	"ints_build":      0.9,
 	"env_tensor":      2.7,
 }
