@@ -100,21 +100,3 @@ func TestPicture(t *testing.T) {
 		}
 	}
 }
-
-func TestVerdict(t *testing.T) {
-	for _, x := range []struct {
-		v              verdict
-		failed, missed bool
-	}{
-		{verdict{got: 1.6, most: 1.7}, false, false},
-		{verdict{got: 2.0, most: 1.7}, false, false},
-		{verdict{got: 2.1, most: 1.7}, true, true},
-		{verdict{got: 2.1, most: 1.7, known: 2.2}, false, true},
-		{verdict{got: 2.7, most: 1.7, known: 2.2}, true, true},
-		{verdict{got: 1, most: 0, allocation: true}, true, true},
-	} {
-		if x.v.failed() != x.failed || x.v.missed() != x.missed {
-			t.Errorf("%+v: failed %t, missed %t", x.v, x.v.failed(), x.v.missed())
-		}
-	}
-}

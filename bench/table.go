@@ -100,25 +100,19 @@ type verdict struct {
 	item, what string
 	got, most  float64
 	allocation bool
-	known      float64 // the ratio of a target that is known to be missed
 }
 
 func (v verdict) met() bool { return v.got <= v.most || v.allocation && v.got < v.most+0.05 }
 
 // failed is beyond the target by more than noise explains.
-func (v verdict) failed() bool {
-	return !v.met() && (v.allocation || v.got > max(v.most, v.known)*slack)
-}
-
-// missed is beyond the target by more than noise explains, known or not.
-func (v verdict) missed() bool { return v.failed() || !v.met() && v.got > v.most*slack }
+func (v verdict) failed() bool { return !v.met() && (v.allocation || v.got > v.most*slack) }
 
 // judge compares with the targets.
 func (m measurements) judge() []verdict {
 	var all []verdict
 	for _, g := range goals {
 		if got, ok := m.ratio(g.item, g.peer, g.peerItem); ok {
-			all = append(all, verdict{item: g.item, what: "times " + g.reference(), got: got, most: g.most, known: known[g.item]})
+			all = append(all, verdict{item: g.item, what: "times " + g.reference(), got: got, most: g.most})
 		}
 	}
 	for _, r := range items {
@@ -135,7 +129,7 @@ func (m measurements) judge() []verdict {
 	for _, r := range items {
 		if most, ok := allocations[r.name]; ok {
 			if s := m[key{r.name, "ours", r.name}]; s != nil {
-				all = append(all, verdict{item: r.name, what: "allocations", got: median(s.allocs), most: most, allocation: true})
+				all = append(all, verdict{r.name, "allocations", median(s.allocs), most, true})
 			}
 		}
 	}
@@ -163,8 +157,6 @@ func judgements(all []verdict) string {
 		word := "met"
 		if v.failed() {
 			word = "**missed**"
-		} else if v.missed() {
-			word = fmt.Sprintf("**missed**, as before (%.2f)", v.known)
 		} else if !v.met() {
 			word = "within 20%"
 		}
