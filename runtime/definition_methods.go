@@ -219,7 +219,7 @@ func (f *recordField) prepareConverter() error {
 	if v := core.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
 		return errorf(core.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
 	}
-	handle, err := core.NewCallbackOf(func(a *core.Args) error {
+	handle := core.NewCallbackOf(func(a *core.Args) error {
 		if err := a.Check(2); err != nil {
 			return err
 		}
@@ -240,9 +240,6 @@ func (f *recordField) prepareConverter() error {
 		release(f.put(uintptr(at.Bits)-uintptr(f.Offset), v))
 		return nil
 	}, f.convert.Pointer())
-	if err != nil {
-		return err
-	}
 	f.Convert = core.Own(handle)
 	f.Convert.LeaveToCollector()
 	return nil

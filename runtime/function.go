@@ -289,11 +289,7 @@ func FuncOf(f any) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	handle, err := core.NewCallbackOf(call, v.Pointer())
-	if err != nil {
-		return nil, err
-	}
-	return wrap[*Function](core.Own(handle)), nil
+	return wrap[*Function](core.Own(core.NewCallbackOf(call, v.Pointer()))), nil
 }
 
 var errorType = reflect.TypeFor[error]()

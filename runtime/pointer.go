@@ -30,10 +30,7 @@ func FunctionFromPacked(call Pointer) (*Function, error) {
 	if err := codeAt(call); err != nil {
 		return nil, err
 	}
-	handle, err := core.NewCallback(func(a *core.Args) error { return a.CallPacked(call.Address) })
-	if err != nil {
-		return nil, err
-	}
+	handle := core.NewCallback(func(a *core.Args) error { return a.CallPacked(call.Address) })
 	return wrap[*Function](core.Own(handle)), nil
 }
 

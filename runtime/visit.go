@@ -129,13 +129,10 @@ func inRegion(feature *feature, visitor *core.Object, r Region, f func() error) 
 	// An error goes through the library, which leaves the region; the caller gets
 	// the very same one.
 	var failed error
-	fn, err := core.NewCallback(func(*core.Args) error {
+	fn := core.NewCallback(func(*core.Args) error {
 		failed = f()
 		return failed
 	})
-	if err != nil {
-		return err
-	}
 	defer core.DecRef(fn)
 	out, err := feature.call(self.Value, intValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
 	if failed != nil {

@@ -180,10 +180,7 @@ func (w *traversal) table(rules []rule, more []abi.Any) (abi.Any, error) {
 		if err != nil {
 			return abi.Any{}, err
 		}
-		fn, err := core.NewCallback(func(a *core.Args) error { return w.run(r, a) })
-		if err != nil {
-			return abi.Any{}, err
-		}
+		fn := core.NewCallback(func(a *core.Args) error { return w.run(r, a) })
 		w.owned = append(w.owned, fn)
 		row := append([]abi.Any{intValue(int64(index)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
 		if rows[i], err = w.array(row); err != nil {

@@ -120,7 +120,10 @@ func Repeat(callback func(int64) (int64, error), n int64) (int64, error) {
 	var c bindrt.Call2
 	c.Begin(&fnRepeat, 2)
 	bindrt.Callback(&c.Call, 0, callback, func(a *bindrt.Args) error {
-		p0 := bindrt.Arg[int64](a, 0)
+		p0, ok := a.Int(0)
+		if !ok {
+			p0 = bindrt.Arg[int64](a, 0)
+		}
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -128,7 +131,7 @@ func Repeat(callback func(int64) (int64, error), n int64) (int64, error) {
 		if err != nil {
 			return err
 		}
-		return bindrt.Return(a, v)
+		return a.ReturnInt(v)
 	})
 	c.Int(1, n)
 	if err := c.Do(); err != nil {
@@ -146,7 +149,10 @@ func RepeatOnThread(callback func(int64) (int64, error), n int64) (int64, error)
 	var c bindrt.Call2
 	c.Begin(&fnRepeatOnThread, 2)
 	bindrt.Callback(&c.Call, 0, callback, func(a *bindrt.Args) error {
-		p0 := bindrt.Arg[int64](a, 0)
+		p0, ok := a.Int(0)
+		if !ok {
+			p0 = bindrt.Arg[int64](a, 0)
+		}
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -154,7 +160,7 @@ func RepeatOnThread(callback func(int64) (int64, error), n int64) (int64, error)
 		if err != nil {
 			return err
 		}
-		return bindrt.Return(a, v)
+		return a.ReturnInt(v)
 	})
 	c.Int(1, n)
 	if err := c.Do(); err != nil {

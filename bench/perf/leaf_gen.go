@@ -31,7 +31,7 @@ func (x *Leaf) AsPerfLeaf() *Leaf {
 	return x
 }
 
-var newLeaf = bindrt.Func{Owner: &typeLeaf, Name: "__ffi_init__", Attribute: true}
+var newLeaf = bindrt.Func{Owner: &typeLeaf, Name: "__ffi_init__", Attribute: true, Sig: "(value: int)"}
 
 // NewLeaf makes a new perf.Leaf.
 func NewLeaf(value int64) (*Leaf, error) {

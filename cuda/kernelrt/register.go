@@ -36,16 +36,13 @@ func Register(functions ...Function) error {
 
 func (f *Function) register() error {
 	launch := f.Launch
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	handle := core.NewCallback(func(a *core.Args) error {
 		args := make([]Value, a.Len())
 		for i := range args {
 			args[i] = a.Value(i)
 		}
 		return launch(args)
 	})
-	if err != nil {
-		return err
-	}
 	// Every object type has the layout of core.Object.
 	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(handle)))
 	defer fn.Release()

@@ -134,23 +134,42 @@ moved:                         // the frame moved with the stack, if it was ther
 	JMP   results
 
 // int callback(void* handle, const Any* args, int32_t n, Any* result), a
-// TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
+// TVMFFISafeCallType. It is crosscall2 of runtime/cgo and its caller in one: it saves
+// the callee-saved registers of C and calls cgocallback(entry, frame, 0), whose
+// arguments lie at 0(SP). The frame lies at 24(SP).
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
-	SUBQ  $56, SP
-	MOVQ  DI, CallbackFrame_Handle(SP)
-	MOVQ  SI, CallbackFrame_Args(SP)
+	ADJSP $136
+	MOVQ  BP, 128(SP)
+	LEAQ  128(SP), BP
+	MOVQ  BX, 80(SP)
+	MOVQ  R12, 88(SP)
+	MOVQ  R13, 96(SP)
+	MOVQ  R14, 104(SP)
+	MOVQ  R15, 112(SP)
+	MOVQ  Released_Call(DI), AX // read here, it is there when Go wants it
+	MOVQ  AX, (24+CallbackFrame_Call)(SP)
+	MOVQ  DI, (24+CallbackFrame_Handle)(SP)
+	MOVQ  SI, (24+CallbackFrame_Args)(SP)
 	MOVLQSX DX, DX
-	MOVQ  DX, CallbackFrame_N(SP)
-	MOVQ  CX, CallbackFrame_Res(SP)
-	MOVQ  $0, CallbackFrame_RC(SP)
-	MOVQ  $0, CallbackFrame_Side(SP)
-	MOVQ  ·callbackEntry(SB), DI
-	MOVQ  (DI), DI
-	MOVQ  SP, SI
-	XORL  CX, CX
-	CALL  crosscall2(SB)
-	MOVQ  CallbackFrame_RC(SP), AX
-	ADDQ  $56, SP
+	MOVQ  DX, (24+CallbackFrame_N)(SP)
+	MOVQ  CX, (24+CallbackFrame_Res)(SP)
+	MOVQ  $const_Running, (24+CallbackFrame_RC)(SP)
+	MOVQ  $0, (24+CallbackFrame_Side)(SP)
+	MOVQ  ·callbackEntry(SB), AX
+	MOVQ  (AX), AX
+	LEAQ  24(SP), CX
+	MOVQ  AX, 0(SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  $0, 16(SP)
+	CALL  runtime·cgocallback(SB)
+	MOVQ  (24+CallbackFrame_RC)(SP), AX
+	MOVQ  80(SP), BX
+	MOVQ  88(SP), R12
+	MOVQ  96(SP), R13
+	MOVQ  104(SP), R14
+	MOVQ  112(SP), R15
+	MOVQ  128(SP), BP
+	ADJSP $-136
 	RET
 
 // void releaseObject(Released* node, int flags), the deleter of an object: the

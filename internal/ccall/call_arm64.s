@@ -122,13 +122,16 @@ moved:                        // the frame moved with the stack, if it was there
 // TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
 // The assembler would save R29 below the stack pointer, where crosscall2 writes.
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -64(RSP)
+	STP.W (R29, R30), -80(RSP)
+	MOVD  Released_Call(R0), R4
+	MOVD  R4, (16+CallbackFrame_Call)(RSP)
 	MOVD  R0, (16+CallbackFrame_Handle)(RSP)
 	MOVD  R1, (16+CallbackFrame_Args)(RSP)
 	SXTW  R2, R2
 	MOVD  R2, (16+CallbackFrame_N)(RSP)
 	MOVD  R3, (16+CallbackFrame_Res)(RSP)
-	MOVD  ZR, (16+CallbackFrame_RC)(RSP)
+	MOVD  $const_Running, R4
+	MOVD  R4, (16+CallbackFrame_RC)(RSP)
 	MOVD  ZR, (16+CallbackFrame_Side)(RSP)
 	MOVD  $·callbackEntry(SB), R0 // not through R27, which C wants back
 	MOVD  (R0), R0
@@ -137,7 +140,7 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVD  ZR, R3
 	BL    crosscall2(SB)
 	MOVD  (16+CallbackFrame_RC)(RSP), R0
-	LDP.P 64(RSP), (R29, R30)
+	LDP.P 80(RSP), (R29, R30)
 	RET
 
 // void releaseObject(Released* node, int flags), the deleter of an object: the

@@ -92,7 +92,7 @@ func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
 // the Go function of SetCallback on any thread.
 var Callback = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(handle, args, n, res uintptr) uintptr {
-		f := CallbackFrame{Handle: handle, Args: args, N: uintptr(int32(n)), Res: res}
+		f := CallbackFrame{Call: (*Released)(pointer(handle)).Call, Handle: handle, Args: args, N: uintptr(int32(n)), Res: res, RC: Running}
 		callbackEntry(&f)
 		return uintptr(f.RC)
 	})

@@ -58,10 +58,13 @@ const (
 // HeadSize is the distance from a Head to its block.
 const HeadSize = unsafe.Sizeof(Head{})
 
-// CallbackFrame holds the arguments of a call from C into Go:
-// int safe_call(Handle, Args, N, Res). It lies on the C stack, so it holds no Go
-// pointers. The entry sets RC; Side is zero at entry and free for its use.
+// CallbackFrame holds the arguments of a call from C into Go,
+// int safe_call(Handle, Args, N, Res), where Handle is a node of the type Released. It lies on the C stack, so it holds no Go
+// pointers. RC is Running until the entry sets it; Side is zero at entry and free for
+// its use.
 type CallbackFrame struct {
+	// Call is Released.Call of the handle.
+	Call   uintptr
 	Handle uintptr
 	Args   uintptr
 	N      uintptr
@@ -70,16 +73,18 @@ type CallbackFrame struct {
 	Side   uintptr
 }
 
+// Running is the return code of a callback that has not returned yet.
+const Running = 1
+
 // Released is the part of a node in C memory that C releases through the
 // address Release: nodes wait on a list until TakeReleased. It begins with the
 // struct that a DLPack deleter gets.
 type Released struct {
 	Managed abi.DLManagedTensorVersioned
 	Next    uintptr
+	// Call is free for the entry of callbacks.
+	Call uintptr
 }
 
 // pointer makes a pointer of an address in C memory.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
-
-// PutReleased releases a node that C never got.
-func PutReleased(node uintptr) { push(node) }

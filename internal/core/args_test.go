@@ -86,7 +86,7 @@ func TestFrames(t *testing.T) {
 	for _, s := range texts {
 		want += s
 	}
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	join := core.Own(core.NewCallback(func(a *core.Args) error {
 		all := ""
 		for i := range a.Len() {
 			s, ok := core.TextOf(a.Value(i))
@@ -98,11 +98,7 @@ func TestFrames(t *testing.T) {
 		v, err := core.NewString(all)
 		a.Return(v)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	join := core.Own(handle)
+	}))
 	defer join.Release()
 	run := func(name string, c *core.Call) {
 		t.Helper()
@@ -188,7 +184,7 @@ func TestManyArguments(t *testing.T) {
 		t.Error(v, err)
 	}
 	// 40 objects and long texts.
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	f := core.Own(core.NewCallback(func(a *core.Args) error {
 		for i := range a.Len() / 2 {
 			if s, _ := core.TextOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
 				return fmt.Errorf("text %d: %q", i, s)
@@ -199,11 +195,7 @@ func TestManyArguments(t *testing.T) {
 		}
 		a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(a.Len())})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := core.Own(handle)
+	}))
 	defer f.Release()
 	var m core.CallN
 	m.BeginFunction(f, 80)
@@ -227,18 +219,14 @@ func TestManyArguments(t *testing.T) {
 // Arguments that nobody packed are None, and never what lay there before.
 func TestUnpackedArgumentsAreNone(t *testing.T) {
 	load(t)
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	f := core.Own(core.NewCallback(func(a *core.Args) error {
 		for i := range a.Len() {
 			if v := a.Value(i); v != (abi.Any{}) {
 				return fmt.Errorf("argument %d is %v", i, v)
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := core.Own(handle)
+	}))
 	defer f.Release()
 	for range 10 {
 		deep(10)
@@ -260,17 +248,13 @@ func TestPaddingIsZero(t *testing.T) {
 		t.Fatalf("a value has %d bytes", size)
 	}
 	var got []abi.Any
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	f := core.Own(core.NewCallback(func(a *core.Args) error {
 		got = nil
 		for i := range a.Len() {
 			got = append(got, a.Value(i))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := core.Own(handle)
+	}))
 	defer f.Release()
 	var c core.Call12
 	c.BeginFunction(f, 9)

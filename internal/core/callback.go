@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -19,15 +20,27 @@ import (
 // borrowed, and end when the callback returns.
 type Args struct{ frame ccall.CallbackFrame }
 
-// node is the block in C memory behind a Go value that native code holds: the
-// handle of a callback, or an object of the type go.Value. Its deleter is
-// ccall.Release or ccall.ReleaseObject, so a node that native code lets go waits
-// on a list and enters Go only when drain takes it.
+// node is the block in C memory behind a Go value that native code holds: a
+// Function, a Tensor or an object of the type go.Value, or the handle of a DLPack
+// tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native
+// code lets go waits on a list and enters Go only when drain takes it.
 type node struct {
 	ccall.Released
-	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
+	slot uintptr // the address of its slot, which slots keeps alive and the heap does not move
 	dims [2 * fewDims]int64 // of a tensor
 }
+
+// functionObject is a Function object: what the library reads of any, and no more.
+type functionObject struct {
+	abi.Object
+	abi.FunctionCell
+}
+
+// It lies in a node before what is the node's own.
+const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
+
+// oneReference is the count of an object with one strong and one weak reference.
+const oneReference = 1<<32 | 1
 
 // allocHeader is the size of TVMFFIObjectAllocHeader, which lies, empty, in front
 // of every object.
@@ -189,19 +202,20 @@ func reclaim() {
 
 // NewCallback makes a Function object that calls call, and returns its only
 // reference. call gets arguments that end when it returns.
-func NewCallback(call func(*Args) error) (uintptr, error) {
+func NewCallback(call func(*Args) error) uintptr {
 	return NewCallbackOf(call, **(**uintptr)(unsafe.Pointer(&call)))
 }
 
 // NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
 // call.
-func NewCallbackOf(call func(*Args) error, origin uintptr) (uintptr, error) {
+func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
 	n := newNode(&held{call: call, origin: origin}, nil)
-	fn, err := NewFunction(n, ccall.Callback(), ccall.Release())
-	if err != nil {
-		ccall.PutReleased(n)
+	At[node](n).Call = *(*uintptr)(unsafe.Pointer(&call))
+	*At[functionObject](n) = functionObject{
+		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()},
+		abi.FunctionCell{SafeCall: ccall.Callback()},
 	}
-	return fn, err
+	return n
 }
 
 // NewValue makes an object of the type go.Value that holds a Go value until its
@@ -214,7 +228,7 @@ func NewValue(value any) (uintptr, error) {
 	}
 	n := freeNode()
 	slotOf(n).setValue(value)
-	*At[abi.Object](n) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: index, Deleter: ccall.ReleaseObject()}
+	*At[abi.Object](n) = abi.Object{RefCounts: oneReference, TypeIndex: index, Deleter: ccall.ReleaseObject()}
 	return n, nil
 }
 
@@ -247,11 +261,10 @@ func GoValue(handle uintptr) (any, bool) {
 	return slotOf(handle).value(), true
 }
 
-// endValue drops the only reference to a value of ours, without C.
-func endValue(handle uintptr) bool {
+// endNode drops the only reference to an object in a node, without C.
+func endNode(handle uintptr) bool {
 	o := At[abi.Object](handle)
-	const one = 1<<32 | 1 // strong and weak
-	if i := valueIndex.Load(); i == 0 || o.TypeIndex != abi.TypeIndex(i) || !atomic.CompareAndSwapUint64(&o.RefCounts, one, 0) {
+	if o.Deleter != ccall.ReleaseObject() || !atomic.CompareAndSwapUint64(&o.RefCounts, oneReference, 0) {
 		return false
 	}
 	slotOf(handle).clear()
@@ -265,36 +278,43 @@ func endValue(handle uintptr) bool {
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
-	f.RC = running
 	defer func() {
-		if f.RC == running || f.Side != 0 {
-			(*Args)(unsafe.Pointer(f)).end(recover())
+		if f.RC == ccall.Running {
+			(*Args)(unsafe.Pointer(f)).unwind(recover())
 		}
 	}()
-	callback := slotOf(f.Handle).Load()
-	if err := callback.call((*Args)(unsafe.Pointer(f))); err != nil {
-		f.RC = Hooks.Raise(Hooks.Passed(err, callback.origin))
-	} else {
-		f.RC = 0
+	call := *(*func(*Args) error)(unsafe.Pointer(&f.Call)) // which the slot of the node keeps alive
+	err := call((*Args)(unsafe.Pointer(f)))
+	if err != nil || f.Side != 0 {
+		(*Args)(unsafe.Pointer(f)).end(err)
+		return
 	}
+	f.RC = 0
 }
 
-// running is the return code of a callback that has not returned yet.
-const running = 1
+// end ends a callback that returned err and may have borrowed objects.
+func (a *Args) end(err error) {
+	rc := int64(0)
+	if err != nil {
+		rc = Hooks.Raise(Hooks.Passed(err, slotOf(a.frame.Handle).Load().origin))
+	}
+	if a.frame.Side != 0 {
+		a.endBorrowed()
+	}
+	a.frame.RC = rc
+}
 
-// end ends the borrowed objects, and turns the panic p, if it is not nil, into an
-// error. A callback that ends by runtime.Goexit (as t.FailNow does) has not
-// returned: C frames cannot be unwound, so that is reported and the program stops.
-func (a *Args) end(p any) {
-	if a.frame.RC == running && p == nil {
+// unwind ends a callback that did not return: the panic p becomes its error. One that
+// ends by runtime.Goexit (as t.FailNow does) has no panic: C frames cannot be unwound,
+// so that is reported and the program stops.
+func (a *Args) unwind(p any) {
+	if p == nil {
 		goexit()
 	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
-	if p != nil {
-		a.frame.RC = Hooks.Raise(Hooks.Recovered(p))
-	}
+	a.frame.RC = Hooks.Raise(Hooks.Recovered(p))
 }
 
 // goexit stops the program. It does not panic: a function between here and main
@@ -400,8 +420,54 @@ func (a *Args) check(n int) error {
 	return a.side().err
 }
 
+// Int returns argument i if it is an int.
+func (a *Args) Int(i int) (x int64, ok bool) {
+	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeInt {
+		return int64(v.Bits), true
+	}
+	return 0, false
+}
+
+// Float returns argument i if it is a float.
+func (a *Args) Float(i int) (x float64, ok bool) {
+	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeFloat {
+		return math.Float64frombits(v.Bits), true
+	}
+	return 0, false
+}
+
+// Bool returns argument i if it is a bool.
+func (a *Args) Bool(i int) (x, ok bool) {
+	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeBool {
+		return v.Bits != 0, true
+	}
+	return false, false
+}
+
 // Return sets the result, which takes over the reference of v.
 func (a *Args) Return(v abi.Any) { *At[abi.Any](a.frame.Res) = v }
+
+// ReturnInt sets the result to an int.
+func (a *Args) ReturnInt(v int64) error {
+	a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)})
+	return nil
+}
+
+// ReturnFloat sets the result to a float.
+func (a *Args) ReturnFloat(v float64) error {
+	a.Return(abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(v)})
+	return nil
+}
+
+// ReturnBool sets the result to a bool.
+func (a *Args) ReturnBool(v bool) error {
+	var bits uint64
+	if v {
+		bits = 1
+	}
+	a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: bits})
+	return nil
+}
 
 // Owned makes an owned value of a borrowed one: raw strings and bytes are
 // copied, references counted.

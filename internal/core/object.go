@@ -233,7 +233,7 @@ func tryDecRef(handle uintptr) bool {
 // DecRef drops a strong reference: in Go while others remain, in C for the last
 // one, because then deleters run.
 func DecRef(handle uintptr) {
-	if tryDecRef(handle) || endValue(handle) {
+	if tryDecRef(handle) || endNode(handle) {
 		return
 	}
 	h := ccall.Head{Fn: API.ObjectDecRef, Handle: handle, Mode: ccall.Value}

@@ -76,7 +76,7 @@ func TestTextResultAfterMove(t *testing.T) {
 	load(t)
 	for _, n := range []int{0, 7, 8, 9, 15, 16, 17, 40, 95, 96, 97, 5000} {
 		want := strings.Repeat("x", n)
-		handle, err := core.NewCallback(func(a *core.Args) error {
+		f := core.Own(core.NewCallback(func(a *core.Args) error {
 			move()
 			if got, ok := core.TextOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
 				return fmt.Errorf("the argument is %q", got)
@@ -84,11 +84,7 @@ func TestTextResultAfterMove(t *testing.T) {
 			v, err := core.NewString(want)
 			a.Return(v)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := core.Own(handle)
+		}))
 		got := fresh(func() string {
 			var c core.Call6
 			c.BeginFunction(f, 1)

@@ -111,7 +111,7 @@ func fail(kind, message string) error {
 // callback makes a Function of a func from int to int, to be released.
 func callback(t testing.TB, f func(x int64) (int64, error)) *core.Object {
 	t.Helper()
-	handle, err := core.NewCallback(func(a *core.Args) error {
+	return core.Own(core.NewCallback(func(a *core.Args) error {
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -120,11 +120,7 @@ func callback(t testing.TB, f func(x int64) (int64, error)) *core.Object {
 			a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)})
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return core.Own(handle)
+	}))
 }
 
 // call2 calls f(o, n), which returns an int.

@@ -64,7 +64,7 @@ func NewTensor(spec TensorSpec, shape, strides []int64) uintptr {
 		RowMajor(shape, dims[n:2*n])
 	}
 	*At[tensorObject](at) = tensorObject{
-		abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeTensor, Deleter: ccall.ReleaseObject()},
+		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeTensor, Deleter: ccall.ReleaseObject()},
 		abi.DLTensor{
 			Data: data, Device: spec.Device, NDim: int32(n), DType: spec.Type,
 			Shape: uintptr(unsafe.Pointer(unsafe.SliceData(dims))), Strides: uintptr(unsafe.Pointer(unsafe.SliceData(dims[n:]))),

@@ -112,11 +112,7 @@ func (l *Library) attempt() (err error) {
 
 // registerGlobal makes f a global function.
 func (l *Library) registerGlobal(f *Function) error {
-	handle, err := core.NewCallbackOf(f.Call, f.origin())
-	if err != nil {
-		return err
-	}
-	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(handle)))
+	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(core.NewCallbackOf(f.Call, f.origin()))))
 	defer fn.Release()
 	options := f.options()
 	metadata, err := f.metadata()

@@ -323,7 +323,16 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 		} else if callee := e.callee(p.Type, i); callee != nil {
 			code = append(code, arg(i).Op(":=").Add(callee))
 		} else {
-			code = append(code, arg(i).Op(":=").Add(exportrt("Arg").Types(e.goType(p.Type)).Call(jen.Id("a"), jen.Lit(i))))
+			t := e.goType(p.Type)
+			method, cast := quick(p.Type)
+			if cast { // the method reads an int64
+				args = append(args, jen.Add(t).Call(arg(i)))
+				t = jen.Int64()
+			} else {
+				args = append(args, arg(i))
+			}
+			code = append(code, argument(fmt.Sprintf("x%d", i), i, method, exportrt("Arg").Types(t))...)
+			continue
 		}
 		args = append(args, arg(i))
 	}
@@ -340,9 +349,28 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 	return append(code, e.finish(f, called)...)
 }
 
+// quick is the method of short for t, if there is one; cast tells that t is an int,
+// which the method has as an int64.
+func quick(t types.Type) (method string, cast bool) {
+	basic, ok := types.Unalias(t).(*types.Basic)
+	if !ok {
+		return "", false
+	}
+	if basic.Kind() == types.Int {
+		return "Int", true
+	}
+	return short[basic.Name()], false
+}
+
 // finish calls the func and returns what it returns.
 func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code {
-	give := func(value jen.Code) jen.Code { return jen.Return(bindrt("Return").Call(jen.Id("a"), value)) }
+	give := func(value jen.Code) jen.Code {
+		method, cast := quick(f.Result)
+		if cast {
+			value = jen.Int64().Call(value)
+		}
+		return jen.Return(result(value, method))
+	}
 	switch {
 	case f.Result == nil && f.Fails:
 		return []jen.Code{jen.Return(called)}

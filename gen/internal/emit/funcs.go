@@ -161,7 +161,9 @@ func callback(p plan.Param) jen.Code {
 		args := make([]jen.Code, len(f.Params))
 		for i, t := range f.Params {
 			name := plan.CallbackArg(i)
-			g.Id(name).Op(":=").Add(bindrt("Arg")).Types(goType(t)).Call(jen.Id("a"), jen.Lit(i))
+			for _, line := range argument(name, i, short[t.Name], bindrt("Arg").Types(goType(t))) {
+				g.Add(line)
+			}
 			args[i] = jen.Id(name)
 		}
 		returnIfErr(g, jen.Err().Op(":=").Id("a").Dot("Check").Call(jen.Lit(len(f.Params))))
@@ -172,8 +174,33 @@ func callback(p plan.Param) jen.Code {
 		}
 		g.List(jen.Id("v"), jen.Err()).Op(":=").Add(call)
 		g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
-		g.Return(bindrt("Return").Call(jen.Id("a"), jen.Id("v")))
+		g.Return(result(jen.Id("v"), short[f.Result.Name]))
 	})
+}
+
+// short names the methods of bindrt.Args for the types that most arguments and
+// results of callbacks have: they become a part of the adapter.
+var short = map[string]string{"int64": "Int", "float64": "Float", "bool": "Bool"}
+
+// argument reads argument i of a callback into a variable: by the method, if there is
+// one for the type, and else, or if the value is another, by read.
+func argument(name string, i int, method string, read jen.Code) []jen.Code {
+	call := jen.Add(read).Call(jen.Id("a"), jen.Lit(i))
+	if method == "" {
+		return []jen.Code{jen.Id(name).Op(":=").Add(call)}
+	}
+	return []jen.Code{
+		jen.List(jen.Id(name), jen.Id("ok")).Op(":=").Id("a").Dot(method).Call(jen.Lit(i)),
+		jen.If(jen.Op("!").Id("ok")).Block(jen.Id(name).Op("=").Add(call)),
+	}
+}
+
+// result gives back the result of a callback.
+func result(value jen.Code, method string) jen.Code {
+	if method == "" {
+		return bindrt("Return").Call(jen.Id("a"), value)
+	}
+	return jen.Id("a").Dot("Return" + method).Call(value)
 }
 
 func returnIfErr(g *jen.Group, statement jen.Code) {

@@ -170,7 +170,7 @@ func (c *Call) locals() []string {
 		if param.Pack != PackCallback {
 			continue
 		}
-		names = append(names, "a", "v")
+		names = append(names, "a", "ok", "v")
 		for i := range param.node.base().params {
 			names = append(names, CallbackArg(i))
 		}

@@ -75,4 +75,4 @@ var universe = func() *scope {
 
 // bodyNames are all locals of generated function bodies. No import may have one
 // of them.
-var bodyNames = []string{"a", "args", "c", "err", "fn", "i", "o", "options", "v", "x"}
+var bodyNames = []string{"a", "args", "c", "err", "fn", "i", "o", "ok", "options", "v", "x"}
