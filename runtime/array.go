@@ -71,7 +71,7 @@ func NewArray[T any](items ...T) (*Array[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Array[T]](core.Own(uintptr(t.Value.Bits))), nil
+	return wrap[*Array[T]](core.OwnArray(t)), nil
 }
 
 // Concat makes an Array of the elements of all arrays, in order. A nil array has
@@ -113,11 +113,11 @@ func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
 func (a *Array[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		// The loop over numbers is inlined into that of the caller.
-		all, index := scalars[T](ref(a))
+		all, index, handle := scalars[T](ref(a))
 		i := 0
 		for ; i < len(all); i++ {
 			v := &all[i]
-			if v.TypeIndex != index || ref(a).Handle() == 0 {
+			if v.TypeIndex != index || *handle == 0 {
 				break // no number, or released in the loop
 			}
 			x := *payload[T](v)

@@ -113,7 +113,9 @@ func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.
 	array, all := core.NewArray(len(items))
 	if array != 0 {
 		fill(all, items)
-		return arrayTemp(array), nil
+		t := arrayTemp(array)
+		t.Scalars = true
+		return t, nil
 	}
 	all = make([]abi.Any, len(items))
 	fill(all, items)
@@ -310,16 +312,16 @@ func elementAt[T any](o *core.Object, what string, i int) T {
 	return x
 }
 
-// scalars returns the elements of an Array and the index of their type if a T is
-// what lies in their payload; nil for other Ts.
-func scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex) {
+// scalars returns the elements of an Array, the index of their type and what becomes 0
+// when the Array is released, if a T is what lies in their payload; nil for other Ts.
+func scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	switch any((*T)(nil)).(type) {
 	case *int64:
-		return cells(o, "Array"), abi.TypeInt
+		return cells(o, "Array"), abi.TypeInt, o.At()
 	case *float64:
-		return cells(o, "Array"), abi.TypeFloat
+		return cells(o, "Array"), abi.TypeFloat, o.At()
 	}
-	return nil, 0
+	return nil, 0, nil
 }
 
 // payload views the payload of a cell as a T, which [scalars] allows.

@@ -101,6 +101,7 @@ weak:
 	MOVQ  ·free(SB), AX
 	CALL  AX
 done:
+	XORL  AX, AX                 // callBlock takes it for the return code
 	ADDQ  $8, SP
 	POPQ  R14
 	POPQ  R13

@@ -101,6 +101,7 @@ weak:
 	MOVD  (R9), R9
 	BL    (R9)
 done:
+	MOVD  ZR, R0                 // callBlock takes it for the return code
 	LDP   32(RSP), (R21, R22)
 	LDP   16(RSP), (R19, R20)
 	LDP.P 48(RSP), (R29, R30)

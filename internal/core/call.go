@@ -264,6 +264,9 @@ type Temp struct {
 	Keep any
 	// Owned says that Value is an object whose reference the call releases.
 	Owned bool
+	// Scalars says that Value is a new Array that was built in place and holds no
+	// objects.
+	Scalars bool
 	// Moved says that the callee may take the reference of Value, which is Owned.
 	Moved bool
 }

@@ -47,6 +47,7 @@ const (
 	flagReadOnly                         // its memory must not be written
 	flagLent                             // its memory belongs to the caller of a callback
 	flagUnclaimed                        // nobody can release it, so the collector may
+	flagScalars                          // an Array built in place that holds no objects
 )
 
 func (o *Object) load() uint32 { return atomic.LoadUint32(&o.status) }
@@ -145,6 +146,10 @@ func (o *Object) Handle() uintptr {
 	return o.handle
 }
 
+// At is where the handle of o, which is not nil, lies: for loops that call code that
+// may release o.
+func (o *Object) At() *uintptr { return &o.handle }
+
 // Ended reports whether o is a wrapper that was released or has expired, and
 // says which.
 func (o *Object) Ended() (why string, ended bool) {
@@ -164,7 +169,8 @@ func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
-	if h := o.end(); h != 0 {
+	scalars := o != nil && o.load()&flagScalars != 0
+	if h := o.end(); h != 0 && !(scalars && freeScalars(h)) {
 		DecRef(h)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -33,10 +34,31 @@ func NewArray(n int) (uintptr, []abi.Any) {
 	*At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
 	data := base + body
 	*At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
-		abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeArray, Deleter: deleter},
+		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeArray, Deleter: deleter},
 		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64(n)},
 	}
 	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
+}
+
+// OwnArray wraps a new Array, of which t is the only reference.
+func OwnArray(t Temp) *Object {
+	o := Own(uintptr(t.Value.Bits))
+	if t.Scalars {
+		atomic.OrUint32(&o.status, flagScalars)
+	}
+	return o
+}
+
+// freeScalars drops the only reference to an Array whose wrapper has flagScalars, so
+// that nobody reads all elements to find objects among them. Nothing can have put one
+// there: an Array changes only in the hands of the only owner, and that was the wrapper.
+func freeScalars(handle uintptr) bool {
+	if !atomic.CompareAndSwapUint64(&At[abi.Object](handle).RefCounts, oneReference, 0) {
+		return false
+	}
+	h := ccall.Head{Fn: ccall.ReleaseArray(), Handle: handle, Word: abi.DeleterWeak, Mode: ccall.Value}
+	ccall.Call(&h)
+	return true
 }
 
 // Pack collects the arguments of a call with any number of them. It is pooled:
