@@ -142,9 +142,8 @@ func (all *team) stop() {
 // measured in turn.
 type key struct{ row, peer, item string }
 
-// samples has one entry for each run: the typical batch, and the best, in which no
-// other program had the processor.
-type samples struct{ ns, best, allocs []float64 }
+// samples has one entry for each run, the typical batch, and the times of all batches.
+type samples struct{ ns, allocs, batches []float64 }
 
 // measurements are all samples.
 type measurements map[key]*samples
@@ -205,7 +204,7 @@ func (all *team) measure(ctx context.Context, m measurements, rows []row, runs i
 					m[k] = &samples{}
 				}
 				m[k].ns = append(m[k].ns, median(s.ns))
-				m[k].best = append(m[k].best, slices.Min(s.ns))
+				m[k].batches = append(m[k].batches, s.ns...)
 				m[k].allocs = append(m[k].allocs, median(s.allocs))
 			}
 		}
@@ -242,17 +241,29 @@ func (all *team) once(ctx context.Context, figures []key) (measurements, error) 
 }
 
 // ratio is how many times longer ours takes for the item of a row than another
-// figure of that row: the median over the runs of the ratio of the best batches.
+// figure of that row, each by its undisturbed batches.
 func (m measurements) ratio(row, peer, item string) (float64, bool) {
 	ours, other := m[key{row, "ours", row}], m[key{row, peer, item}]
 	if ours == nil || other == nil {
 		return 0, false
 	}
-	var ratios []float64
-	for i := range ours.best {
-		ratios = append(ratios, ours.best[i]/other.best[i])
+	return ours.undisturbed() / other.undisturbed(), true
+}
+
+// undisturbed is the longest batch of the fastest tenth of all.
+func (s *samples) undisturbed() float64 {
+	sorted := slices.Sorted(slices.Values(s.batches))
+	return sorted[len(sorted)/10]
+}
+
+// scaling is how many times as fast C++ is on two threads as on one: 2 where two cores
+// are free.
+func (m measurements) scaling() float64 {
+	one, two := m[key{"int", "cpp", "int"}], m[key{"threads2", "cpp", "threads2"}]
+	if one == nil || two == nil {
+		return 2
 	}
-	return median(ratios), true
+	return one.undisturbed() / two.undisturbed()
 }
 
 func median(v []float64) float64 {

@@ -111,6 +111,9 @@ func (v verdict) failed() bool { return !v.met() && (v.allocation || v.got > v.m
 func (m measurements) judge() []verdict {
 	var all []verdict
 	for _, g := range goals {
+		if slices.Contains(twoCores, g.item) && m.scaling() < 1/g.most {
+			continue // the machine does not have what the target asks for
+		}
 		if got, ok := m.ratio(g.item, g.peer, g.peerItem); ok {
 			all = append(all, verdict{item: g.item, what: "times " + g.reference(), got: got, most: g.most})
 		}
@@ -208,7 +211,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
 			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 5 batches of 2 ms; ns unless a unit is given;", runs, runs),
-		"in brackets the ratio to C++; `a` are Go allocations. Targets: the median of the ratios of the best batches of each run.",
+		"in brackets the ratio to C++; `a` are Go allocations. Targets: the ratios of the undisturbed batches, the fastest tenth of each side.",
 	}
 	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
 	for _, missing := range all.missing {

@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -128,18 +129,19 @@ func (t DataType) Size(n int64) int64 {
 }
 
 func (t DataType) size(n int64) (int64, error) {
-	bits := t.elementBits()
+	width := t.elementBits()
+	high, low := bits.Mul64(uint64(n), uint64(width))
 	switch {
 	case t.IsScalable():
 		return 0, errorf(core.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
 	case n < 0:
 		return 0, errorf(core.KindValue, "data type %s: a number of %d elements is negative", t, n)
-	case bits == 0:
+	case width == 0:
 		return 0, nil
-	case n > (math.MaxInt64-7)/bits:
+	case high != 0 || low > math.MaxInt64-7:
 		return 0, errorf(core.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
 	}
-	return (n*bits + 7) / 8, nil
+	return int64(low+7) / 8, nil
 }
 
 // bits returns the payload of a value that holds t.

@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"math"
+	"math/bits"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -182,10 +183,11 @@ func elements(shape []int64) (int64, error) {
 		if d < 0 {
 			return 0, errorf(core.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
 		}
-		if d != 0 && n > (1<<62)/d {
+		high, low := bits.Mul64(uint64(n), uint64(d))
+		if high != 0 || low > 1<<62 {
 			return 0, errorf(core.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
 		}
-		n *= d
+		n = int64(low)
 	}
 	return n, nil
 }

@@ -44,20 +44,16 @@ relocate:
 	ANDQ  R11, R9
 	JMP   relocate
 second:
+	MOVQ  Head_Handle(BX), DI
+	MOVQ  Head_N(BX), DX
 	MOVL  Head_Mode(BX), AX
 	TESTL AX, AX
-	JEQ   call
-	MOVQ  R10, SI
-	CMPL  AX, $const_Result
-	JEQ   call
-	MOVQ  Head_Word(BX), SI
+	JNE   other
 call:
 	XORL  AX, AX
 	MOVQ  AX, 0(R10)
 	MOVQ  AX, 8(R10)
 	MOVQ  AX, 16(R10)
-	MOVQ  Head_Handle(BX), DI
-	MOVQ  Head_N(BX), DX
 	MOVQ  R10, CX
 	MOVQ  Head_Fn(BX), AX
 	CALL  AX
@@ -124,6 +120,21 @@ done:
 	POPQ  BX
 	POPQ  BP
 	RET
+other:
+	CMPL  AX, $const_Middle
+	JEQ   middle
+	CMPL  AX, $const_First
+	JNE   notFirst
+	MOVQ  SI, DI
+notFirst:
+	MOVQ  R10, SI
+	CMPL  AX, $const_Value
+	JNE   call
+	MOVQ  Head_Word(BX), SI
+	JMP   call
+middle:
+	MOVQ  R10, DX
+	JMP   call
 moved:                         // the frame moved with the stack, if it was there
 	CMPQ  BX, R13
 	JLO   results

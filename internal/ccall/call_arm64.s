@@ -42,18 +42,27 @@ relocate:
 	B     relocate
 second:
 	MOVD  R3, R1
-	MOVWU Head_Mode(R19), R6
-	CBZ   R6, call
-	ADD   $64, R21, R1
-	CMP   $const_Result, R6
-	BEQ   call
-	MOVD  Head_Word(R19), R1
-call:
-	STP   (ZR, ZR), 64(R21)
-	MOVD  ZR, 80(R21)
 	MOVD  Head_Handle(R19), R0
 	MOVD  Head_N(R19), R2
 	ADD   $64, R21, R3
+	MOVWU Head_Mode(R19), R6
+	CBZ   R6, call
+	CMP   $const_Middle, R6
+	BEQ   middle
+	CMP   $const_First, R6
+	BNE   notFirst
+	MOVD  R1, R0
+notFirst:
+	MOVD  R3, R1
+	CMP   $const_Value, R6
+	BNE   call
+	MOVD  Head_Word(R19), R1
+	B     call
+middle:
+	MOVD  R3, R2
+call:
+	STP   (ZR, ZR), 64(R21)
+	MOVD  ZR, 80(R21)
 	MOVD  Head_Fn(R19), R9
 	BL    (R9)
 	MOVD  R21, RSP

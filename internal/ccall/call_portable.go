@@ -52,16 +52,20 @@ func Call(h *Head) {
 		s.block[bits.TrailingZeros64(m)] += base
 	}
 	s.res, s.err = abi.Any{}, 0
-	second := h.Word
+	res := uintptr(unsafe.Pointer(&s.res))
+	s.args = [4]uintptr{h.Handle, uintptr(base), h.N, res}
 	switch h.Mode {
-	case Block:
-		second = uintptr(base)
 	case Result:
-		second = uintptr(unsafe.Pointer(&s.res))
+		s.args[1] = res
+	case Value:
+		s.args[1] = h.Word
+	case First:
+		s.args[0], s.args[1] = uintptr(base), res
+	case Middle:
+		s.args[2] = res
 	}
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()
-	s.args = [4]uintptr{h.Handle, second, h.N, uintptr(unsafe.Pointer(&s.res))}
 	rc, _, _ := purego.SyscallN(h.Fn, s.args[:]...)
 	if h.RC = int64(int32(rc)); h.RC != 0 {
 		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.err)))

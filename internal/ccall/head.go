@@ -36,7 +36,7 @@ type Head struct {
 	Mode  Mode
 }
 
-// Mode chooses the second argument of the C function.
+// Mode chooses the arguments of the C function.
 type Mode uint32
 
 const (
@@ -46,6 +46,10 @@ const (
 	Result
 	// Value passes Word as it is.
 	Value
+	// First is for int fn(&block, &Res).
+	First
+	// Middle is for int fn(Handle, &block, &Res).
+	Middle
 )
 
 // MaxBlock is the size of the largest block. Only its first MaxUnits units may

@@ -26,7 +26,7 @@ type Args struct{ frame ccall.CallbackFrame }
 // code lets go waits on a list and enters Go only when drain takes it.
 type node struct {
 	ccall.Released
-	slot uintptr // the address of its slot, which slots keeps alive and the heap does not move
+	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
 	dims [2 * fewDims]int64 // of a tensor
 }
 

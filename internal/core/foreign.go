@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"math/bits"
 	"runtime"
 	"runtime/metrics"
 	"sync"
@@ -134,17 +135,18 @@ func TensorBytes(t *abi.DLTensor) int64 {
 }
 
 func bytesOf(t abi.DLDataType, shape []int64) int64 {
-	bits := uint64(t.Bits) * uint64(t.Lanes)
+	size := uint64(t.Bits) * uint64(t.Lanes) // in bits
 	for _, d := range shape {
 		if d <= 0 {
 			return 0
 		}
-		if bits > math.MaxInt64/uint64(d) {
+		high, low := bits.Mul64(size, uint64(d))
+		if high != 0 || low > math.MaxInt64 {
 			return math.MaxInt64 / 8
 		}
-		bits *= uint64(d)
+		size = low
 	}
-	return int64((bits + 7) / 8)
+	return int64((size + 7) / 8)
 }
 
 // OwnView is Own for a tensor over the memory of source.

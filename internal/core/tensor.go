@@ -1,7 +1,7 @@
 package core
 
 import (
-	"sync"
+	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -95,69 +95,69 @@ func RowMajor(shape, strides []int64) {
 	}
 }
 
-// prototype is pooled memory for the description of a tensor that C copies.
-type prototype struct {
+// tensorFrame is a call with the description of a tensor, which C copies.
+type tensorFrame struct {
+	head   ccall.Head
 	tensor abi.DLTensor
 	dims   [2 * fewDims]int64
-	more   []int64
-	out    uintptr
 }
 
-var prototypes = sync.Pool{New: func() any { return new(prototype) }}
+// The block begins after the head, and the addresses of shape and strides are words of
+// it.
+const (
+	_           = unsafe.Offsetof(tensorFrame{}.tensor) - ccall.HeadSize
+	shapeAt     = unsafe.Offsetof(tensorFrame{}.dims) - ccall.HeadSize
+	shapeWord   = unsafe.Offsetof(abi.DLTensor{}.Shape) / 8
+	stridesWord = unsafe.Offsetof(abi.DLTensor{}.Strides) / 8
+	tensorUnits = (unsafe.Sizeof(tensorFrame{}) - ccall.HeadSize) / 16
+)
 
-// set describes a tensor; strides may be nil.
-func (p *prototype) set(t abi.DLTensor, shape, strides []int64) {
+// call calls fn with the description of a tensor and returns the handle that it wrote;
+// strides may be nil. t holds what else is known.
+func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, source uintptr, t abi.DLTensor, shape, strides []int64) (uintptr, error) {
+	f.head = ccall.Head{Fn: fn, Handle: source, Mode: mode, Units: uint32(tensorUnits)}
+	f.tensor = t
 	n := len(shape)
-	dims := p.dims[:]
-	if n > fewDims {
-		p.more = make([]int64, 2*n)
-		dims = p.more
-	}
-	p.tensor = t
-	p.tensor.NDim = int32(n)
-	copy(dims, shape)
-	p.tensor.Shape = uintptr(unsafe.Pointer(unsafe.SliceData(dims)))
-	p.tensor.Strides = 0
-	if strides != nil {
-		copy(dims[n:], strides)
-		p.tensor.Strides = uintptr(unsafe.Pointer(&dims[:n+1][n]))
-		if n == 0 {
-			p.tensor.Strides = p.tensor.Shape
+	f.tensor.NDim = int32(n)
+	var more []int64
+	if n <= fewDims {
+		f.tensor.Shape = shapeAt
+		f.head.Mask = 1 << shapeWord
+		copy(f.dims[:], shape)
+		if strides != nil {
+			f.tensor.Strides = shapeAt + uintptr(n)*8
+			f.head.Mask |= 1 << stridesWord
+			copy(f.dims[n:], strides)
+		}
+	} else {
+		more = append(append(make([]int64, 0, 2*n), shape...), strides...)
+		escape(unsafe.Pointer(&more[0]))
+		f.tensor.Shape = uintptr(unsafe.Pointer(&more[0]))
+		if strides != nil {
+			f.tensor.Strides = uintptr(unsafe.Pointer(&more[n]))
 		}
 	}
-}
-
-func (p *prototype) free() {
-	p.more = nil
-	prototypes.Put(p)
+	ccall.Call(&f.head)
+	runtime.KeepAlive(more)
+	if f.head.RC != 0 {
+		return 0, Hooks.ErrorOf(f.head.Err)
+	}
+	return first(f.head.Res), nil
 }
 
 // ViewTensor makes a Tensor object that shares the memory of source, which it
 // keeps alive, and returns its only reference. t holds the data address, the
 // data type and the device.
 func ViewTensor(source uintptr, t abi.DLTensor, shape, strides []int64) (uintptr, error) {
-	p := prototypes.Get().(*prototype)
-	p.set(t, shape, strides)
-	_, err := invoke(API.TensorCreateUnsafeView, source, uintptr(unsafe.Pointer(&p.tensor)), uintptr(unsafe.Pointer(&p.out)))
-	handle := p.out
-	p.free()
-	if err != nil {
-		return 0, err
-	}
-	return handle, nil
+	var f tensorFrame
+	return f.call(API.TensorCreateUnsafeView, ccall.Middle, source, t, shape, strides)
 }
 
 // EnvTensor asks the allocator of the environment for a tensor and returns its
 // only reference; strides may be nil.
 func EnvTensor(t abi.DLDataType, d abi.DLDevice, shape, strides []int64) (uintptr, error) {
-	p := prototypes.Get().(*prototype)
-	p.set(abi.DLTensor{DType: t, Device: d}, shape, strides)
-	out, err := invokeResult(API.EnvTensorAlloc, uintptr(unsafe.Pointer(&p.tensor)))
-	p.free()
-	if err != nil {
-		return 0, err
-	}
-	return first(out), nil
+	var f tensorFrame
+	return f.call(API.EnvTensorAlloc, ccall.First, 0, abi.DLTensor{DType: t, Device: d}, shape, strides)
 }
 
 // ImportDLPack makes a Tensor object of a struct of DLPack, which it takes over,

@@ -98,7 +98,8 @@ func told(t *testing.T, module *tvmffi.Module) {
 	}
 }
 
-// buildKernels compiles and links testdata/cute_kernels.py, once for each content.
+// buildKernels compiles and links testdata/cute_kernels.py, once for each content and
+// for each place of the libraries that it is linked with.
 func buildKernels(t *testing.T) (library, versions string) {
 	t.Helper()
 	source, err := os.ReadFile(kernels)
@@ -112,7 +113,8 @@ func buildKernels(t *testing.T) (library, versions string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(append(source, versions+" "+nativetest.Version()...))
+	support := filepath.Join(filepath.Dir(python), "..", "lib", "python3.11", "site-packages", "nvidia_cutlass_dsl", "cu12", "lib")
+	sum := sha256.Sum256(append(source, strings.Join([]string{versions, nativetest.Version(), support, ffi}, "\n")...))
 	dir := filepath.Join(cache, "cute-"+hex.EncodeToString(sum[:8]))
 	library = filepath.Join(dir, "libcute_kernels.so")
 	if _, err := os.Stat(library); err == nil {
@@ -142,7 +144,6 @@ func buildKernels(t *testing.T) (library, versions string) {
 	if err != nil || len(objects) != len(cuteSpecs) {
 		t.Fatalf("%d objects, %d functions, %v", len(objects), len(cuteSpecs), err)
 	}
-	support := filepath.Join(filepath.Dir(python), "..", "lib", "python3.11", "site-packages", "nvidia_cutlass_dsl", "cu12", "lib")
 	part := library + ".part"
 	run("g++", append(append([]string{"-shared", "-o", part}, objects...), "-L"+support, "-lcute_dsl_runtime", "-L"+ffi, "-ltvm_ffi", "-Wl,-rpath,"+support, "-Wl,-rpath,"+ffi)...)
 	if err := os.Rename(part, library); err != nil {
