@@ -1,6 +1,8 @@
 package core
 
 import (
+	"unsafe"
+
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 
 	"github.com/ebitengine/purego"
@@ -10,6 +12,7 @@ import (
 // safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
 func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
 	handle = newNode(&held{call: call, origin: origin}, nil)
+	At[node](handle).Call = *(*uintptr)(unsafe.Pointer(&call))
 	slots.mu.Lock()
 	slots.kept++
 	slots.mu.Unlock()
