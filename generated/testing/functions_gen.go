@@ -548,8 +548,14 @@ func SchemaIDFuncTyped(callback func(int64, float64, *tvmffi.Function) error) (f
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDFuncTyped, 1)
 	bindrt.Callback(&c.Call, 0, callback, func(a *bindrt.Args) error {
-		p0 := bindrt.Arg[int64](a, 0)
-		p1 := bindrt.Arg[float64](a, 1)
+		p0, ok := a.Int(0)
+		if !ok {
+			p0 = bindrt.Arg[int64](a, 0)
+		}
+		p1, ok := a.Float(1)
+		if !ok {
+			p1 = bindrt.Arg[float64](a, 1)
+		}
 		p2 := bindrt.Arg[*tvmffi.Function](a, 2)
 		if err := a.Check(3); err != nil {
 			return err

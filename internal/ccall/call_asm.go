@@ -98,12 +98,3 @@ func TakeReleased(f func(node uintptr)) {
 		node = next
 	}
 }
-
-func push(node uintptr) {
-	for r := (*Released)(pointer(node)); ; {
-		r.Next = atomic.LoadUintptr(&releasedHead)
-		if atomic.CompareAndSwapUintptr(&releasedHead, r.Next, node) {
-			return
-		}
-	}
-}

@@ -35,12 +35,18 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"a", "b"},
 			Func:   Add,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[int64](a, 0)
-				x1 := exportrt.Arg[int64](a, 1)
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = exportrt.Arg[int64](a, 0)
+				}
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Add(x0, x1))
+				return a.ReturnInt(Add(x0, x1))
 			},
 		},
 		{
@@ -49,7 +55,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"n"},
 			Func:   Adder,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[int64](a, 0)
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = exportrt.Arg[int64](a, 0)
+				}
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -63,7 +72,10 @@ var tvmffiExports = exportrt.Library{
 			Func:   Append,
 			Call: func(a *bindrt.Args) error {
 				x0 := exportrt.Arg[*tvmffi.List[int64]](a, 0)
-				x1 := exportrt.Arg[int64](a, 1)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -91,7 +103,10 @@ var tvmffiExports = exportrt.Library{
 						return c.IntResult()
 					}
 				})
-				x1 := exportrt.Arg[int64](a, 1)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -99,7 +114,7 @@ var tvmffiExports = exportrt.Library{
 				if err != nil {
 					return err
 				}
-				return bindrt.Return(a, r)
+				return a.ReturnInt(r)
 			},
 		},
 		{
@@ -109,7 +124,10 @@ var tvmffiExports = exportrt.Library{
 			Func:   Around,
 			Call: func(a *bindrt.Args) error {
 				x0 := exportrt.Arg[*tvmffi.Instance[Point]](a, 0)
-				x1 := exportrt.Arg[float64](a, 1)
+				x1, ok := a.Float(1)
+				if !ok {
+					x1 = exportrt.Arg[float64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -159,7 +177,7 @@ var tvmffiExports = exportrt.Library{
 				if err := a.Check(2); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Distance(x0, x1))
+				return a.ReturnFloat(Distance(x0, x1))
 			},
 		},
 		{
@@ -311,15 +329,18 @@ var tvmffiExports = exportrt.Library{
 						return c.IntResult()
 					}
 				})
-				x1 := exportrt.Arg[int](a, 1)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
-				r, err := Parallel(x0, x1)
+				r, err := Parallel(x0, int(x1))
 				if err != nil {
 					return err
 				}
-				return bindrt.Return(a, r)
+				return a.ReturnInt(r)
 			},
 		},
 		{
@@ -328,7 +349,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"milliseconds"},
 			Func:   Poll,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[int64](a, 0)
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = exportrt.Arg[int64](a, 0)
+				}
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -342,7 +366,10 @@ var tvmffiExports = exportrt.Library{
 			Func:   Power,
 			Call: func(a *bindrt.Args) error {
 				x0 := exportrt.Arg[*big.Int](a, 0)
-				x1 := exportrt.Arg[int64](a, 1)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -370,7 +397,10 @@ var tvmffiExports = exportrt.Library{
 			Func:   (func(int64) error)(nil),
 			Origin: Sleep,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[int64](a, 0)
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = exportrt.Arg[int64](a, 0)
+				}
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -387,7 +417,10 @@ var tvmffiExports = exportrt.Library{
 			Call: func(a *bindrt.Args) error {
 				x0 := exportrt.Arg[int8](a, 0)
 				x1 := exportrt.Arg[uint16](a, 1)
-				x2 := exportrt.Arg[bool](a, 2)
+				x2, ok := a.Bool(2)
+				if !ok {
+					x2 = exportrt.Arg[bool](a, 2)
+				}
 				if err := a.Check(3); err != nil {
 					return err
 				}
@@ -421,7 +454,7 @@ var tvmffiExports = exportrt.Library{
 				if err != nil {
 					return err
 				}
-				return bindrt.Return(a, r)
+				return a.ReturnFloat(r)
 			},
 		},
 		{
@@ -460,7 +493,7 @@ var tvmffiExports = exportrt.Library{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Volume(x0))
+				return a.ReturnInt(Volume(x0))
 			},
 		},
 		{

@@ -26,7 +26,7 @@ var tvmffiExports = exportrt.Library{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Letters(x0))
+				return a.ReturnInt(Letters(x0))
 			},
 		},
 		{
@@ -46,7 +46,10 @@ var tvmffiExports = exportrt.Library{
 						return c.IntResult()
 					}
 				})
-				x1 := exportrt.Arg[int64](a, 1)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.Arg[int64](a, 1)
+				}
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -54,7 +57,7 @@ var tvmffiExports = exportrt.Library{
 				if err != nil {
 					return err
 				}
-				return bindrt.Return(a, r)
+				return a.ReturnInt(r)
 			},
 		},
 		{

@@ -52,7 +52,10 @@ func NewShaped(signal SignalRef, callback func(float64) (float64, error)) (*Shap
 		c.Object(0, bindrt.Ref(signal.AsSynthSignal()))
 	}
 	bindrt.Callback(&c.Call, 1, callback, func(a *bindrt.Args) error {
-		p0 := bindrt.Arg[float64](a, 0)
+		p0, ok := a.Float(0)
+		if !ok {
+			p0 = bindrt.Arg[float64](a, 0)
+		}
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -60,7 +63,7 @@ func NewShaped(signal SignalRef, callback func(float64) (float64, error)) (*Shap
 		if err != nil {
 			return err
 		}
-		return bindrt.Return(a, v)
+		return a.ReturnFloat(v)
 	})
 	if err := c.Do(); err != nil {
 		return nil, err
