@@ -53,7 +53,7 @@
 //	Marshal, Unmarshal           a Go struct to a Map and back: values, no text
 //	ToJSONGraph, Graph           JSON text that keeps types and sharing; every language
 //	                             of TVM-FFI reads it back
-//	json.Marshal, FieldsJSON     JSON text as Go programs expect it, without types
+//	json.Marshal                 JSON text as Go programs expect it, without types
 //	StringifyJSON, ParseJSON     JSON text by the library, for Arrays and Maps alone
 //
 // # What is not checked

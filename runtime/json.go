@@ -73,7 +73,8 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 // MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map
 // or Dict with keys that are strings, ints or bools as an object, bytes in base64, a
 // DataType and a Device by their names, an object by its fields. What has no such
-// form is ErrType: functions, tensors, NaN. What contains itself is ErrValue.
+// form is ErrType: functions, tensors, objects without fields, NaN. What contains
+// itself, or is nested deeper than 1000 levels, is ErrValue.
 // [ToJSONGraph] keeps types and sharing.
 func (a Any) MarshalJSON() ([]byte, error) {
 	t, err := a.view()
@@ -96,27 +97,26 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// MarshalJSON returns the elements as a JSON array; see [Any.MarshalJSON].
-func (a *Array[T]) MarshalJSON() ([]byte, error) { return marshalObject(ref(a)) }
-
-// MarshalJSON returns the elements as a JSON array; see [Any.MarshalJSON].
-func (l *List[T]) MarshalJSON() ([]byte, error) { return marshalObject(ref(l)) }
-
-// MarshalJSON returns the entries as a JSON object; see [Any.MarshalJSON].
-func (m *Map[K, V]) MarshalJSON() ([]byte, error) { return marshalObject(ref(m)) }
-
-// MarshalJSON returns the entries as a JSON object; see [Any.MarshalJSON].
-func (d *Dict[K, V]) MarshalJSON() ([]byte, error) { return marshalObject(ref(d)) }
-
-// MarshalJSON returns the dimensions as a JSON array.
-func (s *Shape) MarshalJSON() ([]byte, error) { return marshalObject(ref(s)) }
+// MarshalJSON returns an object by its fields, and a container by what it holds; see
+// [Any.MarshalJSON]. Every object type has it from Object, so json.Marshal takes all
+// of them, alone and in Go structs; a nil pointer is null. As always in Go, a struct
+// that embeds a pointer to an object is written as that object: give it a MarshalJSON
+// of its own, or name the field.
+func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.object()) }
 
 // MarshalJSON returns the path as text.
 func (p *AccessPath) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
-// FieldsJSON returns an object as JSON by its fields, as [Any.MarshalJSON] does: a
-// json.Marshaler cannot be a method of objects, whose types are generated.
-func FieldsJSON(x ObjectRef) ([]byte, error) { return marshalObject(stateOf(x)) }
+// MarshalJSON returns the value, whichever alternative it is; see [Any.MarshalJSON].
+func (v Variant) MarshalJSON() ([]byte, error) {
+	t, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	defer releaseTemp(t)
+	defer runtime.KeepAlive(t.Keep)
+	return marshalJSON(t.Value)
+}
 
 func marshalObject(o *core.Object) ([]byte, error) {
 	t, err := encodeObject(o)

@@ -169,7 +169,8 @@ func GraphMetadata(data []byte) (json.RawMessage, error) {
 //		Rose tvmffi.Graph[*garden.Rose]
 //	}
 //
-// Objects cannot do so by themselves, because their types are generated without it.
+// By itself an object is written by json.Marshal without types, and cannot be read
+// back.
 type Graph[T any] struct{ Value T }
 
 // MarshalJSON returns [ToJSONGraph] of the value.

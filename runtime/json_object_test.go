@@ -1,0 +1,106 @@
+package tvmffi_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Every object type has MarshalJSON from Object: alone, behind an interface, in Go
+// structs and in containers.
+func TestMarshalObjects(t *testing.T) {
+	loadDefine(t)
+	balanced(t)
+	last := newPoint(t, Point{X: 2, Name: "q", Tag: []any{1, "x"}})
+	p := newPoint(t, Point{X: 1, Y: 0.5, Name: "p", Next: last})
+	array := must[*tvmffi.Array[*tvmffi.Instance[Point]]](t)(tvmffi.NewArray(last))
+	object := tvmffi.Upcast[*tvmffi.Object](last)
+	const short = `{"x":2,"y":0.0,"name":"q","tag":[1,"x"],"next":null}`
+	const long = `{"x":1,"y":0.5,"name":"p","tag":null,"next":` + short + `}`
+	for _, c := range []struct {
+		x    any
+		want string
+	}{
+		{p, long},
+		{object, short},
+		{tvmffi.ObjectRef(last), short},
+		{array, "[" + short + "]"},
+		{[]tvmffi.ObjectRef{p, nil}, "[" + long + ",null]"},
+		{map[string]*tvmffi.Instance[Point]{"p": last, "none": nil}, `{"none":null,"p":` + short + `}`},
+		{struct {
+			P    *tvmffi.Instance[Point]
+			Q    *tvmffi.Instance[Point] `json:"q,omitempty"`
+			None tvmffi.ObjectRef
+		}{P: last}, `{"P":` + short + `,"None":null}`},
+		{(*tvmffi.Object)(nil), "null"}, {(*tvmffi.Instance[Point])(nil), "null"}, {(*tvmffi.Tensor)(nil), "null"},
+		// As with each method that is promoted.
+		{struct {
+			*tvmffi.Instance[Point]
+			More int
+		}{last, 3}, short},
+		{ownJSON{last, 3}, `{"Point":` + short + `,"More":3}`},
+		{tvmffi.VariantOf(last), short}, {tvmffi.VariantOf([]string{"a"}), `["a"]`}, {tvmffi.Variant{}, "null"},
+	} {
+		if text, err := json.Marshal(c.x); err != nil || string(text) != c.want {
+			t.Errorf("%T is\n%s, want\n%s; %v", c.x, text, c.want, err)
+		}
+	}
+	// What the wrapper does not show, a generic reader of JSON takes.
+	var back struct {
+		X    int64
+		Next struct{ Name string }
+	}
+	if text, err := json.Marshal(p); err != nil || json.Unmarshal(text, &back) != nil || back.X != 1 || back.Next.Name != "q" {
+		t.Error(back, err)
+	}
+
+	// Cycles, depth, and what has no form.
+	if err := last.SetValue(Point{X: 3, Name: "r", Next: p}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := json.Marshal(p)
+	wantError(t, err, tvmffi.ErrValue, "the value contains itself, in gotest.Point")
+	if err := last.SetValue(Point{Name: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	deep := newPoint(t, Point{})
+	for range 1200 {
+		outer := newPoint(t, Point{Next: deep})
+		deep.Release()
+		deep = outer
+	}
+	_, err = json.Marshal(deep)
+	wantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
+	fn := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	value := must[*tvmffi.GoValue](t)(tvmffi.Wrap(1))
+	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
+	for _, c := range []struct {
+		x    tvmffi.ObjectRef
+		want string
+	}{{fn, "ffi.Function has no form in JSON"}, {value, "has no form in JSON"}, {tensor, "ffi.Tensor has no form in JSON"}} {
+		_, err := json.Marshal(map[string]any{"k": c.x})
+		wantError(t, err, tvmffi.ErrType, c.want)
+	}
+	tagged := newPoint(t, Point{Tag: fn})
+	_, err = json.Marshal(tagged)
+	wantError(t, err, tvmffi.ErrType, "field tag: ffi.Function has no form in JSON")
+	for _, o := range []interface{ Release() }{p, last, array, deep, fn, value, tensor, tagged} {
+		o.Release()
+	}
+	_, err = json.Marshal(p)
+	wantError(t, err, tvmffi.ErrRuntime, "was released")
+}
+
+// ownJSON embeds an object and says itself how it is written.
+type ownJSON struct {
+	*tvmffi.Instance[Point]
+	More int
+}
+
+func (x ownJSON) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Point *tvmffi.Instance[Point]
+		More  int
+	}{x.Instance, x.More})
+}
