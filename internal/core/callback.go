@@ -209,12 +209,18 @@ func NewCallback(call func(*Args) error) uintptr {
 // NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
 // call.
 func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
-	n := newNode(&held{call: call, origin: origin}, nil)
-	At[node](n).Call = *(*uintptr)(unsafe.Pointer(&call))
+	n := newCall(call, origin)
 	*At[functionObject](n) = functionObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()},
 		abi.FunctionCell{SafeCall: ccall.Callback()},
 	}
+	return n
+}
+
+// newCall takes a node for a callback.
+func newCall(call func(*Args) error, origin uintptr) uintptr {
+	n := newNode(&held{call: call, origin: origin}, nil)
+	At[node](n).Call = *(*uintptr)(unsafe.Pointer(&call))
 	return n
 }
 

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"unsafe"
-
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 
 	"github.com/ebitengine/purego"
@@ -11,8 +9,7 @@ import (
 // Export returns what an exported C symbol calls to reach a Go func, as
 // safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
 func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
-	handle = newNode(&held{call: call, origin: origin}, nil)
-	At[node](handle).Call = *(*uintptr)(unsafe.Pointer(&call))
+	handle = newCall(call, origin)
 	slots.mu.Lock()
 	slots.kept++
 	slots.mu.Unlock()
