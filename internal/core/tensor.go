@@ -109,15 +109,15 @@ const (
 	shapeAt     = unsafe.Offsetof(tensorFrame{}.dims) - ccall.HeadSize
 	shapeWord   = unsafe.Offsetof(abi.DLTensor{}.Shape) / 8
 	stridesWord = unsafe.Offsetof(abi.DLTensor{}.Strides) / 8
-	tensorUnits = (unsafe.Sizeof(tensorFrame{}) - ccall.HeadSize) / 16
+	tensorUnits = shapeAt / 16 // without shape and strides, which take one for each dimension
 )
 
-// call calls fn with the description of a tensor and returns the handle that it wrote;
-// strides may be nil. t holds what else is known.
-func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, source uintptr, t abi.DLTensor, shape, strides []int64) (uintptr, error) {
-	f.head = ccall.Head{Fn: fn, Handle: source, Mode: mode, Units: uint32(tensorUnits)}
-	f.tensor = t
+// call calls fn with the description of a tensor, to which it adds shape and strides,
+// and returns the handle that fn wrote; strides may be nil.
+func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, shape, strides []int64) (uintptr, error) {
+	f.head.Fn, f.head.Mode = fn, mode
 	n := len(shape)
+	f.head.Units = uint32(tensorUnits + min(n, fewDims)) // which is enough for shape and strides
 	f.tensor.NDim = int32(n)
 	var more []int64
 	if n <= fewDims {
@@ -149,15 +149,17 @@ func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, source uintptr, t abi.DL
 // keeps alive, and returns its only reference. t holds the data address, the
 // data type and the device.
 func ViewTensor(source uintptr, t abi.DLTensor, shape, strides []int64) (uintptr, error) {
-	var f tensorFrame
-	return f.call(API.TensorCreateUnsafeView, ccall.Middle, source, t, shape, strides)
+	f := tensorFrame{tensor: t}
+	f.head.Handle = source
+	return f.call(API.TensorCreateUnsafeView, ccall.Middle, shape, strides)
 }
 
 // EnvTensor asks the allocator of the environment for a tensor and returns its
 // only reference; strides may be nil.
 func EnvTensor(t abi.DLDataType, d abi.DLDevice, shape, strides []int64) (uintptr, error) {
 	var f tensorFrame
-	return f.call(API.EnvTensorAlloc, ccall.First, 0, abi.DLTensor{DType: t, Device: d}, shape, strides)
+	f.tensor.DType, f.tensor.Device = t, d
+	return f.call(API.EnvTensorAlloc, ccall.First, shape, strides)
 }
 
 // ImportDLPack makes a Tensor object of a struct of DLPack, which it takes over,
