@@ -13,21 +13,27 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TestRun runs the example on the GPU of this machine, or else on the driver of
-// testdata/fakecuda, which computes on the host. NVRTC is a real one in both cases.
-func TestRun(t *testing.T) {
+// prepare makes a real NVRTC available, and the GPU of this machine, or else the driver
+// of testdata/fakecuda, which computes on the host.
+func prepare(t *testing.T) {
+	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only, and the fake driver is built for Linux")
 	}
 	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
 		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
 	}
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
 		t.Log("no GPU: on the fake driver")
 		t.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t))
+	}
+}
+
+// TestRun runs the example.
+func TestRun(t *testing.T) {
+	prepare(t)
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
 	}
 	count, err := cuda.DeviceCount()
 	if err != nil {

@@ -109,7 +109,7 @@ const (
 	shapeAt     = unsafe.Offsetof(tensorFrame{}.dims) - ccall.HeadSize
 	shapeWord   = unsafe.Offsetof(abi.DLTensor{}.Shape) / 8
 	stridesWord = unsafe.Offsetof(abi.DLTensor{}.Strides) / 8
-	tensorUnits = shapeAt / 16 // without shape and strides, which take one for each dimension
+	tensorUnits = int(shapeAt) / 16 // without shape and strides, which take one for each dimension
 )
 
 // call calls fn with the description of a tensor, to which it adds shape and strides,
