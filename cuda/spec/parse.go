@@ -266,6 +266,9 @@ func (p *parser) dtype(at int, name string) (DType, error) {
 	if err != nil || name == "void" {
 		return DType{}, p.errorAt(at, "%q is no type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional", name)
 	}
+	if remedy := t.odd(); remedy != "" {
+		return DType{}, p.errorAt(at, "there is no type %s: %s", name, remedy)
+	}
 	return t, nil
 }
 
@@ -389,7 +392,11 @@ func (p *parser) tensor(name string) (Param, error) {
 		case "strides":
 			t.Strides, err = p.dims()
 		case "align":
-			t.Align, err = p.integer("a number of bytes after align=")
+			p.space()
+			at := p.pos
+			if t.Align, err = p.integer("a number of bytes after align="); err == nil && !validAlign(t.Align) {
+				err = p.errorAt(at, "%s: %s", t.Name, badAlign(t.Align))
+			}
 		case "device":
 			if t.Device, err = p.word("the type of a device, such as cuda"); err == nil && p.accept(":") {
 				t.DeviceID, err = p.dim()

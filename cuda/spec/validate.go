@@ -65,7 +65,42 @@ func isName(s string) bool {
 }
 
 func isDimType(t DType) bool {
-	return (t.Code == abi.DLInt || t.Code == abi.DLUInt) && t.Bits >= 1 && t.Bits <= 64 && t.Lanes == 1
+	return (t.Code == abi.DLInt || t.Code == abi.DLUInt) && t.odd() == "" && t.Bits <= 64 && t.Lanes == 1
+}
+
+// odd says what to write in place of a type that no kernel has, because of its width;
+// "" if there is nothing odd about it.
+func (t DType) odd() string {
+	ok := t.Bits != 0 && t.Bits&(t.Bits-1) == 0
+	switch t.Code {
+	case abi.DLInt, abi.DLUInt:
+		if !ok && t != (DType{}) {
+			return "integers have 1, 2, 4, 8, 16, 32, 64 or 128 bits"
+		}
+	case abi.DLFloat:
+		if !ok || t.Bits < 16 || t.Bits > 64 {
+			return "write float16, float32 or float64, or a smaller one with its layout, such as float8_e4m3fn"
+		}
+	case abi.DLBfloat:
+		if t.Bits != 16 {
+			return "write bfloat16"
+		}
+	case abi.DLBool:
+		if t.Bits != 8 {
+			return "write bool"
+		}
+	case abi.DLOpaqueHandle:
+		if t.Bits != 64 {
+			return "write handle"
+		}
+	}
+	return ""
+}
+
+func validAlign(bytes int64) bool { return bytes > 0 && bytes&(bytes-1) == 0 }
+
+func badAlign(bytes int64) string {
+	return fmt.Sprintf("an address cannot be aligned to %d bytes: write a power of 2, such as 16", bytes)
 }
 
 // declared is what all places of a name say together.
@@ -153,6 +188,9 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 
 func (v *validator) scalar(where string, p Var) error {
 	t := p.DType
+	if remedy := t.odd(); remedy != "" {
+		return v.errorf("%s: there is no type %s: %s", where, t, remedy)
+	}
 	ok := t.Lanes == 1
 	switch t.Code {
 	case abi.DLInt, abi.DLUInt:
@@ -237,6 +275,9 @@ func (v *validator) tensor(where string, t Tensor) error {
 	if back, err := ParseDType(name); err != nil || back != t.DType || name == "" || t.DType.Lanes == 0 {
 		return v.errorf("%s: %s is no type of elements", where, t.DType)
 	}
+	if remedy := t.DType.odd(); remedy != "" {
+		return v.errorf("%s: there is no type %s: %s", where, t.DType, remedy)
+	}
 	if err := v.dims(where+".shape", t.Shape, true); err != nil {
 		return err
 	}
@@ -246,8 +287,8 @@ func (v *validator) tensor(where string, t Tensor) error {
 	if err := v.dims(where+".strides", t.Strides, false); err != nil {
 		return err
 	}
-	if t.Align < 0 {
-		return v.errorf("%s: an address cannot be aligned to %d bytes", where, t.Align)
+	if t.Align != 0 && !validAlign(t.Align) {
+		return v.errorf("%s: %s", where, badAlign(t.Align))
 	}
 	kind, ok := abi.ParseDeviceType(t.device())
 	if !ok || abi.DeviceTypeName(kind) != t.device() || strings.ContainsAny(t.Device, " :") {
