@@ -61,8 +61,8 @@ type Layout struct {
 	// State is the offset of an object that belongs to Go, which copies do not get;
 	// 0 if there is none. It is also in Refs.
 	State uint32
-	// N words follow at Refs: the offset of a field, shifted left, and one if it is
-	// an Any.
+	// N words follow the Layout, at Refs: the offset of a field, shifted left, and one
+	// if it is an Any.
 	N    uintptr
 	Refs uintptr
 }

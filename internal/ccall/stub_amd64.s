@@ -456,10 +456,14 @@ TEXT tvmffi_allocateObject(SB), NOSPLIT|NOFRAME, $0
 	ADDQ  $(const_ArrayOffset+15), CX
 	ANDQ  $~15, CX
 	XORPS X0, X0
-zero:
-	SUBQ  $16, CX
-	MOVUPS X0, (AX)(CX*1)
-	JNE   zero
+	MOVUPS X0, 0(AX)
+	MOVUPS X0, 16(AX)
+zero:                            // from the end; there are more than 32 bytes
+	MOVUPS X0, -16(AX)(CX*1)
+	MOVUPS X0, -32(AX)(CX*1)
+	SUBQ  $32, CX
+	CMPQ  CX, $32
+	JHI   zero
 	ADDQ  $const_ArrayOffset, AX
 	MOVQ  $0x100000001, CX
 	MOVQ  CX, 0(AX)
@@ -598,6 +602,32 @@ out:
 // void deleteObject(void* self DI, int flags SI)
 // BX: the object. R12: its references. R13: how many are left. R14: the flags.
 TEXT tvmffi_deleteObject(SB), NOSPLIT|NOFRAME, $0
+	CMPL  SI, $3
+	JNE   slow
+	MOVL  8(DI), AX              // an object without references needs no frame
+	MOVQ  ·stubs+StubFunctions_Layouts(SB), DX
+	MOVQ  (DX)(AX*8), AX
+	MOVQ  Layout_N(AX), CX
+scan:
+	DECQ  CX
+	JLT   empty
+	MOVQ  Layout__size(AX)(CX*8), R8 // where Refs leads
+	MOVQ  R8, R9
+	SHRQ  $1, R8
+	TESTL $1, R9
+	JEQ   pointer
+	CMPL  (DI)(R8*1), $64
+	JLT   scan
+	JMP   slow
+pointer:
+	CMPQ  (DI)(R8*1), $0
+	JEQ   scan
+	JMP   slow
+empty:
+	SUBQ  $const_ArrayOffset, DI
+	MOVQ  ·stubs+StubFunctions_Free(SB), AX
+	JMP   AX
+slow:
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
