@@ -302,12 +302,21 @@ func callbackEntry(f *ccall.CallbackFrame) {
 func (a *Args) end(err error) {
 	rc := int64(0)
 	if err != nil {
-		rc = Hooks.Raise(Hooks.Passed(err, slotOf(a.frame.Handle).Load().origin))
+		rc = Hooks.Raise(Hooks.Passed(err, a.origin()))
 	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
 	a.frame.RC = rc
+}
+
+// origin is the code of the Go func, 0 if native code let go of the callback while it
+// ran: its node may have another now.
+func (a *Args) origin() uintptr {
+	if h := slotOf(a.frame.Handle).Load(); h != nil && *(*uintptr)(unsafe.Pointer(&h.call)) == a.frame.Call {
+		return h.origin
+	}
+	return 0
 }
 
 // unwind ends a callback that did not return: the panic p becomes its error. One that

@@ -205,6 +205,40 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 	t.Errorf("%d Go values are left", core.LiveCallbacks()-before)
 }
 
+// A callback that drops its own last reference keeps running, and its error arrives,
+// though its node holds another func, or none, by then.
+func TestCallbackReleasedWhileItRuns(t *testing.T) {
+	load(t)
+	own := errors.New("from Go")
+	for _, again := range []bool{false, true} {
+		var f, next *core.Object
+		f = callback(t, func(int64) (int64, error) {
+			f.Release()
+			if again { // takes the node that has become free
+				next = callback(t, func(x int64) (int64, error) { return x + 1, nil })
+			}
+			runtime.GC()
+			return 0, own
+		})
+		handle := f.Handle()
+		var c core.Call2
+		c.BeginFunction(f, 1)
+		c.Int(0, 1)
+		if err := c.Do(); !errors.Is(err, own) {
+			t.Errorf("again %v: %v", again, err)
+		}
+		if again {
+			if next.Handle() != handle {
+				t.Error("the node was not used again")
+			}
+			if v, err := call2(fnApply, next, 1); v != 2 || err != nil {
+				t.Error(v, err)
+			}
+			next.Release()
+		}
+	}
+}
+
 // The error slot of the library belongs to the thread.
 func TestErrorsStayWithTheirCall(t *testing.T) {
 	load(t)
