@@ -10,6 +10,9 @@ type KernelConfig struct {
 	// Package is the name of the Go package.
 	Package string
 	Kernels []Kernel
+	// Contents are those of the images and programs of the kernels, by name. A kernel
+	// that is not in them is an error; a file that is missing here is not looked into.
+	Contents map[string][]byte
 	// ToolVersion stands in the header of the file.
 	ToolVersion string
 }
@@ -69,7 +72,7 @@ func GenerateKernels(c KernelConfig) ([]File, error) {
 	for i, k := range c.Kernels {
 		sources[i] = kernel.Source(k)
 	}
-	pkg, err := kernel.Make(c.Package, sources)
+	pkg, err := kernel.Make(c.Package, sources, c.Contents)
 	if err != nil {
 		return nil, err
 	}

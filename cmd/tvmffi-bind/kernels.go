@@ -56,13 +56,22 @@ func (l *oneOrMore) UnmarshalYAML(read func(any) error) error {
 
 // generateKernels makes the Go file of the kernels.
 func (b *bindings) generateKernels(c *config) error {
-	conf := gen.KernelConfig{Package: c.Package}
+	conf := gen.KernelConfig{Package: c.Package, Contents: map[string][]byte{}}
 	if v := toolVersion(); v.Released {
 		conf.ToolVersion = v.Version
 	}
 	var errs []error
 	fail := func(path string, err error) {
 		errs = append(errs, fmt.Errorf("%s: %w", c.where(path), err))
+	}
+	read := func(path string, files ...string) {
+		for _, f := range files {
+			data, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(f)))
+			if err != nil {
+				fail(path, err)
+			}
+			conf.Contents[f] = data
+		}
 	}
 	for i, s := range c.Kernels {
 		k := gen.Kernel{
@@ -75,6 +84,7 @@ func (b *bindings) generateKernels(c *config) error {
 			if err != nil {
 				fail(fmt.Sprintf("$.kernels[%d].image[%d]", i, j), err)
 			}
+			read(fmt.Sprintf("$.kernels[%d].image[%d]", i, j), files...)
 			k.Images = append(k.Images, files...)
 		}
 		if s.Source != "" {
@@ -85,6 +95,7 @@ func (b *bindings) generateKernels(c *config) error {
 			case len(files) != 1:
 				fail(fmt.Sprintf("$.kernels[%d].source", i), fmt.Errorf("%s names %d files: a kernel has one text", s.Source, len(files)))
 			}
+			read(fmt.Sprintf("$.kernels[%d].source", i), files...)
 			k.Program = strings.Join(files, " ")
 		}
 		conf.Kernels = append(conf.Kernels, k)

@@ -146,8 +146,10 @@ func (k *Kernel) fail(key string, item int, format string, args ...any) {
 	k.p.fail(k.index, key, item, format, args...)
 }
 
-// Make plans a package. The error has everything that is wrong, each an [*Error].
-func Make(name string, sources []Source) (*Package, error) {
+// Make plans a package. In contents are the images and programs whose kernels are
+// compared with the names, by file. The error has everything that is wrong, each an
+// [*Error].
+func Make(name string, sources []Source, contents map[string][]byte) (*Package, error) {
 	p := &planner{pkg: &Package{Name: name}}
 	if !token.IsIdentifier(name) || name == "main" || name == "_" {
 		p.fail(-1, "package", -1, "%q cannot be the name of a Go package that others import", name)
@@ -159,6 +161,7 @@ func Make(name string, sources []Source) (*Package, error) {
 		k := &Kernel{Source: s, Stream: -1, Device: -1, index: i, p: p}
 		if k.describe() {
 			k.image()
+			k.entry(contents)
 			before := len(p.errs)
 			k.params()
 			if len(p.errs) == before {

@@ -19,6 +19,11 @@ var filesAxpy embed.FS
 
 var imageAxpy = kernelrt.Image{Files: &filesAxpy, Pattern: "*"}
 
+//go:embed "absent.fatbin"
+var filesAbsent embed.FS
+
+var imageAbsent = kernelrt.Image{Files: &filesAbsent, Pattern: "*"}
+
 var kernelAxpy = kernelrt.Kernel{
 	Name: "axpy", Entry: "axpy", Image: &imageAxpy, Sizes: []int{4, 4, 8, 8},
 	Grid: []string{"ceildiv(n, 256)"}, Block: []string{"256"},
@@ -727,7 +732,7 @@ func launchMismatch(args []kernelrt.Value, stream kernelrt.Stream) error {
 }
 
 var kernelAbsent = kernelrt.Kernel{
-	Name: "absent", Entry: "absent", Image: &imageAxpy, Sizes: []int{8},
+	Name: "absent", Entry: "absent", Image: &imageAbsent, Sizes: []int{8},
 	Grid: []string{"n"}, Block: []string{"1"},
 }
 
@@ -1025,4 +1030,4 @@ func Register() error {
 
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.
-func Unload() error { return kernelrt.Unload(&imageAxpy) }
+func Unload() error { return kernelrt.Unload(&imageAxpy, &imageAbsent) }

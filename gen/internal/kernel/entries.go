@@ -1,0 +1,179 @@
+package kernel
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// entry refuses a name that is not in an image or the source. What cannot be read, such
+// as a fatbin, is not looked into: the driver does, when the kernel is first used.
+func (k *Kernel) entry(contents map[string][]byte) {
+	key := "entry"
+	if k.Entry == k.Plan.Func.Name { // which it is if the configuration does not say
+		key = "spec"
+	}
+	for _, file := range k.Images {
+		names, ok := entriesOf(file, contents[file])
+		if ok && !slices.Contains(names, k.Entry) {
+			k.fail(key, -1, "there is no kernel %s in %s, which has %s: %s", k.Entry, file, listed(names), remedyFor(k.Entry, names))
+		}
+	}
+	if text, ok := contents[k.Program]; ok && k.Program != "" {
+		if problem := program(text).lacks(k.Entry); problem != "" {
+			k.fail(key, -1, "%s: %s", k.Program, problem)
+		}
+	}
+}
+
+func remedyFor(entry string, names []string) string {
+	for _, n := range names {
+		if mangles(n, entry) {
+			return fmt.Sprintf("write entry: %s, or declare the kernel extern \"C\"", n)
+		}
+	}
+	return "name the kernel with entry"
+}
+
+// listed names some of a list.
+func listed(names []string) string {
+	const most = 20
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// mangles reports whether symbol may be what C++ makes of a plain name.
+func mangles(symbol, name string) bool {
+	return strings.HasPrefix(symbol, "_Z") && strings.Contains(symbol, strconv.Itoa(len(name))+name)
+}
+
+// entriesOf lists the kernels of an image, if it can be read.
+func entriesOf(file string, data []byte) (names []string, ok bool) {
+	switch path.Ext(file) {
+	case ".ptx":
+		for _, m := range ptxEntry.FindAllSubmatch(withoutComments(data), -1) {
+			names = append(names, string(m[1]))
+		}
+		return names, len(data) > 0
+	case ".cubin":
+		return cubinEntries(data)
+	}
+	return nil, false
+}
+
+var ptxEntry = regexp.MustCompile(`\.entry\s+([A-Za-z_$%][\w$]*)`)
+
+// cubinEntries reads the names of the sections: a kernel has one for its parameters.
+// Every offset is checked, because the file is foreign.
+func cubinEntries(data []byte) (names []string, ok bool) {
+	const (
+		machine       = 190 // EM_CUDA
+		header        = 64
+		sectionHeader = 64
+		parameters    = ".nv.constant0."
+	)
+	le := binary.LittleEndian
+	if len(data) < header || string(data[:6]) != "\x7fELF\x02\x01" || le.Uint16(data[18:]) != machine {
+		return nil, false
+	}
+	table, size := le.Uint64(data[40:]), uint64(len(data))
+	n, text := uint64(le.Uint16(data[60:])), uint64(le.Uint16(data[62:]))
+	if le.Uint16(data[58:]) != sectionHeader || table > size || n > (size-table)/sectionHeader || text >= n {
+		return nil, false
+	}
+	section := func(i uint64) []byte { return data[table+i*sectionHeader:] }
+	from, length := le.Uint64(section(text)[24:]), le.Uint64(section(text)[32:])
+	if from > size || length > size-from {
+		return nil, false
+	}
+	strs := data[from : from+length]
+	for i := range n {
+		at := uint64(le.Uint32(section(i)))
+		if at >= length {
+			return nil, false
+		}
+		name, _, ended := bytes.Cut(strs[at:], []byte{0})
+		if !ended {
+			return nil, false
+		}
+		if kernel, found := strings.CutPrefix(string(name), parameters); found {
+			names = append(names, kernel)
+		}
+	}
+	return names, true
+}
+
+// comments are those of C++ and of PTX, and texts in quotes, which may look like some.
+var comments = regexp.MustCompile(`"(?:\\.|[^"\\\n])*"|//[^\n]*|(?s:/\*.*?\*/)`)
+
+func withoutComments(text []byte) []byte {
+	return comments.ReplaceAllFunc(text, func(m []byte) []byte {
+		if m[0] == '"' {
+			return m
+		}
+		return []byte(" ")
+	})
+}
+
+// program is a text in CUDA C++.
+type program []byte
+
+var (
+	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
+	// A kernel, with what may stand before its name, and what is before all that.
+	global = regexp.MustCompile(`(extern\s*"C"\s*)?(?:static\s+|inline\s+)*__global__\s+(?:void\s+|static\s+|inline\s+|__\w+__\s*(?:\([^()]*\)\s*)?)*([A-Za-z_]\w*)\s*\(`)
+	// What makes names that are not in the text as they are.
+	hidden = regexp.MustCompile(`##|#\s*include\s*"|extern\s*"C"\s*\{`)
+)
+
+// lacks says why a kernel cannot be in the text, "" if it may be: macros and headers
+// are not read.
+func (p program) lacks(entry string) string {
+	text := withoutComments(p)
+	if hidden.Match(text) {
+		return ""
+	}
+	var kernels []string
+	for _, m := range global.FindAllSubmatch(text, -1) {
+		name := string(m[2])
+		if strings.HasPrefix(name, "__") {
+			continue // an attribute that is not understood
+		}
+		if name == entry && len(m[1]) == 0 && !wrapped(text, name) {
+			return fmt.Sprintf("the kernel %s has a mangled name, because it is C++: write extern \"C\" in front of __global__, or give the mangled name with entry", entry)
+		}
+		if name == entry || mangles(entry, name) {
+			return ""
+		}
+		kernels = append(kernels, name)
+	}
+	if len(kernels) == 0 || identifies(text, entry) {
+		return ""
+	}
+	return fmt.Sprintf("there is no kernel %s, it has %s: name the kernel with entry", entry, listed(kernels))
+}
+
+// identifies reports whether the text has the word, or one that it is the mangled name of.
+func identifies(text []byte, entry string) bool {
+	for _, word := range identifier.FindAll(text, -1) {
+		if string(word) == entry || mangles(entry, string(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrapped reports whether the text declares the function extern "C" in another place.
+func wrapped(text []byte, name string) bool {
+	return regexp.MustCompile(`extern\s*"C"[^;{}]*\b` + regexp.QuoteMeta(name) + `\s*\(`).Match(text)
+}
