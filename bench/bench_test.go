@@ -90,6 +90,17 @@ func TestJudge_rivals(t *testing.T) {
 	}
 }
 
+// TestHosts: where a peer calls ours, both figures are of that peer, which is no rival.
+func TestHosts(t *testing.T) {
+	m := measurements{}
+	m[key{"exported", "python", "exported"}] = &samples{ns: []float64{100}, batches: []float64{100}}
+	m[key{"exported", "python", "exported.go"}] = &samples{ns: []float64{160}, batches: []float64{160}}
+	all := m.judge()
+	if len(all) != 1 || all[0].got != 1.6 || all[0].what != "times C++" || !all[0].met() {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestGoals: what has a target is an item, and is compared with what exists.
 func TestGoals(t *testing.T) {
 	for _, g := range goals {

@@ -128,6 +128,14 @@ func (t *tree) goBuild(ctx context.Context, dir, name string, env ...string) (st
 	return out, err
 }
 
+// goLibrary builds a Go library as others load it.
+func (t *tree) goLibrary(ctx context.Context) (string, error) {
+	out := t.program("libgolib.so")
+	_, err := command(ctx, filepath.Dir(t.bench), []string{"CGO_ENABLED=1", "GOFLAGS=-buildvcs=false"},
+		"go", "build", "-trimpath", "-buildmode=c-shared", "-o", out, "./examples/go_library/golib/libgolib")
+	return out, err
+}
+
 // cgo builds the peer that uses cgo.
 func (t *tree) cgo(ctx context.Context) (string, error) {
 	lib := filepath.Dir(t.wheel.Library())

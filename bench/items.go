@@ -26,9 +26,14 @@ var items = []row{
 	{"field_object", "object field + release"},
 	{"field_found", "int field by reflection, found once"},
 	{"field_name", "int field by name"},
-	{"walk", "walk of a graph of 1e5 objects"},
+	{"walk", "walk of a graph of 1e6 objects"},
 	{"graph_write", "JSON graph of 5e4 arrays, written"},
 	{"opaque", "Go value wrapped + released"},
+	{"define_make", "Go-defined object, made + released by C++"},
+	{"define_set_int", "Go-defined object, int field set by C++"},
+	{"define_set_object", "Go-defined object, object field set by C++"},
+	{"define_copy", "two Go-defined objects, deep copied by C++"},
+	{"exported", "int, int -> int in a Go library, from Python"},
 	{"create", "object returned + release"},
 	{"error", "error, kind and message"},
 	{"callback", "callback, per call"},
@@ -55,6 +60,10 @@ func itemOf(name string) (row, bool) {
 	}
 	return items[i], true
 }
+
+// hosts are the rows in which a peer calls ours: its items that end in ".go", next to
+// the same in C++.
+var hosts = map[string]string{"exported": "python"}
 
 // twoCores are the rows that need a second core to themselves.
 var twoCores = []string{"threads2"}
@@ -106,6 +115,11 @@ var goals = []goal{
 	{"walk", "python", "walk", 1.0 / 3},
 	{"graph_write", "python", "graph_write", 1.0 / 3},
 	{"opaque", "purego", "floor", 5},
+	{"define_make", "cpp", "define_make", 1.1},
+	{"define_set_int", "cpp", "define_set_int", 1.1},
+	{"define_set_object", "cpp", "define_set_object", 1.2},
+	{"define_copy", "cpp", "define_copy", 1.2},
+	{"exported", "python", "exported", 1.7},
 	{"callback", "purego", "floor", 1.7},
 	{"callback_thread", "purego", "floor", 2.5},
 	{"ints_build", "cpp", "ints_build", 0.7},

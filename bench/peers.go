@@ -75,7 +75,11 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 	case "purego":
 		return one(t.goBuild(ctx, filepath.Join(t.bench, "testdata", "purego"), "purego", "CGO_ENABLED=0"))
 	case "python":
-		return []string{t.python, filepath.Join(t.bench, "python", "peer.py")}, t.venv(ctx)
+		library, err := t.goLibrary(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []string{t.python, filepath.Join(t.bench, "python", "peer.py"), library}, t.venv(ctx)
 	case "rust":
 		if err := t.venv(ctx); err != nil {
 			return nil, err
@@ -169,6 +173,7 @@ func (all *team) figures(r row) []key {
 	for _, p := range all.peers {
 		add(p.name, r.name)
 		add(p.name, r.name+".c")
+		add(p.name, r.name+".go")
 	}
 	for _, g := range goals {
 		if g.item == r.name {
@@ -240,14 +245,22 @@ func (all *team) once(ctx context.Context, figures []key) (measurements, error) 
 	return m, nil
 }
 
+// ours is the figure of ours in a row: that of another peer where it calls Go.
+func ours(row string) key {
+	if peer, ok := hosts[row]; ok {
+		return key{row, peer, row + ".go"}
+	}
+	return key{row, "ours", row}
+}
+
 // ratio is how many times longer ours takes for the item of a row than another
 // figure of that row, each by its undisturbed batches.
 func (m measurements) ratio(row, peer, item string) (float64, bool) {
-	ours, other := m[key{row, "ours", row}], m[key{row, peer, item}]
-	if ours == nil || other == nil {
+	own, other := m[ours(row)], m[key{row, peer, item}]
+	if own == nil || other == nil {
 		return 0, false
 	}
-	return ours.undisturbed() / other.undisturbed(), true
+	return own.undisturbed() / other.undisturbed(), true
 }
 
 // undisturbed is the longest batch of the fastest tenth of all.

@@ -42,17 +42,17 @@ func (m measurements) picture(day time.Time) string {
 	var lines []line
 	low, high := 0.1, 10.0
 	for _, r := range items {
-		ours := m[key{r.name, "ours", r.name}]
-		if ours == nil {
+		own := m[ours(r.name)]
+		if own == nil {
 			continue
 		}
-		l := line{row: r, time: duration(median(ours.ns))}
+		l := line{row: r, time: duration(median(own.ns))}
 		if !strings.HasSuffix(l.time, "s") {
 			l.time += " ns"
 		}
 		for _, k := range marks {
 			ratio, ok := m.ratio(r.name, k.peer, r.name)
-			if !ok || ratio <= 0 {
+			if !ok || ratio <= 0 || hosts[r.name] == k.peer {
 				continue
 			}
 			d := dot{k.title, k.colour, 1 / ratio}

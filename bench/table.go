@@ -37,6 +37,9 @@ func (m measurements) table(rows []row, all *team) string {
 		}
 		for _, p := range all.peers[1:] {
 			k := key{r.name, p.name, r.name}
+			if p.name == "ours" {
+				k = ours(r.name)
+			}
 			if r.name == "floor" { // a program of its own measures it, without cgo as ours
 				switch p.name {
 				case "ours":
@@ -121,7 +124,7 @@ func (m measurements) judge() []verdict {
 	for _, r := range items {
 		worst := verdict{item: r.name, most: 1}
 		for _, rival := range rivals {
-			if got, ok := m.ratio(r.name, rival, r.name); ok && got > worst.got && r.name != "floor" {
+			if got, ok := m.ratio(r.name, rival, r.name); ok && got > worst.got && r.name != "floor" && hosts[r.name] != rival {
 				worst.got, worst.what = got, "times the fastest rival, "+titles[rival]
 			}
 		}
@@ -149,6 +152,8 @@ func (g goal) reference() string {
 		return "the C getter"
 	case g.peer == "ours":
 		return r.title
+	case hosts[g.item] != "":
+		return "C++"
 	}
 	return titles[g.peer]
 }

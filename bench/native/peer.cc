@@ -199,6 +199,11 @@ int main(int, char** argv) {
     }
   });
 
+  auto useObjects = global("perf.use_objects");
+  for (std::string what : {"make", "set_int", "set_object", "copy"}) {
+    item("define_" + what, [=](long n) { useObjects("perf.Point", what, int64_t(n)); });
+  }
+
   auto fail = global("perf.fail");
   item("error", [=](long n) {
     for (long i = 0; i < n; ++i) try {

@@ -5,11 +5,13 @@
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/object.h>
+#include <tvm/ffi/reflection/accessor.h>
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/string.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 namespace perf {
@@ -46,6 +48,51 @@ class Node : public ffi::ObjectRef {
   explicit Node(int64_t v) : ffi::ObjectRef(ffi::make_object<NodeObj>(v)) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Node, ffi::ObjectRef, NodeObj);
 };
+
+// The class that a type made in Go is compared with; ours has the same fields.
+class PointObj : public ffi::Object {
+ public:
+  static constexpr bool _type_mutable = true;
+  int64_t x = 0;
+  double y = 0;
+  ffi::String name;
+  ffi::Any tag;
+  ffi::ObjectRef next{nullptr};
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("perf.Point", PointObj, ffi::Object);
+};
+
+// Makes, writes or copies objects of a type n times by reflection, as every language does.
+void UseObjects(const ffi::String& type, const ffi::String& what, int64_t n) {
+  TVMFFIByteArray key{type.data(), type.size()};
+  std::string_view text(type.data(), type.size());
+  int32_t index;
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeKeyToIndex(&key, &index));
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
+  auto make = [&] {
+    TVMFFIAny made{};
+    made.type_index = index;
+    TVMFFIObjectHandle handle = nullptr;
+    TVM_FFI_CHECK_SAFE_CALL(info->metadata->creator(&handle));
+    made.v_obj = static_cast<TVMFFIObject*>(handle);
+    ffi::ObjectRef object = ffi::AnyView::CopyFromTVMFFIAny(made).cast<ffi::ObjectRef>();
+    TVMFFIObjectDecRef(handle);
+    return object;
+  };
+  refl::FieldSetter x(text, "x"), name(text, "name"), next(text, "next");
+  static ffi::Function copy = ffi::Function::GetGlobalRequired("ffi.DeepCopy");
+  ffi::ObjectRef object = make(), other = make();
+  name(object, ffi::String("a name of 22 characters"));
+  next(object, other);
+  if (what == "make") {
+    for (int64_t i = 0; i < n; ++i) make();
+  } else if (what == "set_int") {
+    for (int64_t i = 0; i < n; ++i) x(object, i);
+  } else if (what == "set_object") {
+    for (int64_t i = 0; i < n; ++i) next(object, other);
+  } else {
+    for (int64_t i = 0; i < n; ++i) copy(object);
+  }
+}
 
 // An allocator by malloc, so that the environment can make tensors.
 void Free(DLManagedTensorVersioned* self) {
@@ -91,7 +138,14 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_rw("name", &NodeObj::name)
       .def_rw("leaf", &NodeObj::leaf)
       .def("add", &NodeObj::Add, "The sum of value and n.");
+  refl::ObjectDef<PointObj>()
+      .def_rw("x", &PointObj::x)
+      .def_rw("y", &PointObj::y)
+      .def_rw("name", &PointObj::name)
+      .def_rw("tag", &PointObj::tag)
+      .def_rw("next", &PointObj::next);
   refl::GlobalDef()
+      .def("perf.use_objects", UseObjects, "Makes, writes or copies objects of a type n times by reflection.")
       .def("perf.add_one", [](int64_t x) { return x + 1; })
       .def("perf.nop3_objects", [](const LeafObj*, const LeafObj*, const LeafObj*) {})
       .def("perf.nop3_tensors", [](const ffi::TensorView&, const ffi::TensorView&, const ffi::TensorView&) {})
@@ -110,6 +164,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 }
 
 }  // namespace perf
+
+// The same function as the library of examples/go_library exports.
+static int64_t Add(int64_t a, int64_t b) { return a + b; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, Add);
 
 // What an empty crossing calls.
 extern "C" TVM_FFI_DLL_EXPORT void perf_empty(void*) {}

@@ -25,6 +25,7 @@ func main() {
 	check(perf.Load(tvmffi.WithLibrary(os.Args[1]), tvmffi.WithFile(os.Args[2])))
 	calls()
 	objects()
+	defined()
 	callbacks()
 	containers()
 	serve()
@@ -166,7 +167,7 @@ func byReflection(node *tvmffi.Object) {
 			intSink += must(reflection.Get[int64](node, "value"))
 		}
 	})
-	nodes := make([]*perf.Node, 50000) // each with a leaf
+	nodes := make([]*perf.Node, 500000) // each with a leaf
 	for i := range nodes {
 		nodes[i] = must(perf.MakeNode(int64(i)))
 	}
@@ -190,6 +191,25 @@ func byReflection(node *tvmffi.Object) {
 			intSink += int64(len(must(tvmffi.ToJSONGraph(nested, nil))))
 		}
 	})
+}
+
+// point is a type made in Go with the fields of perf.Point.
+type point struct {
+	X    int64          `ffi:"x"`
+	Y    float64        `ffi:"y"`
+	Name string         `ffi:"name"`
+	Tag  any            `ffi:"tag,optional"`
+	Next *tvmffi.Object `ffi:"next,optional"`
+}
+
+var pointType = tvmffi.Define[point]("bench.Point")
+
+// defined is what C++ does with objects of a type made in Go.
+func defined() {
+	check(pointType.Register())
+	for _, what := range []string{"make", "set_int", "set_object", "copy"} {
+		item("define_"+what, func(n int) { check(perf.UseObjects("bench.Point", what, int64(n))) })
+	}
 }
 
 func callbacks() {

@@ -8,6 +8,22 @@ import (
 	bindrt "github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
+var fnAdd = bindrt.Func{Library: &library, Module: "libperf.so", Name: "add"}
+
+// Add calls add of libperf.so:
+//
+//	(int, int) -> int
+func Add(n int64, n2 int64) (int64, error) {
+	var c bindrt.Call2
+	c.Begin(&fnAdd, 2)
+	c.Int(0, n)
+	c.Int(1, n2)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	return c.IntResult()
+}
+
 var fnAddOne = bindrt.Func{Library: &library, Name: "perf.add_one", Sig: "(int) -> int"}
 
 // AddOne calls perf.add_one:
@@ -167,4 +183,18 @@ func RepeatOnThread(callback func(int64) (int64, error), n int64) (int64, error)
 		return 0, err
 	}
 	return c.IntResult()
+}
+
+var fnUseObjects = bindrt.Func{Library: &library, Name: "perf.use_objects", Sig: "(ffi.String, ffi.String, int) -> None"}
+
+// UseObjects calls perf.use_objects:
+//
+//	(ffi.String, ffi.String, int) -> None
+func UseObjects(s string, s2 string, n int64) error {
+	var c bindrt.Call12
+	c.Begin(&fnUseObjects, 3)
+	c.String(0, s)
+	c.String(1, s2)
+	c.Int(2, n)
+	return c.Do()
 }

@@ -10,7 +10,7 @@ import numpy as np
 import tvm_ffi
 from tvm_ffi import serialization, structural
 
-ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
+ctypes.CDLL(sys.argv[-1], ctypes.RTLD_GLOBAL)
 G = tvm_ffi.get_global_func
 TARGET = 2e6
 items = {}
@@ -148,7 +148,7 @@ def field_name(n):
         getattr(node, "value")
 
 
-graph = tvm_ffi.Array([make_node(i) for i in range(50000)])
+graph = tvm_ffi.Array([make_node(i) for i in range(500000)])
 count = 0
 
 
@@ -238,4 +238,16 @@ def threads2(n):
         t.join()
 
 
+def exported(name, path):
+    def f(n):
+        module = tvm_ffi.load_module(path)
+        add = module.add
+        for _ in range(n):
+            add(1, 2)
+
+    items[name] = f
+
+
+exported("exported", sys.argv[-1])  # the same function, written in C++
+exported("exported.go", sys.argv[1])
 serve()

@@ -161,8 +161,12 @@ TEXT tvmffi_setAny(SB), NOSPLIT|NOFRAME, $0
 	MOVL  (SI), CX
 	CMPL  CX, $64
 	JLT   slow
-	CMPL  CX, Setter_Index(R10)
-	JNE   slow                   // the very type, which is most common, needs no frame
+	MOVL  Setter_Index(R10), AX
+	CMPL  CX, AX
+	JEQ   fits                   // the very type, or any: most common, and needs no frame
+	CMPL  AX, $64
+	JNE   slow
+fits:
 	MOVQ  8(SI), DX
 	LOCK
 	INCQ  (DX)
@@ -304,8 +308,14 @@ out:
 // BX: the field. R12: the Setter. R13: the value.
 TEXT tvmffi_setObject(SB), NOSPLIT|NOFRAME, $0
 	MOVL  (SI), CX
-	CMPL  CX, Setter_Index(R10)
-	JNE   slow                   // the very type, which is most common, needs no frame
+	MOVL  Setter_Index(R10), AX
+	CMPL  CX, AX
+	JEQ   fits                   // the very type, or any: most common, and needs no frame
+	CMPL  AX, $64
+	JNE   slow
+	CMPL  CX, AX
+	JLT   slow
+fits:
 	MOVQ  8(SI), DX
 	LOCK
 	INCQ  (DX)
