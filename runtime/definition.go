@@ -39,7 +39,7 @@ type definition struct {
 
 	// plan is the type in memory, made from the struct and the options. pending is
 	// set while the type is about to be registered, broken if that failed half way.
-	// core.Defining guards all three until the type is ready.
+	// The Registry guards all three until the type is ready.
 	plan    *plan
 	pending bool
 	broken  error

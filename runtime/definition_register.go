@@ -10,10 +10,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
-// defining is held while types are registered: before libraries are loaded and
-// before the Registry, which loading takes too.
-var defining = &core.Defining
-
 // index returns the index of the type, which it registers first.
 func (d *definition) index() (abi.TypeIndex, error) {
 	if err := d.register(); err != nil {
@@ -22,8 +18,9 @@ func (d *definition) index() (abi.TypeIndex, error) {
 	return d.plan.Info.TypeIndex, nil
 }
 
-// register registers the type and those that it names. Whatever can fail is done
-// before the first of them gets its index, which nothing can take back.
+// register registers the type and those that it names, with the Registry locked.
+// Whatever can fail is done before the first of them gets its index, which nothing
+// can take back.
 func (d *definition) register() error {
 	if d.ready.Load() {
 		return nil
@@ -31,8 +28,8 @@ func (d *definition) register() error {
 	if err := Load(); err != nil {
 		return err
 	}
-	defining.Lock()
-	defer defining.Unlock()
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
 	switch {
 	case d.ready.Load() || d.plan != nil && d.plan.Info != nil && d.broken == nil:
 		return nil // or on this thread, further out: the index is known
@@ -216,10 +213,8 @@ func (p *plan) inherited(name string) string {
 	return ""
 }
 
-// registerAll enters the types into the registry.
+// registerAll enters the types into the registry, which is locked.
 func registerAll(group []*definition) (err error) {
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
 	keys, fields := map[string]bool{}, 0
 	for _, d := range group {
 		fields += len(d.plan.own)

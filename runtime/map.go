@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -153,13 +153,26 @@ func (k *mapKind) len(o *core.Object) int {
 	return int(n)
 }
 
-// missing is the object that stands for a value that is not there.
-var missing = sync.OnceValues(func() (uintptr, error) {
+// missing returns the object that stands for a value that is not there; the first
+// reference is kept for ever. Nothing is locked while the library is asked, which
+// may wait for the Registry.
+func missing() (uintptr, error) {
+	if m := missingObject.Load(); m != 0 {
+		return m, nil
+	}
 	var c core.Call1
 	c.Begin(&getMissing, 0)
-	err := c.Do()
-	return uintptr(c.Take().Bits), err // kept for ever
-})
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	m := uintptr(c.Take().Bits)
+	if !missingObject.CompareAndSwap(0, m) {
+		core.DecRef(m)
+	}
+	return m, nil
+}
+
+var missingObject atomic.Uintptr
 
 var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 

@@ -166,10 +166,6 @@ type Defined struct {
 	layout uintptr
 }
 
-// Defining is held while types are registered, so that what they name is found
-// before the Registry is locked.
-var Defining reentrant
-
 // RoomToDefine returns an error if there may be no room for so many types with so
 // many fields, of which some may share a setter.
 func RoomToDefine(types, fields int) error {

@@ -55,7 +55,7 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	}
 	info := fieldNamed(owner, f.Name)
 	if info == nil {
-		return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, differs)
+		return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
 	}
 	if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
 		return nil, err

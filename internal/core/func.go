@@ -88,9 +88,7 @@ func (f *Func) find() (uintptr, error) {
 	if f.Sig == "" {
 		return handle, nil
 	}
-	Registry.Lock()
-	metadata, err := callText(&getGlobalFuncMetadata, func(c *Call4) { c.String(0, f.Name) }, 1)
-	Registry.Unlock()
+	metadata, err := globalMetadata(f.Name)
 	if err == nil {
 		err = f.check(metadata)
 	}
@@ -113,11 +111,13 @@ var (
 	ModuleGetMetadata = Func{Name: "ffi.ModuleGetFunctionMetadata"}
 )
 
-// callText calls a function that returns a text or None.
-func callText(f *Func, pack func(*Call4), n int) (string, error) {
+// globalMetadata returns the metadata of a global function, a text or None.
+func globalMetadata(name string) (string, error) {
+	Registry.Lock()
+	defer Registry.Unlock()
 	c := new(Call4)
-	c.Begin(f, n)
-	pack(c)
+	c.Begin(&getGlobalFuncMetadata, 1)
+	c.String(0, name)
 	if err := c.Do(); err != nil {
 		return "", err
 	}
@@ -128,7 +128,11 @@ func callText(f *Func, pack func(*Call4), n int) (string, error) {
 }
 
 func (f *Func) absent(what string) error {
-	return Hooks.Errorf(KindAttr, "%s: %s: %s", f, what, differs)
+	library := f.Library
+	if f.Owner != nil {
+		library = f.Owner.Library
+	}
+	return Hooks.Errorf(KindAttr, "%s: %s: %s", f, what, library.lacks())
 }
 
 // check compares the signature in metadata with that of the bindings.
@@ -253,6 +257,9 @@ func (l *Library) pathOf(name string) (string, error) {
 		if file.Name == name && i < len(l.Paths) {
 			return l.Paths[i], nil
 		}
+	}
+	if l.loading {
+		return "", Hooks.Errorf(KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
 	}
 	return "", Hooks.Errorf(KindAttr, "library %s is not among the files of the bindings", name)
 }

@@ -1,7 +1,5 @@
 package core
 
-import "sync"
-
 // File is a shared library that a generated package needs.
 type File struct {
 	// Name is the base name, such as libgarden.so.
@@ -23,10 +21,11 @@ type Library struct {
 	// Files are loaded in order, after libtvm_ffi.
 	Files []File
 
-	once  sync.Mutex
-	state error
-	done  bool
-	// Paths holds where each of Files was found, once loaded.
+	// The Registry guards the rest: whoever loads holds it in any case, and a lock of
+	// its own would be taken before it by one goroutine and after it by another.
+	loading, done bool
+	state         error
+	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string
 }
 
@@ -45,16 +44,22 @@ type LoadConfig struct {
 
 // Load finds and loads the libraries. Once it has succeeded, later calls do
 // nothing; a failure is reported again to each use until a call with options
-// succeeds.
+// succeeds. Nor does a call do anything that comes from a library that is being
+// loaded: Go code that its initialisers call finds what is registered so far.
 func (l *Library) Load(options ...LoadOption) error {
 	if l == nil {
 		return Hooks.Load(&Library{}, options)
 	}
-	l.once.Lock()
-	defer l.once.Unlock()
+	Registry.Lock()
+	defer Registry.Unlock()
+	if l.loading {
+		return nil
+	}
 	if l.done && (l.state == nil || len(options) == 0) {
 		return l.state
 	}
+	l.loading = true
+	defer func() { l.loading = false }()
 	l.state = Hooks.Load(l, options)
 	l.done = true
 	return l.state
@@ -65,4 +70,13 @@ func (l *Library) ensure() error {
 		return nil
 	}
 	return l.Load()
+}
+
+// lacks says why something that was generated is not there, and what to do. It
+// follows ensure.
+func (l *Library) lacks() string {
+	if l != nil && l.loading {
+		return "its library is being loaded and has not registered it yet; use it when that is over"
+	}
+	return "the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version"
 }

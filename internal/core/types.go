@@ -103,9 +103,6 @@ func IndexOfKey(key string) (abi.TypeIndex, error) {
 	return abi.TypeIndex(*out), nil
 }
 
-// differs says why something that was generated is not there, and what to do.
-const differs = "the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version"
-
 // Type is an object type that generated code knows, resolved on first use.
 type Type struct {
 	// Library is what must be loaded before the key is registered; nil for the
@@ -142,7 +139,7 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	}
 	index, err := IndexOfKey(t.Key)
 	if err != nil {
-		return 0, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, differs)
+		return 0, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, t.Library.lacks())
 	}
 	return index, nil
 }
