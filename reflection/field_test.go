@@ -119,7 +119,7 @@ func TestValue(t *testing.T) {
 	_, err = v.Call("pluck", make(chan int))
 	wantError(t, "a channel", err, tvmffi.ErrType, "argument 1")
 	wantError(t, "read-only", v.Set("color", "blue"), tvmffi.ErrAttribute, "field garden.Rose.color is read-only")
-	wantError(t, "text for int", v.Set("petals", "many"), tvmffi.ErrType, "Cannot convert from type `ffi.SmallStr` to `int`")
+	wantError(t, "text for int", v.Set("petals", "many"), tvmffi.ErrType, "field garden.Rose.petals: Cannot convert from type `ffi.SmallStr` to `int`")
 	wantError(t, "a channel", v.Set("petals", make(chan int)), tvmffi.ErrType, "field garden.Rose.petals")
 	_, err = reflection.Get[float64](x, "petals")
 	wantError(t, "no float", err, tvmffi.ErrType, "field garden.Rose.petals: expected float, got int")
@@ -298,7 +298,11 @@ func TestField_hooks(t *testing.T) {
 	}
 	got.Release()
 	err = v.Set("computed", 1)
-	if err == nil || err.Error() != "PermissionError: the setter refuses" {
+	var refused *tvmffi.Error
+	if !errors.As(err, &refused) || len(refused.Frames()) == 0 {
+		t.Errorf("the frames of the setter are lost: %+v", err)
+	}
+	if err == nil || err.Error() != "PermissionError: field odd.Node.computed: the setter refuses" {
 		t.Errorf("set: %v", err)
 	}
 	call(t, "odd.fail", true)

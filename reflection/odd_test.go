@@ -21,7 +21,7 @@ const odd = `
 namespace ffi = tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 static int64_t factories = 0;
-static bool fail = false;
+static bool fail = false, knot = false;
 
 class NarrowObj : public ffi::Object {
  public:
@@ -48,10 +48,17 @@ class ColorObj : public ffi::StrEnumObj {
 };
 #endif
 
-// A getter that makes a new array of two new arrays each time, or fails.
+// A getter that makes a new array of two new arrays each time, or a list that holds
+// itself, or fails.
 static int Computed(void*, TVMFFIAny* result) {
   TVM_FFI_SAFE_CALL_BEGIN();
   if (fail) TVM_FFI_THROW(ValueError) << "the getter fails";
+  if (knot) {
+    ffi::List<ffi::Any> list{ffi::Any(1)};
+    list.push_back(list);
+    *reinterpret_cast<ffi::Any*>(result) = list;
+    return 0;
+  }
   ffi::Array<ffi::Any> inner{ffi::Any(1)};
   *reinterpret_cast<ffi::Any*>(result) = ffi::Array<ffi::Any>{inner, inner};
   TVM_FFI_SAFE_CALL_END();
@@ -93,7 +100,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     info.field_static_type_index = -1;
     TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterField(NodeObj::RuntimeTypeIndex(), &info));
   };
-  refl::GlobalDef().def("odd.factories", [] { return factories; }).def("odd.fail", [](bool on) { fail = on; })
+  refl::GlobalDef().def("odd.factories", [] { return factories; }).def("odd.fail", [](bool on) { fail = on; }).def("odd.knot", [](bool on) { knot = on; })
       .def("odd.add_computed", [field] {
         field("computed", sizeof(ffi::Object), Computed, reinterpret_cast<void*>(Refuse), kTVMFFIFieldFlagBitMaskWritable);
       });

@@ -224,7 +224,7 @@ func (r *run) field(f *frame, field *Field) bool {
 		return r.borrowed(v, path)
 	}
 	if hasParts(v) {
-		return r.object(uintptr(v.Bits), path, core.Strong(uintptr(v.Bits)) == 1)
+		return r.object(uintptr(v.Bits), path, true)
 	}
 	defer core.ReleaseValue(v)
 	return r.borrowed(v, path)
@@ -294,19 +294,20 @@ func (r *run) show(path Path, v tvmffi.Any) bool {
 	return r.yield(path, v)
 }
 
-// object goes to an object, of which it takes over a reference. made says that a
-// getter made it just now.
-func (r *run) object(handle uintptr, path Path, made bool) bool {
+// object goes to an object, of which it takes over a reference. given says that a
+// getter gave that one away.
+func (r *run) object(handle uintptr, path Path, given bool) bool {
 	onPath := false
 	switch {
-	case made:
+	case given && core.Strong(handle) == 1: // the getter made it just now
 		core.IncRef(handle)
 		r.made = append(r.made, handle)
 	case r.everyPath:
 		onPath = r.seen.has(handle)
-	case core.Strong(handle) > 2 || len(r.stack) == 0:
+	case core.Strong(handle) > 2 || given || len(r.stack) == 0:
 		// Of fewer references one is the walk's, and the other is where it came from:
-		// no other way leads here.
+		// no other way leads here. What a getter gave comes from nowhere, and may refer
+		// to itself.
 		if !r.seen.add(handle) {
 			core.DecRef(handle)
 			return true

@@ -242,6 +242,40 @@ func TestWalk_computed(t *testing.T) {
 	}
 }
 
+// A getter that makes an object which holds itself: it comes once.
+func TestWalk_computedCycle(t *testing.T) {
+	leaktest.Check(t)
+	root := nodeWithComputed(t)
+	defer root.Release()
+	call(t, "odd.knot", true)
+	defer call(t, "odd.knot", false)
+	for _, options := range [][]reflection.WalkOption{{reflection.ObjectsOnly()}, {reflection.ObjectsOnly(), reflection.EveryPath()}} {
+		var paths []string
+		var knot *tvmffi.List[tvmffi.Any]
+		for path, v := range reflection.Walk(root, options...).All() {
+			if !strings.Contains(path.String(), ".computed") {
+				continue
+			}
+			paths = append(paths, path.String())
+			if knot == nil {
+				knot = tvmffi.Retain(must2(t, func() (*tvmffi.List[tvmffi.Any], error) { return tvmffi.As[*tvmffi.List[tvmffi.Any]](v) }))
+			}
+		}
+		want := []string{"<root>.computed"}
+		if len(options) > 1 {
+			want = append(want, "<root>.computed[1]") // the path ends where it meets the list again
+		}
+		wantSteps(t, "a knot", paths, want...)
+		if err := knot.Clear(); err != nil {
+			t.Error(err)
+		}
+		if n := tvmffi.UseCount(knot); n != 1 {
+			t.Errorf("%d references are left", n)
+		}
+		knot.Release()
+	}
+}
+
 // chain makes n nodes, each inside the next, and what takes them apart from the
 // outermost on: C++ would do it by recursion.
 func chain(t testing.TB, n int) (root *tvmffi.Object, takeApart func()) {

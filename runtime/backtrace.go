@@ -184,12 +184,21 @@ func appendBacktrace(o *core.Object, frames string) {
 
 // originFrame is the line of the func whose code is at origin.
 func originFrame(origin uintptr) string {
-	f := runtime.FuncForPC(origin)
-	if f == nil || ours(f.Name()) {
+	name, file, line := originOf(origin)
+	if name == "" {
 		return ""
 	}
-	file, line := f.FileLine(origin)
-	return frameLine(file, line, f.Name())
+	return frameLine(file, line, name)
+}
+
+// originOf names the func whose code is at origin, unless it is of this module.
+func originOf(origin uintptr) (name, file string, line int) {
+	f := runtime.FuncForPC(origin)
+	if f == nil || ours(f.Name()) {
+		return "", "", 0
+	}
+	file, line = f.FileLine(origin)
+	return f.Name(), file, line
 }
 
 func frameLine(file string, line int, function string) string {

@@ -68,9 +68,9 @@ func TestCallbackRefuses(t *testing.T) {
 		args []any
 		want string
 	}{
-		{func(int64) {}, nil, "TypeError: the Go function takes 1 arguments, but got 0"},
-		{func(int64) {}, []any{1, 2}, "TypeError: the Go function takes 1 arguments, but got 2"},
-		{func() {}, []any{1}, "TypeError: the Go function takes 0 arguments, but got 1"},
+		{func(int64) {}, nil, "TypeError: the Go function github.com/tvmffi-go/tvmffi/runtime_test.TestCallbackRefuses.func1 takes 1 argument, but got 0"},
+		{func(int64) {}, []any{1, 2}, "TestCallbackRefuses.func2 takes 1 argument, but got 2"},
+		{func() {}, []any{1}, "TestCallbackRefuses.func3 takes 0 arguments, but got 1"},
 		{func(int64) {}, []any{"text"}, "TypeError: argument 0: expected int, got ffi.SmallStr"},
 		{func(int64) {}, []any{1.5}, "TypeError: argument 0: expected int, got float"},
 		{func(int8) {}, []any{300}, "OverflowError: argument 0: 300 does not fit int8"},

@@ -506,11 +506,11 @@ func inElement(place string, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind := core.KindType
+	kind, trace := core.KindType, ""
 	if e, ok := err.(*Error); ok {
-		kind = e.Kind
+		kind, trace = e.Kind, e.backtrace()
 	}
-	return &Error{Kind: kind, Message: fmt.Sprintf("%s: %s", place, message(err)), cause: err, step: stepOf(place)}
+	return &Error{Kind: kind, Message: fmt.Sprintf("%s: %s", place, message(err)), Backtrace: trace, cause: err, step: stepOf(place)}
 }
 
 // message returns the text of err without a kind in front.

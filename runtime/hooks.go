@@ -11,6 +11,8 @@ func init() {
 	core.Hooks.Errorf = errorf
 	core.Hooks.Raise = raise
 	core.Hooks.Passed = passed
+	core.Hooks.Origin = originOf
+	core.Hooks.At = inElement
 	core.Hooks.Recovered = recovered
 	core.Hooks.Load = loadLibrary
 	core.Hooks.Signature = canonicalSignature

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 func box(t testing.TB, n int64) *Box {
@@ -113,6 +114,14 @@ func TestUseAfterRelease(t *testing.T) {
 	if k := tvmffi.TypeKey(b); k != "None" {
 		t.Errorf("TypeKey: %q", k)
 	}
+	var any1 bindrt.Call1
+	any1.Begin(&echoAny, 1)
+	bindrt.Put[any](&any1.Call, 0, b)
+	wantError(t, any1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: the object was released")
+	var array1 bindrt.Call1
+	array1.Begin(&echoAny, 1)
+	bindrt.Put[tvmffi.ArrayLike[BoxRef]](&array1.Call, 0, tvmffi.Of[BoxRef](b))
+	wantError(t, array1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: element 0: the object was released")
 	owner := box(t, 2)
 	defer owner.Release()
 	wantError(t, owner.SetChild(b), tvmffi.ErrRuntime, "field calls.Box.child: the object was released")

@@ -163,6 +163,11 @@ func TestManyArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var nameless core.CallN
+	nameless.BeginFunction(core.Static(handleOfSum), 129)
+	if err := nameless.Do(); err == nil || !strings.HasPrefix(err.Error(), "TypeError: a Function object, which has no name: a call with 129 arguments, 128 is the limit: ") {
+		t.Error(err)
+	}
 	for _, n := range []int{0, 1, 129, 5000} {
 		values := make([]abi.Any, n)
 		for i := range values {

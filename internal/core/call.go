@@ -281,7 +281,7 @@ func (c *Call) Put(i int, t Temp, err error) {
 		return
 	}
 	if err != nil {
-		c.fail(Hooks.Errorf(KindType, "%s: %w", c.argument(i), err))
+		c.fail(Hooks.At(c.argument(i), err))
 		return
 	}
 	if t.Moved {

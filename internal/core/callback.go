@@ -430,9 +430,21 @@ func (a *Args) Check(n int) error {
 
 func (a *Args) check(n int) error {
 	if a.frame.N != uintptr(n) {
-		return Hooks.Errorf(KindType, "the Go function takes %d arguments, but got %d", n, a.frame.N)
+		noun := "arguments"
+		if n == 1 {
+			noun = "argument"
+		}
+		return Hooks.Errorf(KindType, "%s takes %d %s, but got %d", a.function(), n, noun, a.frame.N)
 	}
 	return a.side().err
+}
+
+// function names the Go function as backtraces do.
+func (a *Args) function() string {
+	if name, _, _ := Hooks.Origin(slotOf(a.frame.Handle).Load().origin); name != "" {
+		return "the Go function " + name
+	}
+	return "the Go function"
 }
 
 // Int returns argument i if it is an int.

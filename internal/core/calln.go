@@ -39,7 +39,11 @@ func (c *CallN) BeginFunction(fn *Object, n int) { c.beginFunction(fn, c.limit(n
 
 func (c *CallN) limit(n int) int {
 	if n > maxArguments {
-		c.fail(Hooks.Errorf(KindType, "%s: a call with %d arguments, %d is the limit", c.fn, n, maxArguments))
+		what := "a Function object, which has no name"
+		if c.fn != nil {
+			what = c.fn.String()
+		}
+		c.fail(Hooks.Errorf(KindType, "%s: a call with %d arguments, %d is the limit: look the function up and use its method Call, which takes any number", what, n, maxArguments))
 		return 0
 	}
 	return n

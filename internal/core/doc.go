@@ -26,6 +26,11 @@ var Hooks struct {
 	// Passed adds the Go frames of a callback that returned err, whose code is at
 	// origin, to the backtrace of err.
 	Passed func(err error, origin uintptr) error
+	// Origin names the Go func whose code is at origin and says where it begins; name
+	// is empty for a func of this module.
+	Origin func(origin uintptr) (name, file string, line int)
+	// At adds the place to an error, whose kind stays; other errors are a TypeError.
+	At func(place string, err error) error
 	// Recovered makes an error of a recovered panic, with the stack of the panic.
 	Recovered func(p any) error
 	// Encode packs the value of type t at p.

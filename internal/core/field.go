@@ -280,7 +280,7 @@ func (f *Field) Init(o *Object, t Temp, err error) error { return f.set(o, t, er
 // set writes a field that has the flags in need.
 func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	if err != nil {
-		return Hooks.Errorf(KindType, "field %s: %w", f, err)
+		return Hooks.At("field "+f.String(), err)
 	}
 	defer runtime.KeepAlive(t.Keep)
 	if t.Owned && t.Value.TypeIndex.IsObject() {
@@ -305,8 +305,15 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 			return Hooks.Errorf(KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
 		}
 	}
+	write := func(v abi.Any) error {
+		err := f.write(info, o, v)
+		if err != nil && need != 0 { // a constructor names the field itself
+			err = Hooks.At("field "+f.String(), err)
+		}
+		return err
+	}
 	if how != formNarrowInt || t.Value.TypeIndex != abi.TypeInt {
-		return f.write(info, o, t.Value)
+		return write(t.Value)
 	}
 	v, bits := int64(t.Value.Bits), uint(8*info.Size)
 	tooLarge := func() error {
@@ -319,7 +326,7 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(info, o, t.Value); err != nil {
+	if err := write(t.Value); err != nil {
 		return err
 	}
 	after, err := f.get(o)
@@ -327,7 +334,7 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 		return err
 	}
 	if int64(after.Bits) != v {
-		if err := f.write(info, o, before); err != nil {
+		if err := write(before); err != nil {
 			return err
 		}
 		return tooLarge()

@@ -123,7 +123,8 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 		c.Object(i, fn)
 		return
 	}
-	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(core.NewCallback(call))}, Owned: true}, nil)
+	handle := core.NewCallbackOf(call, *(*uintptr)(closure)) // a closure begins with its code
+	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
 }
 
 // Bind remembers that the Go func f, which captures fn and nothing else, calls fn, so
