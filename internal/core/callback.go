@@ -441,7 +441,7 @@ func (a *Args) check(n int) error {
 
 // function names the Go function as backtraces do.
 func (a *Args) function() string {
-	if name, _, _ := Hooks.Origin(slotOf(a.frame.Handle).Load().origin); name != "" {
+	if name, _, _ := Hooks.Origin(a.origin()); name != "" {
 		return "the Go function " + name
 	}
 	return "the Go function"
