@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
@@ -45,7 +47,7 @@ func Build(ctx context.Context, c Code) (string, error) {
 	if err != nil {
 		return "", b.failed(err)
 	}
-	return filepath.Join(b.dir, b.file), nil
+	return filepath.Join(b.dir, b.version, b.file), nil
 }
 
 // BuildTo compiles the code to a file of the caller's, always.
@@ -84,6 +86,9 @@ type building struct {
 	tools   *toolchain
 	file    string // name of the library
 	dir     string // in the cache
+	// version is the folder in dir for the headers as they are. The path of a library
+	// depends on all that it is made of, because a process has one library of a path.
+	version string
 }
 
 func (c *Code) prepare(ctx context.Context) (*building, error) {
@@ -105,7 +110,7 @@ func (c *Code) prepare(ctx context.Context) (*building, error) {
 }
 
 // format is part of every key: a change of what a build consists of raises it.
-const format = "1"
+const format = "2"
 
 // key names what the library is made of. The headers of TVM-FFI stand in it by the
 // path of libtvm_ffi, with its size and time, those of the user are in the manifest.
@@ -140,24 +145,47 @@ type manifest struct {
 
 const manifestName = "build.json"
 
-// cached reports whether there is the library of an earlier build whose headers are the
-// same still.
+// version names the folder of the library.
+func (m manifest) version() string {
+	var b strings.Builder
+	for _, header := range slices.Sorted(maps.Keys(m.Headers)) {
+		fmt.Fprintf(&b, "%q %s\n", header, m.Headers[header])
+	}
+	return hashOf([]byte(b.String()))[:16]
+}
+
+// cached reports whether there is the library of an earlier build with the headers as
+// they are now, and finds its folder.
 func (b *building) cached() bool {
-	data, err := os.ReadFile(filepath.Join(b.dir, manifestName))
-	var m manifest
-	if err != nil || json.Unmarshal(data, &m) != nil {
+	manifests, err := filepath.Glob(filepath.Join(b.dir, "*", manifestName))
+	if err != nil {
 		return false
 	}
+	for _, path := range manifests {
+		data, err := os.ReadFile(path)
+		var m manifest
+		if err != nil || json.Unmarshal(data, &m) != nil || !m.current() {
+			continue
+		}
+		if dir := filepath.Dir(path); isFile(filepath.Join(dir, b.file)) {
+			b.version = filepath.Base(dir)
+			return true
+		}
+	}
+	return false
+}
+
+// current reports whether all headers are as they were.
+func (m manifest) current() bool {
 	for header, hash := range m.Headers {
 		if now, err := hashFile(header); err != nil || now != hash {
 			return false
 		}
 	}
-	return isFile(filepath.Join(b.dir, b.file))
+	return true
 }
 
-// build compiles into a folder. The manifest comes last: without it there is no
-// library.
+// build makes the folder of a version, with the library and the manifest.
 func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	m, err := b.compile(ctx, temp)
 	if err != nil {
@@ -167,7 +195,19 @@ func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{b.file, manifestName}, os.WriteFile(filepath.Join(temp, manifestName), data, 0o600)
+	b.version = m.version()
+	dir := filepath.Join(temp, b.version)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, manifestName), data, 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(filepath.Join(temp, b.file), filepath.Join(dir, b.file)); err != nil {
+		return nil, err
+	}
+	// What is there of that name is damaged, or cached would have found it.
+	return []string{b.version}, os.RemoveAll(filepath.Join(b.dir, b.version))
 }
 
 // jobs is how many compilers run at a time.
@@ -189,8 +229,13 @@ func hashFile(path string) (string, error) {
 }
 
 // systemHeader reports whether a header belongs to TVM-FFI or CUDA, which the key
-// stands for.
+// stands for, or to the system.
 func (b *building) systemHeader(path string) bool {
+	for _, dir := range []string{"/usr/include/", "/usr/lib/", "/Library/", "/Applications/"} {
+		if strings.HasPrefix(filepath.Clean(path), dir) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(b.tools.include, func(dir string) bool {
 		rel, err := filepath.Rel(dir, path)
 		return err == nil && filepath.IsLocal(rel)

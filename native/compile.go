@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,8 +32,29 @@ type CompileError struct {
 	Err error
 }
 
-// Error names the source and holds the first lines of the output.
+// exportError is a line about a name in Exports, of g++, clang or nvcc.
+var exportError = regexp.MustCompile(`(?m)^exports of [\w-]+[:(][\d:]+\)?: (?:fatal )?error: (.*)$`)
+
+// exports lists what is wrong with Exports, if that is all that is wrong.
+func (e *CompileError) exports() []string {
+	if e.Source == "" || regexp.MustCompile(`(?m)^(.*/)?`+regexp.QuoteMeta(e.Source)+`[:(]\d.*error`).MatchString(e.Output) {
+		return nil
+	}
+	var all []string
+	for _, m := range exportError.FindAllStringSubmatch(e.Output, -1) {
+		if text := strings.TrimPrefix(m[1], "static assertion failed: "); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// Error names the source and holds the first lines of the output. If a name in Exports
+// is wrong, it holds what the compiler says about that.
 func (e *CompileError) Error() string {
+	if wrong := e.exports(); len(wrong) > 0 {
+		return fmt.Sprintf("native: %s: Exports: %s\nExports names functions of the last text, each declared once, with types that TVM-FFI knows", e.Source, strings.Join(wrong, "\n"))
+	}
 	what := e.Source
 	if what == "" {
 		what = "linking"
@@ -107,7 +129,7 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	if b.tools.nvcc != "" { // C++ beside CUDA may call the CUDA runtime
 		args = append(args, "-I"+filepath.Join(b.tools.cudaRoot, "include"))
 	}
-	args = append(args, "-O2", "-MMD", "-MF", depfile, "-c", "-o", object)
+	args = append(args, "-O2", "-MD", "-MF", depfile, "-c", "-o", object)
 	args = append(args, flags...)
 	for _, include := range b.code.Include {
 		args = append(args, "-I"+include)

@@ -156,6 +156,57 @@ func TestBuild_cache(t *testing.T) {
 	}
 }
 
+// TestLoad_headerChanged: a process gets the library of the headers as they are, also if
+// it has loaded another one, and one for each state that was there before.
+func TestLoad_headerChanged(t *testing.T) {
+	fresh(t)
+	dir := t.TempDir()
+	var log bytes.Buffer
+	code := native.Code{
+		Name: "level", Log: &log,
+		// A header of -isystem counts too.
+		CPP:      []string{"#include \"outer.h\"\nint64_t level() { return LEVEL; }"},
+		Exports:  map[string]string{"level": ""},
+		CXXFlags: []string{"-isystem", dir},
+	}
+	if err := os.WriteFile(filepath.Join(dir, "outer.h"), []byte("#include \"level.h\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var loaded []*tvmffi.Module
+	for i, level := range []string{"1", "2", "1", "3"} {
+		if err := os.WriteFile(filepath.Join(dir, "level.h"), []byte("#define LEVEL "+level+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := native.Load(t.Context(), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Release()
+		loaded = append(loaded, m)
+		for j, want := range []int64{1, 2, 1, 3}[:i+1] {
+			if v := call(t, loaded[j], "level"); v != any(want) {
+				t.Errorf("after %d loads, library %d says %v, want %d", i+1, j, v, want)
+			}
+		}
+	}
+	if n := strings.Count(log.String(), " -c "); n != 3 {
+		t.Errorf("%d compilations, want 3: one for each state of the header", n)
+	}
+	// A damaged entry is made again.
+	found, err := filepath.Glob(filepath.Join(os.Getenv("TVMFFI_CACHE"), "native", "*", "*", "build.json"))
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for _, f := range found {
+		if err := os.WriteFile(f, []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if path, err := native.Build(t.Context(), code); err != nil || strings.Count(log.String(), " -c ") != 4 {
+		t.Errorf("%s, %v", path, err)
+	}
+}
+
 func TestBuild_refused(t *testing.T) {
 	fresh(t)
 	text := []string{"int64_t f() { return 1; }"}
@@ -205,6 +256,34 @@ func TestCompileError(t *testing.T) {
 	var failed *native.CompileError
 	if !errors.As(err, &failed) || failed.Source != "" || !strings.Contains(err.Error(), "there_is_no_such_library") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestExportsWrong: the error is about the names, in a few lines.
+func TestExportsWrong(t *testing.T) {
+	fresh(t)
+	for _, c := range []struct {
+		text, export string
+		want         []string
+	}{
+		{"int64_t add_one(int64_t x) { return x + 1; }", "add_on", []string{"wrong_0.cc: Exports: ", "add_on", "declared", "names functions of the last text"}},
+		{"int64_t f(int64_t x) { return x; }\nint64_t f(double x) { return 1; }", "f", []string{"Exports: ", "overloaded function"}},
+		{"struct P { int x; };\nint64_t f(P p) { return p.x; }", "f", []string{"Exports: ", "f has a parameter or result of a type that TVM-FFI cannot pass"}},
+		{"int64_t f() { return absent; }", "g", []string{"wrong_0.cc:1:", "absent"}}, // the text first
+	} {
+		_, err := native.Build(t.Context(), native.Code{Name: "wrong", CPP: []string{c.text}, Exports: map[string]string{c.export: ""}})
+		var failed *native.CompileError
+		if !errors.As(err, &failed) {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v\ndoes not say %q", c.text, err, want)
+			}
+		}
+		if lines := strings.Count(err.Error(), "\n"); strings.Contains(err.Error(), "Exports: ") && lines > 4 {
+			t.Errorf("%s: %d lines:\n%v", c.text, lines, err)
+		}
 	}
 }
 
@@ -290,7 +369,10 @@ tvm::ffi::String launch() { return cudaGetErrorName(static_cast<cudaError_t>(fil
 		t.Errorf("a launch gives %v", launched)
 	}
 	build("256", 0)
-	build("100", 2) // a header has changed
+	m = build("100", 2) // a header has changed
+	if v := call(t, m, "blocks", 257); v != any(int64(3)) {
+		t.Errorf("after the change blocks(257) is %v", v)
+	}
 
 	_, err := native.Build(t.Context(), native.Code{Name: "wrong", CUDA: []string{"__global__ void f(int* x) {\n  *x = absent;\n}"}})
 	var failed *native.CompileError
