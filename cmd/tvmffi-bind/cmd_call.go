@@ -11,21 +11,27 @@ import (
 func newCall(t *tool) *cobra.Command {
 	var in inputs
 	cmd := &cobra.Command{
-		Use:   "call --lib FILE NAME ['JSON ARGS']",
+		Use:   "call FILE... NAME ['JSON ARGS']",
 		Short: "Call a function and print its result as JSON",
 		Long: `call loads libraries, calls a function of the registry or of a module with the
 arguments of a JSON array, and prints the result as JSON. What has no JSON form,
 such as an object, is printed as text. The call happens in a process of its own.`,
-		Example: `  tvmffi-bind call --lib libgarden.so garden.alive
-  tvmffi-bind call --lib libtvm_ffi_testing.so testing.add_one '[41]'`,
-		Args: cobra.RangeArgs(1, 2),
+		Example: `  tvmffi-bind call libgarden.so garden.alive
+  tvmffi-bind call libtvm_ffi_testing.so testing.add_one '[41]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := in.take(args)
+			if err != nil {
+				return err
+			}
+			if len(args) < 1 || len(args) > 2 {
+				return fmt.Errorf("call takes the library, the name of the function, and its arguments as one JSON array, as in %s call libgarden.so garden.water '[1, 2.5]'", commandName())
+			}
 			c, err := in.source()
 			if err != nil {
 				return err
 			}
 			if c.From != "" {
-				return errors.New("a function of a saved schema cannot be called: name the library with --lib")
+				return errors.New("a function of a saved schema cannot be called: name the library")
 			}
 			request := callRequest{Name: args[0], Args: json.RawMessage("[]")}
 			if len(args) == 2 {

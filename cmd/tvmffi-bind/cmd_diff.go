@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
@@ -9,22 +11,35 @@ import (
 
 func newDiff(t *tool) *cobra.Command {
 	var asJSON bool
+	var deps []string
 	cmd := &cobra.Command{
-		Use:   "diff OLD.json NEW.json",
+		Use:   "diff OLD NEW",
 		Short: "Compare the interfaces of two versions of a library",
-		Long: `diff compares two schemas that dump wrote. Breaking changes come first; with any,
+		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come first; with any,
 the exit code is 1.`,
+		Example: `  tvmffi-bind diff garden.json libgarden.so
+  tvmffi-bind diff old/libgarden.so new/libgarden.so`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			old, err := readSchema(args[0])
-			if err != nil {
-				return err
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var both [2]schema.Schema
+			for i, file := range args {
+				in := inputs{deps: deps}
+				rest, err := in.take([]string{file})
+				if err != nil {
+					return err
+				}
+				if len(rest) > 0 {
+					return fmt.Errorf("%s is neither a library (.so, .dylib, .dll) nor a schema (.json)", file)
+				}
+				c, err := in.source()
+				if err != nil {
+					return err
+				}
+				if both[i], err = t.read(cmd.Context(), c); err != nil {
+					return err
+				}
 			}
-			new, err := readSchema(args[1])
-			if err != nil {
-				return err
-			}
-			changes := schema.Diff(old, new)
+			changes := schema.Diff(both[0], both[1])
 			if err := t.printChanges(changes, asJSON); err != nil {
 				return err
 			}
@@ -35,6 +50,8 @@ the exit code is 1.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().StringArrayVar(&deps, "dep", nil, "library file to load first; may be repeated")
+	_ = cmd.MarkFlagFilename("dep")
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/reflection/schema"
 	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 )
 
@@ -40,12 +41,26 @@ type finding struct {
 
 func newDoctor(t *tool) *cobra.Command {
 	var asJSON bool
+	var in inputs
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [FILE]...",
 		Short: "Show what is found on this machine, and what to do about each problem",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
+loads each library FILE, too, and says what is in it. Nothing is changed.`,
+		Example: `  tvmffi-bind doctor
+  tvmffi-bind doctor libgarden.so`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rest, err := in.take(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 || in.from != "" {
+				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", strings.Join(append(rest, in.from), ""))
+			}
 			findings := t.examine(cmd.Context())
+			for _, file := range in.libs {
+				findings = append(findings, t.checkLibrary(cmd.Context(), file, in.deps))
+			}
 			problems := 0
 			for _, f := range findings {
 				if f.Verdict == verdictProblem {
@@ -66,6 +81,10 @@ func newDoctor(t *tool) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().StringArrayVar(&in.libs, "lib", nil, "library file, which may also stand without --lib; may be repeated")
+	cmd.Flags().StringArrayVar(&in.deps, "dep", nil, "library file to load before each library; may be repeated")
+	_ = cmd.MarkFlagFilename("lib")
+	_ = cmd.MarkFlagFilename("dep")
 	return cmd
 }
 
@@ -98,6 +117,30 @@ func (t *tool) examine(ctx context.Context) []finding {
 		checkPlatform(),
 		checkGPU(),
 	}
+}
+
+// checkLibrary loads a library in a child and counts what it adds.
+func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) finding {
+	f := finding{Check: filepath.Base(file)}
+	in := inputs{libs: []string{file}, deps: deps}
+	c, err := in.source()
+	var s schema.Schema
+	if err == nil {
+		s, err = t.read(ctx, c)
+	}
+	if err == nil {
+		s, err = listed(s, "", false)
+	}
+	if err != nil {
+		f.Verdict, f.Found = verdictProblem, err.Error()
+		f.Remedy = "build it for this platform and this libtvm_ffi; what it needs besides goes before it with --dep"
+		return f
+	}
+	f.Verdict, f.Found = verdictOK, fmt.Sprintf("%s, %s", count(len(s.Functions), "function"), count(len(s.Types), "type"))
+	if len(s.Functions)+len(s.Types) == 0 {
+		f.Verdict, f.Remedy = verdictNote, "it loads and adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
+	}
+	return f
 }
 
 func checkTool() finding {

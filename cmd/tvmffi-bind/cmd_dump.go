@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,12 +14,19 @@ func newDump(t *tool) *cobra.Command {
 	var in inputs
 	var file string
 	cmd := &cobra.Command{
-		Use:   "dump --lib FILE... -o schema.json",
+		Use:   "dump FILE... -o schema.json",
 		Short: "Save what libraries offer as JSON",
 		Long: `dump reads libraries and saves their schema: everything that gen, ls and diff need
 to work without the libraries.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: `  tvmffi-bind dump libgarden.so -o garden.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rest, err := in.take(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
+			}
 			c, err := in.source()
 			if err != nil {
 				return err

@@ -19,14 +19,22 @@ func newLs(t *tool) *cobra.Command {
 	var asJSON, all bool
 	var html string
 	cmd := &cobra.Command{
-		Use:   "ls [--lib FILE]... [--json | --html FILE] [PATTERN]",
+		Use:   "ls [FILE]... [PATTERN]",
 		Short: "List the functions and types of libraries",
 		Long: `ls shows functions with their signatures, and types with fields, methods and
 layout. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
 
-Without --lib it looks at the libraries of ` + configName + ` in this folder, or at libtvm_ffi.`,
-		Args: cobra.MaximumNArgs(1),
+FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries of ` + configName + ` in this folder, or at libtvm_ffi.`,
+		Example: `  tvmffi-bind ls libgarden.so
+  tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := in.take(args)
+			if err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return fmt.Errorf("%q are several patterns: ls takes files and then one pattern, which may have * in it", args)
+			}
 			c, err := in.source()
 			if err != nil {
 				return err
@@ -49,7 +57,7 @@ Without --lib it looks at the libraries of ` + configName + ` in this folder, or
 				return t.writeHTML(html, s)
 			}
 			if len(s.Functions)+len(s.Types) == 0 {
-				return refuse("nothing in %s matches %q: --lib names another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
+				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
 			}
 			t.printFunctions(s.Functions)
 			t.printTypes(s.Types)

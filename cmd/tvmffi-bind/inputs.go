@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,7 @@ type inputs struct {
 func (in *inputs) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.config, "config", "", "configuration file (default "+configName+" if there is no --lib and no --from)")
-	f.StringArrayVar(&in.libs, "lib", nil, "library file; may be repeated")
+	f.StringArrayVar(&in.libs, "lib", nil, "library file, which may also stand without --lib in front of the other arguments; may be repeated")
 	f.StringArrayVar(&in.deps, "dep", nil, "library file to load first, without looking at it; may be repeated")
 	f.StringVar(&in.from, "from", "", "schema file written by dump, instead of libraries")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
@@ -33,6 +35,38 @@ func (in *inputs) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("config", "lib")
 	cmd.MarkFlagsMutuallyExclusive("config", "from")
 	cmd.MarkFlagsMutuallyExclusive("lib", "from")
+}
+
+// take reads the files in front of the arguments, which are as good as --lib, or as
+// --from for a schema, and returns the others.
+func (in *inputs) take(args []string) ([]string, error) {
+	for len(args) > 0 && namesFile(args[0]) {
+		file := args[0]
+		args = args[1:]
+		switch {
+		case in.config != "":
+			return nil, fmt.Errorf("%s: libraries are in the configuration, or named on the command line: remove --config or the file", file)
+		case isSchemaName(file) && in.from == "" && len(in.libs) == 0:
+			in.from = file
+		case isSchemaName(file) || in.from != "":
+			return nil, fmt.Errorf("%s: a schema stands alone: name one schema, or libraries", file)
+		default:
+			in.libs = append(in.libs, file)
+		}
+	}
+	return args, nil
+}
+
+func isSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
+
+// namesFile tells a file from the name of a function or type, which has no slash and
+// does not end so.
+func namesFile(arg string) bool {
+	switch strings.ToLower(filepath.Ext(arg)) {
+	case ".so", ".dylib", ".dll", ".json":
+		return true
+	}
+	return strings.ContainsAny(arg, "/"+string(filepath.Separator)) || strings.Contains(filepath.Base(arg), ".so.")
 }
 
 // fromFlags is true if the flags name the input themselves.

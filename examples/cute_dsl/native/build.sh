@@ -9,4 +9,4 @@ out=${1:-build} schema=${2:-native/kernels.json}
 mkdir -p "$out"
 "${PYTHON:-python3}" native/kernels.py "$out"
 go tool tvmffi-bind build -o "$out/libcutekernels.so" "$out"/*.o --ldflag "$out/libcute_dsl_runtime.so" --ldflag '-Wl,-rpath,$ORIGIN'
-go tool tvmffi-bind dump --lib "$out/libcutekernels.so" -o "$schema"
+go tool tvmffi-bind dump "$out/libcutekernels.so" -o "$schema"
