@@ -73,7 +73,7 @@ func TestGoArguments(t *testing.T) {
 		{"f(a: Tensor([n], float32), n: int32)", []any{g, 7}, "ValueError: Mismatched value on argument #1 when calling: `f(a: Tensor([n], float32), n: int32)`, expected to match a.shape[0]"},
 		{"f(a: Tensor([n], float32, device=cuda:1))", []any{g}, "ValueError: Mismatched device index on argument #0 when calling: `f(a: Tensor([n], float32))`, expected to be 1"},
 		{"f(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))", []any{g, m.f32(8, on(tvmffi.CUDA(1)))}, "accepted"},
-		{"f(a: Tensor([n], float32, align=12))", []any{m.f32(8, shifted(odd))}, "ValueError: Misaligned Tensor data on argument #0 when calling: `f(a: Tensor([n], float32))`, expected data alignment=12 bytes"},
+		{"f(a: Tensor([n], float32, align=32))", []any{m.f32(8, shifted(odd))}, "ValueError: Misaligned Tensor data on argument #0 when calling: `f(a: Tensor([n], float32))`, expected data alignment=32 bytes"},
 		{"f(s: Stream)", []any{&handle{64}}, "accepted"},
 		{"f(s: Stream)", []any{(*handle)(nil)}, "accepted"},
 		{"f(s: Stream)", []any{uintptr(64)}, "accepted"},
