@@ -152,10 +152,11 @@ const maxBacktrace = 64 << 10
 func passed(err error, origin uintptr) error {
 	e, native := err.(*Error)
 	if native && e.native.Handle() != 0 {
-		appendBacktrace(e.native, goFrames())
+		cell := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize)
+		appendBacktrace(e.native, originFrame(origin, core.Text(cell.Backtrace))+goFrames())
 		return err
 	}
-	return &passing{err, backtraceOf(err) + originFrame(origin) + goFrames()}
+	return &passing{err, backtraceOf(err) + originFrame(origin, "") + goFrames()}
 }
 
 // backtraceOf returns the backtrace of the *Error in the chain of err.
@@ -182,10 +183,11 @@ func appendBacktrace(o *core.Object, frames string) {
 	core.AppendBacktrace(o, frames)
 }
 
-// originFrame is the line of the func whose code is at origin.
-func originFrame(origin uintptr) string {
+// originFrame is the line of the func whose code is at origin, unless the backtrace
+// has it: as the caller of what failed.
+func originFrame(origin uintptr, backtrace string) string {
 	name, file, line := originOf(origin)
-	if name == "" {
+	if name == "" || strings.Contains(backtrace, ", in "+name+"\n") {
 		return ""
 	}
 	return frameLine(file, line, name)

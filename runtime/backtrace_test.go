@@ -66,7 +66,9 @@ func TestBacktraceOfPassingError(t *testing.T) {
 	}
 	var e *tvmffi.Error
 	errors.As(err, &e)
-	if !strings.Contains(e.Backtrace, "TestBacktraceOfPassingError") || len(e.Frames()) <= len(first.(*tvmffi.Error).Frames()) {
+	// The func that it passed through, then who called that.
+	if !strings.Contains(e.Backtrace, "in github.com/tvmffi-go/tvmffi/runtime_test.TestBacktraceOfPassingError.func1\n") ||
+		strings.Count(e.Backtrace, "TestBacktraceOfPassingError") < 2 || len(e.Frames()) <= len(first.(*tvmffi.Error).Frames()) {
 		t.Errorf("backtrace %s", e.Backtrace)
 	}
 	f.Release()

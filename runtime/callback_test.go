@@ -2,6 +2,7 @@ package tvmffi_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -489,4 +490,51 @@ func TestNilDereferenceAfterLoad(t *testing.T) {
 	}()
 	var p *int
 	*p = 1
+}
+
+// What Register says of a func is in the registry for everyone, read here by C++.
+func TestRegisteredMetadata(t *testing.T) {
+	load(t)
+	if err := linkedType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	balanced(t)
+	const name = "test.metadata"
+	for _, c := range []struct {
+		f       any
+		options []tvmffi.RegisterOption
+		want    string
+	}{
+		{func(int, *float64, []string, *tvmffi.Instance[linked]) (map[string]bool, error) { return nil, nil },
+			[]tvmffi.RegisterOption{tvmffi.Doc("It does nothing."), tvmffi.Param("n", "how often")},
+			`{"return":[{"type":"ffi.Map","args":[{"type":"ffi.String"},{"type":"bool"}]}],"params":[{"type":"int"},{"type":"Optional","args":[{"type":"float"}]},{"type":"ffi.Array","args":[{"type":"ffi.String"}]},{"type":"gotest.Linked"}]}`},
+		{func(func(int64) (int64, error)) {}, nil,
+			`{"return":[{"type":"None"}],"params":[{"type":"ffi.Function","named_args":{"return":[{"type":"int"}],"params":[{"type":"int"}]}}]}`},
+		{func(args []tvmffi.Any) (any, error) { return nil, nil }, nil, ""},
+		{func(x any) {}, []tvmffi.RegisterOption{tvmffi.Signature("(ffi.String) -> int")}, `{"return":[{"type":"int"}],"params":[{"type":"ffi.String"}]}`},
+	} {
+		if err := tvmffi.Register(name, c.f, append(c.options, tvmffi.Override())...); err != nil {
+			t.Fatal(err)
+		}
+		text := mustCall(t, "ffi.GetGlobalFuncMetadata", name).String()
+		var metadata struct {
+			Schema string `json:"type_schema"`
+		}
+		if err := json.Unmarshal([]byte(text), &metadata); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var got struct {
+			Type string
+			Args json.RawMessage `json:"named_args"`
+		}
+		if err := json.Unmarshal([]byte(metadata.Schema), &got); err != nil || got.Type != "ffi.Function" || string(got.Args) != c.want {
+			t.Errorf("%T is\n%s, want\n%s; %v", c.f, metadata.Schema, c.want, err)
+		}
+		if own, err := tvmffi.MetadataOf(c.f, c.options...); err != nil || own != text {
+			t.Errorf("MetadataOf is %s, in the registry it is %s; %v", own, text, err)
+		}
+	}
+	if was, err := tvmffi.Unregister(name); err != nil || !was {
+		t.Error(was, err)
+	}
 }

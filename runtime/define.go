@@ -115,8 +115,8 @@ type Instance[T any] struct{ objectBase }
 func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(reflect.TypeFor[T]()) }
 
 // Value returns all fields. Objects among them are references of their own, which
-// the collector releases if nobody else does. It panics with an *[Error] if x is
-// nil or was released.
+// are left to the collector and count as no leak ([Collected]); they may be released.
+// It panics with an *[Error] if x is nil or was released.
 func (x *Instance[T]) Value() T {
 	var fields T
 	if err := recordOf(reflect.TypeFor[T]()).load(stateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {
@@ -150,8 +150,10 @@ func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
 	return TypeField[T, V]{&fieldHandle{d: t.d, at: at, value: reflect.TypeFor[V]()}}
 }
 
-// Get returns the value of the field. An object is a reference of its own. It
-// panics with an *[Error] if x is nil or was released.
+// Get returns the value of the field. An object is a reference of its own, for the
+// caller to release, as from a generated type; objects inside of a slice, a map or a
+// struct are left to the collector. It panics with an *[Error] if x is nil or was
+// released.
 func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	r, o := f.f.find(), ref(x)
 	handle := f.f.object(o)
@@ -161,7 +163,7 @@ func (f TypeField[T, V]) Get(x *Instance[T]) V {
 		return v
 	}
 	v := new(V)
-	err := r.load(handle, nil, unsafe.Pointer(v))
+	err := r.load(handle, r.lender(), unsafe.Pointer(v))
 	runtime.KeepAlive(o)
 	if err != nil {
 		panic(err)

@@ -266,21 +266,23 @@ func (d *definition) ownConstructor() error {
 			}
 		}
 	}
-	fn, err := FuncOf(Packed(func(args []Any) (any, error) { return d.construct(fields, args) }))
-	if err != nil {
-		return err
-	}
+	fn := core.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
 	defer fn.Release()
-	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(ref(fn).Handle())}
+	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
 	if err := d.plan.AddAttribute(initName, v); err != nil {
 		return err
 	}
-	return d.plan.AddMethod(&core.DefinedMethod{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: ref(fn)})
+	return d.plan.AddMethod(&core.DefinedMethod{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
 }
 
-func (d *definition) construct(fields []*recordField, args []Any) (any, error) {
-	fail := func(format string, values ...any) (any, error) {
-		return nil, errorf(core.KindType, d.key+".__ffi_init__() "+format, values...)
+// construct makes an object of borrowed arguments, and returns it.
+func (d *definition) construct(fields []*recordField, lent *core.Args) error {
+	args := make([]Any, lent.Len())
+	for i := range args {
+		args[i] = anyOf(lent.Value(i), lent)
+	}
+	fail := func(format string, values ...any) error {
+		return errorf(core.KindType, d.key+".__ffi_init__() "+format, values...)
 	}
 	record := reflect.New(d.record)
 	given := map[*recordField]bool{}
@@ -293,7 +295,7 @@ func (d *definition) construct(fields []*recordField, args []Any) (any, error) {
 			p.Elem().Set(out[0])
 			return inElement("field '"+f.Name+"'", err)
 		}
-		v, err := convertAny(a, f.goType)
+		v, err := convertAny(a, f.goType, lent)
 		if err != nil {
 			return inElement("field '"+f.Name+"'", err)
 		}
@@ -314,7 +316,7 @@ func (d *definition) construct(fields []*recordField, args []Any) (any, error) {
 			return fail("takes at most %d positional arguments, but got %d", i, positional)
 		}
 		if err := set(fields[i], a); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for i := positional + 1; i+1 < len(args); i += 2 {
@@ -330,7 +332,7 @@ func (d *definition) construct(fields []*recordField, args []Any) (any, error) {
 			return fail("got multiple values for argument '%s'", name)
 		}
 		if err := set(fields[at], args[i+1]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, f := range d.plan.fields {
@@ -346,16 +348,17 @@ func (d *definition) construct(fields []*recordField, args []Any) (any, error) {
 		}
 		reflect.NewAt(f.goType, f.in(record.UnsafePointer())).Elem().Set(f.defaultValue())
 	}
-	o, err := d.make(record.Elem())
+	handle, err := d.makeAt(record.UnsafePointer())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return wrap[*Object](o), nil
+	lent.Return(abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)})
+	return nil
 }
 
 // convertAny reads a value as a field of a Go type would take it: an int for a
-// float, a bool for an int.
-func convertAny(a Any, t reflect.Type) (reflect.Value, error) {
+// float, a bool for an int. Objects in it are lent.
+func convertAny(a Any, t reflect.Type, from core.Lender) (reflect.Value, error) {
 	temp, err := a.view()
 	if err != nil {
 		return reflect.Value{}, err
@@ -371,7 +374,7 @@ func convertAny(a Any, t reflect.Type) (reflect.Value, error) {
 		v.TypeIndex, v.Bits = abi.TypeBool, boolBits(v.Bits != 0)
 	}
 	p := reflect.New(t)
-	err = codecOf(t).decode(v, nil, p.UnsafePointer())
+	err = codecOf(t).decode(v, from, p.UnsafePointer())
 	return p.Elem(), err
 }
 

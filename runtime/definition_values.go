@@ -46,6 +46,20 @@ func (f *recordField) load(handle uintptr, from core.Lender, p unsafe.Pointer) e
 	return inElement("field "+f.Name, f.codec.decode(v, from, p))
 }
 
+// lender returns who owns the objects in a value of the field alone: the caller, if
+// the value is one, else the collector.
+func (f *recordField) lender() core.Lender {
+	switch f.goType.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Func:
+		return kept{}
+	case reflect.Struct:
+		if f.goType != reflect.TypeFor[Any]() {
+			return kept{}
+		}
+	}
+	return nil
+}
+
 // encode makes the value that the field holds for the Go value at p, with a
 // reference of its own. Bytes of plain fields are in Bits.
 func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
@@ -127,13 +141,14 @@ func (d *definition) check(o *core.Object) (uintptr, error) {
 	return o.Handle(), d.register()
 }
 
-// load reads all fields of an object into the struct.
+// load reads all fields of an object into the struct, whose objects nobody has to
+// release.
 func (d *definition) load(o *core.Object, record reflect.Value) error {
 	handle, err := d.check(o)
 	if err != nil {
 		return err
 	}
-	err = d.loadFields(handle, nil, record.Addr().UnsafePointer())
+	err = d.loadFields(handle, kept{}, record.Addr().UnsafePointer())
 	runtime.KeepAlive(o)
 	return err
 }

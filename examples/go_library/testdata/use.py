@@ -85,6 +85,13 @@ def errors(m, w):
     assert type(e) is RuntimeError and str(e) == "a plain Go error", e
     e = failure(m.add, 1, "x")
     assert type(e) is TypeError and "argument 1" in str(e) and "expected int" in str(e), e
+    # An error of Python that passes through a Go func names it on its way.
+    def raising(x):
+        raise KeyError("of Python")
+
+    e = failure(m.apply, raising, 1)
+    assert type(e) is KeyError and "in raising" in text(e), text(e)
+    assert "golib.go" in text(e) and "func Apply(" in text(e), text(e)
     e = failure(m.add, 1)
     assert type(e) is TypeError and "takes 2 arguments, but got 1" in str(e), e
 
@@ -211,6 +218,9 @@ def metadata(m, w):
     schema = json.loads(m.get_function_metadata("add")["type_schema"])
     assert schema == {"type": "ffi.Function", "named_args": {"return": [{"type": "int"}], "params": [{"type": "int"}, {"type": "int"}]}}, schema
     assert m.get_function_doc("add").startswith("Add adds two integers."), m.get_function_doc("add")
+    # tvmffi.Register gives the same to what is in the registry, where docs cannot be read.
+    assert json.loads(tvm_ffi.get_global_func_metadata("golib.add")["type_schema"]) == schema
+    assert json.loads(tvm_ffi.get_global_func_metadata("golib.join")["type_schema"]) == {"type": "ffi.Function"}
     schema = json.loads(m.get_function_metadata("join")["type_schema"])
     assert schema == {"type": "ffi.Function"}, schema
     schema = json.loads(m.get_function_metadata("sleep")["type_schema"])
