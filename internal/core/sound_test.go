@@ -301,7 +301,7 @@ func TestCallbacksOnThreads(t *testing.T) {
 func TestCallbacksAreFreed(t *testing.T) {
 	load(t)
 	runtime.GC()
-	before, memory := core.LiveCallbacks(), uint64(0)
+	before, memory, nodes := core.LiveCallbacks(), uint64(0), 0
 	var stats runtime.MemStats
 	for i := range int64(100_000) {
 		f := callback(t, func(x int64) (int64, error) { return x + i, nil })
@@ -314,8 +314,11 @@ func TestCallbacksAreFreed(t *testing.T) {
 		if i == 10_000 {
 			runtime.GC()
 			runtime.ReadMemStats(&stats)
-			memory = stats.HeapAlloc
+			memory, nodes = stats.HeapAlloc, core.Nodes()
 		}
+	}
+	if n := core.Nodes(); n != nodes {
+		t.Errorf("the nodes grew from %d to %d", nodes, n)
 	}
 	if n := core.LiveCallbacks(); n > before {
 		t.Errorf("%d callbacks are left", n-before)

@@ -1,0 +1,234 @@
+package tvmffi_test
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// holderText holds an object by strong and by weak references, which end on threads
+// of C++, and puts objects into an array that it alone owns.
+const holderText = `
+#include <tvm/ffi/tvm_ffi.h>
+#include <thread>
+#include <utility>
+using namespace tvm::ffi;
+static ObjectPtr<Object> strong;
+static WeakObjectPtr<Object> weak;
+
+static ObjectPtr<Object> PtrOf(const Any& x) { return details::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(x.cast<ObjectRef>()); }
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = tvm::ffi::reflection;
+  refl::GlobalDef()
+      .def("holder.hold", [](Any x) { strong = PtrOf(x); weak = strong; })
+      .def("holder.held", [] { return ObjectRef(strong); })
+      .def("holder.locked", [] { return ObjectRef(weak.lock()); })
+      .def("holder.drop_strong", [] { std::thread([] { strong = nullptr; }).join(); })
+      .def("holder.drop_weak", [] { std::thread([] { weak = nullptr; }).join(); })
+      .def("holder.fill", [](Any x, ObjectRef with) {
+        Array<Any> a = x.cast<Array<Any>>();
+        x = nullptr;
+        bool alone = a.use_count() == 1;
+        for (int64_t i = 0; i < static_cast<int64_t>(a.size()); ++i) a.Set(i, with);
+        return Array<Any>{a, alone};
+      });
+}
+`
+
+func loadHolder(t *testing.T) {
+	t.Helper()
+	load(t)
+	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "holder", holderText)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A Function of a Go func is an object like any other: with one reference, callable
+// through its C function alone, alive as long as somebody has a strong reference, and
+// its memory not used again before the last weak one has gone.
+func TestFunctionObject(t *testing.T) {
+	loadHolder(t)
+	balanced(t)
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return 3 * x }))
+	if n := tvmffi.UseCount(f); n != 1 {
+		t.Errorf("a new Function has %d references", n)
+	}
+	handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
+	if cell := core.At[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
+		t.Errorf("cell %+v", cell)
+	}
+	mustCall(t, "holder.hold", f)
+	back := get[*tvmffi.Function](t, "holder.held")
+	if !tvmffi.Same(f, back) || tvmffi.UseCount(f) != 3 {
+		t.Errorf("another Function came back, or its count %d is wrong", tvmffi.UseCount(f))
+	}
+	f.Release()
+	back.Release()
+	runtime.GC()
+	back = get[*tvmffi.Function](t, "holder.held")
+	if v, err := back.Call(5); err != nil || v.Value() != int64(15) {
+		t.Errorf("after Go let it go: %v, %v", v, err)
+	}
+	back.Release()
+
+	before := core.LiveCallbacks()
+	mustCall(t, "holder.drop_strong") // the last one, on a thread of C++
+	if v := mustCall(t, "holder.locked"); !v.IsNone() {
+		t.Errorf("a weak reference gave %v", v)
+	}
+	if n := core.LiveCallbacks(); n != before {
+		t.Errorf("%d nodes, with a weak reference to one there were %d", n, before)
+	}
+	for range 200 { // none may get the memory that the weak reference looks at
+		g := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+		defer g.Release()
+		if stateHandle(tvmffi.Upcast[*tvmffi.Object](g)) == handle {
+			t.Fatal("the memory is used again")
+		}
+	}
+	mustCall(t, "holder.drop_weak")
+
+	// The weak reference first: then the last strong one frees the node.
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	mustCall(t, "holder.hold", f)
+	mustCall(t, "holder.drop_weak")
+	f.Release()
+	mustCall(t, "holder.drop_strong")
+	// Go has the last strong reference, and C++ a weak one.
+	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	mustCall(t, "holder.hold", f)
+	mustCall(t, "holder.drop_strong")
+	f.Release()
+	if v := mustCall(t, "holder.locked"); !v.IsNone() {
+		t.Errorf("a weak reference gave %v", v)
+	}
+	mustCall(t, "holder.drop_weak")
+}
+
+// A Function that nobody releases is found by the collector, which counts it.
+func TestFunctionIsCollected(t *testing.T) {
+	balanced(t)
+	before, nodes := tvmffi.Collected(), core.LiveCallbacks()
+	func() {
+		for range 10 {
+			must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+		}
+	}()
+	collect(t, "the Functions", func() bool { return tvmffi.Collected() == before+10 && core.LiveCallbacks() == nodes })
+}
+
+// An Array of numbers that only Go had is freed without reading it. Others have to see
+// it whole, and what they put into it must go.
+func TestReleaseOfScalars(t *testing.T) {
+	loadHolder(t)
+	balanced(t)
+	numbers := make([]int64, 5000)
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	whole := func(a *tvmffi.Array[int64]) {
+		t.Helper()
+		if got, err := a.Slice(); err != nil || !slices.Equal(got, numbers) {
+			t.Errorf("the array has changed: %v", err)
+		}
+	}
+	for _, n := range []int{3, len(numbers)} { // small ones get their cleanup late
+		numbers = numbers[:n]
+		for range 20 {
+			a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			mustCall(t, "holder.hold", a)
+			a.Release()
+			junk := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, n)...)) // would take the memory
+			back := get[*tvmffi.Array[int64]](t, "holder.held")
+			whole(back)
+			mustCall(t, "holder.drop_strong")
+			if c := tvmffi.UseCount(back); c != 1 {
+				t.Errorf("%d references", c)
+			}
+			back.Release()
+			junk.Release()
+			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+				t.Error("the array was not freed")
+			}
+			mustCall(t, "holder.drop_weak")
+
+			a = must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			other := tvmffi.Retain(a)
+			a.Release()
+			whole(other)
+			mustCall(t, "holder.hold", other) // with a weak reference when the last strong one goes
+			mustCall(t, "holder.drop_strong")
+			other.Release()
+			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+				t.Error("the array was not freed")
+			}
+			mustCall(t, "holder.drop_weak")
+
+			// The other way: the wrapper that made it goes last, while C++ looks at it weakly.
+			a = must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			mustCall(t, "holder.hold", a)
+			mustCall(t, "holder.drop_strong")
+			a.Release()
+			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+				t.Error("the array was not freed")
+			}
+			mustCall(t, "holder.drop_weak")
+		}
+		// Moved into C++, which is the only owner then and puts objects in.
+		b := box(t, 1)
+		a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+		filled := get[*tvmffi.Array[tvmffi.Any]](t, "holder.fill", tvmffi.Move(a), b)
+		if alone := filled.At(1).Value(); alone != true {
+			t.Error("the array had another owner")
+		}
+		inner := must[*tvmffi.Array[tvmffi.Any]](t)(tvmffi.As[*tvmffi.Array[tvmffi.Any]](filled.At(0)))
+		if c := tvmffi.UseCount(b); c != 1+n {
+			t.Errorf("%d references to the box, want %d", c, 1+n)
+		}
+		a.Release() // ended before
+		filled.Release()
+		inner.Release()
+		drop(t)
+		if c := tvmffi.UseCount(b); c != 1 {
+			t.Errorf("%d references to the box are left", c)
+		}
+		b.Release()
+	}
+	// Many goroutines, each with arrays of its own and one that C++ shares.
+	shared := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+	mustCall(t, "holder.hold", shared)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				back, err := call("holder.held")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				a, err := tvmffi.As[*tvmffi.Array[int64]](back)
+				if err != nil || a.Len() != len(numbers) {
+					t.Error(err)
+				}
+				a.Release()
+				own, err := tvmffi.NewArray(numbers...)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				own.Release()
+			}
+		})
+	}
+	wg.Wait()
+	shared.Release()
+	mustCall(t, "holder.drop_strong")
+	mustCall(t, "holder.drop_weak")
+}
