@@ -86,13 +86,9 @@ func TestFunctionObject(t *testing.T) {
 	if n := core.LiveCallbacks(); n != before {
 		t.Errorf("%d nodes, with a weak reference to one there were %d", n, before)
 	}
-	for range 200 { // none may get the memory that the weak reference looks at
-		g := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-		defer g.Release()
-		if stateHandle(tvmffi.Upcast[*tvmffi.Object](g)) == handle {
-			t.Fatal("the memory is used again")
-		}
-	}
+	notAgain(t, handle, func() *tvmffi.Object {
+		return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
+	})
 	mustCall(t, "holder.drop_weak")
 
 	// The weak reference first: then the last strong one frees the node.
@@ -105,11 +101,29 @@ func TestFunctionObject(t *testing.T) {
 	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 	mustCall(t, "holder.hold", f)
 	mustCall(t, "holder.drop_strong")
+	handle = stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
 	f.Release()
+	notAgain(t, handle, func() *tvmffi.Object {
+		return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
+	})
 	if v := mustCall(t, "holder.locked"); !v.IsNone() {
 		t.Errorf("a weak reference gave %v", v)
 	}
 	mustCall(t, "holder.drop_weak")
+}
+
+// notAgain checks that no new object gets the memory that a weak reference looks at.
+func notAgain(t *testing.T, handle uintptr, fresh func() *tvmffi.Object) {
+	t.Helper()
+	var scope tvmffi.Scope
+	defer scope.Release()
+	for range 100 {
+		x := fresh()
+		scope.Add(x)
+		if stateHandle(x) == handle {
+			t.Fatal("the memory is used again")
+		}
+	}
 }
 
 // A Function that nobody releases is found by the collector, which counts it.
@@ -175,7 +189,11 @@ func TestReleaseOfScalars(t *testing.T) {
 			a = must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
 			mustCall(t, "holder.hold", a)
 			mustCall(t, "holder.drop_strong")
+			handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](a))
 			a.Release()
+			notAgain(t, handle, func() *tvmffi.Object {
+				return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...)))
+			})
 			if v := mustCall(t, "holder.locked"); !v.IsNone() {
 				t.Error("the array was not freed")
 			}
