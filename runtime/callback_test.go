@@ -107,6 +107,19 @@ func TestCallbackRefuses(t *testing.T) {
 	wantError(t, err, tvmffi.ErrType, "is variadic")
 }
 
+func addTwo(x, y int64) (int64, error) { return x + y, nil }
+
+// The adapter of generated code is in another package than the func of the user, which
+// is the one that the error names.
+func TestErrorNamesTheFunc(t *testing.T) {
+	load(t)
+	var c bindrt.Call2
+	c.Begin(global("calls.apply", ""), 2)
+	bindrt.Callback(&c.Call, 0, addTwo, func(a *bindrt.Args) error { return a.Check(2) })
+	c.Int(1, 1)
+	wantError(t, c.Do(), tvmffi.ErrType, "TypeError: the Go function github.com/tvmffi-go/tvmffi/runtime_test.addTwo takes 2 arguments, but got 1")
+}
+
 // Objects that a callback gets end when it returns; Retain keeps one.
 func TestBorrowedArguments(t *testing.T) {
 	balanced(t)

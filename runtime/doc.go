@@ -10,6 +10,10 @@
 // Python package. An error lists every path that was tried. The library is never
 // unloaded.
 //
+// A library that is being loaded may call Go. That code may use what is registered so
+// far, of the same library too; the rest is an error that says that it is being loaded.
+// It must not wait for other goroutines or threads that use the registry.
+//
 // # Ownership
 //
 // A pointer to an object type, such as *[Function] or a generated *Rose, owns one
@@ -18,6 +22,13 @@
 // releases later. A [Scope] releases many at once. Objects that a callback
 // receives are borrowed: they end when the callback returns, and [Retain] keeps
 // one. Using a wrapper that has ended is an error that says so.
+//
+// A nil pointer to an object type is None where it is passed. A method or field that
+// the type itself has names itself and says that the object is nil. What is promoted
+// from an embedded parent, Release and String among it, cannot: Go finds the nil
+// before code of the parent runs, and panics with its own "invalid memory address or
+// nil pointer dereference". So release after the error was checked, or through a
+// [Scope], whose Add passes over nil.
 //
 // # Threads
 //
