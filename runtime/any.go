@@ -191,7 +191,8 @@ func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
 
 // Convert returns the value of a as a T with the conversions that the library
 // makes for parameters: bool to int, int and bool to float, int to bool, text to
-// DataType and Device.
+// DataType and Device. What is inside a slice, a map or a struct is read as [As] reads
+// it, and an error names the path to it.
 func Convert[T any](a Any) (T, error) {
 	x, err := As[T](a)
 	if err == nil {

@@ -293,6 +293,10 @@ func TestAnyTable(t *testing.T) {
 	wantError(t, err, tvmffi.ErrValue, "nonsense")
 	_, err = tvmffi.Convert[tvmffi.Device](mustCall(t, "calls.echo", "nonsense"))
 	wantError(t, err, tvmffi.ErrValue, "nonsense")
+	nested := mustCall(t, "calls.echo", map[string]any{"a": []any{1, 2, "three"}})
+	_, err = tvmffi.Convert[map[string][]int64](nested)
+	wantError(t, err, tvmffi.ErrType, `value of key "a": element 2: expected int, got ffi.SmallStr`)
+	nested.Release()
 	_, err = tvmffi.As[int64](mustCall(t, "calls.echo", 1.5))
 	if err == nil || err.Error() != "TypeError: expected int, got float" {
 		t.Error(err)
