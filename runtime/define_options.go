@@ -132,7 +132,8 @@ func Attribute(name string, value any) TypeOption {
 
 // State gives each object a Go value of type S, which starts as zero and which
 // other languages do not see. [StateOf] returns it. A copy of the object starts
-// with a new one. It is freed, without entering Go, with the object.
+// with a new one. It is freed with the object, and that does not enter Go unless the
+// type of the object was derived in another language.
 func State[S any]() TypeOption {
 	return typeOption(func(d *definition) { d.state = reflect.TypeFor[S]() })
 }

@@ -336,10 +336,50 @@ func TestDefineState(t *testing.T) {
 	if n := core.LiveCallbacks() - before; n != 0 {
 		t.Error(n, "states left")
 	}
+	testDerivedState(t)
 	p := newPoint(t, Point{Name: "p"})
 	defer p.Release()
 	_, err = tvmffi.StateOf[int](p)
 	wantError(t, err, tvmffi.ErrType, "have no Go state")
+}
+
+// Objects of a type that another language derived have a state too, which ends with
+// them, whoever drops the last reference.
+func testDerivedState(t *testing.T) {
+	t.Helper()
+	if f, err := tvmffi.Lookup("ffi._PyClassRegisterTypeAttrColumns"); err != nil {
+		t.Log("this libtvm_ffi has no classes of Python: ", err)
+		return
+	} else {
+		f.Release()
+	}
+	mustCall(t, "define.derive", "gotest.DerivedCounter", "gotest.Counter")
+	before := settled()
+	for range 3 {
+		x := mustCall(t, "define.new", "gotest.DerivedCounter")
+		for want := range 2 {
+			if v := mustCall(t, "define.method", "gotest.Counter", "see", x, "a").Value(); v != int64(want+1) {
+				t.Error(v)
+			}
+		}
+		copied := mustCall(t, "define.copy", x)
+		if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
+			t.Error("a copy has the state of the original:", v)
+		}
+		if n := core.LiveCallbacks() - before; n != 2 {
+			t.Error(n, "states")
+		}
+		array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](x, copied))
+		x.Release()
+		copied.Release()
+		if n := core.LiveCallbacks() - before; n != 2 {
+			t.Error(n, "states while C++ has the objects")
+		}
+		array.Release()
+		if n := core.LiveCallbacks() - before; n != 0 {
+			t.Error(n, "states left")
+		}
+	}
 }
 
 func TestDefineConverter(t *testing.T) {

@@ -455,7 +455,9 @@ func stateValue(x ObjectRef, t reflect.Type, fresh func() any) (any, error) {
 		}
 		if !atomic.CompareAndSwapUintptr(slot, 0, handle) {
 			core.DecRef(handle)
+			continue
 		}
+		core.FreeState(o.Handle(), d.plan.State)
 	}
 }
 

@@ -255,6 +255,15 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                   [](PackedArgs args, Any* rv) {
                     Attribute(IndexOf(args[0].cast<String>()), "__ffi_init__").CallPacked(args.Slice(1), rv);
                   })
+      // A type as Python derives one: the library makes, copies and deletes its objects, by their fields.
+      .def("define.derive",
+           [](const String& key, const String& parent) {
+             const TVMFFITypeInfo* p = TVMFFIGetTypeInfo(IndexOf(parent));
+             TVMFFIByteArray text{key.data(), key.size()};
+             int32_t index = TVMFFITypeGetOrAllocIndex(&text, -1, p->type_depth + 1, 0, 1, p->type_index);
+             Function::GetGlobalRequired("ffi._PyClassRegisterTypeAttrColumns")(index, p->metadata->total_size);
+           })
+      .def("define.new", [](const String& key) { return Attribute(IndexOf(key), "__ffi_new__")(); })
       .def("define.copy", [](const ObjectRef& o) { return Attribute(o->type_index(), "__ffi_shallow_copy__")(o); })
       .def_packed("define.method",
                   [](PackedArgs args, Any* rv) {
