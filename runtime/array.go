@@ -28,7 +28,7 @@ func (*Array[T]) TVMFFIType(*Array[T]) *core.Type { return &typeArray }
 // call, by handle, or Go values that [Of] collects.
 type ArrayArg[E any] interface {
 	temporaryOrObject
-	isArrayOf(E)
+	passSlicesWithOf(E)
 }
 
 // ArrayLike is a parameter that takes an array of elements that are E, an
@@ -37,20 +37,22 @@ type ArrayArg[E any] interface {
 // does, and its error names the element.
 type ArrayLike[E any] interface {
 	temporaryOrObject
-	isArray()
+	passSlicesByOf()
 }
 
-// temporaryOrObject closes the parameter interfaces to types of this package.
-type temporaryOrObject interface{ isContainer() }
+// temporaryOrObject closes the parameter interfaces to types of this package. The
+// compiler tells who passes a slice or a map the first name of the alphabet that is
+// missing: it says what to do.
+type temporaryOrObject interface{ theContainer() }
 
 // temporary is Go data that becomes a container for the time of a call.
 type temporary interface {
 	encode(outer *nest) (core.Temp, error)
 }
 
-func (*Array[T]) isArrayOf(T)  {}
-func (*Array[T]) isArray()     {}
-func (*Array[T]) isContainer() {}
+func (*Array[T]) passSlicesWithOf(T) {}
+func (*Array[T]) passSlicesByOf()    {}
+func (*Array[T]) theContainer()      {}
 
 // Values are Go values that become an Array for the time of a call.
 type Values[E any] struct{ items []E }
@@ -59,9 +61,9 @@ type Values[E any] struct{ items []E }
 // the call is made.
 func Of[E any](items ...E) Values[E] { return Values[E]{items} }
 
-func (Values[E]) isArrayOf(E)  {}
-func (Values[E]) isArray()     {}
-func (Values[E]) isContainer() {}
+func (Values[E]) passSlicesWithOf(E) {}
+func (Values[E]) passSlicesByOf()    {}
+func (Values[E]) theContainer()      {}
 
 func (v Values[E]) encode(outer *nest) (core.Temp, error) { return encodeArray(v.items, outer) }
 

@@ -37,19 +37,19 @@ func (*Map[K, V]) TVMFFIType(*Map[K, V]) *core.Type { return &maps.class }
 // call, by handle, or Go values from [MapOf] or [PairsOf].
 type MapArg[K comparable, V any] interface {
 	temporaryOrObject
-	isMapOf(K, V)
+	passMapsWithMapOf(K, V)
 }
 
 // MapLike is a parameter that takes a map whose keys or values are interfaces,
 // such as the Ref of an object type; see [ArrayLike].
 type MapLike[K, V any] interface {
 	temporaryOrObject
-	isMap()
+	passMapsByMapOf()
 }
 
-func (*Map[K, V]) isMapOf(K, V) {}
-func (*Map[K, V]) isMap()       {}
-func (*Map[K, V]) isContainer() {}
+func (*Map[K, V]) passMapsWithMapOf(K, V) {}
+func (*Map[K, V]) passMapsByMapOf()       {}
+func (*Map[K, V]) theContainer()          {}
 
 // Pair is a key with its value.
 type Pair[K, V any] struct {
@@ -60,9 +60,9 @@ type Pair[K, V any] struct {
 // Pairs are Go values that become a Map for the time of a call.
 type Pairs[K, V any] struct{ items []Pair[K, V] }
 
-func (Pairs[K, V]) isMapOf(K, V) {}
-func (Pairs[K, V]) isMap()       {}
-func (Pairs[K, V]) isContainer() {}
+func (Pairs[K, V]) passMapsWithMapOf(K, V) {}
+func (Pairs[K, V]) passMapsByMapOf()       {}
+func (Pairs[K, V]) theContainer()          {}
 
 func (p Pairs[K, V]) encode(outer *nest) (core.Temp, error) {
 	return encodePairs(&maps.create, p.items, outer)

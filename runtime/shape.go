@@ -20,9 +20,9 @@ var (
 // TVMFFIType identifies the type to the runtime.
 func (*Shape) TVMFFIType(*Shape) *core.Type { return &typeShape }
 
-func (*Shape) isArrayOf(int64) {}
-func (*Shape) isArray()        {}
-func (*Shape) isContainer()    {}
+func (*Shape) passSlicesWithOf(int64) {}
+func (*Shape) passSlicesByOf()        {}
+func (*Shape) theContainer()          {}
 
 // NewShape makes a Shape of dimensions.
 func NewShape(dims ...int64) (*Shape, error) {
