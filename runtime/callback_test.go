@@ -97,6 +97,8 @@ func TestCallbackRefuses(t *testing.T) {
 		{func(...int64) {}, "TypeError: func func(...int64) is variadic: use tvmffi.Packed"},
 		{func() (int64, string) { return 0, "" }, "TypeError: func func() (int64, string) has 2 results"},
 		{func() (int64, string, error) { return 0, "", nil }, "has 2 results"},
+		{func(string, chan int) {}, "TypeError: func func(string, chan int): parameter 1: Go type chan int: this type has no counterpart in TVM-FFI"},
+		{func() (complex128, error) { return 0, nil }, "TypeError: func func() (complex128, error): its result: Go type complex128: this type has no counterpart"},
 		{(*tvmffi.Function)(nil), "TypeError: the object is nil"},
 	} {
 		_, err := tvmffi.FuncOf(c.f)

@@ -20,6 +20,8 @@ type codec struct {
 	name string
 	// encode packs the value at p. What the packed value points to is in Temp.Keep.
 	encode func(p unsafe.Pointer) (core.Temp, error)
+	// absent says why the Go type has no counterpart, nil for all others.
+	absent error
 	// form says what pack does by itself.
 	form form
 	// within is encode for a value inside of others, where that matters; see nested.
@@ -282,6 +284,7 @@ func noCodec(t reflect.Type, why string) *codec {
 	err := errorf(core.KindType, "Go type %s: %s", t, why)
 	return &codec{
 		name:   t.String(),
+		absent: err,
 		encode: func(unsafe.Pointer) (core.Temp, error) { return core.Temp{}, err },
 		decode: func(abi.Any, core.Lender, unsafe.Pointer) error { return err },
 	}

@@ -309,7 +309,11 @@ func signatureOf(t reflect.Type) (*signature, error) {
 		return nil, errorf(core.KindType, "func %s is variadic: use tvmffi.Packed", t)
 	}
 	for i := range t.NumIn() {
-		s.params = append(s.params, codecOf(t.In(i)))
+		c := codecOf(t.In(i))
+		if c.absent != nil {
+			return nil, errorf(core.KindType, "func %s: parameter %d: %w", t, i, c.absent)
+		}
+		s.params = append(s.params, c)
 	}
 	values := t.NumOut()
 	if values > 0 && t.Out(values-1) == errorType {
@@ -320,7 +324,9 @@ func signatureOf(t reflect.Type) (*signature, error) {
 		return nil, errorf(core.KindType, "func %s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
 	}
 	if values == 1 {
-		s.result = codecOf(t.Out(0))
+		if s.result = codecOf(t.Out(0)); s.result.absent != nil {
+			return nil, errorf(core.KindType, "func %s: its result: %w", t, s.result.absent)
+		}
 	}
 	return s, nil
 }

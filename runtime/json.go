@@ -104,6 +104,13 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 // of its own, or name the field.
 func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.object()) }
 
+// UnmarshalJSON refuses: the fields of an object that is there need not be writable, and
+// JSON does not tell which type a new one should have. A constructor, [FromJSONGraph] or
+// [As] with a Go struct is the way.
+func (o *Object) UnmarshalJSON([]byte) error {
+	return errorf(core.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use FromJSONGraph")
+}
+
 // MarshalJSON returns the path as text.
 func (p *AccessPath) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 

@@ -9,6 +9,22 @@ import (
 
 // Every object type has MarshalJSON from Object: alone, behind an interface, in Go
 // structs and in containers.
+// Nothing is lost without a word: an object is not made of JSON.
+func TestUnmarshalRefused(t *testing.T) {
+	loadDefine(t)
+	newPoint(t, Point{}).Release() // the definition stays
+	balanced(t)
+	p := newPoint(t, Point{X: 1, Name: "p"})
+	defer p.Release()
+	for _, into := range []any{p, new(tvmffi.Instance[Point]), new(tvmffi.Object), new(tvmffi.Array[int64])} {
+		err := json.Unmarshal([]byte(`{"x":2}`), into)
+		wantError(t, err, tvmffi.ErrType, "no object of TVM-FFI is made of JSON")
+	}
+	if x := p.Value(); x.X != 1 {
+		t.Errorf("the object became %+v", x)
+	}
+}
+
 func TestMarshalObjects(t *testing.T) {
 	loadDefine(t)
 	balanced(t)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -35,7 +36,7 @@ func call(request childRequest, tell func(doing string) error) (childReply, erro
 	if err != nil {
 		return childReply{}, err
 	}
-	if err := tell("calling " + request.Call.Name); err != nil {
+	if err := tell(calling + request.Call.Name); err != nil {
 		return childReply{}, err
 	}
 	result, err := f.Call(args...)
@@ -66,6 +67,9 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 		} else if !errors.Is(err, tvmffi.ErrAttribute) {
 			return nil, err
 		}
+	}
+	if _, err := reflection.TypeByKey(request.Call.Name); err == nil {
+		return nil, fmt.Errorf("%s is a type: call calls functions only", request.Call.Name)
 	}
 	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is", request.Call.Name)
 }

@@ -20,7 +20,7 @@ func newBuild(t *tool) *cobra.Command {
 		Long: `build compiles sources with the C++ compiler of this machine (CXX, or g++, or clang++)
 and with nvcc (.cu), against the headers of the libtvm_ffi that setup finds, and links
 them to a shared library. What "config" prints is what it passes.`,
-		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so garden.cc
+		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so native/garden.cc
   //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {

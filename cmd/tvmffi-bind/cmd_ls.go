@@ -56,6 +56,9 @@ FILE is a library, or a schema that dump wrote. Without one ls looks at the libr
 			case html != "":
 				return t.writeHTML(html, s)
 			}
+			if len(s.Functions)+len(s.Types) == 0 && pattern == "" {
+				return refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
+			}
 			if len(s.Functions)+len(s.Types) == 0 {
 				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
 			}

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// calling begins what a child says when it calls a function.
+const calling = "calling "
+
 // death is the end of a child that gave no answer.
 type death struct {
 	doing string
@@ -27,6 +30,9 @@ func (d *death) Error() string {
 	}
 	if d.said != "" {
 		msg += "; its last words:\n" + d.said
+	}
+	if strings.HasPrefix(d.doing, calling) {
+		return msg + "\nthe function itself ended the process: see whether it can do without what it got (null is None, which few functions check)"
 	}
 	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
 }
