@@ -263,7 +263,7 @@ func (m measurements) ratio(row, peer, item string) (float64, bool) {
 	return own.undisturbed() / other.undisturbed(), true
 }
 
-// undisturbed is the longest batch of the fastest tenth of all.
+// undisturbed is the batch that a tenth of all are faster than.
 func (s *samples) undisturbed() float64 {
 	sorted := slices.Sorted(slices.Values(s.batches))
 	return sorted[len(sorted)/10]

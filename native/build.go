@@ -157,18 +157,19 @@ func (m manifest) version() string {
 // cached reports whether there is the library of an earlier build with the headers as
 // they are now, and finds its folder.
 func (b *building) cached() bool {
-	manifests, err := filepath.Glob(filepath.Join(b.dir, "*", manifestName))
+	versions, err := os.ReadDir(b.dir)
 	if err != nil {
 		return false
 	}
-	for _, path := range manifests {
-		data, err := os.ReadFile(path)
+	for _, version := range versions {
+		dir := filepath.Join(b.dir, version.Name())
+		data, err := os.ReadFile(filepath.Join(dir, manifestName))
 		var m manifest
 		if err != nil || json.Unmarshal(data, &m) != nil || !m.current() {
 			continue
 		}
-		if dir := filepath.Dir(path); isFile(filepath.Join(dir, b.file)) {
-			b.version = filepath.Base(dir)
+		if isFile(filepath.Join(dir, b.file)) {
+			b.version = version.Name()
 			return true
 		}
 	}

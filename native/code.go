@@ -143,7 +143,7 @@ func (c *Code) exports() (string, error) {
 		}
 		// What is wrong with the name is an error of the first line: the macro says it in
 		// templates.
-		fmt.Fprintf(&b, "static_assert(::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(%s)>>::unpacked_supported, \"%[1]s has a parameter or result of a type that TVM-FFI cannot pass\");\n", name)
+		fmt.Fprintf(&b, "static_assert(::tvm::ffi::details::FunctionInfo<std::decay_t<decltype(%s)>>::unpacked_supported, \"%[1]s has a parameter or result of a type that TVM-FFI cannot pass\");\n", name)
 		fmt.Fprintf(&b, "TVM_FFI_DLL_EXPORT_TYPED_FUNC(%s, %[1]s);\n", name)
 		if doc := c.Exports[name]; doc != "" {
 			fmt.Fprintf(&b, "#ifdef TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC // not in old versions\n")

@@ -92,8 +92,8 @@ type run struct {
 	yield func(Path, tvmffi.Any) bool
 	stack []frame
 	seen  handles // objects that more than one reference may lead to
-	// made holds objects that getters have made for the walk: their addresses must
-	// not be used again as long as it lasts.
+	// made holds objects that getters gave the walk: their addresses must not be used
+	// again as long as it lasts.
 	made    []uintptr
 	current uintptr // the object that the loop body has, a reference, or 0
 	plans   []*plan // by type index
@@ -311,6 +311,10 @@ func (r *run) object(handle uintptr, path Path, given bool) bool {
 		if !r.seen.add(handle) {
 			core.DecRef(handle)
 			return true
+		}
+		if given { // nothing that the walk has gone through keeps it
+			core.IncRef(handle)
+			r.made = append(r.made, handle)
 		}
 	}
 	r.skip, r.current = false, handle

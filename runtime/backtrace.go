@@ -153,7 +153,7 @@ func passed(err error, origin uintptr) error {
 	e, native := err.(*Error)
 	if native && e.native.Handle() != 0 {
 		cell := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize)
-		appendBacktrace(e.native, originFrame(origin, core.Text(cell.Backtrace))+goFrames())
+		appendBacktrace(e.native, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
 	}
 	return &passing{err, backtraceOf(err) + originFrame(origin, "") + goFrames()}

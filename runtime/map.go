@@ -169,7 +169,7 @@ func missing() (uintptr, error) {
 	if !missingObject.CompareAndSwap(0, m) {
 		core.DecRef(m)
 	}
-	return m, nil
+	return missingObject.Load(), nil
 }
 
 var missingObject atomic.Uintptr

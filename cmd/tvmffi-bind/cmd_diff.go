@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -24,12 +25,14 @@ the exit code is 1.`,
 			var both [2]schema.Schema
 			for i, file := range args {
 				in := inputs{deps: deps}
-				rest, err := in.take([]string{file})
-				if err != nil {
-					return err
-				}
-				if len(rest) > 0 {
+				_, missing := os.Stat(file)
+				switch {
+				case namesLibrary(file):
+					in.libs = []string{file}
+				case missing != nil && !isSchemaName(file):
 					return fmt.Errorf("%s is neither a library (.so, .dylib, .dll) nor a schema (.json)", file)
+				default: // a schema may have any name
+					in.from = file
 				}
 				c, err := in.source()
 				if err != nil {

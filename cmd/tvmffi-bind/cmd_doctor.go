@@ -54,8 +54,11 @@ loads each library FILE, too, and says what is in it. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			if len(rest) > 0 || in.from != "" {
-				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", strings.Join(append(rest, in.from), ""))
+			if in.from != "" {
+				rest = append(rest, in.from)
+			}
+			if len(rest) > 0 {
+				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
 			}
 			findings := t.examine(cmd.Context())
 			for _, file := range in.libs {

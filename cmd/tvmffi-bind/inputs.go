@@ -62,11 +62,16 @@ func isSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg),
 // namesFile tells a file from the name of a function or type, which has no slash and
 // does not end so.
 func namesFile(arg string) bool {
+	return namesLibrary(arg) || isSchemaName(arg) || strings.ContainsAny(arg, "/"+string(filepath.Separator))
+}
+
+// namesLibrary tells a library by its name.
+func namesLibrary(arg string) bool {
 	switch strings.ToLower(filepath.Ext(arg)) {
-	case ".so", ".dylib", ".dll", ".json":
+	case ".so", ".dylib", ".dll":
 		return true
 	}
-	return strings.ContainsAny(arg, "/"+string(filepath.Separator)) || strings.Contains(filepath.Base(arg), ".so.")
+	return strings.Contains(filepath.Base(arg), ".so.")
 }
 
 // fromFlags is true if the flags name the input themselves.

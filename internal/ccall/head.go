@@ -9,8 +9,7 @@ import (
 // Head is the fixed part of a call frame. It holds no Go pointers, so a frame
 // may lie on the goroutine stack. The assembly reads and writes its fields.
 type Head struct {
-	// Fn is the C function: int fn(Handle, second, N, &Res), where Mode chooses
-	// the second argument.
+	// Fn is the C function: int fn(Handle, second, N, &Res), or what Mode makes of it.
 	Fn     uintptr
 	Handle uintptr
 	N      uintptr
@@ -63,9 +62,9 @@ const (
 const HeadSize = unsafe.Sizeof(Head{})
 
 // CallbackFrame holds the arguments of a call from C into Go,
-// int safe_call(Handle, Args, N, Res), where Handle is a node of the type Released. It lies on the C stack, so it holds no Go
-// pointers. RC is Running until the entry sets it; Side is zero at entry and free for
-// its use.
+// int safe_call(Handle, Args, N, Res), where Handle is a node of the type Released. It
+// lies on the C stack, so it holds no Go pointers. RC is Running until the entry sets
+// it; Side is zero at entry and free for its use.
 type CallbackFrame struct {
 	// Call is Released.Call of the handle.
 	Call   uintptr
@@ -86,7 +85,7 @@ const Running = 1
 type Released struct {
 	Managed abi.DLManagedTensorVersioned
 	Next    uintptr
-	// Call is free for the entry of callbacks.
+	// Call is what CallbackFrame.Call gets when C calls the node; free in all others.
 	Call uintptr
 }
 

@@ -2,7 +2,6 @@ package core
 
 import (
 	"runtime"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 
@@ -32,7 +31,7 @@ func (m *moved) end() {
 // which deleter, unless 0, gets when the last reference goes.
 func NewFunction(self, call, deleter uintptr) (uintptr, error) {
 	out, err := invoke(API.FunctionCreate, self, call, deleter)
-	return *(*uintptr)(unsafe.Pointer(&out)), err // a handle, where other functions put a value
+	return first(out), err
 }
 
 // packedCall is what a C function of the packed form of MLIR gets: addresses of the

@@ -87,7 +87,8 @@ func (e *exporter) imports() {
 			collect(p.Type)
 		}
 	}
-	used := map[string]bool{}
+	// The locals of the adapters, see call and argument, hide packages.
+	used := map[string]bool{"a": true, "ctx": true, "err": true, "ok": true, "r": true}
 	for _, path := range sortedKeys(paths) {
 		name := paths[path]
 		for e.Declared[name] || used[name] {

@@ -132,6 +132,8 @@ var (
 	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
 	// A kernel, with what may stand before its name, and what is before all that.
 	global = regexp.MustCompile(`(extern\s*"C"\s*)?(?:static\s+|inline\s+)*__global__\s+(?:void\s+|static\s+|inline\s+|__\w+__\s*(?:\([^()]*\)\s*)?)*([A-Za-z_]\w*)\s*\(`)
+	// What may stand before a kernel that is C++ for certain; a word may be a macro.
+	plain = regexp.MustCompile(`(?:^|[;}>])\s*$`)
 	// What makes names that are not in the text as they are.
 	hidden = regexp.MustCompile(`##|#\s*include\s*"|extern\s*"C"\s*\{`)
 )
@@ -144,12 +146,12 @@ func (p program) lacks(entry string) string {
 		return ""
 	}
 	var kernels []string
-	for _, m := range global.FindAllSubmatch(text, -1) {
-		name := string(m[2])
+	for _, at := range global.FindAllSubmatchIndex(text, -1) {
+		name := string(text[at[4]:at[5]])
 		if strings.HasPrefix(name, "__") {
 			continue // an attribute that is not understood
 		}
-		if name == entry && len(m[1]) == 0 && !wrapped(text, name) {
+		if name == entry && at[2] < 0 && plain.Match(text[:at[0]]) && !wrapped(text, name) {
 			return fmt.Sprintf("the kernel %s has a mangled name, because it is C++: write extern \"C\" in front of __global__, or give the mangled name with entry", entry)
 		}
 		if name == entry || mangles(entry, name) {

@@ -67,8 +67,10 @@ func FuzzCubin(f *testing.F) {
 	f.Add(cubin())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		names, ok := cubinEntries(data)
-		if !ok && names != nil {
-			t.Errorf("%q of what cannot be read", names)
+		for _, name := range names {
+			if !ok || !bytes.Contains(data, []byte(".nv.constant0."+name)) {
+				t.Errorf("%q, %v, of what has no such section", name, ok)
+			}
 		}
 	})
 }
@@ -77,6 +79,9 @@ func TestProgramEntries(t *testing.T) {
 	const mangled = `has a mangled name, because it is C++: write extern "C" in front of __global__`
 	for _, c := range []struct{ text, entry, want string }{
 		{`extern "C" __global__ void saxpy(int n) {}`, "saxpy", ""},
+		{"#define API extern \"C\"\nstruct S { int x; };\nAPI __global__ void saxpy(int n) {}", "saxpy", ""},
+		{"#include <export.h>\nMY_API __global__ void saxpy(int n) {}", "saxpy", ""},
+		{"#include <export.h>\n__global__ void saxpy(int n) {}", "saxpy", mangled},
 		{`extern "C" __global__ void saxpy(int n) {}`, "saxpi", "there is no kernel saxpi, it has saxpy: name the kernel with entry"},
 		{`__global__ void saxpy(int n) {}`, "saxpy", mangled},
 		{`__global__ void saxpy(int n) {}`, "_Z5saxpyi", ""},
