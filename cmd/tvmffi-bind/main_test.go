@@ -86,7 +86,7 @@ func nativeLibraries(t *testing.T) map[string]string {
 		"testing": nativetest.Testing(t),
 		"garden":  nativetest.Build(t, "garden", nativetest.Flags("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1")),
 	}
-	for _, name := range []string{"abort", "exit", "hang", "noise", "segfault", "throw", "twice", "unresolved"} {
+	for _, name := range []string{"abort", "exit", "hang", "noise", "plain", "segfault", "throw", "twice", "unresolved"} {
 		libs[name] = nativetest.Build(t, "hostile/"+name)
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "garden.cc"))
