@@ -350,7 +350,7 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		for i, c := range s.params {
 			p := reflect.New(t.In(i))
 			if err := c.decode(a.Value(i), a, p.UnsafePointer()); err != nil {
-				return inElement("argument "+itoa(i), err)
+				return a.WrongArgument(i, err)
 			}
 			in[i] = p.Elem()
 		}
@@ -389,7 +389,7 @@ func returnTemp(a *core.Args, t core.Temp, err error) error {
 		err = t.Lasting()
 	}
 	if err != nil {
-		return inElement("the result of the Go function", err)
+		return a.WrongResult(err)
 	}
 	v := t.Value
 	if !t.Owned {

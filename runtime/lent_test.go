@@ -49,7 +49,7 @@ func TestLentTensor_returned(t *testing.T) {
 	} {
 		fn := must[*tvmffi.Function](t)(tvmffi.FuncOf(f))
 		_, err := call("tensors.with_view", fn)
-		wantError(t, err, tvmffi.ErrRuntime, "the result of the Go function: ")
+		wantError(t, err, tvmffi.ErrRuntime, ": its result: ")
 		wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
 		if t.Failed() {
 			t.Fatal(name)

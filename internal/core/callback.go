@@ -434,17 +434,26 @@ func (a *Args) check(n int) error {
 		if n == 1 {
 			noun = "argument"
 		}
-		return Hooks.Errorf(KindType, "%s takes %d %s, but got %d", a.function(), n, noun, a.frame.N)
+		return Hooks.Errorf(KindType, "%s: it takes %d %s, but got %d", a.function(), n, noun, a.frame.N)
 	}
 	return a.side().err
 }
 
-// function names the Go function as backtraces do.
+// WrongArgument returns the error of reading argument i.
+func (a *Args) WrongArgument(i int, err error) error {
+	return Hooks.At(a.function()+": argument "+itoa(i), err)
+}
+
+// WrongResult returns the error of packing the result.
+func (a *Args) WrongResult(err error) error { return Hooks.At(a.function()+": its result", err) }
+
+// function says whose arguments these are: not those of the call that the user may
+// have made, in which the library called back. The name is that of backtraces.
 func (a *Args) function() string {
 	if name, _, _ := Hooks.Origin(a.origin()); name != "" {
-		return "the Go function " + name
+		return "callback from native code to the Go func " + name
 	}
-	return "the Go function"
+	return "callback from native code to a Go func"
 }
 
 // Int returns argument i if it is an int.

@@ -67,7 +67,7 @@ func parsed[T any](a *bindrt.Args, i int, parse func(string) (T, error)) T {
 	}
 	x, err := parse(text)
 	if err != nil {
-		a.Fail(core.Hooks.Errorf(core.KindValue, "argument %d of the Go function: %w", i, err))
+		a.Fail(a.WrongArgument(i, err))
 	}
 	return x
 }
@@ -95,7 +95,7 @@ func convert[T any](a *bindrt.Args, i int, v abi.Any) T {
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 && v.TypeIndex == abi.TypeBool:
 		v.TypeIndex = abi.TypeInt
 		if err := core.Hooks.Decode(v, a, at.Type(), at.Addr().UnsafePointer()); err != nil {
-			a.Fail(core.Hooks.Errorf(core.KindType, "argument %d of the Go function: %w", i, err))
+			a.Fail(a.WrongArgument(i, err))
 		}
 		return *x
 	}
