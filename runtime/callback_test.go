@@ -151,8 +151,8 @@ func TestBorrowedArguments(t *testing.T) {
 		t.Errorf("result %v", v)
 	}
 	const expired = "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)"
-	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the object "+expired, func() { escaped.I64() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object "+expired, func() { text.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the receiver "+expired, func() { escaped.I64() })
+	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver "+expired, func() { text.Len() })
 	wantPanic(t, tvmffi.ErrRuntime, "retain: the object "+expired, func() { tvmffi.Retain(escaped) })
 	_, err := EchoBox(escaped)
 	wantError(t, err, tvmffi.ErrRuntime, expired)

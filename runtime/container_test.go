@@ -33,18 +33,18 @@ func TestArray(t *testing.T) {
 		wantPanic(t, tvmffi.ErrIndex, fmt.Sprintf("IndexError: Array: index %d out of range with 3 elements", i), func() { a.At(i) })
 	}
 	a.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object was released", func() { a.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object was released", func() { a.At(0) })
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object was released", func() {
+	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver was released", func() { a.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver was released", func() { a.At(0) })
+	wantPanic(t, tvmffi.ErrRuntime, "Array: the receiver was released", func() {
 		for range a.All() {
 			t.Error("an element")
 		}
 	})
 	_, err = a.Slice()
-	wantError(t, err, tvmffi.ErrRuntime, "Array: the object was released")
+	wantError(t, err, tvmffi.ErrRuntime, "Array.Slice: the receiver was released")
 	var none *tvmffi.Array[int64]
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object is nil", func() { none.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the object is nil", func() { none.At(0) })
+	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver is nil", func() { none.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver is nil", func() { none.At(0) })
 	if s, err := none.Slice(); s != nil || err != nil {
 		t.Error(s, err)
 	}
@@ -235,12 +235,12 @@ func TestList(t *testing.T) {
 		t.Error("1000 elements")
 	}
 	l.Release()
-	wantError(t, l.Append(1), tvmffi.ErrRuntime, "argument 0 of ffi.ListAppend: the object was released")
+	wantError(t, l.Append(1), tvmffi.ErrRuntime, "ffi.ListAppend: the receiver was released")
 	wantError(t, l.Set(0, 1), tvmffi.ErrRuntime, "ffi.ListSetItem", "was released")
 	wantError(t, l.Clear(), tvmffi.ErrRuntime, "ffi.ListClear", "was released")
 	var none *tvmffi.List[int64]
 	wantError(t, none.Append(1), tvmffi.ErrType, "ffi.ListAppend: the receiver is nil")
-	wantPanic(t, tvmffi.ErrRuntime, "List: the object is nil", func() { none.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "List.Len: the receiver is nil", func() { none.Len() })
 	boxes := must[*tvmffi.List[*Box]](t)(tvmffi.NewList[*Box]())
 	b := box(t, 1)
 	if err := boxes.Append(b); err != nil || tvmffi.UseCount(b) != 2 {
@@ -560,9 +560,9 @@ func TestShape(t *testing.T) {
 	}
 	echo.Release()
 	s.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "Shape: the object was released", func() { s.Len() })
+	wantPanic(t, tvmffi.ErrRuntime, "Shape.Len: the receiver was released", func() { s.Len() })
 	var none *tvmffi.Shape
-	wantPanic(t, tvmffi.ErrRuntime, "Shape: the object is nil", func() { none.Slice() })
+	wantPanic(t, tvmffi.ErrRuntime, "Shape.Slice: the receiver is nil", func() { none.Slice() })
 	empty := must[*tvmffi.Shape](t)(tvmffi.NewShape())
 	if empty.Len() != 0 || len(empty.Slice()) != 0 {
 		t.Error("no dimensions")

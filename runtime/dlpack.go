@@ -151,7 +151,7 @@ func (t *Tensor) ToDLPack() (Pointer, error) {
 }
 
 func (t *Tensor) export(versioned bool) (Pointer, error) {
-	o, err := live(t)
+	o, err := receiver(t, "Tensor")
 	if err != nil {
 		return Pointer{}, err
 	}

@@ -24,7 +24,7 @@
 // one. Using a wrapper that has ended is an error that says so.
 //
 // A nil pointer to an object type is None where it is passed. A method or field that
-// the type itself has names itself and says that the object is nil. What is promoted
+// the type itself has names itself and says that the receiver is nil. What is promoted
 // from an embedded parent, Release and String among it, cannot: Go finds the nil
 // before code of the parent runs, and panics with its own "invalid memory address or
 // nil pointer dereference". So release after the error was checked, or through a

@@ -254,14 +254,10 @@ func cells(o *core.Object, what string) []abi.Any {
 	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size)
 }
 
-// alive panics with an *Error if there is no object.
-func alive(o *core.Object, what string) {
+// alive panics with an *Error if a method of a type got no object.
+func alive(o *core.Object, kind string) {
 	if o.Handle() == 0 {
-		why := "is nil"
-		if reason, ended := o.Ended(); ended {
-			why = reason
-		}
-		panic(errorf(core.KindRuntime, "%s: the object %s", what, why))
+		panic(noReceiver(core.KindRuntime, kind, o))
 	}
 }
 
@@ -364,8 +360,8 @@ func copyTo[T any](o *core.Object, what string, dst []T) (n int, err error) {
 }
 
 func sliceOf[T any](o *core.Object, what string) ([]T, error) {
-	if why, ended := o.Ended(); ended {
-		return nil, errorf(core.KindRuntime, "%s: the object %s", what, why)
+	if _, ended := o.Ended(); ended {
+		return nil, noReceiver(core.KindRuntime, what, o)
 	}
 	if o == nil {
 		return nil, nil

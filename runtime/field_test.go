@@ -186,7 +186,7 @@ func TestFieldErrors(t *testing.T) {
 		"i64": func(f *bindrt.Field) { f.Int(o) }, "f64": func(f *bindrt.Field) { f.Float(o) }, "flag": func(f *bindrt.Field) { f.Bool(o) },
 		"text": func(f *bindrt.Field) { f.Text(o) }, "any": func(f *bindrt.Field) { bindrt.GetField[any](f, o) },
 	} {
-		wantPanic(t, tvmffi.ErrRuntime, "field calls.Box."+name+": the object was released", func() { read(field(name, "")) })
+		wantPanic(t, tvmffi.ErrRuntime, "field calls.Box."+name+": the receiver was released", func() { read(field(name, "")) })
 	}
 }
 

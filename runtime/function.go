@@ -35,7 +35,7 @@ func (f *Function) Call(args ...any) (Any, error) {
 
 // apply calls the function with n packed values.
 func (f *Function) apply(n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
-	o, err := live(f)
+	o, err := receiver(f, "Function")
 	if err != nil {
 		return abi.Any{}, err
 	}

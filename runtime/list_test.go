@@ -239,7 +239,7 @@ func TestArrayMethods(t *testing.T) {
 	}
 	a.Release()
 	_, err := tvmffi.Concat(ones, a)
-	wantError(t, err, tvmffi.ErrRuntime, "Array: the object was released")
+	wantError(t, err, tvmffi.ErrRuntime, "Array: the receiver was released")
 	both.Release()
 	ones.Release()
 }

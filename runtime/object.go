@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -99,6 +100,44 @@ func live(x ObjectRef) (*core.Object, error) {
 		return nil, errorf(core.KindRuntime, "the object %s", why)
 	}
 	return nil, errorf(core.KindType, "the object is nil")
+}
+
+// receiver is live for the receiver of a method of a type.
+func receiver(x ObjectRef, kind string) (*core.Object, error) {
+	s := stateOf(x)
+	switch {
+	case s.Handle() != 0:
+		return s, nil
+	case s == nil:
+		return nil, noReceiver(core.KindType, kind, s)
+	}
+	return nil, noReceiver(core.KindRuntime, kind, s)
+}
+
+// noReceiver is the error of a method of a type of this package that got no object.
+// It finds on the stack which method the user called: no method hands its name down
+// for this.
+func noReceiver(errorKind, kind string, o *core.Object) error {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	method := kind
+	for {
+		f, more := frames.Next()
+		function, ours := strings.CutPrefix(f.Function, "github.com/tvmffi-go/tvmffi/runtime.")
+		if !ours {
+			break
+		}
+		if of, ok := strings.CutPrefix(function, "(*"+kind); ok {
+			_, name, _ := strings.Cut(of, ").")
+			if name, _, _ = strings.Cut(name, "."); name != "" && name[0] >= 'A' && name[0] <= 'Z' {
+				method = kind + "." + name
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return core.NoReceiver(errorKind, method, o)
 }
 
 // ref returns the state behind p, a pointer to an object type, which may be nil:

@@ -90,13 +90,13 @@ func TestUseAfterRelease(t *testing.T) {
 	balanced(t)
 	b := box(t, 1)
 	b.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the object was released", func() { b.I64() })
-	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.child: the object was released", func() { b.Child() })
+	wantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it", func() { b.I64() })
+	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.child: the receiver was released", func() { b.Child() })
 	wantPanic(t, tvmffi.ErrRuntime, "retain: the object was released", func() { tvmffi.Retain(b) })
 	wantPanic(t, tvmffi.ErrRuntime, "upcast to ffi.Object: the object was released", func() { tvmffi.Upcast[*tvmffi.Object](b) })
-	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the object was released")
+	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
 	_, err := b.Add(1)
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: argument 0 of calls.Box.add: the object was released")
+	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: calls.Box.add: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
 	_, err = EchoBox(b)
 	wantError(t, err, tvmffi.ErrRuntime, "argument 0 of calls.echo_box: the object was released")
 	_, err = call("calls.echo", b)
@@ -134,7 +134,7 @@ func TestUseAfterRelease(t *testing.T) {
 	f := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	f.Release()
 	_, err = f.Call()
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the object was released")
+	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: Function.Call: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
 	wantError(t, tvmffi.Register("test.released", f), tvmffi.ErrRuntime, "register test.released: ", "was released")
 
 	zero := new(Box)
@@ -145,10 +145,10 @@ func TestUseAfterRelease(t *testing.T) {
 func TestUseOfNil(t *testing.T) {
 	balanced(t)
 	var b *Box
-	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the object is nil", func() { b.I64() })
-	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "field calls.Box.i64: the object is nil")
+	wantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver is nil, which stands for None: compare it with nil first", func() { b.I64() })
+	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "field calls.Box.i64: the receiver is nil")
 	_, err := b.Add(1)
-	wantError(t, err, tvmffi.ErrType, "TypeError: calls.Box.add: the receiver is nil")
+	wantError(t, err, tvmffi.ErrType, "TypeError: calls.Box.add: the receiver is nil, which stands for None: compare it with nil first")
 	for _, x := range []BoxRef{nil, b, (*SubBox)(nil)} {
 		// calls.Box is nullable, so that None comes back.
 		if e, err := EchoBox(x); err != nil || e != nil {
@@ -173,7 +173,7 @@ func TestUseOfNil(t *testing.T) {
 	}
 	var f *tvmffi.Function
 	_, err = f.Call()
-	wantError(t, err, tvmffi.ErrType, "the object is nil")
+	wantError(t, err, tvmffi.ErrType, "TypeError: Function.Call: the receiver is nil, which stands for None: compare it with nil first")
 	var s tvmffi.Scope
 	s.Add(nil)
 	s.Add(b)

@@ -28,13 +28,7 @@ func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
 // nil or has ended.
 func (t *Tensor) cell() *abi.DLTensor {
 	o := ref(t)
-	if o.Handle() == 0 {
-		why := "is nil"
-		if reason, ended := o.Ended(); ended {
-			why = reason
-		}
-		panic(errorf(core.KindRuntime, "Tensor: the object %s", why))
-	}
+	alive(o, "Tensor")
 	return core.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 

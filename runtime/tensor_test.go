@@ -128,13 +128,13 @@ func TestTensorErrors(t *testing.T) {
 	_, err = tvmffi.Slice[float32](x)
 	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
 	for _, f := range []func(){func() { x.Shape() }, func() { x.Strides() }, func() { x.DataType() }, func() { x.Device() }, func() { x.Len() }, func() { x.Contiguous() }} {
-		wantPanic(t, tvmffi.ErrRuntime, "Tensor: the object was released", f)
+		wantPanic(t, tvmffi.ErrRuntime, ": the receiver was released", f)
 	}
 	if s := x.String(); s != "<object that was released>" {
 		t.Error(s)
 	}
 	var none *tvmffi.Tensor
-	wantPanic(t, tvmffi.ErrRuntime, "Tensor: the object is nil", func() { none.Shape() })
+	wantPanic(t, tvmffi.ErrRuntime, "Tensor.Shape: the receiver is nil", func() { none.Shape() })
 	if none.String() != "None" {
 		t.Error(none.String())
 	}

@@ -41,7 +41,7 @@ type room [2 * 8]int64
 // describe returns what a view starts from; the slices are copies, in b if there
 // is room.
 func (t *Tensor) describe(b *room) (o *core.Object, shape, strides []int64, err error) {
-	if o, err = live(t); err != nil {
+	if o, err = receiver(t, "Tensor"); err != nil {
 		return nil, nil, nil, err
 	}
 	c := t.cell()

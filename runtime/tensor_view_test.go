@@ -129,7 +129,7 @@ func TestTensorViews_refuse(t *testing.T) {
 		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1 << 63}, 0) }},
 		{"dimension 0 of shape [-1] is negative", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{-1}, []int64{1}, 0) }},
 		{"element 3 does not begin at a byte", func() (*tvmffi.Tensor, error) { return nibbles.Slice(0, 3, 5) }},
-		{"TypeError: the object is nil", func() (*tvmffi.Tensor, error) { return (*tvmffi.Tensor)(nil).Slice(0, 0, 1) }},
+		{"TypeError: Tensor.Slice: the receiver is nil", func() (*tvmffi.Tensor, error) { return (*tvmffi.Tensor)(nil).Slice(0, 0, 1) }},
 	} {
 		v, err := c.view()
 		if v != nil {
@@ -140,7 +140,7 @@ func TestTensorViews_refuse(t *testing.T) {
 	released := vector(t, 2)
 	released.Release()
 	_, err := released.Reshape(2)
-	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
+	wantError(t, err, tvmffi.ErrRuntime, "Tensor.Reshape: the receiver was released")
 	if got := must[*tvmffi.Tensor](t)(nibbles.Slice(0, 4, 8)).DataPointer().Address - nibbles.DataPointer().Address; got != 2 {
 		t.Errorf("four elements of 4 bits are %d bytes", got)
 	}

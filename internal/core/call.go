@@ -139,13 +139,22 @@ func (c *Call) Object(i int, o *Object) {
 	}
 }
 
-// Self packs the receiver of a method, which must not be nil.
+// Self packs the receiver of a method, which must not be nil nor have ended.
 func (c *Call) Self(i int, o *Object) {
-	if o == nil {
-		c.fail(Hooks.Errorf(KindType, "%s: the receiver is nil", c.fn))
+	if o.Handle() == 0 {
+		c.refuse(o)
 		return
 	}
 	c.Object(i, o)
+}
+
+// refuse is Self for a receiver that is nil or has ended.
+func (c *Call) refuse(o *Object) {
+	kind := KindRuntime
+	if o == nil {
+		kind = KindType
+	}
+	c.fail(NoReceiver(kind, c.fn.String(), o))
 }
 
 // String packs a string: up to 7 bytes in the value, up to the rest of the block

@@ -96,7 +96,7 @@ func formOf(sig string, info *abi.FieldInfo) form {
 // or released receiver of a getter is a mistake of the programmer.
 func (f *Field) resolve(o *Object) (*abi.FieldInfo, form) {
 	if o.Handle() == 0 {
-		panic(endedError("field "+f.String(), o))
+		panic(NoReceiver(KindRuntime, "field "+f.String(), o))
 	}
 	info, err := f.Info()
 	if err != nil {
@@ -290,7 +290,7 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 		return Hooks.Errorf(KindRuntime, "field %s: %w", f, err)
 	}
 	if o.Handle() == 0 {
-		return endedError("field "+f.String(), o)
+		return NoReceiver(KindRuntime, "field "+f.String(), o)
 	}
 	info, err := f.Info()
 	if err != nil {

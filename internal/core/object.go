@@ -164,6 +164,19 @@ func (o *Object) Ended() (why string, ended bool) {
 	return "was never set", true
 }
 
+// NoReceiver is the error of a method, or of the accessor of a field, of o, which is
+// nil or has ended.
+func NoReceiver(kind, method string, o *Object) error {
+	why, _ := o.Ended()
+	switch {
+	case o == nil:
+		why = "is nil, which stands for None: compare it with nil first"
+	case o.load()&stateMask == stateReleased:
+		why += ": release it after its last use, or use a tvmffi.Retain of it"
+	}
+	return Hooks.Errorf(kind, "%s: the receiver %s", method, why)
+}
+
 // TypeIndex returns the run-time type of the object. o must not have ended.
 func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 
