@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 
 	"github.com/ebitengine/purego"
@@ -99,7 +100,7 @@ func open(path string) error {
 		return err
 	}
 	if _, err := os.Stat(full); err != nil {
-		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v", path, err), cause: err}
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v%s", path, err, nearest.File(full)), cause: err}
 	}
 	core.Registry.Lock()
 	defer core.Registry.Unlock()
@@ -117,6 +118,11 @@ type search struct {
 
 func (s *search) miss(where, path string, why any) {
 	s.tried = append(s.tried, fmt.Sprintf("%s (%s): %v", path, where, why))
+}
+
+// absent is miss for a file that does not exist: it may have got another name.
+func (s *search) absent(where, path string) {
+	s.miss(where, path, "no such file"+nearest.File(path))
 }
 
 func (s *search) error(remedy string) error {
@@ -156,7 +162,7 @@ func loadCore(config *core.LoadConfig) error {
 	s := search{what: name}
 	for _, p := range corePlaces(name, explicit, config.Dirs) {
 		if _, err := os.Stat(p.path); err != nil {
-			s.miss(p.where, p.path, "no such file")
+			s.absent(p.where, p.path)
 		} else if h, err := dynlib.Open(p.path); err != nil {
 			s.miss(p.where, p.path, err)
 		} else {
@@ -294,10 +300,10 @@ func namesCore(name string) bool {
 }
 
 func loadFile(file core.File, config *core.LoadConfig) (string, error) {
-	s := search{what: file.Name}
+	s := search{what: file.Name + ", a library of the generated bindings,"}
 	for _, p := range filePlaces(file, config) {
 		if _, err := os.Stat(p.path); err != nil {
-			s.miss(p.where, p.path, "no such file")
+			s.absent(p.where, p.path)
 		} else if err := checkHash(p, file); err != nil {
 			s.miss(p.where, p.path, err)
 		} else if err := open(p.path); err != nil {
@@ -319,7 +325,8 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 			s.miss("TVMFFI_LIBRARY_PATH", dir, "is no absolute path, and was not searched")
 		}
 	}
-	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile"
+	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile" +
+		"\nif it has another name now, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"
 	if file.Package != "" {
 		remedy = fmt.Sprintf("install the Python package (pip install %s==%s), or ", file.Package, file.Version) + remedy
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
@@ -69,7 +70,11 @@ func (t *tool) locate(ctx context.Context, c *config, spec librarySpec, role sch
 	}
 	lib, err := identify(path, schema.Library{Role: role})
 	if err != nil && c.file != "" {
-		err = fmt.Errorf("%s: %w", c.file, err)
+		key := "libraries"
+		if role != schema.RoleBound {
+			key = "deps"
+		}
+		err = fmt.Errorf("%s: %s: %w", c.file, key, err)
 	}
 	return lib, err
 }
@@ -151,7 +156,7 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 func identify(path string, l schema.Library) (library, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return library{}, fmt.Errorf("there is no library at %s: check the path, or build it first", shown(path))
+		return library{}, fmt.Errorf("there is no library at %s: check the path, or build it first%s", shown(path), nearest.File(path))
 	}
 	if err != nil {
 		return library{}, err

@@ -31,6 +31,7 @@ var rooms = []room{
 	{dir: "internal/dynlib", other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/wheel/sites"},
+	{dir: "internal/nearest"},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
@@ -41,14 +42,14 @@ var rooms = []room{
 	{dir: "reflection/symbols"},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "reflection/schema"}},
-	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
+	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/nearest", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
 	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
 
 	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
-	{dir: "gen/internal/plan", own: []string{"reflection/schema"}},
+	{dir: "gen/internal/plan", own: []string{"internal/nearest", "reflection/schema"}},
 	{dir: "gen/internal/source", own: []string{"internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}},
