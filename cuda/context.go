@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // kind is what a device holds for this package.
@@ -106,6 +107,19 @@ func (s *state) acquire() (uintptr, error) {
 	return *c, nil
 }
 
+// held is acquire without the count, for the operation of a module or another thing
+// that is live on the device and so keeps the context.
+func (s *state) held() (uintptr, error) {
+	if c := s.context.Load(); c != 0 {
+		return c, nil
+	}
+	c, err := s.acquire() // a Release looks right now whether it may
+	if err == nil {
+		s.users.Add(-1)
+	}
+	return c, err
+}
+
 // Release gives back the primary context that this package retained. It is an
 // error while an operation runs on the device or anything that this package made
 // there is live. The next use retains the context again.
@@ -202,12 +216,14 @@ func (g *guard) out(i int) uintptr { return uintptr(unsafe.Pointer(&g.scratch.ou
 // result returns a result that the driver has written.
 func (g *guard) result(i int) uintptr { return g.scratch.out[i] }
 
+const formerDevice = "the device that was current before"
+
 // leave makes the former context current again. It runs on every way out of an
 // operation, panics included, and adds its own failure to *err.
 func (g *guard) leave(err *error) {
 	if g.switched {
 		if rc := g.raw(driver.CtxSetCurrent, g.before); rc != 0 {
-			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, "the device that was current before"))
+			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, formerDevice))
 			// The thread stays with this goroutine and ends with it: nobody else
 			// may get it with the wrong device.
 			runtime.LockOSThread()
@@ -238,15 +254,52 @@ func (g *guard) callGo(f driver.Func, args ...uintptr) error {
 	return failed(driver.Call(f, args...), f, "")
 }
 
+// within calls f as w says, with the device current, all in one crossing: what takes
+// enter, call and leave else. w.Want is the context, which the caller keeps. The error
+// of the call comes apart from that of making the former device current again.
+func (s *state) within(w *ccall.Within, f driver.Func) (err, left error) {
+	if !driver.Has(f) {
+		return failed(driver.Missing, f, ""), nil
+	}
+	w.Get, w.Set, w.Fn = driver.Address(driver.CtxGetCurrent), driver.Address(driver.CtxSetCurrent), driver.Address(f)
+	// For the case below alone: a crossing is on one thread.
+	runtime.LockOSThread()
+	ccall.CallWithin(w)
+	switch {
+	case w.Step == ccall.AtGet:
+		err = failed(int32(w.RC), driver.CtxGetCurrent, s.device.String())
+	case w.Step == ccall.AtSet:
+		err = failed(int32(w.RC), driver.CtxSetCurrent, s.device.String())
+	case w.RC != 0:
+		err = failed(int32(w.RC), f, "")
+	}
+	if w.Back != 0 {
+		left = failed(int32(w.Back), driver.CtxSetCurrent, formerDevice)
+		runtime.LockOSThread() // as in leave
+	}
+	runtime.UnlockOSThread()
+	return err, left
+}
+
+var withins = sync.Pool{New: func() any { return new(ccall.Within) }}
+
 // do is an operation of one call without results; no argument points to memory of
 // Go.
-func (s *state) do(f driver.Func, args ...uintptr) (err error) {
-	g, err := s.enter()
-	if err != nil {
+func (s *state) do(f driver.Func, args ...uintptr) error {
+	w := withins.Get().(*ccall.Within)
+	defer withins.Put(w)
+	copy(w.Args[:], args)
+	w.Lookup = 0
+	var err error
+	if w.Want, err = s.acquire(); err != nil {
 		return err
 	}
-	defer g.leave(&err)
-	return g.call(f, args...)
+	defer s.users.Add(-1)
+	err, left := s.within(w, f)
+	if left != nil {
+		return errors.Join(err, left)
+	}
+	return err
 }
 
 // WithDevice calls f with the device current on the thread of the goroutine,

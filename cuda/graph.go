@@ -253,7 +253,7 @@ func (n *GraphKernel) Set(c LaunchConfig, args ...any) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	if err := n.k.reserve(&g, c.Shared); err != nil {
+	if err := n.k.reserve(c.Shared); err != nil {
 		return err
 	}
 	p := &kernelNode{function: n.k.handle, grid: c.Grid, block: c.Block, shared: uint32(c.Shared), params: l.params()}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -20,7 +21,7 @@ type Kernel struct {
 	known  bool
 
 	mu      sync.Mutex
-	dynamic int // what the kernel may have of dynamic shared memory now
+	dynamic atomic.Int64 // what the kernel may have of dynamic shared memory now
 }
 
 // KernelInfo is what the compiler made of a kernel.
@@ -66,18 +67,20 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
 	}
 	k = &Kernel{m: m, name: name, handle: g.result(0)}
+	var dynamic int
 	for _, a := range []struct {
 		attribute uintptr
 		to        *int
 	}{
 		{attributeMaxThreads, &k.info.MaxThreadsPerBlock}, {attributeShared, &k.info.SharedMemory}, {attributeConst, &k.info.ConstantMemory},
-		{attributeLocal, &k.info.LocalMemory}, {attributeRegisters, &k.info.Registers}, {attributeDynamic, &k.dynamic},
+		{attributeLocal, &k.info.LocalMemory}, {attributeRegisters, &k.info.Registers}, {attributeDynamic, &dynamic},
 	} {
 		if err := g.call(driver.FuncGetAttribute, g.out(0), a.attribute, k.handle); err != nil {
 			return nil, about(err, "the kernel %q", name)
 		}
 		*a.to = int(int32(g.result(0)))
 	}
+	k.dynamic.Store(int64(dynamic))
 	k.info.Parameters = -1
 	if driver.Has(driver.FuncGetParamInfo) {
 		k.readParams(&g)
@@ -124,16 +127,19 @@ func (k *Kernel) MaxDynamicSharedMemory() (int, error) {
 
 // reserve lets the kernel have as much dynamic shared memory as a launch wants,
 // within the limits that were checked.
-func (k *Kernel) reserve(g *guard, bytes int) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if bytes <= k.dynamic {
+func (k *Kernel) reserve(bytes int) error {
+	if int64(bytes) <= k.dynamic.Load() {
 		return nil
 	}
-	if err := g.call(driver.FuncSetAttribute, k.handle, attributeDynamic, uintptr(bytes)); err != nil {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if int64(bytes) <= k.dynamic.Load() {
+		return nil
+	}
+	if err := k.m.s.do(driver.FuncSetAttribute, k.handle, attributeDynamic, uintptr(bytes)); err != nil {
 		return about(err, "%d bytes of shared memory of the kernel %q", bytes, k.name)
 	}
-	k.dynamic = bytes
+	k.dynamic.Store(int64(bytes))
 	return nil
 }
 
@@ -184,7 +190,7 @@ func (k *Kernel) MaxActiveClusters(c LaunchConfig) (n int, err error) {
 		return 0, err
 	}
 	defer g.leave(&err)
-	if err := k.reserve(&g, c.Shared); err != nil {
+	if err := k.reserve(c.Shared); err != nil {
 		return 0, err
 	}
 	l := launches.Get().(*launch)

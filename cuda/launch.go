@@ -1,12 +1,15 @@
 package cuda
 
 import (
+	"errors"
 	"math"
 	"runtime"
 	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // Dim3 is the size of a grid, a block or a cluster. All three must be at least 1;
@@ -88,6 +91,7 @@ type launchConfig struct {
 
 // launch is the memory of one launch, reused.
 type launch struct {
+	within     ccall.Within
 	config     launchConfig
 	attributes [3]launchAttribute
 	packer
@@ -124,41 +128,53 @@ func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	if err := l.pack(k, args); err != nil {
 		return err
 	}
-	err = k.start(&c, l.params())
+	var h uintptr
+	if c.Stream != nil {
+		if h, err = c.Stream.of(k.m.s); err != nil {
+			return err
+		}
+	}
+	err = k.start(&l.within, &c, h, c.Stream == nil, l.params())
 	runtime.KeepAlive(l)
 	runtime.KeepAlive(args)
 	return err
 }
 
-// start queues the kernel, with a configuration that was checked and the array of
-// addresses of its parameters, which the caller keeps alive.
-func (k *Kernel) start(c *LaunchConfig, params uintptr) (err error) {
-	g, err := k.m.s.enter()
-	if err != nil {
+// start queues the kernel, in one crossing, with a configuration that was checked and
+// the array of addresses of its parameters. The caller keeps that alive, and w, which
+// is on the heap. The kernel runs on the CUstream h, or with env on the environment
+// stream.
+func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, params uintptr) error {
+	if err := k.reserve(c.Shared); err != nil {
 		return err
 	}
-	defer g.leave(&err)
-	h, err := g.stream(c.Stream)
-	if err != nil {
-		return err
-	}
-	if err := k.reserve(&g, c.Shared); err != nil {
-		return err
-	}
+	f, stream := driver.LaunchKernel, &w.Args[8]
 	if c.Cluster == (Dim3{}) && !c.Cooperative && !c.Programmatic {
-		err = g.call(driver.LaunchKernel, k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z),
-			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, params, 0)
+		w.Args = [...]uintptr{k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z),
+			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, params, 0}
 	} else {
 		l := launches.Get().(*launch)
 		defer launches.Put(l)
 		l.extend(c, h)
-		err = g.call(driver.LaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.handle, params, 0)
-		runtime.KeepAlive(l)
+		f, stream = driver.LaunchKernelEx, &l.config.stream
+		w.Args = [...]uintptr{0: uintptr(unsafe.Pointer(&l.config)), 1: k.handle, 2: params, 10: 0}
 	}
+	w.Lookup = 0
+	if env && findEnv() {
+		w.Lookup, w.LookupArgs, w.LookupTo = envGet.Load(), [2]uintptr{abi.DLCUDA, uintptr(k.m.s.device)}, uintptr(unsafe.Pointer(stream))
+	}
+	var err error
+	if w.Want, err = k.m.s.held(); err != nil {
+		return err
+	}
+	err, left := k.m.s.within(w, f)
 	if err != nil {
-		return about(err, "the kernel %q", k.name)
+		err = about(err, "the kernel %q", k.name)
 	}
-	return nil
+	if left != nil {
+		return errors.Join(err, left)
+	}
+	return err
 }
 
 // extend fills in what cuLaunchKernelEx takes.
@@ -188,6 +204,18 @@ func (k *Kernel) check(c *LaunchConfig) error {
 	if err != nil {
 		return err
 	}
+	// Numbers from 1 on, in one comparison each.
+	if g, b := &c.Grid, &c.Block; g.X-1 < uint32(l.grid[0]) && g.Y-1 < uint32(l.grid[1]) && g.Z-1 < uint32(l.grid[2]) &&
+		b.X-1 < uint32(l.block[0]) && b.Y-1 < uint32(l.block[1]) && b.Z-1 < uint32(l.block[2]) &&
+		uint64(b.X)*uint64(b.Y)*uint64(b.Z) <= uint64(min(l.threads, k.info.MaxThreadsPerBlock)) &&
+		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster == (Dim3{}) && !c.Cooperative {
+		return nil
+	}
+	return k.closer(c, l)
+}
+
+// closer is check for what is wrong, has clusters or is cooperative.
+func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	for _, d := range []struct {
 		what  string
 		size  Dim3

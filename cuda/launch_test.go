@@ -300,6 +300,36 @@ func TestLaunchConfig(t *testing.T) {
 	wantDriverError(t, err, cuda.ErrInvalidValue, "cuFuncSetAttribute")
 }
 
+// TestLaunchSwitches: a launch whose device cannot be made current, or the former one
+// again, says so, and what the launch itself says is not lost.
+func TestLaunchSwitches(t *testing.T) {
+	f := load(t)
+	m := module(t, 1)
+	k := kernel(t, m, "nothing")
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}
+	ok(t, k.Launch(c)) // reads the limits of the device
+	f.reset()
+	f.failing("cuCtxGetCurrent", 3, 0)
+	wantDriverError(t, k.Launch(c), cuda.ErrNotInitialized, "cuCtxGetCurrent")
+	f.expect("cuCtxGetCurrent")
+	f.failing("cuCtxSetCurrent", 201, 0)
+	wantDriverError(t, k.Launch(c), cuda.ErrInvalidContext, "cuCtxSetCurrent")
+	f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1")
+	done := make(chan error)
+	go func() { // its thread ends with it
+		f.failing("cuLaunchKernel", 701, 0)
+		f.failing("cuCtxSetCurrent", 201, 1)
+		done <- k.Launch(c)
+	}()
+	err := <-done
+	wantError(t, err, cuda.ErrLaunchOutOfResources, `the kernel "nothing"`)
+	wantError(t, err, cuda.ErrInvalidContext, "current before")
+	f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", "cuLaunchKernel", "cuCtxSetCurrent -1")
+	if _, set, err := cuda.CurrentDevice(); err != nil || set {
+		t.Errorf("a device is left current (%v)", err)
+	}
+}
+
 func TestStickyError(t *testing.T) {
 	f := load(t)
 	m := module(t, 1)

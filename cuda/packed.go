@@ -22,15 +22,19 @@ func launchPacked(l *packed.Launch) error {
 	if _, err := k.m.live(); err != nil {
 		return err
 	}
-	if l.Raw {
-		c.Stream = &Stream{resource: resource{s: k.m.s}, borrowed: true, address: l.Address}
-	} else if l.Stream != nil {
-		c.Stream = l.Stream.(*Stream)
-	}
 	if err := k.check(&c); err != nil {
 		return err
 	}
-	err := k.start(&c, l.Addresses())
+	var h uintptr
+	if l.Raw {
+		h = l.Address
+	} else if l.Stream != nil {
+		var err error
+		if h, err = l.Stream.(*Stream).of(k.m.s); err != nil {
+			return err
+		}
+	}
+	err := k.start(&l.Within, &c, h, l.Stream == nil && !l.Raw, l.Addresses())
 	runtime.KeepAlive(l)
 	return err
 }

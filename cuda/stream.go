@@ -155,8 +155,13 @@ func (g *guard) stream(st *Stream) (uintptr, error) {
 	if st == nil {
 		return g.envStream(), nil
 	}
-	if st.s != g.s {
-		return 0, valueError("the stream is of %s, the operation on %s: use a stream of that device", st.s.device, g.s.device)
+	return st.of(g.s)
+}
+
+// of returns the CUstream for an operation on a device.
+func (st *Stream) of(s *state) (uintptr, error) {
+	if st.s != s {
+		return 0, valueError("the stream is of %s, the operation on %s: use a stream of that device", st.s.device, s.device)
 	}
 	return st.get()
 }

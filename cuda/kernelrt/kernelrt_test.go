@@ -56,6 +56,13 @@ func TestLaunch(t *testing.T) {
 		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", launch, "cuCtxSetCurrent 0")
 		return nil
 	}))
+	// Where the device is current, nothing is switched.
+	ok(t, cuda.WithDevice(1, func() error {
+		f.calls()
+		ok(t, Axpy(x, y, 2, st))
+		f.expect("cuCtxGetCurrent", "cuLaunchKernel ")
+		return nil
+	}))
 	// Without a stream: that of the environment, which belongs to the device.
 	ok(t, cuda.WithStream(st, func() error {
 		f.calls()

@@ -158,6 +158,9 @@ const Missing int32 = -1
 // Has reports whether the driver has the function.
 func Has(f Func) bool { return addresses[f] != 0 }
 
+// Address returns the address of a function, 0 if the driver lacks it.
+func Address(f Func) uintptr { return addresses[f] }
+
 // Call calls a function and returns its CUresult. What a pointer in the argument
 // list refers to is kept alive, on the heap, until the call is over.
 //

@@ -6,6 +6,8 @@ package packed
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // Most is the greatest number of parameters of a kernel.
@@ -29,6 +31,8 @@ type Launch struct {
 	Address uintptr
 	// Params has one parameter in each word, from its first byte on.
 	Params [Most]uint64
+	// Within is room for the crossing.
+	Within ccall.Within
 
 	addresses [Most]uintptr
 }

@@ -1,0 +1,14 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !tvmffi_portable
+
+package ccall
+
+import "unsafe"
+
+//go:linkname _callWithin tvmffi_callWithin
+var _callWithin byte
+
+// CallWithin makes the call of w.
+func CallWithin(w *Within) {
+	w.Step, w.RC, w.Back = AtGet, 0, 0
+	cgocall(uintptr(unsafe.Pointer(&_callWithin)), unsafe.Pointer(w))
+}
