@@ -22,7 +22,7 @@ func newInit(t *tool) *cobra.Command {
 or from a library file it writes a configuration, a go:generate line, the bindings,
 a main that calls a real function, and a test. It never overwrites a file.`,
 		Example: `  go mod init example.com/hello
-  go get -tool ` + modulePath + `/cmd/tvmffi-bind
+  go get -tool ` + toolPath + `
   go tool tvmffi-bind init xgrammar
   go run .`,
 		Args: cobra.ExactArgs(1),
@@ -69,6 +69,9 @@ func (t *tool) init(ctx context.Context, what string) error {
 	t.summarize(b, false)
 	for _, c := range b.output.changes {
 		t.printf("wrote %s\n", shown(c.path))
+	}
+	if !b.module.hasTool() {
+		t.printf("for go generate, run once: %s\n", b.module.getTool())
 	}
 	t.printf("next: go run .\n")
 	return nil

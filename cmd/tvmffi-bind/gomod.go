@@ -1,38 +1,95 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/mod/modfile"
 )
 
-// importPath is the import path of the package in dir, which need not exist yet.
-func importPath(dir string) (string, error) {
+// goModule is the module around a folder.
+type goModule struct {
+	dir  string // of its go.mod
+	file *modfile.File
+}
+
+// moduleAround finds the module that dir, which need not exist yet, lies in.
+func moduleAround(dir string) (*goModule, error) {
 	for at := dir; ; at = filepath.Dir(at) {
-		data, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		name := filepath.Join(at, "go.mod")
+		data, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			if at == filepath.Dir(at) {
-				return "", fmt.Errorf("the folder %s lies in no Go module: run \"go mod init NAME\" first", shown(dir))
+				return nil, fmt.Errorf("the folder %s lies in no Go module: run \"go mod init NAME\" first", shown(dir))
 			}
 			continue
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		module := modfile.ModulePath(data)
-		if module == "" {
-			return "", fmt.Errorf("%s names no module", shown(filepath.Join(at, "go.mod")))
+		asIs := func(_, version string) (string, error) { return version, nil }
+		file, err := modfile.Parse(shown(name), data, asIs)
+		if err != nil { // perhaps of a newer Go, with what this package does not know
+			file, err = modfile.ParseLax(shown(name), data, asIs)
 		}
-		rel, err := filepath.Rel(at, dir)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		return path.Join(module, filepath.ToSlash(rel)), nil
+		if file.Module == nil || file.Module.Mod.Path == "" {
+			return nil, fmt.Errorf("%s names no module", shown(name))
+		}
+		return &goModule{at, file}, nil
 	}
+}
+
+// importPath is the import path of the package in dir.
+func (m *goModule) importPath(dir string) (string, error) {
+	rel, err := filepath.Rel(m.dir, dir)
+	if err != nil {
+		return "", err
+	}
+	return path.Join(m.file.Module.Mod.Path, filepath.ToSlash(rel)), nil
+}
+
+// requiresRuntime returns an error with the remedy if packages of the module cannot
+// import the runtime.
+func (m *goModule) requiresRuntime(ctx context.Context) error {
+	if m.file.Module.Mod.Path == modulePath || slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath }) {
+		return nil
+	}
+	list := exec.CommandContext(ctx, "go", "list", "-m", modulePath)
+	list.Dir = m.dir
+	if list.Run() == nil {
+		return nil // a workspace has it
+	}
+	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, modulePath, m.getTool())
+}
+
+// hasTool reports whether the module has this program as a tool.
+func (m *goModule) hasTool() bool {
+	return m.file.Module.Mod.Path == modulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == toolPath })
+}
+
+const toolPath = modulePath + "/cmd/tvmffi-bind"
+
+// getTool is the command that makes the module require the runtime and this program.
+func (m *goModule) getTool() string {
+	replaced := slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath })
+	version := toolVersion()
+	switch {
+	case replaced:
+		// go get would ask for published versions first.
+		return "go mod edit -require " + modulePath + "@v0.0.0 -tool " + toolPath + " && go mod tidy"
+	case version.Released:
+		return "go get -tool " + toolPath + "@" + version.Version
+	}
+	return "go get -tool " + toolPath
 }

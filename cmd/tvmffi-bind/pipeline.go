@@ -13,8 +13,9 @@ import (
 
 // bindings are the outcome of a run of the generator, in memory.
 type bindings struct {
-	root       string // the output folder
-	importPath string // of the package there
+	root       string    // the output folder
+	module     *goModule // around it
+	importPath string    // of the package there
 	schema     schema.Schema
 	generated  []gen.File
 	files      map[string][]byte // the same by path relative to root
@@ -34,7 +35,7 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 		run         func() error
 	}{
 		{"prepare", "", func() (err error) {
-			return b.prepare(c)
+			return b.prepare(ctx, c)
 		}},
 		{"read", "", func() (err error) { // load and read
 			if len(c.Kernels) > 0 {
@@ -64,11 +65,17 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 }
 
 // prepare finds the output folder, and refuses early what would fail at the end.
-func (b *bindings) prepare(c *config) (err error) {
+func (b *bindings) prepare(ctx context.Context, c *config) (err error) {
 	if b.root, err = c.rooted(c.Out); err != nil {
 		return err
 	}
-	if b.importPath, err = importPath(b.root); err != nil {
+	if b.module, err = moduleAround(b.root); err != nil {
+		return err
+	}
+	if b.importPath, err = b.module.importPath(b.root); err != nil {
+		return err
+	}
+	if err := b.module.requiresRuntime(ctx); err != nil {
 		return err
 	}
 	file, err := c.lockFile()
