@@ -300,7 +300,7 @@ func namesCore(name string) bool {
 }
 
 func loadFile(file core.File, config *core.LoadConfig) (string, error) {
-	s := search{what: file.Name + ", a library of the generated bindings,"}
+	s := search{what: file.Name}
 	for _, p := range filePlaces(file, config) {
 		if _, err := os.Stat(p.path); err != nil {
 			s.absent(p.where, p.path)
@@ -326,7 +326,7 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 		}
 	}
 	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile" +
-		"\nif it has another name now, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"
+		"\nif it got another name since the bindings were generated, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"
 	if file.Package != "" {
 		remedy = fmt.Sprintf("install the Python package (pip install %s==%s), or ", file.Package, file.Version) + remedy
 	}

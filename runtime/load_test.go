@@ -371,7 +371,7 @@ func TestLibraryOfBindings(t *testing.T) {
 	if err == nil {
 		t.Error("a file of the cache with another hash was loaded")
 	}
-	for _, part := range []string{"libgarden.so, a library of the generated bindings, was not found; tried:", file + " (cache of tvmffi-bind): another version: its sha256 is ",
+	for _, part := range []string{"libgarden.so was not found; tried:", file + " (cache of tvmffi-bind): another version: its sha256 is ",
 		"some/where (TVMFFI_LIBRARY_PATH): is no absolute path", "./libother.so (named explicitly): has another name",
 		"the bindings were made from 0000", "pip install garden==1.0", "TVMFFI_LIBRARY_PATH (absolute)", "tvmffi.WithFile"} {
 		if !strings.Contains(out, part) {
@@ -396,7 +396,7 @@ func TestLibraryOfBindings(t *testing.T) {
 			t.Errorf("%s: a file with another name was loaded", how)
 		}
 		for _, part := range []string{filepath.Join(filepath.Dir(renamed), "libgarden.so") + " (", "): no such file; did you mean libgarden-2.so?",
-			"if it has another name now, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"} {
+			"if it got another name since the bindings were generated, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"} {
 			if !strings.Contains(out, part) {
 				t.Errorf("%s: the error lacks %q:\n%s", how, part, out)
 			}
