@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/reflection"
+	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -71,7 +73,29 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 	if _, err := reflection.TypeByKey(request.Call.Name); err == nil {
 		return nil, fmt.Errorf("%s is a type: call calls functions only", request.Call.Name)
 	}
-	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is", request.Call.Name)
+	known, err := functionNames(request)
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is%s", request.Call.Name, nearest.Question(request.Call.Name, known))
+}
+
+// functionNames are those that findFunction finds.
+func functionNames(request childRequest) ([]string, error) {
+	names, err := tvmffi.Functions()
+	if err != nil {
+		return nil, err
+	}
+	for _, lib := range request.Libraries[1:] {
+		file, err := symbols.Read(lib.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range file.Functions {
+			names = append(names, f.Name)
+		}
+	}
+	return names, nil
 }
 
 // decodeArgs turns a JSON array into arguments.

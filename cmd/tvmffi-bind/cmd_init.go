@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
 func newInit(t *tool) *cobra.Command {
@@ -90,7 +93,7 @@ func startFor(what string) (*start, error) {
 	}
 	info, err := os.Stat(what)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)", what, strings.Join(knownNames(), ", "))
+		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(knownNames(), ", "), cmp.Or(nearest.Question(what, knownNames()), nearest.File(what)))
 	}
 	if err != nil {
 		return nil, err

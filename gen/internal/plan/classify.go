@@ -2,9 +2,11 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
@@ -66,10 +68,38 @@ func (p *planner) classify() {
 			p.functions = append(p.functions, &boundFunction{schema: f, entry: e})
 		}
 	}
-	if len(p.entries) == 0 {
-		p.fail(fmt.Errorf("nothing to bind: no function or type of the schema matches the prefixes %q and libraries %q; list what there is with \"tvmffi-bind ls\"",
-			p.config.Prefixes, p.config.Libraries))
+	if len(p.entries) > 0 {
+		return
 	}
+	if p.checkPrefixes(); len(p.errs) == 0 {
+		p.fail(fmt.Errorf("nothing to bind: no function or type of the schema matches the libraries %q; list what there is with \"tvmffi-bind ls\"", p.config.Libraries))
+	}
+}
+
+// checkPrefixes refuses prefixes that match nothing.
+func (p *planner) checkPrefixes() {
+	for _, prefix := range p.config.Prefixes {
+		if !slices.ContainsFunc(p.entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, prefix+".") }) {
+			p.fail(fmt.Errorf("prefix: %q is the namespace of nothing that can be bound; list what there is with \"tvmffi-bind ls\"%s", prefix, nearest.Question(prefix, p.namespaces())))
+		}
+	}
+}
+
+// namespaces lists the namespaces of the schema, sorted.
+func (p *planner) namespaces() []string {
+	found := map[string]bool{}
+	add := func(name string) {
+		for name = namespace(name); name != "" && !found[name]; name = namespace(name) {
+			found[name] = true
+		}
+	}
+	for _, f := range p.schema.Functions {
+		add(f.Name)
+	}
+	for _, t := range p.schema.Types {
+		add(t.Key)
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // memberEntries gives the fields and methods of a type that is not generated the

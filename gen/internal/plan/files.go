@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
 // fileSuffix ends every generated file name. So none ends in _test, or in an
@@ -34,6 +36,8 @@ func (p *planner) checkUse() {
 	for _, e := range p.entries {
 		ids[e.Name] = append(ids[e.Name], e.id())
 	}
+	known := slices.Sorted(maps.Keys(ids))
+	p.checkPrefixes()
 	check := func(list, key string) {
 		matches := slices.Compact(slices.Sorted(slices.Values(ids[key])))
 		if len(matches) > 1 {
@@ -41,7 +45,7 @@ func (p *planner) checkUse() {
 			return
 		}
 		if !p.used[list+" "+key] {
-			p.fail(fmt.Errorf("%s: %q matches nothing that is bound; remove the line or correct the name", list, key))
+			p.fail(fmt.Errorf("%s: %q matches nothing that is bound; remove the line or correct the name%s", list, key, nearest.Question(key[strings.IndexByte(key, ':')+1:], known)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.config.Rename)) {
@@ -49,6 +53,11 @@ func (p *planner) checkUse() {
 	}
 	for _, key := range p.config.Skip {
 		check("skip", key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.config.External)) {
+		if p.types[key] == nil && !p.used["external "+key] {
+			p.fail(fmt.Errorf("external: there is no type %q, and nothing mentions it; remove the line or correct the key%s", key, nearest.Question(key, slices.Sorted(maps.Keys(p.types)))))
+		}
 	}
 	if len(p.errs) == 0 && len(p.bound) == 0 && len(p.functions) == 0 {
 		p.fail(errors.New("nothing to generate: everything that matches is skipped, owned by another package or part of the runtime"))

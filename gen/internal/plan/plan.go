@@ -141,7 +141,7 @@ type planner struct {
 	root      string              // namespace of the root package
 	libraries []schema.Library    // to load
 	sources   []string            // files that bound items come from
-	used      map[string]bool     // keys of Rename and Skip that matched
+	used      map[string]bool     // keys of Rename, Skip and External that matched
 	dirs      map[string]*Package // by Dir
 	markers   map[string]string   // by type key
 	objects   map[string]*Object  // bound and external, by type key

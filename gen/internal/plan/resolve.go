@@ -264,7 +264,7 @@ func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
 	if len(e.Args) > 0 {
 		return fmt.Errorf("%s is a template without a Go type", n.text)
 	}
-	if o := p.objects[e.Name]; o != nil {
+	if o := p.object(e.Name); o != nil {
 		n.kind, n.object = kindObject, o
 		return nil
 	}
@@ -279,10 +279,19 @@ func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
 	return nil
 }
 
+// object returns the object of a key, nil if it has none.
+func (p *planner) object(key string) *Object {
+	o := p.objects[key]
+	if o != nil && o.External {
+		p.used["external "+key] = true
+	}
+	return o
+}
+
 // nearest returns the object of the last key that has one, nil if none has.
 func (p *planner) nearest(keys []string) *Object {
 	for _, key := range slices.Backward(keys) {
-		if o := p.objects[key]; o != nil {
+		if o := p.object(key); o != nil {
 			return o
 		}
 	}
