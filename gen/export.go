@@ -16,7 +16,8 @@ import (
 type ExportConfig struct {
 	// Name is that of the library: lib<Name>.so. Without it, that of the package.
 	Name string
-	// Prefix goes before the names in the registry; without it, the name and a dot.
+	// Prefix goes before the names in the registry; without it, the name and a dot. For
+	// a package of kernels, whose names are in its code, it is that of the package.
 	Prefix string
 	// Out is the folder of the main package, relative to that of the package, with
 	// forward slashes. Without it, lib<Name> in there.
@@ -41,12 +42,13 @@ func ReadExports(dir, pattern string) (*Exports, error) {
 // Dir is the folder of the package.
 func (x *Exports) Dir() string { return x.pkg.Dir }
 
-// Count returns the numbers of functions, types and methods.
+// Count returns the numbers of functions, with those of included packages, of types
+// and of methods.
 func (x *Exports) Count() (functions, types, methods int) {
 	for _, t := range x.pkg.Types {
 		methods += len(t.Methods)
 	}
-	return len(x.pkg.Functions), len(x.pkg.Types), methods
+	return len(x.pkg.Symbols()), len(x.pkg.Types), methods
 }
 
 // registrationFile is the file that belongs into the package.
@@ -62,6 +64,9 @@ func (x *Exports) Defaults(c ExportConfig) ExportConfig {
 	if c.Name == "" {
 		c.Name = x.pkg.Name
 	}
+	if c.Prefix == "" && x.kernels() {
+		c.Prefix = x.pkg.Name + "."
+	}
 	if c.Prefix == "" {
 		c.Prefix = c.Name + "."
 	}
@@ -70,6 +75,9 @@ func (x *Exports) Defaults(c ExportConfig) ExportConfig {
 	}
 	return c
 }
+
+// kernels reports whether the package is one of kernels.
+func (x *Exports) kernels() bool { return len(x.pkg.Kernels) > 0 }
 
 // Generate writes the registration of the package and the main package of the
 // shared library. Paths are relative to the folder of the package.
@@ -81,6 +89,9 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 	}
 	if !prefixText.MatchString(c.Prefix) {
 		errs = append(errs, fmt.Errorf("prefix: %q is no namespace: write words with a dot after each, such as %q", c.Prefix, strings.Trim(c.Prefix, ".")+"."))
+	}
+	if x.kernels() && c.Prefix != x.pkg.Name+"." {
+		errs = append(errs, errors.New("prefix: kernels have their names from their configuration: give them others with register there"))
 	}
 	if path.Clean(c.Out) == "." {
 		errs = append(errs, errors.New("out: the main package needs a folder of its own"))
@@ -104,6 +115,9 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 		{path.Join(c.Out, "main_gen.go"), emit.Main},
 		{path.Join(c.Out, "symbols_gen.c"), emit.Stubs},
 	} {
+		if x.kernels() && f.path == registrationFile {
+			continue // the file of the kernels has what would be in it
+		}
 		content, err := f.write(e)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package gen
 import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
 	"github.com/tvmffi-go/tvmffi/gen/internal/kernel"
+	"github.com/tvmffi-go/tvmffi/gen/internal/source"
 )
 
 // KernelConfig says which CUDA kernels become typed funcs.
@@ -62,10 +63,7 @@ type Kernel struct {
 // kernel or -1, the key in the form of tvmffi.yaml, and the index in its list or -1.
 type KernelError = kernel.Error
 
-// kernelsFile is the file that GenerateKernels writes.
-const kernelsFile = "kernels_gen.go"
-
-// GenerateKernels returns the package of the kernels. The error lists everything
+// GenerateKernels returns the package of the kernels, which ReadExports reads too. The error lists everything
 // that is wrong, each a [*KernelError].
 func GenerateKernels(c KernelConfig) ([]File, error) {
 	sources := make([]kernel.Source, len(c.Kernels))
@@ -84,5 +82,5 @@ func GenerateKernels(c KernelConfig) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []File{{Path: kernelsFile, Content: content}}, nil
+	return []File{{Path: source.KernelsFile, Content: content}}, nil
 }

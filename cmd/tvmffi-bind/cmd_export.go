@@ -35,11 +35,15 @@ every language of TVM-FFI: a file in the package that registers its functions an
 types, and a main package for go build -buildmode=c-shared.
 
   //tvmffi:export [name]       above a func
+  //tvmffi:export              above the import of a package that exports: all of that
   //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
                                above a struct, whose fields have tags
   //tvmffi:method [name]       above a method of such a struct
   //tvmffi:repr, equal, hash, compare
                                above the method that does this for the type
+
+A package of kernels, which gen writes, needs no directive, and gets the main package
+alone.
 
 PACKAGE is a folder or an import path, by default the folder that you are in. The
 result is checked by the compiler before anything is written.`,

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
+	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/saxpylib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // buildLibrary builds the shared library as the README says.
@@ -44,6 +48,55 @@ func TestCPP(t *testing.T) {
 		t.Fatal(err)
 	}
 	allRight(t, nativetest.BuildText(t, "saxpyhost", string(text), nativetest.Executable()), buildLibrary(t))
+}
+
+// TestKernelsAlone makes a library of the kernels, without a line of Go.
+func TestKernelsAlone(t *testing.T) {
+	prepare(t)
+	dir, tool := module(t)
+	files := map[string][]byte{}
+	for _, name := range []string{"tvmffi.yaml", "kernels/saxpy.cu"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = data
+	}
+	write(t, dir, files)
+	for _, args := range [][]string{{"gen", "--offline"}, {"export", "./kernels", "--build"}} {
+		if out, err := tool(args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	library := filepath.Join(dir, "kernels", "libkernels", "libkernels.so")
+	text, err := os.ReadFile(filepath.Join("testdata", "alone.cc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := cmp.Or(os.Getenv("TVMFFI_CUDA_LIBRARY"), "libcuda.so.1")
+	allRight(t, nativetest.BuildText(t, "saxpyalone", string(text), nativetest.Executable()), library, driver)
+	allRight(t, nativetest.Python(t), filepath.Join("testdata", "alone.py"), library)
+}
+
+// TestRegister: whoever registers the kernels, and how often, they are there once.
+func TestRegister(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	for i, register := range []func() error{kernels.Register, saxpylib.Register, kernels.Register, saxpylib.Register} {
+		if err := register(); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	f, err := tvmffi.Lookup("kernels.saxpy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Release()
+	const want = "TypeError: Expects 4 parameters when calling: `saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)`"
+	if _, err := f.Call(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }
 
 // TestExported checks that the generated files of the library are what the directives

@@ -73,22 +73,28 @@ func TestWrongCall(t *testing.T) {
 	}
 }
 
-// TestKernelOfCubin: the generator looks for the kernel in a real cubin.
-func TestKernelOfCubin(t *testing.T) {
-	prepare(t)
-	source, err := os.ReadFile("kernels/saxpy.cu")
-	if err != nil {
-		t.Fatal(err)
+// write writes files into a folder.
+func write(t *testing.T, dir string, files map[string][]byte) {
+	t.Helper()
+	for name, data := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	code, err := nvrtc.Compile(nvrtc.Program{Source: string(source), Arch: "sm_90"})
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// module makes a module example.test/kernels that requires this one, and returns what
+// runs tvmffi-bind in it.
+func module(t *testing.T) (dir string, tool func(args ...string) (output []byte, err error)) {
+	t.Helper()
 	root, err := nativetest.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	// The requirements of this module are in the cache; nothing is downloaded.
 	const self = "github.com/tvmffi-go/tvmffi"
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
@@ -101,10 +107,31 @@ func TestKernelOfCubin(t *testing.T) {
 	}
 	mod = bytes.Replace(mod, []byte("module "+self+"\n"), []byte("module example.test/kernels\n"), 1)
 	mod = fmt.Appendf(mod, "\nrequire %[1]s v0.0.0-00010101000000-000000000000\n\nreplace %[1]s => %[2]s\n", self, root)
-	tool := filepath.Join(dir, "tvmffi-bind")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, filepath.Join(root, "cmd", "tvmffi-bind")).CombinedOutput(); err != nil {
+	write(t, dir, map[string][]byte{"go.mod": mod, "go.sum": sums})
+	program := filepath.Join(dir, "tvmffi-bind")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join(root, "cmd", "tvmffi-bind")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return dir, func(args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
+		return cmd.CombinedOutput()
+	}
+}
+
+// TestKernelOfCubin: the generator looks for the kernel in a real cubin.
+func TestKernelOfCubin(t *testing.T) {
+	prepare(t)
+	source, err := os.ReadFile("kernels/saxpy.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := nvrtc.Compile(nvrtc.Program{Source: string(source), Arch: "sm_90"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, tool := module(t)
 	for _, c := range []struct{ entry, want string }{
 		{"saxpy", "1 kernel -> ."},
 		{"saxpi", "tvmffi.yaml:5:12: entry: there is no kernel saxpi in saxpy.sm_90.cubin, which has saxpy: "},
@@ -112,15 +139,8 @@ func TestKernelOfCubin(t *testing.T) {
 		config := "package: kernels\nout: .\nkernels:\n" +
 			"  - spec: \"saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32)\"\n" +
 			"    entry: " + c.entry + "\n    image: saxpy.sm_90.cubin\n    args: [n, a, x, y]\n    grid: ceildiv(n, 256)\n    block: 256\n"
-		for name, data := range map[string][]byte{"go.mod": mod, "go.sum": sums, "tvmffi.yaml": []byte(config), "saxpy.sm_90.cubin": code.Image} {
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cmd := exec.CommandContext(t.Context(), tool, "gen", "--dry-run", "--offline")
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
-		out, err := cmd.CombinedOutput()
+		write(t, dir, map[string][]byte{"tvmffi.yaml": []byte(config), "saxpy.sm_90.cubin": code.Image})
+		out, err := tool("gen", "--dry-run", "--offline")
 		if !strings.Contains(string(out), c.want) || (err != nil) != (c.entry != "saxpy") {
 			t.Errorf("%s: %v\n%s\nwant %q", c.entry, err, out, c.want)
 		}

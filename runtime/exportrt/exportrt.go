@@ -1,7 +1,8 @@
 // Package exportrt is what the code stands on that "tvmffi-bind export" writes.
 // It is not for use by hand.
 //
-// A Library lists the functions and types of a Go package that have directives.
+// A Library lists the functions and types of a Go package that have directives, or
+// the kernels of a package of kernels.
 // In a Go program, Register makes them known in the registry of the process. In a
 // shared library that Python, C++ or Rust load, Ready does it while the library is
 // being loaded, and makes the exported C symbols work.
@@ -9,6 +10,7 @@ package exportrt
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime/debug"
 	"sync"
@@ -34,11 +36,15 @@ type Type interface {
 type Function struct {
 	// Name is the name of the C symbol, without its prefix __tvm_ffi_.
 	Name string
-	Doc  string
+	// Global is the name in the registry, if it is not the prefix and Name.
+	Global string
+	Doc    string
 	// Params are the names of the parameters.
 	Params []string
 	// Func is the Go func, or one of the same signature as others see it.
 	Func any
+	// Signature is what others see where no Go func has it, as in tvmffi.Signature.
+	Signature string
 	// Origin is the Go func if Func is not it.
 	Origin any
 	// Call reads the arguments, calls the Go func and returns its result.
@@ -53,6 +59,9 @@ type Library struct {
 	Prefix    string
 	Types     []Type
 	Functions []Function
+	// Includes are packages whose functions and types this one offers too, under the
+	// names that they have in the registry.
+	Includes []*Library
 
 	mu   sync.Mutex
 	done bool
@@ -61,7 +70,8 @@ type Library struct {
 
 // Register makes the functions and types known to all languages of the process.
 // All or nothing: if one cannot be registered, the functions that were are taken
-// back. A second call returns what the first did.
+// back. A second call returns what the first did. What is included is registered
+// before, each package by itself, and only once whoever asks for it.
 func (l *Library) Register() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,12 +96,17 @@ func (l *Library) attempt() (err error) {
 	if err := tvmffi.Load(); err != nil {
 		return err
 	}
+	for _, in := range l.Includes {
+		if err := in.Register(); err != nil {
+			return err
+		}
+	}
 	for i := range l.Functions {
-		name := l.Prefix + l.Functions[i].Name
+		name := l.global(&l.Functions[i])
 		if f, err := tvmffi.Lookup(name); err == nil {
 			f.Release()
 			return core.Hooks.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
-				"Was the same library loaded under another name? Else export it with another --prefix", l.Name, name)
+				"Was the same library loaded under another name? Else give it another one, with --prefix of export or register of a kernel", l.Name, name)
 		}
 	}
 	for _, t := range l.Types {
@@ -102,12 +117,32 @@ func (l *Library) attempt() (err error) {
 	for i := range l.Functions {
 		if err := l.registerGlobal(&l.Functions[i]); err != nil {
 			for j := range i {
-				_, _ = tvmffi.Unregister(l.Prefix + l.Functions[j].Name)
+				_, _ = tvmffi.Unregister(l.global(&l.Functions[j]))
 			}
 			return err
 		}
 	}
 	return nil
+}
+
+// global is the name of f in the registry.
+func (l *Library) global(f *Function) string {
+	if f.Global != "" {
+		return f.Global
+	}
+	return l.Prefix + f.Name
+}
+
+// named are the functions by name, those of included packages too.
+func (l *Library) named() map[string]*Function {
+	all := map[string]*Function{}
+	for _, in := range l.Includes {
+		maps.Copy(all, in.named())
+	}
+	for i := range l.Functions {
+		all[l.Functions[i].Name] = &l.Functions[i]
+	}
+	return all
 }
 
 // registerGlobal makes f a global function.
@@ -122,9 +157,9 @@ func (l *Library) registerGlobal(f *Function) error {
 		options = append(options, tvmffi.Signature(signature))
 	}
 	if err != nil {
-		return core.Hooks.Errorf(core.KindType, "%s%s: %w", l.Prefix, f.Name, err)
+		return core.Hooks.Errorf(core.KindType, "%s: %w", l.global(f), err)
 	}
-	return tvmffi.Register(l.Prefix+f.Name, fn, options...)
+	return tvmffi.Register(l.global(f), fn, options...)
 }
 
 func (f *Function) options() []tvmffi.RegisterOption {
@@ -139,7 +174,12 @@ func (f *Function) options() []tvmffi.RegisterOption {
 }
 
 // metadata is the JSON text with the signature of f.
-func (f *Function) metadata() (string, error) { return tvmffi.MetadataOf(f.Func) }
+func (f *Function) metadata() (string, error) {
+	if f.Signature != "" {
+		return tvmffi.MetadataOf(tvmffi.Packed(nil), tvmffi.Signature(f.Signature))
+	}
+	return tvmffi.MetadataOf(f.Func)
+}
 
 // origin is the code of the Go func, for backtraces.
 func (f *Function) origin() uintptr {

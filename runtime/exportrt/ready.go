@@ -35,7 +35,8 @@ const perFunction = 3
 // reclaim puts Go's handler of SIGSEGV back; see Ready.
 var reclaim func()
 
-// Ready connects the exported symbols of a shared library with l. The constructor
+// Ready connects the exported symbols of a shared library with the functions of l
+// that have these names, in the order of the symbols. The constructor
 // of the library calls it while the library is being loaded, and the first call of
 // a symbol does if that came too early: libtvm_ffi may have been loaded after it.
 //
@@ -44,8 +45,9 @@ var reclaim func()
 // for the lock of the loader, which this thread holds.
 //
 // An error of registration does not leave it, because it would end the host: it is
-// kept, and each symbol returns it.
-func Ready(l *Library, table uintptr) {
+// kept, and each symbol returns it. So does a symbol whose function is gone: an
+// included package may have been generated anew, and this library not.
+func Ready(l *Library, table uintptr, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := core.At[symbols](table)
@@ -66,8 +68,15 @@ func Ready(l *Library, table uintptr) {
 	err := l.register()
 	handles := unsafe.Slice(&s.handles[0], s.count)
 	var call uintptr
-	for i := range l.Functions {
-		f := &l.Functions[i]
+	functions := l.named()
+	for i, name := range names {
+		f, err := functions[name], err
+		if f == nil {
+			f = &Function{Func: Ready} // nothing is behind it
+			if err == nil {
+				err = core.Hooks.Errorf(core.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
+			}
+		}
 		for j, g := range [perFunction]func(*bindrt.Args) error{f.Call, f.tellMetadata, f.tellDoc} {
 			if err != nil {
 				g = func(*bindrt.Args) error { return err }

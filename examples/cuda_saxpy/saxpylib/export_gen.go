@@ -4,6 +4,7 @@
 package saxpylib
 
 import (
+	kernels "github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	bindrt "github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
@@ -45,17 +46,6 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 		{
-			Name: "kernels",
-			Doc:  "Kernels makes the kernels global functions: kernels.saxpy, with its signature.",
-			Func: Kernels,
-			Call: func(a *bindrt.Args) error {
-				if err := a.Check(0); err != nil {
-					return err
-				}
-				return Kernels()
-			},
-		},
-		{
 			Name:   "place",
 			Doc:    "Place copies a float32 tensor of the host to a GPU. The memory stays until Free.",
 			Params: []string{"x", "device"},
@@ -76,20 +66,8 @@ var tvmffiExports = exportrt.Library{
 				return bindrt.Return(a, r)
 			},
 		},
-		{
-			Name:   "saxpy",
-			Doc:    "Saxpy adds a times x to y: saxpy(x, y, a, stream) with float32 tensors on one GPU, and\nthe address of a stream or None.",
-			Func:   tvmffi.Packed(nil),
-			Origin: Saxpy,
-			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Rest[tvmffi.Any](a)
-				if err := a.Check(a.Len()); err != nil {
-					return err
-				}
-				return Saxpy(x0)
-			},
-		},
 	},
+	Includes: []*exportrt.Library{kernels.TVMFFIExports()},
 }
 
 // Register makes the functions and types of this package known to all languages in

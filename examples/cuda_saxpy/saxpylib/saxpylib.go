@@ -1,4 +1,5 @@
-// Package saxpylib offers the kernel to Python, C++ and Rust, as a shared library.
+// Package saxpylib offers the kernel to Python, C++ and Rust, as a shared library with
+// what brings data to a GPU and back.
 package saxpylib
 
 import (
@@ -8,44 +9,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	//tvmffi:export
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
 )
 
 //go:generate go tool tvmffi-bind export
-
-// kernel makes the kernels of the package global functions, and looks this one up. It
-// runs at the first call, because while the library is being loaded no other may be.
-var kernel = sync.OnceValues(func() (*tvmffi.Function, error) {
-	if err := kernels.Register(); err != nil {
-		return nil, err
-	}
-	return tvmffi.Lookup("kernels.saxpy")
-})
-
-// Kernels makes the kernels global functions: kernels.saxpy, with its signature.
-//
-//tvmffi:export
-func Kernels() error {
-	_, err := kernel()
-	return err
-}
-
-// Saxpy adds a times x to y: saxpy(x, y, a, stream) with float32 tensors on one GPU, and
-// the address of a stream or None.
-//
-//tvmffi:export
-func Saxpy(args []tvmffi.Any) error {
-	f, err := kernel()
-	if err != nil {
-		return err
-	}
-	list := make([]any, len(args)) // as they came
-	for i, a := range args {
-		list[i] = a
-	}
-	_, err = f.Call(list...)
-	return err
-}
 
 // placed is the memory that Place has allocated.
 var placed struct {

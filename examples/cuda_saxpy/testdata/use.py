@@ -25,6 +25,26 @@ def launches():
     return [line.split(" ", 1)[1] for line in text.value.decode().splitlines() if " cuLaunchKernel " in line]
 
 
+def done(status):
+    assert status == 0, status
+
+
+streams, device = [], ctypes.c_int()
+
+
+def new_stream():
+    """The address of a stream that the driver has made."""
+    context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    if not streams:
+        done(driver.cuInit(0))
+        done(driver.cuDeviceGet(ctypes.byref(device), 0))
+        done(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+        done(driver.cuCtxSetCurrent(context))
+    done(driver.cuStreamCreateWithPriority(ctypes.byref(stream), 1, 0))
+    streams.append(stream)
+    return stream.value
+
+
 def refused(kind, message, *args):
     for f in functions:
         try:
@@ -35,11 +55,12 @@ def refused(kind, message, *args):
             raise AssertionError("no error in place of " + message)
 
 
-lib.kernels()
 kernel = tvm_ffi.get_global_func("kernels.saxpy")
 functions = [lib.saxpy, kernel]  # __tvm_ffi_saxpy of the library, and the global function
-assert "DLTensor*" in str(tvm_ffi.get_global_func_metadata("kernels.saxpy")), "no signature"
-assert "adds a times x" in lib.get_function_doc("saxpy")
+signature = lib.get_function_metadata("saxpy")["type_schema"]
+assert "DLTensor*" in signature, signature
+assert tvm_ffi.get_global_func_metadata("kernels.saxpy")["type_schema"] == signature
+assert lib.get_function_doc("saxpy") == "It adds a times x to y.\n\n" + SIGNATURE, lib.get_function_doc("saxpy")
 
 x = np.arange(1000, dtype="float32")
 y = np.ones(1000, dtype="float32")
@@ -58,18 +79,24 @@ refused(ValueError, f"Mismatched Tensor on argument #1 {CALLING}, expected ndim=
 refused(TypeError, f"Mismatched type on argument #0 {CALLING}, expected Tensor", None, dy, 2.0, None)
 refused(TypeError, f"Mismatched type on argument #2 {CALLING}, expected float", dx, dy, "2", None)
 refused(TypeError, f"Mismatched type on argument #3 {CALLING}, expected handle or int", dx, dy, 2.0, 1.5)
+if fake:  # it has two devices
+    refused(ValueError, f"Mismatched device index on argument #1 {CALLING}, expected to match x.device.index", dx, lib.place(y, 1), 2.0, None)
+    launches()
 refused(TypeError, f"Expects 4 parameters {CALLING}", dx, dy, 2.0)
 if fake:
     assert launches() == [], "launched in spite of an error"
 
 lib.saxpy(dx, dy, 2.0, None)
 kernel(dx, dy, 1, 0)
-assert (np.from_dlpack(lib.fetch(dy)) == 1 + 3 * x).all()
+with tvm_ffi.use_raw_stream(dx.device, 0):  # a stream that is given goes before that of the environment
+    for f in functions:
+        f(dx, dy, 0.5, new_stream())
+assert (np.from_dlpack(lib.fetch(dy)) == 1 + 4 * x).all()
 if fake:
     got = launches()
-    assert len(got) == 2, got
-    for line, a in zip(got, ["00000040", "0000803f"]):
-        assert line.startswith(f"cuLaunchKernel grid=4,1,1 block=256,1,1 shared=0 stream=0 args=e8030000,{a},"), line
+    assert len(got) == 4, got
+    for line, a, s in zip(got, ["00000040", "0000803f", "0000003f", "0000003f"], ["0", "0"] + [f"{s.value:x}" for s in streams]):
+        assert line.startswith(f"cuLaunchKernel grid=4,1,1 block=256,1,1 shared=0 stream={s} args=e8030000,{a},"), line
 
 # From many threads, each with vectors of its own.
 failures = []
@@ -92,5 +119,8 @@ for t in threads:
     t.join()
 assert not failures, failures
 
+for s in streams:
+    done(driver.cuStreamDestroy_v2(s))
+done(driver.cuDevicePrimaryCtxRelease_v2(device))
 lib.free()
 print("all right")

@@ -87,6 +87,9 @@ func (e *exporter) imports() {
 			collect(p.Type)
 		}
 	}
+	for _, in := range e.Included {
+		paths[in.Path] = in.Name
+	}
 	// The locals of the adapters, see call and argument, hide packages.
 	used := map[string]bool{"a": true, "ctx": true, "err": true, "ok": true, "r": true}
 	for _, path := range sortedKeys(paths) {
@@ -245,6 +248,13 @@ func (e *exporter) library() jen.Code {
 			all = append(all, e.function(f))
 		}
 		fields = append(fields, field("Functions", jen.Index().Add(exportrt("Function")).Values(spread(all)...)))
+	}
+	if len(e.Included) > 0 {
+		var all []jen.Code
+		for _, in := range e.Included {
+			all = append(all, jen.Qual(in.Path, exportsFunc).Call())
+		}
+		fields = append(fields, field("Includes", jen.Index().Op("*").Add(exportrt("Library")).Values(all...)))
 	}
 	return exportrt("Library").Values(spread(fields)...)
 }

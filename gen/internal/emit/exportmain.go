@@ -25,7 +25,14 @@ func Main(x Exported) ([]byte, error) {
 	f.ImportAlias(x.Path, "exported")
 	f.Comment("//export " + readySymbol(x))
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols").Uintptr()).Block(
-		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols")))
+		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("names")))
+	f.Line()
+	f.Comment("// names are the functions in the order of the symbols.")
+	var names []jen.Code
+	for _, name := range x.Symbols() {
+		names = append(names, jen.Lit(name))
+	}
+	f.Var().Id("names").Op("=").Index().String().Values(names...)
 	f.Line()
 	f.Func().Id("main").Params().Block()
 	e := exporter{Exported: x, file: f}
@@ -38,9 +45,9 @@ func Stubs(x Exported) ([]byte, error) {
 	var b strings.Builder
 	type symbol struct{ Kind, Name string }
 	var names []symbol
-	for _, f := range x.Functions {
+	for _, name := range x.Symbols() {
 		for _, kind := range []string{"", "_metadata_", "_doc_"} {
-			names = append(names, symbol{kind, f.Name})
+			names = append(names, symbol{kind, name})
 		}
 	}
 	err := stubs.Execute(&b, map[string]any{

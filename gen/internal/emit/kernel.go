@@ -34,7 +34,7 @@ func Kernels(pkg *kernel.Package, tool string) ([]byte, error) {
 	w.line("// source: kernels of the configuration; tvmffi-bind %s", clean(tool))
 	w.line("\npackage %s\n", pkg.Name)
 	embed := "_ "
-	streams, tensors := false, false
+	streams := false
 	for _, im := range pkg.Images {
 		if im.Program == "" {
 			embed = ""
@@ -42,21 +42,16 @@ func Kernels(pkg *kernel.Package, tool string) ([]byte, error) {
 	}
 	for _, k := range pkg.Kernels {
 		streams = streams || k.Stream >= 0
-		for _, p := range k.Params {
-			tensors = tensors || p.Kind == kernel.Tensor || p.Kind == kernel.Pointer
-		}
 	}
 	w.line("import (\n\t%s\"embed\"\n", embed)
 	if streams {
 		w.line("\tcuda \"github.com/tvmffi-go/tvmffi/cuda\"")
 	}
 	w.line("\tkernelrt \"github.com/tvmffi-go/tvmffi/cuda/kernelrt\"")
-	if tensors {
-		w.line("\ttvmffi \"github.com/tvmffi-go/tvmffi/runtime\"")
-	}
-	w.line(")\n")
+	w.line("\ttvmffi \"github.com/tvmffi-go/tvmffi/runtime\"") // each kernel has a tensor
+	w.line("\texportrt %q\n)\n", exportrtPath)
 	w.line("// The generated code and the module fit each other, or this does not compile.")
-	w.line("const _ = kernelrt.Generation1\n")
+	w.line("const (\n_ = kernelrt.Generation1\n_ = exportrt.Generation1\n)\n")
 	for _, im := range pkg.Images {
 		w.image(im)
 	}
@@ -223,9 +218,8 @@ func (w *kernelWriter) launch(k *kernel.Kernel) {
 
 // register writes what concerns all kernels.
 func (w *kernelWriter) register(pkg *kernel.Package) {
-	w.line("// Register makes the kernels functions that all languages of this process can call by")
-	w.line("// their names in the registry: all of them or none.")
-	w.line("func Register() error {\nreturn kernelrt.Register(")
+	prefix := pkg.Name + "."
+	w.line("var tvmffiExports = exportrt.Library{\nName: %q,\nPrefix: %q,\nFunctions: []exportrt.Function{", pkg.Name, prefix)
 	for _, k := range pkg.Kernels {
 		var names, kinds []string
 		for _, p := range k.Params {
@@ -238,18 +232,29 @@ func (w *kernelWriter) register(pkg *kernel.Package) {
 			}
 			kinds = append(kinds, kind)
 		}
-		stream := "kernelrt.Stream{}"
-		if k.Stream >= 0 {
-			stream = fmt.Sprintf("kernelrt.StreamAt(args, %d)", k.Plan.Places[k.Stream].Arg)
+		w.line("{\nName: %q,", k.Symbol())
+		if k.Register != prefix+k.Symbol() {
+			w.line("Global: %q,", k.Register)
 		}
 		doc := k.Plan.Func.String()
 		if k.Doc != "" {
 			doc = strings.TrimSpace(k.Doc) + "\n\n" + doc
 		}
-		w.line("kernelrt.Function{\nName: %q, Doc: %q,\nParams: %s, Signature: %q,", k.Register, doc, quoted(names), "("+strings.Join(kinds, ", ")+") -> None")
-		w.line("Launch: func(args []kernelrt.Value) error { return launch%s(args, %s) },\n},", k.GoName, stream)
+		w.line("Doc: %q,\nParams: %s,\nFunc: %s,\nSignature: %q,", doc, quoted(names), k.GoName, "("+strings.Join(kinds, ", ")+") -> None")
+		w.line("Call: func(a *kernelrt.Args) error {")
+		if k.Stream >= 0 {
+			w.line("args := kernelrt.Values(a)\nreturn launch%s(args, kernelrt.StreamAt(args, %d))", k.GoName, k.Plan.Places[k.Stream].Arg)
+		} else {
+			w.line("return launch%s(kernelrt.Values(a), kernelrt.Stream{})", k.GoName)
+		}
+		w.line("},\n},")
 	}
-	w.line(")\n}\n")
+	w.line("},\n}\n")
+	w.line("// Register makes the kernels functions that all languages of this process can call by")
+	w.line("// their names in the registry, all of them or none. A second call does nothing.")
+	w.line("func Register() error { return tvmffiExports.Register() }\n")
+	w.line("// %s is for the package that makes a shared library, which tvmffi-bind export writes.", exportsFunc)
+	w.line("func %s() *exportrt.Library { return &tvmffiExports }\n", exportsFunc)
 	var images []string
 	for _, im := range pkg.Images {
 		images = append(images, "&image"+im.Kernel.GoName)

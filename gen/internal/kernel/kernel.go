@@ -202,7 +202,7 @@ func (k *Kernel) describe() bool {
 	if !token.IsIdentifier(k.GoName) || !token.IsExported(k.GoName) {
 		k.fail("name", -1, "%q is no exported Go name: write one such as %s", k.GoName, "Saxpy")
 	}
-	if k.GoName == "Register" || k.GoName == "Unload" {
+	if k.GoName == "Register" || k.GoName == "Unload" || k.GoName == "TVMFFIExports" {
 		k.fail("name", -1, "the package has a func %s of its own: choose another name", k.GoName)
 	}
 	switch k.Empty {
@@ -423,6 +423,10 @@ func (k *Kernel) known() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Symbol is the name of the kernel as a function of a shared library: that in the
+// registry without the namespace. It may be no C symbol, which export tells.
+func (k *Kernel) Symbol() string { return k.Register[strings.LastIndexByte(k.Register, '.')+1:] }
 
 // duplicates refuses two things of one name.
 func (p *planner) duplicates() {

@@ -93,7 +93,7 @@ func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 			directive := strings.HasPrefix(c.Text, prefix)
 			switch {
 			case directive && strings.HasPrefix(text, verb) && verb != "":
-				r.fail(c.Pos(), "%s stands alone: put it directly above a func or struct, in its comment", prefix+verb)
+				r.fail(c.Pos(), "%s stands alone: put it directly above a func, struct or import, in its comment", prefix+verb)
 			case isVerb(verb):
 				r.fail(c.Pos(), "this comment is no directive: write %s, without a space", prefix+verb)
 			case directive || strings.HasPrefix(text, verb) && verb != "":

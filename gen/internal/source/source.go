@@ -4,6 +4,9 @@
 //	//tvmffi:export [name]
 //	func Add(a, b int64) int64
 //
+//	//tvmffi:export
+//	import "example.com/kernels"
+//
 //	//tvmffi:object [key] [parent=key] [final] [frozen] [kwonly] [structural=kind]
 //	type Point struct { X int64 `ffi:"x"` }
 //
@@ -33,6 +36,11 @@ type Package struct {
 	Dir       string
 	Functions []*Function
 	Types     []*Type
+	// Included are the imports with a directive.
+	Included []*Included
+	// Kernels are the names of the kernels in a package of kernels, which has nothing
+	// else.
+	Kernels []string
 	// Declared holds the names that its own files declare or import.
 	Declared map[string]bool
 }
@@ -121,8 +129,8 @@ func Read(dir, pattern, marker string) (*Package, error) {
 		return nil, fmt.Errorf("%s is package main, which cannot be imported: move what you export to a package of its own", p.PkgPath)
 	}
 	r.read()
-	if len(r.errs) == 0 && len(r.Functions)+len(r.Types) == 0 {
-		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func, or //tvmffi:object above a struct", p.PkgPath)
+	if len(r.errs) == 0 && len(r.Functions)+len(r.Types)+len(r.Included)+len(r.Kernels) == 0 {
+		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func or an import, or //tvmffi:object above a struct", p.PkgPath)
 	}
 	return r.Package, errors.Join(r.errs...)
 }
@@ -160,7 +168,11 @@ func (r *reader) read() {
 		r.declare(file)
 		for _, decl := range file.Decls {
 			if decl, ok := decl.(*ast.GenDecl); ok {
-				r.structs(decl, seen)
+				if decl.Tok == token.IMPORT {
+					r.imports(decl, seen)
+				} else {
+					r.structs(decl, seen)
+				}
 			}
 		}
 	}
@@ -181,6 +193,8 @@ func (r *reader) read() {
 		r.checkStruct(t)
 	}
 	r.duplicates()
+	r.duplicateSymbols()
+	r.kernels()
 	byPosition := func(a, b token.Pos) int {
 		x, y := r.pkg.Fset.Position(a), r.pkg.Fset.Position(b)
 		return cmp.Or(cmp.Compare(x.Filename, y.Filename), cmp.Compare(x.Offset, y.Offset))

@@ -9,10 +9,14 @@ import (
 	cuda "github.com/tvmffi-go/tvmffi/cuda"
 	kernelrt "github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
 )
 
 // The generated code and the module fit each other, or this does not compile.
-const _ = kernelrt.Generation1
+const (
+	_ = kernelrt.Generation1
+	_ = exportrt.Generation1
+)
 
 //go:embed "kernels.ptx"
 var filesAxpy embed.FS
@@ -976,57 +980,111 @@ func launchOptionals(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
-// Register makes the kernels functions that all languages of this process can call by
-// their names in the registry: all of them or none.
-func Register() error {
-	return kernelrt.Register(
-		kernelrt.Function{
-			Name: "testkernels.axpy", Doc: "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
-			Params: []string{"x", "y", "a", "stream"}, Signature: "(DLTensor*, DLTensor*, float, void*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchAxpy(args, kernelrt.StreamAt(args, 3)) },
+var tvmffiExports = exportrt.Library{
+	Name:   "testkernels",
+	Prefix: "testkernels.",
+	Functions: []exportrt.Function{
+		{
+			Name:      "axpy",
+			Doc:       "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
+			Params:    []string{"x", "y", "a", "stream"},
+			Func:      Axpy,
+			Signature: "(DLTensor*, DLTensor*, float, void*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				args := kernelrt.Values(a)
+				return launchAxpy(args, kernelrt.StreamAt(args, 3))
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.mat", Doc: "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
-			Params: []string{"a", "b", "c", "k", "u", "flag", "h", "bf", "f", "p", "q"}, Signature: "(DLTensor*, Optional<DLTensor*>, Optional<DLTensor*>, int, int, bool, float, float, float, void*, void*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchMat(args, kernelrt.Stream{}) },
+		{
+			Name:      "mat",
+			Doc:       "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
+			Params:    []string{"a", "b", "c", "k", "u", "flag", "h", "bf", "f", "p", "q"},
+			Func:      Mat,
+			Signature: "(DLTensor*, Optional<DLTensor*>, Optional<DLTensor*>, int, int, bool, float, float, float, void*, void*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchMat(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.two", Doc: "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
-			Params: []string{"a", "b"}, Signature: "(DLTensor*, DLTensor*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchTwo(args, kernelrt.Stream{}) },
+		{
+			Name:      "two",
+			Doc:       "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
+			Params:    []string{"a", "b"},
+			Func:      Two,
+			Signature: "(DLTensor*, DLTensor*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchTwo(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.clustered", Doc: "clustered(x: Tensor([n], float32), stream: Stream)",
-			Params: []string{"x", "stream"}, Signature: "(DLTensor*, void*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchClustered(args, kernelrt.StreamAt(args, 1)) },
+		{
+			Name:      "clustered",
+			Doc:       "clustered(x: Tensor([n], float32), stream: Stream)",
+			Params:    []string{"x", "stream"},
+			Func:      Clustered,
+			Signature: "(DLTensor*, void*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				args := kernelrt.Values(a)
+				return launchClustered(args, kernelrt.StreamAt(args, 1))
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.sizes", Doc: "sizes(x: Tensor([n], float32), k: int64, b: int64, s: int64)",
-			Params: []string{"x", "k", "b", "s"}, Signature: "(DLTensor*, int, int, int) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchSizes(args, kernelrt.Stream{}) },
+		{
+			Name:      "sizes",
+			Doc:       "sizes(x: Tensor([n], float32), k: int64, b: int64, s: int64)",
+			Params:    []string{"x", "k", "b", "s"},
+			Func:      Sizes,
+			Signature: "(DLTensor*, int, int, int) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchSizes(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.ints", Doc: "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
-			Params: []string{"x", "i8", "u8", "i16", "u16", "u32", "i64"}, Signature: "(DLTensor*, int, int, int, int, int, int) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchInts(args, kernelrt.Stream{}) },
+		{
+			Name:      "ints",
+			Doc:       "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
+			Params:    []string{"x", "i8", "u8", "i16", "u16", "u32", "i64"},
+			Func:      Ints,
+			Signature: "(DLTensor*, int, int, int, int, int, int) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchInts(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.mismatch", Doc: "mismatch(x: Tensor([n], float32), a: float32)",
-			Params: []string{"x", "a"}, Signature: "(DLTensor*, float) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchMismatch(args, kernelrt.Stream{}) },
+		{
+			Name:      "mismatch",
+			Doc:       "mismatch(x: Tensor([n], float32), a: float32)",
+			Params:    []string{"x", "a"},
+			Func:      Mismatch,
+			Signature: "(DLTensor*, float) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchMismatch(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.absent", Doc: "absent(x: Tensor([n], float32))",
-			Params: []string{"x"}, Signature: "(DLTensor*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchAbsent(args, kernelrt.Stream{}) },
+		{
+			Name:      "absent",
+			Doc:       "absent(x: Tensor([n], float32))",
+			Params:    []string{"x"},
+			Func:      Absent,
+			Signature: "(DLTensor*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchAbsent(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-		kernelrt.Function{
-			Name: "testkernels.optionals", Doc: "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))",
-			Params: []string{"x", "a", "b", "c", "d"}, Signature: "(DLTensor*, Optional<DLTensor*>, Optional<DLTensor*>, DLTensor*, DLTensor*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchOptionals(args, kernelrt.Stream{}) },
+		{
+			Name:      "optionals",
+			Doc:       "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))",
+			Params:    []string{"x", "a", "b", "c", "d"},
+			Func:      Optionals,
+			Signature: "(DLTensor*, Optional<DLTensor*>, Optional<DLTensor*>, DLTensor*, DLTensor*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchOptionals(kernelrt.Values(a), kernelrt.Stream{})
+			},
 		},
-	)
+	},
 }
+
+// Register makes the kernels functions that all languages of this process can call by
+// their names in the registry, all of them or none. A second call does nothing.
+func Register() error { return tvmffiExports.Register() }
+
+// TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
+func TVMFFIExports() *exportrt.Library { return &tvmffiExports }
 
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.

@@ -16,7 +16,10 @@ import "C"
 
 //export tvmffi_ready_saxpylib
 func tvmffi_ready_saxpylib(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols)
+	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
 }
+
+// names are the functions in the order of the symbols.
+var names = []string{"fetch", "free", "place", "saxpy"}
 
 func main() {}

@@ -26,8 +26,8 @@ static struct {
   const char* problem;                 // why it is not
   char** environment;
   uintptr_t count;
-  void* handles[15];
-} symbols = {.count = 15};
+  void* handles[12];
+} symbols = {.count = 12};
 
 extern void tvmffi_ready_saxpylib(uintptr_t symbols);
 
@@ -66,12 +66,9 @@ FUNCTION(2, _doc_fetch)
 FUNCTION(3, free)
 FUNCTION(4, _metadata_free)
 FUNCTION(5, _doc_free)
-FUNCTION(6, kernels)
-FUNCTION(7, _metadata_kernels)
-FUNCTION(8, _doc_kernels)
-FUNCTION(9, place)
-FUNCTION(10, _metadata_place)
-FUNCTION(11, _doc_place)
-FUNCTION(12, saxpy)
-FUNCTION(13, _metadata_saxpy)
-FUNCTION(14, _doc_saxpy)
+FUNCTION(6, place)
+FUNCTION(7, _metadata_place)
+FUNCTION(8, _doc_place)
+FUNCTION(9, saxpy)
+FUNCTION(10, _metadata_saxpy)
+FUNCTION(11, _doc_saxpy)

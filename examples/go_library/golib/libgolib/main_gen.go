@@ -16,7 +16,10 @@ import "C"
 
 //export tvmffi_ready_golib
 func tvmffi_ready_golib(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols)
+	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
 }
+
+// names are the functions in the order of the symbols.
+var names = []string{"add", "adder", "append", "apply", "around", "compose", "describe", "distance", "doubled", "echo", "env", "explain", "fail", "first", "greet", "join", "origin", "parallel", "poll", "power", "reversed", "sleep", "small", "sorted", "sum", "swap", "type_key", "volume", "within", "word_count"}
 
 func main() {}

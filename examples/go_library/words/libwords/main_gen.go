@@ -16,7 +16,10 @@ import "C"
 
 //export tvmffi_ready_words
 func tvmffi_ready_words(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols)
+	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
 }
+
+// names are the functions in the order of the symbols.
+var names = []string{"letters", "shout", "tripler", "upper"}
 
 func main() {}

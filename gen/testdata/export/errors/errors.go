@@ -192,6 +192,6 @@ type value struct {
 	X int64 `ffi:x`
 }
 
-//tvmffi:export // want `stands alone: put it directly above a func or struct`
+//tvmffi:export // want `stands alone: put it directly above a func, struct or import`
 
 var _ = unexported
