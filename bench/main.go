@@ -21,6 +21,7 @@ type options struct {
 	check   bool
 	results bool
 	library string
+	launch  bool
 }
 
 func main() {
@@ -30,6 +31,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "fail if a ratio is more than 20% beyond its target")
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
+	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -49,6 +51,10 @@ func run(ctx context.Context, o options) error {
 		return t.copyLibrary(ctx, o.library)
 	case o.check:
 		return check(ctx, t)
+	case o.launch:
+		report, err := t.launches(ctx, o.runs)
+		fmt.Print(report)
+		return err
 	}
 	return t.full(ctx, o)
 }

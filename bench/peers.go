@@ -32,6 +32,7 @@ type peer struct {
 type team struct {
 	peers   []*peer
 	missing []string
+	goals   []goal
 }
 
 // start builds and starts peers. Only Rust may be missing.
@@ -40,7 +41,7 @@ func (t *tree) start(ctx context.Context, names ...string) (*team, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &team{}
+	all := &team{goals: goals}
 	for _, name := range names {
 		fmt.Fprintf(os.Stderr, "building %s\n", name)
 		args, err := t.build(ctx, name)
@@ -175,7 +176,7 @@ func (all *team) figures(r row) []key {
 		add(p.name, r.name+".c")
 		add(p.name, r.name+".go")
 	}
-	for _, g := range goals {
+	for _, g := range all.goals {
 		if g.item == r.name {
 			add(g.peer, g.peerItem)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 var titles = map[string]string{
-	"cpp": "C++", "ours": "**tvmffi**", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust",
+	"cpp": "C++", "ours": "**tvmffi**", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust", "cupy": "CuPy",
 }
 
 // table is the result as Markdown: medians, the ratio to C++, and allocations.
@@ -66,7 +66,7 @@ func (m measurements) cell(k key, base float64, ratio bool) string {
 		text += " (" + number(ns/base) + "x)"
 	}
 	switch n := median(s.allocs); {
-	case k.peer == "cpp" || k.peer == "python" || k.peer == "rust":
+	case k.peer == "cpp" || k.peer == "python" || k.peer == "rust" || k.peer == "cupy":
 	case n < 0.05:
 		text += " 0a"
 	case n < 1000:

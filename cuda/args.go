@@ -24,10 +24,13 @@ func (p *packer) params() uintptr {
 	if len(p.offsets) == 0 {
 		return 0
 	}
-	p.addresses = p.addresses[:0]
+	if cap(p.addresses) < len(p.offsets) {
+		p.addresses = make([]uintptr, len(p.offsets))
+	}
+	p.addresses = p.addresses[:len(p.offsets)]
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(p.data)))
-	for _, at := range p.offsets {
-		p.addresses = append(p.addresses, start+uintptr(at))
+	for i, at := range p.offsets {
+		p.addresses[i] = start + uintptr(at)
 	}
 	return uintptr(unsafe.Pointer(unsafe.SliceData(p.addresses)))
 }
@@ -44,6 +47,8 @@ func (h *Host[T]) devicePointer() (uintptr, error) {
 	return h.address, nil
 }
 
+var padding [8]byte
+
 // pack writes the arguments of a launch.
 func (p *packer) pack(k *Kernel, args []any) error {
 	p.data, p.offsets = p.data[:0], p.offsets[:0]
@@ -51,8 +56,8 @@ func (p *packer) pack(k *Kernel, args []any) error {
 		return typeError("launch of %q: the kernel has %d parameters, the launch %d arguments", k.name, len(k.params), len(args))
 	}
 	for i, arg := range args {
-		for len(p.data)%8 != 0 {
-			p.data = append(p.data, 0)
+		if odd := len(p.data) % 8; odd != 0 {
+			p.data = append(p.data, padding[odd:]...)
 		}
 		start, want := len(p.data), -1
 		p.offsets = append(p.offsets, start)

@@ -5,7 +5,8 @@
 // PTX and cubins are read as far as names, parameters and sizes of kernels go. The kernels add_one and saxpy do what they are
 // called, crash makes the error of the device sticky, the others do nothing.
 //
-// FAKECUDA_INIT is the result of cuInit, FAKECUDA_DEVICES the number of devices. With -DFAKE_OLD it is the driver of
+// FAKECUDA_INIT is the result of cuInit, FAKECUDA_DEVICES the number of devices, FAKECUDA_LOG a file that gets the log
+// too, and FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a function and the milliseconds that it sleeps. With -DFAKE_OLD it is the driver of
 // CUDA 11.2: no cuGetProcAddress, no function that came later.
 #include "state.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -83,6 +84,13 @@ __attribute__((format(printf, 2, 3))) int enter(const char* name, const char* fo
   std::string line = "T" + std::to_string(thread_number) + " " + name;
   if (text[0]) line += std::string(" ") + text;
   log_lines.push_back(line);
+  static FILE* file = std::getenv("FAKECUDA_LOG") ? std::fopen(std::getenv("FAKECUDA_LOG"), "w") : nullptr;
+  if (file) {
+    std::fprintf(file, "%s\n", line.c_str());
+    std::fflush(file);
+  }
+  static const std::string sleep = std::getenv("FAKECUDA_SLEEP") ? std::getenv("FAKECUDA_SLEEP") : "";
+  if (sleep.compare(0, sleep.find('='), name) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(sleep.c_str() + sleep.find('=') + 1)));
   auto f = failures.find(name);
   if (f != failures.end()) {
     if (f->second.skip > 0) {
