@@ -9,10 +9,14 @@ import (
 	cuda "github.com/tvmffi-go/tvmffi/cuda"
 	kernelrt "github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
 )
 
 // The generated code and the module fit each other, or this does not compile.
-const _ = kernelrt.Generation1
+const (
+	_ = kernelrt.Generation1
+	_ = exportrt.Generation1
+)
 
 //go:embed "launch.ptx"
 var filesSaxpy embed.FS
@@ -119,17 +123,30 @@ func launchSaxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
-// Register makes the kernels functions that all languages of this process can call by
-// their names in the registry: all of them or none.
-func Register() error {
-	return kernelrt.Register(
-		kernelrt.Function{
-			Name: "kernels.saxpy", Doc: "It adds a times x to y.\n\nsaxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
-			Params: []string{"x", "y", "a", "stream"}, Signature: "(DLTensor*, DLTensor*, float, void*) -> None",
-			Launch: func(args []kernelrt.Value) error { return launchSaxpy(args, kernelrt.StreamAt(args, 3)) },
+var tvmffiExports = exportrt.Library{
+	Name:   "kernels",
+	Prefix: "kernels.",
+	Functions: []exportrt.Function{
+		{
+			Name:      "saxpy",
+			Doc:       "It adds a times x to y.\n\nsaxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
+			Params:    []string{"x", "y", "a", "stream"},
+			Func:      Saxpy,
+			Signature: "(DLTensor*, DLTensor*, float, void*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				args := kernelrt.Values(a)
+				return launchSaxpy(args, kernelrt.StreamAt(args, 3))
+			},
 		},
-	)
+	},
 }
+
+// Register makes the kernels functions that all languages of this process can call by
+// their names in the registry, all of them or none. A second call does nothing.
+func Register() error { return tvmffiExports.Register() }
+
+// TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
+func TVMFFIExports() *exportrt.Library { return &tvmffiExports }
 
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.
