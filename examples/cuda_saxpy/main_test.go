@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -120,7 +121,25 @@ func module(t *testing.T) (dir string, tool func(args ...string) (output []byte,
 	}
 }
 
-// TestKernelOfCubin: the generator looks for the kernel in a real cubin.
+// fatbin puts a cubin for one architecture into a fatbin.
+func fatbin(cubin []byte) []byte {
+	le := binary.LittleEndian
+	cubin = append(bytes.Clone(cubin), make([]byte, -len(cubin)&7)...)
+	data := le.AppendUint32(nil, 0xBA55ED50)
+	data = le.AppendUint16(le.AppendUint16(data, 1), 16) // version, size of this header
+	data = le.AppendUint64(data, uint64(64+len(cubin)))
+	entry := make([]byte, 64)
+	le.PutUint16(entry, 2) // a cubin
+	le.PutUint16(entry[2:], 0x101)
+	le.PutUint32(entry[4:], 64)
+	le.PutUint64(entry[8:], uint64(len(cubin)))
+	le.PutUint32(entry[28:], 90)
+	le.PutUint64(entry[40:], 0x11) // 64 bits, Linux
+	return append(append(data, entry...), cubin...)
+}
+
+// TestKernelOfCubin: the generator looks for the kernel in a real cubin, and in a
+// fatbin that has it.
 func TestKernelOfCubin(t *testing.T) {
 	prepare(t)
 	source, err := os.ReadFile("kernels/saxpy.cu")
@@ -132,14 +151,16 @@ func TestKernelOfCubin(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, tool := module(t)
-	for _, c := range []struct{ entry, want string }{
-		{"saxpy", "1 kernel -> ."},
-		{"saxpi", "tvmffi.yaml:5:12: entry: there is no kernel saxpi in saxpy.sm_90.cubin, which has saxpy: "},
+	for _, c := range []struct{ entry, image, want string }{
+		{"saxpy", "saxpy.sm_90.cubin", "1 kernel -> ."},
+		{"saxpi", "saxpy.sm_90.cubin", "tvmffi.yaml:5:12: entry: there is no kernel saxpi in saxpy.sm_90.cubin, which has saxpy: "},
+		{"saxpy", "saxpy.fatbin", "1 kernel -> ."},
+		{"saxpi", "saxpy.fatbin", "tvmffi.yaml:5:12: entry: there is no kernel saxpi in saxpy.fatbin, which has saxpy: "},
 	} {
 		config := "package: kernels\nout: .\nkernels:\n" +
 			"  - spec: \"saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32)\"\n" +
-			"    entry: " + c.entry + "\n    image: saxpy.sm_90.cubin\n    args: [n, a, x, y]\n    grid: ceildiv(n, 256)\n    block: 256\n"
-		write(t, dir, map[string][]byte{"tvmffi.yaml": []byte(config), "saxpy.sm_90.cubin": code.Image})
+			"    entry: " + c.entry + "\n    image: " + c.image + "\n    args: [n, a, x, y]\n    grid: ceildiv(n, 256)\n    block: 256\n"
+		write(t, dir, map[string][]byte{"tvmffi.yaml": []byte(config), "saxpy.sm_90.cubin": code.Image, "saxpy.fatbin": fatbin(code.Image)})
 		out, err := tool("gen", "--dry-run", "--offline")
 		if !strings.Contains(string(out), c.want) || (err != nil) != (c.entry != "saxpy") {
 			t.Errorf("%s: %v\n%s\nwant %q", c.entry, err, out, c.want)

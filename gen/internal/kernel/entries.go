@@ -12,7 +12,8 @@ import (
 )
 
 // entry refuses a name that is not in an image or the source. What cannot be read, such
-// as a fatbin, is not looked into: the driver does, when the kernel is first used.
+// as a fatbin with code of another kind, is not looked into: the driver does, when the
+// kernel is first used.
 func (k *Kernel) entry(contents map[string][]byte) {
 	key := "entry"
 	if k.Entry == k.Plan.Func.Name { // which it is if the configuration does not say
@@ -61,14 +62,21 @@ func mangles(symbol, name string) bool {
 func entriesOf(file string, data []byte) (names []string, ok bool) {
 	switch path.Ext(file) {
 	case ".ptx":
-		for _, m := range ptxEntry.FindAllSubmatch(withoutComments(data), -1) {
-			names = append(names, string(m[1]))
-		}
-		return names, len(data) > 0
+		return ptxEntries(data)
 	case ".cubin":
 		return cubinEntries(data)
+	case ".fatbin":
+		return fatbinEntries(data)
 	}
 	return nil, false
+}
+
+// ptxEntries reads the names of the kernels in PTX.
+func ptxEntries(data []byte) (names []string, ok bool) {
+	for _, m := range ptxEntry.FindAllSubmatch(withoutComments(data), -1) {
+		names = append(names, string(m[1]))
+	}
+	return names, len(data) > 0
 }
 
 var ptxEntry = regexp.MustCompile(`\.entry\s+([A-Za-z_$%][\w$]*)`)
