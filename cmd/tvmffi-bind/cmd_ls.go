@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -21,8 +22,9 @@ func newLs(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [FILE]... [PATTERN]",
 		Short: "List the functions and types of libraries",
-		Long: `ls shows functions with their signatures, and types with fields, methods and
-layout. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
+		Long: `ls shows functions with their signatures, types with fields, methods, constructors
+and layout, and the first paragraph of what is documented; --html and --json have it
+all. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
 
 FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries of ` + configName + ` in this folder, or at libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
@@ -47,14 +49,15 @@ FILE is a library, or a schema that dump wrote. Without one ls looks at the libr
 			if len(args) == 1 {
 				pattern = args[0]
 			}
+			l := newListing(s)
 			s, err = listed(s, pattern, all)
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return t.printJSON(s)
+				return t.printJSON(l.json(s))
 			case html != "":
-				return t.writeHTML(html, s)
+				return t.writeHTML(html, l, s)
 			}
 			if len(s.Functions)+len(s.Types) == 0 && pattern == "" {
 				return refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
@@ -63,12 +66,12 @@ FILE is a library, or a schema that dump wrote. Without one ls looks at the libr
 				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
 			}
 			t.printFunctions(s.Functions)
-			t.printTypes(s.Types)
+			t.printTypes(l, s.Types)
 			return nil
 		},
 	}
 	in.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the schema as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the schema, as dump has it, with the constructors")
 	cmd.Flags().StringVar(&html, "html", "", "write a page with the type tree to this file")
 	cmd.Flags().BoolVar(&all, "all", false, "show libtvm_ffi and the dependencies too")
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
@@ -134,10 +137,28 @@ func (t *tool) printFunctions(functions []schema.Function) {
 			where = "  [module " + f.Library + "]"
 		}
 		t.printf("  %s%s%s\n", f.Name, paint(t.out, text.Faint, signatureText(f.Signature)), where)
+		t.printDoc(f.Doc, 6)
 	}
 }
 
-func (t *tool) printTypes(types []schema.Type) {
+// printDoc prints the first paragraph of a doc text below what it is about.
+func (t *tool) printDoc(doc string, indent int) {
+	first, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(doc, "\r\n", "\n")), "\n\n")
+	visible := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' ' // it comes from the library, and may be anything
+		}
+		return r
+	}, first)
+	if visible = strings.Join(strings.Fields(visible), " "); visible == "" {
+		return
+	}
+	for line := range strings.Lines(text.WrapSoft(visible, 88-indent)) {
+		t.printf("%s%s\n", strings.Repeat(" ", indent), paint(t.out, text.Faint, strings.TrimRight(line, " \n")))
+	}
+}
+
+func (t *tool) printTypes(l *listing, types []schema.Type) {
 	if len(types) == 0 {
 		return
 	}
@@ -151,13 +172,13 @@ func (t *tool) printTypes(types []schema.Type) {
 			head += paint(t.out, text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
 		}
 		t.printf("%s\n", head)
+		t.printDoc(typ.Doc, 6)
+		var docs []string // of the rows
 		w := table.NewWriter()
 		w.SetStyle(plainTable())
 		for _, f := range typ.Fields {
 			w.AppendRow(table.Row{"   ", "field", f.Name, f.Type.String(), layout(f), access(f)})
-		}
-		if madeFromFields(typ) {
-			w.AppendRow(table.Row{"   ", "init", "__ffi_init__", "(made from the fields)"})
+			docs = append(docs, f.Doc)
 		}
 		for _, m := range typ.Methods {
 			kind := "method"
@@ -165,17 +186,88 @@ func (t *tool) printTypes(types []schema.Type) {
 				kind = "static"
 			}
 			w.AppendRow(table.Row{"   ", kind, m.Name, signatureText(m.Signature)})
+			docs = append(docs, m.Doc)
 		}
-		if w.Length() > 0 {
-			t.printf("%s\n", trimLines(w.Render()))
+		if text, ok := l.constructorText(&typ); ok { // may be long: it makes no column wider
+			t.printf("     init %s\n", text)
+		}
+		if w.Length() == 0 {
+			continue
+		}
+		for i, line := range strings.Split(trimLines(w.Render()), "\n") {
+			t.printf("%s\n", line)
+			if i < len(docs) {
+				t.printDoc(docs[i], 12)
+			}
 		}
 	}
 }
 
-// madeFromFields tells whether a type has a constructor that it does not declare.
-func madeFromFields(t schema.Type) bool {
-	const init = "__ffi_init__"
-	return slices.Contains(t.Attributes, init) && !slices.ContainsFunc(t.Methods, func(m schema.Method) bool { return m.Name == init })
+// listing knows all types that were read, while some are shown.
+type listing struct{ types map[string]*schema.Type }
+
+func newListing(s schema.Schema) *listing {
+	l := &listing{make(map[string]*schema.Type, len(s.Types))}
+	for i := range s.Types {
+		l.types[s.Types[i].Key] = &s.Types[i]
+	}
+	return l
+}
+
+// constructorText shows the constructor that the library makes of the fields of t, if
+// there is one, as Python would: (color: ffi.String, petals: int = default, *, x: int).
+func (l *listing) constructorText(t *schema.Type) (string, bool) {
+	fields, ok := t.InitParams(l.types)
+	var params []string
+	named := false
+	for _, f := range fields {
+		if f.Flags&schema.FlagKwOnly != 0 && !named {
+			named = true
+			params = append(params, "*")
+		}
+		param := f.Name + ": " + f.Type.String()
+		if f.HasDefault() {
+			param += " = default"
+		}
+		params = append(params, param)
+	}
+	return "(" + strings.Join(params, ", ") + ")", ok
+}
+
+// jsonListing is a schema with the constructors that libraries make of fields.
+type jsonListing struct {
+	schema.Schema
+	Types []jsonType `json:"types"` // in place of those of the schema
+}
+
+type jsonType struct {
+	schema.Type
+	Constructor *[]jsonParam `json:"constructor,omitempty"`
+}
+
+type jsonParam struct {
+	Name        string          `json:"name"`
+	Type        schema.TypeExpr `json:"schema"`
+	Doc         string          `json:"doc,omitempty"`
+	HasDefault  bool            `json:"has_default"`
+	KeywordOnly bool            `json:"keyword_only"`
+}
+
+func (l *listing) json(s schema.Schema) jsonListing {
+	out := jsonListing{Schema: s, Types: make([]jsonType, len(s.Types))}
+	for i := range s.Types {
+		out.Types[i].Type = s.Types[i]
+		fields, ok := s.Types[i].InitParams(l.types)
+		if !ok {
+			continue
+		}
+		params := make([]jsonParam, len(fields))
+		for j, f := range fields {
+			params[j] = jsonParam{f.Name, f.Type, f.Doc, f.HasDefault(), f.Flags&schema.FlagKwOnly != 0}
+		}
+		out.Types[i].Constructor = &params
+	}
+	return out
 }
 
 func layout(f schema.Field) string {
@@ -221,9 +313,9 @@ func trimLines(s string) string {
 }
 
 // writeHTML writes the page of s to a file.
-func (t *tool) writeHTML(file string, s schema.Schema) error {
+func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
 	var page bytes.Buffer
-	if err := renderHTML(&page, s); err != nil {
+	if err := renderHTML(&page, l, s); err != nil {
 		return err
 	}
 	if err := writeOne(file, page.Bytes(), isOurPage); err != nil {

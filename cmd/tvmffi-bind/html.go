@@ -29,11 +29,19 @@ type typeNode struct {
 	Children []*typeNode
 }
 
-func renderHTML(w io.Writer, s schema.Schema) error {
+func renderHTML(w io.Writer, l *listing, s schema.Schema) error {
 	t, err := template.New("ls").Funcs(template.FuncMap{
 		"signature": signatureText,
 		"access":    access,
-		"static":    func(m schema.Method) bool { return m.Flags&schema.FlagIsStaticMethod != 0 },
+		"constructor": func(t schema.Type) string {
+			text, _ := l.constructorText(&t)
+			return text
+		},
+		"constructed": func(t schema.Type) bool {
+			_, ok := t.InitParams(l.types)
+			return ok
+		},
+		"static": func(m schema.Method) bool { return m.Flags&schema.FlagIsStaticMethod != 0 },
 	}).Parse(pageText)
 	if err != nil {
 		return err

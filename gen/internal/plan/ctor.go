@@ -25,27 +25,6 @@ type Option struct {
 	Doc    Doc
 }
 
-// chainFields lists the fields of t with those of its ancestors, root first. A
-// field that is declared again stands where it was first, as it was last.
-func (p *planner) chainFields(t *schema.Type) []schema.Field {
-	var fields []schema.Field
-	at := map[string]int{}
-	for _, key := range append(slices.Clone(t.Ancestors), t.Key) {
-		if p.types[key] == nil {
-			continue
-		}
-		for _, f := range p.types[key].Fields {
-			if i, again := at[f.Name]; again {
-				fields[i] = f
-				continue
-			}
-			at[f.Name] = len(fields)
-			fields = append(fields, f)
-		}
-	}
-	return fields
-}
-
 // describeInit plans the auto constructor of a type that has one. Its parameters
 // follow from the fields: required positional, then required keyword-only; what
 // has a default is an option.
@@ -61,11 +40,11 @@ func (p *planner) describeInit(o *Object) {
 	f.Doc = Doc{Intro: "makes a new " + o.Key + "."}
 	var keywords []Param
 	var positional []string
-	for _, field := range p.chainFields(o.schema) {
+	for _, field := range o.schema.AllFields(p.types) {
 		if field.Flags&schema.FlagInitOff != 0 {
 			continue
 		}
-		optional := field.Flags&(schema.FlagHasDefault|schema.FlagDefaultFromFactory) != 0
+		optional := field.HasDefault()
 		n, err := p.resolve(field.Type)
 		if err != nil && optional {
 			e.Note = "no option for the field " + field.Name + ": " + err.Error()

@@ -237,7 +237,7 @@ func display(dir string) string { return cmp.Or(dir, ".") }
 // whole chain included, because constructors take them.
 func (p *planner) typeRefs(t *schema.Type) []string {
 	refs := slices.Clone(t.Ancestors)
-	for _, f := range p.chainFields(t) {
+	for _, f := range t.AllFields(p.types) {
 		refs = exprRefs(refs, f.Type)
 	}
 	for _, m := range t.Methods {

@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+)
+
+// AllFields returns the fields of t with those of its ancestors, which are looked up in
+// types, root first. A field that is declared again stands where it was first, as it
+// was last.
+func (t *Type) AllFields(types map[string]*Type) []Field {
+	var fields []Field
+	at := map[string]int{}
+	for _, key := range append(slices.Clone(t.Ancestors), t.Key) {
+		if types[key] == nil {
+			continue
+		}
+		for _, f := range types[key].Fields {
+			if i, again := at[f.Name]; again {
+				fields[i] = f
+				continue
+			}
+			at[f.Name] = len(fields)
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// HasDefault reports whether a constructor that the library makes can go without the
+// field.
+func (f *Field) HasDefault() bool { return f.Flags&(FlagHasDefault|FlagDefaultFromFactory) != 0 }
+
+// InitParams returns the parameters of the constructor of t that the library makes of
+// the fields, in the order in which it takes them: required ones, those with a default,
+// and those that go by their name alone, again the required ones first. ok is false if
+// it makes none.
+func (t *Type) InitParams(types map[string]*Type) (params []Field, ok bool) {
+	const init = "__ffi_init__"
+	if !slices.Contains(t.Attributes, init) || slices.ContainsFunc(t.Methods, func(m Method) bool { return m.Name == init }) {
+		return nil, false
+	}
+	params = slices.DeleteFunc(t.AllFields(types), func(f Field) bool { return f.Flags&FlagInitOff != 0 })
+	slices.SortStableFunc(params, func(a, b Field) int { return cmp.Compare(a.initOrder(), b.initOrder()) })
+	return params, true
+}
+
+func (f *Field) initOrder() (order int) {
+	if f.HasDefault() {
+		order = 1
+	}
+	if f.Flags&FlagKwOnly != 0 {
+		order += 2
+	}
+	return order
+}
