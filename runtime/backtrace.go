@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -210,12 +211,17 @@ func frameLine(file string, line int, function string) string {
 // callbackEntry is the function that stands between C and a Go callback.
 const callbackEntry = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
 
+// machinery are the packages whose functions stand between Go and C++ and tell nothing.
+var machinery = []string{
+	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
+	"github.com/tvmffi-go/tvmffi/internal/ccall.", "github.com/tvmffi-go/tvmffi/internal/core.",
+	"github.com/tvmffi-go/tvmffi/runtime.", "github.com/tvmffi-go/tvmffi/runtime/bindrt.",
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt.",
+}
+
 // ours reports whether a function is of the Go runtime or of this module's.
 func ours(function string) bool {
-	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "reflect.") ||
-		strings.HasPrefix(function, "github.com/ebitengine/purego.") || strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/internal/") ||
-		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime.") ||
-		strings.HasPrefix(function, "github.com/tvmffi-go/tvmffi/runtime/bindrt.")
+	return slices.ContainsFunc(machinery, func(pkg string) bool { return strings.HasPrefix(function, pkg) })
 }
 
 // goFrames describes the Go functions that called the C function that called the
@@ -242,20 +248,29 @@ func goFrames() string {
 	return b.String()
 }
 
-// goStack describes the calling goroutine in the form of the library.
-func goStack(skip int) string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
-	var b strings.Builder
+// goStack describes the goroutine that panicked in the form of the library, without
+// the machinery between Go and C++ unless there is nothing else.
+func goStack() string {
+	pcs := make([]uintptr, 128)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	var all, users strings.Builder
 	for {
 		f, more := frames.Next()
 		if f.Function != "" {
-			b.WriteString(frameLine(f.File, f.Line, f.Function))
+			line := frameLine(f.File, f.Line, f.Function)
+			all.WriteString(line)
+			if !ours(f.Function) {
+				users.WriteString(line)
+			}
 		}
 		if !more {
-			return b.String()
+			break
 		}
 	}
+	if users.Len() == 0 {
+		return all.String()
+	}
+	return users.String()
 }
 
 // causeOf makes an owned Error object of the cause of err, or 0.

@@ -236,7 +236,7 @@ func recovered(p any) error {
 	if e, ok := p.(*Error); ok {
 		return e
 	}
-	e := &Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack(4)}
+	e := &Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack()}
 	if cause, ok := p.(error); ok {
 		e.cause = cause
 	}

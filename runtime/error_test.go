@@ -71,6 +71,21 @@ func TestErrorFormat(t *testing.T) {
 		!strings.Contains(s, "error_test.go") || !strings.Contains(s, "TestErrorFormat.func") {
 		t.Errorf("%s", s)
 	}
+	// What is between Go and C++ is left out, on the way down and on the way up.
+	g := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic("deeper") }))
+	defer g.Release()
+	for _, through := range []string{"calls.apply", "calls.on_thread"} {
+		_, err = call(through, g, 1)
+		frames := err.(*tvmffi.Error).Frames()
+		if len(frames) == 0 || !strings.HasSuffix(frames[0].Function, "TestErrorFormat.func2") {
+			t.Errorf("%s: the func that panicked is not the most recent call: %v", through, frames)
+		}
+		for _, frame := range frames {
+			if !strings.HasSuffix(frame.File, "_test.go") && !strings.HasSuffix(frame.File, "testing.go") && !strings.HasSuffix(frame.File, ".cc") {
+				t.Errorf("%s: frame %v", through, frame)
+			}
+		}
+	}
 }
 
 func TestErrorCause(t *testing.T) {
