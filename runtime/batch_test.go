@@ -234,14 +234,6 @@ func TestBatchRefuses(t *testing.T) {
 // A callback of a batch that makes the stack grow moves the caller, not the batch.
 func TestBatchWhileStackMoves(t *testing.T) {
 	balanced(t)
-	var deep func(n int) [64]int
-	deep = func(n int) (a [64]int) {
-		if n > 0 {
-			a = deep(n - 1)
-		}
-		a[n%64] = n
-		return a
-	}
 	grow := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) int64 { return int64(deep(int(n))[0]) + n }))
 	defer grow.Release()
 	done := make(chan []int64)

@@ -212,3 +212,12 @@ func drop(t testing.TB) {
 }
 
 func garbage(t testing.TB) int64 { return core.LiveCallbacks() + liveBoxes(t) }
+
+// deep uses 512 bytes of stack for each of n levels.
+func deep(n int) (a [64]int) {
+	if n > 0 {
+		a = deep(n - 1)
+	}
+	a[n%64] = n
+	return a
+}

@@ -112,6 +112,20 @@ Kept& kept() {
   throw Error(std::string(kind), std::string(message), "");
 }
 
+// What can be thrown and is no std::exception.
+struct Thrown {
+  Box box;
+};
+
+[[noreturn]] void ThrowValue(const String& what, const Function& f) {
+  Box local(1);  // destroyed on the way out
+  f();
+  if (what == "int") throw 42;
+  if (what == "text") throw "a text";
+  if (what == "class") throw Thrown{Box(2)};
+  throw what;
+}
+
 [[noreturn]] void FailWithCause(const String& kind, const String& message, const String& cause, const Optional<ObjectRef>& extra) {
   std::optional<ObjectRef> context;
   if (extra.has_value()) context = extra.value();
@@ -353,7 +367,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("calls.fail", Fail, "Throws an error of the kind with the message.")
       .def("calls.fail_with_cause", FailWithCause)
       .def("calls.throw_std", [](const String& what) { throw std::runtime_error(std::string(what)); })
-      .def("calls.throw_int", [] { throw 42; }, "Ends the process: no part of TVM-FFI catches this.")
+      .def("calls.throw_value", ThrowValue, "Calls f, and throws what is no std::exception.")
 
       .def("calls.apply", [](const Function& f, const Any& x) -> Any { return f(x); })
       .def_packed("calls.apply_packed",

@@ -3,21 +3,33 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// void callBlock(Head*), C calling convention, on the system stack.
-// BX: the head. R12: top of the goroutine stack. R13: an address on it below the frame.
-// -64(BP): result, -48(BP): error, -40(BP): return code.
+// func getg() uintptr
+TEXT ·getg(SB), NOSPLIT, $0-8
+	MOVQ  (TLS), AX
+	MOVQ  AX, ret+0(FP)
+	RET
+
+// void probe(uintptr*): what callBlock takes for the g.
+TEXT tvmffi_probe(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  R14, (DI)
+	RET
+
+// void callBlock(Head*), C calling convention, on the system stack. R14 still holds
+// the g that called, whose first words are the ends of its stack.
+// BX: the head. R12: top of the goroutine stack. R13: the g.
+// -64(BP): result, -48(BP): error, -40(BP): return code, -32(BP): low end of the stack.
 TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BP
 	MOVQ  SP, BP
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
-	SUBQ  $8, SP
+	SUBQ  $40, SP
 	MOVQ  DI, BX
-	MOVQ  Head_Err(BX), R13
-	CALL  _cgo_topofstack(SB)
-	MOVQ  AX, R12
-	SUBQ  $32, SP
+	MOVQ  R14, R13
+	MOVQ  const_stackLow(R13), AX
+	MOVQ  AX, -32(BP)
+	MOVQ  const_stackHigh(R13), R12
 	MOVQ  SP, R10
 	MOVL  Head_Units(BX), CX
 	SHLQ  $4, CX
@@ -59,13 +71,11 @@ call:
 	CALL  AX
 	MOVLQSX AX, AX
 	MOVQ  AX, -40(BP)
-	TESTQ AX, AX
-	JEQ   returned
 	LEAQ  -48(BP), DI
-	MOVQ  ·errorMove(SB), AX
-	CALL  AX
+	TESTQ AX, AX
+	JNE   failed
 returned:
-	CALL  _cgo_topofstack(SB)
+	MOVQ  const_stackHigh(R13), AX
 	CMPQ  AX, R12
 	JNE   moved
 results:                       // 4+4+8 bytes: a wider load would miss store forwarding
@@ -135,8 +145,18 @@ notFirst:
 middle:
 	MOVQ  R10, DX
 	JMP   call
+failed:
+	CMPQ  AX, $const_Thrown
+	JEQ   thrown
+	MOVQ  ·errorMove(SB), AX
+	CALL  AX
+	JMP   returned
+thrown:                        // DX: the exception
+	MOVQ  DX, SI
+	CALL  tvmffi_catch(SB)
+	JMP   returned
 moved:                         // the frame moved with the stack, if it was there
-	CMPQ  BX, R13
+	CMPQ  BX, -32(BP)
 	JLO   results
 	CMPQ  BX, R12
 	JHS   results

@@ -3,9 +3,14 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// void callBlock(Head*), C calling convention, on the system stack.
-// R19: the head. R20: top of the goroutine stack. R23: an address on it
-// below the frame.
+// func getg() uintptr
+TEXT ·getg(SB), NOSPLIT, $0-8
+	MOVD  g, ret+0(FP)
+	RET
+
+// void callBlock(Head*), C calling convention, on the system stack. Head.Err is the g
+// that called, whose first words are the ends of its stack.
+// R19: the head. R20: top of the goroutine stack. R23: the g. 56(R21): the low end.
 // R21: the frame; 64(R21): result, 80(R21): error. R22: return code.
 TEXT tvmffi_callBlock(SB), NOSPLIT, $112
 	STP   (R19, R20), 16(RSP)
@@ -13,8 +18,9 @@ TEXT tvmffi_callBlock(SB), NOSPLIT, $112
 	MOVD  R23, 48(RSP)
 	MOVD  R0, R19
 	MOVD  Head_Err(R19), R23
-	BL    _cgo_topofstack(SB)
-	MOVD  R0, R20
+	MOVD  const_stackLow(R23), R20
+	MOVD  R20, 56(RSP)
+	MOVD  const_stackHigh(R23), R20
 	MOVD  RSP, R21
 	MOVWU Head_Units(R19), R2
 	LSL   $4, R2, R2
@@ -67,12 +73,9 @@ call:
 	BL    (R9)
 	MOVD  R21, RSP
 	SXTW  R0, R22
-	CBZ   R22, returned
-	ADD   $80, R21, R0
-	MOVD  ·errorMove(SB), R9
-	BL    (R9)
+	CBNZ  R22, failed
 returned:
-	BL    _cgo_topofstack(SB)
+	MOVD  const_stackHigh(R23), R0
 	CMP   R20, R0
 	BNE   moved
 results:
@@ -118,8 +121,20 @@ done:
 	LDP   16(RSP), (R19, R20)
 	LDP   32(RSP), (R21, R22)
 	RET
+failed:
+	ADD   $80, R21, R0
+	MOVD  $const_Thrown, R9
+	CMP   R9, R22
+	BEQ   thrown
+	MOVD  ·errorMove(SB), R9
+	BL    (R9)
+	B     returned
+thrown:                       // R1: the exception
+	BL    tvmffi_catch(SB)
+	B     returned
 moved:                        // the frame moved with the stack, if it was there
-	CMP   R23, R19
+	MOVD  56(R21), R2
+	CMP   R2, R19
 	BLO   results
 	CMP   R20, R19
 	BHS   results

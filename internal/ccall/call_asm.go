@@ -47,26 +47,18 @@ var (
 // and TVMFFIObjectDecRef. It must happen before the first Call.
 func Init(errorMoveFromRaised, objectDecRef uintptr) {
 	errorMove, decRef = errorMoveFromRaised, objectDecRef
+	checkG()
 }
 
-// Call makes the call that h describes. The block of h.Units units must follow
-// h in the same variable. h may lie on the goroutine stack.
-//
-//go:noinline
-//go:nocheckptr
-func Call(h *Head) {
-	var below byte
-	CallBelow(h, unsafe.Pointer(&below))
-}
+// stackLow and stackHigh are where a g has the ends of its stack: its first words, as
+// the C code of runtime/cgo has them too.
+const (
+	stackLow  = 0
+	stackHigh = 8
+)
 
-// CallBelow is Call for a caller that is never inlined: below must point to a
-// local variable of that caller, so that it lies below the variable of h if that
-// is on the goroutine stack. That caller is marked nocheckptr, or else the local
-// variable is on the heap with -d=checkptr=2.
-func CallBelow(h *Head, below unsafe.Pointer) {
-	h.Err = uintptr(below)
-	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
-}
+// getg is the address of the goroutine's g, which never moves.
+func getg() uintptr
 
 // SetCallback sets the Go function that all calls from C reach.
 func SetCallback(entry func(*CallbackFrame)) {

@@ -86,9 +86,6 @@ func Call(h *Head) {
 	scratches.Put(s)
 }
 
-// CallBelow is Call: the heap memory that C sees needs no care for the stack.
-func CallBelow(h *Head, _ unsafe.Pointer) { Call(h) }
-
 // SetCallback sets the Go function that all calls from C reach.
 func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
 

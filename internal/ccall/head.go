@@ -16,8 +16,7 @@ type Head struct {
 	// Word is the second argument of the mode Value.
 	Word uintptr
 	// Err is the error object, owned, that was raised when RC is not 0; it may be
-	// 0 even then. Until the call it holds an address below the frame of the Head
-	// on the goroutine stack.
+	// 0 even then. With Thrown it is the name of a type.
 	Err uintptr
 	RC  int64
 	// Res is the result, owned when RC is 0.
@@ -57,6 +56,11 @@ const (
 	MaxBlock = 128
 	MaxUnits = 32
 )
+
+// Thrown is the return code of a call that a C++ exception left. The error is then the
+// address of the mangled name of its type, which the library holds; 0 if it has none.
+// It is no code of TVM-FFI, whose own are -1 and -2.
+const Thrown = -0x7468726f
 
 // HeadSize is the distance from a Head to its block.
 const HeadSize = unsafe.Sizeof(Head{})

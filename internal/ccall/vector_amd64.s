@@ -31,8 +31,14 @@ failed:
 	MOVLQSX AX, AX
 	MOVQ  AX, Vector_RC(BX)
 	LEAQ  Vector_Err(BX), DI
+	CMPQ  AX, $const_Thrown
+	JEQ   thrown
 	MOVQ  ·errorMove(SB), AX
 	CALL  AX
+	JMP   done
+thrown:                        // DX: the exception
+	MOVQ  DX, SI
+	CALL  tvmffi_catch(SB)
 done:
 	MOVQ  R13, Vector_Left(BX)
 	POPQ  R13

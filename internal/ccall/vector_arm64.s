@@ -31,9 +31,15 @@ next:
 failed:
 	SXTW  R0, R0
 	MOVD  R0, Vector_RC(R19)
+	MOVD  $const_Thrown, R9
+	CMP   R9, R0
 	ADD   $Vector_Err, R19, R0
+	BEQ   thrown
 	MOVD  ·errorMove(SB), R9
 	BL    (R9)
+	B     done
+thrown:                       // R1: the exception
+	BL    tvmffi_catch(SB)
 done:
 	MOVD  R21, Vector_Left(R19)
 	MOVD  32(RSP), R21

@@ -92,6 +92,7 @@ func Attach(h dynlib.Handle) (missing []string) {
 	ccall.SetAllocator(malloc, cFunction("free"))
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
 	ccall.SetCallback(callbackEntry)
+	ccall.CatchThrown(h.Symbol)
 	attached.Store(true)
 	return nil
 }

@@ -345,7 +345,6 @@ func endedError(what string, o *Object) error {
 // follow, because it takes the reference to the result.
 //
 //go:noinline
-//go:nocheckptr
 func (c *Call) Do() error {
 	if c.extra == nil && c.ended == 0 {
 		if f := c.fn; f != nil {
@@ -354,8 +353,7 @@ func (c *Call) Do() error {
 			}
 		}
 		if c.head.Fn != 0 {
-			var below byte
-			ccall.CallBelow(&c.head, unsafe.Pointer(&below))
+			ccall.Call(&c.head)
 			if c.head.RC == 0 {
 				return nil
 			}

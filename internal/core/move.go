@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 
 	"github.com/ebitengine/purego"
 )
@@ -69,7 +70,11 @@ const hostError = -2
 // errorOf makes the error of a call that returned rc. raised, owned, was in the
 // error slot of the thread; if the host has the error, it is of another call.
 func errorOf(rc int64, raised uintptr) error {
-	if rc != hostError {
+	switch rc {
+	case hostError:
+	case ccall.Thrown:
+		return Hooks.Errorf(KindRuntime, "the function threw a C++ exception of the type %s, which TVM-FFI does not pass on", ccall.TypeName(raised))
+	default:
 		return Hooks.ErrorOf(raised)
 	}
 	if raised != 0 {

@@ -1,0 +1,14 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+package ccall
+
+import "unsafe"
+
+// Call makes the call that h describes. The block of h.Units units must follow
+// h in the same variable. h may lie on the goroutine stack.
+func Call(h *Head) {
+	h.Err = getg() // in C, its register has another
+	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
+}
+
+func checkG() {}

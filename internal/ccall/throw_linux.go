@@ -1,0 +1,120 @@
+//go:build (amd64 || arm64) && !tvmffi_portable
+
+package ccall
+
+import (
+	"encoding/binary"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// A C++ function may throw what TVM-FFI does not catch: its safe calls pass on only
+// what derives from std::exception. Such an exception would look for a handler in the
+// trampolines, find code that its unwinder knows nothing of, and end the process.
+// CatchThrown describes the trampolines to the unwinder, in the form that compilers
+// write into the section .eh_frame, with a personality that handles C++ exceptions at
+// the call. The format: Linux Standard Base, Exception Frames; the personality: Itanium
+// C++ ABI, Exception Handling, level I.
+
+// CatchesThrown is true where CatchThrown does what it says.
+const CatchesThrown = true
+
+// Thrower holds the functions of the unwinder and of the C++ runtime that the assembly
+// calls.
+type Thrower struct{ SetGR, BeginCatch, CurrentType, EndCatch uintptr }
+
+//lint:ignore U1000 read by the assembly
+var thrower Thrower
+
+//go:linkname _personality tvmffi_personality
+var _personality byte
+
+// gnuClass is the class of the exceptions of C++, "GNUCC++" and a byte, without that byte.
+const gnuClass = 0x474e5543432b2b
+
+// trampoline is a function that calls C, and the instructions that say where its
+// caller's state is.
+type trampoline struct {
+	code  *byte
+	rules []byte
+}
+
+// DW_CFA_def_cfa, and DW_CFA_offset, whose operand is in units of -8 bytes.
+const (
+	defCFA  = 0x0c
+	savedAt = 0x80
+)
+
+// demangle is __cxa_demangle, or 0.
+var demangle uintptr
+
+// frames is what the unwinder reads, for as long as the process lives.
+var frames []byte
+
+// CatchThrown makes calls return Thrown where a C++ exception leaves them. symbol finds
+// functions in what libtvm_ffi is linked with; without one of them all stays as it is. It
+// must happen once, before the first Call.
+func CatchThrown(symbol func(name string) (uintptr, error)) {
+	var register uintptr
+	for name, to := range map[string]*uintptr{
+		"__register_frame":             &register,
+		"_Unwind_SetGR":                &thrower.SetGR,
+		"__cxa_begin_catch":            &thrower.BeginCatch,
+		"__cxa_current_exception_type": &thrower.CurrentType,
+		"__cxa_end_catch":              &thrower.EndCatch,
+	} {
+		var err error
+		if *to, err = symbol(name); err != nil {
+			return
+		}
+	}
+	demangle, _ = symbol("__cxa_demangle")
+	// Each has a record that says how it is read and unwound, and one that says where it is.
+	for _, f := range trampolines {
+		info := []byte{1, 'z', 'P', 'R', 0, 1, 0x78, linkRegister, 10, 0}
+		info = binary.NativeEndian.AppendUint64(info, uint64(uintptr(unsafe.Pointer(&_personality))))
+		info = append(append(info, 0), f.rules...)
+		common := len(frames)
+		frames = record(frames, 0, info)
+		start := uintptr(unsafe.Pointer(f.code))
+		end := start
+		for runtime.FuncForPC(end).Entry() == start {
+			end++
+		}
+		what := binary.NativeEndian.AppendUint64(nil, uint64(start))
+		what = binary.NativeEndian.AppendUint64(what, uint64(end-start))
+		frames = record(frames, uint32(len(frames)+4-common), append(what, 0))
+	}
+	frames = binary.NativeEndian.AppendUint32(frames, 0)
+	purego.SyscallN(register, uintptr(unsafe.Pointer(&frames[0])))
+}
+
+// record appends a record of .eh_frame, padded to a multiple of 8 bytes.
+func record(to []byte, id uint32, content []byte) []byte {
+	for (len(content)+8)%8 != 0 {
+		content = append(content, 0)
+	}
+	to = binary.NativeEndian.AppendUint32(to, uint32(len(content)+4))
+	return append(binary.NativeEndian.AppendUint32(to, id), content...)
+}
+
+// TypeName is the C++ name of a type whose mangled name is at address, of a call that
+// returned Thrown.
+func TypeName(address uintptr) string {
+	if address == 0 {
+		return "unknown"
+	}
+	if *(*byte)(pointer(address)) == '*' { // the name is compared by its address
+		address++
+	}
+	if demangle != 0 {
+		if name, _, _ := purego.SyscallN(demangle, address, 0, 0, 0); name != 0 {
+			defer purego.SyscallN(free, name)
+			address = name
+		}
+	}
+	return unix.BytePtrToString((*byte)(pointer(address)))
+}

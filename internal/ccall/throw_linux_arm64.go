@@ -1,0 +1,12 @@
+//go:build !tvmffi_portable
+
+package ccall
+
+const linkRegister = 30 // DWARF's number of the return address
+
+// trampolines are the functions that call C, and where each has its caller's state: the
+// canonical frame address, and the return address below it.
+var trampolines = []trampoline{
+	{&_callBlock, []byte{defCFA, 21, 0x80, 1, savedAt | linkRegister, 16}}, // R21 + 128
+	{&_callAll, []byte{defCFA, 31, 48, savedAt | linkRegister, 5}},         // SP + 48
+}

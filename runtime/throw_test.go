@@ -1,0 +1,127 @@
+package tvmffi_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+// thrownTypes are what calls.throw_value throws, and their types.
+var thrownTypes = map[string]string{"int": "int", "text": "char const*", "class": "calls::Thrown", "string": "tvm::ffi::String"}
+
+func wantThrown(t testing.TB, err error, what string) {
+	t.Helper()
+	wantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type "+thrownTypes[what]+", which TVM-FFI does not pass on")
+}
+
+func catches(t testing.TB) {
+	t.Helper()
+	load(t)
+	if !ccall.CatchesThrown {
+		t.Skip("without the assembly for Linux, a C++ exception that is no std::exception ends the process: TestProcessEnds")
+	}
+}
+
+// What C++ throws and TVM-FFI does not catch is an error of the call; what the function
+// held is destroyed.
+func TestThrown(t *testing.T) {
+	catches(t)
+	balanced(t)
+	for what := range thrownTypes {
+		_, err := call("calls.throw_value", what, func() {})
+		wantThrown(t, err, what)
+		done := make(chan error)
+		go func() { // on a small stack, which moves before the exception
+			_, err := call("calls.throw_value", what, func() { deep(2000) })
+			done <- err
+		}()
+		wantThrown(t, <-done, what)
+	}
+	if _, err := call("calls.add_one", "text"); !errors.Is(err, tvmffi.ErrType) {
+		t.Errorf("the next error: %v", err)
+	}
+}
+
+// Each crossing stops the exception, so none reaches a frame of Go: it is a Go error in
+// the callback, and an error of TVM-FFI beyond it.
+func TestThrownThroughCallbacks(t *testing.T) {
+	catches(t)
+	balanced(t)
+	var seen []error
+	var nested func(depth int) error
+	nested = func(depth int) error {
+		_, err := call("calls.throw_value", "class", func() error {
+			if depth == 0 {
+				return nil
+			}
+			return nested(depth - 1)
+		})
+		seen = append(seen, err)
+		return err
+	}
+	wantThrown(t, nested(20), "class")
+	if len(seen) != 21 {
+		t.Fatalf("%d calls returned", len(seen))
+	}
+	for _, err := range seen {
+		wantThrown(t, err, "class")
+	}
+	_, err := call("calls.on_thread", func(int64) error { // a thread that C++ made
+		_, err := call("calls.throw_value", "int", func() {})
+		wantThrown(t, err, "int")
+		return err
+	}, 1)
+	wantThrown(t, err, "int")
+}
+
+// A batch stops at the call that threw, and says which it was.
+func TestThrownInBatch(t *testing.T) {
+	catches(t)
+	balanced(t)
+	throw, add := lookup(t, "calls.throw_value"), lookup(t, "calls.add")
+	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	defer nothing.Release()
+	for _, n := range []int{0, 1, 70} {
+		var batch tvmffi.Batch
+		var sums []tvmffi.Pending
+		for i := range n {
+			sums = append(sums, batch.Add(add, i, 1))
+		}
+		batch.Add(throw, "text", nothing)
+		batch.Add(add, 1, 1)
+		err := batch.Do()
+		wantThrown(t, err, "text")
+		if want := fmt.Sprintf("call %d", n); !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %q", want, err)
+		}
+		for i, p := range sums {
+			if sum := must[int64](t)(tvmffi.Result[int64](p)); sum != int64(i+1) {
+				t.Errorf("call %d: %d", i, sum)
+			}
+		}
+	}
+}
+
+// Exceptions of many threads at once.
+func TestThrownConcurrently(t *testing.T) {
+	catches(t)
+	balanced(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 200 {
+				for what := range thrownTypes {
+					_, err := call("calls.throw_value", what, func() {})
+					wantThrown(t, err, what)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
