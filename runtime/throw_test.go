@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64) && !tvmffi_portable
+
 package tvmffi_test
 
 import (
@@ -8,8 +10,6 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // thrownTypes are what calls.throw_value throws, and their types.
@@ -20,18 +20,10 @@ func wantThrown(t testing.TB, err error, what string) {
 	wantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type "+thrownTypes[what]+", which TVM-FFI does not pass on")
 }
 
-func catches(t testing.TB) {
-	t.Helper()
-	load(t)
-	if !ccall.CatchesThrown {
-		t.Skip("without the assembly for Linux, a C++ exception that is no std::exception ends the process: TestProcessEnds")
-	}
-}
-
 // What C++ throws and TVM-FFI does not catch is an error of the call; what the function
 // held is destroyed.
 func TestThrown(t *testing.T) {
-	catches(t)
+	load(t)
 	balanced(t)
 	for what := range thrownTypes {
 		_, err := call("calls.throw_value", what, func() {})
@@ -51,7 +43,7 @@ func TestThrown(t *testing.T) {
 // Each crossing stops the exception, so none reaches a frame of Go: it is a Go error in
 // the callback, and an error of TVM-FFI beyond it.
 func TestThrownThroughCallbacks(t *testing.T) {
-	catches(t)
+	load(t)
 	balanced(t)
 	var seen []error
 	var nested func(depth int) error
@@ -82,7 +74,7 @@ func TestThrownThroughCallbacks(t *testing.T) {
 
 // A batch stops at the call that threw, and says which it was.
 func TestThrownInBatch(t *testing.T) {
-	catches(t)
+	load(t)
 	balanced(t)
 	throw, add := lookup(t, "calls.throw_value"), lookup(t, "calls.add")
 	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
@@ -110,7 +102,7 @@ func TestThrownInBatch(t *testing.T) {
 
 // Exceptions of many threads at once.
 func TestThrownConcurrently(t *testing.T) {
-	catches(t)
+	load(t)
 	balanced(t)
 	var all sync.WaitGroup
 	for range 8 {

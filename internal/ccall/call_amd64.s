@@ -146,15 +146,19 @@ middle:
 	MOVQ  R10, DX
 	JMP   call
 failed:
+#ifdef GOOS_linux
 	CMPQ  AX, $const_Thrown
 	JEQ   thrown
+#endif
 	MOVQ  ·errorMove(SB), AX
 	CALL  AX
 	JMP   returned
+#ifdef GOOS_linux
 thrown:                        // DX: the exception
 	MOVQ  DX, SI
 	CALL  tvmffi_catch(SB)
 	JMP   returned
+#endif
 moved:                         // the frame moved with the stack, if it was there
 	CMPQ  BX, -32(BP)
 	JLO   results

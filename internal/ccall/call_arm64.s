@@ -123,15 +123,19 @@ done:
 	RET
 failed:
 	ADD   $80, R21, R0
+#ifdef GOOS_linux
 	MOVD  $const_Thrown, R9
 	CMP   R9, R22
 	BEQ   thrown
+#endif
 	MOVD  ·errorMove(SB), R9
 	BL    (R9)
 	B     returned
+#ifdef GOOS_linux
 thrown:                       // R1: the exception
 	BL    tvmffi_catch(SB)
 	B     returned
+#endif
 moved:                        // the frame moved with the stack, if it was there
 	MOVD  56(R21), R2
 	CMP   R2, R19

@@ -53,8 +53,8 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 // stackLow and stackHigh are where a g has the ends of its stack: its first words, as
 // the C code of runtime/cgo has them too.
 const (
-	stackLow  = 0
-	stackHigh = 8
+	stackLow  = 0 //lint:ignore U1000 read by the assembly
+	stackHigh = 8 //lint:ignore U1000 read by the assembly
 )
 
 // getg is the address of the goroutine's g, which never moves.

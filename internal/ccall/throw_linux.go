@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
-	"golang.org/x/sys/unix"
 )
 
 // A C++ function may throw what TVM-FFI does not catch: its safe calls pass on only
@@ -33,6 +32,8 @@ var thrower Thrower
 var _personality byte
 
 // gnuClass is the class of the exceptions of C++, "GNUCC++" and a byte, without that byte.
+//
+//lint:ignore U1000 read by the assembly
 const gnuClass = 0x474e5543432b2b
 
 // trampoline is a function that calls C, and the instructions that say where its
@@ -47,9 +48,6 @@ const (
 	defCFA  = 0x0c
 	savedAt = 0x80
 )
-
-// demangle is __cxa_demangle, or 0.
-var demangle uintptr
 
 // frames is what the unwinder reads, for as long as the process lives.
 var frames []byte
@@ -71,7 +69,6 @@ func CatchThrown(symbol func(name string) (uintptr, error)) {
 			return
 		}
 	}
-	demangle, _ = symbol("__cxa_demangle")
 	// Each has a record that says how it is read and unwound, and one that says where it is.
 	for _, f := range trampolines {
 		info := []byte{1, 'z', 'P', 'R', 0, 1, 0x78, linkRegister, 10, 0}
@@ -99,22 +96,4 @@ func record(to []byte, id uint32, content []byte) []byte {
 	}
 	to = binary.NativeEndian.AppendUint32(to, uint32(len(content)+4))
 	return append(binary.NativeEndian.AppendUint32(to, id), content...)
-}
-
-// TypeName is the C++ name of a type whose mangled name is at address, of a call that
-// returned Thrown.
-func TypeName(address uintptr) string {
-	if address == 0 {
-		return "unknown"
-	}
-	if *(*byte)(pointer(address)) == '*' { // the name is compared by its address
-		address++
-	}
-	if demangle != 0 {
-		if name, _, _ := purego.SyscallN(demangle, address, 0, 0, 0); name != 0 {
-			defer purego.SyscallN(free, name)
-			address = name
-		}
-	}
-	return unix.BytePtrToString((*byte)(pointer(address)))
 }

@@ -7,6 +7,3 @@ const CatchesThrown = false
 
 // CatchThrown does nothing: here a C++ exception that leaves a call ends the process.
 func CatchThrown(func(name string) (uintptr, error)) {}
-
-// TypeName is never asked here.
-func TypeName(uintptr) string { return "unknown" }

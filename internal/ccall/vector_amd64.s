@@ -31,14 +31,18 @@ failed:
 	MOVLQSX AX, AX
 	MOVQ  AX, Vector_RC(BX)
 	LEAQ  Vector_Err(BX), DI
+#ifdef GOOS_linux
 	CMPQ  AX, $const_Thrown
 	JEQ   thrown
+#endif
 	MOVQ  ·errorMove(SB), AX
 	CALL  AX
 	JMP   done
+#ifdef GOOS_linux
 thrown:                        // DX: the exception
 	MOVQ  DX, SI
 	CALL  tvmffi_catch(SB)
+#endif
 done:
 	MOVQ  R13, Vector_Left(BX)
 	POPQ  R13

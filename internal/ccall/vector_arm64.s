@@ -31,15 +31,20 @@ next:
 failed:
 	SXTW  R0, R0
 	MOVD  R0, Vector_RC(R19)
+#ifdef GOOS_linux
 	MOVD  $const_Thrown, R9
 	CMP   R9, R0
-	ADD   $Vector_Err, R19, R0
 	BEQ   thrown
+#endif
+	ADD   $Vector_Err, R19, R0
 	MOVD  ·errorMove(SB), R9
 	BL    (R9)
 	B     done
+#ifdef GOOS_linux
 thrown:                       // R1: the exception
+	ADD   $Vector_Err, R19, R0
 	BL    tvmffi_catch(SB)
+#endif
 done:
 	MOVD  R21, Vector_Left(R19)
 	MOVD  32(RSP), R21

@@ -93,6 +93,7 @@ func Attach(h dynlib.Handle) (missing []string) {
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
 	ccall.SetCallback(callbackEntry)
 	ccall.CatchThrown(h.Symbol)
+	demangle, _ = h.Symbol("__cxa_demangle")
 	attached.Store(true)
 	return nil
 }

@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && !tvmffi_portable
+//go:build !tvmffi_portable
 
 #include "textflag.h"
 #include "go_asm.h"

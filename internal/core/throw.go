@@ -1,0 +1,31 @@
+package core
+
+import (
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+
+	"github.com/ebitengine/purego"
+)
+
+// CatchesThrown says that C++ exceptions of any type are errors of the call.
+const CatchesThrown = ccall.CatchesThrown
+
+// demangle is __cxa_demangle of what libtvm_ffi is linked with, or 0.
+var demangle uintptr
+
+// typeName is the C++ name of the type whose mangled name is at address; 0 is of a type
+// that the exception does not tell.
+func typeName(address uintptr) string {
+	if address == 0 {
+		return "unknown"
+	}
+	if *At[byte](address) == '*' { // a mark that the name is compared by its address
+		address++
+	}
+	if demangle != 0 {
+		if name, _, _ := purego.SyscallN(demangle, address, 0, 0, 0); name != 0 {
+			defer purego.SyscallN(cFunction("free"), name)
+			address = name
+		}
+	}
+	return cString(address)
+}
