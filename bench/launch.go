@@ -38,51 +38,90 @@ var launchGoals = []goal{
 // cupyVersion is of the wheel for CUDA 12, which newer drivers take too.
 const cupyVersion = "14.2.0"
 
-// launchTeam builds and starts peers of the launches. Only CuPy may be missing.
-func (t *tree) launchTeam(ctx context.Context, names ...string) (*team, error) {
-	image := filepath.Join(t.bench, "launch", "kernels", "launch.ptx")
-	all := &team{goals: launchGoals}
-	for _, p := range []struct {
-		name  string
-		build func() ([]string, error)
-	}{
-		{"cpp", func() ([]string, error) {
-			program, err := t.compile(ctx, "launch.cc", "launch")
-			return []string{program}, err
-		}},
-		{"ours", func() ([]string, error) {
-			program, err := t.goBuild(ctx, filepath.Join(t.bench, "launch"), "launch", "CGO_ENABLED=0")
-			return []string{program}, err
-		}},
-		{"cupy", func() ([]string, error) {
-			python, err := t.cupy(ctx)
-			if err == nil {
-				_, err = command(ctx, t.cache, nil, python, "-c", "import cupy; cupy.cuda.Device(0).use()")
-			}
-			return []string{python, filepath.Join(t.bench, "python", "launch.py")}, err
-		}},
-	} {
-		if !slices.Contains(names, p.name) {
-			continue
+// launchFiles are what the peers of the launches need, without Go, a compiler or the
+// network.
+type launchFiles struct {
+	cpp, ours      string // programs
+	python, script string // of CuPy
+	library, image string
+	missing        string // why there is no CuPy, or ""
+}
+
+// launchBuilt builds the peers.
+func (t *tree) launchBuilt(ctx context.Context) (f launchFiles, err error) {
+	f.library, f.image = t.wheel.Library(), filepath.Join(t.bench, "launch", "kernels", "launch.ptx")
+	f.script = filepath.Join(t.bench, "python", "launch.py")
+	fmt.Fprintln(os.Stderr, "building the peers of the launches")
+	if f.cpp, err = t.compile(ctx, "launch.cc", "launch", "-Wl,--as-needed"); err != nil {
+		return f, err
+	}
+	f.ours, err = t.goBuild(ctx, filepath.Join(t.bench, "launch"), "launch", "CGO_ENABLED=0")
+	return f, err
+}
+
+// The names in a packed folder.
+func launchPacked(dir string) launchFiles {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	return launchFiles{cpp: at("cpp"), ours: at("ours"), python: "python3", script: at("launch.py"), library: at("libtvm_ffi.so"), image: at("launch.ptx")}
+}
+
+// pack copies the peers into a folder, for a machine that has a GPU and no Go: there,
+// this program with -launch -peers DIR measures.
+func (t *tree) pack(ctx context.Context, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	from, err := t.launchBuilt(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	to := launchPacked(dir)
+	for _, c := range [][2]string{{from.cpp, to.cpp}, {from.ours, to.ours}, {from.script, to.script}, {from.library, to.library}, {from.image, to.image}} {
+		data, err := os.ReadFile(c[0])
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(os.Stderr, "building %s\n", p.name)
-		args, err := p.build()
-		var started *peer
-		if err == nil {
-			started, err = startPeer(ctx, p.name, append(args, t.wheel.Library(), image))
-		}
-		switch {
-		case err == nil:
-			all.peers = append(all.peers, started)
-		case p.name == "cupy":
-			lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-			all.missing = append(all.missing, "CuPy: "+lines[len(lines)-1]) // what Python says comes last
-		default:
-			all.stop()
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+		if err := os.WriteFile(c[1], data, 0o755); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// start starts peers; CuPy may be missing.
+func (f launchFiles) start(ctx context.Context, names ...string) (*team, error) {
+	all := &team{goals: launchGoals}
+	for _, name := range names {
+		args := map[string][]string{"cpp": {f.cpp}, "ours": {f.ours}, "cupy": {f.python, f.script}}[name]
+		if name == "cupy" {
+			if f.missing == "" {
+				if _, err := command(ctx, "", nil, f.python, "-c", "import cupy; cupy.cuda.Device(0).use()"); err != nil {
+					f.missing = lastLine(err.Error())
+				}
+			}
+			if f.missing != "" {
+				all.missing = append(all.missing, "CuPy: "+f.missing)
+				continue
+			}
+		}
+		p, err := startPeer(ctx, name, append(args, f.library, f.image))
+		if err != nil {
+			all.stop()
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all.peers = append(all.peers, p)
+	}
 	return all, nil
+}
+
+// lastLine is where Python says what is wrong.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
 }
 
 // cupy returns a Python that has CuPy: an environment that pip fills, or where it cannot,
@@ -108,9 +147,23 @@ func (t *tree) cupy(ctx context.Context) (string, error) {
 	return "python3", nil
 }
 
-// launches measures the launches, and returns the report and what was missed.
-func (t *tree) launches(ctx context.Context, runs int) (string, error) {
-	all, err := t.launchTeam(ctx, "cpp", "ours", "cupy")
+// launches measures the launches with built peers, or those of a packed folder, and
+// returns the report; the error says what was missed.
+func launches(ctx context.Context, runs int, packed string) (string, error) {
+	files := launchPacked(packed)
+	if packed == "" {
+		t, err := newTree(ctx)
+		if err != nil {
+			return "", err
+		}
+		if files, err = t.launchBuilt(ctx); err != nil {
+			return "", err
+		}
+		if files.python, err = t.cupy(ctx); err != nil {
+			files.missing = lastLine(err.Error())
+		}
+	}
+	all, err := files.start(ctx, "cpp", "ours", "cupy")
 	if err != nil {
 		return "", err
 	}

@@ -16,12 +16,12 @@ import (
 
 // launchPeer starts a peer of the launches on the fake driver. What it returns asks the
 // peer for an item, and returns the time and what the driver logged.
-func launchPeer(t *testing.T, bench *tree, name string) func(item string) (float64, []string) {
+func launchPeer(t *testing.T, files launchFiles, name string) func(item string) (float64, []string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	t.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t))
 	t.Setenv("FAKECUDA_LOG", log)
-	all, err := bench.launchTeam(t.Context(), name)
+	all, err := files.start(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,8 @@ func launchPeer(t *testing.T, bench *tree, name string) func(item string) (float
 	}
 }
 
-func launchTree(t *testing.T) *tree {
+// packedPeers are the peers as another machine gets them.
+func packedPeers(t *testing.T) launchFiles {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the fake driver is built for Linux")
@@ -57,7 +58,11 @@ func launchTree(t *testing.T) *tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bench
+	dir := t.TempDir()
+	if err := bench.pack(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	return launchPacked(dir)
 }
 
 var (
@@ -98,8 +103,8 @@ func launched(calls []string) (launches []string, others map[string]int) {
 // arguments. Next to the launches of C++ there is nothing. Next to each of ours there is a
 // look at what is current, and where that is not the device anyway, two switches.
 func TestLaunchPeers(t *testing.T) {
-	bench := launchTree(t)
-	cpp, ours := launchPeer(t, bench, "cpp"), launchPeer(t, bench, "ours")
+	files := packedPeers(t)
+	cpp, ours := launchPeer(t, files, "cpp"), launchPeer(t, files, "ours")
 	for _, c := range []struct {
 		item, cpp         string
 		threads, launches int
@@ -145,11 +150,11 @@ func TestLaunchPeers(t *testing.T) {
 // TestLaunchTime: the time of a launch does not have that of waiting for the device in it,
 // where it shall not, and has where it shall.
 func TestLaunchTime(t *testing.T) {
-	bench := launchTree(t)
+	files := packedPeers(t)
 	const wait = 100e6 // ns, of 200 launches or 50
 	t.Setenv("FAKECUDA_SLEEP", "cuStreamSynchronize=100")
 	for _, name := range []string{"cpp", "ours"} {
-		peer := launchPeer(t, bench, name)
+		peer := launchPeer(t, files, name)
 		if ns, _ := peer("empty"); ns >= wait/200 {
 			t.Errorf("%s: %.0f ns per launch, with the waiting it is %.0f more", name, ns, wait/200)
 		}

@@ -22,6 +22,8 @@ type options struct {
 	results bool
 	library string
 	launch  bool
+	peers   string
+	pack    string
 }
 
 func main() {
@@ -32,6 +34,8 @@ func main() {
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
+	flag.StringVar(&o.peers, "peers", "", "with -launch, the folder that -pack has made")
+	flag.StringVar(&o.pack, "pack", "", "build what -launch needs into this folder and do nothing else: for a machine with a GPU and without Go")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -42,6 +46,11 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.launch {
+		report, err := launches(ctx, o.runs, o.peers)
+		fmt.Print(report)
+		return err
+	}
 	t, err := newTree(ctx)
 	if err != nil {
 		return err
@@ -51,10 +60,8 @@ func run(ctx context.Context, o options) error {
 		return t.copyLibrary(ctx, o.library)
 	case o.check:
 		return check(ctx, t)
-	case o.launch:
-		report, err := t.launches(ctx, o.runs)
-		fmt.Print(report)
-		return err
+	case o.pack != "":
+		return t.pack(ctx, o.pack)
 	}
 	return t.full(ctx, o)
 }

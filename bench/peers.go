@@ -92,8 +92,12 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 
 func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// The crate's programs do not know where libtvm_ffi is.
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Dir(args[len(args)-2]))
+	// The crate's programs do not know where libtvm_ffi is; containers say there where the CUDA driver is.
+	path := filepath.Dir(args[len(args)-2])
+	if given := os.Getenv("LD_LIBRARY_PATH"); given != "" {
+		path += string(os.PathListSeparator) + given
+	}
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+path)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

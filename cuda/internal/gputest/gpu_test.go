@@ -50,7 +50,9 @@ func prepare(t *testing.T) []*cuda.Module {
 		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only, and the fake driver is built for Linux")
 	}
 	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
-	t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
+	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
+		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
+	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
 		// Not for this test alone: a process has one driver.
 		ok(t, os.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t)))
