@@ -33,16 +33,16 @@ streams, device = [], ctypes.c_int()
 
 
 def new_stream():
-    """The address of a stream that the driver has made."""
+    """A stream that the driver has made. It waits for the default stream."""
     context, stream = ctypes.c_void_p(), ctypes.c_void_p()
     if not streams:
         done(driver.cuInit(0))
         done(driver.cuDeviceGet(ctypes.byref(device), 0))
         done(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
         done(driver.cuCtxSetCurrent(context))
-    done(driver.cuStreamCreateWithPriority(ctypes.byref(stream), 1, 0))
+    done(driver.cuStreamCreateWithPriority(ctypes.byref(stream), 0, 0))
     streams.append(stream)
-    return stream.value
+    return stream
 
 
 def refused(kind, message, *args):
@@ -90,7 +90,9 @@ lib.saxpy(dx, dy, 2.0, None)
 kernel(dx, dy, 1, 0)
 with tvm_ffi.use_raw_stream(dx.device, 0):  # a stream that is given goes before that of the environment
     for f in functions:
-        f(dx, dy, 0.5, new_stream())
+        s = new_stream()
+        f(dx, dy, 0.5, s.value)
+        done(driver.cuStreamSynchronize(s))
 assert (np.from_dlpack(lib.fetch(dy)) == 1 + 4 * x).all()
 if fake:
     got = launches()
