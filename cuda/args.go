@@ -14,23 +14,16 @@ import (
 // packer holds the arguments of a launch: their bytes, and the addresses of these
 // for the driver.
 type packer struct {
-	data      []byte
-	offsets   []int
+	words     []uint64 // the bytes of each argument that has up to 8, on machines that are all little-endian
+	data      []byte   // those of structs and arrays
+	large     []int    // which arguments these are; their words are where they begin
 	addresses []uintptr
 }
 
 // params returns the array of addresses. It is 0 for a kernel without parameters.
 func (p *packer) params() uintptr {
-	if len(p.offsets) == 0 {
+	if len(p.addresses) == 0 {
 		return 0
-	}
-	if cap(p.addresses) < len(p.offsets) {
-		p.addresses = make([]uintptr, len(p.offsets))
-	}
-	p.addresses = p.addresses[:len(p.offsets)]
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(p.data)))
-	for i, at := range p.offsets {
-		p.addresses[i] = start + uintptr(at)
 	}
 	return uintptr(unsafe.Pointer(unsafe.SliceData(p.addresses)))
 }
@@ -47,127 +40,126 @@ func (h *Host[T]) devicePointer() (uintptr, error) {
 	return h.address, nil
 }
 
-var padding [8]byte
-
 // pack writes the arguments of a launch.
 func (p *packer) pack(k *Kernel, args []any) error {
-	p.data, p.offsets = p.data[:0], p.offsets[:0]
-	if k.known && len(args) != len(k.params) {
-		return typeError("launch of %q: the kernel has %d parameters, the launch %d arguments", k.name, len(k.params), len(args))
+	n := len(args)
+	if k.known && n != len(k.params) {
+		return typeError("launch of %q: the kernel has %d parameters, the launch %d arguments", k.name, len(k.params), n)
 	}
+	if n > cap(p.words) {
+		p.words, p.addresses = make([]uint64, n), make([]uintptr, n)
+	}
+	p.words, p.addresses, p.data, p.large = p.words[:n], p.addresses[:n], p.data[:0], p.large[:0]
 	for i, arg := range args {
-		if odd := len(p.data) % 8; odd != 0 {
-			p.data = append(p.data, padding[odd:]...)
-		}
-		start, want := len(p.data), -1
-		p.offsets = append(p.offsets, start)
+		want := -1
 		if k.known {
 			want = k.params[i]
 		}
-		if err := p.add(k.m.s, arg, want); err != nil {
+		bits, size, err := word(k.m.s, arg, want)
+		if size == 0 && err == nil {
+			bits, size, err = p.append(reflect.ValueOf(arg))
+			p.large = append(p.large, i)
+		}
+		if err != nil {
 			if e, ok := err.(*tvmffi.Error); ok {
 				return tvmffi.NewError(e.Kind, fmt.Sprintf("launch of %q: argument %d: %s", k.name, i, e.Message))
 			}
 			return err
 		}
-		if got := len(p.data) - start; want >= 0 && got != want {
-			return typeError("launch of %q: argument %d: the kernel wants %d bytes, %T has %d", k.name, i, want, arg, got)
+		if size != want && want >= 0 {
+			return typeError("launch of %q: argument %d: the kernel wants %d bytes, %T has %d", k.name, i, want, arg, size)
 		}
+		p.words[i], p.addresses[i] = bits, uintptr(unsafe.Pointer(&p.words[i]))
+	}
+	for _, i := range p.large { // the data stays where it is from here on
+		p.addresses[i] = uintptr(unsafe.Pointer(unsafe.SliceData(p.data))) + uintptr(p.words[i])
 	}
 	return nil
 }
 
-func (p *packer) u8(v uint8)        { p.data = append(p.data, v) }
-func (p *packer) u16(v uint16)      { p.data = binary.NativeEndian.AppendUint16(p.data, v) }
-func (p *packer) u32(v uint32)      { p.data = binary.NativeEndian.AppendUint32(p.data, v) }
-func (p *packer) u64(v uint64)      { p.data = binary.NativeEndian.AppendUint64(p.data, v) }
-func (p *packer) address(a uintptr) { p.u64(uint64(a)) }
-
-// add writes one argument; want is the size of the parameter or -1.
-func (p *packer) add(s *state, arg any, want int) error {
+// word returns the bytes of an argument and how many they are: 0 for the kinds that
+// append writes. want is the size of the parameter or -1.
+func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 	switch v := arg.(type) {
 	case *Memory:
 		a, err := v.at(s)
-		if err != nil {
-			return err
-		}
-		p.address(a)
+		return uint64(a), 8, err
 	case *tvmffi.Tensor:
 		c, err := cell(v)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
 		switch c.Device.Type {
 		case abi.DLCUDA:
 			if Device(c.Device.ID) != s.device {
-				return valueError("the tensor is on cuda:%d, the kernel on %s: copy it there first", c.Device.ID, s.device)
+				return 0, 0, valueError("the tensor is on cuda:%d, the kernel on %s: copy it there first", c.Device.ID, s.device)
 			}
 		case abi.DLCUDAManaged, abi.DLCUDAHost:
 		default:
-			return valueError("the tensor is on %s, not on %s: copy it there first", tvmffi.Device(c.Device), s.device)
+			return 0, 0, valueError("the tensor is on %s, not on %s: copy it there first", tvmffi.Device(c.Device), s.device)
 		}
-		p.address(c.Data + uintptr(c.ByteOffset))
-	case pinned:
-		a, err := v.devicePointer()
-		if err != nil {
-			return err
-		}
-		p.address(a)
+		return uint64(c.Data + uintptr(c.ByteOffset)), 8, nil
 	case tvmffi.Pointer:
-		p.address(v.Address)
+		return uint64(v.Address), 8, nil
 	case int32:
-		p.u32(uint32(v))
+		return uint64(uint32(v)), 4, nil
 	case uint32:
-		p.u32(v)
+		return uint64(v), 4, nil
 	case int64:
-		p.u64(uint64(v))
+		return uint64(v), 8, nil
 	case uint64:
-		p.u64(v)
+		return v, 8, nil
 	case float32:
-		p.u32(math.Float32bits(v))
+		return uint64(math.Float32bits(v)), 4, nil
 	case float64:
-		p.u64(math.Float64bits(v))
+		return math.Float64bits(v), 8, nil
 	case int:
-		return p.whole(int64(v), want)
+		return whole(int64(v), want)
 	case uint:
 		if uint64(v) > math.MaxInt64 {
 			if want == 8 {
-				p.u64(uint64(v))
-				return nil
+				return uint64(v), 8, nil
 			}
-			return valueError("%d does not fit: pass a uint64", v)
+			return 0, 0, valueError("%d does not fit: pass a uint64", v)
 		}
-		return p.whole(int64(v), want)
+		return whole(int64(v), want)
+	case pinned:
+		a, err := v.devicePointer()
+		return uint64(a), 8, err
 	case nil:
-		return typeError("it is nil: pass tvmffi.Pointer{} for a null pointer")
-	default:
-		return p.value(reflect.ValueOf(arg))
+		return 0, 0, typeError("it is nil: pass tvmffi.Pointer{} for a null pointer")
 	}
-	return nil
+	return 0, 0, nil
 }
 
-// whole writes an int in the size of the parameter. Both the signed and the
+// whole returns an int in the size of the parameter. Both the signed and the
 // unsigned range are accepted, since the driver does not tell which it is.
-func (p *packer) whole(v int64, want int) error {
+func whole(v int64, want int) (bits uint64, size int, err error) {
 	if bits := 8 * want; want > 0 && want < 8 && (v >= 1<<bits || v < -1<<(bits-1)) {
-		return valueError("%d does not fit in the %d bytes of the parameter", v, want)
+		return 0, 0, valueError("%d does not fit in the %d bytes of the parameter", v, want)
 	}
 	switch want {
-	case 1:
-		p.u8(uint8(v))
-	case 2:
-		p.u16(uint16(v))
-	case 4:
-		p.u32(uint32(v))
-	case 8:
-		p.u64(uint64(v))
+	case 1, 2, 4, 8:
+		return uint64(v), want, nil
 	case -1:
-		return typeError("the driver does not tell the size of the parameter: pass an int32 or an int64 in place of an int")
-	default:
-		return typeError("the kernel wants %d bytes, an integer is given", want)
+		return 0, 0, typeError("the driver does not tell the size of the parameter: pass an int32 or an int64 in place of an int")
 	}
-	return nil
+	return 0, 0, typeError("the kernel wants %d bytes, an integer is given", want)
 }
+
+// append writes an argument of another kind behind the others, and returns where it
+// begins and its size.
+func (p *packer) append(v reflect.Value) (start uint64, size int, err error) {
+	p.pad((len(p.data) + 7) &^ 7)
+	at := len(p.data)
+	err = p.value(v)
+	return uint64(at), len(p.data) - at, err
+}
+
+func (p *packer) u8(v uint8)   { p.data = append(p.data, v) }
+func (p *packer) u16(v uint16) { p.data = binary.NativeEndian.AppendUint16(p.data, v) }
+func (p *packer) u32(v uint32) { p.data = binary.NativeEndian.AppendUint32(p.data, v) }
+func (p *packer) u64(v uint64) { p.data = binary.NativeEndian.AppendUint64(p.data, v) }
 
 // value writes the other kinds, with the padding of structs.
 func (p *packer) value(v reflect.Value) error {

@@ -41,7 +41,7 @@ type item struct {
 	launches int  // of each in a batch
 	within   bool // the device is current in the goroutine all the time
 	whole    bool // what the device does counts too
-	launch   func(*cuda.Stream) error
+	launch   func(stream int) error
 }
 
 var streams [2]*cuda.Stream
@@ -62,13 +62,14 @@ func main() {
 		vectors[i] = must(memory[i].Tensor(tvmffi.Float32, elements))
 	}
 	emptyKernel, busyKernel := must(module.Kernel("empty")), must(module.Kernel("busy"))
-	empty := func(s *cuda.Stream) error {
-		return emptyKernel.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: s}, memory[0], memory[1], int32(elements))
+	var emptyConfig, busyConfig [2]cuda.LaunchConfig
+	for i, s := range streams {
+		emptyConfig[i] = cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: s}
+		busyConfig[i] = cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: s}
 	}
-	saxpy := func(s *cuda.Stream) error { return kernels.Saxpy(vectors[0], vectors[1], 2, s) }
-	busy := func(s *cuda.Stream) error {
-		return busyKernel.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: s}, int64(cycles))
-	}
+	empty := func(i int) error { return emptyKernel.Launch(emptyConfig[i], memory[0], memory[1], int32(elements)) }
+	saxpy := func(i int) error { return kernels.Saxpy(vectors[0], vectors[1], 2, streams[i]) }
+	busy := func(i int) error { return busyKernel.Launch(busyConfig[i], int64(cycles)) }
 	serve([]item{
 		{name: "empty", threads: 1, launches: launches, launch: empty},
 		{name: "empty_within", threads: 1, launches: launches, within: true, launch: empty},
@@ -120,7 +121,7 @@ func (it *item) measure() float64 {
 			meet()
 			from[i] = time.Now()
 			for range it.launches {
-				check(it.launch(streams[i]))
+				check(it.launch(i))
 			}
 			if it.whole {
 				check(streams[i].Synchronize())
