@@ -151,8 +151,8 @@ func (all *team) stop() {
 // measured in turn.
 type key struct{ row, peer, item string }
 
-// samples has one entry for each run, the typical batch, and the times of all batches.
-type samples struct{ ns, allocs, batches []float64 }
+// samples has one entry for each run: its median batch.
+type samples struct{ ns, allocs []float64 }
 
 // measurements are all samples.
 type measurements map[key]*samples
@@ -214,7 +214,6 @@ func (all *team) measure(ctx context.Context, m measurements, rows []row, runs i
 					m[k] = &samples{}
 				}
 				m[k].ns = append(m[k].ns, median(s.ns))
-				m[k].batches = append(m[k].batches, s.ns...)
 				m[k].allocs = append(m[k].allocs, median(s.allocs))
 			}
 		}
@@ -259,19 +258,17 @@ func ours(row string) key {
 }
 
 // ratio is how many times longer ours takes for the item of a row than another
-// figure of that row, each by its undisturbed batches.
+// figure of that row: the median of the ratios of all runs.
 func (m measurements) ratio(row, peer, item string) (float64, bool) {
 	own, other := m[ours(row)], m[key{row, peer, item}]
 	if own == nil || other == nil {
 		return 0, false
 	}
-	return own.undisturbed() / other.undisturbed(), true
-}
-
-// undisturbed is the batch that a tenth of all are faster than.
-func (s *samples) undisturbed() float64 {
-	sorted := slices.Sorted(slices.Values(s.batches))
-	return sorted[len(sorted)/10]
+	ratios := slices.Clone(own.ns)
+	for run := range ratios {
+		ratios[run] /= other.ns[run]
+	}
+	return median(ratios), true
 }
 
 // scaling is how many times as fast C++ is on two threads as on one: 2 where two cores
@@ -281,7 +278,7 @@ func (m measurements) scaling() float64 {
 	if one == nil || two == nil {
 		return 2
 	}
-	return one.undisturbed() / two.undisturbed()
+	return median(one.ns) / median(two.ns)
 }
 
 func median(v []float64) float64 {
