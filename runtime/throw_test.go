@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // thrownTypes are what calls.throw_value throws, and their types.
@@ -35,6 +36,14 @@ func TestThrown(t *testing.T) {
 		}()
 		wantThrown(t, <-done, what)
 	}
+	fn := bindrt.Func{Library: &calls, Name: "calls.throw_value"} // as generated code calls
+	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	defer nothing.Release()
+	var c bindrt.Call3
+	c.Begin(&fn, 2)
+	c.String(0, "int")
+	c.Object(1, bindrt.Ref(nothing))
+	wantError(t, c.Do(), tvmffi.ErrRuntime, "calls.throw_value threw a C++ exception of the type int, which TVM-FFI does not pass on")
 	if _, err := call("calls.add_one", "text"); !errors.Is(err, tvmffi.ErrType) {
 		t.Errorf("the next error: %v", err)
 	}

@@ -49,12 +49,9 @@ const (
 	savedAt = 0x80
 )
 
-// frames is what the unwinder reads, for as long as the process lives.
-var frames []byte
-
 // CatchThrown makes calls return Thrown where a C++ exception leaves them. symbol finds
 // functions in what libtvm_ffi is linked with; without one of them all stays as it is. It
-// must happen once, before the first Call.
+// must happen once, before the first Call, and needs Allocate.
 func CatchThrown(symbol func(name string) (uintptr, error)) {
 	var register uintptr
 	for name, to := range map[string]*uintptr{
@@ -70,6 +67,7 @@ func CatchThrown(symbol func(name string) (uintptr, error)) {
 		}
 	}
 	// Each has a record that says how it is read and unwound, and one that says where it is.
+	var frames []byte
 	for _, f := range trampolines {
 		info := []byte{1, 'z', 'P', 'R', 0, 1, 0x78, linkRegister, 10, 0}
 		info = binary.NativeEndian.AppendUint64(info, uint64(uintptr(unsafe.Pointer(&_personality))))
@@ -77,16 +75,26 @@ func CatchThrown(symbol func(name string) (uintptr, error)) {
 		common := len(frames)
 		frames = record(frames, 0, info)
 		start := uintptr(unsafe.Pointer(f.code))
-		end := start
-		for runtime.FuncForPC(end).Entry() == start {
-			end++
-		}
-		what := binary.NativeEndian.AppendUint64(nil, uint64(start))
-		what = binary.NativeEndian.AppendUint64(what, uint64(end-start))
-		frames = record(frames, uint32(len(frames)+4-common), append(what, 0))
+		where := binary.NativeEndian.AppendUint64(nil, uint64(start))
+		where = binary.NativeEndian.AppendUint64(where, size(start))
+		frames = record(frames, uint32(len(frames)+4-common), append(where, 0))
 	}
 	frames = binary.NativeEndian.AppendUint32(frames, 0)
-	purego.SyscallN(register, uintptr(unsafe.Pointer(&frames[0])))
+	memory := Allocate(uintptr(len(frames))) // which the unwinder reads as long as the process lives
+	if memory == 0 {
+		return
+	}
+	copy(unsafe.Slice((*byte)(pointer(memory)), len(frames)), frames)
+	purego.SyscallN(register, memory)
+}
+
+// size is how many bytes of code the function at start has.
+func size(start uintptr) uint64 {
+	for end := start; ; end++ {
+		if f := runtime.FuncForPC(end); f == nil || f.Entry() != start {
+			return uint64(end - start)
+		}
+	}
 }
 
 // record appends a record of .eh_frame, padded to a multiple of 8 bytes.

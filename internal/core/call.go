@@ -357,7 +357,7 @@ func (c *Call) Do() error {
 			if c.head.RC == 0 {
 				return nil
 			}
-			return errorOf(c.head.RC, c.head.Err)
+			return c.failed()
 		}
 	}
 	return c.finish()
@@ -415,7 +415,15 @@ func (c *Call) finish() error {
 		}
 	}
 	if c.head.RC != 0 {
-		return errorOf(c.head.RC, c.head.Err)
+		return c.failed()
 	}
 	return nil
+}
+
+// failed is the error of a call whose return code is not 0.
+func (c *Call) failed() error {
+	if c.head.RC == ccall.Thrown && c.fn != nil {
+		return thrown(c.fn.String(), c.head.Err)
+	}
+	return errorOf(c.head.RC, c.head.Err)
 }

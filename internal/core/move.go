@@ -73,7 +73,7 @@ func errorOf(rc int64, raised uintptr) error {
 	switch rc {
 	case hostError:
 	case ccall.Thrown:
-		return Hooks.Errorf(KindRuntime, "the function threw a C++ exception of the type %s, which TVM-FFI does not pass on", typeName(raised))
+		return thrown("the function", raised)
 	default:
 		return Hooks.ErrorOf(raised)
 	}

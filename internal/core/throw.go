@@ -12,6 +12,11 @@ const CatchesThrown = ccall.CatchesThrown
 // demangle is __cxa_demangle of what libtvm_ffi is linked with, or 0.
 var demangle uintptr
 
+// thrown is the error of a call that ccall.Thrown ended.
+func thrown(what string, name uintptr) error {
+	return Hooks.Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
+}
+
 // typeName is the C++ name of the type whose mangled name is at address; 0 is of a type
 // that the exception does not tell.
 func typeName(address uintptr) string {
