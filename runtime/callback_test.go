@@ -127,7 +127,7 @@ func TestErrorNamesTheFunc(t *testing.T) {
 		return a.Check(1)
 	})
 	c.Int(1, 300)
-	wantError(t, c.Do(), tvmffi.ErrOverflow, "OverflowError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: argument 0: 300 does not fit int8")
+	wantError(t, c.Do(), tvmffi.ErrType, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: argument 0: 300 does not fit int8")
 }
 
 // Objects that a callback gets end when it returns; Retain keeps one.

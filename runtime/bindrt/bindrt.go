@@ -140,7 +140,7 @@ func Arg[T any](a *Args, i int) T {
 	x := new(T)
 	if i < a.Len() {
 		if err := core.Hooks.Decode(a.Value(i), a, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
-			a.Fail(a.WrongArgument(i, err))
+			a.Fail(core.Hooks.Errorf(core.KindType, "%w", a.WrongArgument(i, err)))
 		}
 	}
 	return *x
