@@ -148,7 +148,17 @@ func (a Any) String() string {
 // As returns the value of a as a T if it is one: As never converts an int to a
 // float or a string to a data type, as [Convert] does. An object is a T if its
 // type is or derives from that of T; the result shares the reference of a.
-func As[T any](a Any) (T, error) {
+func As[T any](a Any) (T, error) { return read[T](a, nil) }
+
+// Convert returns the value of a as a T with the conversions that the library
+// makes for parameters: bool to int, int and bool to float, int to bool, text to
+// DataType and Device. As there, it is the same inside of slices, arrays, maps,
+// tuples, structs and pointers; an error names the path to what cannot be converted.
+// An object, such as an Array[float64] or a Variant, is as it is.
+func Convert[T any](a Any) (T, error) { return read[T](a, loosely) }
+
+// read returns the value of a as a T, which from lends.
+func read[T any](a Any, from core.Lender) (T, error) {
 	if a.object != nil {
 		var x T
 		if shared, err := shareObject(a.object, &x); shared || err != nil {
@@ -160,7 +170,7 @@ func As[T any](a Any) (T, error) {
 		var none T
 		return none, err
 	}
-	x, err := decode[T](t.Value)
+	x, err := decodeFrom[T](t.Value, from)
 	if t.Owned {
 		release(t.Value)
 	}
@@ -187,56 +197,6 @@ func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
 	}
 	*p = wrap[T](o)
 	return true, nil
-}
-
-// Convert returns the value of a as a T with the conversions that the library
-// makes for parameters: bool to int, int and bool to float, int to bool, text to
-// DataType and Device. What is inside a slice, a map or a struct is read as [As] reads
-// it, and an error names the path to it.
-func Convert[T any](a Any) (T, error) {
-	x, err := As[T](a)
-	if err == nil {
-		return x, nil
-	}
-	if loose, ok := loosen(a, any(&x)); ok {
-		return x, loose
-	}
-	return x, err
-}
-
-// loosen stores a at p, a pointer to the type wanted, if it can be converted.
-func loosen(a Any, p any) (error, bool) {
-	number := a.index == abi.TypeInt || a.index == abi.TypeBool
-	switch p := p.(type) {
-	case *int64:
-		if number {
-			*p = int64(a.bits)
-			return nil, true
-		}
-	case *float64:
-		if number {
-			*p = float64(int64(a.bits))
-			return nil, true
-		}
-	case *bool:
-		if number {
-			*p = a.bits != 0
-			return nil, true
-		}
-	case *DataType:
-		if a.index == abi.TypeStr {
-			var err error
-			*p, err = ParseDataType(a.text)
-			return err, true
-		}
-	case *Device:
-		if a.index == abi.TypeStr {
-			var err error
-			*p, err = ParseDevice(a.text)
-			return err, true
-		}
-	}
-	return nil, false
 }
 
 // anyCodec is that of Any.

@@ -54,8 +54,10 @@ func encode[T any](x T) (core.Temp, error) {
 }
 
 // decode reads a borrowed value as a T.
-func decode[T any](v abi.Any) (x T, err error) {
-	err = codecOf(reflect.TypeFor[T]()).decode(v, nil, unsafe.Pointer(&x))
+func decode[T any](v abi.Any) (T, error) { return decodeFrom[T](v, nil) }
+
+func decodeFrom[T any](v abi.Any, from core.Lender) (x T, err error) {
+	err = codecOf(reflect.TypeFor[T]()).decode(v, from, unsafe.Pointer(&x))
 	return x, err
 }
 
@@ -83,9 +85,11 @@ func scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 		encode: func(p unsafe.Pointer) (core.Temp, error) {
 			return core.Temp{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
 		},
-		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
-				return wrongType(name, v)
+				if v, err = loosened(v, from, index, name); err != nil {
+					return err
+				}
 			}
 			*(*T)(p) = value(v.Bits)
 			return nil
@@ -455,8 +459,8 @@ func numberCodec(t reflect.Type) *codec {
 			encode: func(p unsafe.Pointer) (core.Temp, error) {
 				return encode(at(p).Float())
 			},
-			decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
-				x, err := decode[float64](v)
+			decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+				x, err := decodeFrom[float64](v, from)
 				if err == nil && at(p).OverflowFloat(x) {
 					err = tooLarge(x)
 				}
@@ -470,8 +474,8 @@ func numberCodec(t reflect.Type) *codec {
 		return &codec{
 			name:   "int",
 			encode: func(p unsafe.Pointer) (core.Temp, error) { return encode(at(p).Int()) },
-			decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
-				x, err := decode[int64](v)
+			decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+				x, err := decodeFrom[int64](v, from)
 				if err == nil && at(p).OverflowInt(x) {
 					err = tooLarge(x)
 				}
@@ -491,8 +495,8 @@ func numberCodec(t reflect.Type) *codec {
 			}
 			return encode(int64(x))
 		},
-		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
-			x, err := decode[int64](v)
+		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			x, err := decodeFrom[int64](v, from)
 			if err == nil && (x < 0 || at(p).OverflowUint(uint64(x))) {
 				err = tooLarge(x)
 			}

@@ -115,6 +115,10 @@ func goMapCodec(t reflect.Type) *codec {
 			default:
 				return wrongType(name, v)
 			}
+			var plain core.Lender
+			if isLoose(from) {
+				plain = loosely
+			}
 			from = owning(from) // a Go map owns its objects
 			if nests() {
 				if from, err = deeper(from); err != nil {
@@ -127,7 +131,7 @@ func goMapCodec(t reflect.Type) *codec {
 			o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
 			kind.read(o, func(e *abi.MapEntry, _ int) bool {
 				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
-				if err = keys.decode(e.Key, nil, k.UnsafePointer()); err != nil {
+				if err = keys.decode(e.Key, plain, k.UnsafePointer()); err != nil {
 					err = inElement("a key", err)
 					return false
 				}

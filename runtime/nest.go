@@ -1,9 +1,11 @@
 package tvmffi
 
 import (
+	"math"
 	"reflect"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -56,42 +58,67 @@ func (c *codec) nested(within func(p unsafe.Pointer, outer *nest) (core.Temp, er
 	return c
 }
 
-// depthLender counts how deep a value of the library is that is read into a Go
-// type that contains itself; what it lends, inner lends.
-type depthLender struct {
-	inner core.Lender // nil: objects get references of their own
-	depth int
-}
-
-// Borrow lends as inner does.
-func (d *depthLender) Borrow(handle uintptr) *core.Object {
-	if d.inner == nil {
-		core.IncRef(handle)
-		return core.Own(handle)
-	}
-	return d.inner.Borrow(handle)
-}
-
 // deeper returns the lender for the elements of a value that is read into a type
 // that may hold itself.
 func deeper(from core.Lender) (core.Lender, error) {
-	d, ok := from.(*depthLender)
-	if !ok {
-		return &depthLender{inner: from, depth: 1}, nil
+	r := core.Reading{Inner: from}
+	if outer, ok := from.(*core.Reading); ok {
+		r = *outer
 	}
-	if d.depth >= maxDepth {
+	if r.Depth++; r.Depth > maxDepth {
 		return nil, errorf(core.KindValue, "the value contains itself, or is nested deeper than %d levels", maxDepth)
 	}
-	return &depthLender{inner: d.inner, depth: d.depth + 1}, nil
+	return &r, nil
 }
 
-// owning returns the lender that gives references of their own, at the depth of
-// from.
+// owning returns the lender that gives references of their own, and else reads as
+// from does.
 func owning(from core.Lender) core.Lender {
-	if d, ok := from.(*depthLender); ok {
-		return &depthLender{inner: kept{}, depth: d.depth}
+	if r, ok := from.(*core.Reading); ok {
+		return &core.Reading{Inner: kept{}, Depth: r.Depth, Loose: r.Loose}
 	}
 	return kept{}
+}
+
+// loosely is the lender that gives references of their own and converts.
+var loosely = &core.Reading{Loose: true}
+
+// isLoose reports whether what is read from a lender is converted.
+func isLoose(from core.Lender) bool {
+	r, ok := from.(*core.Reading)
+	return ok && r.Loose
+}
+
+// loosened makes a value of the type index, which is called want, of another if the
+// library would for a parameter.
+func loosened(v abi.Any, from core.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
+	if !isLoose(from) {
+		return v, wrongType(want, v)
+	}
+	number := v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool
+	text, isText := core.TextOf(v)
+	isText = isText && (v.TypeIndex == abi.TypeSmallStr || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeRawStr)
+	bits := v.Bits
+	switch {
+	case number && (index == abi.TypeInt || index == abi.TypeBool):
+	case number && index == abi.TypeFloat:
+		bits = math.Float64bits(float64(int64(v.Bits)))
+	case isText && index == abi.TypeDataType:
+		t, err := ParseDataType(text)
+		if err != nil {
+			return v, err
+		}
+		bits = t.bits()
+	case isText && index == abi.TypeDevice:
+		d, err := ParseDevice(text)
+		if err != nil {
+			return v, err
+		}
+		bits = d.bits()
+	default:
+		return v, wrongType(want, v)
+	}
+	return abi.Any{TypeIndex: index, Bits: bits}, nil
 }
 
 // kept lends objects with references of their own that are left to the collector:

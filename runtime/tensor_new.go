@@ -225,6 +225,9 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 // lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
 // the memory, when the callback returns.
 func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
+	if r, ok := from.(*core.Reading); ok {
+		from = r.Inner
+	}
 	lender, ok := from.(interface{ Adopt(uintptr) *core.Object })
 	if !ok || v.Bits == 0 {
 		return nil, wrongType(typeTensor.Key, v)

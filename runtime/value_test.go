@@ -254,7 +254,7 @@ func TestAnyTable(t *testing.T) {
 		{"*Object", try[*tvmffi.Object], map[string]result{"ints": both, "None": both}},
 		{"*Box", try[*Box], map[string]result{"None": both}},
 		{"*Function", try[*tvmffi.Function], map[string]result{"None": both}},
-		{"*int64", try[*int64], map[string]result{"int": both, "None": both}},
+		{"*int64", try[*int64], map[string]result{"int": both, "bool": strict, "None": both}},
 		{"*string", try[*string], map[string]result{"string": both, "dtype name": both, "device name": both, "None": both}},
 		{"*big.Int", try[*big.Int], map[string]result{"int": both, "None": both}},
 		{"error", try[error], map[string]result{"None": both}},

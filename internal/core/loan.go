@@ -8,6 +8,26 @@ type Lender interface {
 	Borrow(handle uintptr) *Object
 }
 
+// Reading is the Lender of a value that is read into a Go type with more to say.
+type Reading struct {
+	// Inner lends the objects; nil: they get references of their own.
+	Inner Lender
+	// Depth is how deep the value is in one of a type that contains itself.
+	Depth int
+	// Loose says that what the library converts for a parameter is converted: bool to
+	// int, int and bool to float, int to bool, text to a data type and a device.
+	Loose bool
+}
+
+// Borrow lends as Inner does.
+func (r *Reading) Borrow(handle uintptr) *Object {
+	if r.Inner == nil {
+		IncRef(handle)
+		return Own(handle)
+	}
+	return r.Inner.Borrow(handle)
+}
+
 // View is the value that C sees. A tensor over memory that is lent goes as a
 // DLTensor*: a callee cannot keep that, as it could keep a Tensor object.
 func (o *Object) View() abi.Any {

@@ -1,6 +1,7 @@
 package exportrt
 
 import (
+	"errors"
 	"reflect"
 	"unsafe"
 
@@ -13,8 +14,8 @@ import (
 
 // Arg reads argument i as an exported function of C++ would: a float parameter takes
 // an int and a bool too, an int a bool, and a bool an int; a data type and a device
-// may be texts. So m.scale(2) of Python reaches func Scale(float64). Elements of containers are taken as they are. The
-// error, if there is one, comes out of Args.Check.
+// may be texts; and so may elements of containers. So m.mean([1, 2]) of Python reaches
+// func Mean([]float64). The error, if there is one, comes out of Args.Check.
 func Arg[T any](a *bindrt.Args, i int) T {
 	var x T
 	v := a.Value(i)
@@ -30,10 +31,7 @@ func Arg[T any](a *bindrt.Args, i int) T {
 			return x
 		}
 	case *float64:
-		switch v.TypeIndex {
-		case abi.TypeFloat:
-			return bindrt.Arg[T](a, i)
-		case abi.TypeInt, abi.TypeBool:
+		if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
 			*p = float64(int64(v.Bits))
 			return x
 		}
@@ -42,73 +40,30 @@ func Arg[T any](a *bindrt.Args, i int) T {
 			*p = v.Bits != 0
 			return x
 		}
-	case *tvmffi.DataType:
-		if v.TypeIndex != abi.TypeDataType {
-			*p = parsed(a, i, tvmffi.ParseDataType)
-			return x
-		}
-	case *tvmffi.Device:
-		if v.TypeIndex != abi.TypeDevice {
-			*p = parsed(a, i, tvmffi.ParseDevice)
-			return x
-		}
 	}
-	if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
-		return convert[T](a, i, v)
-	}
-	return bindrt.Arg[T](a, i)
+	return read[T](a, i, v)
 }
 
-// parsed reads a text as a T; what is no text is the error of a wrong type.
-func parsed[T any](a *bindrt.Args, i int, parse func(string) (T, error)) T {
-	text, ok := core.TextOf(a.Value(i))
-	if !ok {
-		return bindrt.Arg[T](a, i)
-	}
-	x, err := parse(text)
-	if err != nil {
-		a.Fail(a.WrongArgument(i, err))
-	}
-	return x
-}
-
-// convert reads a number as a T, which may be a named or narrow type, or a pointer
-// to one.
-func convert[T any](a *bindrt.Args, i int, v abi.Any) T {
+// read is Arg for what has no form of its own. What needs no conversion is read
+// without the room for one.
+func read[T any](a *bindrt.Args, i int, v abi.Any) T {
 	x := new(T)
-	at := reflect.ValueOf(x).Elem()
-	t := at.Type()
-	if t.Kind() == reflect.Pointer && t.Name() == "" {
-		t = t.Elem()
+	if i >= a.Len() {
+		return *x // the number of arguments is checked later
 	}
-	switch {
-	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
-		target := reflect.New(t)
-		target.Elem().SetFloat(float64(int64(v.Bits)))
-		set(at, target)
-		return *x
-	case t.Kind() == reflect.Bool:
-		target := reflect.New(t)
-		target.Elem().SetBool(v.Bits != 0)
-		set(at, target)
-		return *x
-	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 && v.TypeIndex == abi.TypeBool:
-		v.TypeIndex = abi.TypeInt
-		if err := core.Hooks.Decode(v, a, at.Type(), at.Addr().UnsafePointer()); err != nil {
-			a.Fail(a.WrongArgument(i, err))
+	t := reflect.TypeFor[T]()
+	err := core.Hooks.Decode(v, a, t, unsafe.Pointer(x))
+	if err != nil {
+		err = core.Hooks.Decode(v, &core.Reading{Inner: a, Loose: true}, t, unsafe.Pointer(x))
+	}
+	if err != nil {
+		kind := core.KindType // which hosts know, unlike OverflowError
+		if errors.Is(err, tvmffi.ErrValue) {
+			kind = core.KindValue
 		}
-		return *x
+		a.Fail(core.Hooks.Errorf(kind, "%w", a.WrongArgument(i, err)))
 	}
-	return bindrt.Arg[T](a, i)
-}
-
-// set stores the value behind target, or target itself.
-func set(at, target reflect.Value) {
-	if at.Kind() == reflect.Pointer {
-		at.Set(target)
-	} else {
-		at.Set(target.Elem())
-	}
+	return *x
 }
 
 // Callee reads argument i, a function, as the Go func that wrap, which

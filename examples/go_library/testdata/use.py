@@ -134,7 +134,7 @@ def types(m, w):
     assert m.within(50, {"low": 0.0, "high": 37.5}) == 37.5
     assert m.small(-1, 3, True) == 2
     e = failure(m.small, 200, 3, True)
-    assert type(e) is TypeError and "does not fit int8" in str(e), e
+    assert type(e) is TypeError and "argument 0: 200 does not fit int8" in str(e), e
     assert m.describe("float16", tvm_ffi.device("cpu", 0)) == "float16 on cpu:0"
     assert m.describe("float16", "cpu") == "float16 on cpu:0"
     e = failure(m.describe, "nonsense", "cpu")
@@ -146,6 +146,10 @@ def types(m, w):
     assert m.append(numbers, 2).same_as(numbers) and list(numbers) == [1, 2]
     rows = m.sorted({"a": [[3.0, 1.0, 2.0]]})
     assert list(rows["a"][0]) == [1.0, 2.0, 3.0]
+    rows = m.sorted({"a": [[3, 1.5, True]]})
+    assert [repr(x) for x in rows["a"][0]] == ["1.0", "1.5", "3.0"]
+    e = failure(m.sorted, {"a": [[3, 1, "x"]]})
+    assert type(e) is TypeError and 'value of key "a": element 0: element 2: expected float' in str(e), e
     e = failure(m.sorted, {"a": [[3.0, 1.0]]})
     assert type(e) is TypeError and "element 0" in str(e), e
     assert m.compose(lambda x: x + "!", lambda x: str(x))(3) == "3!"

@@ -1,0 +1,126 @@
+package tvmffi_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// parameters has a function for each type of parameter, which returns its argument.
+const parameters = `
+#include <tvm/ffi/tvm_ffi.h>
+using namespace tvm::ffi;
+TVM_FFI_STATIC_INIT_BLOCK() {
+  reflection::GlobalDef()
+      .def("convert.ints", [](Array<int64_t> x) { return x; })
+      .def("convert.floats", [](Array<double> x) { return x; })
+      .def("convert.bools", [](Array<bool> x) { return x; })
+      .def("convert.strings", [](Array<String> x) { return x; })
+      .def("convert.dtypes", [](Array<DLDataType> x) { return x; })
+      .def("convert.devices", [](Array<DLDevice> x) { return x; })
+      .def("convert.nested", [](Array<Array<double>> x) { return x; })
+      .def("convert.table", [](Map<String, Array<double>> x) { return x; })
+      .def("convert.keys", [](Map<int64_t, double> x) { return x; })
+      .def("convert.optional", [](Array<Optional<double>> x) { return x; })
+      .def("convert.pair", [](Tuple<double, int64_t> x) { return x; });
+}
+`
+
+// converted is the outcome of Convert, and of As for what the library made of it.
+func converted[T any](v tvmffi.Any, library tvmffi.Any, refused error) (ours, its any, err error) {
+	x, err := tvmffi.Convert[T](v)
+	if err != nil || refused != nil {
+		return x, nil, err
+	}
+	y, failed := tvmffi.As[T](library)
+	if failed != nil {
+		return x, failed, nil
+	}
+	return x, y, nil
+}
+
+// Convert converts what is inside of containers if and as the library does that for an
+// argument.
+func TestConvertAsParameters(t *testing.T) {
+	balanced(t)
+	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "convert", parameters)); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{
+		"None": nil, "int": 3, "ints": []int64{1, -2}, "floats": []float64{1, 2.5}, "bools": []bool{true, false}, "none": []any{},
+		"mixed": []any{1, 2.5, true}, "ints and bools": []any{2, true}, "with None": []any{1, nil, 2.5}, "texts": []string{"float32", "int8x4"},
+		"devices": []string{"cpu", "cuda:1"}, "with text": []any{1, "two"}, "nested": []any{[]any{1, 2.5}, []any{true}}, "nested texts": []any{[]any{1}, []any{"x"}},
+		"table": map[string]any{"a": []any{1}, "b": []any{true, 0.5}}, "empty table": map[string]any{}, "table of text": map[string]any{"a": []any{"x"}}, "table of ints": map[string]any{"a": 1},
+		"numbers": map[int64]any{1: 2, 3: true}, "bool keys": map[bool]any{true: 2.5}, "pair": []any{1, true}, "pair of floats": []any{1.5, 2.5}, "long": []any{1, 2, 3},
+		"big": []any{int64(1)<<53 + 1}, "list": must[*tvmffi.List[tvmffi.Any]](t)(tvmffi.NewList(must[tvmffi.Any](t)(tvmffi.AnyOf(1)))),
+	}
+	for _, c := range []struct {
+		function string
+		convert  func(v, library tvmffi.Any, refused error) (ours, its any, err error)
+	}{
+		{"convert.ints", converted[[]int64]}, {"convert.ints", converted[[]int]},
+		{"convert.floats", converted[[]float64]}, {"convert.floats", converted[[]float32]},
+		{"convert.bools", converted[[]bool]}, {"convert.strings", converted[[]string]},
+		{"convert.dtypes", converted[[]tvmffi.DataType]}, {"convert.devices", converted[[]tvmffi.Device]},
+		{"convert.nested", converted[[][]float64]}, {"convert.table", converted[map[string][]float64]},
+		{"convert.keys", converted[map[int64]float64]}, {"convert.optional", converted[[]*float64]},
+		{"convert.pair", converted[tvmffi.Tuple2[float64, int64]]},
+	} {
+		accepted := 0
+		for name, x := range values {
+			v := must[tvmffi.Any](t)(tvmffi.AnyOf(x))
+			library, refused := call(c.function, x)
+			ours, its, err := c.convert(v, library, refused)
+			switch {
+			case (err == nil) != (refused == nil):
+				t.Errorf("%s to %T: %v, but the library: %v", name, ours, err, refused)
+			case err == nil && !reflect.DeepEqual(ours, its):
+				t.Errorf("%s to %T: %v, but the library: %v", name, ours, ours, its)
+			case err == nil:
+				accepted++
+			}
+			library.Release()
+			v.Release()
+		}
+		if accepted < 2 {
+			t.Errorf("%s accepted %d values", c.function, accepted)
+		}
+	}
+	values["list"].(*tvmffi.List[tvmffi.Any]).Release()
+}
+
+// The path of an error of Convert leads to what cannot be converted, not to what was.
+func TestConvertPaths(t *testing.T) {
+	balanced(t)
+	type layer struct {
+		Name   string    `ffi:"name"`
+		Scales []float64 `ffi:"scales"`
+	}
+	v := mustCall(t, "calls.echo", map[string]any{"name": "first", "scales": []any{1, true, 2.5}})
+	if x, err := tvmffi.Convert[layer](v); err != nil || !reflect.DeepEqual(x, layer{"first", []float64{1, 1, 2.5}}) {
+		t.Error(x, err)
+	}
+	_, err := tvmffi.As[layer](v)
+	wantError(t, err, tvmffi.ErrType, "field scales: element 0: expected float, got int")
+	v.Release()
+	v = mustCall(t, "calls.echo", map[string]any{"a": []any{[]any{1, 2}, []any{3, "four"}}})
+	_, err = tvmffi.Convert[map[string][][]float64](v)
+	wantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 1: element 1: expected float, got ffi.SmallStr`)
+	_, err = tvmffi.As[map[string][][]float64](v)
+	wantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 0: element 0: expected float, got int`)
+	v.Release()
+	v = mustCall(t, "calls.echo", []any{1, 2.5})
+	_, err = tvmffi.Convert[[]int64](v)
+	wantError(t, err, tvmffi.ErrType, "TypeError: element 1: expected int, got float")
+	v.Release()
+	v = mustCall(t, "calls.echo", []any{true, 300})
+	_, err = tvmffi.Convert[[]int8](v)
+	wantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 300 does not fit int8")
+	v.Release()
+	v = mustCall(t, "calls.echo", []any{"int8", "nonsense"})
+	_, err = tvmffi.Convert[[]tvmffi.DataType](v)
+	wantError(t, err, tvmffi.ErrValue, "ValueError: element 1: ", "nonsense")
+	v.Release()
+}
