@@ -237,7 +237,7 @@ func (n *GraphKernel) Set(c LaunchConfig, args ...any) (err error) {
 	if _, err := n.k.m.live(); err != nil {
 		return err
 	}
-	if c.Stream != nil || c.Cluster != (Dim3{}) || c.Cooperative || c.Programmatic {
+	if c.Stream != nil || !c.Cluster.none() || c.Cooperative || c.Programmatic {
 		return valueError("launch of %q in a graph: stream, cluster and attributes stay as they were captured: leave them out", n.k.name)
 	}
 	if err := n.k.check(&c); err != nil {

@@ -182,7 +182,7 @@ func (k *Kernel) MaxActiveClusters(c LaunchConfig) (n int, err error) {
 	if err := k.check(&c); err != nil {
 		return 0, err
 	}
-	if c.Cluster == (Dim3{}) {
+	if c.Cluster.none() {
 		return 0, valueError("occupancy of the kernel %q: the launch has no clusters: set Cluster", k.name)
 	}
 	g, err := k.m.s.enter()

@@ -16,6 +16,10 @@ import (
 // [Dim] fills in what is missing.
 type Dim3 struct{ X, Y, Z uint32 }
 
+// none reports whether nothing is said. A comparison with Dim3{} would read what was
+// just written in other pieces, for which a processor waits.
+func (d *Dim3) none() bool { return d.X|d.Y|d.Z == 0 }
+
 // Dim makes a Dim3 of up to three sizes; missing ones are 1. A size out of range
 // becomes 0, which a launch refuses.
 func Dim(sizes ...int) Dim3 {
@@ -149,9 +153,11 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 		return err
 	}
 	f, stream := driver.LaunchKernel, &w.Args[8]
-	if c.Cluster == (Dim3{}) && !c.Cooperative && !c.Programmatic {
-		w.Args = [...]uintptr{k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z),
-			uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z), uintptr(c.Shared), h, params, 0}
+	if c.Cluster.none() && !c.Cooperative && !c.Programmatic {
+		a := &w.Args // not a literal, which the compiler would build elsewhere and copy
+		a[0], a[1], a[2], a[3] = k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z)
+		a[4], a[5], a[6] = uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z)
+		a[7], a[8], a[9], a[10] = uintptr(c.Shared), h, params, 0
 	} else {
 		l := launches.Get().(*launch)
 		defer launches.Put(l)
@@ -186,7 +192,7 @@ func (l *launch) extend(c *LaunchConfig, stream uintptr) {
 		copy(a.value[:], value)
 		l.config.n++
 	}
-	if c.Cluster != (Dim3{}) {
+	if !c.Cluster.none() {
 		add(launchCluster, c.Cluster.X, c.Cluster.Y, c.Cluster.Z)
 	}
 	if c.Cooperative {
@@ -208,7 +214,7 @@ func (k *Kernel) check(c *LaunchConfig) error {
 	if g, b := &c.Grid, &c.Block; g.X-1 < uint32(l.grid[0]) && g.Y-1 < uint32(l.grid[1]) && g.Z-1 < uint32(l.grid[2]) &&
 		b.X-1 < uint32(l.block[0]) && b.Y-1 < uint32(l.block[1]) && b.Z-1 < uint32(l.block[2]) &&
 		uint64(b.X)*uint64(b.Y)*uint64(b.Z) <= uint64(min(l.threads, k.info.MaxThreadsPerBlock)) &&
-		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster == (Dim3{}) && !c.Cooperative {
+		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster.none() && !c.Cooperative {
 		return nil
 	}
 	return k.closer(c, l)
@@ -234,7 +240,7 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	if most := l.sharedMax - k.info.SharedMemory; c.Shared < 0 || c.Shared > most {
 		return valueError("launch of %q: %d bytes of dynamic shared memory are out of range: this kernel can have %d on %s", k.name, c.Shared, most, k.m.s.device)
 	}
-	if z := c.Cluster; z != (Dim3{}) {
+	if z := c.Cluster; !z.none() {
 		if !l.cluster {
 			return valueError("launch of %q: %s (compute capability %d.%d) has no clusters", k.name, k.m.s.device, l.major, l.minor)
 		}
