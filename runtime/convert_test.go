@@ -20,6 +20,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("convert.strings", [](Array<String> x) { return x; })
       .def("convert.dtypes", [](Array<DLDataType> x) { return x; })
       .def("convert.devices", [](Array<DLDevice> x) { return x; })
+      .def("convert.device", [](DLDevice x) { return x; })
       .def("convert.nested", [](Array<Array<double>> x) { return x; })
       .def("convert.table", [](Map<String, Array<double>> x) { return x; })
       .def("convert.keys", [](Map<int64_t, double> x) { return x; })
@@ -56,6 +57,12 @@ func TestConvertAsParameters(t *testing.T) {
 		"numbers": map[int64]any{1: 2, 3: true}, "bool keys": map[bool]any{true: 2.5}, "pair": []any{1, true}, "pair of floats": []any{1.5, 2.5}, "long": []any{1, 2, 3},
 		"big": []any{int64(1)<<53 + 1}, "list": must[*tvmffi.List[tvmffi.Any]](t)(tvmffi.NewList(must[tvmffi.Any](t)(tvmffi.AnyOf(1)))),
 	}
+	fewer := map[string]int{}
+	if _, err := call("convert.device", "cpu"); err != nil {
+		// An older library reads no text as a device; Convert does with any.
+		delete(values, "devices")
+		fewer["convert.devices"] = 1
+	}
 	for _, c := range []struct {
 		function string
 		convert  func(v, library tvmffi.Any, refused error) (ours, its any, err error)
@@ -84,7 +91,7 @@ func TestConvertAsParameters(t *testing.T) {
 			library.Release()
 			v.Release()
 		}
-		if accepted < 2 {
+		if accepted < 2-fewer[c.function] {
 			t.Errorf("%s accepted %d values", c.function, accepted)
 		}
 	}
