@@ -62,6 +62,63 @@ func TestCallbackKinds(t *testing.T) {
 	}
 }
 
+// A callback takes what a function of C++ with its parameters takes.
+func TestCallbackConverts(t *testing.T) {
+	load(t)
+	for _, c := range []struct {
+		f    any
+		arg  any
+		want string
+	}{
+		{func(x float64) string { return fmt.Sprint(x) }, 3, "3"},
+		{func(x float64) string { return fmt.Sprint(x) }, true, "1"},
+		{func(x float32) string { return fmt.Sprint(x) }, 3, "3"},
+		{func(x int64) string { return fmt.Sprint(x) }, true, "1"},
+		{func(x int8) string { return fmt.Sprint(x) }, true, "1"},
+		{func(x bool) string { return fmt.Sprint(x) }, 2, "true"},
+		{func(x *float64) string { return fmt.Sprint(*x) }, 3, "3"},
+		{func(x []float64) string { return fmt.Sprint(x) }, []int64{1, 2}, "[1 2]"},
+		{func(x map[string]float64) string { return fmt.Sprint(x) }, map[string]int64{"a": 1}, "map[a:1]"},
+		{func(x tvmffi.DataType) string { return fmt.Sprint(x) }, "float16", "float16"},
+		{func(x tvmffi.Device) string { return fmt.Sprint(x) }, "cpu", "cpu:0"},
+		{func(x any) string { return fmt.Sprintf("%T", x) }, 3, "int64"},
+	} {
+		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		v, err := f.Call(c.arg)
+		got, err2 := tvmffi.As[string](v)
+		if err != nil || err2 != nil || got != c.want {
+			t.Errorf("%T of %v: %q, %v, want %q", c.f, c.arg, got, err, c.want)
+		}
+		f.Release()
+	}
+	// Generated code reads with Args.Int and its like, and with bindrt.Arg where they do not do.
+	apply := bindrt.Func{Library: &calls, Name: "calls.apply"}
+	for _, x := range []any{3, true, 3.0} {
+		var c bindrt.Call3
+		c.Begin(&apply, 2)
+		bindrt.Callback(&c.Call, 0, func(float64) {}, func(a *bindrt.Args) error {
+			x, ok := a.Float(0)
+			if !ok {
+				x = bindrt.Arg[float64](a, 0)
+			}
+			if err := a.Check(1); err != nil {
+				return err
+			}
+			return a.ReturnFloat(x + 0.5)
+		})
+		bindrt.Put(&c.Call, 1, x)
+		want := 3.5
+		if x == true {
+			want = 1.5
+		}
+		if err := c.Do(); err != nil {
+			t.Errorf("%v: %v", x, err)
+		} else if got, err := bindrt.Result[float64](&c.Call); err != nil || got != want {
+			t.Errorf("%v: %v, %v, want %v", x, got, err, want)
+		}
+	}
+}
+
 func TestCallbackRefuses(t *testing.T) {
 	load(t)
 	for _, c := range []struct {

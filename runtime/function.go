@@ -349,8 +349,10 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		in := make([]reflect.Value, len(s.params))
 		for i, c := range s.params {
 			p := reflect.New(t.In(i))
-			if err := c.decode(a.Value(i), a, p.UnsafePointer()); err != nil {
-				return a.WrongArgument(i, err)
+			if c.decode(a.Value(i), a, p.UnsafePointer()) != nil {
+				if err := a.Read(i, t.In(i), p.UnsafePointer()); err != nil { // which converts
+					return err
+				}
 			}
 			in[i] = p.Elem()
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -125,4 +127,33 @@ func TestThrownConcurrently(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A constructor and a destructor that throw what TVM-FFI does not catch: the first is an
+// error, and the second, which has nobody to tell, keeps nothing else from its end.
+func TestThrownByTypes(t *testing.T) {
+	load(t)
+	if err := tvmffi.LoadLibrary(nativetest.Build(t, "throws")); err != nil {
+		t.Fatal(err)
+	}
+	typ := bindrt.Type{Key: "throws.Unmade"}
+	info, err := typ.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = core.Create(info)
+	wantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type int, which TVM-FFI does not pass on")
+	ending := func(throws bool) *tvmffi.Object { return get[*tvmffi.Object](t, "throws.ending", throws) }
+	ending(true).Release()
+	if n := get[int64](t, "throws.ended"); n != 1 {
+		t.Errorf("%d objects have ended, want 1", n)
+	}
+	var s tvmffi.Scope
+	for i := range 100 {
+		s.Add(ending(i%3 == 1))
+	}
+	s.Release()
+	if n := get[int64](t, "throws.ended"); n != 101 {
+		t.Errorf("%d objects have ended, want 101", n)
+	}
 }

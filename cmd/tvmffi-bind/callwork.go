@@ -73,10 +73,7 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 	if _, err := reflection.TypeByKey(request.Call.Name); err == nil {
 		return nil, fmt.Errorf("%s is a type: call calls functions only", request.Call.Name)
 	}
-	known, err := functionNames(request)
-	if err != nil {
-		return nil, err
-	}
+	known, _ := functionNames(request) // without them there is no hint
 	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is%s", request.Call.Name, nearest.Question(request.Call.Name, known))
 }
 

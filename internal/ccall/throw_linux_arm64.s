@@ -21,11 +21,13 @@ install:
 	MOVD  R4, R0
 	MOVD  ZR, R1                 // the DWARF number of R0
 	MOVD  $const_Thrown, R2
-	MOVD  ·thrower+Thrower_SetGR(SB), R9
+	MOVD  $·thrower(SB), R9      // not through R27, which C wants back
+	MOVD  Thrower_SetGR(R9), R9
 	BL    (R9)
 	LDP   16(RSP), (R2, R0)
 	MOVD  $1, R1                 // that of R1
-	MOVD  ·thrower+Thrower_SetGR(SB), R9
+	MOVD  $·thrower(SB), R9      // not through R27, which C wants back
+	MOVD  Thrower_SetGR(R9), R9
 	BL    (R9)
 	LDP.P 32(RSP), (R29, R30)
 	MOVD  $7, R0                 // _URC_INSTALL_CONTEXT

@@ -110,7 +110,7 @@ func invoke(fn, handle, second, third uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Word: second, N: third, Mode: ccall.Value}
 	ccall.Call(&h)
 	if h.RC != 0 {
-		return abi.Any{}, Hooks.ErrorOf(h.Err)
+		return abi.Any{}, errorOf(h.RC, h.Err)
 	}
 	return h.Res, nil
 }
@@ -120,7 +120,7 @@ func invokeResult(fn, handle uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
 	ccall.Call(&h)
 	if h.RC != 0 {
-		return abi.Any{}, Hooks.ErrorOf(h.Err)
+		return abi.Any{}, errorOf(h.RC, h.Err)
 	}
 	return h.Res, nil
 }

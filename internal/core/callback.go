@@ -3,6 +3,7 @@ package core
 import (
 	"math"
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -439,9 +440,19 @@ func (a *Args) check(n int) error {
 	return a.side().err
 }
 
-// WrongArgument returns the error of reading argument i.
-func (a *Args) WrongArgument(i int, err error) error {
-	return Hooks.At(a.function()+": argument "+itoa(i), err)
+// Read reads argument i, which is of the type t in Go, as the library reads a parameter:
+// it converts what the library does. What needs that is read a second time, because the
+// room for it is not free.
+func (a *Args) Read(i int, t reflect.Type, at unsafe.Pointer) error {
+	v := a.Value(i)
+	err := Hooks.Decode(v, a, t, at)
+	if err != nil {
+		err = Hooks.Decode(v, &Reading{Inner: a, Loose: true}, t, at)
+	}
+	if err != nil {
+		return Hooks.At(a.function()+": argument "+itoa(i), err)
+	}
+	return nil
 }
 
 // WrongResult returns the error of packing the result.

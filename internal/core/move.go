@@ -72,13 +72,17 @@ const hostError = -2
 func errorOf(rc int64, raised uintptr) error {
 	switch rc {
 	case hostError:
+		dropError(rc, raised)
+		return Hooks.Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
 	case ccall.Thrown:
 		return thrown("the function", raised)
-	default:
-		return Hooks.ErrorOf(raised)
 	}
-	if raised != 0 {
+	return Hooks.ErrorOf(raised)
+}
+
+// dropError drops what errorOf would make an error of.
+func dropError(rc int64, raised uintptr) {
+	if raised != 0 && rc != ccall.Thrown {
 		DecRef(raised)
 	}
-	return Hooks.Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
 }

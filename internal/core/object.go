@@ -257,9 +257,7 @@ func DecRef(handle uintptr) {
 	}
 	h := ccall.Head{Fn: API.ObjectDecRef, Handle: handle, Mode: ccall.Value}
 	ccall.Call(&h)
-	if h.Err != 0 {
-		DecRef(h.Err)
-	}
+	dropError(h.RC, h.Err)
 	if ccall.HasReleased() {
 		drain()
 	}

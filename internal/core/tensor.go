@@ -140,7 +140,7 @@ func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, shape, strides []int64) 
 	ccall.Call(&f.head)
 	runtime.KeepAlive(more)
 	if f.head.RC != 0 {
-		return 0, Hooks.ErrorOf(f.head.Err)
+		return 0, errorOf(f.head.RC, f.head.Err)
 	}
 	return first(f.head.Res), nil
 }

@@ -313,11 +313,11 @@ func (r *Releaser) Flush() {
 	if r.n == 0 {
 		return
 	}
-	r.head.Records, r.head.N = uintptr(unsafe.Pointer(&r.records)), uintptr(r.n)
-	r.n = 0
-	ccall.CallAll(&r.head)
-	if r.head.Err != 0 {
-		DecRef(r.head.Err)
+	for next, end := 0, r.n; next < end; next = end - int(r.head.Left) + 1 { // behind one that failed
+		r.n = 0
+		r.head.Records, r.head.N = uintptr(unsafe.Pointer(&r.records[next])), uintptr(end-next)
+		ccall.CallAll(&r.head)
+		dropError(r.head.RC, r.head.Err)
 	}
 	runtime.KeepAlive(r)
 	if ccall.HasReleased() {
@@ -404,7 +404,7 @@ func (c *Cursor) Next() ([]abi.Any, error) {
 			DecRef(uintptr(v.Bits))
 		}
 	}
-	return nil, Hooks.ErrorOf(c.head.Err)
+	return nil, errorOf(c.head.RC, c.head.Err)
 }
 
 // Close gives c back; what Next returned last must have been used.

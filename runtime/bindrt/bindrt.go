@@ -16,6 +16,7 @@
 package bindrt
 
 import (
+	"errors"
 	"reflect"
 	"unsafe"
 
@@ -134,14 +135,41 @@ func Bind[F any](fn *tvmffi.Function, f F) F {
 	return f
 }
 
-// Arg reads argument i of a callback; Args.Int and its like read what most
-// arguments are. The error, if there is one, comes out of Args.Check.
+// Arg reads argument i of a callback as a function of C++ would: a float parameter takes
+// an int and a bool too, an int a bool, and a bool an int; a data type and a device may be
+// texts; and so may elements of containers. Args.Int and its like read what most arguments
+// are. The error comes out of Args.Check.
 func Arg[T any](a *Args, i int) T {
-	x := new(T)
-	if i < a.Len() {
-		if err := core.Hooks.Decode(a.Value(i), a, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
-			a.Fail(core.Hooks.Errorf(core.KindType, "%w", a.WrongArgument(i, err)))
+	var x T
+	if i >= a.Len() {
+		return x // the number of arguments is checked later
+	}
+	v := a.Value(i)
+	if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
+		switch p := any(&x).(type) { // without the room for an error
+		case *int64:
+			*p = int64(v.Bits)
+			return x
+		case *float64:
+			*p = float64(int64(v.Bits))
+			return x
+		case *bool:
+			*p = v.Bits != 0
+			return x
 		}
+	}
+	return read[T](a, i)
+}
+
+// read is Arg for what has no form of its own.
+func read[T any](a *Args, i int) T {
+	x := new(T)
+	if err := a.Read(i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
+		kind := core.KindType // which hosts know, unlike OverflowError
+		if errors.Is(err, tvmffi.ErrValue) {
+			kind = core.KindValue
+		}
+		a.Fail(core.Hooks.Errorf(kind, "%w", err))
 	}
 	return *x
 }

@@ -157,11 +157,11 @@ func BenchmarkArguments(b *testing.B) {
 		call      func(*bindrt.Args) error
 	}{
 		{"int", func(int64) {}, []any{int64(3)}, func(a *bindrt.Args) error {
-			exportrt.Arg[int64](a, 0)
+			bindrt.Arg[int64](a, 0)
 			return a.Check(1)
 		}},
 		{"tensor", func(*tvmffi.Tensor) {}, []any{tensor}, func(a *bindrt.Args) error {
-			exportrt.Arg[*tvmffi.Tensor](a, 0)
+			bindrt.Arg[*tvmffi.Tensor](a, 0)
 			return a.Check(1)
 		}},
 		{"func", func(func(int64) (int64, error)) {}, functions(1), aFunc},

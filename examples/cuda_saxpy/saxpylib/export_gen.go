@@ -23,7 +23,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"x"},
 			Func:   Fetch,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -51,10 +51,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"x", "device"},
 			Func:   Place,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err

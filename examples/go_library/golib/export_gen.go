@@ -37,11 +37,11 @@ var tvmffiExports = exportrt.Library{
 			Call: func(a *bindrt.Args) error {
 				x0, ok := a.Int(0)
 				if !ok {
-					x0 = exportrt.Arg[int64](a, 0)
+					x0 = bindrt.Arg[int64](a, 0)
 				}
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -57,7 +57,7 @@ var tvmffiExports = exportrt.Library{
 			Call: func(a *bindrt.Args) error {
 				x0, ok := a.Int(0)
 				if !ok {
-					x0 = exportrt.Arg[int64](a, 0)
+					x0 = bindrt.Arg[int64](a, 0)
 				}
 				if err := a.Check(1); err != nil {
 					return err
@@ -71,10 +71,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"l", "x"},
 			Func:   Append,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.List[int64]](a, 0)
+				x0 := bindrt.Arg[*tvmffi.List[int64]](a, 0)
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -105,7 +105,7 @@ var tvmffiExports = exportrt.Library{
 				})
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -123,10 +123,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"p", "radius"},
 			Func:   Around,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Instance[Point]](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Instance[Point]](a, 0)
 				x1, ok := a.Float(1)
 				if !ok {
-					x1 = exportrt.Arg[float64](a, 1)
+					x1 = bindrt.Arg[float64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -144,8 +144,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"f", "g"},
 			Func:   Compose,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Function](a, 0)
-				x1 := exportrt.Arg[*tvmffi.Function](a, 1)
+				x0 := bindrt.Arg[*tvmffi.Function](a, 0)
+				x1 := bindrt.Arg[*tvmffi.Function](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -158,8 +158,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"t", "d"},
 			Func:   Describe,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[tvmffi.DataType](a, 0)
-				x1 := exportrt.Arg[tvmffi.Device](a, 1)
+				x0 := bindrt.Arg[tvmffi.DataType](a, 0)
+				x1 := bindrt.Arg[tvmffi.Device](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -172,8 +172,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"a", "b"},
 			Func:   Distance,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[Point](a, 0)
-				x1 := exportrt.Arg[Point](a, 1)
+				x0 := bindrt.Arg[Point](a, 0)
+				x1 := bindrt.Arg[Point](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -186,7 +186,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"t"},
 			Func:   Doubled,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -203,7 +203,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"x"},
 			Func:   Echo,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[any](a, 0)
+				x0 := bindrt.Arg[any](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -216,7 +216,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"name"},
 			Func:   Env,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[string](a, 0)
+				x0 := bindrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -229,7 +229,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"err"},
 			Func:   Explain,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Error](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Error](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -242,8 +242,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"how", "text"},
 			Func:   Fail,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[string](a, 0)
-				x1 := exportrt.Arg[string](a, 1)
+				x0 := bindrt.Arg[string](a, 0)
+				x1 := bindrt.Arg[string](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -273,7 +273,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"name"},
 			Func:   Greet,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[string](a, 0)
+				x0 := bindrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -331,7 +331,7 @@ var tvmffiExports = exportrt.Library{
 				})
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -351,7 +351,7 @@ var tvmffiExports = exportrt.Library{
 			Call: func(a *bindrt.Args) error {
 				x0, ok := a.Int(0)
 				if !ok {
-					x0 = exportrt.Arg[int64](a, 0)
+					x0 = bindrt.Arg[int64](a, 0)
 				}
 				if err := a.Check(1); err != nil {
 					return err
@@ -365,10 +365,10 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"base", "exponent"},
 			Func:   Power,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*big.Int](a, 0)
+				x0 := bindrt.Arg[*big.Int](a, 0)
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -382,8 +382,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"data", "times"},
 			Func:   Reversed,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[[]byte](a, 0)
-				x1 := exportrt.Arg[*int64](a, 1)
+				x0 := bindrt.Arg[[]byte](a, 0)
+				x1 := bindrt.Arg[*int64](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -399,7 +399,7 @@ var tvmffiExports = exportrt.Library{
 			Call: func(a *bindrt.Args) error {
 				x0, ok := a.Int(0)
 				if !ok {
-					x0 = exportrt.Arg[int64](a, 0)
+					x0 = bindrt.Arg[int64](a, 0)
 				}
 				if err := a.Check(1); err != nil {
 					return err
@@ -415,11 +415,11 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"a", "b", "up"},
 			Func:   Small,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[int8](a, 0)
-				x1 := exportrt.Arg[uint16](a, 1)
+				x0 := bindrt.Arg[int8](a, 0)
+				x1 := bindrt.Arg[uint16](a, 1)
 				x2, ok := a.Bool(2)
 				if !ok {
-					x2 = exportrt.Arg[bool](a, 2)
+					x2 = bindrt.Arg[bool](a, 2)
 				}
 				if err := a.Check(3); err != nil {
 					return err
@@ -433,7 +433,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"rows"},
 			Func:   Sorted,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[map[string][][3]float64](a, 0)
+				x0 := bindrt.Arg[map[string][][3]float64](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -446,7 +446,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"t"},
 			Func:   Sum,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Tensor](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -463,7 +463,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"pair"},
 			Func:   Swap,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[tvmffi.Tuple2[int64, string]](a, 0)
+				x0 := bindrt.Arg[tvmffi.Tuple2[int64, string]](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -476,7 +476,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"o"},
 			Func:   TypeKey,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[tvmffi.ObjectRef](a, 0)
+				x0 := bindrt.Arg[tvmffi.ObjectRef](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -489,7 +489,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"s"},
 			Func:   Volume,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*tvmffi.Shape](a, 0)
+				x0 := bindrt.Arg[*tvmffi.Shape](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -502,8 +502,8 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"t", "l"},
 			Func:   Within,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[Celsius](a, 0)
-				x1 := exportrt.Arg[Limits](a, 1)
+				x0 := bindrt.Arg[Celsius](a, 0)
+				x1 := bindrt.Arg[Limits](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -516,7 +516,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"texts"},
 			Func:   Count,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[[]string](a, 0)
+				x0 := bindrt.Arg[[]string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}

@@ -22,7 +22,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"text"},
 			Func:   Letters,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[*string](a, 0)
+				x0 := bindrt.Arg[*string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ var tvmffiExports = exportrt.Library{
 				})
 				x1, ok := a.Int(1)
 				if !ok {
-					x1 = exportrt.Arg[int64](a, 1)
+					x1 = bindrt.Arg[int64](a, 1)
 				}
 				if err := a.Check(2); err != nil {
 					return err
@@ -77,7 +77,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"text"},
 			Func:   Upper,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Arg[string](a, 0)
+				x0 := bindrt.Arg[string](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}

@@ -342,7 +342,7 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 			} else {
 				args = append(args, arg(i))
 			}
-			code = append(code, argument(fmt.Sprintf("x%d", i), i, method, exportrt("Arg").Types(t))...)
+			code = append(code, argument(fmt.Sprintf("x%d", i), i, method, bindrt("Arg").Types(t))...)
 			continue
 		}
 		args = append(args, arg(i))
