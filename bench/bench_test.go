@@ -14,9 +14,18 @@ import (
 // in the second run and both sides in the third.
 func planted(item string, ours, peer float64) measurements {
 	return measurements{
-		{item, "ours", item}: {ns: []float64{ours, 3 * ours, 2 * ours}, allocs: []float64{0, 0, 0}},
-		{item, "cpp", item}:  {ns: []float64{peer, peer, 2 * peer}, allocs: []float64{0, 0, 0}},
+		{item, "ours", item}: undisturbed(ours, 3*ours, 2*ours),
+		{item, "cpp", item}:  undisturbed(peer, peer, 2*peer),
 	}
+}
+
+// undisturbed is runs of these times.
+func undisturbed(ns ...float64) *samples {
+	s := &samples{ns: ns}
+	for range ns {
+		s.allocs, s.quiet = append(s.allocs, 0), append(s.quiet, true)
+	}
+	return s
 }
 
 func TestJudge(t *testing.T) {
@@ -46,26 +55,45 @@ func TestJudge(t *testing.T) {
 // TestRatio: what slows both sides of a run does not count, nor does a run that is off.
 func TestRatio(t *testing.T) {
 	m := measurements{
-		{"int", "ours", "int"}: {ns: []float64{90, 60, 20, 44, 63}},
-		{"int", "cpp", "int"}:  {ns: []float64{10, 30, 10, 11, 30}},
+		{"int", "ours", "int"}: undisturbed(90, 60, 20, 44, 63),
+		{"int", "cpp", "int"}:  undisturbed(10, 30, 10, 11, 30),
 	}
 	if got, ok := m.ratio("int", "cpp", "int"); !ok || got != 2.1 {
 		t.Errorf("%v, %v, want 2.1", got, ok)
+	}
+	m[key{"int", "ours", "int"}].quiet = []bool{true, true, true, false, false}
+	m[key{"int", "cpp", "int"}].quiet = []bool{false, true, false, true, true}
+	if got, _ := m.ratio("int", "cpp", "int"); got != 2 {
+		t.Errorf("%v, want that of the only run in which both were undisturbed, 2", got)
+	}
+	m[key{"int", "cpp", "int"}].quiet = make([]bool, 5)
+	if got, _ := m.ratio("int", "cpp", "int"); got != 2.1 {
+		t.Errorf("%v, want that of all runs, 2.1", got)
 	}
 	if _, ok := m.ratio("int", "rust", "int"); ok {
 		t.Error("a peer that was not measured has a ratio")
 	}
 }
 
+// TestAdd: a run counts with its undisturbed batches.
+func TestAdd(t *testing.T) {
+	s := &samples{}
+	s.add(&samples{ns: []float64{9, 1, 8, 3, 7}, allocs: []float64{0, 2, 0, 2, 2}, quiet: []bool{false, true, false, true, false}})
+	s.add(&samples{ns: []float64{9, 1, 8}, allocs: []float64{0, 0, 0}, quiet: make([]bool, 3)})
+	if !slices.Equal(s.ns, []float64{2, 8}) || !slices.Equal(s.allocs, []float64{2, 0}) || !slices.Equal(s.quiet, []bool{true, false}) {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestScaling: two threads are judged only where C++ has the use of two cores.
 func TestScaling(t *testing.T) {
 	m := planted("threads2", 8, 5)
-	m[key{"threads2", "ours", "int"}] = &samples{ns: []float64{10, 10, 10}}
-	m[key{"int", "cpp", "int"}] = &samples{ns: []float64{10}}
+	m[key{"threads2", "ours", "int"}] = undisturbed(10, 10, 10)
+	m[key{"int", "cpp", "int"}] = undisturbed(10)
 	if got := failures(m.judge()); len(got) != 1 {
 		t.Errorf("C++ scales %v times, failures %v", m.scaling(), got)
 	}
-	m[key{"int", "cpp", "int"}] = &samples{ns: []float64{7}}
+	m[key{"int", "cpp", "int"}] = undisturbed(7)
 	if got := failures(m.judge()); len(got) != 0 {
 		t.Errorf("C++ scales %v times, failures %v", m.scaling(), got)
 	}
@@ -78,7 +106,7 @@ func TestScaling(t *testing.T) {
 func TestJudge_rivals(t *testing.T) {
 	m := planted("create", 10, 1)
 	for name, ns := range map[string]float64{"python": 30, "cgo": 8, "purego": 20} {
-		m[key{"create", name, "create"}] = &samples{ns: []float64{ns, ns, 2 * ns}}
+		m[key{"create", name, "create"}] = undisturbed(ns, ns, 2*ns)
 	}
 	all := m.judge()
 	if len(all) != 1 || all[0].got != 1.25 || !strings.Contains(all[0].what, "cgo") || !all[0].failed() {
@@ -89,8 +117,8 @@ func TestJudge_rivals(t *testing.T) {
 // TestHosts: where a peer calls ours, both figures are of that peer, which is no rival.
 func TestHosts(t *testing.T) {
 	m := measurements{}
-	m[key{"exported", "python", "exported"}] = &samples{ns: []float64{100}}
-	m[key{"exported", "python", "exported.go"}] = &samples{ns: []float64{160}}
+	m[key{"exported", "python", "exported"}] = undisturbed(100)
+	m[key{"exported", "python", "exported.go"}] = undisturbed(160)
 	all := m.judge()
 	if len(all) != 1 || all[0].got != 1.6 || all[0].what != "times C++" || !all[0].met() {
 		t.Errorf("%+v", all)

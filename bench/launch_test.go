@@ -29,7 +29,7 @@ func launchPeer(t *testing.T, files launchFiles, name string) func(item string) 
 	seen := 0
 	return func(item string) (float64, []string) {
 		t.Helper()
-		ns, _, err := all.peer(name).ask(item)
+		a, err := all.peer(name).ask(item, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func launchPeer(t *testing.T, files launchFiles, name string) func(item string) 
 			calls = append(calls, call)
 		}
 		seen = len(text)
-		return ns, calls
+		return a.ns, calls
 	}
 }
 
@@ -169,7 +169,7 @@ func TestLaunchTime(t *testing.T) {
 func TestLaunchVerdicts(t *testing.T) {
 	m := measurements{}
 	set := func(row, peer, item string, ns ...float64) {
-		m[key{row, peer, item}] = &samples{ns: ns, allocs: []float64{0}}
+		m[key{row, peer, item}] = undisturbed(ns...)
 	}
 	set("empty", "cpp", "empty", 100, 200, 100)
 	set("empty", "ours", "empty", 104, 104, 500)

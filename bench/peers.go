@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -119,23 +118,35 @@ func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
 	return p, nil
 }
 
-// ask measures an item once.
-func (p *peer) ask(item string) (ns, allocs float64, err error) {
-	if _, err := fmt.Fprintln(p.in, item); err != nil {
-		return 0, 0, fmt.Errorf("%s: %s: %w", p.name, item, err)
+// answer is what a peer measured: a batch.
+type answer struct {
+	ns, allocs float64
+	quiet      bool // nothing disturbed the processor, or the peer cannot tell
+}
+
+// ask measures an item once; what starts threads is measured as a whole, and so is what it
+// is compared with.
+func (p *peer) ask(item string, whole bool) (answer, error) {
+	request := item
+	if whole {
+		request += " whole"
+	}
+	if _, err := fmt.Fprintln(p.in, request); err != nil {
+		return answer{}, fmt.Errorf("%s: %s: %w", p.name, item, err)
 	}
 	line, err := p.out.ReadString('\n')
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %s: it ended: %w", p.name, item, err)
+		return answer{}, fmt.Errorf("%s: %s: it ended: %w", p.name, item, err)
 	}
-	first, second, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if ns, err = strconv.ParseFloat(first, 64); err == nil {
-		allocs, err = strconv.ParseFloat(second, 64)
+	a := answer{quiet: true}
+	var pieces int
+	switch n, err := fmt.Sscan(line, &a.ns, &a.allocs, &pieces); {
+	case n == 3:
+		a.quiet = pieces > 0 || whole
+	case n < 2:
+		return answer{}, fmt.Errorf("%s: %s: it answered %q: %w", p.name, item, line, err)
 	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %s: it answered %q", p.name, item, line)
-	}
-	return ns, allocs, nil
+	return a, nil
 }
 
 // stop ends the peers. A second call does nothing.
@@ -151,8 +162,12 @@ func (all *team) stop() {
 // measured in turn.
 type key struct{ row, peer, item string }
 
-// samples has one entry for each run: its median batch.
-type samples struct{ ns, allocs []float64 }
+// samples has one entry for each run: its median batch, and whether nothing disturbed the
+// processor in it.
+type samples struct {
+	ns, allocs []float64
+	quiet      []bool
+}
 
 // measurements are all samples.
 type measurements map[key]*samples
@@ -213,8 +228,7 @@ func (all *team) measure(ctx context.Context, m measurements, rows []row, runs i
 				if m[k] == nil {
 					m[k] = &samples{}
 				}
-				m[k].ns = append(m[k].ns, median(s.ns))
-				m[k].allocs = append(m[k].allocs, median(s.allocs))
+				m[k].add(s)
 			}
 		}
 	}
@@ -235,7 +249,7 @@ func (all *team) once(ctx context.Context, figures []key) (measurements, error) 
 				return nil, err
 			}
 			start := time.Now()
-			ns, allocs, err := all.peer(k.peer).ask(k.item)
+			a, err := all.peer(k.peer).ask(k.item, strings.Contains(k.row, "thread"))
 			if err != nil {
 				return nil, err
 			}
@@ -243,10 +257,26 @@ func (all *team) once(ctx context.Context, figures []key) (measurements, error) 
 			if m[k] == nil {
 				m[k] = &samples{}
 			}
-			m[k].ns, m[k].allocs = append(m[k].ns, ns), append(m[k].allocs, allocs)
+			m[k].ns, m[k].allocs, m[k].quiet = append(m[k].ns, a.ns), append(m[k].allocs, a.allocs), append(m[k].quiet, a.quiet)
 		}
 	}
 	return m, nil
+}
+
+// add adds the run that has the batches of one: the median of those that nothing disturbed,
+// or of all if there are none.
+func (s *samples) add(one *samples) {
+	var undisturbed []float64
+	for i, quiet := range one.quiet {
+		if quiet {
+			undisturbed = append(undisturbed, one.ns[i])
+		}
+	}
+	s.quiet = append(s.quiet, undisturbed != nil)
+	if undisturbed == nil {
+		undisturbed = one.ns
+	}
+	s.ns, s.allocs = append(s.ns, median(undisturbed)), append(s.allocs, median(one.allocs))
 }
 
 // ours is the figure of ours in a row: that of another peer where it calls Go.
@@ -258,17 +288,24 @@ func ours(row string) key {
 }
 
 // ratio is how many times longer ours takes for the item of a row than another
-// figure of that row: the median of the ratios of all runs.
+// figure of that row: the median of the ratios of the runs in which nothing disturbed
+// either, or of all runs if there are none.
 func (m measurements) ratio(row, peer, item string) (float64, bool) {
 	own, other := m[ours(row)], m[key{row, peer, item}]
 	if own == nil || other == nil {
 		return 0, false
 	}
-	ratios := slices.Clone(own.ns)
-	for run := range ratios {
-		ratios[run] /= other.ns[run]
+	var undisturbed, all []float64
+	for run, ns := range own.ns {
+		all = append(all, ns/other.ns[run])
+		if own.quiet[run] && other.quiet[run] {
+			undisturbed = append(undisturbed, ns/other.ns[run])
+		}
 	}
-	return median(ratios), true
+	if undisturbed != nil {
+		return median(undisturbed), true
+	}
+	return median(all), true
 }
 
 // scaling is how many times as fast C++ is on two threads as on one: 2 where two cores

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,14 +24,19 @@ func item(name string, f func(n int)) {
 
 const target = 2 * time.Millisecond
 
-// serve prints the names of the items, then measures each that a line of the
-// standard input names, and prints nanoseconds and allocations per operation.
+// serve prints the names of the items, then measures each that a line of the standard
+// input names, and prints nanoseconds and allocations per operation, and in how many of
+// the pieces of the batch the processor was undisturbed. After " whole", as items with
+// threads want it, a batch is one piece.
 func serve() {
+	for range 100 {
+		disturbed()
+	}
 	fmt.Println(strings.Join(names, " "))
 	counts := map[string]int{}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
-		name := in.Text()
+		name, whole := strings.CutSuffix(in.Text(), " whole")
 		f := items[name]
 		if counts[name] == 0 {
 			counts[name] = calibrate(f)
@@ -42,14 +48,58 @@ func serve() {
 		if n > 10 {
 			f(n / 10)
 		}
+		pieces := min(n, 40)
+		if whole {
+			pieces = 1
+		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
-		f(n)
-		took := time.Since(start)
+		ns, quiet := batch(f, n/pieces, pieces)
 		runtime.ReadMemStats(&after)
-		fmt.Printf("%.2f %.3f\n", float64(took)/float64(n), float64(after.Mallocs-before.Mallocs)/float64(n))
+		fmt.Printf("%.2f %.3f %d\n", ns, float64(after.Mallocs-before.Mallocs)/float64(n/pieces*pieces), quiet)
 	}
+}
+
+// batch runs pieces of n operations and returns the nanoseconds of an operation: the
+// median of the pieces before and after which nothing disturbed the processor, and how many
+// these are. If there are none all count.
+func batch(f func(n int), n, pieces int) (ns float64, quiet int) {
+	all, undisturbed := make([]float64, 0, pieces), make([]float64, 0, pieces)
+	before := disturbed()
+	for range pieces {
+		took := float64(timed(f, n)) / float64(n)
+		after := disturbed()
+		all = append(all, took)
+		if !before && !after {
+			undisturbed = append(undisturbed, took)
+		}
+		before = after
+	}
+	if quiet = len(undisturbed); quiet > 0 {
+		all = undisturbed
+	}
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2, quiet
+}
+
+// fastest is the time of the probe on a processor of its own.
+var fastest = time.Hour
+
+var probeSink uint64
+
+// disturbed reports whether a fixed piece of work, which has nothing to do with what is
+// measured, takes more than a twentieth longer than it can: another program has the other half
+// of the core, or had this one.
+func disturbed() bool {
+	start := time.Now()
+	a, b, c, d := probeSink|1, uint64(3), uint64(5), uint64(7)
+	for range 2000 {
+		a, b, c, d = a*0x9E3779B97F4A7C15+1, b*0x9E3779B97F4A7C15+3, c*0x9E3779B97F4A7C15+5, d*0x9E3779B97F4A7C15+7
+	}
+	probeSink = a ^ b ^ c ^ d
+	took := time.Since(start)
+	fastest = min(fastest, took)
+	return took > fastest+fastest/20
 }
 
 // calibrate finds how many operations take about the target. The best of three counts:

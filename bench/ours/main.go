@@ -44,12 +44,13 @@ func calls() {
 	var batch tvmffi.Batch
 	item("batch64", func(n int) { // per call
 		var pending [64]tvmffi.Pending
-		for i := 0; i < n; i += len(pending) {
-			for j := range pending {
-				pending[j] = batch.Call(addOneFunction).Int(int64(j))
+		for left := n; left > 0; left -= len(pending) {
+			these := pending[:min(left, len(pending))]
+			for j := range these {
+				these[j] = batch.Call(addOneFunction).Int(int64(j))
 			}
 			check(batch.Do())
-			for _, p := range pending[:] {
+			for _, p := range these {
 				intSink += must(tvmffi.Result[int64](p))
 			}
 		}

@@ -48,7 +48,7 @@ def serve():
     print(" ".join(items), flush=True)
     counts = {}
     for line in sys.stdin:
-        name = line.strip()
+        name = line.split()[0]
         f = items[name]
         if name not in counts:
             counts[name] = calibrate(f)

@@ -37,7 +37,7 @@ fn serve(mut items: Vec<(&str, Operation)>) {
     println!("{}", names.join(" "));
     let mut counts: HashMap<String, u64> = HashMap::new();
     for line in std::io::stdin().lock().lines() {
-        let name = line.unwrap();
+        let name = line.unwrap().split(' ').next().unwrap().to_string();
         let f = &mut items.iter_mut().find(|x| x.0 == name).unwrap().1;
         // So that the start of threads does not count.
         let least = if name.contains("thread") { 200000 } else { 1 };
