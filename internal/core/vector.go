@@ -28,8 +28,9 @@ type Vector struct {
 	block  *vectorBlock // of the last call
 	n      uint
 	round  uint64
-	first  uint64 // the number of the first call that Do has made
-	made   uint   // how many it has made
+	first  uint64       // the number of the first call that Do has made
+	made   uint         // how many it has made
+	front  *vectorBlock // of the first calls that were made
 	state  vectorState
 	uses   []vectorUse
 	blocks []*vectorBlock
@@ -211,10 +212,14 @@ func (v *Vector) Done(serial uint64) bool { return v.state == vectorDone && seri
 // Result is the result of a call that Do has made, owned by v; nil for others.
 func (v *Vector) Result(serial uint64) *abi.Any {
 	// The numbers of the calls that were made follow each other.
-	if i := uint(serial - v.first); i < v.made {
+	switch i := uint(serial - v.first); {
+	case i >= v.made:
+		return nil
+	case i < VectorCalls:
+		return &v.front.results[i]
+	default:
 		return &v.blocks[i/VectorCalls].results[i%VectorCalls]
 	}
-	return nil
 }
 
 // Objects calls f for each result of the first n that is an object.
@@ -253,6 +258,9 @@ func (v *Vector) Do() (done, failed int, err error) {
 		v.failed = done
 	}
 	v.state, v.first, v.made = vectorDone, v.round|1, uint(done)
+	if done > 0 {
+		v.front = v.blocks[0]
+	}
 	clear(v.uses)
 	v.uses = v.uses[:0]
 	return done, v.failed, v.err
