@@ -226,7 +226,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
 			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 5 batches of 2 ms; ns unless a unit is given;", runs, runs),
-		"in brackets the ratio to C++; `a` are Go allocations. Targets: medians of the ratios of all runs.",
+		"in brackets the ratio to C++; `a` are Go allocations. Targets: medians of the ratios of the undisturbed runs.",
 	}
 	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
 	for _, missing := range all.missing {
