@@ -35,7 +35,8 @@ func TestArray(t *testing.T) {
 	a.Release()
 	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver was released", func() { a.Len() })
 	wantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver was released", func() { a.At(0) })
-	wantPanic(t, tvmffi.ErrRuntime, "Array: the receiver was released", func() {
+	// Whether All is named is up to the compiler: it may have put All into this func.
+	wantPanic(t, tvmffi.ErrRuntime, ": the receiver was released: release it after its last use", func() {
 		for range a.All() {
 			t.Error("an element")
 		}
