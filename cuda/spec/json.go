@@ -171,7 +171,8 @@ func toJSON(p Param) jsonParam {
 			j.Strides = dimsToJSON(p.Strides)
 		}
 		if p.DeviceID != nil {
-			j.DeviceID = &jsonDim{p.DeviceID}
+			// As in the other notation, a number stands beside the type of its device.
+			j.Device, j.DeviceID = p.device(), &jsonDim{p.DeviceID}
 		}
 	case Shape:
 		shape := dimsToJSON(p.Dims)

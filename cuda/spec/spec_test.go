@@ -130,6 +130,29 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestNumberOfTheDevice writes a number without a type, which is "cuda", in both
+// notations with it.
+func TestNumberOfTheDevice(t *testing.T) {
+	tensor := spec.Tensor{Name: "a", DType: spec.Int8, DeviceID: spec.Size(1)}
+	f := spec.New("f", tensor)
+	if got, want := f.String(), "f(a: Tensor([], int8, device=cuda:1))"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	data, err := json.Marshal(f)
+	if want := `{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"device":"cuda","device_id":1}]}`; err != nil || string(data) != want {
+		t.Errorf("got  %s, %v\nwant %s", data, err, want)
+	}
+	read := new(spec.Func)
+	if err := json.Unmarshal(data, read); err != nil {
+		t.Fatal(err)
+	}
+	tensor.Device, tensor.Shape = "cuda", []spec.Dim{}
+	if d := cmp.Diff(spec.New("f", tensor), read); d != "" {
+		t.Error(d)
+	}
+	roundTrip(t, read)
+}
+
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    `spec: byte 0 of "": expected the name of the function, as in f(n: int32), found the end`,
@@ -202,19 +225,20 @@ func TestJSONErrors(t *testing.T) {
 		`{"name": ""}`:                 `spec: "" is no name of a function`,
 		`{"name":"f","params":[{}]}`:   `"" is no type: write a data type such as float32, or tensor,`,
 		`{"name":"f","params":[null]}`: `"" is no type`,
-		`{"name":"f","params":[{"type":"stream"}]}`:                                                 `spec: f: parameter 0 has no name`,
-		`{"name":"f","params":[{"name":"a","type":"stream","align":4}]}`:                            `should be written as {"name":"a","type":"stream"}`,
-		`{"name":"f","params":[{"name":"a","type":"shape","shape":[null]}]}`:                        `the dimension null is no whole number, name or object`,
-		`{"name":"f","params":[{"name":"a","type":"shape","shape":[1.5]}]}`:                         `the dimension 1.5 is no whole number, name or object`,
-		`{"name":"f","params":[{"name":"a","type":"shape","shape":[{"name":"n","x":1}]}]}`:          `unknown field "x"`,
-		`{"name":"f","params":[{"name":"a","type":"tensor","shape":[]}]}`:                           `spec: f: a: void is no type of elements`,
-		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"f33x","shape":[]}]}`:            `Invalid lanes specification in dtype 'float33x'`,
-		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int7","shape":[]}]}`:            `spec: f: a: there is no type int7: integers have 1, 2, 4,`,
-		`{"name":"f","params":[{"name":"a","type":"int65"}]}`:                                       `spec: f: a: there is no type int65: integers have 1, 2, 4,`,
-		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"align":12}]}`: `spec: f: a: an address cannot be aligned to 12 bytes: write a power of 2`,
-		`{"name":"f","params":[{"name":"a","type":"const","value":5}]}`:                             `the value of a constant is a text such as "Int(5)"`,
-		`{"name":"f","params":[{"name":"a","type":"const","value":"Int(5) x"}]}`:                    `unexpected text after the constant`,
-		`{"name":"f","params":[{"name":"a","type":"const","value":"int32"}]}`:                       `should be written as {"name":"a","type":"int32"}`,
+		`{"name":"f","params":[{"type":"stream"}]}`:                                                    `spec: f: parameter 0 has no name`,
+		`{"name":"f","params":[{"name":"a","type":"stream","align":4}]}`:                               `should be written as {"name":"a","type":"stream"}`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[null]}]}`:                           `the dimension null is no whole number, name or object`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[1.5]}]}`:                            `the dimension 1.5 is no whole number, name or object`,
+		`{"name":"f","params":[{"name":"a","type":"shape","shape":[{"name":"n","x":1}]}]}`:             `unknown field "x"`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","shape":[]}]}`:                              `spec: f: a: void is no type of elements`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"f33x","shape":[]}]}`:               `Invalid lanes specification in dtype 'float33x'`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int7","shape":[]}]}`:               `spec: f: a: there is no type int7: integers have 1, 2, 4,`,
+		`{"name":"f","params":[{"name":"a","type":"int65"}]}`:                                          `spec: f: a: there is no type int65: integers have 1, 2, 4,`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"align":12}]}`:    `spec: f: a: an address cannot be aligned to 12 bytes: write a power of 2`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"device_id":1}]}`: `should be written as {"name":"a","type":"tensor","dtype":"int8","shape":[],"device":"cuda","device_id":1}`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":5}]}`:                                `the value of a constant is a text such as "Int(5)"`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":"Int(5) x"}]}`:                       `unexpected text after the constant`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":"int32"}]}`:                          `should be written as {"name":"a","type":"int32"}`,
 	} {
 		err := json.Unmarshal([]byte(text), new(spec.Func))
 		if err == nil || !strings.Contains(err.Error(), want) {
