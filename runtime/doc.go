@@ -10,6 +10,9 @@
 // Python package. An error lists every path that was tried. The library is never
 // unloaded.
 //
+// A generated package has a Load for its library. Where the library has several
+// packages, what one Load was told holds for all that are used after it.
+//
 // A library that is being loaded may call Go. That code may use what is registered so
 // far, of the same library too; the rest is an error that says that it is being loaded.
 // It must not wait for other goroutines or threads that use the registry.

@@ -105,15 +105,16 @@ func open(path string) error {
 	core.Registry.Lock()
 	defer core.Registry.Unlock()
 	if _, err := dynlib.Open(full); err != nil {
-		return errorf(core.KindRuntime, "%w", err)
+		return errorf(core.KindRuntime, "%w%s", err, loadRemedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
 	}
 	return nil
 }
 
 // search collects what was tried, for the error.
 type search struct {
-	what  string
-	tried []string
+	what    string
+	tried   []string
+	refused bool // a file is there, and the system cannot load it
 }
 
 func (s *search) miss(where, path string, why any) {
@@ -129,6 +130,9 @@ func (s *search) error(remedy string) error {
 	list := "nowhere to look"
 	if len(s.tried) > 0 {
 		list = "tried:\n  " + strings.Join(s.tried, "\n  ")
+	}
+	if s.refused {
+		return &Error{Kind: "LibraryNotFound", Message: s.what + " cannot be loaded; " + list}
 	}
 	return &Error{Kind: "LibraryNotFound", Message: s.what + " was not found; " + list + "\n" + remedy}
 }
@@ -283,14 +287,25 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 			l.Paths = append(l.Paths, LibraryPath())
 			continue
 		}
-		path, err := loadFile(file, &config)
-		if err != nil {
-			return err
+		key := file
+		key.Dependency = false
+		path := loadedFiles[key]
+		if _, named := config.Paths[file.Name]; path == "" || named || len(config.Dirs) > 0 {
+			var err error
+			if path, err = loadFile(file, &config); err != nil {
+				return err
+			}
+			loadedFiles[key] = path
 		}
 		l.Paths = append(l.Paths, path)
 	}
 	return nil
 }
+
+// loadedFiles holds where the libraries of generated packages were found. The packages of
+// one library share what the options of one Load said: a copy from elsewhere would
+// register everything again. The Registry guards it.
+var loadedFiles = map[core.File]string{}
 
 // namesCore reports whether a file is called as libtvm_ffi is, on any platform.
 func namesCore(name string) bool {
@@ -308,6 +323,7 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 			s.miss(p.where, p.path, err)
 		} else if err := open(p.path); err != nil {
 			s.miss(p.where, p.path, message(err))
+			s.refused = true
 		} else {
 			return filepath.Abs(p.path)
 		}

@@ -126,6 +126,25 @@ func init() {
 		fmt.Println("loaded", l.Paths[0])
 		return nil
 	}
+	children["packages"] = func() error {
+		file := bindrt.File{Name: "libgarden.so"}
+		first := bindrt.Library{Files: []bindrt.File{file}}
+		if err := first.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+			return err
+		}
+		second, third := bindrt.Library{Files: []bindrt.File{file}}, bindrt.Library{Files: []bindrt.File{{Name: file.Name, Dependency: true}}}
+		for _, l := range []*bindrt.Library{&second, &third} {
+			var c bindrt.Call1
+			c.Begin(&bindrt.Func{Library: l, Name: "garden.alive", Sig: "() -> int"}, 0)
+			if err := c.Do(); err != nil {
+				return err
+			}
+			if l.Paths[0] != first.Paths[0] {
+				return fmt.Errorf("loaded %s, after %s", l.Paths[0], first.Paths[0])
+			}
+		}
+		return nil
+	}
 	children["matrix"] = func() error {
 		if err := calls.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 			return err
@@ -405,11 +424,54 @@ func TestLibraryOfBindings(t *testing.T) {
 	if out, err := child(t, "bindings", env(envFile+"="+filepath.Join(dir, "libgarden.so"))...); err == nil || !strings.Contains(out, "(named explicitly): no such file") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil || !strings.Contains(out, "invalid ELF header") {
+	if out, err := child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil ||
+		!strings.Contains(out, "invalid ELF header") || !strings.Contains(out, "libgarden.so cannot be loaded; tried:") || strings.Contains(out, "beside the executable") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if err := tvmffi.LoadLibrary(filepath.Join(dir, "gone.so")); err == nil || !errors.Is(err, tvmffi.ErrNotFound) && core.Attached() {
 		t.Error(err)
+	}
+}
+
+// The packages of one library load the file that one of them was told, also where the
+// search would find another copy, which would end the process.
+func TestLibraryOfSeveralPackages(t *testing.T) {
+	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
+	for _, env := range [][]string{nil, {"TVMFFI_LIBRARY_PATH=" + filepath.Dir(copyFile(t, garden, filepath.Join(t.TempDir(), "libgarden.so")))}} {
+		if out, err := child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
+			t.Errorf("%v: %v\n%s", env, err, out)
+		}
+	}
+}
+
+// The loader's reason comes with a remedy, where there is one.
+func TestLoadRemedies(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the texts of other loaders are not tested")
+	}
+	load(t)
+	dir := t.TempDir()
+	future := nativetest.BuildText(t, "future", "namespace tvm { namespace ffi { int FromTheFuture(); } }\nstatic int early = tvm::ffi::FromTheFuture();\nint future() { return early; }\n", nativetest.Standalone())
+	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(sites.Library(runtime.GOOS))))
+	installed := copyFile(t, future, filepath.Join(dir, "site-packages", "future", "lib", "libfuture.so"))
+	needs := func(soname string) string {
+		base := nativetest.BuildText(t, "base", "extern \"C\" int base() { return 1; }\n", nativetest.Standalone(), nativetest.Flags("-Wl,-soname,"+soname))
+		return nativetest.BuildText(t, "needs", "extern \"C\" int base();\nextern \"C\" int needs() { return base(); }\n", nativetest.Standalone(), nativetest.Flags(base))
+	}
+	version, err := tvmffi.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ what, path, remedy string }{
+		{"another libtvm_ffi", future, "FromTheFutureEv; it was built for another version of libtvm_ffi than " + tvmffi.LibraryPath() + " (" + version + "): name the right one by TVMFFI_LIBRARY"},
+		{"another libtvm_ffi, installed", installed, "(" + version + "): name the one that is installed beside it, TVMFFI_LIBRARY=" + beside},
+		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library has that symbol: load it first, by --dep"},
+		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7: install that where the system finds it, or load the file first, by --dep"},
+		{"the driver", needs("libcuda.so.999"), "libcuda.so.999 comes with the driver of NVIDIA GPUs"},
+	} {
+		if err := tvmffi.LoadLibrary(c.path); err == nil || !strings.Contains(err.Error(), c.remedy) {
+			t.Errorf("%s: %v\nlacks %q", c.what, err, c.remedy)
+		}
 	}
 }
 
