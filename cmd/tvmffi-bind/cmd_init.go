@@ -70,9 +70,10 @@ func (t *tool) init(ctx context.Context, what string) error {
 		return err
 	}
 	t.summarize(b, false)
-	for _, c := range b.output.changes {
-		t.printf("wrote %s\n", shown(c.path))
+	for _, name := range start.names() {
+		t.printf("wrote %s\n", name)
 	}
+	t.printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), count(len(b.files), "file"))
 	if !b.module.hasTool() {
 		t.printf("for go generate, run once: %s\n", b.module.getTool())
 	}

@@ -84,6 +84,7 @@ func nativeLibraries(t *testing.T) map[string]string {
 	libs := map[string]string{
 		"tvm_ffi": nativetest.Library(t),
 		"testing": nativetest.Testing(t),
+		"land":    nativetest.Build(t, "land"),
 		"garden":  nativetest.Build(t, "garden", nativetest.Flags("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1")),
 	}
 	for _, name := range []string{"abort", "exit", "hang", "noise", "plain", "segfault", "throw", "twice", "unresolved"} {

@@ -649,6 +649,21 @@ func MakeObjectFromPackedArgs(args ...any) (tvmffi.Any, error) {
 	return bindrt.Result[tvmffi.Any](&c.Call)
 }
 
+var fnMakeStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey", Sig: "(Any) -> ffi.StructuralKey"}
+
+// MakeStructuralKey calls ffi.StructuralKey:
+//
+//	(Any) -> ffi.StructuralKey
+func MakeStructuralKey(value any) (*StructuralKey, error) {
+	var c bindrt.Call1
+	c.Begin(&fnMakeStructuralKey, 1)
+	bindrt.Put(&c.Call, 0, value)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	return bindrt.ObjectResult[StructuralKey](&c.Call, &typeStructuralKey)
+}
+
 var fnMap = bindrt.Func{Library: &library, Name: "ffi.Map"}
 
 // Map calls ffi.Map.
@@ -1161,21 +1176,6 @@ func StructuralKeyEqual(value any, value2 any) (bool, error) {
 		return false, err
 	}
 	return c.BoolResult()
-}
-
-var fnStructuralKey_StructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey", Sig: "(Any) -> ffi.StructuralKey"}
-
-// StructuralKey_StructuralKey calls ffi.StructuralKey:
-//
-//	(Any) -> ffi.StructuralKey
-func StructuralKey_StructuralKey(value any) (*StructuralKey, error) {
-	var c bindrt.Call1
-	c.Begin(&fnStructuralKey_StructuralKey, 1)
-	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[StructuralKey](&c.Call, &typeStructuralKey)
 }
 
 var fnStructuralMap = bindrt.Func{Library: &library, Name: "ffi.StructuralMap", Sig: "(Any, ffi.Array<Tuple<int, ffi.Function>>, ffi.Array<Tuple<int, ffi.Function>>, int) -> Any"}

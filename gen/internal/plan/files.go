@@ -121,8 +121,8 @@ func (pkg *Package) group() {
 	for _, text := range slices.Sorted(maps.Keys(pkg.variants)) {
 		add("variants", pkg.variants[text])
 	}
-	if len(files) == 0 {
-		return
+	if len(files) == 0 && pkg.Dir != "" {
+		return // the root package is there in any case: a program calls its Load
 	}
 	const first = "library" + fileSuffix
 	files[first] = slices.Insert(files[first], 0, Decl(&Handshake{}))

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
@@ -44,23 +45,31 @@ func (p *planner) describeFunctions() {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
 		}
-		p.preferNew(f, pkg)
+		p.preferVerb(f, pkg)
 	}
 }
 
-// preferNew calls a function NewT that has the name of a type and makes it.
-func (p *planner) preferNew(f *Func, pkg *Package) {
+// preferVerb calls a function that has the name of a type and makes it NewT, or MakeT
+// where NewT is the constructor from the fields. What has no signature makes the type
+// that it is called after too, as far as anybody knows.
+func (p *planner) preferVerb(f *Func, pkg *Package) {
 	o := p.objects[f.Name]
-	if o == nil || o.External || f.Call == nil || f.Call.Result == nil || f.Call.Result.Object != o {
+	if o == nil || o.External {
 		return
 	}
-	for _, s := range o.Statics {
-		if s.Constructor && o.Pkg == pkg {
-			return
+	makes := f.Call != nil && f.Call.Result != nil && f.Call.Result.Object == o
+	i := slices.IndexFunc(o.Statics, func(s *Func) bool { return s.Constructor && o.Pkg == pkg })
+	switch {
+	case makes && i < 0:
+		f.want = "New" + f.want
+		f.entry.Renamed = "a function with the name of the type that it makes is called New"
+	case makes || f.entry.Packed:
+		f.want = "Make" + f.want
+		f.entry.Renamed = "a function with the name of a type is called Make if New is the constructor, or if it has no signature"
+		if i >= 0 && o.Statics[i].Init != nil {
+			o.Statics[i].Doc.Note = "It sets the fields to what it is given. The library's own function for that is " + f.Name + "."
 		}
 	}
-	f.want = "New" + f.want
-	f.entry.Renamed = "a function with the name of the type that it makes is called New"
 }
 
 // sign gives a function its signature: typed, packed because the schema has
