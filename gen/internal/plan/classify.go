@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,16 +73,28 @@ func (p *planner) classify() {
 		return
 	}
 	if p.checkPrefixes(); len(p.errs) == 0 {
-		p.fail(fmt.Errorf("nothing to bind: no function or type of the schema matches the libraries %q; list what there is with \"tvmffi-bind ls\"", p.config.Libraries))
+		var names []string
+		for _, l := range p.schema.Libraries {
+			if p.boundLibrary(l.File) {
+				names = append(names, l.File)
+			}
+		}
+		p.fail(fmt.Errorf("nothing to bind: there is no function and no type of TVM-FFI in %s; list what there is with \"tvmffi-bind ls\"", cmp.Or(strings.Join(names, ", "), "the schema")))
 	}
 }
 
-// checkPrefixes refuses prefixes that match nothing.
+// checkPrefixes refuses prefixes, and a root, that match nothing.
 func (p *planner) checkPrefixes() {
-	for _, prefix := range p.config.Prefixes {
+	check := func(key, prefix string) {
 		if !slices.ContainsFunc(p.entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, prefix+".") }) {
-			p.fail(fmt.Errorf("prefix: %q is the namespace of nothing that can be bound; list what there is with \"tvmffi-bind ls\"%s", prefix, nearest.Question(prefix, p.namespaces())))
+			p.fail(fmt.Errorf("%s: %q is the namespace of nothing that can be bound; list what there is with \"tvmffi-bind ls\"%s", key, prefix, nearest.Question(prefix, p.namespaces())))
 		}
+	}
+	for _, prefix := range p.config.Prefixes {
+		check("prefix", prefix)
+	}
+	if p.config.Root != "" {
+		check("root", p.config.Root)
 	}
 }
 

@@ -75,7 +75,7 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 			return
 		}
 	case c.fixed:
-		e.Renamed = "by the config"
+		e.Renamed = "the configuration says so"
 	}
 	take()
 	c.assign(name)
