@@ -74,7 +74,11 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 		return nil, fmt.Errorf("%s is a type: call calls functions only", request.Call.Name)
 	}
 	known, _ := functionNames(request) // without them there is no hint
-	return nil, fmt.Errorf("neither the registry nor a library has the function %s: \"ls\" with the same --lib shows what there is%s", request.Call.Name, nearest.Question(request.Call.Name, known))
+	advice := "\"ls\" with the same library shows what there is"
+	if len(request.Libraries) == 1 {
+		advice = "name the library in front of it"
+	}
+	return nil, fmt.Errorf("neither the registry nor a library has the function %s: %s%s", request.Call.Name, advice, nearest.Question(request.Call.Name, known))
 }
 
 // functionNames are those that findFunction finds.

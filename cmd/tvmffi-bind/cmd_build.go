@@ -2,12 +2,16 @@ package main
 
 import (
 	"errors"
+	"io/fs"
+	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/native"
+	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 )
 
 func newBuild(t *tool) *cobra.Command {
@@ -22,10 +26,13 @@ and with nvcc (.cu), against the headers of the libtvm_ffi that setup finds, and
 them to a shared library. What "config" prints is what it passes.`,
 		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so native/garden.cc
   //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			file, err := filepath.Abs(output)
 			if err != nil {
+				return err
+			}
+			if err := replaceable(file); err != nil {
 				return err
 			}
 			core, err := t.locateCore(cmd.Context(), "")
@@ -60,4 +67,23 @@ them to a shared library. What "config" prints is what it passes.`,
 	_ = cmd.MarkFlagRequired("output")
 	_ = cmd.MarkFlagDirname("include")
 	return cmd
+}
+
+// replaceable refuses to put a library in the place of a file that is none, such as a
+// source.
+func replaceable(file string) error {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	if _, err := symbols.Read(file); err != nil {
+		return refuse("%s is in the way and is no library: move it, or give -o another name", shown(file))
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ func newCompilerFlags(t *tool) *cobra.Command {
 the library of the libtvm_ffi that setup finds, and the definition that gives
 exported functions their metadata.`,
 		Example: `  g++ -shared -o libgarden.so garden.cc $(go tool tvmffi-bind config --cxxflags --ldflags)`,
-		Args:    cobra.NoArgs,
+		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			core, err := t.locateCore(cmd.Context(), "")
 			if err != nil {

@@ -24,7 +24,7 @@ func newDemo(t *tool) *cobra.Command {
 		Short: "Show the main job on a real library, from nothing",
 		Long: `demo gets libtvm_ffi, binds its testing library in a new Go module, and builds and
 runs a program on the bindings. It leaves nothing behind, except with --keep.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.demo(cmd.Context(), keep)
 		},
@@ -114,7 +114,7 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return "", nil, refuse("%s exists already: give --keep the name of a new folder", shown(dir))
+			return "", nil, refuse("%s exists already: give --keep the name of a new folder", keep)
 		}
 		return "", nil, fmt.Errorf("cannot make the folder of the demo: %w", err)
 	}

@@ -16,11 +16,11 @@ func newDiff(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare the interfaces of two versions of a library",
-		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come first; with any,
-the exit code is 1.`,
+		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come
+first; with any, the exit code is 1.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,
-		Args: cobra.ExactArgs(2),
+		Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]schema.Schema
 			for i, file := range args {

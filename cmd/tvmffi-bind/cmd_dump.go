@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,12 +19,8 @@ func newDump(t *tool) *cobra.Command {
 to work without the libraries.`,
 		Example: `  tvmffi-bind dump libgarden.so -o garden.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rest, err := in.take(args)
-			if err != nil {
+			if err := in.takeAll(args); err != nil {
 				return err
-			}
-			if len(rest) > 0 {
-				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
 			}
 			c, err := in.source()
 			if err != nil {

@@ -49,7 +49,7 @@ PACKAGE is a folder or an import path, by default the folder that you are in. Th
 result is checked by the compiler before anything is written.`,
 		Example: `  //go:generate go tool tvmffi-bind export
   tvmffi-bind export ./golib --build --stubs ./python`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "."
 			if len(args) > 0 {

@@ -25,7 +25,7 @@ type genOptions struct {
 func newGen(t *tool) *cobra.Command {
 	var o genOptions
 	cmd := &cobra.Command{
-		Use:   "gen",
+		Use:   "gen [FILE]...",
 		Short: "Write the bindings of a library as a Go package",
 		Long: `gen reads libraries, generates a Go package for them, checks that it compiles
 together with the files that are already there, and writes it: all of it or nothing.
@@ -36,8 +36,10 @@ in the output folder, a lock file records the libraries with their hashes and
 interfaces.`,
 		Example: `  //go:generate go tool tvmffi-bind gen --lib ./libgarden.so --package garden --out ./garden
   tvmffi-bind gen --check`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.takeAll(args); err != nil {
+				return err
+			}
 			return t.gen(cmd.Context(), &o)
 		},
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,7 @@ a main that calls a real function, and a test. It never overwrites a file.`,
   go get -tool ` + toolPath + `
   go tool tvmffi-bind init xgrammar
   go run .`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return knownNames(), cobra.ShellCompDirectiveDefault
 		},
@@ -93,8 +92,11 @@ func startFor(what string) (*start, error) {
 		return &start{config: c, known: k}, nil
 	}
 	info, err := os.Stat(what)
+	if errors.Is(err, fs.ErrNotExist) && namesFile(what) {
+		return nil, noLibrary(what)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(knownNames(), ", "), cmp.Or(nearest.Question(what, knownNames()), nearest.File(what)))
+		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(knownNames(), ", "), nearest.Question(what, knownNames()))
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 )
 
@@ -26,7 +28,8 @@ func newLs(t *tool) *cobra.Command {
 and layout, and the first paragraph of what is documented; --html and --json have it
 all. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
 
-FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries of ` + configName + ` in this folder, or at libtvm_ffi.`,
+FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries
+of ` + configName + ` in this folder, or at libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
   tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,6 +53,7 @@ FILE is a library, or a schema that dump wrote. Without one ls looks at the libr
 				pattern = args[0]
 			}
 			l := newListing(s)
+			whole := s
 			s, err = listed(s, pattern, all)
 			switch {
 			case err != nil:
@@ -63,7 +67,10 @@ FILE is a library, or a schema that dump wrote. Without one ls looks at the libr
 				return refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
 			}
 			if len(s.Functions)+len(s.Types) == 0 {
-				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern)
+				if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
+					return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", pattern)
+				}
+				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too%s", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern, nearest.Question(pattern, itemNames(whole)))
 			}
 			t.printFunctions(s.Functions)
 			t.printTypes(l, s.Types)
@@ -323,6 +330,18 @@ func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
 	}
 	t.notef("%s: %s, %s\n", file, count(len(s.Functions), "function"), count(len(s.Types), "type"))
 	return nil
+}
+
+// itemNames lists the functions and types of s.
+func itemNames(s schema.Schema) []string {
+	var names []string
+	for _, f := range s.Functions {
+		names = append(names, f.Name)
+	}
+	for _, t := range s.Types {
+		names = append(names, t.Key)
+	}
+	return names
 }
 
 // libraryNames lists the libraries of s that have one of the roles.

@@ -25,7 +25,7 @@ func newSetup(t *tool) *cobra.Command {
 and in the cache of this tool. If there is none, it gets the official wheel with
 the package tool of this machine (pip or uv), checks its hash and unpacks it into
 the cache. Programs need no Python afterwards.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, err := t.locateCore(cmd.Context(), version)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	yamltoken "github.com/goccy/go-yaml/token"
+
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
 // configName is the name under which commands look for a configuration.
@@ -97,7 +100,54 @@ func positioned(file string, err error) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	p := e.GetToken().Position
-	return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column, e.GetMessage())
+	return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column, explained(e))
+}
+
+// explained is the message of an error of the YAML reader, in the words of somebody who
+// writes a configuration and not of one who reads the source of this tool.
+func explained(e yaml.Error) string {
+	message, word := e.GetMessage(), e.GetToken().Value
+	switch e := e.(type) {
+	case *yaml.UnknownFieldError:
+		keys := slices.Concat(keysOf[config](), keysOf[librarySpec](), keysOf[kernelSpec]())
+		slices.Sort(keys)
+		if near := nearest.Question(word, slices.Compact(keys)); near != "" {
+			return message + near
+		}
+		if e.Token.Position.Column == 1 {
+			return message + ": the keys are " + strings.Join(keysOf[config](), ", ")
+		}
+	case *yaml.TypeError:
+		switch e.DstType.Kind() {
+		case reflect.Bool:
+			return fmt.Sprintf("%q is neither true nor false: write one of them", word)
+		case reflect.String:
+			return "a list or a mapping stands where a text is expected: write one text"
+		}
+	case *yaml.UnexpectedNodeTypeError:
+		switch e.Expected {
+		case ast.SequenceType:
+			return message + ": write a list, each item on its line after a dash"
+		case ast.MappingType:
+			return message + ": write key: value"
+		}
+	case *yaml.SyntaxError:
+		if strings.Contains(message, "mapping value is not allowed") {
+			return message + ": put a text that has a colon into quotes"
+		}
+	}
+	return message
+}
+
+// keysOf lists the YAML keys of a struct, in order.
+func keysOf[T any]() []string {
+	var keys []string
+	for field := range reflect.TypeFor[T]().Fields() {
+		if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // locate returns "file:line:column" of the node at a YAML path such as
@@ -148,7 +198,7 @@ func (c *config) problem() (path string, err error) {
 	case c.Package == "":
 		return "$", errors.New("package is missing: name the Go package to write")
 	case !token.IsIdentifier(c.Package) || c.Package == "main" || c.Package == "_":
-		return "$.package", fmt.Errorf("%q cannot be the name of a Go package that others import", c.Package)
+		return "$.package", fmt.Errorf("%q cannot be the name of a Go package that others import: it has letters and digits, and is neither main nor a keyword", c.Package)
 	case c.Out == "":
 		return "$", errors.New("out is missing: name the folder to write to")
 	case c.From != "" && len(c.Libraries)+len(c.Deps) > 0:

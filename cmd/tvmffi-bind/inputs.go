@@ -57,6 +57,15 @@ func (in *inputs) take(args []string) ([]string, error) {
 	return args, nil
 }
 
+// takeAll is take for a command whose arguments are files, all of them.
+func (in *inputs) takeAll(args []string) error {
+	rest, err := in.take(args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
+	}
+	return err
+}
+
 func isSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
 
 // namesFile tells a file from the name of a function or type, which has no slash and

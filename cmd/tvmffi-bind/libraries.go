@@ -93,7 +93,11 @@ func (t *tool) locateInPackage(ctx context.Context, spec librarySpec, role schem
 	if err != nil {
 		return library{}, err
 	}
-	return identify(dir.Path(spec.Path), schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
+	file := dir.Path(spec.Path)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return library{}, fmt.Errorf("%s has no file %s: write one of its libraries under path, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
+	}
+	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
 
 // locateCore finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the Python
@@ -148,15 +152,46 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 	if version != "" {
 		want += "==" + version
 	}
-	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed and tvmffi-bind knows no wheel of it for %s: run \"pip install %s\"; searched: %s",
-		pkg, platform(), want, strings.Join(sites.Searched(), ", "))
+	var names, versions []string
+	for _, s := range wheel.Pinned() {
+		names = append(names, s.Package)
+		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
+			versions = append(versions, s.Version)
+		}
+	}
+	other := ""
+	if len(versions) > 0 {
+		other = ", or ask for version " + strings.Join(versions, " or ")
+	}
+	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed and tvmffi-bind knows no such wheel for %s: run \"pip install %s\"%s; searched: %s%s",
+		pkg, platform(), want, other, strings.Join(sites.Searched(), ", "), nearest.Question(pkg, names))
+}
+
+// librariesIn lists the shared libraries in a wheel, as path would name them.
+func librariesIn(dir wheel.Dir) []string {
+	var names []string
+	top := dir.Path("")
+	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && namesLibrary(path) {
+			if rel, err := filepath.Rel(top, path); err == nil {
+				names = append(names, filepath.ToSlash(rel))
+			}
+		}
+		return nil
+	})
+	return names
+}
+
+// noLibrary says that the file at path does not exist.
+func noLibrary(path string) error {
+	return fmt.Errorf("there is no library at %s: check the path, or build it first%s", shown(path), nearest.File(path))
 }
 
 // identify completes the identity of the library at path.
 func identify(path string, l schema.Library) (library, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return library{}, fmt.Errorf("there is no library at %s: check the path, or build it first%s", shown(path), nearest.File(path))
+		return library{}, noLibrary(path)
 	}
 	if err != nil {
 		return library{}, err

@@ -62,12 +62,15 @@ TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 		Version:       toolVersion().Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          unknownCommand,
+
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
+	root.SetFlagErrorFunc(badFlag)
 	root.PersistentFlags().BoolVar(&t.offline, "offline", false, "never download: use what is installed or cached")
 	root.PersistentFlags().DurationVar(&t.patience, "timeout", time.Minute, "how long loading and reading libraries may take")
 	root.AddCommand(
