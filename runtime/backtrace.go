@@ -57,6 +57,9 @@ func parseFrame(line string) (f Frame, ok bool) {
 
 // backtrace returns the backtrace with the frames of callbacks that e passed.
 func (e *Error) backtrace() string {
+	if e == nil {
+		return ""
+	}
 	if trace := (*string)(atomic.LoadPointer(&e.trace)); trace != nil {
 		return *trace
 	}
@@ -86,8 +89,11 @@ func (e *Error) Format(f fmt.State, verb rune) {
 // ownCause returns the cause of e if it is an *Error that the message of e does
 // not tell already; nil otherwise.
 func (e *Error) ownCause() *Error {
-	cause, ok := e.cause.(*Error)
-	if !ok || cause == nil || strings.HasSuffix(e.Message, cause.Message) {
+	if e == nil {
+		return nil
+	}
+	cause := asError(e.cause)
+	if cause == nil || strings.HasSuffix(e.Message, cause.Message) {
 		return nil
 	}
 	return cause
@@ -151,8 +157,7 @@ const maxBacktrace = 64 << 10
 
 // passed adds Go frames to the backtrace of an error that a callback returns.
 func passed(err error, origin uintptr) error {
-	e, native := err.(*Error)
-	if native && e.native.Handle() != 0 {
+	if e := asError(err); e != nil && e.native.Handle() != 0 {
 		cell := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize)
 		appendBacktrace(e.native, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
@@ -163,7 +168,7 @@ func passed(err error, origin uintptr) error {
 // backtraceOf returns the backtrace of the *Error in the chain of err.
 func backtraceOf(err error) string {
 	for err != nil {
-		if e, ok := err.(*Error); ok {
+		if e := asError(err); e != nil {
 			return e.Backtrace
 		}
 		w, ok := err.(interface{ Unwrap() error })
@@ -276,12 +281,8 @@ func goStack() string {
 // causeOf makes an owned Error object of the cause of err, or 0.
 func causeOf(err error, depth int) (uintptr, error) {
 	const deepest = 16
-	e, ok := err.(*Error)
-	if !ok || e == nil || depth >= deepest {
-		return 0, nil
-	}
-	cause := e.ownCause()
-	if cause == nil {
+	cause := asError(err).ownCause()
+	if cause == nil || depth >= deepest {
 		return 0, nil
 	}
 	return nativeErrorAt(cause, depth+1)

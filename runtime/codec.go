@@ -514,7 +514,7 @@ func inElement(place string, err error) error {
 		return nil
 	}
 	kind, trace := core.KindType, ""
-	if e, ok := err.(*Error); ok {
+	if e := asError(err); e != nil {
 		kind, trace = e.Kind, e.backtrace()
 	}
 	return &Error{Kind: kind, Message: fmt.Sprintf("%s: %s", place, message(err)), Backtrace: trace, cause: err, step: stepOf(place)}
@@ -522,7 +522,7 @@ func inElement(place string, err error) error {
 
 // message returns the text of err without a kind in front.
 func message(err error) string {
-	if e, ok := err.(*Error); ok {
+	if e := asError(err); e != nil {
 		return e.Message
 	}
 	return err.Error()

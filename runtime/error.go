@@ -72,6 +72,9 @@ func WrapError(kind, message string, cause error) *Error {
 
 // Error returns the kind and the message.
 func (e *Error) Error() string {
+	if e == nil {
+		return "a nil *tvmffi.Error: return nil where there is no error"
+	}
 	if e.Kind == "" {
 		return e.Message
 	}
@@ -81,6 +84,9 @@ func (e *Error) Error() string {
 // Is reports whether target names the kind of e, or is the same error of the
 // library as e.
 func (e *Error) Is(target error) bool {
+	if e == nil {
+		return false
+	}
 	switch t := target.(type) {
 	case kindError:
 		return string(t) == e.Kind
@@ -92,12 +98,23 @@ func (e *Error) Is(target error) bool {
 
 // Unwrap returns the error that caused e: the Go error that a callback returned,
 // or the cause that the library recorded.
-func (e *Error) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.cause
+}
+
+// asError returns err as an *Error, nil if it is none or holds a nil one.
+func asError(err error) *Error {
+	e, _ := err.(*Error)
+	return e
+}
 
 // errorf makes an error of the runtime. A %w in the format becomes its cause.
 func errorf(kind, format string, args ...any) error {
 	for i, arg := range args {
-		if e, ok := arg.(*Error); ok {
+		if e, ok := arg.(*Error); ok && e != nil {
 			args[i] = withoutKind{inner: e}
 		}
 	}
@@ -128,7 +145,7 @@ func errorOf(handle uintptr) error {
 	}
 	if value, ok := goValue(cell.ExtraContext); ok {
 		original := value.(error)
-		if same, ok := original.(*Error); ok {
+		if same := asError(original); same != nil {
 			if e.Backtrace != same.Backtrace {
 				atomic.StorePointer(&same.trace, unsafe.Pointer(&e.Backtrace))
 			}
@@ -197,13 +214,13 @@ func raise(err error) int64 {
 func nativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
 
 func nativeErrorAt(err error, depth int) (uintptr, error) {
-	if e, ok := err.(*Error); ok && e.native.Handle() != 0 {
+	if e := asError(err); e != nil && e.native.Handle() != 0 {
 		core.IncRef(e.native.Handle())
 		return e.native.Handle(), nil
 	}
 	kind, message, backtrace := core.KindRuntime, err.Error(), ""
 	var e *Error
-	if errors.As(err, &e) {
+	if errors.As(err, &e) && e != nil {
 		kind, backtrace = e.Kind, e.Backtrace
 		if original(err) == error(e) {
 			message = e.Message
@@ -233,7 +250,7 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 
 // recovered makes an error of a panic, with the Go stack as its backtrace.
 func recovered(p any) error {
-	if e, ok := p.(*Error); ok {
+	if e, ok := p.(*Error); ok && e != nil {
 		return e
 	}
 	e := &Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack()}

@@ -195,8 +195,8 @@ func stepOf(place string) string {
 // withPath joins the steps of an error to one path.
 func withPath(path string, err error) error {
 	for {
-		e, ok := err.(*Error)
-		if !ok {
+		e := asError(err)
+		if e == nil {
 			return err
 		}
 		if e.step == "" {

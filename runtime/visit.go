@@ -158,7 +158,7 @@ func ErrorPaths(root ObjectRef, err error, partial bool) ([]*AccessPath, error) 
 	defer runtime.KeepAlive(o)
 	for {
 		var e *Error
-		if !errors.As(err, &e) {
+		if !errors.As(err, &e) || e == nil {
 			return nil, nil
 		}
 		if h := e.native.Handle(); h != 0 {
