@@ -409,6 +409,10 @@ func encodeDynamic(value reflect.Value, outer *nest) (core.Temp, error) {
 // None.
 func optionalCodec(t reflect.Type) *codec {
 	name := t.String()
+	endless := false // a pointer to itself: no value ends it but None
+	for u, seen := t, map[reflect.Type]bool{}; u.Kind() == reflect.Pointer && !endless; u = u.Elem() {
+		endless, seen[u] = seen[u], true
+	}
 	inner := sync.OnceValue(func() *codec { return codecOf(t.Elem()) })
 	if !recursive(t) {
 		name = "Optional<" + inner().name + ">"
@@ -419,6 +423,9 @@ func optionalCodec(t reflect.Type) *codec {
 			if v.TypeIndex == abi.TypeNone {
 				*(*unsafe.Pointer)(p) = nil
 				return nil
+			}
+			if endless {
+				return errorf(core.KindType, "expected None, got %s: Go type %s is a pointer to itself", core.KeyOf(v.TypeIndex), t)
 			}
 			x := reflect.New(t.Elem())
 			if err := inner().decode(v, from, x.UnsafePointer()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -407,12 +408,16 @@ func returnTemp(a *core.Args, t core.Temp, err error) error {
 
 // funcCodec converts between Functions and Go funcs of type t; nil is None.
 func funcCodec(t reflect.Type) *codec {
-	s, err := signatureOf(t)
-	if t.ConvertibleTo(reflect.TypeFor[Packed]()) {
-		s, err = &signature{fails: true}, nil
-	}
-	if err != nil {
-		return noCodec(t, message(err))
+	signed := sync.OnceValues(func() (*signature, error) {
+		if t.ConvertibleTo(packedType) {
+			return &signature{fails: true}, nil
+		}
+		return signatureOf(t)
+	})
+	if !recursive(t) { // else its own codec is needed for the signature
+		if _, err := signed(); err != nil {
+			return noCodec(t, message(err))
+		}
 	}
 	return &codec{
 		name: "ffi.Function",
@@ -436,6 +441,10 @@ func funcCodec(t reflect.Type) *codec {
 			}
 			if v.TypeIndex != abi.TypeFunction {
 				return wrongType("ffi.Function", v)
+			}
+			s, err := signed()
+			if err != nil {
+				return err
 			}
 			// A func may outlive a callback, so it has a reference of its own.
 			core.IncRef(uintptr(v.Bits))

@@ -3,6 +3,7 @@ package tvmffi_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -36,5 +37,60 @@ func TestNilErrors(t *testing.T) {
 	}
 	wantError(t, tvmffi.Walk(must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1)), tvmffi.PreOrder,
 		tvmffi.On(func(int64) error { return none })), tvmffi.ErrRuntime, text)
+	drop(t)
+}
+
+type (
+	// step is the func of a state machine, which returns the next one.
+	step func(int64) step
+	// option takes others of its kind.
+	option     func(...option)
+	visitor    func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor
+	onlyStars  *onlyStars
+	starOfStar **starOfStar
+)
+
+// The codec of a Go type that contains itself does not look for its end.
+func TestTypesInThemselves(t *testing.T) {
+	balanced(t)
+	var done []int64
+	var first step
+	first = func(n int64) step {
+		if done = append(done, n); n == 3 {
+			return nil
+		}
+		return first
+	}
+	back, err := tvmffi.As[step](mustCall(t, "calls.echo", func(n int64) step { return first(n) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(1); back != nil; n++ {
+		back = back(n)
+	}
+	if !reflect.DeepEqual(done, []int64{1, 2, 3}) {
+		t.Errorf("steps %v", done)
+	}
+	if _, err := tvmffi.MetadataOf(first); err != nil {
+		t.Error(err)
+	}
+	v, err := call("calls.echo", visitor(func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor { return nil }))
+	if err != nil {
+		t.Error(err)
+	}
+	v.Release()
+	_, err = call("calls.echo", option(func(...option) {}))
+	wantError(t, err, tvmffi.ErrType, "is variadic: use tvmffi.Packed")
+	_, err = tvmffi.As[option](mustCall(t, "calls.adder", 1))
+	wantError(t, err, tvmffi.ErrType, "is variadic: use tvmffi.Packed")
+
+	_, err = tvmffi.As[onlyStars](mustCall(t, "calls.echo", 1))
+	wantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")
+	_, err = tvmffi.Convert[[]starOfStar](mustCall(t, "calls.echo", []int64{1}))
+	wantError(t, err, tvmffi.ErrType, "element 0: expected None, got int: Go type tvmffi_test.starOfStar is a pointer to itself")
+	if none, err := tvmffi.As[starOfStar](mustCall(t, "calls.echo", starOfStar(nil))); err != nil || none != nil {
+		t.Error(none, err)
+	}
+	back, done = nil, nil
 	drop(t)
 }

@@ -134,7 +134,7 @@ func (kept) Borrow(handle uintptr) *core.Object {
 }
 
 // recursive reports whether a value of type t may hold another of that type
-// without an interface between them.
+// without an interface between them, or a func of type t takes or returns such.
 func recursive(t reflect.Type) bool {
 	seen := map[reflect.Type]bool{}
 	var reaches func(u reflect.Type) bool
@@ -151,6 +151,17 @@ func recursive(t reflect.Type) bool {
 			return reaches(u.Elem())
 		case reflect.Map:
 			return reaches(u.Key()) || reaches(u.Elem())
+		case reflect.Func:
+			for i := range u.NumIn() {
+				if t.Kind() == reflect.Func && reaches(u.In(i)) {
+					return true
+				}
+			}
+			for i := range u.NumOut() {
+				if t.Kind() == reflect.Func && reaches(u.Out(i)) {
+					return true
+				}
+			}
 		case reflect.Struct:
 			for i := range u.NumField() {
 				if reaches(u.Field(i).Type) {
