@@ -135,6 +135,9 @@ func goMapCodec(t reflect.Type) *codec {
 					err = inElement("a key", err)
 					return false
 				}
+				if err = hashable(k.Elem()); err != nil {
+					return false
+				}
 				if err = values.decode(e.Value, from, x.UnsafePointer()); err != nil {
 					err = inElement("value of key "+quote(k.Elem().Interface()), err)
 					return false
@@ -154,18 +157,18 @@ func goMapCodec(t reflect.Type) *codec {
 		if err != nil {
 			return core.Temp{}, err
 		}
-		sorted := sortedKeys(m)
+		sorted := sortedEntries(m)
 		keys, values := codecOf(t.Key()), codecOf(t.Elem())
 		return packed(&maps.create, 2*len(sorted), func(args *core.Pack) error {
-			for _, k := range sorted {
+			for _, e := range sorted {
 				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
-				key.Elem().Set(k)
+				key.Elem().Set(e.Key)
 				if err := pack(args, keys, key.UnsafePointer(), inner); err != nil {
-					return inElement("key "+quote(k), err)
+					return inElement("key "+quote(e.Key), err)
 				}
-				value.Elem().Set(m.MapIndex(k))
+				value.Elem().Set(e.Value)
 				if err := pack(args, values, value.UnsafePointer(), inner); err != nil {
-					return inElement("value of key "+quote(k), err)
+					return inElement("value of key "+quote(e.Key), err)
 				}
 			}
 			return nil
@@ -173,12 +176,31 @@ func goMapCodec(t reflect.Type) *codec {
 	})
 }
 
-// sortedKeys returns the keys of a Go map, in order where keys have one, so that
-// the same map gives the same Map.
-func sortedKeys(m reflect.Value) []reflect.Value {
-	keys := m.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return compareValues(a, b) })
-	return keys
+// sortedEntries returns the entries of a Go map, in order where keys have one, so that
+// the same map gives the same Map. NaN, which no lookup finds, is among them.
+func sortedEntries(m reflect.Value) []Pair[reflect.Value, reflect.Value] {
+	entries := make([]Pair[reflect.Value, reflect.Value], 0, m.Len())
+	for all := m.MapRange(); all.Next(); {
+		entries = append(entries, Pair[reflect.Value, reflect.Value]{all.Key(), all.Value()})
+	}
+	slices.SortFunc(entries, func(a, b Pair[reflect.Value, reflect.Value]) int { return compareValues(a.Key, b.Key) })
+	return entries
+}
+
+// hashable returns an error if k, in an interface, is no key of a Go map.
+func hashable(k reflect.Value) error {
+	if k.Comparable() {
+		return nil
+	}
+	return errorf(core.KindType, "a key: %s is no key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
+}
+
+// dynamic returns the type of what v, perhaps an interface, holds.
+func dynamic(v reflect.Value) reflect.Type {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v.Type()
 }
 
 func compareValues(a, b reflect.Value) int {

@@ -3,6 +3,7 @@ package tvmffi_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -93,4 +94,45 @@ func TestTypesInThemselves(t *testing.T) {
 	}
 	back, done = nil, nil
 	drop(t)
+}
+
+// Go maps have keys that no lookup finds, Maps have keys that Go maps cannot have.
+func TestKeysOfGoMaps(t *testing.T) {
+	load(t)
+	nan := math.NaN()
+	for _, x := range []any{map[float64]int64{nan: 1, 2: 2}, map[any]int64{nan: 1, "a": 2}} {
+		m, err := tvmffi.As[*tvmffi.Map[any, int64]](mustCall(t, "calls.echo", x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := m.Get(nan); !ok || n != 1 || m.Len() != 2 {
+			t.Errorf("%v became %v", x, m)
+		}
+		m.Release()
+	}
+
+	const text = "a key: []uint8 is no key of a Go map, which compares keys by ==: range over the Map"
+	pairs := tvmffi.PairsOf(tvmffi.Pair[any, int64]{"a", 1}, tvmffi.Pair[any, int64]{[]byte("more than seven bytes"), 2})
+	m := must[*tvmffi.Map[any, int64]](t)(tvmffi.NewMap(pairs))
+	defer m.Release()
+	_, err := m.Map()
+	wantError(t, err, tvmffi.ErrType, text)
+	d := must[*tvmffi.Dict[any, int64]](t)(tvmffi.NewDict(pairs))
+	defer d.Release()
+	_, err = d.Map()
+	wantError(t, err, tvmffi.ErrType, text)
+	v := must[tvmffi.Any](t)(tvmffi.AnyOf(m))
+	_, err = tvmffi.As[map[any]int64](v)
+	wantError(t, err, tvmffi.ErrType, text)
+	_, err = tvmffi.As[map[[1]any]any](mustCall(t, "calls.echo", map[[1]any]int64{{1}: 1}))
+	if err != nil {
+		t.Error(err)
+	}
+	var keys []any
+	for k := range m.Keys() {
+		keys = append(keys, k)
+	}
+	if len(keys) != 2 {
+		t.Errorf("keys %v", keys)
+	}
 }

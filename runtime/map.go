@@ -470,6 +470,9 @@ func valuesOf[V any](k *mapKind, o *core.Object) iter.Seq[V] {
 	return halves[V](k, o, "value", func(e *abi.MapEntry) *abi.Any { return &e.Value })
 }
 
+// hashableKey is hashable for a key that does not escape elsewhere.
+func hashableKey[K any](key K) error { return hashable(reflect.ValueOf(&key).Elem()) }
+
 // goMap copies a map; objects get references of their own.
 func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err error) {
 	if o == nil {
@@ -477,12 +480,19 @@ func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err erro
 	}
 	defer catch(&err)
 	m = make(map[K]V, k.len(o))
+	kind := reflect.TypeFor[K]().Kind()
+	open := kind == reflect.Interface || kind == reflect.Struct || kind == reflect.Array
 	keys, values := newTextReader[K](), newTextReader[V]()
 	k.read(o, func(e *abi.MapEntry, left int) bool {
 		key, failed := keys.read(&e.Key, left, nil)
 		if failed != nil {
 			err = inElement(k.name+" key "+itoa(len(m)), failed)
 			return false
+		}
+		if open {
+			if err = hashableKey(key); err != nil {
+				return false
+			}
 		}
 		value, failed := values.read(&e.Value, left, nil)
 		if failed != nil {
