@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -135,4 +136,42 @@ func TestKeysOfGoMaps(t *testing.T) {
 	if len(keys) != 2 {
 		t.Errorf("keys %v", keys)
 	}
+}
+
+// Memory that the system does not have is an error: make would end the process.
+func TestNoMemoryForTensors(t *testing.T) {
+	load(t)
+	if mode, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || mode[0] == '1' {
+		t.Logf("the system gives any memory, or is not Linux: %q, %v", mode, err)
+		return
+	}
+	const huge = 1 << 44
+	one := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{huge}, []int64{0}))
+	defer one.Release()
+	bits := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 8}, tvmffi.Int8, tvmffi.CPU, nil, 1<<46))
+	defer bits.Release()
+	for name, f := range map[string]func() error{
+		"NewTensor": func() error { _, err := tvmffi.NewTensor(tvmffi.Float32, huge); return err },
+		"GoAllocator": func() error {
+			_, err := tvmffi.GoAllocator(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
+			return err
+		},
+		"Clone":     func() error { _, err := one.Clone(); return err },
+		"ToFloat32": func() error { _, err := tvmffi.ToFloat32(one); return err },
+		"of int8":   func() error { _, err := tvmffi.ToFloat32(bits); return err },
+		"Copy":      func() error { return tvmffi.Copy(one, one) },
+	} {
+		if err := f(); !errors.Is(err, tvmffi.ErrMemory) || !strings.Contains(err.Error(), "the system has no memory for ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
+		_, err := tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
+		return err
+	}); !errors.Is(err, tvmffi.ErrMemory) {
+		t.Errorf("through the environment: %v", err)
+	}
+	most := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{1 << 62}, []int64{0}))
+	defer most.Release()
+	wantError(t, tvmffi.Copy(most, most), tvmffi.ErrValue, "does not fit int64")
 }

@@ -315,7 +315,14 @@ func Copy(to, from *Tensor) error {
 		}
 		return from.read(source, b)
 	}
-	b := make([]byte, to.NBytes())
+	size, err := sizeOf(DataType(target.DType), words(target, target.Shape))
+	if err == nil {
+		err = roomFor(size)
+	}
+	if err != nil {
+		return err
+	}
+	b := make([]byte, size)
 	if err := from.read(source, b); err != nil {
 		return err
 	}

@@ -119,6 +119,9 @@ func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := roomFor(size); err != nil {
+		return nil, err
+	}
 	memory := make([]byte, max(size, 1)+alignment-1)
 	heap(memory)
 	data := unsafe.Pointer(unsafe.SliceData(memory))
@@ -142,6 +145,22 @@ func sizeOf(dtype DataType, shape []int64) (int64, error) {
 		return 0, errorf(core.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
 	}
 	return size, nil
+}
+
+// roomFor returns an error for a size that the system refuses: make would end the
+// process.
+func roomFor(size int64) error {
+	const large = 1 << 30
+	if size < large {
+		return nil
+	}
+	if err := Load(); err != nil {
+		return err
+	}
+	if size > math.MaxInt64>>16 || !core.HasRoom(uintptr(size)) {
+		return errorf("MemoryError", "tensor: the system has no memory for %d bytes", size)
+	}
+	return nil
 }
 
 // FromPointer makes a dense tensor over memory that is not of the Go heap: of a

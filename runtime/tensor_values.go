@@ -26,7 +26,14 @@ func ToFloat32(t *Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers := make([]float32, 0, t.Len()*int64(dtype.Lanes))
+	n, err := Float32.size(t.Len() * int64(dtype.Lanes)) // which fits: an element has a bit at least
+	if err == nil {
+		err = roomFor(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]float32, 0, n/4)
 	if dtype == Float32 {
 		numbers = numbers[:cap(numbers)]
 		return numbers, CopyTo(t, numbers)

@@ -170,6 +170,13 @@ func allocate(size uintptr) uintptr {
 	return base
 }
 
+// HasRoom reports whether malloc has so many bytes.
+func HasRoom(size uintptr) bool {
+	base, _, _ := purego.SyscallN(malloc, size)
+	purego.SyscallN(cFunction("free"), base)
+	return base != 0
+}
+
 // growNodes doubles the number of nodes; they are used again and never freed.
 func growNodes() {
 	slab := make([]slot, max(64, slots.nodes))
