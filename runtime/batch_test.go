@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,76 @@ func TestBatchOfMany(t *testing.T) {
 		p.Int(1)
 	}
 	wantError(t, batch.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
+}
+
+// Calls of one function with as many arguments each are made as one: wherever such a run
+// begins, ends, meets a block of calls or the end of the room, or fails, each call gets its
+// own arguments and has its own result.
+func TestBatchRuns(t *testing.T) {
+	balanced(t)
+	sum := lookup(t, "calls.sum")
+	var got []int64
+	seen := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args ...int64) (n int64, err error) {
+		for _, x := range args {
+			n += x
+		}
+		if n < 0 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		got = append(got, n)
+		return n, nil
+	}))
+	random := rand.New(rand.NewPCG(1, 2))
+	widths := []int{0, 1, 2, 3, 5, 64, 100, 255, 256}
+	var batch tvmffi.Batch
+	for round := range 300 {
+		calls := random.IntN(300)
+		failing := random.IntN(3*calls + 1) // most often none does
+		var pending []tvmffi.Pending
+		var want, wantSeen []int64
+		next := int64(1)
+		for len(pending) < calls {
+			width, through := widths[random.IntN(len(widths))], random.IntN(2)
+			for range min(calls-len(pending), 1+random.IntN(1+random.IntN(150))) {
+				if len(pending) == failing {
+					pending, want = append(pending, batch.Call(seen).Int(-1)), append(want, -1)
+					continue
+				}
+				p, n := batch.Call([]*tvmffi.Function{sum, seen}[through]), int64(0)
+				for range width {
+					p.Int(next)
+					n, next = n+next, next+1
+				}
+				pending, want = append(pending, p), append(want, n)
+				if through == 1 && len(pending) <= failing {
+					wantSeen = append(wantSeen, n)
+				}
+			}
+		}
+		got = got[:0]
+		err := batch.Do()
+		var failed *tvmffi.BatchError
+		if failing >= calls && err != nil || failing < calls && (!errors.As(err, &failed) || failed.Call != failing || !errors.Is(err, io.ErrUnexpectedEOF)) {
+			t.Fatalf("round %d, call %d of %d: %v", round, failing, calls, err)
+		}
+		if !slices.Equal(got, wantSeen) {
+			t.Fatalf("round %d: the callback got %d, want %d", round, got, wantSeen)
+		}
+		for i, p := range pending[:min(failing, calls)] {
+			if n := must[int64](t)(tvmffi.Result[int64](p)); n != want[i] {
+				t.Fatalf("round %d, call %d: %d, want %d", round, i, n, want[i])
+			}
+		}
+		for _, p := range pending[min(failing, calls):] {
+			if n, err := tvmffi.Result[int64](p); err == nil {
+				t.Fatalf("round %d: a result %d after the failure", round, n)
+			}
+		}
+	}
+	sum.Release()
+	seen.Release()
+	batch = tvmffi.Batch{}
+	drop(t)
 }
 
 func TestBatchStopsAtError(t *testing.T) {

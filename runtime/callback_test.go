@@ -151,19 +151,66 @@ func TestCallbackRefuses(t *testing.T) {
 		{nil, "TypeError: expected a func, got <nil>"},
 		{1, "TypeError: expected a func, got int"},
 		{(func())(nil), "TypeError: expected a func, got func()"},
-		{func(...int64) {}, "TypeError: func func(...int64) is variadic: use tvmffi.Packed"},
-		{func() (int64, string) { return 0, "" }, "TypeError: func func() (int64, string) has 2 results"},
+		{func(...chan int) {}, "TypeError: func(...chan int): parameter 0: Go type chan int: this type has no counterpart in TVM-FFI"},
+		{func() (int64, string) { return 0, "" }, "TypeError: func() (int64, string) has 2 results"},
 		{func() (int64, string, error) { return 0, "", nil }, "has 2 results"},
-		{func(string, chan int) {}, "TypeError: func func(string, chan int): parameter 1: Go type chan int: this type has no counterpart in TVM-FFI"},
-		{func() (complex128, error) { return 0, nil }, "TypeError: func func() (complex128, error): its result: Go type complex128: this type has no counterpart"},
+		{func(string, chan int) {}, "TypeError: func(string, chan int): parameter 1: Go type chan int: this type has no counterpart in TVM-FFI"},
+		{func() (complex128, error) { return 0, nil }, "TypeError: func() (complex128, error): its result: Go type complex128: this type has no counterpart"},
 		{(*tvmffi.Function)(nil), "TypeError: the object is nil"},
 	} {
 		_, err := tvmffi.FuncOf(c.f)
 		wantError(t, err, tvmffi.ErrType, c.want)
 	}
 	// A func that no signature allows fails where it is used.
-	_, err := call("calls.echo", func(...int64) {})
-	wantError(t, err, tvmffi.ErrType, "is variadic")
+	_, err := call("calls.echo", func(...chan int) {})
+	wantError(t, err, tvmffi.ErrType, "func(...chan int): parameter 0: Go type chan int")
+}
+
+// A variadic func takes what its last parameter stands for any number of times, none
+// too, and gives it when it is called itself.
+func TestVariadicFunc(t *testing.T) {
+	balanced(t)
+	load(t)
+	join := func(separator string, parts ...any) (string, error) {
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = fmt.Sprint(p)
+		}
+		return strings.Join(texts, separator), nil
+	}
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(join))
+	for _, c := range []struct {
+		want string
+		args []any
+	}{
+		{"", []any{"-"}},
+		{"1", []any{"-", 1}},
+		{"1-true-2.5-text of some length", []any{"-", 1, true, 2.5, "text of some length"}},
+	} {
+		if got := must[string](t)(tvmffi.As[string](must[tvmffi.Any](t)(f.Call(c.args...)))); got != c.want {
+			t.Errorf("%v: %q", c.args, got)
+		}
+	}
+	_, err := f.Call()
+	wantError(t, err, tvmffi.ErrType, "TestVariadicFunc.func1: it takes at least 1 argument, but got 0")
+	sum := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(numbers ...float64) (n float64) {
+		for _, x := range numbers {
+			n += x
+		}
+		return n
+	}))
+	_, err = sum.Call(1, 2, "three")
+	wantError(t, err, tvmffi.ErrType, "argument 2: expected float, got ffi.SmallStr")
+	// The other way: a Function as a variadic func.
+	add := must[func(...int) (float64, error)](t)(tvmffi.As[func(...int) (float64, error)](must[tvmffi.Any](t)(tvmffi.AnyOf(sum))))
+	for n := range 4 {
+		if got, err := add([]int{1, 2, 3, 4}[:n]...); err != nil || got != float64(n*(n+1)/2) {
+			t.Error(n, got, err)
+		}
+	}
+	f.Release()
+	sum.Release()
+	drop(t)
 }
 
 func addTwo(x, y int64) (int64, error) { return x + y, nil }

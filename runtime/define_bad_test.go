@@ -148,8 +148,8 @@ func TestDefineBadInput(t *testing.T) {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func(...int64) {}))
-		}, tvmffi.ErrType, []string{"variadic"}},
+			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func(int64, ...chan int) {}))
+		}, tvmffi.ErrType, []string{"func(int64, ...chan int): parameter 1", "no counterpart"}},
 		"signature": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`

@@ -246,6 +246,53 @@ func TestDefineHooks(t *testing.T) {
 	wantError(t, tvmffi.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
 }
 
+// Methods may be variadic, with any receiver.
+func TestDefineVariadicMethods(t *testing.T) {
+	loadDefine(t)
+	type bag struct {
+		Sum int64 `ffi:"sum"`
+	}
+	total := func(numbers []int64) (n int64) {
+		for _, x := range numbers {
+			n += x
+		}
+		return n
+	}
+	bags := tvmffi.Define[bag]("gotest.Bag",
+		tvmffi.Method("put", func(b *bag, numbers ...int64) int64 { b.Sum += total(numbers); return b.Sum }),
+		tvmffi.Method("with", func(b bag, numbers ...int64) int64 { return b.Sum + total(numbers) }),
+		tvmffi.StaticMethod("of", func(numbers ...int64) bag { return bag{total(numbers)} }))
+	b, err := bags.New(bag{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	for _, c := range []struct {
+		method string
+		args   []any
+		want   int64
+	}{
+		{"put", []any{b}, 0},
+		{"put", []any{b, 1, 2, 3}, 6},
+		{"put", []any{b, 4}, 10},
+		{"with", []any{b, 5, 5}, 20},
+	} {
+		if got := mustCall(t, "define.method", append([]any{"gotest.Bag", c.method}, c.args...)...).Value(); got != c.want {
+			t.Errorf("%s%v: %v, want %d", c.method, c.args, got, c.want)
+		}
+	}
+	made := must[*tvmffi.Instance[bag]](t)(tvmffi.As[*tvmffi.Instance[bag]](mustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
+	defer made.Release()
+	if n := made.Value().Sum; n != 15 {
+		t.Error(n)
+	}
+	_, err = call("define.method", "gotest.Bag", "put", b, 1, "two")
+	wantError(t, err, tvmffi.ErrType, "argument 2: expected int, got ffi.SmallStr")
+	if n := b.Value().Sum; n != 10 {
+		t.Errorf("the call that failed left %d", n)
+	}
+}
+
 func TestDefineMethods(t *testing.T) {
 	p := newPoint(t, Point{X: 3, Y: 4, Name: "p"})
 	defer p.Release()

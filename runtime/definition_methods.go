@@ -138,7 +138,10 @@ func (d *definition) function(f any) (*Function, error) {
 		out = append(out, errorType)
 	}
 	adapted := reflect.FuncOf(in, out, t.IsVariadic())
-	call := reflect.ValueOf(f)
+	call := reflect.ValueOf(f).Call
+	if t.IsVariadic() {
+		call = reflect.ValueOf(f).CallSlice
+	}
 	return FuncOf(reflect.MakeFunc(adapted, func(args []reflect.Value) []reflect.Value {
 		o := stateOf(args[0].Interface().(ObjectRef))
 		results := make([]reflect.Value, len(out))
@@ -146,7 +149,7 @@ func (d *definition) function(f any) (*Function, error) {
 			results[i] = reflect.Zero(t)
 		}
 		err := d.update(o, func(p reflect.Value) error {
-			copy(results, call.Call(append([]reflect.Value{p}, args[1:]...)))
+			copy(results, call(append([]reflect.Value{p}, args[1:]...)))
 			if fails {
 				err, _ := results[len(results)-1].Interface().(error)
 				return err

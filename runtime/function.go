@@ -268,7 +268,8 @@ type Packed func(args []Any) (any, error)
 
 // FuncOf makes a Function of a Go func: a [Packed], or any func whose parameters
 // and result have counterparts in TVM-FFI and whose last result is an error, if
-// it has one. A func that came from a Function gives that Function again.
+// it has one. A variadic func takes any number of arguments from its last parameter on.
+// A func that came from a Function gives that Function again.
 func FuncOf(f any) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -299,6 +300,7 @@ var errorType = reflect.TypeFor[error]()
 // value, both, or nothing.
 type signature struct {
 	params  []*codec
+	rest    *codec // of what follows params in a variadic func
 	result  *codec
 	results int
 	fails   bool
@@ -306,15 +308,17 @@ type signature struct {
 
 func signatureOf(t reflect.Type) (*signature, error) {
 	s := &signature{results: t.NumOut()}
-	if t.IsVariadic() {
-		return nil, errorf(core.KindType, "func %s is variadic: use tvmffi.Packed", t)
-	}
 	for i := range t.NumIn() {
-		c := codecOf(t.In(i))
+		in := argumentType(t, i)
+		c := codecOf(in)
 		if c.absent != nil {
-			return nil, errorf(core.KindType, "func %s: parameter %d: %w", t, i, c.absent)
+			return nil, errorf(core.KindType, "%s: parameter %d: %w", t, i, c.absent)
 		}
-		s.params = append(s.params, c)
+		if t.IsVariadic() && i == t.NumIn()-1 {
+			s.rest = c
+		} else {
+			s.params = append(s.params, c)
+		}
 	}
 	values := t.NumOut()
 	if values > 0 && t.Out(values-1) == errorType {
@@ -322,14 +326,38 @@ func signatureOf(t reflect.Type) (*signature, error) {
 		values--
 	}
 	if values > 1 {
-		return nil, errorf(core.KindType, "func %s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
+		return nil, errorf(core.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
 	}
 	if values == 1 {
 		if s.result = codecOf(t.Out(0)); s.result.absent != nil {
-			return nil, errorf(core.KindType, "func %s: its result: %w", t, s.result.absent)
+			return nil, errorf(core.KindType, "%s: its result: %w", t, s.result.absent)
 		}
 	}
 	return s, nil
+}
+
+// argumentType returns the type of argument i of a func of type t.
+func argumentType(t reflect.Type, i int) reflect.Type {
+	if last := t.NumIn() - 1; t.IsVariadic() && i >= last {
+		return t.In(last).Elem()
+	}
+	return t.In(i)
+}
+
+// codec returns the codec of argument i.
+func (s *signature) codec(i int) *codec {
+	if i < len(s.params) {
+		return s.params[i]
+	}
+	return s.rest
+}
+
+// check returns an error if a callback got the wrong number of arguments.
+func (s *signature) check(a *core.Args) error {
+	if s.rest != nil {
+		return a.CheckAtLeast(len(s.params))
+	}
+	return a.Check(len(s.params))
 }
 
 // callerOf makes the callback of a Go func.
@@ -344,14 +372,14 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		return nil, err
 	}
 	return func(a *core.Args) error {
-		if err := a.Check(len(s.params)); err != nil {
+		if err := s.check(a); err != nil {
 			return err
 		}
-		in := make([]reflect.Value, len(s.params))
-		for i, c := range s.params {
-			p := reflect.New(t.In(i))
-			if c.decode(a.Value(i), a, p.UnsafePointer()) != nil {
-				if err := a.Read(i, t.In(i), p.UnsafePointer()); err != nil { // which converts
+		in := make([]reflect.Value, a.Len())
+		for i := range in {
+			p := reflect.New(argumentType(t, i))
+			if s.codec(i).decode(a.Value(i), a, p.UnsafePointer()) != nil {
+				if err := a.Read(i, argumentType(t, i), p.UnsafePointer()); err != nil { // which converts
 					return err
 				}
 			}
@@ -463,10 +491,17 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 	for i := range out {
 		out[i] = reflect.Zero(t.Out(i))
 	}
+	if s.rest != nil {
+		rest := in[len(in)-1]
+		in = slices.Clip(in[:len(in)-1])
+		for i := range rest.Len() {
+			in = append(in, rest.Index(i))
+		}
+	}
 	v, err := f.apply(len(in), func(i int) (core.Temp, error) {
-		p := reflect.New(t.In(i))
+		p := reflect.New(argumentType(t, i))
 		p.Elem().Set(in[i])
-		temp, err := s.params[i].encode(p.UnsafePointer())
+		temp, err := s.codec(i).encode(p.UnsafePointer())
 		return temp, inElement("argument "+itoa(i), err)
 	})
 	if err == nil {

@@ -141,10 +141,10 @@ func schemaOfInterface(t reflect.Type) schema.TypeExpr {
 
 var packedType = reflect.TypeFor[Packed]()
 
-// schemaOfFunc returns the signature of a func type, nil for a packed one and for
-// one that cannot be a Function.
+// schemaOfFunc returns the signature of a func type, nil for a packed or variadic one,
+// for which schemas have no form, and for one that cannot be a Function.
 func schemaOfFunc(t reflect.Type, depth int) *schema.Signature {
-	if t.ConvertibleTo(packedType) {
+	if t.ConvertibleTo(packedType) || t.IsVariadic() {
 		return nil
 	}
 	s, err := signatureOf(t)

@@ -8,5 +8,5 @@ const linkRegister = 16 // DWARF's number of the return address
 // canonical frame address, the return address below it, and the BP that it saved.
 var trampolines = []trampoline{
 	{&_callBlock, []byte{defCFA, 6, 16, savedAt | 6, 2, savedAt | linkRegister, 1}}, // BP + 16
-	{&_callAll, []byte{defCFA, 7, 32, savedAt | linkRegister, 1}},                   // SP + 32
+	{&_callAll, []byte{defCFA, 7, 48, savedAt | linkRegister, 1}},                   // SP + 48
 }

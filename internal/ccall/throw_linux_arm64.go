@@ -8,5 +8,5 @@ const linkRegister = 30 // DWARF's number of the return address
 // canonical frame address, and the return address below it.
 var trampolines = []trampoline{
 	{&_callBlock, []byte{defCFA, 21, 0x80, 1, savedAt | linkRegister, 16}}, // R21 + 128
-	{&_callAll, []byte{defCFA, 31, 48, savedAt | linkRegister, 5}},         // SP + 48
+	{&_callAll, []byte{defCFA, 31, 64, savedAt | linkRegister, 7}},         // SP + 64
 }

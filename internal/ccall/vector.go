@@ -4,9 +4,12 @@ package ccall
 // names lie in Go heap memory or in C memory, which do not move, and are kept
 // alive by the caller; never on a goroutine stack.
 type Vector struct {
-	// Records is the address of N records.
+	// Records is the address of the records.
 	Records uintptr
-	N       uintptr
+	// Results is the address of the results, one for each call, which must be None
+	// before; End is the address behind them. SetResults sets both.
+	Results uintptr
+	End     uintptr
 	// Left is how many calls were not made, or failed: 0 if all went well.
 	Left uintptr
 	// RC is what the call that failed returned, and Err is its error object, owned;
@@ -15,14 +18,24 @@ type Vector struct {
 	Err uintptr
 }
 
-// Record is one call of a Vector: int Fn(Handle, Args, N, Res).
+// resultSize is that of a TVMFFIAny, also of an argument.
+const resultSize = 16
+
+// SetResults says where the results of n calls, one at least, are. The address may be
+// 0 for functions that have none.
+func (v *Vector) SetResults(address uintptr, n int) {
+	v.Results, v.End = address, address+uintptr(n)*resultSize
+}
+
+// Record is one or more calls of a Vector: int Fn(Handle, Args, N, result). The
+// arguments of each follow those of the one before.
 type Record struct {
 	Fn     uintptr
 	Handle uintptr
 	Args   uintptr
 	N      uintptr
-	// Res is the address of the result, which must be None before the call.
-	Res uintptr
+	// Calls is how many, 1 at least.
+	Calls uintptr
 }
 
 // ArrayOffset is the distance from the memory of an array to the object: room

@@ -5,28 +5,39 @@
 
 // void callAll(Vector*), C calling convention, on the system stack. The vector
 // does not move: no address here is one of a goroutine stack.
-// BX: the vector. R12: the next record. R13: the calls left.
+// BX: the vector. R12: the record. R13: the result of the next call, R15: its
+// arguments. R14: the calls left of the record.
 TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
+	PUSHQ R14
+	PUSHQ R15
 	MOVQ  DI, BX
 	MOVQ  Vector_Records(BX), R12
-	MOVQ  Vector_N(BX), R13
+	MOVQ  Vector_Results(BX), R13
+record:
+	MOVQ  Record_Args(R12), R15
+	MOVQ  Record_Calls(R12), R14
 next:
-	TESTQ R13, R13
-	JEQ   done
 	MOVQ  Record_Handle(R12), DI
-	MOVQ  Record_Args(R12), SI
+	MOVQ  R15, SI
 	MOVQ  Record_N(R12), DX
-	MOVQ  Record_Res(R12), CX
+	MOVQ  R13, CX
 	MOVQ  Record_Fn(R12), AX
 	CALL  AX
 	TESTL AX, AX
 	JNE   failed
+	MOVQ  Record_N(R12), DX
+	SHLQ  $4, DX                 // resultSize
+	ADDQ  DX, R15
+	ADDQ  $const_resultSize, R13
+	DECQ  R14
+	JNE   next
 	ADDQ  $Record__size, R12
-	DECQ  R13
-	JMP   next
+	CMPQ  R13, Vector_End(BX)
+	JNE   record
+	JMP   done
 failed:
 	MOVLQSX AX, AX
 	MOVQ  AX, Vector_RC(BX)
@@ -44,7 +55,12 @@ thrown:                        // DX: the exception
 	CALL  tvmffi_catch(SB)
 #endif
 done:
-	MOVQ  R13, Vector_Left(BX)
+	MOVQ  Vector_End(BX), AX
+	SUBQ  R13, AX
+	SHRQ  $4, AX                 // resultSize
+	MOVQ  AX, Vector_Left(BX)
+	POPQ  R15
+	POPQ  R14
 	POPQ  R13
 	POPQ  R12
 	POPQ  BX

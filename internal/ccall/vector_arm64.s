@@ -5,29 +5,40 @@
 
 // void callAll(Vector*), C calling convention, on the system stack. The vector
 // does not move: no address here is one of a goroutine stack.
-// R19: the vector. R20: the next record. R21: the calls left.
+// R19: the vector. R20: the record. R21: the result of the next call, R22: its
+// arguments. R23: the calls left of the record.
 //
 // The functions here have frames of their own making: the assembler saves R29
 // below the stack pointer, where the C functions that are called write.
 TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -48(RSP)
+	STP.W (R29, R30), -64(RSP)
 	STP   (R19, R20), 16(RSP)
-	MOVD  R21, 32(RSP)
+	STP   (R21, R22), 32(RSP)
+	MOVD  R23, 48(RSP)
 	MOVD  R0, R19
 	MOVD  Vector_Records(R19), R20
-	MOVD  Vector_N(R19), R21
+	MOVD  Vector_Results(R19), R21
+record:
+	MOVD  Record_Args(R20), R22
+	MOVD  Record_Calls(R20), R23
 next:
-	CBZ   R21, done
 	MOVD  Record_Handle(R20), R0
-	MOVD  Record_Args(R20), R1
+	MOVD  R22, R1
 	MOVD  Record_N(R20), R2
-	MOVD  Record_Res(R20), R3
+	MOVD  R21, R3
 	MOVD  Record_Fn(R20), R9
 	BL    (R9)
 	CBNZW R0, failed
+	MOVD  Record_N(R20), R2
+	ADD   R2<<4, R22              // resultSize
+	ADD   $const_resultSize, R21
+	SUB   $1, R23
+	CBNZ  R23, next
 	ADD   $Record__size, R20
-	SUB   $1, R21
-	B     next
+	MOVD  Vector_End(R19), R2
+	CMP   R2, R21
+	BNE   record
+	B     done
 failed:
 	SXTW  R0, R0
 	MOVD  R0, Vector_RC(R19)
@@ -46,10 +57,14 @@ thrown:                       // R1: the exception
 	BL    tvmffi_catch(SB)
 #endif
 done:
-	MOVD  R21, Vector_Left(R19)
-	MOVD  32(RSP), R21
+	MOVD  Vector_End(R19), R0
+	SUB   R21, R0
+	LSR   $4, R0                  // resultSize
+	MOVD  R0, Vector_Left(R19)
+	MOVD  48(RSP), R23
+	LDP   32(RSP), (R21, R22)
 	LDP   16(RSP), (R19, R20)
-	LDP.P 48(RSP), (R29, R30)
+	LDP.P 64(RSP), (R29, R30)
 	RET
 
 // void allocate(allocation*)

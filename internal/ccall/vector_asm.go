@@ -28,7 +28,7 @@ func SetAllocator(mallocAddress, freeAddress uintptr) {
 
 // CallAll makes the calls of v, in order, up to the first that fails.
 func CallAll(v *Vector) {
-	v.Left, v.RC, v.Err = v.N, 0, 0
+	v.RC, v.Err = 0, 0
 	cgocall(uintptr(unsafe.Pointer(&_callAll)), unsafe.Pointer(v))
 }
 

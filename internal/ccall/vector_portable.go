@@ -21,17 +21,24 @@ func ReleaseArray() uintptr { return 0 }
 
 // CallAll makes the calls of v, in order, up to the first that fails.
 func CallAll(v *Vector) {
-	v.Left, v.RC, v.Err = v.N, 0, 0
+	v.RC, v.Err = 0, 0
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for at := v.Records; v.Left > 0; at += unsafe.Sizeof(Record{}) {
+	result := v.Results
+	for at := v.Records; result != v.End; at += unsafe.Sizeof(Record{}) {
 		r := (*Record)(pointer(at))
-		rc, _, _ := purego.SyscallN(r.Fn, r.Handle, r.Args, r.N, r.Res)
-		if v.RC = int64(int32(rc)); v.RC != 0 {
-			purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&v.Err)))
-			return
+		args := r.Args
+		for range r.Calls {
+			rc, _, _ := purego.SyscallN(r.Fn, r.Handle, args, r.N, result)
+			if v.RC = int64(int32(rc)); v.RC != 0 {
+				purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&v.Err)))
+				v.Left = (v.End - result) / resultSize
+				return
+			}
+			args += r.N * resultSize
+			result += resultSize
 		}
-		v.Left--
 	}
+	v.Left = 0
 }

@@ -438,13 +438,25 @@ func (a *Args) Check(n int) error {
 
 func (a *Args) check(n int) error {
 	if a.frame.N != uintptr(n) {
-		noun := "arguments"
-		if n == 1 {
-			noun = "argument"
-		}
-		return Hooks.Errorf(KindType, "%s: it takes %d %s, but got %d", a.function(), n, noun, a.frame.N)
+		return a.wrongCount("", n)
 	}
 	return a.side().err
+}
+
+// CheckAtLeast returns an error if the callback got fewer than n arguments.
+func (a *Args) CheckAtLeast(n int) error {
+	if a.Len() < n {
+		return a.wrongCount("at least ", n)
+	}
+	return nil
+}
+
+func (a *Args) wrongCount(least string, n int) error {
+	noun := "arguments"
+	if n == 1 {
+		noun = "argument"
+	}
+	return Hooks.Errorf(KindType, "%s: it takes %s%d %s, but got %d", a.function(), least, n, noun, a.frame.N)
 }
 
 // Read reads argument i, which is of the type t in Go, as the library reads a parameter:

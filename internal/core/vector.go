@@ -17,16 +17,23 @@ const VectorCalls = 64
 // Vector is a number of calls of Function objects that are made in few crossings.
 // The zero value is ready. What C sees lies in heap memory that does not move, so
 // the addresses in the records are final.
+//
+// Calls of one function with as many arguments each are a run, which is one record:
+// to begin a call in a run is to count.
 type Vector struct {
-	serial uint64       // of the call that takes arguments, 0 when none does
-	used   uint         // how much of chunk
-	chunk  *vectorChunk // the one that is filled
-	start  uint         // where the arguments of the last call begin in it
-	fn     *Object      // the function of the last call, nil when none takes arguments
-	handle uintptr      // of fn
-	code   uintptr      // of fn
-	block  *vectorBlock // of the last call
-	n      uint
+	serial uint64        // of the last call, 0 when none takes arguments
+	limit  uint64        // while serial is below it, the next call may be of the same run
+	used   uint          // how much of chunk
+	start  uint          // where the arguments of the last call begin in it
+	width  uint          // how many arguments the calls of the run have
+	fn     *Object       // the function of the last call, nil when none takes arguments
+	handle uintptr       // of fn
+	chunk  *vectorChunk  // the one that is filled
+	run    *ccall.Record // of the last call
+	head   uint64        // the serial of the first call of run
+	block  *vectorBlock  // of the last call
+	runs   int           // how many block has
+	n      int           // the calls, when serial is 0
 	round  uint64
 	first  uint64       // the number of the first call that Do has made
 	made   uint         // how many it has made
@@ -67,28 +74,26 @@ type vectorChunk [MaxVectorArguments]abi.Any
 const MaxVectorArguments = 4 * VectorCalls
 
 // Len returns the number of calls.
-func (v *Vector) Len() int { return int(v.n) }
+func (v *Vector) Len() int {
+	if v.serial == 0 {
+		return v.n
+	}
+	return int(uint32(v.serial))
+}
 
 // Begin starts a call of a Function object. It returns a number that tells the
 // call from all others of v: the round in the upper half, the index and one in
 // the lower.
 func (v *Vector) Begin(fn *Object) uint64 {
-	i := v.n % VectorCalls
-	if fn != v.fn || i == 0 || v.used == MaxVectorArguments || fn == nil || fn.handle != v.handle {
+	if fn != v.fn || v.serial >= v.limit || v.used-v.start != v.width || fn.handle != v.handle {
 		return v.begin(fn)
 	}
-	// The same function again, in the block and the chunk of the call before.
-	records := &v.block.records
-	records[i-1].N = uintptr(v.used - v.start)
-	r := &records[i]
-	r.Fn, r.Handle, r.Args = v.code, v.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
 	v.start = v.used
-	v.n++
 	v.serial++
 	return v.serial
 }
 
-// begin is Begin for any function, also the first one.
+// begin is Begin where the call is not, or not yet, of the run of the one before.
 func (v *Vector) begin(fn *Object) uint64 {
 	if v.serial == 0 {
 		v.open()
@@ -96,35 +101,62 @@ func (v *Vector) begin(fn *Object) uint64 {
 	if fn == nil || fn.handle == 0 {
 		return v.refuse(fn)
 	}
-	v.close()
-	i := v.n % VectorCalls
-	if i == 0 {
-		v.nextBlock()
+	v.settle()
+	if fn == v.fn && v.serial == v.head {
+		if v.extend(); v.serial < v.limit {
+			return v.Begin(fn)
+		}
+	}
+	n := v.Len()
+	if n%VectorCalls == 0 {
+		v.nextBlock(n / VectorCalls)
 	}
 	if v.chunk == nil || v.used == MaxVectorArguments {
 		v.nextChunk()
 	}
 	if fn != v.fn {
-		v.fn, v.handle, v.code = fn, fn.handle, safeCall(fn.handle)
-		v.uses = append(v.uses, vectorUse{fn, int(v.n)})
+		v.fn, v.handle = fn, fn.handle
+		v.uses = append(v.uses, vectorUse{fn, n})
 	}
-	r := &v.block.records[i]
-	r.Fn, r.Handle, r.Args = v.code, v.handle, uintptr(unsafe.Pointer(&v.chunk[v.used]))
 	v.start = v.used
-	v.n++
-	v.serial = v.round | uint64(v.n)
+	v.serial = v.round | uint64(n+1)
+	v.nextRun(safeCall(v.handle))
 	return v.serial
 }
 
-// close ends the arguments of the last call.
-func (v *Vector) close() {
-	if v.serial != 0 {
-		v.last().N = uintptr(v.used - v.start)
+// nextRun makes the last call the first of a run.
+func (v *Vector) nextRun(code uintptr) {
+	v.run = &v.block.records[v.runs]
+	v.runs++
+	*v.run = ccall.Record{Fn: code, Handle: v.handle, Args: uintptr(unsafe.Pointer(v.chunk)) + uintptr(v.start)*anySize}
+	v.head, v.limit = v.serial, 0
+}
+
+// extend lets calls like the last one, which is the first of its run, follow in the
+// run, as many as the block has left.
+func (v *Vector) extend() {
+	v.width = v.used - v.start
+	v.limit = v.serial + VectorCalls - 1 - uint64(v.Len()-1)%VectorCalls
+}
+
+// split makes the last call a run of its own.
+func (v *Vector) split() {
+	if v.serial != v.head {
+		v.run.Calls = uintptr(v.serial - v.head)
+		v.nextRun(v.run.Fn)
 	}
 }
 
-// last is the record of the last call, of which there must be one.
-func (v *Vector) last() *ccall.Record { return &v.block.records[(v.n-1)%VectorCalls] }
+// settle completes the record of the last call, if there is one.
+func (v *Vector) settle() {
+	if v.serial == 0 {
+		return
+	}
+	if v.used-v.start != v.width {
+		v.split()
+	}
+	v.run.N, v.run.Calls = uintptr(v.used-v.start), uintptr(v.serial-v.head+1)
+}
 
 // open forgets the calls that were made.
 func (v *Vector) open() {
@@ -138,9 +170,9 @@ func (v *Vector) open() {
 
 // refuse is Begin for a function that is nil or has ended.
 func (v *Vector) refuse(fn *Object) uint64 {
-	v.Fail(int(v.n), endedError("the function", fn))
-	v.close()
-	v.fn, v.serial = nil, 0
+	v.n = v.Len()
+	v.Fail(v.n, endedError("the function", fn))
+	v.serial, v.limit, v.fn = 0, 0, nil
 	return v.round | uint64(v.n+1)
 }
 
@@ -152,18 +184,13 @@ func (v *Vector) Fail(call int, err error) {
 }
 
 // Use says that the last call needs o. It must not end before Do.
-func (v *Vector) Use(o *Object) { v.uses = append(v.uses, vectorUse{o, int(v.n) - 1}) }
+func (v *Vector) Use(o *Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
 
-func (v *Vector) nextBlock() {
-	i := int(v.n / VectorCalls)
+func (v *Vector) nextBlock(i int) {
 	if i == len(v.blocks) {
-		block := new(vectorBlock)
-		for j := range block.records {
-			block.records[j].Res = uintptr(unsafe.Pointer(&block.results[j]))
-		}
-		v.blocks = append(v.blocks, block)
+		v.blocks = append(v.blocks, new(vectorBlock))
 	}
-	v.block = v.blocks[i]
+	v.block, v.runs = v.blocks[i], 0
 }
 
 func (v *Vector) nextChunk() {
@@ -198,9 +225,10 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 	case n == MaxVectorArguments:
 		v.Fail(call, Hooks.Errorf(KindType, "the call has more than %d arguments", MaxVectorArguments))
 	default:
+		v.split()
 		old := v.chunk[v.start:]
 		v.nextChunk()
-		v.last().Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
+		v.run.Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
 		v.used = uint(copy(v.chunk[:], old))
 		v.Add(serial, x)
 	}
@@ -245,14 +273,15 @@ func (v *Vector) Do() (done, failed int, err error) {
 	if v.serial == 0 {
 		v.open()
 	}
-	v.close()
+	v.settle()
+	n := v.Len()
 	for _, use := range v.uses {
 		if why, ended := use.object.Ended(); ended {
 			v.Fail(use.call, Hooks.Errorf(KindRuntime, "an object %s before the batch was done", why))
 			break
 		}
 	}
-	v.state, v.fn, v.serial = vectorRunning, nil, 0
+	v.state, v.fn, v.serial, v.limit, v.n = vectorRunning, nil, 0, 0, n
 	if v.err == nil {
 		done, v.err = v.call()
 		v.failed = done
@@ -268,11 +297,12 @@ func (v *Vector) Do() (done, failed int, err error) {
 
 func (v *Vector) call() (done int, err error) {
 	defer runtime.KeepAlive(v)
-	for left := int(v.n); left > 0; left -= VectorCalls {
+	for left := v.n; left > 0; left -= VectorCalls {
 		block := v.blocks[done/VectorCalls]
 		n := min(left, VectorCalls)
 		clear(block.results[:n])
-		block.head.Records, block.head.N = uintptr(unsafe.Pointer(&block.records)), uintptr(n)
+		block.head.Records = uintptr(unsafe.Pointer(&block.records))
+		block.head.SetResults(uintptr(unsafe.Pointer(&block.results)), n)
 		ccall.CallAll(&block.head)
 		done += n - int(block.head.Left)
 		if block.head.Left > 0 {
@@ -305,7 +335,7 @@ func (r *Releaser) Release(handle uintptr) {
 	if r.n == releases {
 		r.Flush()
 	}
-	r.records[r.n] = ccall.Record{Fn: API.ObjectDecRef, Handle: handle}
+	r.records[r.n] = ccall.Record{Fn: API.ObjectDecRef, Handle: handle, Calls: 1}
 	r.n++
 }
 
@@ -323,7 +353,8 @@ func (r *Releaser) Flush() {
 	}
 	for next, end := 0, r.n; next < end; next = end - int(r.head.Left) + 1 { // behind one that failed
 		r.n = 0
-		r.head.Records, r.head.N = uintptr(unsafe.Pointer(&r.records[next])), uintptr(end-next)
+		r.head.Records = uintptr(unsafe.Pointer(&r.records[next]))
+		r.head.SetResults(0, end-next) // which the function does not take
 		ccall.CallAll(&r.head)
 		dropError(r.head.RC, r.head.Err)
 	}
@@ -356,31 +387,28 @@ const EntriesAtOnce = 64
 // Cursor reads the entries of a map through the iterator functor of the library,
 // which answers 0 with the key, 1 with the value, and 2 by advancing.
 type Cursor struct {
-	head     ccall.Vector
-	commands [3]abi.Any
-	records  [3 * EntriesAtOnce]ccall.Record
-	results  [3 * EntriesAtOnce]abi.Any
-	functor  *Object
-	ready    int // how many records call functor
-	left     int
+	head    ccall.Vector
+	record  ccall.Record
+	results [3 * EntriesAtOnce]abi.Any
+	functor *Object
+	left    int
 }
 
-var cursors = sync.Pool{New: func() any {
-	c := new(Cursor)
-	for i := range c.commands {
-		c.commands[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
-	}
-	for i := range c.records {
-		r := &c.records[i]
-		r.N, r.Args, r.Res = 1, uintptr(unsafe.Pointer(&c.commands[i%3])), uintptr(unsafe.Pointer(&c.results[i]))
+var cursors = sync.Pool{New: func() any { return new(Cursor) }}
+
+// commands are the arguments of the functor, one for each call. C only reads them.
+var commands = func() (c [3 * EntriesAtOnce]abi.Any) {
+	for i := range c {
+		c[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i % 3)}
 	}
 	return c
-}}
+}()
 
 // NewCursor begins to read n entries through a functor. Close gives it back.
 func NewCursor(functor *Object, n int) *Cursor {
 	c := cursors.Get().(*Cursor)
-	c.functor, c.left, c.ready = functor, n, 0
+	c.functor, c.left = functor, n
+	c.record = ccall.Record{Fn: safeCall(functor.handle), Handle: functor.handle, Args: uintptr(unsafe.Pointer(&commands)), N: 1}
 	return c
 }
 
@@ -397,11 +425,9 @@ func (c *Cursor) Next() ([]abi.Any, error) {
 		calls-- // the last entry is not left behind
 	}
 	clear(c.results[:3*n])
-	for fn := safeCall(c.functor.handle); c.ready < calls; c.ready++ {
-		r := &c.records[c.ready]
-		r.Fn, r.Handle = fn, c.functor.handle
-	}
-	c.head.Records, c.head.N = uintptr(unsafe.Pointer(&c.records)), uintptr(calls)
+	c.record.Calls = uintptr(calls)
+	c.head.Records = uintptr(unsafe.Pointer(&c.record))
+	c.head.SetResults(uintptr(unsafe.Pointer(&c.results)), calls)
 	ccall.CallAll(&c.head)
 	runtime.KeepAlive(c)
 	if c.head.Left == 0 {
