@@ -58,6 +58,9 @@ func TestDefineBadInput(t *testing.T) {
 		pointer struct {
 			A *chan int `ffi:"a"`
 		}
+		itself struct {
+			A *itself `ffi:"a"`
+		}
 		inherits struct {
 			Label string `ffi:"label"`
 		}
@@ -92,11 +95,12 @@ func TestDefineBadInput(t *testing.T) {
 		"nameless":  {func(k string) registrable { return tvmffi.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
 		"spaces":    {func(k string) registrable { return tvmffi.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
 		"pointer":   {func(k string) registrable { return tvmffi.Define[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
+		"itself":    {func(k string) registrable { return tvmffi.Define[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *tvmffi.Instance[itself]"}},
 		"no struct": {func(k string) registrable { return tvmffi.Define[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
 		"twice": {func(k string) registrable {
 			tvmffi.Define[twiceDefined](k + "1")
 			return tvmffi.Define[twiceDefined](k)
-		}, tvmffi.ErrType, []string{"defines another type"}},
+		}, tvmffi.ErrType, []string{"1 already: declare a struct for each type"}},
 		"unknown": {func(k string) registrable { return tvmffi.Define[one](k, tvmffi.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
 		"hides":   {func(k string) registrable { return tvmffi.Define[inherits](k, tvmffi.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
 		"memory": {func(k string) registrable {

@@ -22,7 +22,7 @@ type definition struct {
 	record  reflect.Type // the struct
 	handle  reflect.Type // *Instance of it
 	class   core.Type
-	taken   bool // the struct defines another type
+	taken   *definition // what the struct defines already, nil if that is d
 
 	// What the options say; read once, under the Registry.
 	doc        string
@@ -114,8 +114,8 @@ func (d *definition) declare() {
 	if d.record.Kind() != reflect.Struct {
 		return // registration refuses it
 	}
-	if _, taken := definitions.LoadOrStore(d.record, d); taken {
-		d.taken = true
+	if other, taken := definitions.LoadOrStore(d.record, d); taken {
+		d.taken = other.(*definition)
 		return
 	}
 	codecs.Store(d.record, d.codec())
@@ -197,8 +197,8 @@ func (d *definition) makePlan() error {
 	if d.plan != nil {
 		return nil
 	}
-	if d.taken {
-		return d.errorf(core.KindType, "the struct %s defines another type", d.record)
+	if d.taken != nil {
+		return d.errorf(core.KindType, "the struct %s defines the type %s already: declare a struct for each type", d.record, d.taken.key)
 	}
 	d.doc, d.parentType, d.final, d.frozen, d.kwOnly, d.structural, d.state = "", nil, false, false, false, 0, nil
 	d.given, d.converters, d.methods, d.attributes = nil, nil, nil, nil
@@ -395,8 +395,11 @@ func (r *recordField) place(e schema.TypeExpr) error {
 	case "Variant", "Optional", "None":
 		return errorf(core.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
 	}
-	if !r.isObject() {
-		return errorf(core.KindType, "the Go type %s has no form in memory", r.goType)
+	if t := r.goType; !r.isObject() {
+		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			return errorf(core.KindType, "the Go type %s has no form in memory: an object made in Go is a *tvmffi.Instance[%s]", t, t.Elem().Name())
+		}
+		return errorf(core.KindType, "the Go type %s has no form in memory", t)
 	}
 	a.Kind, a.Class = core.KindObjectRef, r.class
 	return nil

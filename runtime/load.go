@@ -176,7 +176,7 @@ func loadCore(config *core.LoadConfig) error {
 			break
 		}
 	}
-	return s.error("run \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or set TVMFFI_LIBRARY to the file")
+	return s.error("run \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or put it beside the executable, or set TVMFFI_LIBRARY to the file")
 }
 
 func corePlaces(name, explicit string, dirs []string) []place {

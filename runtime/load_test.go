@@ -273,7 +273,7 @@ func TestSearchOrder(t *testing.T) {
 		filepath.Join(bin, name) + " (folder of the executable): no such file",
 		filepath.Join(bin, "lib", name) + " (lib folder of the executable): no such file",
 		filepath.Join(venv, filepath.FromSlash(sites.Library(runtime.GOOS))) + " (Python package): no such file",
-		`run "go tool tvmffi-bind setup", or pip install apache-tvm-ffi, or set TVMFFI_LIBRARY to the file`,
+		`run "go tool tvmffi-bind setup", or pip install apache-tvm-ffi, or put it beside the executable, or set TVMFFI_LIBRARY to the file`,
 		"kind LibraryNotFound",
 	} {
 		if !strings.Contains(out, part) {
