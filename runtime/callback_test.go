@@ -460,7 +460,7 @@ func TestRegister(t *testing.T) {
 	if v := mustCall(t, name, 1); v.Value() != int64(2) {
 		t.Error(v)
 	}
-	wantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered")
+	wantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered: choose another name, or give the option Override")
 	if err := tvmffi.Register(name, func(x int64) int64 { return x + 2 }, tvmffi.Override()); err != nil {
 		t.Error(err)
 	}

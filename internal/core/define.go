@@ -338,9 +338,18 @@ func (d *Defined) AddMethod(m *DefinedMethod) error {
 func SetGlobalMethod(m *DefinedMethod, override bool) error {
 	Registry.Lock()
 	defer Registry.Unlock()
-	flag := uintptr(0)
-	if override {
-		flag = 1
+	flag := uintptr(1)
+	if !override {
+		flag = 0
+		// The library would refuse it too, but print a traceback of its own.
+		there, err := GlobalFunction(m.Name)
+		if err != nil {
+			return err
+		}
+		if there != 0 {
+			DecRef(there)
+			return Hooks.Errorf(KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
+		}
 	}
 	return withMethodInfo(m, func(info uintptr) error {
 		_, err := invoke(API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
