@@ -233,6 +233,9 @@ func exported(name string) string {
 
 var architecture = regexp.MustCompile(`[._-](sm|compute)_\d+[af]?([._-]|$)`)
 
+// target is what NVRTC compiles for, in the forms of cuda.ParseArch.
+var target = regexp.MustCompile(`^(sm_|compute_)?(\d{1,3}\.\d|\d{2,4})[af]?$`)
+
 // image finds or makes the image of a kernel.
 func (k *Kernel) image() {
 	switch {
@@ -242,6 +245,9 @@ func (k *Kernel) image() {
 		k.fail("image", -1, "the image is missing: name the cubins, fatbins or PTX with image, or a text in CUDA C++ with source")
 	case k.Program == "" && (k.Arch != "" || len(k.Options) > 0):
 		k.fail("source", -1, "arch and options are for the compiler, which an image has behind it: remove them, or give source")
+	}
+	if k.Arch != "" && !target.MatchString(k.Arch) {
+		k.fail("arch", -1, "%q is no architecture: write it as sm_90, sm_90a or compute_80", k.Arch)
 	}
 	for i, f := range k.Images {
 		switch ext := path.Ext(f); {
