@@ -37,6 +37,9 @@ func (h *Host[T]) devicePointer() (uintptr, error) {
 	if h == nil || h.freed.Load() {
 		return 0, valueError("the pinned host memory is nil or was freed")
 	}
+	if h.s == nil {
+		return 0, valueError("the pinned host memory is a zero Host: AllocHost makes one")
+	}
 	return h.address, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -121,6 +122,66 @@ func TestBadInput(t *testing.T) {
 			}
 			ok(t, k.Launch(good, mem, mem, 16)) // and the kernel works
 		})
+	}
+}
+
+// TestZeroValues uses what no function of the package made.
+func TestZeroValues(t *testing.T) {
+	f := load(t)
+	loadTVMFFI(t)
+	retain(t, f)
+	m := module(t, 1)
+	k := kernel(t, m, "add_one")
+	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	defer mem.Free()
+	host := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
+	defer host.Free()
+	var noKernel *cuda.Kernel
+	var noMemory cuda.Memory
+	var noHost cuda.Host[float32]
+	var noStream cuda.Stream
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
+	on := c
+	on.Stream = &noStream
+	pinThread(t, f)
+	before := f.left()
+	nothing := func() error { t.Error("called"); return nil }
+	for name, of := range map[string]struct {
+		run  func() error
+		says string
+	}{
+		"memory":         {func() error { return k.Launch(c, &noMemory, mem, 16) }, "argument 0: the memory is a zero Memory: Alloc of a device makes one"},
+		"tensor of it":   {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 1); return err }, "the memory is a zero Memory"},
+		"no elements":    {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 0); return err }, "the memory is a zero Memory"},
+		"part of it":     {func() error { _, err := noMemory.Part(0, 0); return err }, "the memory is a zero Memory"},
+		"copy to it":     {func() error { return cuda.Copy(&noMemory, mem, nil) }, "the memory is a zero Memory"},
+		"fill":           {func() error { return cuda.Fill(&noMemory, uint8(1), nil) }, "the memory is a zero Memory"},
+		"pinned":         {func() error { return k.Launch(c, &noHost, mem, 16) }, "argument 0: the pinned host memory is a zero Host: AllocHost makes one"},
+		"copy of it":     {func() error { return cuda.CopyInAsync(mem, &noHost, nil) }, "the pinned host memory is a zero Host"},
+		"stream":         {func() error { return k.Launch(on, mem, mem, 16) }, "a zero value of package cuda stands for nothing"},
+		"copy on it":     {func() error { return cuda.CopyOutAsync(host, mem, &noStream) }, "a zero value of package cuda"},
+		"with it":        {func() error { return cuda.WithStream(&noStream, nothing) }, "a zero value of package cuda"},
+		"its capture":    {func() error { _, err := noStream.Capture(nothing); return err }, "a zero value of package cuda"},
+		"module":         {func() error { _, err := new(cuda.Module).Kernel("k"); return err }, "a zero value of package cuda"},
+		"image":          {func() error { _, err := new(cuda.Image).Kernel(1, "k"); return err }, "a zero Image has no code: NewImage and ImageFS make one"},
+		"kernel":         {func() error { return new(cuda.Kernel).Launch(c) }, "the module is nil"},
+		"its memory":     {func() error { _, err := new(cuda.Kernel).MaxDynamicSharedMemory(); return err }, "the module is nil"},
+		"nil kernel":     {func() error { return noKernel.Launch(c) }, "the kernel is nil"},
+		"its blocks":     {func() error { _, err := noKernel.MaxActiveBlocks(32, 0); return err }, "the kernel is nil"},
+		"its clusters":   {func() error { _, err := noKernel.MaxActiveClusters(c); return err }, "the kernel is nil"},
+		"its block":      {func() error { _, _, err := noKernel.SuggestBlock(0, 0); return err }, "the kernel is nil"},
+		"its attributes": {noKernel.AllowNonPortableCluster, "the kernel is nil"},
+	} {
+		err := of.run()
+		if !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), of.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d, set, err := cuda.CurrentDevice(); err != nil || set {
+			t.Errorf("%s leaves %s current (%v)", name, d, err)
+		}
+	}
+	if left := f.left(); left != before {
+		t.Errorf("left: %v, before %v", left, before)
 	}
 }
 

@@ -345,6 +345,9 @@ func (r *resource) get() (uintptr, error) {
 	if h := r.handle.Load(); h != 0 {
 		return h, nil
 	}
+	if r.s == nil {
+		return 0, valueError("a zero value of package cuda stands for nothing: methods of Device make what it has")
+	}
 	return 0, valueError("the %s is closed: it must not be used any more", r.what)
 }
 

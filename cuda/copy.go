@@ -255,8 +255,9 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 	if err != nil {
 		return err
 	}
-	if h == nil || h.freed.Load() {
-		return valueError("the pinned host memory is nil or was freed")
+	there, err := h.devicePointer()
+	if err != nil {
+		return err
 	}
 	bytes := h.bytes()
 	if bytes > m.size {
@@ -275,9 +276,9 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 		return err
 	}
 	if f == driver.MemcpyHtoDAsync {
-		err = g.call(f, address, h.address, uintptr(bytes), on)
+		err = g.call(f, address, there, uintptr(bytes), on)
 	} else {
-		err = g.call(f, h.address, address, uintptr(bytes), on)
+		err = g.call(f, there, address, uintptr(bytes), on)
 	}
 	if err != nil {
 		return about(err, "%d bytes on %s", bytes, m.s.device)

@@ -178,6 +178,9 @@ func (im *Image) Module(d Device) (*Module, error) {
 }
 
 func (im *Image) on(d Device) (*loadedImage, error) {
+	if len(im.variants) == 0 {
+		return nil, valueError("a zero Image has no code: NewImage and ImageFS make one")
+	}
 	if l := im.loaded[d]; l != nil {
 		return l, nil
 	}

@@ -106,6 +106,15 @@ func (k *Kernel) readParams(g *guard) {
 	k.params = nil
 }
 
+// usable returns an error if there is no kernel, or its module was closed.
+func (k *Kernel) usable() error {
+	if k == nil {
+		return valueError("the kernel is nil")
+	}
+	_, err := k.m.live()
+	return err
+}
+
 // Name returns the name that the kernel was found by.
 func (k *Kernel) Name() string { return k.name }
 
@@ -118,6 +127,9 @@ func (k *Kernel) Info() KernelInfo { return k.info }
 // MaxDynamicSharedMemory returns the most dynamic shared memory that a block of
 // the kernel can have on its device, in bytes.
 func (k *Kernel) MaxDynamicSharedMemory() (int, error) {
+	if err := k.usable(); err != nil {
+		return 0, err
+	}
 	l, err := k.m.s.limits()
 	if err != nil {
 		return 0, err
@@ -146,7 +158,7 @@ func (k *Kernel) reserve(bytes int) error {
 // AllowNonPortableCluster lets the kernel be launched with clusters of more than 8
 // blocks, which not every device with clusters can do.
 func (k *Kernel) AllowNonPortableCluster() error {
-	if _, err := k.m.live(); err != nil {
+	if err := k.usable(); err != nil {
 		return err
 	}
 	return about(k.m.s.do(driver.FuncSetAttribute, k.handle, attributeNonPortableCluster, 1), "the kernel %q", k.name)
@@ -156,7 +168,7 @@ func (k *Kernel) AllowNonPortableCluster() error {
 // multiprocessor, with so many threads and so much dynamic shared memory (bytes)
 // per block.
 func (k *Kernel) MaxActiveBlocks(threads, shared int) (n int, err error) {
-	if _, err := k.m.live(); err != nil {
+	if err := k.usable(); err != nil {
 		return 0, err
 	}
 	if threads <= 0 || threads > math.MaxInt32 || shared < 0 {
@@ -176,7 +188,7 @@ func (k *Kernel) MaxActiveBlocks(threads, shared int) (n int, err error) {
 // MaxActiveClusters returns how many clusters of a launch can run at a time on the
 // device: 0 if the cluster of c is too large for it. The stream of c does not matter.
 func (k *Kernel) MaxActiveClusters(c LaunchConfig) (n int, err error) {
-	if _, err := k.m.live(); err != nil {
+	if err := k.usable(); err != nil {
 		return 0, err
 	}
 	if err := k.check(&c); err != nil {
@@ -209,7 +221,7 @@ func (k *Kernel) MaxActiveClusters(c LaunchConfig) (n int, err error) {
 // number of blocks for that. limit is the most threads per block that the kernel
 // is written for, 0 for any.
 func (k *Kernel) SuggestBlock(shared, limit int) (threads, blocks int, err error) {
-	if _, err := k.m.live(); err != nil {
+	if err := k.usable(); err != nil {
 		return 0, 0, err
 	}
 	if shared < 0 || limit < 0 || limit > math.MaxInt32 {

@@ -239,7 +239,11 @@ func (m *Memory) at(s *state) (uintptr, error) {
 			}
 		}
 	}
-	if s != nil && s != m.s && !m.managed {
+	switch {
+	case s == m.s && s != nil:
+	case m.s == nil:
+		return 0, valueError("the memory is a zero Memory: Alloc of a device makes one")
+	case s != nil && !m.managed:
 		return 0, valueError("the memory is on %s, the operation on %s: copy it there first", m.s.device, s.device)
 	}
 	return m.address, nil

@@ -160,7 +160,7 @@ func (g *guard) stream(st *Stream) (uintptr, error) {
 
 // of returns the CUstream for an operation on a device.
 func (st *Stream) of(s *state) (uintptr, error) {
-	if st.s != s {
+	if st.s != s && st.s != nil {
 		return 0, valueError("the stream is of %s, the operation on %s: use a stream of that device", st.s.device, s.device)
 	}
 	return st.get()
@@ -351,6 +351,9 @@ func setEnvStream(d Device, h uintptr) (before uintptr, err error) {
 func WithStream(stream *Stream, f func() error) error {
 	if stream == nil {
 		return valueError("the stream is nil: take DefaultStream or NewStream of a device")
+	}
+	if _, err := stream.get(); err != nil {
+		return err
 	}
 	if err := tvmffi.Load(); err != nil {
 		return err
