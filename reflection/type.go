@@ -3,12 +3,14 @@ package reflection
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/reflection/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -95,7 +97,8 @@ func TypeByKey(key string) (*Type, error) {
 	}
 	index, err := core.IndexOfKey(key)
 	if err != nil {
-		return nil, errorf(core.KindAttr, "there is no type %s: load the library that registers it first", key)
+		known, _ := tvmffi.TypeKeys() // without them there is no hint
+		return nil, errorf(core.KindAttr, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
 	}
 	return typeOf(index), nil
 }
@@ -309,9 +312,10 @@ func (t *Type) FieldByName(name string) (*Field, error) {
 	if t == nil {
 		return nil, errorf(core.KindType, "field %s: the object is nil or was released", name)
 	}
-	f, ok := t.load().byName[name]
+	fields := t.load().byName
+	f, ok := fields[name]
 	if !ok {
-		return nil, errorf(core.KindAttr, "%s has no field %s", t.key, name)
+		return nil, errorf(core.KindAttr, "%s has no field %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(fields))))
 	}
 	return f, nil
 }
@@ -338,9 +342,10 @@ func (t *Type) MethodByName(name string) (*Method, error) {
 	if t == nil {
 		return nil, errorf(core.KindType, "method %s: the object is nil or was released", name)
 	}
-	m, ok := t.load().method[name]
+	methods := t.load().method
+	m, ok := methods[name]
 	if !ok {
-		return nil, errorf(core.KindAttr, "%s has no method %s", t.key, name)
+		return nil, errorf(core.KindAttr, "%s has no method %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(methods))))
 	}
 	return m, nil
 }

@@ -46,7 +46,7 @@ var rooms = []room{
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
-	{dir: "reflection", own: []string{"internal/abi", "internal/core", "reflection/schema", "reflection/symbols", "runtime"}},
+	{dir: "reflection", own: []string{"internal/abi", "internal/core", "internal/nearest", "reflection/schema", "reflection/symbols", "runtime"}},
 
 	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"internal/nearest", "reflection/schema"}},
