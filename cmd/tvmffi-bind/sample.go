@@ -31,7 +31,7 @@ func (c *sampleCall) Arguments() string { return strings.Join(c.Args, ", ") }
 
 // sampler fills in arguments for the functions of one package.
 type sampler struct {
-	constructors map[string]*sampleCall // by the name of the type that they make
+	constructors map[string]*sampleCall // by the name of the type that they make; nil if it takes too much
 }
 
 // chooseCall picks the function of the generated package that is easiest to call:
@@ -44,9 +44,17 @@ func chooseCall(files map[string][]byte) (*sampleCall, error) {
 		return nil, err
 	}
 	s := &sampler{constructors: map[string]*sampleCall{}}
-	for _, fn := range functions {
-		made, isNew := strings.CutPrefix(fn.Name.Name, "New")
-		if call, _ := s.sample(fn); isNew && call != nil && len(call.Makes) == 0 && s.constructors[made] == nil {
+	for _, verb := range []string{"Make", "New"} { // where both are, New sets fields without a look
+		for _, fn := range functions {
+			made, ok := strings.CutPrefix(fn.Name.Name, verb)
+			_, done := s.constructors[made]
+			if result := firstResult(fn); !ok || done || result != "*"+made && result != "tvmffi.Any" {
+				continue
+			}
+			call, _ := s.sample(fn)
+			if call != nil && (len(call.Makes) > 0 || firstResult(fn) != "*"+made) {
+				call = nil
+			}
 			s.constructors[made] = call
 		}
 	}
@@ -83,6 +91,14 @@ func topFunctions(files map[string][]byte) ([]*ast.FuncDecl, error) {
 		}
 	}
 	return functions, nil
+}
+
+// firstResult is the type of the first result of fn, "" without one.
+func firstResult(fn *ast.FuncDecl) string {
+	if fn.Type.Results == nil || len(fn.Type.Results.List) == 0 {
+		return ""
+	}
+	return types.ExprString(fn.Type.Results.List[0].Type)
 }
 
 // sample fills in the arguments of fn. The score is high for a function that takes
@@ -128,7 +144,8 @@ func (s *sampler) sample(fn *ast.FuncDecl) (*sampleCall, int) {
 	if plain {
 		score += 8
 	}
-	if !strings.HasPrefix(call.Func, "New") {
+	made, makes := strings.CutPrefix(call.Func, "Make")
+	if !strings.HasPrefix(call.Func, "New") && !(makes && firstResult(fn) == "*"+made) {
 		score += 4 // an object that nothing else is done with says little
 	}
 	return call, score

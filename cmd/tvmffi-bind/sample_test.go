@@ -38,6 +38,8 @@ type T struct{}
 		{"func Or(n *int64, v any) (int64, error) { return 0, nil }", "nil, 2", ""},
 		{"func Packed(args ...any) (tvmffi.Any, error) { return nil, nil }", "", ""},
 		{"func Water(p PlantRef, by float64) error { return nil }\nfunc NewPlant(h float64, o ...PlantOption) (*Plant, error) { return nil, nil }", "p1, 2.5", "NewPlant(1.5)"},
+		{"func Water(p PlantRef, by float64) (float64, error) { return nil }\nfunc NewPlant() (*Plant, error) { return nil, nil }\nfunc MakePlant(h float64) (*Plant, error) { return nil, nil }", "p1, 2.5", "MakePlant(1.5)"},
+		{"func Dig(by float64) error { return nil }\nfunc Water(p PlantRef) (int64, error) { return nil }\nfunc NewPlant() (*Plant, error) { return nil, nil }\nfunc MakePlant(args ...any) (tvmffi.Any, error) { return nil, nil }", "1.5", ""},
 	} {
 		call, err := chooseCall(map[string][]byte{"a.go": []byte("package a\n" + x.declared + "\n")})
 		if err != nil || call == nil {

@@ -50,22 +50,27 @@ func (p *planner) describeFunctions() {
 }
 
 // preferVerb calls a function that has the name of a type and makes it NewT, or MakeT
-// where NewT is the constructor from the fields. What has no signature makes the type
-// that it is called after too, as far as anybody knows.
+// where NewT is the constructor from the fields. What has no signature, or returns a
+// parent, makes the type that it is called after too, as far as anybody knows.
 func (p *planner) preferVerb(f *Func, pkg *Package) {
 	o := p.objects[f.Name]
 	if o == nil || o.External {
 		return
 	}
-	makes := f.Call != nil && f.Call.Result != nil && f.Call.Result.Object == o
+	var result *Object
+	if f.Call != nil && f.Call.Result != nil {
+		result = f.Call.Result.Object
+	}
+	makes := result == o
+	likely := f.entry.Packed || result != nil && slices.Contains(o.schema.Ancestors, result.Key)
 	i := slices.IndexFunc(o.Statics, func(s *Func) bool { return s.Constructor && o.Pkg == pkg })
 	switch {
 	case makes && i < 0:
 		f.want = "New" + f.want
 		f.entry.Renamed = "a function with the name of the type that it makes is called New"
-	case makes || f.entry.Packed:
+	case makes || likely:
 		f.want = "Make" + f.want
-		f.entry.Renamed = "a function with the name of a type is called Make if New is the constructor, or if it has no signature"
+		f.entry.Renamed = "it has the name of a type"
 		if i >= 0 && o.Statics[i].Init != nil {
 			o.Statics[i].Doc.Note = "It sets the fields to what it is given. The library's own function for that is " + f.Name + "."
 		}
