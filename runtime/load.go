@@ -164,7 +164,7 @@ func loadCore(config *core.LoadConfig) error {
 		return sameCore(explicit)
 	}
 	s := search{what: name}
-	for _, p := range corePlaces(name, explicit, config.Dirs) {
+	for _, p := range corePlaces(name, explicit, config) {
 		if _, err := os.Stat(p.path); err != nil {
 			s.absent(p.where, p.path)
 		} else if h, err := dynlib.Open(p.path); err != nil {
@@ -179,18 +179,27 @@ func loadCore(config *core.LoadConfig) error {
 	return s.error("run \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or put it beside the executable, or set TVMFFI_LIBRARY to the file")
 }
 
-func corePlaces(name, explicit string, dirs []string) []place {
+func corePlaces(name, explicit string, config *core.LoadConfig) []place {
 	if explicit != "" {
 		return []place{{explicit, "named explicitly", true}}
 	}
-	places := inDirs(name, dirs)
-	for _, i := range sites.Cached("apache-tvm-ffi", sites.Library(runtime.GOOS)) {
-		places = append(places, place{i.File, "cache of tvmffi-bind setup", false})
-	}
+	places := inDirs(name, config.Dirs)
 	installed := sites.FindLibrary()
-	for _, i := range installed {
-		places = append(places, place{i.File, "Python package " + i.Version, false})
+	var others []place
+	add := func(i sites.Installed, where string) {
+		if p := (place{i.File, where, false}); config.CoreVersion != "" && i.Version == config.CoreVersion {
+			places = append(places, p)
+		} else {
+			others = append(others, p)
+		}
 	}
+	for _, i := range sites.Cached("apache-tvm-ffi", sites.Library(runtime.GOOS)) {
+		add(i, "cache of tvmffi-bind setup")
+	}
+	for _, i := range installed {
+		add(i, "Python package "+i.Version)
+	}
+	places = append(places, others...)
 	if len(installed) == 0 {
 		for _, dir := range sites.Searched() {
 			places = append(places, place{filepath.Join(dir, sites.Library(runtime.GOOS)), "Python package", false})
@@ -272,6 +281,11 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 	for name, path := range config.Paths {
 		if config.Core == "" && namesCore(name) {
 			config.Core = path
+		}
+	}
+	for _, file := range l.Files {
+		if namesCore(file.Name) {
+			config.CoreVersion = file.Version
 		}
 	}
 	if config.Core != "" || !core.Attached() {

@@ -145,6 +145,14 @@ func init() {
 		}
 		return nil
 	}
+	children["version"] = func() error {
+		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: sites.Library(runtime.GOOS), Dependency: true}}}
+		if err := l.Load(); err != nil {
+			return err
+		}
+		fmt.Println("loaded", tvmffi.LibraryPath())
+		return nil
+	}
 	children["matrix"] = func() error {
 		if err := calls.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 			return err
@@ -440,6 +448,22 @@ func TestLibraryOfSeveralPackages(t *testing.T) {
 	for _, env := range [][]string{nil, {"TVMFFI_LIBRARY_PATH=" + filepath.Dir(copyFile(t, garden, filepath.Join(t.TempDir(), "libgarden.so")))}} {
 		if out, err := child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
 			t.Errorf("%v: %v\n%s", env, err, out)
+		}
+	}
+}
+
+// Bindings that name the version of libtvm_ffi get it, wherever it is; without it they get
+// what there is.
+func TestVersionOfBindings(t *testing.T) {
+	dir := t.TempDir()
+	newest := link(t, nativetest.Library(t), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.15-deadbeef", filepath.FromSlash(sites.Library(runtime.GOOS))))
+	older := link(t, nativetest.Wheel(t, "0.1.12").Library(), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.12-deadbeef", filepath.FromSlash(sites.Library(runtime.GOOS))))
+	for _, file := range []string{newest, older} {
+		write(t, filepath.Join(strings.TrimSuffix(file, filepath.FromSlash(sites.Library(runtime.GOOS))), sites.Marker), "hash")
+	}
+	for version, want := range map[string]string{"0.1.12": older, "0.1.15": newest, "0.1.13": newest, "": newest} {
+		if out, err := child(t, "version", "TVMFFI_CACHE="+dir, envFirst+"="+version); err != nil || strings.TrimSpace(out) != "loaded "+want {
+			t.Errorf("%q: %v\n%s", version, err, out)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -56,6 +57,9 @@ them to a shared library. What "config" prints is what it passes.`,
 			return nil
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w: flags of the compilers go into --cxxflag, --nvccflag and --ldflag, as in --cxxflag=-DNAME", err)
+	})
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "library to write, such as libgarden.so")
 	f.StringArrayVarP(&code.Include, "include", "I", nil, "folder for #include; may be repeated")

@@ -40,6 +40,8 @@ type LoadConfig struct {
 	Dirs []string
 	// Core is the explicit path of libtvm_ffi.
 	Core string
+	// CoreVersion is the version of the Python package of libtvm_ffi to prefer.
+	CoreVersion string
 }
 
 // Load finds and loads the libraries. Once it has succeeded, later calls do
