@@ -118,11 +118,12 @@ func (e *Error) LogValue() slog.Value {
 // reference of its own, or nil: it may say where in a visited value the error
 // arose.
 func (e *Error) ExtraContext() *Object {
-	if e == nil || e.native.Handle() == 0 {
+	o := e.own()
+	if o == nil {
 		return nil
 	}
-	defer runtime.KeepAlive(e)
-	context := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize).ExtraContext
+	defer runtime.KeepAlive(o)
+	context := core.At[abi.ErrorCell](o.Handle() + abi.ObjectSize).ExtraContext
 	if _, ours := core.GoValue(context); context == 0 || ours {
 		return nil
 	}
@@ -157,9 +158,9 @@ const maxBacktrace = 64 << 10
 
 // passed adds Go frames to the backtrace of an error that a callback returns.
 func passed(err error, origin uintptr) error {
-	if e := asError(err); e != nil && e.native.Handle() != 0 {
-		cell := core.At[abi.ErrorCell](e.native.Handle() + abi.ObjectSize)
-		appendBacktrace(e.native, originFrame(origin, nativeBacktrace(cell))+goFrames())
+	if o := asError(err).raised(); o != nil {
+		cell := core.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
 	}
 	return &passing{err, backtraceOf(err) + originFrame(origin, "") + goFrames()}

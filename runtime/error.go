@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -22,9 +23,12 @@ type Error struct {
 	// the most recent call first; one line each, File "x.cc", line 1, in f().
 	Backtrace string
 
-	cause  error
-	step   string       // of a path, when cause is the error of a part: [1], ["key"] or .field
-	native *core.Object // the Error object, to raise it again as the same
+	cause error
+	step  string // of a path, when cause is the error of a part: [1], ["key"] or .field
+	// native is a *core.Object, atomic: the Error object, to raise it again as the same.
+	// An error that is plain has one from its next raise on.
+	native unsafe.Pointer
+	plain  bool // of the library, with nothing that is not in the fields here
 	// trace is a *string, atomic: the backtrace of the object that the error became
 	// in a callback, when it came back as itself.
 	trace unsafe.Pointer
@@ -91,7 +95,8 @@ func (e *Error) Is(target error) bool {
 	case kindError:
 		return string(t) == e.Kind
 	case *Error:
-		return t != nil && e.native.Handle() != 0 && Same(wrap[*Object](e.native), wrap[*Object](t.native))
+		o := e.own()
+		return o != nil && o.Handle() == t.own().Handle()
 	}
 	return false
 }
@@ -157,8 +162,39 @@ func errorOf(handle uintptr) error {
 		core.IncRef(cell.CauseChain)
 		e.cause = errorOf(cell.CauseChain)
 	}
-	e.native = core.Own(handle)
+	if cell.ExtraContext == 0 && cell.CauseChain == 0 && core.Strong(handle) == 1 && core.At[abi.Object](handle).TypeIndex == abi.TypeError {
+		// Nobody else has the object, so its memory need not wait for the collector.
+		e.plain = true
+		core.DecRef(handle)
+	} else {
+		e.native = unsafe.Pointer(core.Own(handle))
+	}
 	return e
+}
+
+// own returns the Error object that e has, nil if it has none.
+func (e *Error) own() *core.Object {
+	if e == nil {
+		return nil
+	}
+	return (*core.Object)(atomic.LoadPointer(&e.native))
+}
+
+// raised returns the Error object that stands for e, an error of the library, in C++; nil
+// for other errors.
+func (e *Error) raised() *core.Object {
+	if o := e.own(); o != nil || e == nil || !e.plain {
+		return o
+	}
+	handle, err := core.NewError(e.Kind, e.Message, e.Backtrace, 0, 0)
+	if err != nil {
+		return nil
+	}
+	o := core.Own(handle)
+	if !atomic.CompareAndSwapPointer(&e.native, nil, unsafe.Pointer(o)) {
+		o.Release()
+	}
+	return e.own()
 }
 
 // visitContext is what the library puts around the extra context of an error that
@@ -214,9 +250,10 @@ func raise(err error) int64 {
 func nativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
 
 func nativeErrorAt(err error, depth int) (uintptr, error) {
-	if e := asError(err); e != nil && e.native.Handle() != 0 {
-		core.IncRef(e.native.Handle())
-		return e.native.Handle(), nil
+	if o := asError(err).raised(); o != nil {
+		defer runtime.KeepAlive(o)
+		core.IncRef(o.Handle())
+		return o.Handle(), nil
 	}
 	kind, message, backtrace := core.KindRuntime, err.Error(), ""
 	var e *Error

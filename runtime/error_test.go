@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -310,5 +312,48 @@ func TestErrorsAreCollected(t *testing.T) {
 		}
 	}
 	f.Release()
+	drop(t)
+}
+
+// An error that says all in Go keeps no object, which only the collector could release,
+// until it is raised again. One with a cause or a context keeps it.
+func TestErrorsKeepNoObject(t *testing.T) {
+	load(t)
+	keeps := func(err error) bool { return !reflect.ValueOf(err).Elem().FieldByName("native").IsNil() }
+	_, plain := call("calls.fail", "ValueError", "from C++")
+	_, caused := call("calls.fail_with_cause", "ValueError", "from C++", "before", nil)
+	_, extra := call("calls.fail_with_cause", "ValueError", "from C++", "before", tvmffi.Of[any](1))
+	if keeps(plain) || !keeps(caused) || !keeps(extra) {
+		t.Error("plain", keeps(plain), "with a cause", keeps(caused), "with a context", keeps(extra))
+	}
+	v := mustCall(t, "calls.echo", plain)
+	if !keeps(plain) {
+		t.Error("an error that is raised again has no object")
+	}
+	if back := v.Value().(*tvmffi.Error); !errors.Is(back, plain) || back.Backtrace != plain.(*tvmffi.Error).Backtrace {
+		t.Errorf("%+v came back as %+v", plain, back)
+	}
+	v.Release()
+}
+
+// Raised by many goroutines, an error becomes one object.
+func TestErrorRaisedByMany(t *testing.T) {
+	balanced(t)
+	_, first := call("calls.fail", "ValueError", "from C++")
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return first }))
+	var wait sync.WaitGroup
+	var errs [8]error
+	for i := range errs {
+		wait.Go(func() { _, errs[i] = call("calls.apply", f, 1) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		wantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
+		if !errors.Is(err, first) || !errors.Is(first, err) || !errors.Is(err, errs[0]) {
+			t.Error("another error came back")
+		}
+	}
+	f.Release()
+	clear(errs[:])
 	drop(t)
 }

@@ -81,10 +81,14 @@ func TestTypesInThemselves(t *testing.T) {
 		t.Error(err)
 	}
 	v.Release()
-	_, err = call("calls.echo", option(func(...option) {}))
-	wantError(t, err, tvmffi.ErrType, "is variadic: use tvmffi.Packed")
-	_, err = tvmffi.As[option](mustCall(t, "calls.adder", 1))
-	wantError(t, err, tvmffi.ErrType, "is variadic: use tvmffi.Packed")
+	taken := 0
+	opt, err := tvmffi.As[option](mustCall(t, "calls.echo", option(func(options ...option) { taken = len(options) })))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opt(opt, opt, nil); taken != 3 {
+		t.Errorf("%d options", taken)
+	}
 
 	_, err = tvmffi.As[onlyStars](mustCall(t, "calls.echo", 1))
 	wantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")

@@ -161,7 +161,7 @@ func ErrorPaths(root ObjectRef, err error, partial bool) ([]*AccessPath, error) 
 		if !errors.As(err, &e) || e == nil {
 			return nil, nil
 		}
-		if h := e.native.Handle(); h != 0 {
+		if h := e.own().Handle(); h != 0 {
 			context := core.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
 			if context != 0 && core.KeyOf(core.At[abi.Object](context).TypeIndex) == visitContext.Key {
 				return accessPaths(o, context, partial, e)

@@ -245,7 +245,7 @@ func (w *traversal) signal(err error) (abi.Any, error) {
 // carried returns the form of an error of a callback to which the library can add
 // where it was.
 func carried(err error) error {
-	if e := asError(err); e != nil && e.native.Handle() == 0 {
+	if e := asError(err); e != nil && e.raised() == nil {
 		return &visitFailure{err}
 	}
 	return err
