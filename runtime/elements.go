@@ -373,6 +373,7 @@ func sliceOf[T any](o *core.Object, what string) ([]T, error) {
 	for ; i < len(all); i++ {
 		x, err := element[T](&all[i], nil)
 		if err != nil {
+			abandon(reflect.ValueOf(s))
 			return nil, inElement(what+"["+itoa(i)+"]", err)
 		}
 		s[i] = x

@@ -56,6 +56,7 @@ func sliceCodec(t reflect.Type) *codec {
 			}
 			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
 				if err := item.decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
+					abandon(out)
 					return inElement("element "+itoa(i), err)
 				}
 			}
@@ -100,6 +101,43 @@ func sliceCodec(t reflect.Type) *codec {
 	})
 }
 
+// abandon releases the objects in a value that was read in part, before an error:
+// nobody gets it.
+func abandon(v reflect.Value) {
+	if !v.CanInterface() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		switch v.Type().Elem().Kind() {
+		case reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer, reflect.Interface, reflect.Struct:
+			for i := range v.Len() {
+				abandon(v.Index(i))
+			}
+		}
+	case reflect.Map:
+		for all := v.MapRange(); all.Next(); {
+			abandon(all.Key())
+			abandon(all.Value())
+		}
+	case reflect.Pointer, reflect.Interface:
+		if x, ok := v.Interface().(ObjectRef); ok {
+			stateOf(x).Release()
+		} else if !v.IsNil() {
+			abandon(v.Elem())
+		}
+	case reflect.Struct:
+		switch x := v.Interface().(type) {
+		case Any:
+			x.Release()
+		case tupleValue:
+			for i := range v.NumField() {
+				abandon(v.Field(i))
+			}
+		}
+	}
+}
+
 // goMapCodec packs a Go map as a Map, sorted by key, and reads a Map or a Dict.
 func goMapCodec(t reflect.Type) *codec {
 	name := "ffi.Map for " + t.String()
@@ -139,16 +177,19 @@ func goMapCodec(t reflect.Type) *codec {
 					return false
 				}
 				if err = values.decode(e.Value, from, x.UnsafePointer()); err != nil {
+					abandon(k.Elem())
 					err = inElement("value of key "+quote(k.Elem().Interface()), err)
 					return false
 				}
 				out.SetMapIndex(k.Elem(), x.Elem())
 				return true
 			})
-			if err == nil {
-				reflect.NewAt(t, p).Elem().Set(out)
+			if err != nil {
+				abandon(out)
+				return err
 			}
-			return err
+			reflect.NewAt(t, p).Elem().Set(out)
+			return nil
 		},
 	}
 	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {

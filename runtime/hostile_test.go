@@ -179,3 +179,52 @@ func TestNoMemoryForTensors(t *testing.T) {
 	defer most.Release()
 	wantError(t, tvmffi.Copy(most, most), tvmffi.ErrValue, "does not fit int64")
 }
+
+// A conversion that fails has released the objects that it had read: nobody else could.
+func TestFailedConversionsLeaveNothing(t *testing.T) {
+	balanced(t)
+	type tuple = tvmffi.Tuple3[*Box, tvmffi.Any, string]
+	var s tvmffi.Scope
+	b := box(t, 1)
+	s.Add(b)
+	array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](b, b, 1))
+	s.Add(array)
+	ofArrays := must[*tvmffi.List[any]](t)(tvmffi.NewList[any]([]any{b}, []any{b, 1}))
+	s.Add(ofArrays)
+	ofMaps := must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[any, any]{b, b}, tvmffi.Pair[any, any]{"b", 1})))
+	s.Add(ofMaps)
+	a, l, m := must[tvmffi.Any](t)(tvmffi.AnyOf(array)), must[tvmffi.Any](t)(tvmffi.AnyOf(ofArrays)), must[tvmffi.Any](t)(tvmffi.AnyOf(ofMaps))
+	of := must[*tvmffi.Array[*Box]](t)(tvmffi.As[*tvmffi.Array[*Box]](a))
+	from := must[*tvmffi.Map[any, *Box]](t)(tvmffi.As[*tvmffi.Map[any, *Box]](m))
+	for name, failing := range map[string]func() (any, error){
+		"Slice":           func() (any, error) { return of.Slice() },
+		"Map":             func() (any, error) { return from.Map() },
+		"Map of texts":    func() (any, error) { return must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map() },
+		"As []*Box":       func() (any, error) { return tvmffi.As[[]*Box](a) },
+		"As [3]*Box":      func() (any, error) { return tvmffi.As[[3]*Box](a) },
+		"As tuple":        func() (any, error) { return tvmffi.As[tuple](a) },
+		"As []tuple":      func() (any, error) { return tvmffi.As[[]tvmffi.Tuple1[[]*Box]](l) },
+		"As [][]*Box":     func() (any, error) { return tvmffi.Convert[[][]*Box](l) },
+		"As pointers":     func() (any, error) { return tvmffi.As[[]*[]*Box](l) },
+		"As [][]ref":      func() (any, error) { return tvmffi.As[[][]tvmffi.ObjectRef](l) },
+		"As map":          func() (any, error) { return tvmffi.As[map[any]*Box](m) },
+		"a typed func":    func() (any, error) { return nil, fails(t, a) },
+		"a list of boxes": func() (any, error) { return tvmffi.As[map[any][]*Box](m) },
+	} {
+		if x, err := failing(); !errors.Is(err, tvmffi.ErrType) {
+			t.Errorf("%s: %v, %v", name, x, err)
+		}
+	}
+	a.Release()
+	l.Release()
+	m.Release()
+	s.Release()
+}
+
+// fails calls a callback with an argument that it cannot read.
+func fails(t *testing.T, arg tvmffi.Any) error {
+	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func([]*Box) {}))
+	defer f.Release()
+	_, err := f.Call(arg)
+	return err
+}

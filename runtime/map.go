@@ -497,12 +497,14 @@ func goMap[K comparable, V any](k *mapKind, o *core.Object) (m map[K]V, err erro
 		value, failed := values.read(&e.Value, left, nil)
 		if failed != nil {
 			err = inElement(k.name+"["+quote(key)+"]", failed)
+			m[key] = value // with the others, which are released
 			return false
 		}
 		m[key] = value
 		return true
 	})
 	if err != nil {
+		abandon(reflect.ValueOf(m))
 		return nil, err
 	}
 	return m, nil

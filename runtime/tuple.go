@@ -105,6 +105,7 @@ func tupleCodec(t reflect.Type) *codec {
 			}
 			for i, c := range items {
 				if err := c.decode(all[i], from, at(p, i)); err != nil {
+					abandon(reflect.NewAt(t, p).Elem())
 					return inElement("tuple element "+itoa(i), err)
 				}
 			}
