@@ -144,8 +144,10 @@ func (c *Call) nameParams(outer *scope, locals ...string) {
 	for i := range c.Params {
 		param := &c.Params[i]
 		name := paramNames[param.node.base().kind]
-		if o := param.node.base().object; o != nil {
-			name = lowerFirst(o.GoName)
+		if base := param.node.base(); base.object != nil {
+			name = lowerFirst(base.object.GoName)
+		} else if base.kind == kindRoot && lateKey(base.text) {
+			name = lowerCamel(lastPart(base.text))
 		}
 		if param.told != "" {
 			name = lowerCamel(param.told)

@@ -96,6 +96,9 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 	field.Doc = Doc{Intro: "reads the field " + f.Name + " of " + o.Key + ".", Signature: field.Sig, Text: f.Doc}
 	o.Fields = append(o.Fields, field)
 	n, err := p.resolve(f.Type)
+	if key := p.late(f.Type); err == nil && key != "" {
+		err = unregistered(key) // a field is read where it lies, so a guess is not enough
+	}
 	if err == nil && n.kind == kindNone {
 		err = fmt.Errorf("a field of type None has no Go type")
 	}

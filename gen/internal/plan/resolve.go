@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -269,14 +270,40 @@ func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
 		return nil
 	}
 	t := p.types[e.Name]
+	if t == nil && lateKey(e.Name) {
+		n.kind = kindRoot
+		return nil
+	}
 	if t == nil || !slices.Contains(t.Ancestors, rootKey) {
-		return fmt.Errorf("%s has no Go type: it is no registered object type", n.text)
+		return unregistered(n.text)
 	}
 	n.kind = kindRoot
 	if o := p.nearest(t.Ancestors); o != nil {
 		n.kind, n.object = kindObject, o
 	}
 	return nil
+}
+
+func unregistered(text string) error {
+	return fmt.Errorf("%s has no Go type: it is no registered object type", text)
+}
+
+// lateKey tells the key of a type that C++ registers when it makes the first object: a
+// library names it in signatures before. Everything that is no object is called by a
+// single word, or by one of libtvm_ffi's.
+func lateKey(name string) bool {
+	words := strings.Split(name, ".")
+	return len(words) > 1 && words[0] != "ffi" && !slices.ContainsFunc(words, func(w string) bool { return !token.IsIdentifier(w) })
+}
+
+// late returns the first such key in a type expression, "" if there is none.
+func (p *planner) late(e schema.TypeExpr) string {
+	for _, name := range exprRefs(nil, e) {
+		if p.types[name] == nil && p.objects[name] == nil && lateKey(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // object returns the object of a key, nil if it has none.
