@@ -47,6 +47,7 @@ type (
 	step func(int64) step
 	// option takes others of its kind.
 	option     func(...option)
+	twice      func(twice) (int64, string)
 	visitor    func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor
 	onlyStars  *onlyStars
 	starOfStar **starOfStar
@@ -89,6 +90,12 @@ func TestTypesInThemselves(t *testing.T) {
 	if opt(opt, opt, nil); taken != 3 {
 		t.Errorf("%d options", taken)
 	}
+
+	// What no Function can be is found when it is used.
+	_, err = call("calls.echo", twice(func(twice) (int64, string) { return 0, "" }))
+	wantError(t, err, tvmffi.ErrType, "has 2 results")
+	_, err = tvmffi.As[twice](mustCall(t, "calls.adder", 1))
+	wantError(t, err, tvmffi.ErrType, "has 2 results")
 
 	_, err = tvmffi.As[onlyStars](mustCall(t, "calls.echo", 1))
 	wantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")
@@ -197,9 +204,11 @@ func TestFailedConversionsLeaveNothing(t *testing.T) {
 	of := must[*tvmffi.Array[*Box]](t)(tvmffi.As[*tvmffi.Array[*Box]](a))
 	from := must[*tvmffi.Map[any, *Box]](t)(tvmffi.As[*tvmffi.Map[any, *Box]](m))
 	for name, failing := range map[string]func() (any, error){
-		"Slice":           func() (any, error) { return of.Slice() },
-		"Map":             func() (any, error) { return from.Map() },
-		"Map of texts":    func() (any, error) { return must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map() },
+		"Slice": func() (any, error) { return of.Slice() },
+		"Map":   func() (any, error) { return from.Map() },
+		"Map of texts": func() (any, error) {
+			return must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map()
+		},
 		"As []*Box":       func() (any, error) { return tvmffi.As[[]*Box](a) },
 		"As [3]*Box":      func() (any, error) { return tvmffi.As[[3]*Box](a) },
 		"As tuple":        func() (any, error) { return tvmffi.As[tuple](a) },
