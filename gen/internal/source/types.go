@@ -47,13 +47,18 @@ func (r *reader) text(t types.Type) string {
 // refuse says why values of a type cannot cross, and what to do; "" if they can.
 // It follows makeCodec of the runtime, whose error would come at the first call.
 func (r *reader) refuse(t types.Type, w way) string {
-	return (&checker{r: r, seen: map[types.Type]bool{}}).refuse(t, w)
+	return (&checker{r: r, seen: map[types.Type]bool{}, within: map[*types.Named]int{}}).refuse(t, w)
 }
 
 type checker struct {
 	r    *reader
 	seen map[types.Type]bool
+	// within counts the instances of a generic type around the one that is looked at. One
+	// that holds ever larger ones of itself does not compile, but is read.
+	within map[*types.Named]int
 }
+
+const maxWithin = 8
 
 func (c *checker) refuse(t types.Type, w way) string {
 	if named, ok := types.Unalias(t).(*types.Named); ok {
@@ -61,6 +66,12 @@ func (c *checker) refuse(t types.Type, w way) string {
 			return ""
 		}
 		c.seen[named] = true
+		generic := named.Origin()
+		if c.within[generic] == maxWithin {
+			return "it holds ever larger instances of itself: go build tells which"
+		}
+		c.within[generic]++
+		defer func() { c.within[generic]-- }()
 		if why, known := c.runtimeType(named, w); known {
 			return why
 		}

@@ -94,6 +94,13 @@ type untagged struct{ X int64 }
 func Callback(f func(chan int) error) {} // want `parameter f of Callback: type chan int`
 
 //tvmffi:export
+func Endless(x endless[int64]) {} // want `field Next of endless[[][][][][][][]int64]: it holds ever larger instances of itself: go build tells which`
+
+type endless[T any] struct {
+	Next *endless[[]T] `ffi:"next"`
+}
+
+//tvmffi:export
 func Broken(x missing) {} // want `parameter x of Broken: its type has an error: go build tells which`
 
 //tvmffi:method // want `func NoReceiver has no receiver: write //tvmffi:export`
