@@ -170,7 +170,8 @@ func (t *tool) printTypes(l *listing, types []schema.Type) {
 		return
 	}
 	t.printf("%s\n", paint(t.out, text.Bold, count(len(types), "type")))
-	for _, typ := range types {
+	byKey := func(a, b schema.Type) int { return strings.Compare(a.Key, b.Key) } // people look for names
+	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
 		head := "  " + typ.Key
 		if n := len(typ.Ancestors); n > 0 {
 			head += paint(t.out, text.Faint, " : "+typ.Ancestors[n-1])

@@ -11,11 +11,11 @@ import (
 // initialisms are the words that Go programmers write in capitals, by their
 // lower-case form.
 var initialisms = wordSet(`acl abi api ascii ast bnf cpu css cuda dlpack dns ebnf eof ffi gpu guid
-	html http https id ids io ip ir jit json lhs llvm qps ram rhs rng rpc sla smtp sql ssa ssh tcp tls
-	ttl tvm udp ui uid uri url utf8 uuid vm xml`)
+	html http https id ids io ip ir jit json kv lhs llvm qps ram rhs rng rocm rpc sla smtp sql ssa ssh tcp
+	tir tls ttl tvm udp ui uid uri url utf8 uuid vm xml`)
 
 // capitals spells the initialisms that are not simply upper case.
-var capitals = map[string]string{"dlpack": "DLPack", "ids": "IDs"}
+var capitals = map[string]string{"dlpack": "DLPack", "ids": "IDs", "rocm": "ROCm"}
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

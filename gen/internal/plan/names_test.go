@@ -12,6 +12,8 @@ func TestCamel(t *testing.T) {
 		"BitwiseAnd":        "BitwiseAnd",
 		"from_json_schema":  "FromJSONSchema",
 		"stop_token_ids":    "StopTokenIDs",
+		"kv_state_popn":     "KVStatePopn",
+		"rocm":              "ROCm",
 		"to_dlpack":         "ToDLPack",
 		"http":              "HTTP",
 		"HttpServer":        "HttpServer",
