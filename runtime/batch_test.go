@@ -414,3 +414,48 @@ func addOneOf(x int64) (int64, error) {
 	}
 	return c.IntResult()
 }
+
+// A callback that uses the batch which calls it gets an error, and the batch goes on.
+func TestBatchFromItsCallback(t *testing.T) {
+	balanced(t)
+	var b tvmffi.Batch
+	const text = "the batch is making its calls: a callback needs a batch of its own"
+	one := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 }))
+	defer one.Release()
+	n := int64(0)
+	within := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
+		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Call(one) })
+		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Add(one, 1) })
+		wantPanic(t, tvmffi.ErrRuntime, text, func() { _ = b.Do() })
+		var own tvmffi.Batch
+		p := own.Call(one)
+		if err := own.Do(); err != nil {
+			return 0, err
+		}
+		x, err := tvmffi.Result[int64](p)
+		n += x
+		return n, err
+	}))
+	defer within.Release()
+	var all []tvmffi.Pending
+	for range 70 {
+		all = append(all, b.Call(within))
+	}
+	if err := b.Do(); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range all {
+		if x, err := tvmffi.Result[int64](p); err != nil || x != int64(i+1) {
+			t.Fatalf("call %d: %d, %v", i, x, err)
+		}
+	}
+	// What it does not recover from is the error of its call.
+	careless := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { b.Call(one) }))
+	defer careless.Release()
+	b.Call(one)
+	b.Call(careless)
+	var failed *tvmffi.BatchError
+	if err := b.Do(); !errors.As(err, &failed) || failed.Call != 1 || !strings.Contains(err.Error(), text) {
+		t.Error(err)
+	}
+}

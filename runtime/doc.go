@@ -73,4 +73,13 @@
 // # What is not checked
 //
 // A packed function has no signature: what it is called with goes to C++ as it is.
+//
+// C++ has one stack, of some megabytes, which no error can save: it ends the program
+// when Go and C++ call each other without end, and when an object is freed that alone
+// keeps a chain of some hundred thousand others, each inside of the next. Memory that
+// the system does not have is an error for a tensor of a gigabyte or more, and ends the
+// program else, as in all of Go.
+//
+// The functions of the registry whose names begin with "ffi." are those that this
+// package calls. One that is registered in their place must do what they do.
 package tvmffi
