@@ -50,7 +50,7 @@ func (o *output) put(path string, data []byte, ours func([]byte) bool) error {
 	case err != nil:
 		return fmt.Errorf("cannot look at %s: %w; choose another folder for the output", shown(path), err)
 	case !info.Mode().IsRegular():
-		return refuse("%s is in the way and not a regular file: move it, or choose another folder for the output", shown(path))
+		return refuse("%s is in the way and not a regular file: move it, or choose another place for the output", shown(path))
 	}
 	old, err := os.ReadFile(path)
 	if err != nil {

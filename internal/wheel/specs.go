@@ -66,7 +66,7 @@ func NVRTC() Spec {
 }
 
 func lookup(pkg, version, goos, goarch string) (Spec, error) {
-	var known []string
+	var known, here []string
 	for _, s := range pinned {
 		if s.Package != pkg {
 			continue
@@ -75,6 +75,12 @@ func lookup(pkg, version, goos, goarch string) (Spec, error) {
 			return s, nil
 		}
 		known = append(known, s.Version+" "+s.GOOS+"/"+s.GOARCH)
+		if s.GOOS == goos && s.GOARCH == goarch {
+			here = append(here, s.Version)
+		}
+	}
+	if len(here) > 0 {
+		known = here
 	}
 	return Spec{}, fmt.Errorf("wheel: no pinned hash for %s %s on %s/%s; known: %s; "+
 		"install it with the machine's package tool and name the library by TVMFFI_LIBRARY, or ask for a known one",
