@@ -343,8 +343,6 @@ func endedError(what string, o *Object) error {
 
 // Do makes the call. When it returns nil, exactly one of the result methods must
 // follow, because it takes the reference to the result.
-//
-//go:noinline
 func (c *Call) Do() error {
 	if c.extra == nil && c.ended == 0 {
 		if f := c.fn; f != nil {

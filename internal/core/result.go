@@ -20,8 +20,6 @@ func (c *Call) Take() abi.Any { return c.head.Res }
 func (c *Call) Target() *Func { return c.fn }
 
 // mismatch reports a result of the wrong type and releases it.
-//
-//go:noinline
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
 	err := Hooks.Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
