@@ -263,7 +263,8 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	}
 	base := filepath.Base(filepath.FromSlash(c.name))
 	file := compiler.Library(c.goos, base)
-	flags := append(slices.Insert(compiler.Flags(), 1, "-O2"), "-pthread")
+	// Optimised, as libraries are, but no more than that: compiling takes longer than testing.
+	flags := append(slices.Insert(compiler.Flags(), 1, "-O1"), "-pthread")
 	switch {
 	case c.executable && c.standalone:
 		file = base
