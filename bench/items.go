@@ -41,6 +41,7 @@ var items = []row{
 	{"callback_make", "callback made + freed"},
 	{"ints_build", "array of 1e6 ints, build"},
 	{"ints_read", "array of 1e6 ints, read"},
+	{"ints_range", "array of 1e6 ints, ranged over"},
 	{"ints_slice", "array of 1e6 ints, to a new slice"},
 	{"strings_build", "array of 1000 strings, build"},
 	{"strings_read", "array of 1000 strings, read"},

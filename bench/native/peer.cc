@@ -277,13 +277,15 @@ int main(int, char** argv) {
   item("ints_build", [](long n) {
     for (long i = 0; i < n; ++i) use(ffi::Array<int64_t>(ints.begin(), ints.end()));
   });
-  item("ints_read", [](long n) {
-    for (long i = 0; i < n; ++i) {
-      size_t k = 0;
-      for (int64_t x : array) out[k++] = x;
-      use(out);
-    }
-  });
+  for (const char* name : {"ints_read", "ints_range"}) {
+    item(name, [](long n) {
+      for (long i = 0; i < n; ++i) {
+        size_t k = 0;
+        for (int64_t x : array) out[k++] = x;
+        use(out);
+      }
+    });
+  }
   item("ints_slice", [](long n) {
     for (long i = 0; i < n; ++i) use(std::vector<int64_t>(array.begin(), array.end()));
   });

@@ -250,6 +250,11 @@ func containers() {
 	})
 	item("ints_read", func(n int) {
 		for range n {
+			intSink += int64(must(array.CopyTo(out)))
+		}
+	})
+	item("ints_range", func(n int) {
+		for range n {
 			for i, x := range array.All() {
 				out[i] = x
 			}

@@ -84,7 +84,7 @@ fn main() {
     let one_more = Function::from_typed(|x: i64| -> tvm_ffi::Result<i64> { Ok(x + 1) });
     let ints: Vec<i64> = (0..1000000).collect();
     let array = Array::new(ints.clone());
-    let mut out = vec![0i64; 1000000];
+    let out = vec![0i64; 1000000];
     let texts: Vec<String> = (0..1000).map(|i| format!("string number {i}")).collect();
     let make_strings = || Array::new(texts.iter().map(|s| tvm_ffi::String::from(s.as_str())).collect());
     let strings = make_strings();
@@ -171,14 +171,17 @@ fn main() {
             black_box(array.iter().collect::<Vec<i64>>());
         }
     })));
-    items.push(("ints_read", Box::new(|n| {
-        for _ in 0..n {
-            for (i, x) in array.iter().enumerate() {
-                out[i] = x;
+    for name in ["ints_read", "ints_range"] {
+        let (array, mut out) = (array.clone(), out.clone());
+        items.push((name, Box::new(move |n| {
+            for _ in 0..n {
+                for (i, x) in array.iter().enumerate() {
+                    out[i] = x;
+                }
+                black_box(&out);
             }
-            black_box(&out);
-        }
-    })));
+        })));
+    }
     items.push(("strings_build", Box::new(|n| {
         for _ in 0..n {
             black_box(&make_strings());
