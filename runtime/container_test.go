@@ -185,6 +185,47 @@ func TestWrongElements(t *testing.T) {
 	wantError(t, err, tvmffi.ErrType, "calls.echo_nested", "Array[index 0: Array[index 0: int]]")
 }
 
+// TestWrongElementAnywhere: numbers are read many at a time; each stays with its index.
+func TestWrongElementAnywhere(t *testing.T) {
+	balanced(t)
+	for n := range 20 {
+		want := make([]float64, n)
+		for i := range want {
+			want[i] = float64(i) + 0.5
+		}
+		for wrong := range n + 1 {
+			items := make([]any, n)
+			for i, x := range want {
+				items[i] = x
+			}
+			if wrong < n {
+				items[wrong] = "wrong"
+			}
+			a := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(items...)))
+			numbers := must[*tvmffi.Array[float64]](t)(tvmffi.As[*tvmffi.Array[float64]](a))
+			got := make([]float64, n+1)
+			copied, err := numbers.CopyTo(got)
+			if copied != wrong || !slices.Equal(got[:wrong], want[:wrong]) || got[wrong] != 0 {
+				t.Errorf("%d elements, of which %d is wrong: %d were copied, %v", n, wrong, copied, got)
+			}
+			if wrong < n {
+				wantError(t, err, tvmffi.ErrType, fmt.Sprintf("Array[%d]: expected float, got ", wrong))
+			} else if err != nil {
+				t.Error(err)
+			}
+			if less, err := numbers.CopyTo(got[:wrong]); less != wrong || err != nil {
+				t.Errorf("%d elements before the wrong one: %d, %v", wrong, less, err)
+			}
+			all, err := numbers.Slice()
+			if (err == nil) != (wrong == n) || err == nil && !slices.Equal(all, want) {
+				t.Errorf("%d elements, of which %d is wrong: %v, %v", n, wrong, all, err)
+			}
+			a.Release()
+			numbers.Release()
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	balanced(t)
 	l := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2))

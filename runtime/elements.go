@@ -320,7 +320,7 @@ func scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	return nil, 0, nil
 }
 
-// payload views the payload of a cell as a T, which [scalars] allows.
+// payload views the payload of a cell as a T, which the type of the cell allows.
 func payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 
 // someElements ranges over a sequence from element i on.
@@ -387,21 +387,9 @@ func sliceOf[T any](o *core.Object, what string) ([]T, error) {
 func readAll(all []abi.Any, p any) int {
 	switch p := p.(type) {
 	case *[]int64:
-		s := (*p)[:len(all)]
-		for i := range all {
-			if all[i].TypeIndex != abi.TypeInt {
-				return i
-			}
-			s[i] = int64(all[i].Bits)
-		}
+		return readPayloads(*p, all, abi.TypeInt)
 	case *[]float64:
-		s := (*p)[:len(all)]
-		for i := range all {
-			if all[i].TypeIndex != abi.TypeFloat {
-				return i
-			}
-			s[i] = math.Float64frombits(all[i].Bits)
-		}
+		return readPayloads(*p, all, abi.TypeFloat)
 	case *[]bool:
 		for i := range all {
 			if all[i].TypeIndex != abi.TypeBool {
@@ -422,6 +410,26 @@ func readAll(all []abi.Any, p any) int {
 		return 0
 	}
 	return len(all)
+}
+
+// readPayloads copies the payloads of the cells before the first of another type to dst,
+// which has room for all, and returns how many these are. It takes eight at a time, which
+// halves the work of one.
+func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex) int {
+	i := 0
+	for ; i <= len(all)-8; i += 8 {
+		c, d := (*[8]abi.Any)(all[i:]), (*[8]N)(dst[i:])
+		if (c[0].TypeIndex^index)|(c[1].TypeIndex^index)|(c[2].TypeIndex^index)|(c[3].TypeIndex^index)|
+			(c[4].TypeIndex^index)|(c[5].TypeIndex^index)|(c[6].TypeIndex^index)|(c[7].TypeIndex^index) != 0 {
+			break
+		}
+		d[0], d[1], d[2], d[3] = *payload[N](&c[0]), *payload[N](&c[1]), *payload[N](&c[2]), *payload[N](&c[3])
+		d[4], d[5], d[6], d[7] = *payload[N](&c[4]), *payload[N](&c[5]), *payload[N](&c[6]), *payload[N](&c[7])
+	}
+	for ; i < len(all) && all[i].TypeIndex == index; i++ {
+		dst[i] = *payload[N](&all[i])
+	}
+	return i
 }
 
 // textOfAll copies the texts among cells, one behind the other.
