@@ -1,8 +1,42 @@
 package core
 
+import (
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
 // Nodes is how many nodes there are, free ones among them.
 func Nodes() int {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
 	return slots.nodes
 }
+
+// BlockClass is blockClass.
+func BlockClass(size uintptr) (class int, rounded uintptr) { return blockClass(size) }
+
+// BlockClasses is how many classes of blocks there are.
+const BlockClasses = len(spareBlocks)
+
+// SpareBlock is the memory that waits for an Array of n elements, as the handle that
+// the Array would have; 0 if there is none.
+func SpareBlock(n int) uintptr {
+	class, _ := blockClass(arrayBody + uintptr(n)*anySize)
+	if base := spareBlocks[class].Load(); base != 0 {
+		return base + ccall.ArrayOffset
+	}
+	return 0
+}
+
+// SpareBlocks is how many blocks wait for Arrays.
+func SpareBlocks() (n int) {
+	for i := range spareBlocks {
+		if spareBlocks[i].Load() != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// ArrayCell is the cell of an Array built in place.
+func ArrayCell(handle uintptr) abi.SeqCell { return At[arrayObject](handle).cell }

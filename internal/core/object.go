@@ -183,7 +183,7 @@ func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
 	scalars := o != nil && o.load()&flagScalars != 0
-	if h := o.end(); h != 0 && !(scalars && freeScalars(h)) {
+	if h := o.end(); h != 0 && !(scalars && endArray(h, true)) {
 		DecRef(h)
 	}
 }
@@ -249,10 +249,10 @@ func tryDecRef(handle uintptr) bool {
 	}
 }
 
-// DecRef drops a strong reference: in Go while others remain, in C for the last
-// one, because then deleters run.
+// DecRef drops a strong reference: in Go while others remain and where the deleter is
+// ours, in C for other last ones, because then deleters run.
 func DecRef(handle uintptr) {
-	if tryDecRef(handle) || endNode(handle) {
+	if tryDecRef(handle) || endNode(handle) || endArray(handle, false) {
 		return
 	}
 	h := ccall.Head{Fn: API.ObjectDecRef, Handle: handle, Mode: ccall.Value}

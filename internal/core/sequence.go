@@ -4,62 +4,10 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
-
-// arrayObject is an Array object whose elements follow its cell.
-type arrayObject struct {
-	abi.Object
-	cell abi.SeqCell
-}
-
-// NewArray makes an Array object of n elements in C memory, and returns its only
-// reference and the elements, which the caller sets to owned values. The memory
-// is that of malloc: the elements hold garbage. The result is 0 where arrays
-// cannot be built in place.
-func NewArray(n int) (uintptr, []abi.Any) {
-	deleter := ccall.ReleaseArray()
-	if deleter == 0 {
-		return 0, nil
-	}
-	const body = ccall.ArrayOffset + unsafe.Sizeof(arrayObject{})
-	base := ccall.Allocate(body + uintptr(n)*anySize)
-	if base == 0 {
-		panic("tvmffi: out of memory")
-	}
-	*At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
-	data := base + body
-	*At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
-		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeArray, Deleter: deleter},
-		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64(n)},
-	}
-	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
-}
-
-// OwnArray wraps a new Array, of which t is the only reference.
-func OwnArray(t Temp) *Object {
-	o := Own(uintptr(t.Value.Bits))
-	if t.Scalars {
-		atomic.OrUint32(&o.status, flagScalars)
-	}
-	return o
-}
-
-// freeScalars drops the only reference to an Array whose wrapper has flagScalars, so
-// that nobody reads all elements to find objects among them. Nothing can have put one
-// there: an Array changes only in the hands of the only owner, and that was the wrapper.
-func freeScalars(handle uintptr) bool {
-	if !atomic.CompareAndSwapUint64(&At[abi.Object](handle).RefCounts, oneReference, 0) {
-		return false
-	}
-	h := ccall.Head{Fn: ccall.ReleaseArray(), Handle: handle, Word: abi.DeleterWeak, Mode: ccall.Value}
-	ccall.Call(&h)
-	return true
-}
 
 // Pack collects the arguments of a call with any number of them. It is pooled:
 // a call with a thousand strings allocates nothing.

@@ -1,0 +1,117 @@
+package core
+
+import (
+	"math/bits"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+// arrayObject is an Array object whose elements follow its cell.
+type arrayObject struct {
+	abi.Object
+	cell abi.SeqCell
+}
+
+// arrayBody is where the elements begin in the memory of an Array built in place.
+const arrayBody = ccall.ArrayOffset + unsafe.Sizeof(arrayObject{})
+
+// NewArray makes an Array object of n elements in C memory, and returns its only
+// reference and the elements, which the caller sets to owned values. The memory
+// is that of malloc: the elements hold garbage. The result is 0 where arrays
+// cannot be built in place.
+func NewArray(n int) (uintptr, []abi.Any) {
+	deleter := ccall.ReleaseArray()
+	if deleter == 0 {
+		return 0, nil
+	}
+	base, size := newBlock(arrayBody + uintptr(n)*anySize)
+	*At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
+	data := base + arrayBody
+	*At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
+		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeArray, Deleter: deleter},
+		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64((size - arrayBody) / anySize)},
+	}
+	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
+}
+
+// OwnArray wraps a new Array, of which t is the only reference.
+func OwnArray(t Temp) *Object {
+	o := Own(uintptr(t.Value.Bits))
+	if t.Scalars {
+		atomic.OrUint32(&o.status, flagScalars)
+	}
+	return o
+}
+
+// endArray drops the only reference to an Array built in place that holds no objects,
+// and keeps its memory for the next one. A caller who knows that it holds none spares
+// the look at the elements.
+func endArray(handle uintptr, scalars bool) bool {
+	a := At[arrayObject](handle)
+	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
+		return false
+	}
+	// Nobody else has the Array: an element cannot change any more.
+	if !scalars && slices.ContainsFunc(unsafe.Slice(At[abi.Any](a.cell.Data), a.cell.Size), func(v abi.Any) bool { return v.TypeIndex.IsObject() }) {
+		return false
+	}
+	if !atomic.CompareAndSwapUint64(&a.RefCounts, oneReference, 0) {
+		return false
+	}
+	endBlock(handle-ccall.ArrayOffset, arrayBody+uintptr(a.cell.Capacity)*anySize)
+	return true
+}
+
+// spareBlocks has memory of Arrays that have ended, of each class one block, for the next
+// Array of about that size; the next collection frees it. It saves two of three
+// crossings of a small Array, and the page faults of a large one: malloc gives the memory
+// of a large block back to the system where a thread other than the first frees it.
+var spareBlocks [4 * 64]atomic.Uintptr
+
+// blockClass returns the class of a block of C memory and the size of all blocks of
+// that class. There are four classes between a power of two and the next.
+func blockClass(size uintptr) (class int, rounded uintptr) {
+	shift := bits.Len(uint(size-1)) - 3
+	units := (size-1)>>shift + 1 // 5 to 8
+	return 4*shift + int(units) - 5, units << shift
+}
+
+// newBlock returns memory of malloc and its size. It panics where there is no more.
+func newBlock(size uintptr) (base, rounded uintptr) {
+	class, rounded := blockClass(size)
+	if base = spareBlocks[class].Swap(0); base != 0 {
+		return base, rounded
+	}
+	if base = ccall.Allocate(rounded); base == 0 {
+		panic("tvmffi: out of memory")
+	}
+	return base, rounded
+}
+
+// endBlock keeps memory of newBlock for the next Array, or frees it if there is some.
+func endBlock(base, size uintptr) {
+	if class, _ := blockClass(size); spareBlocks[class].CompareAndSwap(0, base) {
+		watch()
+	} else {
+		freeBlock(base)
+	}
+}
+
+// freeBlock frees memory of newBlock.
+func freeBlock(base uintptr) {
+	h := ccall.Head{Fn: ccall.ReleaseArray(), Handle: base + ccall.ArrayOffset, Word: abi.DeleterWeak, Mode: ccall.Value}
+	ccall.Call(&h)
+}
+
+// freeBlocks frees the memory that waits for Arrays.
+func freeBlocks() {
+	for i := range spareBlocks {
+		if base := spareBlocks[i].Swap(0); base != 0 {
+			freeBlock(base)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package core_test
+
+import (
+	"runtime/debug"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// TestBlockClass: the blocks of a class are of one size, which wastes at most a quarter.
+func TestBlockClass(t *testing.T) {
+	sizes := map[int]uintptr{}
+	last := -1
+	for size := uintptr(64); size < 1<<40; size += size/97 + 1 {
+		class, rounded := core.BlockClass(size)
+		if rounded < size || rounded > size+size/4 {
+			t.Errorf("%d bytes become %d", size, rounded)
+		}
+		if want, ok := sizes[class]; ok && want != rounded {
+			t.Errorf("class %d has blocks of %d and of %d bytes", class, want, rounded)
+		}
+		if class < last || class >= core.BlockClasses {
+			t.Errorf("%d bytes are of class %d, after one of %d", size, class, last)
+		}
+		if again, same := core.BlockClass(rounded); again != class || same != rounded {
+			t.Errorf("%d bytes are of class %d with %d bytes, which are of class %d", size, class, rounded, again)
+		}
+		sizes[class], last = rounded, class
+	}
+	if class, _ := core.BlockClass(^uintptr(0)); class >= core.BlockClasses {
+		t.Errorf("the largest size is of class %d", class)
+	}
+}
+
+// ints makes an array of n elements that are all x, and wraps it.
+func ints(n int, x uint64) *core.Object {
+	handle, all := core.NewArray(n)
+	for i := range all {
+		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
+	}
+	return core.OwnArray(core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Scalars: true})
+}
+
+// inPlace reports whether this path builds arrays in place.
+func inPlace(t *testing.T) bool {
+	load(t)
+	if ccall.ReleaseArray() == 0 {
+		t.Log("arrays are not built in place on this path")
+		return false
+	}
+	return true
+}
+
+// TestSpareBlocks: the memory of an array serves the next one of its class, until the
+// next collection.
+func TestSpareBlocks(t *testing.T) {
+	if !inPlace(t) {
+		return
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, n := range []int{0, 3, 100, 1_000_000} {
+		core.GuardRecent()
+		a, b := ints(n, 1), ints(n, 2)
+		first := a.Handle()
+		if first == b.Handle() {
+			t.Fatal("two live arrays have one memory")
+		}
+		a.Release()
+		if core.SpareBlock(n) != first {
+			t.Errorf("the memory of an array of %d is not kept", n)
+		}
+		b.Release() // while that of one of its class is
+		again := ints(n, 3)
+		if again.Handle() != first {
+			t.Errorf("the memory of an array of %d is not used again", n)
+		}
+		if core.SpareBlock(n) != 0 {
+			t.Error("memory in use waits for another array")
+		}
+		if cell := core.ArrayCell(first); cell.Size != int64(n) || cell.Capacity < cell.Size {
+			t.Errorf("an array of %d says that it has %d of %d", n, cell.Size, cell.Capacity)
+		}
+		core.IncRef(first)
+		again.Release()
+		if core.SpareBlock(n) != 0 {
+			t.Error("memory in use waits for another array")
+		}
+		core.DecRef(first) // which does not know that there are only scalars
+		if core.SpareBlock(n) != first {
+			t.Errorf("the memory of an array of %d that was looked at is not kept", n)
+		}
+	}
+	core.GuardRecent() // as every collection does
+	if left := core.SpareBlocks(); left != 0 {
+		t.Errorf("%d blocks outlive a collection", left)
+	}
+}
+
+// TestSpareBlocksOfMany: no memory has two owners.
+func TestSpareBlocksOfMany(t *testing.T) {
+	if !inPlace(t) {
+		return
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				n, x := i%5*7, uint64(g<<32|i)
+				handle, all := core.NewArray(n)
+				for k := range all {
+					all[k] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
+				}
+				if i%100 == 0 {
+					core.GuardRecent()
+				}
+				for k := range all {
+					if all[k].Bits != x {
+						t.Errorf("element %d is %x, want %x", k, all[k].Bits, x)
+						return
+					}
+				}
+				core.DecRef(handle)
+			}
+		})
+	}
+	wg.Wait()
+}
