@@ -418,7 +418,7 @@ func readAll(all []abi.Any, p any) int {
 func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex) int {
 	i := 0
 	for ; i <= len(all)-8; i += 8 {
-		c, d := (*[8]abi.Any)(all[i:]), (*[8]N)(dst[i:])
+		c, d := all[i:][:8], dst[i:][:8]
 		if (c[0].TypeIndex^index)|(c[1].TypeIndex^index)|(c[2].TypeIndex^index)|(c[3].TypeIndex^index)|
 			(c[4].TypeIndex^index)|(c[5].TypeIndex^index)|(c[6].TypeIndex^index)|(c[7].TypeIndex^index) != 0 {
 			break

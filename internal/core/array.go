@@ -2,7 +2,6 @@ package core
 
 import (
 	"math/bits"
-	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -55,9 +54,13 @@ func endArray(handle uintptr, scalars bool) bool {
 	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
 		return false
 	}
-	// Nobody else has the Array: an element cannot change any more.
-	if !scalars && slices.ContainsFunc(unsafe.Slice(At[abi.Any](a.cell.Data), a.cell.Size), func(v abi.Any) bool { return v.TypeIndex.IsObject() }) {
-		return false
+	if !scalars { // nobody else has the Array: an element cannot change any more
+		all := unsafe.Slice(At[abi.Any](a.cell.Data), a.cell.Size)
+		for i := range all {
+			if all[i].TypeIndex.IsObject() {
+				return false
+			}
+		}
 	}
 	if !atomic.CompareAndSwapUint64(&a.RefCounts, oneReference, 0) {
 		return false
