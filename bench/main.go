@@ -143,11 +143,14 @@ func (t *tree) full(ctx context.Context, o options) error {
 }
 
 // check judges all targets by a few runs. The rows that missed one are measured
-// again, with more runs: another program may have had the machine. The peers are started
-// anew for that: where the system put their memory makes a ratio of 0.8 or of 1.4 for
-// as long as they live. All runs of a row count together, so that a good attempt does not
-// hide a bad one.
+// again, with more runs: another program may have had the machine. All their runs
+// count together, so that a good attempt does not hide a bad one.
 func check(ctx context.Context, t *tree) error {
+	all, err := t.start(ctx, "cpp", "ours", "cgo", "purego", "python")
+	if err != nil {
+		return err
+	}
+	defer all.stop()
 	m := measurements{}
 	rows, skipped := measurable(items)
 	if skipped != "" {
@@ -155,7 +158,7 @@ func check(ctx context.Context, t *tree) error {
 	}
 	missed := rows
 	for _, runs := range []int{7, 14, 28} {
-		if err := t.attempt(ctx, m, missed, runs); err != nil {
+		if err := all.measure(ctx, m, missed, runs); err != nil {
 			return err
 		}
 		verdicts := m.judge()
@@ -169,6 +172,7 @@ func check(ctx context.Context, t *tree) error {
 			break
 		}
 	}
+	all.stop()
 	g, err := t.generator(ctx, 7)
 	if err != nil {
 		return err
@@ -181,14 +185,4 @@ func check(ctx context.Context, t *tree) error {
 		err = errors.Join(err, fmt.Errorf("the generator takes %.2f times as long as tvm-ffi-stubgen", g.ratio()))
 	}
 	return err
-}
-
-// attempt adds runs of rows by fresh peers to m.
-func (t *tree) attempt(ctx context.Context, m measurements, rows []row, runs int) error {
-	all, err := t.start(ctx, "cpp", "ours", "cgo", "purego", "python")
-	if err != nil {
-		return err
-	}
-	defer all.stop()
-	return all.measure(ctx, m, rows, runs)
 }

@@ -21,6 +21,7 @@ var peerNames = []string{"cpp", "ours", "cgo", "purego", "python", "rust"}
 // nanoseconds and allocations per operation come out.
 type peer struct {
 	name  string
+	args  []string
 	items []string
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -30,6 +31,7 @@ type peer struct {
 // team is the set of running peers.
 type team struct {
 	peers   []*peer
+	used    bool // the peers have measured
 	missing []string
 	goals   []goal
 }
@@ -90,9 +92,15 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 }
 
 func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	p := &peer{name: name, args: args}
+	return p, p.start(ctx)
+}
+
+// start starts the program and reads which items it has.
+func (p *peer) start(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
 	// The crate's programs do not know where libtvm_ffi is; containers say there where the CUDA driver is.
-	path := filepath.Dir(args[len(args)-2])
+	path := filepath.Dir(p.args[len(p.args)-2])
 	if given := os.Getenv("LD_LIBRARY_PATH"); given != "" {
 		path += string(os.PathListSeparator) + given
 	}
@@ -100,22 +108,29 @@ func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	p := &peer{name: name, cmd: cmd, in: in, out: bufio.NewReader(out)}
+	p.cmd, p.in, p.out = cmd, in, bufio.NewReader(out)
 	line, err := p.out.ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("it ended before it was ready: %w", err)
+		p.stop()
+		return fmt.Errorf("it ended before it was ready: %w", err)
 	}
 	p.items = strings.Fields(line)
-	return p, nil
+	return nil
+}
+
+// stop ends the program.
+func (p *peer) stop() {
+	p.in.Close()
+	p.cmd.Wait()
 }
 
 // answer is what a peer measured: a batch.
@@ -152,10 +167,24 @@ func (p *peer) ask(item string, whole bool) (answer, error) {
 // stop ends the peers. A second call does nothing.
 func (all *team) stop() {
 	for _, p := range all.peers {
-		p.in.Close()
-		p.cmd.Wait()
+		p.stop()
 	}
 	all.peers = nil
+}
+
+// renew starts the peers anew, if they have measured.
+func (all *team) renew(ctx context.Context) error {
+	if all.used {
+		for i, p := range all.peers {
+			p.stop()
+			if err := p.start(ctx); err != nil {
+				all.peers = slices.Delete(all.peers, i, i+1) // the others are stop's
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	all.used = true
+	return nil
 }
 
 // key is a figure: what a peer took for an item while the items of a row were
@@ -211,28 +240,46 @@ func (all *team) peer(name string) *peer {
 	return all.peers[i]
 }
 
+// runsOfProcess is how many runs the processes of the peers live. Where the system has
+// put their code and their memory makes some ratios 0.8 and others 1.4 as long as they do.
+const runsOfProcess = 4
+
 // measure adds runs of rows to m. The batches of all figures of a row alternate, so
-// that a noisy moment of the machine meets all of them. The first round warms up.
+// that a noisy moment of the machine meets all of them. The first round of each process
+// warms up.
 func (all *team) measure(ctx context.Context, m measurements, rows []row, runs int) error {
-	for round := range runs + 1 {
-		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
-		for _, r := range rows {
-			one, err := all.once(ctx, all.figures(r))
-			if err != nil {
+	for done := range runs {
+		if done%runsOfProcess == 0 {
+			if err := all.renew(ctx); err != nil {
 				return err
 			}
-			if round == 0 {
-				continue
+			if err := all.round(ctx, measurements{}, rows); err != nil {
+				return err
 			}
-			for k, s := range one {
-				if m[k] == nil {
-					m[k] = &samples{}
-				}
-				m[k].add(s)
-			}
+		}
+		fmt.Fprintf(os.Stderr, "\rrun %d of %d ", done+1, runs)
+		if err := all.round(ctx, m, rows); err != nil {
+			return err
 		}
 	}
 	fmt.Fprint(os.Stderr, "\r")
+	return nil
+}
+
+// round adds a run of each row to m.
+func (all *team) round(ctx context.Context, m measurements, rows []row) error {
+	for _, r := range rows {
+		one, err := all.once(ctx, all.figures(r))
+		if err != nil {
+			return err
+		}
+		for k, s := range one {
+			if m[k] == nil {
+				m[k] = &samples{}
+			}
+			m[k].add(s)
+		}
+	}
 	return nil
 }
 
