@@ -72,8 +72,9 @@ func endArray(handle uintptr, scalars bool) bool {
 // spareBlocks has memory of Arrays that have ended, of each class one block, for the next
 // Array of about that size; the next collection frees it. It saves two of three
 // crossings of a small Array, and the page faults of a large one: malloc gives the memory
-// of a large block back to the system where a thread other than the first frees it.
-var spareBlocks [4 * 64]atomic.Uintptr
+// of a large block back to the system where a thread other than the first frees it. The
+// last class is of 32 MB: larger blocks malloc itself never keeps.
+var spareBlocks [4 * 23]atomic.Uintptr
 
 // blockClass returns the class of a block of C memory and the size of all blocks of
 // that class. There are four classes between a power of two and the next.
@@ -86,8 +87,10 @@ func blockClass(size uintptr) (class int, rounded uintptr) {
 // newBlock returns memory of malloc and its size. It panics where there is no more.
 func newBlock(size uintptr) (base, rounded uintptr) {
 	class, rounded := blockClass(size)
-	if base = spareBlocks[class].Swap(0); base != 0 {
-		return base, rounded
+	if class < len(spareBlocks) {
+		if base = spareBlocks[class].Swap(0); base != 0 {
+			return base, rounded
+		}
 	}
 	if base = ccall.Allocate(rounded); base == 0 {
 		panic("tvmffi: out of memory")
@@ -95,9 +98,10 @@ func newBlock(size uintptr) (base, rounded uintptr) {
 	return base, rounded
 }
 
-// endBlock keeps memory of newBlock for the next Array, or frees it if there is some.
+// endBlock keeps memory of newBlock for the next Array, or frees it if there is some or it
+// is too large.
 func endBlock(base, size uintptr) {
-	if class, _ := blockClass(size); spareBlocks[class].CompareAndSwap(0, base) {
+	if class, _ := blockClass(size); class < len(spareBlocks) && spareBlocks[class].CompareAndSwap(0, base) {
 		watch()
 	} else {
 		freeBlock(base)

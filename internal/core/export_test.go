@@ -22,6 +22,9 @@ const BlockClasses = len(spareBlocks)
 // the Array would have; 0 if there is none.
 func SpareBlock(n int) uintptr {
 	class, _ := blockClass(arrayBody + uintptr(n)*anySize)
+	if class >= len(spareBlocks) {
+		return 0
+	}
 	if base := spareBlocks[class].Load(); base != 0 {
 		return base + ccall.ArrayOffset
 	}
