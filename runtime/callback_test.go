@@ -475,6 +475,8 @@ func TestRegister(t *testing.T) {
 	}
 	_, err := tvmffi.Lookup(name)
 	wantError(t, err, tvmffi.ErrAttribute, "there is no global function test.register")
+	_, err = tvmffi.Lookup("calls.ad_one")
+	wantError(t, err, tvmffi.ErrAttribute, "there is no global function calls.ad_one: load the library that registers it first; did you mean calls.add_one?")
 	_, err = tvmffi.Lookup("")
 	wantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
 	wantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
 // Function is an ffi.Function: a function of any language.
@@ -58,7 +59,7 @@ func takeAny(v abi.Any) Any {
 }
 
 // Lookup returns the global function with the given name. The error is of kind
-// ErrAttribute if there is none.
+// ErrAttribute if there is none, and tells the names that are near.
 func Lookup(name string) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -71,7 +72,8 @@ func Lookup(name string) (*Function, error) {
 		return nil, err
 	}
 	if handle == 0 {
-		return nil, errorf(core.KindAttr, "there is no global function %s: load the library that registers it first", name)
+		names, _ := Functions() // without them the error is complete too
+		return nil, errorf(core.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
 	}
 	return wrap[*Function](core.Own(handle)), nil
 }
