@@ -46,7 +46,8 @@ func newDoctor(t *tool) *cobra.Command {
 		Use:   "doctor [FILE]...",
 		Short: "Show what is found on this machine, and what to do about each problem",
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
-loads each library FILE, too, and says what is in it. Nothing is changed.`,
+loads each library FILE, too, and says what is in it; without any, those of
+` + configName + `, if it is there. Nothing is downloaded or changed.`,
 		Example: `  tvmffi-bind doctor
   tvmffi-bind doctor libgarden.so`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +64,9 @@ loads each library FILE, too, and says what is in it. Nothing is changed.`,
 			findings := t.examine(cmd.Context())
 			for _, file := range in.libs {
 				findings = append(findings, t.checkLibrary(cmd.Context(), file, in.deps))
+			}
+			if _, err := os.Stat(configName); err == nil && len(in.libs) == 0 {
+				findings = append(findings, t.checkConfig(cmd.Context()))
 			}
 			problems := 0
 			for _, f := range findings {
@@ -143,6 +147,33 @@ func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) fin
 	if len(s.Functions)+len(s.Types) == 0 {
 		f.Verdict, f.Remedy = verdictNote, "it loads and adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 	}
+	return f
+}
+
+// checkConfig reads the configuration and loads its libraries in a child.
+func (t *tool) checkConfig(ctx context.Context) finding {
+	f := finding{Check: configName}
+	c, err := readConfig(configName)
+	if err != nil {
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "docs/CONFIG.md of tvmffi-bind describes the keys"
+		return f
+	}
+	if len(c.Kernels) > 0 {
+		f.Verdict, f.Found = verdictOK, count(len(c.Kernels), "kernel")
+		return f
+	}
+	offline := *t
+	offline.offline = true
+	s, err := offline.read(ctx, c)
+	if err != nil {
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or bring what is missing"
+		return f
+	}
+	if s, err = listed(s, "", false); err != nil {
+		f.Verdict, f.Found = verdictProblem, err.Error()
+		return f
+	}
+	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s, %s", c.Package, count(len(s.Functions), "function"), count(len(s.Types), "type"))
 	return f
 }
 
