@@ -103,8 +103,12 @@ func (l *Library) attempt() (err error) {
 	}
 	for i := range l.Functions {
 		name := l.global(&l.Functions[i])
-		if f, err := tvmffi.Lookup(name); err == nil {
-			f.Release()
+		taken, err := core.GlobalFunction(name)
+		if err != nil {
+			return err
+		}
+		if taken != 0 {
+			core.DecRef(taken)
 			return core.Hooks.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
 				"Was the same library loaded under another name? Else give it another one, with --prefix of export or register of a kernel", l.Name, name)
 		}
