@@ -59,7 +59,8 @@ func takeAny(v abi.Any) Any {
 }
 
 // Lookup returns the global function with the given name. The error is of kind
-// ErrAttribute if there is none, and tells the names that are near.
+// ErrAttribute if there is none, and tells the names that are near, which takes some
+// milliseconds where thousands are registered.
 func Lookup(name string) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err

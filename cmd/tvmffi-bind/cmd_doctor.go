@@ -61,12 +61,14 @@ loads each library FILE, too, and says what is in it; without any, those of
 			if len(rest) > 0 {
 				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
 			}
-			findings := t.examine(cmd.Context())
+			offline := *t
+			offline.offline = true
+			findings := offline.examine(cmd.Context())
 			for _, file := range in.libs {
-				findings = append(findings, t.checkLibrary(cmd.Context(), file, in.deps))
+				findings = append(findings, offline.checkLibrary(cmd.Context(), file, in.deps))
 			}
 			if _, err := os.Stat(configName); err == nil && len(in.libs) == 0 {
-				findings = append(findings, t.checkConfig(cmd.Context()))
+				findings = append(findings, offline.checkConfig(cmd.Context()))
 			}
 			problems := 0
 			for _, f := range findings {
@@ -105,14 +107,12 @@ func (t *tool) printFindings(findings []finding) {
 	}
 }
 
-// examine makes every check; nothing is downloaded or changed.
+// examine makes every check of the machine; nothing is changed.
 func (t *tool) examine(ctx context.Context) []finding {
-	offline := *t
-	offline.offline = true
 	return []finding{
 		checkTool(),
-		offline.checkCore(ctx),
-		offline.checkAPI(ctx),
+		t.checkCore(ctx),
+		t.checkAPI(ctx),
 		checkInstalled(),
 		checkCache(),
 		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or name libtvm_ffi by TVMFFI_LIBRARY",
@@ -159,12 +159,14 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 		return f
 	}
 	if len(c.Kernels) > 0 {
-		f.Verdict, f.Found = verdictOK, count(len(c.Kernels), "kernel")
+		f.Verdict, f.Found = verdictOK, count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
 		return f
 	}
-	offline := *t
-	offline.offline = true
-	s, err := offline.read(ctx, c)
+	if _, err := t.locateCore(ctx, c.coreVersion()); err != nil && c.From == "" {
+		f.Verdict, f.Found = verdictNote, "its libraries are not looked at, because there is no libtvm_ffi for them"
+		return f
+	}
+	s, err := t.read(ctx, c)
 	if err != nil {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or bring what is missing"
 		return f

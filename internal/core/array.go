@@ -73,7 +73,8 @@ func endArray(handle uintptr, scalars bool) bool {
 // Array of about that size; the next collection frees it. It saves two of three
 // crossings of a small Array, and the page faults of a large one: malloc gives the memory
 // of a large block back to the system where a thread other than the first frees it. The
-// last class is of 32 MB: larger blocks malloc itself never keeps.
+// last class is of 32 MB, because malloc itself keeps no larger blocks: at most 208 MB
+// wait, one block of each class.
 var spareBlocks [4 * 23]atomic.Uintptr
 
 // blockClass returns the class of a block of C memory and the size of all blocks of
@@ -87,10 +88,10 @@ func blockClass(size uintptr) (class int, rounded uintptr) {
 // newBlock returns memory of malloc and its size. It panics where there is no more.
 func newBlock(size uintptr) (base, rounded uintptr) {
 	class, rounded := blockClass(size)
-	if class < len(spareBlocks) {
-		if base = spareBlocks[class].Swap(0); base != 0 {
-			return base, rounded
-		}
+	if class >= len(spareBlocks) {
+		rounded = size // it will not wait
+	} else if base = spareBlocks[class].Swap(0); base != 0 {
+		return base, rounded
 	}
 	if base = ccall.Allocate(rounded); base == 0 {
 		panic("tvmffi: out of memory")

@@ -1,9 +1,9 @@
 package core_test
 
 import (
-	"runtime/debug"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
@@ -57,38 +57,9 @@ func TestSpareBlocks(t *testing.T) {
 	if !inPlace(t) {
 		return
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, n := range []int{0, 3, 100, 1_000_000} {
 		core.GuardRecent()
-		a, b := ints(n, 1), ints(n, 2)
-		first := a.Handle()
-		if first == b.Handle() {
-			t.Fatal("two live arrays have one memory")
-		}
-		a.Release()
-		if core.SpareBlock(n) != first {
-			t.Errorf("the memory of an array of %d is not kept", n)
-		}
-		b.Release() // while that of one of its class is
-		again := ints(n, 3)
-		if again.Handle() != first {
-			t.Errorf("the memory of an array of %d is not used again", n)
-		}
-		if core.SpareBlock(n) != 0 {
-			t.Error("memory in use waits for another array")
-		}
-		if cell := core.ArrayCell(first); cell.Size != int64(n) || cell.Capacity < cell.Size {
-			t.Errorf("an array of %d says that it has %d of %d", n, cell.Size, cell.Capacity)
-		}
-		core.IncRef(first)
-		again.Release()
-		if core.SpareBlock(n) != 0 {
-			t.Error("memory in use waits for another array")
-		}
-		core.DecRef(first) // which does not know that there are only scalars
-		if core.SpareBlock(n) != first {
-			t.Errorf("the memory of an array of %d that was looked at is not kept", n)
-		}
+		spareBlocksOf(t, n)
 	}
 	large := ints(3_000_000, 1) // 48 MB
 	large.Release()
@@ -98,6 +69,39 @@ func TestSpareBlocks(t *testing.T) {
 	core.GuardRecent() // as every collection does
 	if left := core.SpareBlocks(); left != 0 {
 		t.Errorf("%d blocks outlive a collection", left)
+	}
+}
+
+func spareBlocksOf(t *testing.T, n int) {
+	defer core.KeepSpareBlocks()()
+	a, b := ints(n, 1), ints(n, 2)
+	first := a.Handle()
+	if first == b.Handle() {
+		t.Fatal("two live arrays have one memory")
+	}
+	a.Release()
+	if core.SpareBlock(n) != first {
+		t.Errorf("the memory of an array of %d is not kept", n)
+	}
+	b.Release() // while that of one of its class is
+	again := ints(n, 3)
+	if again.Handle() != first {
+		t.Fatalf("the memory of an array of %d is not used again", n)
+	}
+	if core.SpareBlock(n) != 0 {
+		t.Error("memory in use waits for another array")
+	}
+	if cell := core.ArrayCell(first); cell.Size != int64(n) || cell.Capacity < cell.Size {
+		t.Errorf("an array of %d says that it has %d of %d", n, cell.Size, cell.Capacity)
+	}
+	core.IncRef(first)
+	again.Release()
+	if core.SpareBlock(n) != 0 {
+		t.Error("memory in use waits for another array")
+	}
+	core.DecRef(first) // which does not know that there are only scalars
+	if core.SpareBlock(n) != first {
+		t.Errorf("the memory of an array of %d that was looked at is not kept", n)
 	}
 }
 
@@ -111,20 +115,23 @@ func TestSpareBlocksOfMany(t *testing.T) {
 		wg.Go(func() {
 			for i := range 2000 {
 				n, x := i%5*7, uint64(g<<32|i)
-				handle, all := core.NewArray(n)
-				for k := range all {
-					all[k] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
-				}
+				a := ints(n, x)
 				if i%100 == 0 {
 					core.GuardRecent()
 				}
-				for k := range all {
-					if all[k].Bits != x {
-						t.Errorf("element %d is %x, want %x", k, all[k].Bits, x)
+				cell := core.ArrayCell(a.Handle())
+				for k, v := range unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size) {
+					if v.Bits != x {
+						t.Errorf("element %d is %x, want %x", k, v.Bits, x)
 						return
 					}
 				}
-				core.DecRef(handle)
+				if i%2 == 0 {
+					other := a.Retain() // whose wrapper does not know that there are only scalars
+					a.Release()
+					a = other
+				}
+				a.Release()
 			}
 		})
 	}

@@ -43,3 +43,9 @@ func SpareBlocks() (n int) {
 
 // ArrayCell is the cell of an Array built in place.
 func ArrayCell(handle uintptr) abi.SeqCell { return At[arrayObject](handle).cell }
+
+// KeepSpareBlocks keeps collections from freeing the blocks that wait, until release.
+func KeepSpareBlocks() (release func()) {
+	recent.guarding.Lock()
+	return recent.guarding.Unlock
+}

@@ -75,9 +75,9 @@ func watch() {
 	}
 }
 
-// GuardRecent gives the wrappers in the rings their cleanups. It lets
-// go of the recent funcs and of memory that waits for Arrays. The next collection finds what nobody can reach or release
-// any more; tests call it before.
+// GuardRecent gives the wrappers in the rings their cleanups. It lets go of the recent
+// funcs and of memory that waits for Arrays. The next collection finds what nobody can
+// reach or release any more; tests call it before.
 func GuardRecent() {
 	recent.guarding.Lock()
 	defer recent.guarding.Unlock()
