@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -39,14 +38,6 @@ func ints(n int, x uint64) *core.Object {
 		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
 	}
 	return core.OwnArray(core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Scalars: true})
-}
-
-// inPlace skips a test where this path does not build arrays in place.
-func inPlace(t *testing.T) {
-	load(t)
-	if ccall.ReleaseArray() == 0 {
-		t.Skip("without assembly no array is built in place")
-	}
 }
 
 // TestSpareBlocks: the memory of an array serves the next one of its class, until the

@@ -103,10 +103,7 @@ func TestRecentWrappersAreCollected(t *testing.T) {
 
 // What holds much memory waits in no ring: the first collection finds it.
 func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
-	load(t)
-	if handle, _ := core.NewArray(1); handle == 0 {
-		t.Skip("without assembly no array is built in place")
-	}
+	inPlace(t)
 	core.GuardRecent()
 	runtime.GC()
 	fresh(func() bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -25,6 +26,14 @@ func load(t testing.TB) {
 	})
 	if !core.Attached() {
 		t.Fatal("the libraries did not load")
+	}
+}
+
+// inPlace skips a test where this path does not build arrays in place.
+func inPlace(t *testing.T) {
+	load(t)
+	if ccall.ReleaseArray() == 0 {
+		t.Skip("without assembly no array is built in place")
 	}
 }
 
