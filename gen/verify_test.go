@@ -87,6 +87,33 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
+// TestVerifyImports has generated code whose import does not compile in the body of a
+// function. Then there is no export data of the import, but its declarations suffice.
+func TestVerifyImports(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":         "module example.com/app\n\ngo 1.26\n",
+		"plants/here.go": "package plants\n\nfunc Count() int { return notWrittenYet }\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	generated := func(typ string) []File {
+		return []File{{Path: "garden_gen.go", Content: []byte("package garden\n\nimport \"example.com/app/plants\"\n\nvar n " + typ + " = plants.Count()\n")}}
+	}
+	if err := Verify(dir, generated("int")); err != nil {
+		t.Errorf("an error in the body of an imported function must not count: %v", err)
+	}
+	if err := Verify(dir, generated("string")); err == nil || !strings.Contains(err.Error(), "garden_gen.go:5:16: cannot use plants.Count()") {
+		t.Errorf("got %v, want an error about the type of plants.Count", err)
+	}
+}
+
 // TestVerifyIgnoresStaleFiles has an earlier run's file on disk, which declares
 // what now stands in another file.
 func TestVerifyIgnoresStaleFiles(t *testing.T) {

@@ -50,11 +50,12 @@ var rooms = []room{
 
 	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"internal/nearest", "reflection/schema"}},
-	{dir: "gen/internal/source", own: []string{"internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/load", other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "reflection/schema"}, other: []string{jennifer}},
-	{dir: "gen/internal/verify", other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection/...", "runtime/..."}, other: []string{
 		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",

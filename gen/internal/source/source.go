@@ -27,6 +27,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 )
 
 // Package is what a Go package exports.
@@ -98,12 +100,7 @@ func Read(dir, pattern, marker string) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := packages.Load(&packages.Config{
-		// With NeedDeps nothing is compiled: that would fail while code is missing.
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
-		Dir: dir,
-	}, pattern)
+	loaded, err := load.Declarations(dir, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", pattern, err)
 	}
@@ -111,8 +108,8 @@ func Read(dir, pattern, marker string) (*Package, error) {
 		return nil, fmt.Errorf("%s names %d packages: give one", pattern, len(loaded))
 	}
 	p := loaded[0]
-	// Errors of types are not told: code that uses what is not generated yet has
-	// them. The check of the result finds those that stay.
+	// Type errors are expected here: the code may use names that are not generated
+	// yet. The check of the result finds those that stay.
 	for _, e := range p.Errors {
 		if e.Kind != packages.TypeError {
 			return nil, fmt.Errorf("read %s: %w", pattern, e)

@@ -19,6 +19,8 @@ import (
 	"strconv"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 )
 
 // runtimePath is the package whose Object gives every object type its layout.
@@ -54,12 +56,7 @@ func Check(dir, marker string, files map[string][]byte) error {
 		patterns = append(patterns, d)
 	}
 	slices.Sort(patterns)
-	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
-		Dir:     existing(dir),
-		Overlay: overlay,
-	}, patterns...)
+	loaded, err := load.Checked(existing(dir), overlay, patterns...)
 	if err != nil {
 		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
 	}
