@@ -11,17 +11,18 @@ import (
 // TestOtherLibrary runs bindings with the library that they were made of, with its
 // next version, and without one.
 func TestOtherLibrary(t *testing.T) {
+	m := newConsumer(t, "shed.txtar")
 	first := nativetest.Build(t, "shed")
 	next := nativetest.Build(t, "shed", nativetest.Flags("-DSHED_NEXT"))
-	c := newConsumer(t, "shed.txtar")
-	c.library(first, "libshed.so")
-	c.bind("gen", "--lib", "libshed.so", "--package", "shed", "--out", "shed")
-	c.run("go", "vet", "./...")
-	env := c.env
+	m.Copy(first, "libshed.so")
+	m.Bind("gen", "--lib", "libshed.so", "--package", "shed", "--out", "shed")
+	m.Run("go", "vet", "./...")
+	m.Run("go", "test", "-c", "-o", "shed.test", ".")
 	for test, dir := range map[string]string{"TestUnchanged": filepath.Dir(first), "TestChanged": filepath.Dir(next), "TestMissing": t.TempDir()} {
-		c.env = append(env, "TVMFFI_LIBRARY_PATH="+dir, "SHED_FILE="+first)
-		if out := c.run("go", "test", "-count=1", "-v", "-run", "^"+test+"$", "."); !strings.Contains(out, "--- PASS: "+test) {
-			t.Errorf("%s did not run:\n%s", test, out)
+		cmd := m.Command(t.Context(), []string{"TVMFFI_LIBRARY_PATH=" + dir, "SHED_FILE=" + first},
+			filepath.Join(m.Dir, "shed.test"), "-test.v", "-test.run=^"+test+"$")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+test) {
+			t.Errorf("%s: %v\n%s", test, err, out)
 		}
 	}
 }

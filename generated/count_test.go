@@ -58,11 +58,10 @@ func TestCounts(t *testing.T) {
 		if pinned != nil {
 			equalCounts(t, counted, pinned[folder])
 		}
-		c := newConsumer(t, "empty.txtar")
-		c.env = append(c.env, "TVMFFI_LIBRARY="+core)
+		m := newConsumer(t, "empty.txtar")
 		path := map[string]string{"ffi": core, "testing": testing}[folder]
-		c.bind("gen", "--lib", path, "--package", "lib", "--out", "./lib", "--report", "report.json")
-		equalCounts(t, readReport(t, c.read("report.json")).counts(), counted)
+		m.Bind("gen", "--lib", path, "--package", "lib", "--out", "./lib", "--report", "report.json")
+		equalCounts(t, readReport(t, m.Read("report.json")).counts(), counted)
 	}
 }
 

@@ -36,10 +36,10 @@ func readReport(t *testing.T, text string) report {
 // TestXGrammar binds a library of others, with metadata of the old format, and
 // decodes under a JSON schema with what came out.
 func TestXGrammar(t *testing.T) {
+	m := newConsumer(t, "xgrammar.txtar")
 	nativetest.XGrammar(t)
-	c := newConsumer(t, "xgrammar.txtar")
-	c.bind("gen", "--report", "report.json")
-	r := readReport(t, c.read("report.json"))
+	m.Bind("gen", "--report", "report.json")
+	r := readReport(t, m.Read("report.json"))
 	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "constructor generated": 4, "method generated": 57})
-	c.test("./...")
+	vetAndTest(t, m)
 }

@@ -2,28 +2,55 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/saxpylib"
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// buildLibrary builds the shared library as the README says.
-func buildLibrary(t *testing.T) string {
+// TestMain removes the library at the end.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// built is the folder of the shared library, once a test has asked for it.
+var built string
+
+// library returns the path of the shared library, made as the README says.
+func library(t *testing.T) string {
 	t.Helper()
-	library := filepath.Join(t.TempDir(), "libsaxpylib.so")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", library, "./saxpylib/libsaxpylib")
+	nativetest.StartsCompiler(t)
+	path, err := buildLibrary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildLibrary = sync.OnceValues(func() (path string, err error) {
+	if built, err = os.MkdirTemp("", "saxpylib-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(built, "libsaxpylib.so")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", path, "./saxpylib/libsaxpylib")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build -buildmode=c-shared (it needs a C compiler): %v\n%s", err, out)
+		return "", fmt.Errorf("go build -buildmode=c-shared (it needs a C compiler): %w\n%s", err, out)
 	}
-	return library
-}
+	return path, nil
+})
 
 // allRight runs a program that prints that at its end.
 func allRight(t *testing.T, program string, args ...string) {
@@ -37,7 +64,7 @@ func allRight(t *testing.T, program string, args ...string) {
 // tensors are refused with the words of the CuTe DSL, right ones run.
 func TestPython(t *testing.T) {
 	prepare(t)
-	allRight(t, nativetest.Python(t), filepath.Join("testdata", "use.py"), buildLibrary(t))
+	allRight(t, nativetest.Python(t), filepath.Join("testdata", "use.py"), library(t))
 }
 
 // TestCPP launches the kernel from a C++ program.
@@ -47,28 +74,19 @@ func TestCPP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allRight(t, nativetest.BuildText(t, "saxpyhost", string(text), nativetest.Executable()), buildLibrary(t))
+	allRight(t, nativetest.BuildText(t, "saxpyhost", string(text), nativetest.Executable()), library(t))
 }
 
 // TestKernelsAlone makes a library of the kernels, without a line of Go.
 func TestKernelsAlone(t *testing.T) {
 	prepare(t)
-	dir, tool := module(t)
-	files := map[string][]byte{}
+	m := consumer.New(t, "example.test/kernels")
 	for _, name := range []string{"tvmffi.yaml", "kernels/saxpy.cu"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = data
+		m.Copy(name, name)
 	}
-	write(t, dir, files)
-	for _, args := range [][]string{{"gen", "--offline"}, {"export", "./kernels", "--build"}} {
-		if out, err := tool(args...); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
-	library := filepath.Join(dir, "kernels", "libkernels", "libkernels.so")
+	m.Bind("gen", "--offline")
+	m.Bind("export", "./kernels", "--build")
+	library := filepath.Join(m.Dir, "kernels", "libkernels", "libkernels.so")
 	text, err := os.ReadFile(filepath.Join("testdata", "alone.cc"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +120,7 @@ func TestRegister(t *testing.T) {
 // TestExported checks that the generated files of the library are what the directives
 // ask for.
 func TestExported(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind", "export", "./saxpylib", "--check")
+	cmd := exec.CommandContext(t.Context(), consumer.Tool(t), "export", "./saxpylib", "--check")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -74,53 +72,6 @@ func TestWrongCall(t *testing.T) {
 	}
 }
 
-// write writes files into a folder.
-func write(t *testing.T, dir string, files map[string][]byte) {
-	t.Helper()
-	for name, data := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// module makes a module example.test/kernels that requires this one, and returns what
-// runs tvmffi-bind in it.
-func module(t *testing.T) (dir string, tool func(args ...string) (output []byte, err error)) {
-	t.Helper()
-	root, err := nativetest.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	// The requirements of this module are in the cache; nothing is downloaded.
-	const self = "github.com/tvmffi-go/tvmffi"
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod = bytes.Replace(mod, []byte("module "+self+"\n"), []byte("module example.test/kernels\n"), 1)
-	mod = fmt.Appendf(mod, "\nrequire %[1]s v0.0.0-00010101000000-000000000000\n\nreplace %[1]s => %[2]s\n", self, root)
-	write(t, dir, map[string][]byte{"go.mod": mod, "go.sum": sums})
-	program := filepath.Join(dir, "tvmffi-bind")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Join(root, "cmd", "tvmffi-bind")).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir, func(args ...string) ([]byte, error) {
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
-		return cmd.CombinedOutput()
-	}
-}
-
 // fatbin puts a cubin for one architecture into a fatbin.
 func fatbin(cubin []byte) []byte {
 	le := binary.LittleEndian
@@ -150,7 +101,9 @@ func TestKernelOfCubin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, tool := module(t)
+	m := consumer.New(t, "example.test/kernels")
+	m.Write("saxpy.sm_90.cubin", code.Image)
+	m.Write("saxpy.fatbin", fatbin(code.Image))
 	for _, c := range []struct{ entry, image, want string }{
 		{"saxpy", "saxpy.sm_90.cubin", "1 kernel -> ."},
 		{"saxpi", "saxpy.sm_90.cubin", "tvmffi.yaml:5:12: entry: there is no kernel saxpi in saxpy.sm_90.cubin, which has saxpy: "},
@@ -160,8 +113,8 @@ func TestKernelOfCubin(t *testing.T) {
 		config := "package: kernels\nout: .\nkernels:\n" +
 			"  - spec: \"saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32)\"\n" +
 			"    entry: " + c.entry + "\n    image: " + c.image + "\n    args: [n, a, x, y]\n    grid: ceildiv(n, 256)\n    block: 256\n"
-		write(t, dir, map[string][]byte{"tvmffi.yaml": []byte(config), "saxpy.sm_90.cubin": code.Image, "saxpy.fatbin": fatbin(code.Image)})
-		out, err := tool("gen", "--dry-run", "--offline")
+		m.Write("tvmffi.yaml", []byte(config))
+		out, err := m.Command(t.Context(), nil, consumer.Tool(t), "gen", "--dry-run", "--offline").CombinedOutput()
 		if !strings.Contains(string(out), c.want) || (err != nil) != (c.entry != "saxpy") {
 			t.Errorf("%s: %v\n%s\nwant %q", c.entry, err, out, c.want)
 		}

@@ -3,13 +3,15 @@ package main
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 )
 
 // TestBindings compares the committed package with what the tool makes of the
 // committed schema, which needs neither the CuTe DSL nor the kernels. That the
 // schema is the kernels' is what TestSchema says, with the tag cute.
 func TestBindings(t *testing.T) {
-	out, err := exec.Command("go", "tool", "tvmffi-bind", "gen", "--from", "native/kernels.json", "--package", "cutekernels", "--out", "./cutekernels", "--check").CombinedOutput()
+	out, err := exec.Command(consumer.Tool(t), "gen", "--from", "native/kernels.json", "--package", "cutekernels", "--out", "./cutekernels", "--check").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -61,7 +62,7 @@ func build(t *testing.T) string {
 func TestSchema(t *testing.T) {
 	library := build(t)
 	dumped := filepath.Join(t.TempDir(), "norm.json")
-	if out, err := exec.Command("go", "tool", "tvmffi-bind", "dump", "--lib", library, "-o", dumped).CombinedOutput(); err != nil {
+	if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", library, "-o", dumped).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got, want := functions(t, dumped), functions(t, "native/norm.json")

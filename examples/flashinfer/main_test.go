@@ -3,13 +3,15 @@ package main
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 )
 
 // TestBindings compares the committed package with what the tool makes of the
 // committed schema, which needs neither nvcc nor FlashInfer. That the schema is the
 // kernels' is what TestSchema says, with the tag flashinfer.
 func TestBindings(t *testing.T) {
-	out, err := exec.Command("go", "tool", "tvmffi-bind", "gen", "--from", "native/norm.json", "--package", "norm", "--out", "./norm", "--check").CombinedOutput()
+	out, err := exec.Command(consumer.Tool(t), "gen", "--from", "native/norm.json", "--package", "norm", "--out", "./norm", "--check").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -4,61 +4,59 @@ package golibrary
 import (
 	"bytes"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// built holds the shared libraries.
-var built string
-
-// TestMain builds both libraries as the README says.
+// TestMain removes the libraries at the end.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "golibrary-")
-	if err != nil {
-		log.Fatal(err)
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
 	}
-	built = dir
-	code := 1
-	if err := build(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		code = m.Run()
-	}
-	os.RemoveAll(dir)
 	os.Exit(code)
 }
 
-func build() error {
+// built is the folder of the shared libraries, once a test has asked for one.
+var built string
+
+// library returns the path of a shared library, made as the README says.
+func library(t testing.TB, name string) string {
+	t.Helper()
+	nativetest.StartsCompiler(t)
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(built, "lib"+name+".so")
+}
+
+var build = sync.OnceValue(func() (err error) {
+	if built, err = os.MkdirTemp("", "golibrary-"); err != nil {
+		return err
+	}
 	for _, name := range []string{"golib", "words"} {
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", library(name), "./"+name+"/lib"+name)
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(built, "lib"+name+".so"), "./"+name+"/lib"+name)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build -buildmode=c-shared (it needs a C compiler): %w\n%s", err, out)
 		}
 	}
 	return nil
-}
-
-func library(name string) string { return filepath.Join(built, "lib"+name+".so") }
+})
 
 // run runs a program and returns what it printed.
 func run(t testing.TB, env []string, name string, args ...string) string {
 	t.Helper()
-	return runIn(t, "", env, name, args...)
-}
-
-func runIn(t testing.TB, dir string, env []string, name string, args ...string) string {
-	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -75,14 +73,14 @@ func TestPython(t *testing.T) {
 		"spawn", "twice", "first",
 	} {
 		t.Run(test, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "use.py"), test, library("golib"))
+			run(t, nil, python, filepath.Join("testdata", "use.py"), test, library(t, "golib"))
 		})
 	}
 	t.Run("several", func(t *testing.T) {
-		run(t, nil, python, filepath.Join("testdata", "use.py"), "several", library("golib"), library("words"))
+		run(t, nil, python, filepath.Join("testdata", "use.py"), "several", library(t, "golib"), library(t, "words"))
 	})
 	t.Run("alone", func(t *testing.T) {
-		out := run(t, nil, python, filepath.Join("testdata", "use.py"), "alone", library("golib"))
+		out := run(t, nil, python, filepath.Join("testdata", "use.py"), "alone", library(t, "golib"))
 		if want := "golib: libtvm_ffi"; !strings.HasPrefix(out, want) || !strings.Contains(out, "import tvm_ffi") {
 			t.Errorf("it printed %q, want %q and a remedy", out, want)
 		}
@@ -95,7 +93,7 @@ func BenchmarkPython(b *testing.B) {
 	python := nativetest.Python(b)
 	cpp := nativetest.BuildText(b, "sameincpp", sameInCPP)
 	for b.Loop() {
-		out := run(b, nil, python, filepath.Join("testdata", "bench.py"), cpp, library("golib"))
+		out := run(b, nil, python, filepath.Join("testdata", "bench.py"), cpp, library(b, "golib"))
 		b.Log("\n" + out)
 		for line := range strings.Lines(out) {
 			var name string
@@ -134,7 +132,7 @@ func TestCPP(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := nativetest.BuildText(t, "golibraryhost", string(text), nativetest.Executable())
-	if out := run(t, nil, host, library("golib"), library("words")); out != "all right\n" {
+	if out := run(t, nil, host, library(t, "golib"), library(t, "words")); out != "all right\n" {
 		t.Error(out)
 	}
 }
@@ -154,7 +152,7 @@ func TestRust(t *testing.T) {
 	run(t, env, cargo, "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
 	program := filepath.Join(cacheDir(t, "rust"), "release", "golibrary")
 	env = append(env, "LD_LIBRARY_PATH="+filepath.Dir(nativetest.Library(t)))
-	if out := run(t, env, program, library("golib")); out != "all right\n" {
+	if out := run(t, env, program, library(t, "golib")); out != "all right\n" {
 		t.Error(out)
 	}
 }
@@ -176,49 +174,23 @@ func cacheDir(t *testing.T, name string) string {
 // TestGo binds the libraries back, and a Go program uses the bindings, without cgo
 // and with it.
 func TestGo(t *testing.T) {
-	dir := t.TempDir()
-	env := []string{"GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false", "TVMFFI_LIBRARY=" + nativetest.Library(t)}
-	do := func(name string, args ...string) string { return runIn(t, dir, env, name, args...) }
-	root, err := nativetest.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The requirements of this module are in the cache; nothing is downloaded.
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod = bytes.Replace(mod, []byte("module "+self+"\n"), []byte("module example.test/host\n"), 1)
-	mod = fmt.Appendf(mod, "\nrequire %[1]s v0.0.0-00010101000000-000000000000\n\nreplace %[1]s => %[2]s\n", self, root)
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	copyFile(t, filepath.Join(root, "go.sum"), filepath.Join(dir, "go.sum"))
-	copyFile(t, filepath.Join("testdata", "host", "main.go"), filepath.Join(dir, "main.go"))
+	m := consumer.New(t, "example.test/host")
+	m.Env = append(m.Env, "TVMFFI_LIBRARY="+nativetest.Library(t))
+	m.Copy(filepath.Join("testdata", "host", "main.go"), "main.go")
 	for _, name := range []string{"golib", "words"} {
-		do("go", "tool", "tvmffi-bind", "gen", "--lib", library(name), "--prefix", name, "--package", name, "--out", name)
+		m.Bind("gen", "--lib", library(t, name), "--prefix", name, "--package", name, "--out", name)
 	}
+	libraries := filepath.Dir(library(t, "golib"))
 	for _, cgo := range []string{"0", "1"} {
 		t.Run("CGO_ENABLED="+cgo, func(t *testing.T) {
-			program := filepath.Join(dir, "host"+cgo)
-			runIn(t, dir, append(env, "CGO_ENABLED="+cgo), "go", "build", "-o", program, ".")
-			if out := runIn(t, dir, env, program, built); out != "all right\n" {
-				t.Error(out)
+			program := filepath.Join(m.Dir, "host"+cgo)
+			if out, err := m.Command(t.Context(), []string{"CGO_ENABLED=" + cgo}, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if out, err := m.Command(t.Context(), nil, program, libraries).CombinedOutput(); err != nil || string(out) != "all right\n" {
+				t.Errorf("%v\n%s", err, out)
 			}
 		})
-	}
-}
-
-const self = "github.com/tvmffi-go/tvmffi"
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -226,7 +198,7 @@ func copyFile(t *testing.T, from, to string) {
 func TestStubs(t *testing.T) {
 	stubgen := filepath.Join(filepath.Dir(nativetest.Python(t)), "tvm-ffi-stubgen")
 	dir := t.TempDir()
-	run(t, nil, stubgen, dir, "--dlls", library("golib"), "--init-lib", "golib", "--init-pypkg", "golib", "--init-prefix", "golib.")
+	run(t, nil, stubgen, dir, "--dlls", library(t, "golib"), "--init-lib", "golib", "--init-pypkg", "golib", "--init-prefix", "golib.")
 	got, err := os.ReadFile(filepath.Join(dir, "golib", "_ffi_api.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +215,6 @@ func TestStubs(t *testing.T) {
 // TestGenerated checks that the generated files are what the directives ask for.
 func TestGenerated(t *testing.T) {
 	for _, name := range []string{"golib", "words"} {
-		run(t, nil, "go", "run", self+"/cmd/tvmffi-bind", "export", "./"+name, "--check")
+		run(t, nil, consumer.Tool(t), "export", "./"+name, "--check")
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -16,6 +17,11 @@ import (
 // TestMain builds the library into a folder of its own, so that the tests need
 // nothing but a C++ compiler.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("-short leaves out what starts a compiler")
+		return
+	}
 	code, err := withLibrary(m.Run)
 	if err != nil {
 		log.Fatal(err)
@@ -33,7 +39,9 @@ func withLibrary(run func() int) (code int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if out, err := exec.Command("go", "tool", "tvmffi-bind", "build", "-o", filepath.Join(dir, "libsynth.so"), "native/synth.cc").CombinedOutput(); err != nil {
+	build := exec.Command("go", "tool", "tvmffi-bind", "build", "-o", filepath.Join(dir, "libsynth.so"),
+		"--cxxflag", "-O0", "native/synth.cc") // without optimisation it is built in half the time
+	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the library (it needs g++, or a compiler that CXX names): %w\n%s", err, out)
 	}
 	if err := synth.Load(tvmffi.WithDir(dir)); err != nil {

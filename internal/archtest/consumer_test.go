@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 )
 
 // TestConsumer_requirements makes a module that uses the runtime alone, as
@@ -38,10 +40,10 @@ func main() { _ = tvmffi.Load() }
 			t.Fatal(err)
 		}
 	}
-	// Whatever go test has built here is in the module cache: no network is needed.
 	cmd := exec.Command("go", "mod", "tidy")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), consumer.Offline(t)...)
+	cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go mod tidy: %v\n%s", err, out)
 	}

@@ -35,6 +35,8 @@ var rooms = []room{
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/consumer", own: []string{"internal/nativetest"}, other: []string{"golang.org/x/mod/modfile"}},
+	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/archtest"},
 
 	// Schema is pure data with the one parser of metadata, so the runtime may read it.
@@ -61,6 +63,7 @@ var rooms = []room{
 		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
+	{dir: "cmd/tvmffi-bind/scripts/..."},
 	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
@@ -75,7 +78,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/...", "runtime/...", "generated/..."}
+var testsMay = []string{"internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/...", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

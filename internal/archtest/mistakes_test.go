@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
 // TestMistakes_compiler: who passes a slice or a map of Go where a container belongs
@@ -30,6 +32,7 @@ func _() {
 	table(tvmffi.MapOf(map[string]int64{}))
 }
 `
+	nativetest.StartsCompiler(t)
 	root := repository(t)
 	dir := t.TempDir()
 	source, overlay := filepath.Join(dir, "mistakes.go"), filepath.Join(dir, "overlay.json")

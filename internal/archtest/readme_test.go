@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
@@ -18,6 +19,7 @@ func TestReadme_quickStart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skipf("the quick start names a .so; on %s it has another name", runtime.GOOS)
 	}
+	offline := consumer.Offline(t)
 	nativetest.Library(t) // so that the tool finds one without a download
 	root, dir := repository(t), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -54,7 +56,7 @@ func TestReadme_quickStart(t *testing.T) {
 	commands := []string{
 		"go mod init example.com/hello",
 		"go mod edit -replace " + self + "=" + root,
-		"GOPROXY=off go get -tool " + self + "/cmd/tvmffi-bind@v0.0.0",
+		"go get -tool " + self + "/cmd/tvmffi-bind@v0.0.0",
 	}
 	for _, line := range strings.Split(section, "\n") {
 		if command, ok := strings.CutPrefix(line, "    "); ok && !strings.HasPrefix(command, " ") && !inFence(section, line) {
@@ -67,7 +69,8 @@ func TestReadme_quickStart(t *testing.T) {
 	commands[len(commands)-1] += " >output"
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.Join(commands, "\n"))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TVMFFI_LIBRARY=", "TVMFFI_LIBRARY_PATH=", "PWD="+dir)
+	cmd.Env = append(os.Environ(), offline...)
+	cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY=", "TVMFFI_LIBRARY_PATH=", "PWD="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, strings.Join(commands, "\n"), out)
 	}

@@ -48,7 +48,7 @@ func wheelFor(t testing.TB, version, goos, goarch string) wheel.Dir {
 	t.Helper()
 	s, err := wheel.TVMFFI(version, goos, goarch)
 	if err != nil {
-		unavailable(t, err)
+		Unavailable(t, err)
 	}
 	return Get(t, s)
 }
@@ -60,7 +60,7 @@ func Get(t testing.TB, s wheel.Spec) wheel.Dir {
 	defer cancel()
 	d, err := wheel.Get(ctx, s)
 	if err != nil {
-		unavailable(t, err)
+		Unavailable(t, err)
 	}
 	return d
 }
@@ -126,8 +126,16 @@ func init() {
 	}
 }
 
-// unavailable ends a test that cannot run on this machine.
-func unavailable(t testing.TB, err error) {
+// StartsCompiler skips a test under -short: it runs a compiler, or programs that do, each time.
+func StartsCompiler(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short leaves out what starts a compiler")
+	}
+}
+
+// Unavailable ends a test that cannot run on this machine.
+func Unavailable(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("TVMFFI_ALLOW_SKIP") != "" {
 		t.Skipf("nativetest: %v (TVMFFI_ALLOW_SKIP is set)", err)
@@ -202,7 +210,7 @@ func build(t testing.TB, c config, options []Option) string {
 		o(&c)
 	}
 	if c.goos == "windows" {
-		unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
+		Unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
 	}
 	var id compiler.Identity
 	var err error
@@ -213,7 +221,7 @@ func build(t testing.TB, c config, options []Option) string {
 		id, err = compiler.Identify(t.Context(), c.compiler)
 	}
 	if err != nil {
-		unavailable(t, fmt.Errorf("%s is built with a C++ compiler: %w", c.name, err))
+		Unavailable(t, fmt.Errorf("%s is built with a C++ compiler: %w", c.name, err))
 	}
 	var w wheel.Dir
 	if !c.standalone {

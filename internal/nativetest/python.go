@@ -27,7 +27,7 @@ func Python(t testing.TB) string {
 	t.Helper()
 	python, err := environment(t.Context(), "python3", Version(), "apache-tvm-ffi=="+Version(), "numpy")
 	if err != nil {
-		unavailable(t, fmt.Errorf("Python with apache-tvm-ffi %s: %w", Version(), err))
+		Unavailable(t, fmt.Errorf("Python with apache-tvm-ffi %s: %w", Version(), err))
 	}
 	return python
 }
@@ -47,7 +47,7 @@ func CuTe(t testing.TB) (python, version string) {
 	}
 	python, err := pinned(t.Context(), interpreter, "cute", cuteRequirements)
 	if err != nil {
-		unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s, which is pinned for Python 3.11 on linux/amd64: %w", version, err))
+		Unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s, which is pinned for Python 3.11 on linux/amd64: %w", version, err))
 	}
 	return python, version
 }
@@ -62,7 +62,7 @@ func FlashInfer(t testing.TB) (environment, site string) {
 	t.Helper()
 	python, err := pinned(t.Context(), "python3", "flashinfer", flashInferRequirements)
 	if err != nil {
-		unavailable(t, fmt.Errorf("FlashInfer and nvcc, which are pinned for linux/amd64: %w", err))
+		Unavailable(t, fmt.Errorf("FlashInfer and nvcc, which are pinned for linux/amd64: %w", err))
 	}
 	environment = filepath.Dir(filepath.Dir(python))
 	found, err := filepath.Glob(filepath.Join(environment, "lib", "python3*", "site-packages"))

@@ -1,0 +1,10 @@
+// Package export tests export and typed kernels.
+package export
+
+import (
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/scripttest"
+)
+
+func TestScripts(t *testing.T) { scripttest.Run(t) }

@@ -1,0 +1,251 @@
+// Package scripttest runs scripts of tvmffi-bind as a user would, in fresh folders, on real libraries. It is imported
+// by tests only.
+//
+// The scripts are in the format of [testscript]. Besides its commands they have:
+//
+//	native NAME FILE    puts a library into the folder of the script
+//	foreign FILE        turns an ELF library into one of another processor
+//	consumer MODULE     makes the working folder a module that requires this one and its tool, by go get
+//	quickstart MODULE   copies examples/quickstart, without what is generated, into the working folder
+//	exits CODE COMMAND  runs a command that ends with that exit code
+//
+// and the condition [unprivileged]: file permissions mean something.
+package scripttest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// limit is how long a script may take. The longest takes 20 s on two quiet cores, and this on a machine with twenty
+// other processes.
+const limit = 5 * time.Minute
+
+// Run runs the scripts in the folder testdata of the package under test, several at a time, with the tool as it is
+// built from the repository. What the scripts need of other modules is brought into the module cache first; then the
+// module proxy is off. Under -short they are skipped.
+//
+// Each script has a time limit of its own, so that one that hangs fails by its name, before the limit of go test ends
+// all others with it. And go test gives each package a limit of its own, so scripts that take long are spread over
+// several packages.
+func Run(t *testing.T) {
+	offline := consumer.Offline(t)
+	nativetest.XGrammar(t)
+	// In a folder of its own it is a program as users install it, not one that the go command runs from its cache.
+	bin := t.TempDir()
+	data, err := os.ReadFile(consumer.Tool(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "tvmffi-bind"), data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run(t, append(offline, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")))
+}
+
+// RunMain runs them with the test binary as the tool, in whose TestMain is testscript.Main. These scripts start no
+// compiler and run under -short, too.
+func RunMain(t *testing.T) { run(t, []string{"GOPROXY=off"}) }
+
+func run(t *testing.T, vars []string) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts in testdata: %v", err)
+	}
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			testscript.RunT(single{t}, testscript.Params{
+				Files:               []string{file},
+				RequireExplicitExec: true,
+				Deadline:            deadline(t),
+				Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
+				Condition:           condition,
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"exits":      exits,
+					"foreign":    foreign,
+					"native":     func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
+					"consumer":   func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
+					"quickstart": func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
+				},
+			})
+		})
+	}
+}
+
+// deadline is the time at which a script that starts now is ended. Half a minute before the limit of the whole test
+// binary is early enough to say which script it was.
+func deadline(t *testing.T) time.Time {
+	end := time.Now().Add(limit)
+	if all, ok := t.Deadline(); ok && all.Add(-30*time.Second).Before(end) {
+		return all.Add(-30 * time.Second)
+	}
+	return end
+}
+
+// single runs the one script of a call of testscript.RunT as the test itself, not as a subtest.
+type single struct{ *testing.T }
+
+func (s single) Run(_ string, f func(testscript.T)) { f(s) }
+
+func (s single) Parallel() {}
+
+func (s single) Verbose() bool { return testing.Verbose() }
+
+// setup gives a script these variables and the caches of the user who runs the tests, and nothing else.
+func setup(env *testscript.Env, root string, vars []string) error {
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		return err
+	}
+	dirs := strings.Split(strings.TrimSpace(string(out)), "\n")
+	env.Vars = append(env.Vars, vars...)
+	env.Setenv("TVMFFI_CACHE", cache)
+	env.Setenv("GOCACHE", dirs[0])
+	env.Setenv("GOMODCACHE", dirs[1])
+	env.Setenv("GOFLAGS", "-buildvcs=false")
+	env.Setenv("CGO_ENABLED", "0")
+	env.Setenv("ROOT", root)
+	// Without GOWORK=off: a script may make a workspace, and there is none above its folder.
+	env.Setenv("GOWORK", "")
+	return nil
+}
+
+func condition(cond string) (bool, error) {
+	if cond == "unprivileged" {
+		return os.Geteuid() > 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// native is "native NAME FILE".
+func native(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: native name file")
+	}
+	data, err := os.ReadFile(library(t, args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o755))
+}
+
+// library returns the path of the library with that name.
+func library(t *testing.T, name string) string {
+	t.Helper()
+	switch name {
+	case "tvm_ffi":
+		return nativetest.Library(t)
+	case "testing":
+		return nativetest.Testing(t)
+	case "land", "garden":
+		return nativetest.Build(t, name)
+	case "garden2":
+		return nextGarden(t)
+	}
+	return nativetest.Build(t, "hostile/"+name)
+}
+
+// nextGarden is the next version of the garden: one function more, one with another signature.
+func nextGarden(t *testing.T) string {
+	t.Helper()
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "testdata", "garden.cc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer(
+		`.def("garden.alive", [] { return alive.load(); }`, `.def("garden.weeds", [] { return alive.load(); })
+      .def("garden.alive", [](bool) { return alive.load(); }`,
+	).Replace(string(text))
+	if changed == string(text) {
+		t.Fatal("garden.cc has changed: the edit of its next version no longer applies")
+	}
+	return nativetest.BuildText(t, "garden", changed)
+}
+
+// exits is "exits CODE COMMAND...".
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// foreign is "foreign FILE".
+func foreign(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: foreign file")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	if !bytes.HasPrefix(data, []byte("\x7fELF")) {
+		ts.Fatalf("%s is not an ELF file", args[0])
+	}
+	data[18] = map[string]byte{"amd64": 0xB7, "arm64": 0x3E}[runtime.GOARCH]
+	ts.Check(os.WriteFile(path, data, 0o755))
+}
+
+// newModule is "consumer MODULE". It is what a user does, and not what package consumer does for other tests.
+func newModule(ts *testscript.TestScript, root string, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: consumer module")
+	}
+	ts.Check(ts.Exec("go", "mod", "init", args[0]))
+	ts.Check(ts.Exec("go", "mod", "edit", "-replace", consumer.Self+"="+root))
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("go.sum"), sums, 0o644))
+	ts.Check(ts.Exec("go", "get", "-tool", consumer.Self+"/cmd/tvmffi-bind@v0.0.0"))
+}
+
+// quickstart is "quickstart MODULE".
+func quickstart(ts *testscript.TestScript, root string, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: quickstart module")
+	}
+	ts.Check(os.Mkdir(ts.MkAbs("native"), 0o755))
+	for _, name := range []string{"generate.go", "main.go", "main_test.go", "tvmffi.yaml", "native/synth.cc"} {
+		data, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", filepath.FromSlash(name)))
+		ts.Check(err)
+		data = bytes.ReplaceAll(data, []byte(consumer.Self+"/examples/quickstart/"), []byte(args[0]+"/"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o755))
+	}
+}
