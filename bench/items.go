@@ -93,9 +93,6 @@ func withLoad(rows []row, load float64, cores int) (left []row, reason string) {
 	return left, reason
 }
 
-// slack is how far beyond a target a noisy machine may be.
-const slack = 1.2
-
 // goal is a target of the project: ours takes at most most times as long as an
 // item of a peer, which is measured in turn with it.
 type goal struct {

@@ -53,6 +53,7 @@ func packedPeers(t *testing.T) launchFiles {
 	if runtime.GOOS != "linux" {
 		t.Skip("the fake driver is built for Linux")
 	}
+	nativetest.StartsCompiler(t)
 	t.Chdir("..")
 	bench, err := newTree(t.Context())
 	if err != nil {
