@@ -124,7 +124,7 @@ func (t *tree) program(name string) string { return filepath.Join(t.cache, "bin"
 // goBuild builds a Go program from its folder.
 func (t *tree) goBuild(ctx context.Context, dir, name string, env ...string) (string, error) {
 	out := t.program(name)
-	_, err := command(ctx, dir, append(env, "GOFLAGS=-buildvcs=false"), "go", "build", "-trimpath", "-o", out, ".")
+	_, err := command(ctx, dir, append(env, "GOFLAGS=-buildvcs=false"), "go", "build", "-o", out, ".")
 	return out, err
 }
 
@@ -132,7 +132,7 @@ func (t *tree) goBuild(ctx context.Context, dir, name string, env ...string) (st
 func (t *tree) goLibrary(ctx context.Context) (string, error) {
 	out := t.program("libgolib.so")
 	_, err := command(ctx, filepath.Dir(t.bench), []string{"CGO_ENABLED=1", "GOFLAGS=-buildvcs=false"},
-		"go", "build", "-trimpath", "-buildmode=c-shared", "-o", out, "./examples/go_library/golib/libgolib")
+		"go", "build", "-buildmode=c-shared", "-o", out, "./examples/go_library/golib/libgolib")
 	return out, err
 }
 

@@ -27,6 +27,20 @@ func fresh(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 }
 
+// compiles is fresh for a test that compiles.
+func compiles(t *testing.T) {
+	t.Helper()
+	nativetest.StartsCompiler(t)
+	fresh(t)
+}
+
+// exporting is the text of a source that exports a function of no parameters, by the C
+// interface alone: the C++ headers take twenty times as long to compile.
+func exporting(include, name, value string) string {
+	return "#include <tvm/ffi/c_api.h>\n" + include + "\nextern \"C\" TVM_FFI_DLL_EXPORT int __tvm_ffi_" + name +
+		"(void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {\n  result->type_index = kTVMFFIInt;\n  result->v_int64 = " + value + ";\n  return 0;\n}\n"
+}
+
 func call(t *testing.T, m *tvmffi.Module, name string, args ...any) any {
 	t.Helper()
 	f, err := m.Function(name)
@@ -41,7 +55,7 @@ func call(t *testing.T, m *tvmffi.Module, name string, args ...any) any {
 }
 
 func TestLoad_text(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	const doc = "Adds \"one\" to x??/\nin a line of its own: \x01" + "1, \\é."
 	m, err := native.Load(t.Context(), native.Code{
 		Name: "sums",
@@ -82,7 +96,7 @@ func TestLoad_text(t *testing.T) {
 // TestBuild_cache: the same code is compiled once, by any number of callers, and
 // again when anything that it is made of has changed.
 func TestBuild_cache(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
@@ -94,7 +108,7 @@ func TestBuild_cache(t *testing.T) {
 	}
 	write("with space.h", "#define VALUE 1\n")
 	code := native.Code{Name: "value", Include: []string{dir}, Files: []string{
-		write("value.cc", "#include <tvm/ffi/function.h>\n#include \"with space.h\"\nint64_t value() { return VALUE; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(value, value);\n")}}
+		write("value.cc", exporting("#include \"with space.h\"", "value", "VALUE"))}}
 	build := func(want int) string {
 		t.Helper()
 		var log bytes.Buffer
@@ -145,7 +159,7 @@ func TestBuild_cache(t *testing.T) {
 	if path := build(1); path == first {
 		t.Error("other flags made the same library")
 	}
-	write("value.cc", "#include <tvm/ffi/function.h>\nint64_t value() { return 5; }\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(value, value);\n")
+	write("value.cc", exporting("", "value", "5"))
 	m2, err := tvmffi.LoadModule(build(1))
 	if err != nil {
 		t.Fatal(err)
@@ -159,18 +173,19 @@ func TestBuild_cache(t *testing.T) {
 // TestLoad_headerChanged: a process gets the library of the headers as they are, also if
 // it has loaded another one, and one for each state that was there before.
 func TestLoad_headerChanged(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	dir := t.TempDir()
 	var log bytes.Buffer
 	code := native.Code{
 		Name: "level", Log: &log,
+		Files: []string{filepath.Join(dir, "level.cc")},
 		// A header of -isystem counts too.
-		CPP:      []string{"#include \"outer.h\"\nint64_t level() { return LEVEL; }"},
-		Exports:  map[string]string{"level": ""},
 		CXXFlags: []string{"-isystem", dir},
 	}
-	if err := os.WriteFile(filepath.Join(dir, "outer.h"), []byte("#include \"level.h\"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"outer.h": "#include \"level.h\"\n", "level.cc": exporting("#include <outer.h>", "level", "LEVEL")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var loaded []*tvmffi.Module
 	for i, level := range []string{"1", "2", "1", "3"} {
@@ -233,7 +248,7 @@ func TestBuild_refused(t *testing.T) {
 // TestCompileError: the error names the text and the line, nothing is left in the
 // cache, and the next try compiles again.
 func TestCompileError(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	code := native.Code{Name: "wrong", CPP: []string{"int good;", "int64_t f() {\n  return absent;\n}"}}
 	for range 2 {
 		_, err := native.Build(t.Context(), code)
@@ -261,7 +276,7 @@ func TestCompileError(t *testing.T) {
 
 // TestExportsWrong: the error is about the names, in a few lines.
 func TestExportsWrong(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	for _, c := range []struct {
 		text, export string
 		want         []string
@@ -309,7 +324,7 @@ func TestNoCompiler(t *testing.T) {
 // TestCUDA compiles where nvcc is, and elsewhere is told what is missing.
 func TestCUDA(t *testing.T) {
 	fresh(t)
-	if _, err := exec.LookPath("nvcc"); err == nil {
+	if _, err := exec.LookPath("nvcc"); err == nil && !testing.Short() {
 		compileCUDA(t)
 	}
 	t.Setenv("CUDA_HOME", t.TempDir())
@@ -385,7 +400,7 @@ tvm::ffi::String launch() { return cudaGetErrorName(static_cast<cudaError_t>(fil
 }
 
 func TestBuildTo(t *testing.T) {
-	fresh(t)
+	compiles(t)
 	file := filepath.Join(t.TempDir(), "libnamed.so")
 	code := native.Code{Name: "x", CPP: []string{"int64_t f() { return 7; }"}, Exports: map[string]string{"f": ""}}
 	for range 2 { // the second replaces the first

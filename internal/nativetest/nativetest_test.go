@@ -53,6 +53,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestBuildText(t *testing.T) {
+	StartsCompiler(t)
 	cache := t.TempDir()
 	// The wheel comes from the real cache: only the build is made anew.
 	link(t, cache)
@@ -114,6 +115,7 @@ func TestBuildExecutable(t *testing.T) {
 }
 
 func TestBuildBroken(t *testing.T) {
+	StartsCompiler(t)
 	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
 	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {
 		t.Errorf("failed with %q, want the compiler's message", r.failed)
