@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -178,13 +179,20 @@ func excerpt(out io.Writer, lines []string) {
 	}
 }
 
-// rule allows one test to be skipped in one step, for reasons that match.
+// rule allows tests to be skipped: the patterns of the step and of the test match as a
+// whole, that of the reason anywhere.
 type rule struct {
-	step, test string
-	reason     *regexp.Regexp
+	step, test, reason *regexp.Regexp
 }
 
-// parse reads lines of a step, a test and a pattern; a # starts a comment line.
+func (r rule) String() string { return fmt.Sprintf("%s %s %s", r.step, r.test, r.reason) }
+
+func (r rule) allows(s skip) bool {
+	return r.step.MatchString(s.Step) && r.test.MatchString(s.Test) && r.reason.MatchString(s.Reason)
+}
+
+// parse reads lines of three patterns, for a step, a test and a reason; a # starts a
+// comment line. The first two have no spaces.
 func parse(text string) ([]rule, error) {
 	var all []rule
 	n := 0
@@ -195,15 +203,19 @@ func parse(text string) ([]rule, error) {
 			continue
 		}
 		step, rest, _ := strings.Cut(line, " ")
-		test, pattern, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if pattern = strings.TrimSpace(pattern); pattern == "" {
-			return nil, fmt.Errorf("line %d: want a step, a test and a pattern of its reason", n)
+		test, reason, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if reason = strings.TrimSpace(reason); reason == "" {
+			return nil, fmt.Errorf("line %d: want patterns of a step, a test and its reason", n)
 		}
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		var compiled [3]*regexp.Regexp
+		for i, pattern := range []string{"^(?:" + step + ")$", "^(?:" + test + ")$", reason} {
+			re, err := regexp.Compile(pattern)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			compiled[i] = re
 		}
-		all = append(all, rule{step, test, re})
+		all = append(all, rule{compiled[0], compiled[1], compiled[2]})
 	}
 	return all, nil
 }
@@ -215,9 +227,7 @@ func judge(out io.Writer, rules []rule, seen []skip) error {
 	bad := 0
 	for _, s := range seen {
 		steps[s.Step] = true
-		i := slices.IndexFunc(rules, func(r rule) bool {
-			return r.step == s.Step && r.test == s.Test && r.reason.MatchString(s.Reason)
-		})
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.allows(s) })
 		word := "allowed"
 		if i < 0 {
 			word = "NOT ALLOWED"
@@ -228,8 +238,8 @@ func judge(out io.Writer, rules []rule, seen []skip) error {
 		fmt.Fprintf(out, "%s: %s: %s of %s: %s\n", word, s.Step, s.Test, s.Package, s.Reason)
 	}
 	for i, r := range rules {
-		if steps[r.step] && !used[i] {
-			fmt.Fprintf(out, "no longer needed: %s %s %s\n", r.step, r.test, r.reason)
+		if !used[i] && slices.ContainsFunc(slices.Collect(maps.Keys(steps)), r.step.MatchString) {
+			fmt.Fprintf(out, "not used: %s\n", r)
 		}
 	}
 	if bad > 0 {

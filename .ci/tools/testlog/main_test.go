@@ -50,6 +50,9 @@ func TestSkips(t *testing.T) {
 	}{
 		{"race TestHere/sub ^the moon is", true},
 		{"# a comment\n\nrace   TestHere/sub   moon is full$\nrace TestOther x", true},
+		{"nocgo|race TestHere/.* moon", true},
+		{"rac TestHere/sub moon", false}, // not the whole step
+		{"race TestHere/su moon", false}, // nor the whole test
 		{"", false},
 		{"nocgo TestHere/sub ^the moon is", false},         // another step
 		{"race TestHere ^the moon is", false},              // another test
@@ -82,7 +85,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestParse_refuses(t *testing.T) {
-	for _, text := range []string{"race TestA", "race", "race TestA ("} {
+	for _, text := range []string{"race TestA", "race", "race TestA (", "race ( x", "( TestA x"} {
 		if _, err := parse(text); err == nil {
 			t.Errorf("%q was read", text)
 		}
