@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Flags are what every source of a TVM-FFI library is compiled with.
@@ -101,6 +103,10 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	if cached() {
 		return nil
 	}
+	return sites.Advise(once(ctx, dir, cached, build))
+}
+
+func once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -134,11 +134,24 @@ func StartsCompiler(t testing.TB) {
 	}
 }
 
-// Unavailable ends a test that cannot run on this machine.
+// Unavailable ends a test that cannot run on this machine, because of what err says.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("TVMFFI_ALLOW_SKIP") != "" {
 		t.Skipf("nativetest: %v (TVMFFI_ALLOW_SKIP is set)", err)
+	}
+	failOnce(t, err)
+}
+
+// failures has the texts with which tests of this process have failed.
+var failures sync.Map
+
+// failOnce ends a test that cannot run. The first one of the package fails, and so the package does. Those that end for
+// the same reason are skipped: one message says what is missing, and not one for each test.
+func failOnce(t testing.TB, err error) {
+	t.Helper()
+	if _, again := failures.LoadOrStore(err.Error(), true); again {
+		t.Skipf("nativetest: another test of the package has failed for this reason: %.80s", err)
 	}
 	t.Fatalf("nativetest: %v", err)
 }
@@ -221,7 +234,7 @@ func build(t testing.TB, c config, options []Option) string {
 		id, err = compiler.Identify(t.Context(), c.compiler)
 	}
 	if err != nil {
-		Unavailable(t, fmt.Errorf("%s is built with a C++ compiler: %w", c.name, err))
+		Unavailable(t, fmt.Errorf("the libraries of the tests are built with a C++ compiler: %w", err))
 	}
 	var w wheel.Dir
 	if !c.standalone {
@@ -230,7 +243,7 @@ func build(t testing.TB, c config, options []Option) string {
 	version, _, _ := strings.Cut(id.Version, "\n")
 	out, err := c.make(t, version+" "+id.Machine, w)
 	if err != nil {
-		t.Fatalf("nativetest: build %s: %v", c.name, err)
+		failOnce(t, fmt.Errorf("build %s: %w", c.name, err))
 	}
 	return out
 }

@@ -116,6 +116,7 @@ func TestBuildExecutable(t *testing.T) {
 
 func TestBuildBroken(t *testing.T) {
 	StartsCompiler(t)
+	failures.Clear()
 	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
 	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {
 		t.Errorf("failed with %q, want the compiler's message", r.failed)
@@ -126,12 +127,19 @@ func TestBuildBroken(t *testing.T) {
 	}
 }
 
+// TestMissingCompiler: the first test that needs what is missing fails, and so does the
+// package; the next one does not say the same again.
 func TestMissingCompiler(t *testing.T) {
+	failures.Clear()
 	t.Setenv("CXX", "no-such-compiler")
 	t.Setenv("TVMFFI_ALLOW_SKIP", "")
 	r := record(t, func(t testing.TB) { BuildText(t, "sample", sample) })
 	if r.skipped != "" || !strings.Contains(r.failed, "install g++") || !strings.Contains(r.failed, "no-such-compiler") {
 		t.Errorf("failed %q, skipped %q: want a failure that names g++", r.failed, r.skipped)
+	}
+	r = record(t, func(t testing.TB) { BuildText(t, "another", sample) })
+	if r.failed != "" || !strings.Contains(r.skipped, "another test of the package has failed for this reason: ") {
+		t.Errorf("failed %q, skipped %q: want a skip that refers to the failure", r.failed, r.skipped)
 	}
 	t.Setenv("TVMFFI_ALLOW_SKIP", "1")
 	r = record(t, func(t testing.TB) { BuildText(t, "sample", sample) })
@@ -141,6 +149,7 @@ func TestMissingCompiler(t *testing.T) {
 }
 
 func TestMissingPip(t *testing.T) {
+	failures.Clear()
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("TVMFFI_ALLOW_SKIP", "")

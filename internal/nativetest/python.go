@@ -120,6 +120,9 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = cache
 		if said, err := compiler.Run(cmd); err != nil {
+			if args[0] == program {
+				return "", wheel.Failure("pip install", said, err)
+			}
 			return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))
 		}
 	}

@@ -74,10 +74,11 @@ func run(t *testing.T, vars []string) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
+			all, _ := t.Deadline()
 			testscript.RunT(single{t}, testscript.Params{
 				Files:               []string{file},
 				RequireExplicitExec: true,
-				Deadline:            deadline(t),
+				Deadline:            deadline(time.Now(), all),
 				Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
 				Condition:           condition,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -92,12 +93,12 @@ func run(t *testing.T, vars []string) {
 	}
 }
 
-// deadline is the time at which a script that starts now is ended. Half a minute before the limit of the whole test
-// binary is early enough to say which script it was.
-func deadline(t *testing.T) time.Time {
-	end := time.Now().Add(limit)
-	if all, ok := t.Deadline(); ok && all.Add(-30*time.Second).Before(end) {
-		return all.Add(-30 * time.Second)
+// deadline is the time at which a script is ended. Half a minute before the limit of the whole test binary, if it has
+// one, is early enough to say which script it was.
+func deadline(start, all time.Time) time.Time {
+	end := start.Add(limit)
+	if last := all.Add(-30 * time.Second); !all.IsZero() && last.Before(end) {
+		return last
 	}
 	return end
 }

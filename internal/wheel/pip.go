@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,8 +28,8 @@ func tools() [][]string {
 	return t
 }
 
-const remedy = "install pip (python3 -m ensurepip, or the package python3-pip or py3-pip of the system) or uv, " +
-	"or install the library by other means and name it by TVMFFI_LIBRARY"
+// otherwise is how one does without a download.
+const otherwise = "or install the library by other means and name it by TVMFFI_LIBRARY"
 
 // download gets the wheel of s by the first package tool that works and returns its path.
 func download(ctx context.Context, s Spec, dir string) (string, error) {
@@ -58,12 +59,29 @@ func download(ctx context.Context, s Spec, dir string) (string, error) {
 		case absent(err, out):
 			missing = append(missing, name)
 		default:
-			return "", fmt.Errorf("wheel: %s: %s download failed: %w; it printed:\n%s\n"+
-				"check the network and pip's configuration, then try again, or %s", s, name, err, lastLines(out, 6), remedy)
+			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", s, Failure(name, out, err), otherwise)
 		}
 	}
-	return "", fmt.Errorf("wheel: %s cannot be downloaded: none of these work here: %s; %s",
-		s, strings.Join(missing, ", "), remedy)
+	return "", fmt.Errorf("wheel: %s cannot be downloaded: none of these work here: %s; "+
+		"install pip (python3 -m ensurepip, or the package python3-pip or py3-pip of the system) or uv, %s",
+		s, strings.Join(missing, ", "), otherwise)
+}
+
+// Failure is the error of a package tool that ran and failed: what it printed, what was wrong, and what to do.
+func Failure(tool, out string, err error) error {
+	says := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(out, t) })
+	}
+	what, do := "failed", "check the network and the configuration of pip, and try again"
+	switch {
+	case says("No space left on device", "Disk quota exceeded"):
+		what, do = "found the disk full", "free some space, or set TVMFFI_CACHE and TMPDIR to folders on another disk, and try again"
+	case says("Read-only file system", "Permission denied"):
+		what, do = "cannot write", "set TVMFFI_CACHE and TMPDIR to folders that you can write to, and try again"
+	case says("connection broken by", "ConnectionError", "Could not fetch URL", "name resolution", "dns error", "error sending request"):
+		what, do = "cannot reach a package index", "connect this machine to the network, or configure a proxy or an index for pip, and try again"
+	}
+	return fmt.Errorf("%s %s (%w); it printed:\n%s\n%s", tool, what, err, lastLines(out, 6), do)
 }
 
 // run starts a package tool and returns what it printed.
@@ -96,13 +114,15 @@ func absent(err error, out string) bool {
 	return exit.ExitCode() == 127 || exit.ExitCode() == 9009 || strings.Contains(out, "No module named pip")
 }
 
+// lastLines returns the last lines of what a tool printed. Of lines about a connection that is tried again, which pip
+// writes four of, only the last is among them.
 func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {
+		if last := len(lines) - 1; last >= 0 && strings.Contains(lines[last], "Retrying (") && strings.Contains(line, "Retrying (") {
+			lines = lines[:last]
+		}
+		lines = append(lines, "  "+strings.TrimRight(line, "\r "))
 	}
-	for i, l := range lines {
-		lines[i] = "  " + strings.TrimRight(l, "\r ")
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

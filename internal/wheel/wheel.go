@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -99,17 +101,11 @@ func FindInstalled() []Installed { return sites.FindLibrary() }
 
 // CacheDir returns the root of the project's cache: TVMFFI_CACHE, or the folder tvmffi in the user's cache.
 func CacheDir() (string, error) {
-	if d := os.Getenv("TVMFFI_CACHE"); d != "" {
-		if !filepath.IsAbs(d) {
-			return "", fmt.Errorf("wheel: TVMFFI_CACHE is the relative path %q; set it to an absolute path", d)
-		}
-		return filepath.Clean(d), nil
-	}
-	d, err := os.UserCacheDir()
+	d, err := sites.CacheDir()
 	if err != nil {
-		return "", fmt.Errorf("wheel: no user cache folder: %w; set TVMFFI_CACHE to a folder of yours", err)
+		return "", fmt.Errorf("wheel: %w", err)
 	}
-	return filepath.Join(d, "tvmffi"), nil
+	return d, nil
 }
 
 // maker writes the wheel file of a spec into dir and returns its path. The real one is download.
@@ -117,7 +113,10 @@ type maker func(ctx context.Context, s Spec, dir string) (string, error)
 
 // Get returns the unpacked wheel, which it downloads at the first use. Several processes may call it at once.
 // A wheel that is already there is neither read nor checked again.
-func Get(ctx context.Context, s Spec) (Dir, error) { return get(ctx, s, download) }
+func Get(ctx context.Context, s Spec) (Dir, error) {
+	d, err := get(ctx, s, download)
+	return d, sites.Advise(err)
+}
 
 // Cached returns the unpacked wheel if an earlier Get left it in the cache; it never downloads.
 func Cached(s Spec) (Dir, bool) {
@@ -168,7 +167,11 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	if err := unpack(file, tree, defaultLimits); err != nil {
-		return Dir{}, fmt.Errorf("wheel: unpack %s: %w; the wheel is not one that can be trusted", s, err)
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return Dir{}, fmt.Errorf("wheel: unpack %s: %w", s, err)
+		}
+		// Not wrapped: what is wrong with a wheel is not wrong with the cache.
+		return Dir{}, fmt.Errorf("wheel: unpack %s: %v; do not trust this wheel", s, err)
 	}
 	if err := os.WriteFile(filepath.Join(tree, marker), []byte(s.SHA256+"\n"), 0o600); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)

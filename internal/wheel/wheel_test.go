@@ -413,6 +413,37 @@ func TestToolFails(t *testing.T) {
 	}
 }
 
+// TestFailure: what a package tool prints decides what the user is asked to do.
+func TestFailure(t *testing.T) {
+	retrying := strings.Repeat("WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\n", 5)
+	for out, want := range map[string]string{
+		retrying + "ERROR: No matching distribution": "pip cannot reach a package index (exit status 1); it printed:\n" +
+			"  WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\n  ERROR: No matching distribution\n" +
+			"connect this machine to the network",
+		"ERROR: Could not install: [Errno 28] No space left on device": "pip found the disk full",
+		"ERROR: Could not install: [Errno 30] Read-only file system":   "set TVMFFI_CACHE and TMPDIR to folders that you can write to",
+		"ERROR: No matching distribution found for sample==1.0":        "pip failed (exit status 1)",
+		"a\nb\nc\nd\ne\nf\ng": "printed:\n  b\n  c\n",
+	} {
+		if err := Failure("pip", out, errors.New("exit status 1")); !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n%v\nwant %q", out, err, want)
+		}
+	}
+}
+
+// TestGet_noCache has a cache that cannot be made.
+func TestGet_noCache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TVMFFI_CACHE", filepath.Join(file, "cache"))
+	_, err := Get(t.Context(), specFor(zipBytes(t, entry{name: "f", body: "x"})))
+	if err == nil || !strings.HasSuffix(err.Error(), "; set TVMFFI_CACHE to a folder that you can write to") || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v, want the folder and what to do", err)
+	}
+}
+
 // TestSecondTool has a Python without pip and a pip3 that works, and checks the command line.
 func TestSecondTool(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())

@@ -1,11 +1,14 @@
 package sites
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Marker is the file whose presence in a folder of the cache says that the wheel is unpacked as a whole; it
@@ -25,6 +28,17 @@ func CacheDir() (string, error) {
 		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of yours", err)
 	}
 	return filepath.Join(d, "tvmffi"), nil
+}
+
+// Advise adds to an error of writing into the cache what the user can do about it.
+func Advise(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w; free some space, or set TVMFFI_CACHE to a folder on another disk", err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w; set TVMFFI_CACHE to a folder that you can write to", err)
+	}
+	return err
 }
 
 // Cached returns the wheels of a distribution that lie unpacked in the cache and hold the file, the newest

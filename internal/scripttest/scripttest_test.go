@@ -1,0 +1,63 @@
+package scripttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestDeadline(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for all, want := range map[time.Time]time.Time{
+		{}:                          start.Add(limit), // go test -timeout 0
+		start.Add(10 * time.Minute): start.Add(limit),
+		start.Add(2 * time.Minute):  start.Add(90 * time.Second),
+	} {
+		if got := deadline(start, all); !got.Equal(want) {
+			t.Errorf("a test that ends at %v: %v, want %v", all, got, want)
+		}
+	}
+}
+
+// recorder notes the end of a script.
+type recorder struct {
+	single
+	failed bool
+	log    strings.Builder
+}
+
+func (r *recorder) Run(_ string, f func(testscript.T)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(r)
+	}()
+	<-done
+}
+
+func (r *recorder) Log(args ...any) { fmt.Fprintln(&r.log, args...) }
+
+func (r *recorder) FailNow() {
+	r.failed = true
+	runtime.Goexit()
+}
+
+// TestHangingScript: a script that does not end is ended at its deadline, with its file and line.
+func TestHangingScript(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hang.txtar")
+	if err := os.WriteFile(file, []byte("exec sleep 60\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{single: single{t}}
+	start := time.Now()
+	testscript.RunT(r, testscript.Params{Files: []string{file}, RequireExplicitExec: true, Deadline: start.Add(time.Second)})
+	if took := time.Since(start); !r.failed || took > 30*time.Second || !strings.Contains(r.log.String(), "hang.txtar:1") {
+		t.Errorf("after %v: failed is %v\n%s", took, r.failed, &r.log)
+	}
+}
