@@ -27,10 +27,11 @@ func fresh(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 }
 
-// compiles is fresh for a test that compiles.
+// compiles is fresh for a test that compiles C++.
 func compiles(t *testing.T) {
 	t.Helper()
 	nativetest.StartsCompiler(t)
+	nativetest.Compiler(t)
 	fresh(t)
 }
 
@@ -323,6 +324,7 @@ func TestNoCompiler(t *testing.T) {
 
 // TestCUDA compiles where nvcc is, and elsewhere is told what is missing.
 func TestCUDA(t *testing.T) {
+	nativetest.Compiler(t)
 	fresh(t)
 	if _, err := exec.LookPath("nvcc"); err == nil && !testing.Short() {
 		compileCUDA(t)

@@ -162,6 +162,7 @@ func TestNew_factory(t *testing.T) {
 
 // A type that the program only knows by its key (B8-17).
 func TestUnknownObject(t *testing.T) {
+	load(t)
 	leaktest.Check(t)
 	v := call(t, "testing.make_unregistered_object")
 	defer v.Release()

@@ -1,7 +1,6 @@
 package reflection_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -107,13 +106,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 }
 `
 
-var oddOnce sync.Once
+var oddOnce nativetest.Once
 
 // oddType returns a type of the library.
 func oddType(t testing.TB, key string) *reflection.Type {
 	t.Helper()
 	load(t)
-	oddOnce.Do(func() {
+	oddOnce.Do(t, func() {
 		var options []nativetest.Option
 		if atLeast(14) { // of the enums of before the testing library has some
 			options = append(options, nativetest.Flags("-DODD_NEW"))
@@ -135,14 +134,14 @@ func call(t testing.TB, name string, args ...any) tvmffi.Any {
 	return must(t, v, err)
 }
 
-var computedOnce sync.Once
+var computedOnce nativetest.Once
 
 // nodeWithComputed makes an odd.Node, whose type gets one more field, with a
 // getter and a setter of its own, after it was first seen.
 func nodeWithComputed(t testing.TB) *tvmffi.Object {
 	t.Helper()
 	typ := oddType(t, "odd.Node")
-	computedOnce.Do(func() {
+	computedOnce.Do(t, func() {
 		if got := names(typ.Fields()); len(got) != 3 {
 			t.Errorf("fields: %q", got)
 		}

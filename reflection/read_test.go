@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -35,14 +34,14 @@ func library(path string, role schema.Role) reflection.Library {
 }
 
 var (
-	readOnce sync.Once
+	readOnce nativetest.Once
 	readAll  schema.Schema
 )
 
 // One process has one registry, so all is read in one go.
 func read(t testing.TB) schema.Schema {
 	t.Helper()
-	readOnce.Do(func() {
+	readOnce.Do(t, func() {
 		s, err := reflection.Read(context.Background(), []reflection.Library{
 			library(nativetest.Library(t), schema.RoleCore),
 			library(nativetest.Testing(t), schema.RoleBound),

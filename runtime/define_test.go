@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,13 +12,13 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-var defineOnce sync.Once
+var defineOnce nativetest.Once
 
 // loadDefine loads the library that uses the types of these tests.
 func loadDefine(t testing.TB) {
 	t.Helper()
 	load(t)
-	defineOnce.Do(func() {
+	defineOnce.Do(t, func() {
 		if err := tvmffi.LoadLibrary(nativetest.Build(t, "define")); err != nil {
 			t.Fatal(err)
 		}

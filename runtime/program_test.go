@@ -3,7 +3,6 @@ package tvmffi_test
 import (
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -14,7 +13,7 @@ import (
 // The little language of testdata/program.cc.
 
 var (
-	programOnce sync.Once
+	programOnce nativetest.Once
 	program     = bindrt.Library{Files: []bindrt.File{{Name: "libprogram.so"}}}
 	typeNode    = bindrt.Type{Library: &program, Key: "program.Node"}
 	typeVar     = bindrt.Type{Library: &program, Key: "program.Var"}
@@ -54,7 +53,7 @@ func (x *Link) SetNext(next *Link) error {
 func loadProgram(t testing.TB) {
 	t.Helper()
 	balanced(t)
-	programOnce.Do(func() {
+	programOnce.Do(t, func() {
 		if err := program.Load(tvmffi.WithFile(nativetest.Build(t, "program"))); err != nil {
 			t.Fatal(err)
 		}

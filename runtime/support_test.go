@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -66,14 +65,14 @@ func childOf(t *testing.T, exe, name string, env ...string) (string, error) {
 }
 
 var (
-	loadOnce sync.Once
+	loadOnce nativetest.Once
 	calls    = bindrt.Library{Files: []bindrt.File{{Name: "libcalls.so"}}}
 )
 
 // load loads the libraries of the tests into this process.
 func load(t testing.TB) {
 	t.Helper()
-	loadOnce.Do(func() {
+	loadOnce.Do(t, func() {
 		library, callsPath := nativetest.Library(t), nativetest.Build(t, "calls")
 		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
 			t.Fatal(err)

@@ -1,20 +1,19 @@
 package tvmffi_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-var tensorsOnce sync.Once
+var tensorsOnce nativetest.Once
 
 // loadTensors loads the library of the tests of tensors too.
 func loadTensors(t testing.TB) {
 	t.Helper()
 	load(t)
-	tensorsOnce.Do(func() {
+	tensorsOnce.Do(t, func() {
 		if err := tvmffi.LoadLibrary(nativetest.Build(t, "tensors")); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
@@ -24,14 +23,14 @@ import (
 )
 
 var built struct {
-	sync.Once
+	nativetest.Once
 	library string
 }
 
 // build compiles and loads the kernels, once, and returns the library.
 func build(t *testing.T) string {
 	t.Helper()
-	built.Do(func() {
+	built.Do(t, func() {
 		environment, packages := nativetest.FlashInfer(t)
 		for name, value := range map[string]string{
 			"CUDA_HOME":      filepath.Join(packages, "nvidia", "cu13"),
@@ -51,9 +50,6 @@ func build(t *testing.T) string {
 		}
 		built.library = library
 	})
-	if built.library == "" {
-		t.Fatal("the kernels could not be built")
-	}
 	return built.library
 }
 

@@ -20,6 +20,7 @@ func TestReadme_quickStart(t *testing.T) {
 		t.Skipf("the quick start names a .so; on %s it has another name", runtime.GOOS)
 	}
 	offline := consumer.Offline(t)
+	nativetest.Compiler(t)
 	nativetest.Library(t) // so that the tool finds one without a download
 	root, dir := repository(t), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))

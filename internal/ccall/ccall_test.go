@@ -2,7 +2,6 @@ package ccall_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -19,11 +18,11 @@ type frame struct {
 	block [2 * ccall.MaxBlock]uint64
 }
 
-var loadOnce sync.Once
+var loadOnce nativetest.Once
 
 func function(t testing.TB, name string) uintptr {
 	t.Helper()
-	loadOnce.Do(func() {
+	loadOnce.Do(t, func() {
 		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
 		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
 			t.Fatal(err)

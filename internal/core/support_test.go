@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -11,11 +10,11 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-var loadOnce sync.Once
+var loadOnce nativetest.Once
 
 func load(t testing.TB) {
 	t.Helper()
-	loadOnce.Do(func() {
+	loadOnce.Do(t, func() {
 		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
 		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
 			t.Fatal(err)

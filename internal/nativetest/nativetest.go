@@ -134,6 +134,16 @@ func StartsCompiler(t testing.TB) {
 	}
 }
 
+// Compiler returns the C++ compiler that CXX names, or the first that is there.
+func Compiler(t testing.TB) string {
+	t.Helper()
+	path, err := compiler.Find()
+	if err != nil {
+		Unavailable(t, err)
+	}
+	return path
+}
+
 // Unavailable ends a test that cannot run on this machine, because of what err says.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()
@@ -154,6 +164,25 @@ func failOnce(t testing.TB, err error) {
 		t.Skipf("nativetest: another test of the package has failed for this reason: %.80s", err)
 	}
 	t.Fatalf("nativetest: %v", err)
+}
+
+// Once sets something up for all tests of a package. The test that asks first does it, and fails if that fails; then
+// those that ask later are skipped.
+type Once struct {
+	once sync.Once
+	done bool
+}
+
+// Do calls f, which may end the test, if no test has called Do before.
+func (o *Once) Do(t testing.TB, f func()) {
+	t.Helper()
+	o.once.Do(func() {
+		f()
+		o.done = true
+	})
+	if !o.done {
+		t.Skipf("nativetest: another test of the package has failed to set this up")
+	}
 }
 
 // config is one build.
@@ -225,16 +254,12 @@ func build(t testing.TB, c config, options []Option) string {
 	if c.goos == "windows" {
 		Unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
 	}
-	var id compiler.Identity
-	var err error
 	if c.compiler == "" {
-		c.compiler, err = compiler.Find()
+		c.compiler = Compiler(t)
 	}
-	if err == nil {
-		id, err = compiler.Identify(t.Context(), c.compiler)
-	}
+	id, err := compiler.Identify(t.Context(), c.compiler)
 	if err != nil {
-		Unavailable(t, fmt.Errorf("the libraries of the tests are built with a C++ compiler: %w", err))
+		Unavailable(t, err)
 	}
 	var w wheel.Dir
 	if !c.standalone {

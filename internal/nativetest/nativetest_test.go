@@ -54,6 +54,7 @@ func TestPaths(t *testing.T) {
 
 func TestBuildText(t *testing.T) {
 	StartsCompiler(t)
+	Compiler(t)
 	cache := t.TempDir()
 	// The wheel comes from the real cache: only the build is made anew.
 	link(t, cache)
@@ -116,6 +117,7 @@ func TestBuildExecutable(t *testing.T) {
 
 func TestBuildBroken(t *testing.T) {
 	StartsCompiler(t)
+	Compiler(t)
 	failures.Clear()
 	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
 	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {

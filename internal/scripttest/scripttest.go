@@ -71,6 +71,9 @@ func run(t *testing.T, vars []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What every script needs is looked for here, so that one message says that it is missing.
+	nativetest.Library(t)
+	nativetest.Build(t, "garden")
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
