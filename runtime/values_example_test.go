@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -16,14 +17,14 @@ import (
 func useLibrary() {
 	spec, err := wheel.TVMFFI(nativetest.Version(), runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	dir, err := wheel.Get(context.Background(), spec)
 	if err == nil {
 		err = tvmffi.Load(tvmffi.WithLibrary(dir.Library()))
 	}
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 }
 

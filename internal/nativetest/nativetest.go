@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,13 +54,24 @@ func wheelFor(t testing.TB, version, goos, goarch string) wheel.Dir {
 	return Get(t, s)
 }
 
+// noDownload is the error of the first download that failed. Then no other is tried: without a network, pip takes long
+// to say so each time.
+var noDownload atomic.Pointer[error]
+
 // Get returns the unpacked wheel of a spec.
 func Get(t testing.TB, s wheel.Spec) wheel.Dir {
 	t.Helper()
+	if d, ok := wheel.Cached(s); ok {
+		return d
+	}
+	if err := noDownload.Load(); err != nil {
+		Unavailable(t, *err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	d, err := wheel.Get(ctx, s)
 	if err != nil {
+		noDownload.Store(&err)
 		Unavailable(t, err)
 	}
 	return d

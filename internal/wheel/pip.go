@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -114,15 +115,22 @@ func absent(err error, out string) bool {
 	return exit.ExitCode() == 127 || exit.ExitCode() == 9009 || strings.Contains(out, "No module named pip")
 }
 
+// object is how pip shows a connection in a message, by its address.
+var object = regexp.MustCompile(`<[^<>]* object at 0x[0-9a-f]+>: `)
+
 // lastLines returns the last lines of what a tool printed. Of lines about a connection that is tried again, which pip
-// writes four of, only the last is among them.
+// writes four of, only the reason in the last one is among them.
 func lastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {
-		if last := len(lines) - 1; last >= 0 && strings.Contains(lines[last], "Retrying (") && strings.Contains(line, "Retrying (") {
-			lines = lines[:last]
+		line = strings.TrimRight(line, "\r ")
+		if _, reason, retries := strings.Cut(line, " after connection broken by "); retries {
+			line = "connection broken by " + object.ReplaceAllString(reason, "")
+			if last := len(lines) - 1; last >= 0 && lines[last] == "  "+line {
+				continue
+			}
 		}
-		lines = append(lines, "  "+strings.TrimRight(line, "\r "))
+		lines = append(lines, "  "+line)
 	}
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

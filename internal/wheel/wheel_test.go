@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -415,10 +416,13 @@ func TestToolFails(t *testing.T) {
 
 // TestFailure: what a package tool prints decides what the user is asked to do.
 func TestFailure(t *testing.T) {
-	retrying := strings.Repeat("WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\n", 5)
+	retrying := ""
+	for i := range 5 {
+		retrying += fmt.Sprintf("WARNING: Retrying (Retry(total=%d)) after connection broken by 'NewConnectionError('<pip.C object at 0x7f%da>: no name')'\n", i, i)
+	}
 	for out, want := range map[string]string{
 		retrying + "ERROR: No matching distribution": "pip cannot reach a package index (exit status 1); it printed:\n" +
-			"  WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError'\n  ERROR: No matching distribution\n" +
+			"  connection broken by 'NewConnectionError('no name')'\n  ERROR: No matching distribution\n" +
 			"connect this machine to the network",
 		"ERROR: Could not install: [Errno 28] No space left on device": "pip found the disk full",
 		"ERROR: Could not install: [Errno 30] Read-only file system":   "set TVMFFI_CACHE and TMPDIR to folders that you can write to",
