@@ -136,7 +136,7 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	}
 	args = append(args, own...)
 	args = append(args, path)
-	if err := b.run(ctx, s.name, log, program, args...); err != nil {
+	if err := b.run(ctx, dir, s.name, log, program, args...); err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(depfile)
@@ -159,12 +159,14 @@ func (b *building) link(ctx context.Context, dir string, objects []string, log *
 		args = append(args, cudart...)
 	}
 	args = append(args, b.code.LinkFlags...)
-	return b.run(ctx, "", log, b.tools.cxx, args...)
+	return b.run(ctx, dir, "", log, b.tools.cxx, args...)
 }
 
-// run runs a compiler to its end.
-func (b *building) run(ctx context.Context, source string, log *sync.Mutex, name string, args ...string) error {
+// run runs a compiler to its end. Its own files are in dir too, where they go with it: a
+// compiler that is stopped leaves them behind.
+func (b *building) run(ctx context.Context, dir, source string, log *sync.Mutex, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	out, err := compiler.Run(cmd)
 	log.Lock()
 	defer log.Unlock()

@@ -247,9 +247,12 @@ func TestBuild_refused(t *testing.T) {
 }
 
 // TestCompileError: the error names the text and the line, nothing is left in the
-// cache, and the next try compiles again.
+// cache or in the folder for temporary files, where the compiler of the other text was
+// stopped, and the next try compiles again.
 func TestCompileError(t *testing.T) {
 	compiles(t)
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
 	code := native.Code{Name: "wrong", CPP: []string{"int good;", "int64_t f() {\n  return absent;\n}"}}
 	for range 2 {
 		_, err := native.Build(t.Context(), code)
@@ -267,6 +270,9 @@ func TestCompileError(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.Getenv("TVMFFI_CACHE"), "native", "*", "[bl]*[^k]"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left in the cache: %v, %v", left, err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left in the folder for temporary files: %v, %v", left, err)
 	}
 	_, err = native.Build(t.Context(), native.Code{Name: "link", CPP: []string{"int x;"}, LinkFlags: []string{"-lthere_is_no_such_library"}})
 	var failed *native.CompileError

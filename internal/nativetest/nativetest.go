@@ -387,6 +387,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 			args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
 		}
 		cmd := exec.CommandContext(ctx, c.compiler, append(args, c.flags...)...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp) // what a compiler that is stopped leaves behind goes with temp
 		if said, err := compiler.Run(cmd); err != nil {
 			return nil, fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), compiler.FirstLines(said))
 		}
