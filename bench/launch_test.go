@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
@@ -53,7 +54,7 @@ func packedPeers(t *testing.T) launchFiles {
 	if runtime.GOOS != "linux" {
 		t.Skip("the fake driver is built for Linux")
 	}
-	nativetest.StartsCompiler(t)
+	consumer.Watch(t)
 	t.Chdir("..")
 	bench, err := newTree(t.Context())
 	if err != nil {

@@ -32,13 +32,17 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 9, "measure each item so many times with each peer, in turn")
 	flag.StringVar(&o.only, "only", "", "only the items with these names, separated by commas; writes no results")
 	flag.BoolVar(&o.check, "check", false, "judge all targets by a few runs, and fail if one is missed; for a quiet machine")
-	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than so many times its target; allocations have to meet theirs")
+	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than this many times its target, and for any allocation beyond its target")
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
 	flag.StringVar(&o.peers, "peers", "", "with -launch, the folder that -pack has made")
 	flag.StringVar(&o.pack, "pack", "", "build what -launch needs into this folder and do nothing else: for a machine with a GPU and without Go")
 	flag.Parse()
+	if o.times < 1 || o.times > 1 && !o.check {
+		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o); err != nil {
@@ -144,8 +148,8 @@ func (t *tree) full(ctx context.Context, o options) error {
 	return nil
 }
 
-// check judges all targets by a few runs, and fails for those that are so many times
-// beyond. The rows that fail are measured again, with more runs: another program may have
+// check judges all targets by a few runs. It fails for a ratio that is more than times
+// its target, and for any allocation beyond its target. The rows that fail are measured again, with more runs: another program may have
 // had the machine. All their runs count together, so that a good attempt does not hide a
 // bad one.
 func check(ctx context.Context, t *tree, times float64) error {
@@ -182,7 +186,7 @@ func check(ctx context.Context, t *tree, times float64) error {
 	}
 	fmt.Print(g.text())
 	if len(missed) > 0 {
-		err = fmt.Errorf("allocations more than the target, or a ratio more than %g times it: %s", times, titlesOf(missed))
+		err = fmt.Errorf("an allocation beyond its target, or a ratio more than %g x its target: %s", times, titlesOf(missed))
 	}
 	if g.ratio() > generatorTarget*times {
 		err = errors.Join(err, fmt.Errorf("the generator takes %.2f times as long as tvm-ffi-stubgen", g.ratio()))

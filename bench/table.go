@@ -109,8 +109,8 @@ type verdict struct {
 
 func (v verdict) met() bool { return v.got <= v.most || v.allocation && v.got < v.most+0.05 }
 
-// beyond reports whether allocations are more than the target, or a ratio is more than
-// so many times its target.
+// beyond reports whether allocations are more than their target, or a ratio is more than
+// times its target.
 func (v verdict) beyond(times float64) bool {
 	return !v.met() && (v.allocation || v.got > v.most*times)
 }
@@ -170,9 +170,9 @@ func judgements(all []verdict) string {
 	var b strings.Builder
 	b.WriteString("| item | target | at most | measured | |\n|---|---|---|---|---|\n")
 	for _, v := range all {
-		word := "met"
+		word := met(v.met())
 		if !v.met() {
-			word = "**missed**" + v.remark
+			word += v.remark
 		}
 		r, _ := itemOf(v.item)
 		fmt.Fprintf(&b, "| %s | %s | %s | %.2f | %s |\n", r.title, v.what, strings.TrimSuffix(fmt.Sprintf("%.2f", v.most), ".00"), v.got, word)
@@ -180,7 +180,15 @@ func judgements(all []verdict) string {
 	return b.String()
 }
 
-// failures are the rows with a verdict that is so many times beyond its target.
+// met is the word for a target that is met, or not.
+func met(yes bool) string {
+	if yes {
+		return "met"
+	}
+	return "**missed**"
+}
+
+// failures are the rows with a verdict that is beyond its target by that factor.
 func failures(all []verdict, times float64) []row {
 	var rows []row
 	for _, r := range items {

@@ -88,7 +88,7 @@ func TestVerifyRefuses(t *testing.T) {
 }
 
 // TestVerifyImports has generated code whose import does not compile in the body of a
-// function. Then there is no export data of the import, but its declarations suffice.
+// function. The declarations of an import suffice.
 func TestVerifyImports(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -162,8 +162,8 @@ func (b *building) link(ctx context.Context, dir string, objects []string, log *
 	return b.run(ctx, dir, "", log, b.tools.cxx, args...)
 }
 
-// run runs a compiler to its end. Its own files are in dir too, where they go with it: a
-// compiler that is stopped leaves them behind.
+// run runs a compiler to its end. Temporary files go into dir, which the caller removes: a
+// compiler that is killed leaves them behind.
 func (b *building) run(ctx context.Context, dir, source string, log *sync.Mutex, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)

@@ -1,11 +1,9 @@
 package reflection_test
 
 import (
-	"context"
 	"fmt"
-	"log"
-	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -13,7 +11,7 @@ import (
 
 // The examples use a library with the types garden.Plant and garden.Rose.
 func newRose() *tvmffi.Object {
-	load(exampleTB{})
+	load(nativetest.Example{})
 	t, err := reflection.TypeByKey("garden.Rose")
 	if err != nil {
 		panic(err)
@@ -24,16 +22,6 @@ func newRose() *tvmffi.Object {
 	}
 	return rose
 }
-
-// exampleTB lets an example load the libraries of the tests. An example cannot be skipped
-// or fail by itself, so the whole test ends where that is asked for.
-type exampleTB struct{ testing.TB }
-
-func (exampleTB) Helper()                         {}
-func (exampleTB) Context() context.Context        { return context.Background() }
-func (exampleTB) Fatal(args ...any)               { log.Fatal(args...) }
-func (exampleTB) Fatalf(form string, args ...any) { log.Fatalf(form, args...) }
-func (exampleTB) Skipf(form string, args ...any)  { log.Fatalf(form, args...) }
 
 func ExampleTypeOf() {
 	rose := newRose()

@@ -1,30 +1,19 @@
 package tvmffi_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
-	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // useLibrary loads the libtvm_ffi of the tests; a program needs no such call.
 func useLibrary() {
-	spec, err := wheel.TVMFFI(nativetest.Version(), runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		log.Fatal(err)
-	}
-	dir, err := wheel.Get(context.Background(), spec)
-	if err == nil {
-		err = tvmffi.Load(tvmffi.WithLibrary(dir.Library()))
-	}
-	if err != nil {
-		log.Fatal(err)
+	var t nativetest.Example
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
 	}
 }
 

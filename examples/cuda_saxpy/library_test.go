@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
@@ -16,41 +14,11 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TestMain removes the library at the end.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
-	os.Exit(code)
-}
-
-// built is the folder of the shared library, once a test has asked for it.
-var built string
-
 // library returns the path of the shared library, made as the README says.
 func library(t *testing.T) string {
 	t.Helper()
-	nativetest.StartsCompiler(t)
-	path, err := buildLibrary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return consumer.Shared(t, "examples/cuda_saxpy/saxpylib/libsaxpylib")
 }
-
-var buildLibrary = sync.OnceValues(func() (path string, err error) {
-	if built, err = os.MkdirTemp("", "saxpylib-"); err != nil {
-		return "", err
-	}
-	path = filepath.Join(built, "libsaxpylib.so")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", path, "./saxpylib/libsaxpylib")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build -buildmode=c-shared (it needs a C compiler): %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // allRight runs a program that prints that at its end.
 func allRight(t *testing.T, program string, args ...string) {
@@ -63,24 +31,26 @@ func allRight(t *testing.T, program string, args ...string) {
 // TestPython launches the kernel from Python: wrong calls with numpy arrays and
 // tensors are refused with the words of the CuTe DSL, right ones run.
 func TestPython(t *testing.T) {
+	library := library(t)
 	prepare(t)
-	allRight(t, nativetest.Python(t), filepath.Join("testdata", "use.py"), library(t))
+	allRight(t, nativetest.Python(t), filepath.Join("testdata", "use.py"), library)
 }
 
 // TestCPP launches the kernel from a C++ program.
 func TestCPP(t *testing.T) {
+	library := library(t)
 	prepare(t)
 	text, err := os.ReadFile(filepath.Join("testdata", "host.cc"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	allRight(t, nativetest.BuildText(t, "saxpyhost", string(text), nativetest.Executable()), library(t))
+	allRight(t, nativetest.BuildText(t, "saxpyhost", string(text), nativetest.Executable()), library)
 }
 
 // TestKernelsAlone makes a library of the kernels, without a line of Go.
 func TestKernelsAlone(t *testing.T) {
-	prepare(t)
 	m := consumer.New(t, "example.test/kernels")
+	prepare(t)
 	for _, name := range []string{"tvmffi.yaml", "kernels/saxpy.cu"} {
 		m.Copy(name, name)
 	}

@@ -92,6 +92,7 @@ func fatbin(cubin []byte) []byte {
 // TestKernelOfCubin: the generator looks for the kernel in a real cubin, and in a
 // fatbin that has it.
 func TestKernelOfCubin(t *testing.T) {
+	m := consumer.New(t, "example.test/kernels")
 	prepare(t)
 	source, err := os.ReadFile("kernels/saxpy.cu")
 	if err != nil {
@@ -101,7 +102,6 @@ func TestKernelOfCubin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := consumer.New(t, "example.test/kernels")
 	m.Write("saxpy.sm_90.cubin", code.Image)
 	m.Write("saxpy.fatbin", fatbin(code.Image))
 	for _, c := range []struct{ entry, image, want string }{

@@ -8,50 +8,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
-
-// TestMain removes the libraries at the end.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
-	os.Exit(code)
-}
-
-// built is the folder of the shared libraries, once a test has asked for one.
-var built string
 
 // library returns the path of a shared library, made as the README says.
 func library(t testing.TB, name string) string {
 	t.Helper()
-	nativetest.StartsCompiler(t)
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(built, "lib"+name+".so")
+	return consumer.Shared(t, "examples/go_library/"+name+"/lib"+name)
 }
-
-var build = sync.OnceValue(func() (err error) {
-	if built, err = os.MkdirTemp("", "golibrary-"); err != nil {
-		return err
-	}
-	for _, name := range []string{"golib", "words"} {
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(built, "lib"+name+".so"), "./"+name+"/lib"+name)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build -buildmode=c-shared (it needs a C compiler): %w\n%s", err, out)
-		}
-	}
-	return nil
-})
 
 // run runs a program and returns what it printed.
 func run(t testing.TB, env []string, name string, args ...string) string {
@@ -67,20 +37,21 @@ func run(t testing.TB, env []string, name string, args ...string) string {
 }
 
 func TestPython(t *testing.T) {
+	golib, words := library(t, "golib"), library(t, "words")
 	python := nativetest.Python(t)
 	for _, test := range []string{
 		"calls", "tensors", "callbacks", "errors", "panics", "interrupts", "threads", "environment", "metadata", "types", "objects",
 		"spawn", "twice", "first",
 	} {
 		t.Run(test, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "use.py"), test, library(t, "golib"))
+			run(t, nil, python, filepath.Join("testdata", "use.py"), test, golib)
 		})
 	}
 	t.Run("several", func(t *testing.T) {
-		run(t, nil, python, filepath.Join("testdata", "use.py"), "several", library(t, "golib"), library(t, "words"))
+		run(t, nil, python, filepath.Join("testdata", "use.py"), "several", golib, words)
 	})
 	t.Run("alone", func(t *testing.T) {
-		out := run(t, nil, python, filepath.Join("testdata", "use.py"), "alone", library(t, "golib"))
+		out := run(t, nil, python, filepath.Join("testdata", "use.py"), "alone", golib)
 		if want := "golib: libtvm_ffi"; !strings.HasPrefix(out, want) || !strings.Contains(out, "import tvm_ffi") {
 			t.Errorf("it printed %q, want %q and a remedy", out, want)
 		}
@@ -127,18 +98,20 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail, fail);
 
 // TestCPP is a C++ program that uses the library.
 func TestCPP(t *testing.T) {
+	golib, words := library(t, "golib"), library(t, "words")
 	text, err := os.ReadFile(filepath.Join("testdata", "host.cc"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	host := nativetest.BuildText(t, "golibraryhost", string(text), nativetest.Executable())
-	if out := run(t, nil, host, library(t, "golib"), library(t, "words")); out != "all right\n" {
+	if out := run(t, nil, host, golib, words); out != "all right\n" {
 		t.Error(out)
 	}
 }
 
 // TestRust is a Rust program that uses the library by the crate of its registry.
 func TestRust(t *testing.T) {
+	golib := library(t, "golib")
 	const cargo = "cargo"
 	// It may be there and not run: rustup keeps the compilers in the home folder.
 	if out, err := exec.Command(cargo, "--version").CombinedOutput(); err != nil {
@@ -152,7 +125,7 @@ func TestRust(t *testing.T) {
 	run(t, env, cargo, "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
 	program := filepath.Join(cacheDir(t, "rust"), "release", "golibrary")
 	env = append(env, "LD_LIBRARY_PATH="+filepath.Dir(nativetest.Library(t)))
-	if out := run(t, env, program, library(t, "golib")); out != "all right\n" {
+	if out := run(t, env, program, golib); out != "all right\n" {
 		t.Error(out)
 	}
 }
@@ -160,11 +133,11 @@ func TestRust(t *testing.T) {
 // cacheDir is a folder that stays from run to run.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := os.UserCacheDir()
+	dir, err := wheel.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = filepath.Join(dir, "tvmffi", "go_library", name)
+	dir = filepath.Join(dir, "go_library", name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -196,9 +169,10 @@ func TestGo(t *testing.T) {
 
 // TestStubs compares the typed stubs that tvm-ffi-stubgen makes of the library.
 func TestStubs(t *testing.T) {
+	golib := library(t, "golib")
 	stubgen := filepath.Join(filepath.Dir(nativetest.Python(t)), "tvm-ffi-stubgen")
 	dir := t.TempDir()
-	run(t, nil, stubgen, dir, "--dlls", library(t, "golib"), "--init-lib", "golib", "--init-pypkg", "golib", "--init-prefix", "golib.")
+	run(t, nil, stubgen, dir, "--dlls", golib, "--init-lib", "golib", "--init-pypkg", "golib", "--init-prefix", "golib.")
 	got, err := os.ReadFile(filepath.Join(dir, "golib", "_ffi_api.py"))
 	if err != nil {
 		t.Fatal(err)

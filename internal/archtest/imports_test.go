@@ -34,8 +34,8 @@ var rooms = []room{
 	{dir: "internal/nearest"},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/consumer", own: []string{"internal/nativetest"}, other: []string{"golang.org/x/mod/modfile"}},
+	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/consumer", own: []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/archtest"},
 

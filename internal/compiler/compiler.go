@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -85,12 +86,15 @@ func Run(cmd *exec.Cmd) (string, error) {
 	return string(bytes.TrimSpace(out)), err
 }
 
-// FirstLines keeps the long output of a template readable.
+// FirstLines keeps the long output of a template readable. Where the disk was full it adds what to do.
 func FirstLines(output string) string {
 	const most = 30
 	lines := strings.SplitN(output, "\n", most+1)
 	if len(lines) > most {
 		lines[most] = "..."
+	}
+	if strings.Contains(output, syscall.ENOSPC.Error()) || strings.Contains(output, "No space left on device") {
+		lines = append(lines, "free some space, or set TVMFFI_CACHE to a folder on another disk")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -103,16 +107,12 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	if cached() {
 		return nil
 	}
-	return sites.Advise(once(ctx, dir, cached, build))
-}
-
-func once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return sites.Advise(err)
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
 	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return fmt.Errorf("waiting for another process that builds (%s): %w", lock.Path(), err)
+		return fmt.Errorf("waiting for another process that builds (%s): %w", lock.Path(), sites.Advise(err))
 	}
 	defer lock.Close()
 	if cached() {
@@ -120,7 +120,7 @@ func once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	}
 	temp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
-		return err
+		return sites.Advise(err)
 	}
 	defer os.RemoveAll(temp)
 	names, err := build(temp)
@@ -129,7 +129,7 @@ func once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	}
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(temp, name), filepath.Join(dir, name)); err != nil {
-			return err
+			return sites.Advise(err)
 		}
 	}
 	return nil

@@ -1,25 +1,33 @@
 // Package consumer makes Go modules outside of the repository that require it, as users do, and runs commands in
 // them. It is imported by tests only.
 //
-// The commands are offline: what a module needs is brought into the module cache first, whatever that holds already.
+// The commands are offline: what a module needs is brought into the module cache first, so an empty cache will do.
 // They start compilers, so the tests that use this package are skipped under -short.
 package consumer
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/mod/modfile"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Self is the path of the module of this repository.
@@ -28,14 +36,14 @@ const Self = "github.com/tvmffi-go/tvmffi"
 // version is what a replaced requirement is written with.
 const version = "v0.0.0-00010101000000-000000000000"
 
-// offline are the variables with which the go command asks nobody for modules and their checksums.
-var offline = []string{"GOPROXY=off", "GOSUMDB=off", "GOWORK=off"}
+// NoNetwork returns the variables with which the go command uses no network for modules and their checksums.
+func NoNetwork() []string { return []string{"GOPROXY=off", "GOSUMDB=off"} }
 
 // fill makes sure that the module cache has all that a user's module needs. That is more than a build of this
 // repository needs: the go.mod files of the whole module graph, and for go mod tidy the modules that the tests of
 // requirements import. It tries without the network first, because the cache is usually filled.
 var fill = sync.OnceValue(func() error {
-	if needs(offline) == nil {
+	if needs(NoNetwork()) == nil {
 		return nil
 	}
 	return needs(nil)
@@ -69,28 +77,59 @@ func needs(vars []string) error {
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
 		cmd.Env = append(cmd.Env, vars...)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(out))
+			return fmt.Errorf("complete a module that requires this one: go %s: %w\n%s\n"+
+				"connect this machine to the network, or set GOPROXY to a proxy that it can reach", strings.Join(args, " "), err, bytes.TrimSpace(out))
 		}
 	}
 	return nil
+}
+
+// watch reads all folders of the repository. go test keeps the result of a test until a file or folder changes that the
+// test process has opened. Here these are sources that only its children read: those of a tool, a library or a module.
+var watch = sync.OnceValue(func() error {
+	root, err := nativetest.Root()
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+})
+
+// Watch makes go test run a test again when anything in the repository has changed, and returns the root of that. It is
+// for tests whose children compile it, as all that use this package; so it skips them under -short.
+func Watch(t testing.TB) (root string) {
+	t.Helper()
+	nativetest.StartsCompiler(t)
+	if err := watch(); err != nil {
+		t.Fatal(err)
+	}
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
 }
 
 // Offline returns the variables with which the go command finds all that a consumer needs in the module cache, and
 // never asks for anything else.
 func Offline(t testing.TB) []string {
 	t.Helper()
-	nativetest.StartsCompiler(t)
+	Watch(t)
 	if err := fill(); err != nil {
-		nativetest.Unavailable(t, fmt.Errorf("the modules that a user of this one needs are not in the module cache and cannot be downloaded: %w", err))
+		nativetest.Unavailable(t, err)
 	}
-	return slices.Clone(offline)
+	return append(NoNetwork(), "GOWORK=off")
 }
 
 // Tool returns the path of tvmffi-bind, built from this repository. It lies in the build cache of the go command,
 // which links it once for all tests.
 func Tool(t testing.TB) string {
 	t.Helper()
-	nativetest.StartsCompiler(t)
+	Watch(t)
 	path, err := tool()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +153,34 @@ var tool = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// Module is a Go module in a folder of its own, which goes with the test.
+// Shared returns the path of a shared library, made of the package main in a folder of this repository by go build
+// -buildmode=c-shared. It stays in the cache: the go command links it again only if something has changed.
+func Shared(t testing.TB, folder string) string {
+	t.Helper()
+	root := Watch(t)
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		nativetest.Unavailable(t, err)
+	}
+	sum := sha256.Sum256([]byte(root)) // each checkout has libraries of its own
+	file := filepath.Join(cache, "shared", hex.EncodeToString(sum[:8]), path.Base(folder)+".so")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		nativetest.Unavailable(t, sites.Advise(err))
+	}
+	lock := flock.New(file + ".lock")
+	if _, err := lock.TryLockContext(t.Context(), 50*time.Millisecond); err != nil {
+		nativetest.Unavailable(t, fmt.Errorf("lock %s: %w", lock.Path(), sites.Advise(err)))
+	}
+	defer lock.Close()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, "./"+folder)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		nativetest.Unavailable(t, fmt.Errorf("go build -buildmode=c-shared ./%s, which needs a C compiler (package gcc, or build-base): %w\n%s", folder, err, bytes.TrimSpace(out)))
+	}
+	return file
+}
+
+// Module is a Go module in a folder of its own, which is removed when the test ends.
 type Module struct {
 	Dir string
 	// Env is the environment of the commands.
@@ -127,13 +193,10 @@ type Module struct {
 // tool, and all that these require.
 func New(t testing.TB, path string) *Module {
 	t.Helper()
+	root := Watch(t)
 	m := &Module{t: t, Dir: t.TempDir()}
 	m.Env = append(os.Environ(), Offline(t)...)
 	m.Env = append(m.Env, "GOFLAGS=-mod=mod -buildvcs=false")
-	root, err := nativetest.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,8 @@
 // from the C++ in testdata. What it makes lies in the user's cache, outside of the repository. It is imported by
 // tests only.
 //
-// Where something is missing on the machine, a test fails and says what to install. With TVMFFI_ALLOW_SKIP set it
-// is skipped with that reason. TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
+// Where something is missing on the machine, the first test of a package that needs it fails and says what to install;
+// the others are skipped. With TVMFFI_ALLOW_SKIP set all are skipped with that reason. TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
 // TVMFFI_TEST_EMULATOR is the command that runs the programs of this platform, where the kernel cannot.
 // TVMFFI_TEST_GC makes the collector run all the time, in every test that imports this package.
 package nativetest
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,8 +55,8 @@ func wheelFor(t testing.TB, version, goos, goarch string) wheel.Dir {
 	return Get(t, s)
 }
 
-// noDownload is the error of the first download that failed. Then no other is tried: without a network, pip takes long
-// to say so each time.
+// noDownload is the error of the first download that failed. Then no other is tried: without a network, pip takes
+// seconds to say so each time.
 var noDownload atomic.Pointer[error]
 
 // Get returns the unpacked wheel of a spec.
@@ -138,7 +139,8 @@ func init() {
 	}
 }
 
-// StartsCompiler skips a test under -short: it runs a compiler, or programs that do, each time.
+// StartsCompiler skips a test under -short: it runs a compiler, or programs that do, each time. A test that only loads
+// a library of Build does not call it, because that library stays in the cache.
 func StartsCompiler(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -165,7 +167,7 @@ func Unavailable(t testing.TB, err error) {
 	failOnce(t, err)
 }
 
-// failures has the texts with which tests of this process have failed.
+// failures holds the messages of tests that failed.
 var failures sync.Map
 
 // failOnce ends a test that cannot run. The first one of the package fails, and so the package does. Those that end for
@@ -196,6 +198,25 @@ func (o *Once) Do(t testing.TB, f func()) {
 		t.Skipf("nativetest: another test of the package has failed to set this up")
 	}
 }
+
+// Example stands for the test in an example, which cannot fail or be skipped by itself: there, the whole test binary
+// ends.
+type Example struct{ testing.TB }
+
+// Helper does nothing.
+func (Example) Helper() {}
+
+// Context returns one that does not end.
+func (Example) Context() context.Context { return context.Background() }
+
+// Fatal ends the process.
+func (Example) Fatal(args ...any) { log.Fatal(args...) }
+
+// Fatalf ends the process.
+func (Example) Fatalf(format string, args ...any) { log.Fatalf(format, args...) }
+
+// Skipf ends the process.
+func (Example) Skipf(format string, args ...any) { log.Fatalf(format, args...) }
 
 // config is one build.
 type config struct {
@@ -356,13 +377,16 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	}
 	dir := filepath.Join(cache, "native", base+"-"+hex.EncodeToString(h.Sum(nil))[:16])
 	out := filepath.Join(dir, file)
+	if err, failed := notBuilt.Load(out); failed {
+		return "", err.(error)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cached := func() bool {
 		_, err := os.Stat(out)
 		return err == nil
 	}
-	return out, compiler.Once(ctx, dir, cached, func(temp string) ([]string, error) {
+	err = compiler.Once(ctx, dir, cached, func(temp string) ([]string, error) {
 		args := flags
 		if !c.standalone {
 			for _, d := range w.Include() {
@@ -393,7 +417,15 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		}
 		return []string{file}, nil
 	})
+	if err != nil {
+		notBuilt.Store(out, err)
+		return "", err
+	}
+	return out, nil
 }
+
+// notBuilt holds the errors of builds that failed, by their results. They are not tried again.
+var notBuilt sync.Map
 
 // start is the folder of the package under test, before any test changes it.
 var start, startErr = os.Getwd()

@@ -118,7 +118,8 @@ func TestBuildExecutable(t *testing.T) {
 func TestBuildBroken(t *testing.T) {
 	StartsCompiler(t)
 	Compiler(t)
-	failures.Clear()
+	t.Cleanup(failures.Clear)
+	t.Cleanup(notBuilt.Clear)
 	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
 	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {
 		t.Errorf("failed with %q, want the compiler's message", r.failed)
@@ -133,6 +134,7 @@ func TestBuildBroken(t *testing.T) {
 // package; the next one does not say the same again.
 func TestMissingCompiler(t *testing.T) {
 	failures.Clear()
+	t.Cleanup(failures.Clear)
 	t.Setenv("CXX", "no-such-compiler")
 	t.Setenv("TVMFFI_ALLOW_SKIP", "")
 	r := record(t, func(t testing.TB) { BuildText(t, "sample", sample) })
@@ -152,6 +154,7 @@ func TestMissingCompiler(t *testing.T) {
 
 func TestMissingPip(t *testing.T) {
 	failures.Clear()
+	t.Cleanup(failures.Clear)
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("TVMFFI_ALLOW_SKIP", "")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Python returns the program of a Python that has apache-tvm-ffi, of the version that the tests use, and numpy. It
@@ -101,7 +102,7 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 		return program, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", err
+		return "", sites.Advise(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -120,10 +121,10 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = cache
 		if said, err := compiler.Run(cmd); err != nil {
-			if args[0] == program {
-				return "", wheel.Failure("pip install", said, err)
+			if said == "" || strings.Contains(said, "ensurepip") { // Debian has both in packages of their own
+				return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))
 			}
-			return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))
+			return "", wheel.Failure(strings.Join(args[:4], " "), said, err)
 		}
 	}
 	return program, os.WriteFile(ready, nil, 0o600)

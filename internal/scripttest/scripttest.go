@@ -32,8 +32,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
-// limit is how long a script may take. The longest takes 20 s on two quiet cores, and this on a machine with twenty
-// other processes.
+// limit is how long a script may take. The longest takes 20 s on two quiet cores; the rest is for a machine that has
+// other things to do. Of a limit, testscript keeps a tenth to stop what still runs.
 const limit = 5 * time.Minute
 
 // Run runs the scripts in the folder testdata of the package under test, several at a time, with the tool as it is
@@ -58,9 +58,9 @@ func Run(t *testing.T) {
 	run(t, append(offline, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")))
 }
 
-// RunMain runs them with the test binary as the tool, in whose TestMain is testscript.Main. These scripts start no
-// compiler and run under -short, too.
-func RunMain(t *testing.T) { run(t, []string{"GOPROXY=off"}) }
+// RunMain runs them with the test binary as the tool; its TestMain must call testscript.Main. These scripts start no
+// compiler, so they run under -short, too.
+func RunMain(t *testing.T) { run(t, consumer.NoNetwork()) }
 
 func run(t *testing.T, vars []string) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -78,30 +78,35 @@ func run(t *testing.T, vars []string) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			all, _ := t.Deadline()
-			testscript.RunT(single{t}, testscript.Params{
-				Files:               []string{file},
-				RequireExplicitExec: true,
-				Deadline:            deadline(time.Now(), all),
-				Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
-				Condition:           condition,
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"exits":      exits,
-					"foreign":    foreign,
-					"native":     func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
-					"consumer":   func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
-					"quickstart": func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
-				},
-			})
+			testscript.RunT(single{t}, params(t, file, root, vars, deadline(time.Now(), all)))
 		})
 	}
 }
 
-// deadline is the time at which a script is ended. Half a minute before the limit of the whole test binary, if it has
-// one, is early enough to say which script it was.
+// params describes the run of one script.
+func params(t *testing.T, file, root string, vars []string, deadline time.Time) testscript.Params {
+	return testscript.Params{
+		Files:               []string{file},
+		RequireExplicitExec: true,
+		Deadline:            deadline,
+		Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
+		Condition:           condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":      exits,
+			"foreign":    foreign,
+			"native":     func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
+			"consumer":   func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
+			"quickstart": func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
+		},
+	}
+}
+
+// deadline is the time at which a script is ended. If the whole test binary ends sooner than that, it is a little before
+// that end, so that the test can still say which script it was.
 func deadline(start, all time.Time) time.Time {
 	end := start.Add(limit)
-	if last := all.Add(-30 * time.Second); !all.IsZero() && last.Before(end) {
-		return last
+	if left := all.Sub(start); !all.IsZero() && left < limit {
+		return all.Add(-min(30*time.Second, left/10))
 	}
 	return end
 }

@@ -17,7 +17,8 @@ func TestDeadline(t *testing.T) {
 	for all, want := range map[time.Time]time.Time{
 		{}:                          start.Add(limit), // go test -timeout 0
 		start.Add(10 * time.Minute): start.Add(limit),
-		start.Add(2 * time.Minute):  start.Add(90 * time.Second),
+		start.Add(4 * time.Minute):  start.Add(4*time.Minute - 24*time.Second),
+		start.Add(10 * time.Second): start.Add(9 * time.Second),
 	} {
 		if got := deadline(start, all); !got.Equal(want) {
 			t.Errorf("a test that ends at %v: %v, want %v", all, got, want)
@@ -43,6 +44,11 @@ func (r *recorder) Run(_ string, f func(testscript.T)) {
 
 func (r *recorder) Log(args ...any) { fmt.Fprintln(&r.log, args...) }
 
+func (r *recorder) Fatal(args ...any) {
+	r.Log(args...)
+	r.FailNow()
+}
+
 func (r *recorder) FailNow() {
 	r.failed = true
 	runtime.Goexit()
@@ -56,7 +62,7 @@ func TestHangingScript(t *testing.T) {
 	}
 	r := &recorder{single: single{t}}
 	start := time.Now()
-	testscript.RunT(r, testscript.Params{Files: []string{file}, RequireExplicitExec: true, Deadline: start.Add(time.Second)})
+	testscript.RunT(r, params(t, file, t.TempDir(), nil, deadline(start, start.Add(2*time.Second))))
 	if took := time.Since(start); !r.failed || took > 30*time.Second || !strings.Contains(r.log.String(), "hang.txtar:1") {
 		t.Errorf("after %v: failed is %v\n%s", took, r.failed, &r.log)
 	}

@@ -118,8 +118,7 @@ func absent(err error, out string) bool {
 // object is how pip shows a connection in a message, by its address.
 var object = regexp.MustCompile(`<[^<>]* object at 0x[0-9a-f]+>: `)
 
-// lastLines returns the last lines of what a tool printed. Of lines about a connection that is tried again, which pip
-// writes four of, only the reason in the last one is among them.
+// lastLines returns the last lines of what a tool printed. Repeated lines about one failed connection are written once.
 func lastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {

@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -167,11 +167,11 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	if err := unpack(file, tree, defaultLimits); err != nil {
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			return Dir{}, fmt.Errorf("wheel: unpack %s: %w", s, err)
+		err = fmt.Errorf("wheel: unpack %s: %w", s, err)
+		if _, system := errors.AsType[*fs.PathError](err); !system { // it is about the archive, not about the machine
+			err = fmt.Errorf("%w; do not trust this wheel", err)
 		}
-		// Not wrapped: what is wrong with a wheel is not wrong with the cache.
-		return Dir{}, fmt.Errorf("wheel: unpack %s: %v; do not trust this wheel", s, err)
+		return Dir{}, err
 	}
 	if err := os.WriteFile(filepath.Join(tree, marker), []byte(s.SHA256+"\n"), 0o600); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)

@@ -435,6 +435,24 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestGet_unpack: what is wrong with an archive is not what is wrong with the machine.
+func TestGet_unpack(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	for what, c := range map[string]struct {
+		file     []byte
+		distrust bool
+	}{
+		"not an archive":                    {[]byte("<html>not found</html>"), true},
+		"a path out of the tree":            {zipBytes(t, entry{name: "../evil"}), true},
+		"a name that no file can have here": {zipBytes(t, entry{name: strings.Repeat("x", 300)}), false},
+	} {
+		_, err := get(t.Context(), specFor(c.file), fetcher(c.file, new(atomic.Int32)))
+		if err == nil || strings.HasSuffix(err.Error(), "; do not trust this wheel") != c.distrust {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // TestGet_noCache has a cache that cannot be made.
 func TestGet_noCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")

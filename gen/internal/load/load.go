@@ -6,46 +6,42 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/packages"
 )
 
-const mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-	packages.NeedTypesInfo | packages.NeedImports
-
-// Checked loads packages and type-checks them in full. What they import is read from
-// the go command's build cache, where the next build finds it too. That takes a tenth
-// of the time of type-checking all imports from source.
+// Packages loads packages, and all that they import from source: nothing is compiled,
+// so the code may use what does not exist yet. overlay has the contents of files by
+// their absolute paths, in place of those on disk.
 //
-// An import that does not compile has no export data, and an old golang.org/x/tools
-// cannot read that of a newer Go release. So if there is any error, the packages are
-// loaded again from source: then each error has its own text and position, and an
-// error in an import alone does not count.
-func Checked(dir string, overlay map[string][]byte, patterns ...string) ([]*packages.Package, error) {
-	loaded, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Overlay: overlay}, patterns...)
-	if err == nil && !slices.ContainsFunc(loaded, func(p *packages.Package) bool { return len(p.Errors) > 0 }) {
-		return loaded, nil
-	}
-	return packages.Load(&packages.Config{Mode: mode | packages.NeedDeps, Dir: dir, Overlay: overlay}, patterns...)
+// Only the files that whole reports have the bodies of their functions; a nil whole
+// reports none. What a user's code imports needs no more than its declarations, and
+// type-checking the bodies would take most of the time. A file without bodies may have
+// errors about imports that only the bodies use.
+func Packages(dir string, overlay map[string][]byte, whole func(file string) bool, patterns ...string) ([]*packages.Package, error) {
+	return packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		Dir:     dir,
+		Overlay: overlay,
+		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+			if file == nil || ofCgo(name) || whole != nil && whole(name) {
+				return file, err
+			}
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok {
+					f.Body = nil
+				}
+			}
+			return file, err
+		},
+	}, patterns...)
 }
 
-// Declarations loads packages and all that they import from source, without the bodies
-// of functions. Nothing is compiled, so the code may use what does not exist yet. The
-// errors of the packages include imports that only function bodies use.
-func Declarations(dir string, patterns ...string) ([]*packages.Package, error) {
-	return packages.Load(&packages.Config{Mode: mode | packages.NeedDeps, Dir: dir, ParseFile: parseDeclarations}, patterns...)
-}
-
-func parseDeclarations(fset *token.FileSet, filename string, src []byte) (*ast.File, error) {
-	file, err := parser.ParseFile(fset, filename, src, parser.ParseComments|parser.SkipObjectResolution)
-	if file == nil {
-		return nil, err
-	}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok {
-			f.Body = nil
-		}
-	}
-	return file, err
+// ofCgo reports whether cgo has written a file, which lies in the build cache, apart
+// from the package.
+func ofCgo(name string) bool {
+	return strings.HasSuffix(name, ".cgo1.go") || strings.HasSuffix(name, "_cgo_gotypes.go")
 }

@@ -100,7 +100,7 @@ func Read(dir, pattern, marker string) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := load.Declarations(dir, pattern)
+	loaded, err := load.Packages(dir, nil, nil, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", pattern, err)
 	}

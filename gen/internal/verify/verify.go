@@ -56,7 +56,8 @@ func Check(dir, marker string, files map[string][]byte) error {
 		patterns = append(patterns, d)
 	}
 	slices.Sort(patterns)
-	loaded, err := load.Checked(existing(dir), overlay, patterns...)
+	whole := func(file string) bool { return dirs[filepath.Dir(file)] }
+	loaded, err := load.Packages(existing(dir), overlay, whole, patterns...)
 	if err != nil {
 		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
 	}

@@ -22,6 +22,6 @@ func TestAdvise(t *testing.T) {
 		}
 	}
 	if Advise(nil) != nil {
-		t.Error("no error became one")
+		t.Error("Advise(nil) is not nil")
 	}
 }

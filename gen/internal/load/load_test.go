@@ -1,0 +1,49 @@
+package load
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestPackages: the files that whole reports have their bodies, and what they import
+// has none, in which an error does not count.
+func TestPackages(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"go.mod":         "module example.test/app\n\ngo 1.26\n",
+		"app.go":         "package app\n\nimport \"example.test/app/plants\"\n\nfunc Count() int { return plants.Count() }\n",
+		"plants/here.go": "package plants\n\nfunc Count() int { return notWrittenYet }\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inDir := func(file string) bool { return filepath.Dir(file) == dir }
+	loaded, err := Packages(dir, nil, inDir, ".")
+	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
+		t.Fatalf("%v, %v", loaded, err)
+	}
+	imported := loaded[0].Imports["example.test/app/plants"]
+	if imported == nil || len(imported.Errors) > 0 {
+		t.Fatalf("the import is %+v", imported)
+	}
+	for want, files := range map[bool][]*ast.File{true: loaded[0].Syntax, false: imported.Syntax} {
+		f := files[0].Decls[len(files[0].Decls)-1].(*ast.FuncDecl)
+		if (f.Body != nil) != want {
+			t.Errorf("%s has a body: %v, want %v", f.Name, f.Body != nil, want)
+		}
+	}
+	// Without any body nothing uses the import.
+	if loaded, err = Packages(dir, nil, nil, "."); err != nil || len(loaded) != 1 || len(loaded[0].Errors) != 1 {
+		t.Errorf("without bodies: %v, %v", loaded[0].Errors, err)
+	}
+}
