@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -93,10 +92,16 @@ func FirstLines(output string) string {
 	if len(lines) > most {
 		lines[most] = "..."
 	}
-	if strings.Contains(output, syscall.ENOSPC.Error()) || strings.Contains(output, "No space left on device") {
+	if DiskFull(output) {
 		lines = append(lines, "free some space, or set TVMFFI_CACHE to a folder on another disk")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// DiskFull reports whether a program, or an error, says so.
+func DiskFull(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
 }
 
 // Once makes files in a folder of the cache, unless cached says that they are there.

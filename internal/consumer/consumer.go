@@ -158,6 +158,9 @@ var tool = sync.OnceValues(func() (string, error) {
 func Shared(t testing.TB, folder string) string {
 	t.Helper()
 	root := Watch(t)
+	if err := needsC(); err != nil {
+		nativetest.Unavailable(t, err)
+	}
 	cache, err := wheel.CacheDir()
 	if err != nil {
 		nativetest.Unavailable(t, err)
@@ -175,9 +178,22 @@ func Shared(t testing.TB, folder string) string {
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, "./"+folder)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		nativetest.Unavailable(t, fmt.Errorf("go build -buildmode=c-shared ./%s, which needs a C compiler (package gcc, or build-base): %w\n%s", folder, err, bytes.TrimSpace(out)))
+		t.Fatalf("go build -buildmode=c-shared ./%s: %v\n%s", folder, err, bytes.TrimSpace(out))
 	}
 	return file
+}
+
+// needsC returns an error if cgo has no C compiler.
+func needsC() error {
+	out, err := exec.Command("go", "env", "CC").Output()
+	if err != nil {
+		return err
+	}
+	compiler, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if _, err := exec.LookPath(compiler); err != nil {
+		return fmt.Errorf("shared libraries in Go need a C compiler: %w; install gcc (package gcc, or build-base), or name one by CC", err)
+	}
+	return nil
 }
 
 // Module is a Go module in a folder of its own, which is removed when the test ends.

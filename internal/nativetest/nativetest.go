@@ -30,6 +30,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Version returns the version of apache-tvm-ffi that the tests use.
@@ -174,7 +175,11 @@ var failures sync.Map
 // the same reason are skipped: one message says what is missing, and not one for each test.
 func failOnce(t testing.TB, err error) {
 	t.Helper()
-	if _, again := failures.LoadOrStore(err.Error(), true); again {
+	reason := err.Error()
+	if compiler.DiskFull(reason) {
+		reason = "the disk is full" // whatever did not fit
+	}
+	if _, again := failures.LoadOrStore(reason, true); again {
 		t.Skipf("nativetest: another test of the package has failed for this reason: %.80s", err)
 	}
 	t.Fatalf("nativetest: %v", err)
@@ -399,7 +404,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 			case i.path == "":
 				p := filepath.Join(temp, base+".cc")
 				if err := os.WriteFile(p, i.content, 0o600); err != nil {
-					return nil, err
+					return nil, sites.Advise(err)
 				}
 				args = append(args, p)
 			case filepath.Ext(i.path) != ".h":

@@ -174,3 +174,18 @@ func TestRoot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFullDisk: whatever did not fit first is the reason for all that follows.
+func TestFullDisk(t *testing.T) {
+	failures.Clear()
+	t.Cleanup(failures.Clear)
+	full := func(file string) *recorder {
+		return record(t, func(t testing.TB) { failOnce(t, fmt.Errorf("write %s: no space left on device", file)) })
+	}
+	if r := full("a"); !strings.Contains(r.failed, "write a: no space") {
+		t.Errorf("failed with %q", r.failed)
+	}
+	if r := full("b"); r.failed != "" || !strings.Contains(r.skipped, "write b: no space") {
+		t.Errorf("failed with %q, skipped with %q", r.failed, r.skipped)
+	}
+}

@@ -121,6 +121,13 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Dir = cache
 		if said, err := compiler.Run(cmd); err != nil {
+			// venv does not show what ensurepip printed, so a full disk is looked for.
+			space := dir + ".space"
+			full := os.WriteFile(space, make([]byte, 1<<20), 0o600)
+			os.Remove(space)
+			if full != nil {
+				return "", sites.Advise(full)
+			}
 			if said == "" || strings.Contains(said, "ensurepip") { // Debian has both in packages of their own
 				return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))
 			}
