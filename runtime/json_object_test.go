@@ -27,6 +27,7 @@ func TestUnmarshalRefused(t *testing.T) {
 
 func TestMarshalObjects(t *testing.T) {
 	loadDefine(t)
+	newPoint(t, Point{}).Release() // registers the methods of the type, which stay
 	balanced(t)
 	last := newPoint(t, Point{X: 2, Name: "q", Tag: []any{1, "x"}})
 	p := newPoint(t, Point{X: 1, Y: 0.5, Name: "p", Next: last})
