@@ -64,6 +64,9 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	t.printf("3. bindings of the testing library\n")
 	b, err := t.generate(ctx, demoConfig(dir))
 	if err != nil {
+		if os.Getenv("TVMFFI_LIBRARY") != "" {
+			err = fmt.Errorf("the demo also needs the testing library, which TVMFFI_LIBRARY does not name: %w", err)
+		}
 		return err
 	}
 	if err := b.output.write(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -288,6 +289,9 @@ func checkCache() finding {
 	if err != nil {
 		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
 	}
+	if err := writable(dir); err != nil {
+		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error(), Remedy: "set TVMFFI_CACHE to a folder that you can write to"}
+	}
 	entries, err := filepath.Glob(filepath.Join(dir, "wheels", "[^.]*"))
 	if err != nil {
 		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
@@ -299,6 +303,26 @@ func checkCache() finding {
 		}
 	}
 	return finding{Check: "cache", Verdict: verdictOK, Found: dir + "\n" + joinOr(names, "empty")}
+}
+
+// writable returns an error if dir, or the folder in which it would be made, cannot be
+// written to.
+func writable(dir string) error {
+	for {
+		_, err := os.Stat(dir)
+		if parent := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && parent != dir {
+			dir = parent
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		probe, err := os.MkdirTemp(dir, ".doctor-")
+		if err != nil {
+			return err
+		}
+		return os.Remove(probe)
+	}
 }
 
 // checkProgram looks for the first of several commands that runs.

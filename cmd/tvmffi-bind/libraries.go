@@ -128,9 +128,9 @@ func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, er
 		return dir, nil
 	}
 	if t.offline {
-		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup\" once with a network, or install it with pip", spec, commandName())
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command downloads nothing (doctor never does, nor does any with --offline): run \"%s setup\" once with a network, or install it with pip", spec, commandName())
 	}
-	t.notef("getting %s by the package tool of this machine\n", spec)
+	t.notef("getting %s with pip or uv\n", spec)
 	var dir wheel.Dir
 	_, err = t.step("downloading "+spec.Package, func() (err error) {
 		dir, err = wheel.Get(ctx, spec)
