@@ -3,7 +3,8 @@
 // tests only.
 //
 // Where something is missing on the machine, the first test of a package that needs it fails and says what to install;
-// the others are skipped. With TVMFFI_ALLOW_SKIP set all are skipped with that reason. TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
+// the others are skipped. With TVMFFI_ALLOW_SKIP set all are skipped with that reason. TVMFFI_TEST_WHEEL names another
+// pinned version of apache-tvm-ffi to test against.
 // TVMFFI_TEST_EMULATOR is the command that runs the programs of this platform, where the kernel cannot.
 // TVMFFI_TEST_GC makes the collector run all the time, in every test that imports this package.
 package nativetest
