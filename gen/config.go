@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // Config says what to generate.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // TestReportCountsEveryItem compares the report with counts that are taken from

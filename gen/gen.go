@@ -18,7 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/gen/internal/verify"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // Marker is the first line of every generated file. A tool may replace or remove

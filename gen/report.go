@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // The kinds of entries of a report.

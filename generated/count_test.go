@@ -7,7 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 func equalCounts(t *testing.T, got, want map[string]int) {

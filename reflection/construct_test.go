@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/reflection"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )

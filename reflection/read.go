@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
-	"github.com/tvmffi-go/tvmffi/reflection/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // told is a module whose functions have no metadata.

@@ -2,7 +2,7 @@ package tvmffi
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // The machine below asks for the public types through these functions.

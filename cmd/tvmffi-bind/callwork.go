@@ -12,8 +12,8 @@ import (
 	"strconv"
 
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/reflection"
-	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 

@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
-	"github.com/tvmffi-go/tvmffi/reflection/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // Loading foreign code may kill the process, so it happens in a child: the tool

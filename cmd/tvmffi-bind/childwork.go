@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/reflection"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // answer does what the request asks for, in the child process. It tells what it is

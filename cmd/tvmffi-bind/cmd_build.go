@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/native"
-	"github.com/tvmffi-go/tvmffi/reflection/symbols"
 )
 
 func newBuild(t *tool) *cobra.Command {

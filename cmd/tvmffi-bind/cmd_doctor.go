@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
-	"github.com/tvmffi-go/tvmffi/reflection/symbols"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // verdict is the outcome of one check of doctor.

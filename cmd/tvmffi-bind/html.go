@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // pageGenerator stands in the head of every page that ls writes.

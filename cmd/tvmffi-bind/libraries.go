@@ -17,7 +17,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // corePackage is the Python distribution of libtvm_ffi.

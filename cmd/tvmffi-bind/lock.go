@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 const lockFormat = 1

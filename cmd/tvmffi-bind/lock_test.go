@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 func gardenSchema(hash string, functions ...string) schema.Schema {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // bindings are the outcome of a run of the generator, in memory.

@@ -39,27 +39,27 @@ var rooms = []room{
 	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/archtest"},
 
-	// Schema is pure data with the one parser of metadata, so the runtime may read it.
-	{dir: "reflection/schema"},
-	{dir: "reflection/symbols"},
+	// The model stands on the ground floor: pure data with the only parser of metadata.
+	{dir: "schema"},
+	{dir: "internal/symbols"},
 	// The grammar of tags, for Define and for export.
-	{dir: "internal/fieldtag", own: []string{"internal/abi", "reflection/schema"}},
-	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/nearest", "internal/wheel/sites", "reflection/schema"}, other: []string{purego, "github.com/x448/float16"}},
+	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
+	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/nearest", "internal/wheel/sites", "schema"}, other: []string{purego, "github.com/x448/float16"}},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
 	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
-	{dir: "reflection", own: []string{"internal/abi", "internal/core", "internal/nearest", "reflection/schema", "reflection/symbols", "runtime"}},
+	{dir: "reflection", own: []string{"internal/abi", "internal/core", "internal/nearest", "schema", "internal/symbols", "runtime"}},
 
-	{dir: "gen", own: []string{"gen/internal/...", "reflection/schema"}, other: []string{"golang.org/x/mod/module"}},
-	{dir: "gen/internal/plan", own: []string{"internal/nearest", "reflection/schema"}},
+	{dir: "gen", own: []string{"gen/internal/...", "schema"}, other: []string{"golang.org/x/mod/module"}},
+	{dir: "gen/internal/plan", own: []string{"internal/nearest", "schema"}},
 	{dir: "gen/internal/load", other: []string{"golang.org/x/tools/go/packages"}},
 	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},
-	{dir: "gen/internal/emit", own: []string{"cuda/spec", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "reflection/schema"}, other: []string{jennifer}},
+	{dir: "gen/internal/emit", own: []string{"cuda/spec", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection/...", "runtime/..."}, other: []string{
+	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection", "runtime/...", "schema"}, other: []string{
 		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
@@ -68,7 +68,7 @@ var rooms = []room{
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
-	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "native", "reflection", "reflection/schema", "runtime/..."}},
+	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "native", "reflection", "schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }
 
@@ -78,7 +78,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection/...", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{
@@ -148,7 +148,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"runtime", "runtime/bindrt", "internal/ccall", "gen/internal/emit", "reflection/schema", "cmd/tvmffi-bind"} {
+	for _, dir := range []string{"runtime", "runtime/bindrt", "internal/ccall", "gen/internal/emit", "schema", "cmd/tvmffi-bind"} {
 		if !seen[dir] {
 			t.Errorf("no file of %s was read", dir)
 		}
@@ -162,7 +162,7 @@ func TestImports_seesDefects(t *testing.T) {
 		test, ok     bool
 	}{
 		{"runtime", self + "/internal/core", false, true},
-		{"runtime", self + "/reflection/schema", false, true},
+		{"runtime", self + "/schema", false, true},
 		{"runtime", self + "/reflection", false, false},
 		{"runtime", self + "/internal/nativetest", false, false},
 		{"runtime", self + "/internal/nativetest", true, true},
@@ -182,7 +182,7 @@ func TestImports_seesDefects(t *testing.T) {
 		{"generated/ffi", "unsafe", false, false},
 		{"generated/ffi", "runtime", false, false},
 		{"generated/ffi", "runtime", true, true},
-		{"reflection/schema", self + "/runtime", false, false},
+		{"schema", self + "/runtime", false, false},
 		{"somewhere/new", "fmt", false, false},
 	} {
 		if why := refusal(c.dir, c.imports, c.test); (why == "") != c.ok {
@@ -230,7 +230,7 @@ func TestLinked(t *testing.T) {
 	}{
 		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/core", self + "/cuda"}},
 		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
-		{root: "./reflection/schema", need: "encoding/json", within: []string{}},
+		{root: "./schema", need: "encoding/json", within: []string{}},
 		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/nativetest", "testing"}},
 	} {
 		for _, goos := range []string{"linux", "darwin", "windows"} {

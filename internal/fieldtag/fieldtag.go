@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // Tag is what a tag says.

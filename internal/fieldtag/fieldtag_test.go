@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 func TestLookup(t *testing.T) {

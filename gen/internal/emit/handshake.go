@@ -6,7 +6,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // handshake writes what a package has once.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // runtimeKeys are the types that package tvmffi implements by hand.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // An Init is the calling convention of an auto constructor: positional

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // A Func is a generated function or method.

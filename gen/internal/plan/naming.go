@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // A claim is the wish of one item for one Go name.

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 const initName = "__ffi_init__"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // A place is where a registry name lands before cycles are looked at: a

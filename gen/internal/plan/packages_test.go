@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // graphOf makes a graph of lines such as "a b c": a imports b and c.

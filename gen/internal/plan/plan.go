@@ -10,7 +10,7 @@ import (
 	pathpkg "path"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // Import paths that generated code uses.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/reflection/schema"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // kind is what a type expression is, as far as Go cares.
