@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -69,7 +70,7 @@ func (t *Type) RegisterAttribute(name string, v any) error {
 	if name == "" {
 		return errorf(core.KindValue, "the name of an attribute of %s is empty", t.key)
 	}
-	value, err := core.Encode(v)
+	value, err := codec.Encode(v)
 	if err != nil {
 		return errorf(kindOf(err), "attribute %s of %s: %w", name, t.key, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/schema"
 
@@ -78,7 +79,7 @@ func (f *Field) initialize(o *core.Object, fields Kwargs) error {
 	var value core.Temp
 	var err error
 	if x, given := fields[f.name]; given {
-		value, err = core.Encode(x)
+		value, err = codec.Encode(x)
 	} else {
 		value.Value, err = core.Default(&f.info)
 		value.Owned = true
@@ -280,7 +281,7 @@ type narrowed struct {
 // add packs an argument, for the field of a name if it is known. A number that
 // cannot fit the field is an error: the library would cut it silently.
 func (p *packing) add(name string, x any) error {
-	t, err := core.Encode(x)
+	t, err := codec.Encode(x)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/schema"
 
@@ -246,7 +247,7 @@ func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 			return none, nil
 		}
 	}
-	result, err := core.Decode[T](v)
+	result, err := codec.Decode[T](v)
 	core.ReleaseValue(v)
 	if err != nil {
 		return none, f.failed(err)
@@ -262,6 +263,6 @@ func (f *Field) Set(x tvmffi.ObjectRef, v any) error {
 	if o == nil {
 		return check(x, f.owner, "field "+f.String())
 	}
-	t, err := core.Encode(v)
+	t, err := codec.Encode(v)
 	return f.field.Set(o, t, err)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -179,7 +180,7 @@ func (s Step) of(v abi.Any) (abi.Any, error) {
 		}
 		return core.Share(elements[s.Index]), nil
 	case StepKey:
-		t, err := core.Encode(s.Key())
+		t, err := codec.Encode(s.Key())
 		return core.Share(t.Value), err
 	case StepValue:
 		return valueOf(o, s.Key())
@@ -212,7 +213,7 @@ func valueOf(o *core.Object, key tvmffi.Any) (v abi.Any, err error) {
 		return abi.Any{}, errorf(core.KindKey, "there is no key %s", keyText(key))
 	}
 	defer x.Release()
-	t, err := core.Encode(x)
+	t, err := codec.Encode(x)
 	if err != nil || t.Owned {
 		return t.Value, err
 	}

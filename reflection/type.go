@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -40,16 +42,35 @@ func known(index int) *Type {
 	return nil
 }
 
-// What package tvmffi gives to this package only.
-var (
-	stateOf   = core.Dynamic.StateOf.(func(tvmffi.ObjectRef) *core.Object)
-	wrap      = core.Dynamic.Wrap.(func(*core.Object) *tvmffi.Object)
-	takeAny   = core.Dynamic.TakeAny.(func(abi.Any) tvmffi.Any)
-	lendAny   = core.Dynamic.LendAny.(func(abi.Any, core.Lender) tvmffi.Any)
-	eachEntry = core.Dynamic.Entries.(func(o *core.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) error)
-)
+func stateOf(x tvmffi.ObjectRef) *core.Object { return core.StateOf(x) }
 
-func errorf(kind, format string, args ...any) error { return core.Hooks.Errorf(kind, format, args...) }
+func wrap(o *core.Object) *tvmffi.Object { return codec.Wrap[*tvmffi.Object](o) }
+
+func takeAny(v abi.Any) tvmffi.Any { return codec.TakeAnyAs[tvmffi.Any](v) }
+
+func lendAny(v abi.Any, from core.Lender) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
+
+// eachEntry calls each with the entries of a Map or Dict and the handles of those
+// that are objects, borrowed, until it returns false.
+func eachEntry(o *core.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) (err error) {
+	defer codec.Catch(&err)
+	handle := func(v *abi.Any) uintptr {
+		if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
+			return uintptr(v.Bits)
+		}
+		return 0
+	}
+	var loan core.Loan
+	defer loan.End()
+	codec.ReadEntries(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, func(k, x abi.Any) bool {
+		on := each(lendAny(k, &loan), lendAny(x, &loan), handle(&k), handle(&x))
+		loan.End()
+		return on
+	})
+	return err
+}
+
+func errorf(kind, format string, args ...any) error { return core.Errorf(kind, format, args...) }
 
 // typeOf returns the type of an index that is registered.
 func typeOf(index abi.TypeIndex) *Type {
@@ -222,8 +243,8 @@ func (t *Type) Doc() string { return core.Text(t.metadata().Doc) }
 func (t *Type) Size() int { return int(t.metadata().TotalSize) }
 
 // Structural returns what structural equality makes of objects of the type.
-func (t *Type) Structural() tvmffi.StructuralKind {
-	return tvmffi.StructuralKind(t.metadata().StructuralEqHashKind)
+func (t *Type) Structural() structural.Kind {
+	return structural.Kind(t.metadata().StructuralEqHashKind)
 }
 
 // members are the fields and methods of a type with those of its ancestors.

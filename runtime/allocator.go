@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -30,7 +31,7 @@ type Allocator func(spec TensorSpec) (*Tensor, error)
 // only.
 func GoAllocator(spec TensorSpec) (*Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
-		return nil, errorf(core.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
+		return nil, core.Errorf(core.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
 	}
 	if spec.Strides == nil || contiguous(spec.Shape, spec.Strides) {
 		return NewTensor(spec.DataType, spec.Shape...)
@@ -40,7 +41,7 @@ func GoAllocator(spec TensorSpec) (*Tensor, error) {
 		return nil, err
 	}
 	if low < 0 {
-		return nil, errorf(core.KindValue, "allocator: a stride of %v is negative", spec.Strides)
+		return nil, core.Errorf(core.KindValue, "allocator: a stride of %v is negative", spec.Strides)
 	}
 	all, err := NewTensor(spec.DataType, high+1)
 	if err != nil {
@@ -65,7 +66,7 @@ var allocators struct {
 // returns when f has ended.
 func WithAllocator(a Allocator, f func() error) error {
 	if a == nil {
-		return errorf(core.KindValue, "WithAllocator: the allocator is nil")
+		return core.Errorf(core.KindValue, "WithAllocator: the allocator is nil")
 	}
 	if err := Load(); err != nil {
 		return err
@@ -106,7 +107,7 @@ var processMu sync.Mutex
 // order of the SetAllocator calls.
 func SetAllocator(a Allocator) (restore func() error, err error) {
 	if a == nil {
-		return nil, errorf(core.KindValue, "SetAllocator: the allocator is nil")
+		return nil, core.Errorf(core.KindValue, "SetAllocator: the allocator is nil")
 	}
 	if err := Load(); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	}
 	allocators.RUnlock()
 	if a == nil {
-		return 0, errorf(core.KindRuntime, "allocator: none is set")
+		return 0, core.Errorf(core.KindRuntime, "allocator: none is set")
 	}
 	spec := TensorSpec{DataType(prototype.DType), Device(prototype.Device), slices.Clone(words(prototype, prototype.Shape)), nil}
 	if prototype.Strides != 0 {
@@ -172,17 +173,17 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	o, err := live(t)
+	o, err := codec.Live(t)
 	if err != nil {
-		return 0, inElement("result of the allocator", err)
+		return 0, core.Place("result of the allocator", err)
 	}
 	defer t.Release()
 	c := t.cell()
 	if DataType(c.DType) != spec.DataType || Device(c.Device) != spec.Device || !slices.Equal(words(c, c.Shape), spec.Shape) {
-		return 0, errorf(core.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
+		return 0, core.Errorf(core.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
 	if o.Lent() || t.ReadOnly() {
-		return 0, errorf(core.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
+		return 0, core.Errorf(core.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
 	}
 	return core.ExportDLPack(o.Handle(), true)
 }
@@ -206,5 +207,5 @@ func EnvTensor(spec TensorSpec) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](core.Own(handle)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -20,38 +21,19 @@ type Any struct {
 	object *core.Object
 }
 
-// anyOf makes an Any of a borrowed value.
-func anyOf(v abi.Any, from core.Lender) Any {
-	if text, ok := core.TextOf(v); ok {
-		switch v.TypeIndex {
-		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
-			return Any{index: abi.TypeStr, text: text}
-		}
-		return Any{index: abi.TypeBytes, text: text}
-	}
-	if v.TypeIndex.IsObject() {
-		return Any{index: v.TypeIndex, object: lend(v, from)}
-	}
-	return Any{index: v.TypeIndex, bits: v.Bits}
-}
+// An Any and its record have one layout.
+const _ = -(unsafe.Sizeof(Any{}) ^ unsafe.Sizeof(core.Value{})) - (unsafe.Offsetof(Any{}.object) ^ unsafe.Offsetof(core.Value{}.Object))
 
-// view returns the value as the library sees it; it borrows from a.
-func (a Any) view() (core.Temp, error) {
-	switch {
-	case a.object != nil:
-		return encodeObject(a.object)
-	case a.index == abi.TypeStr:
-		return encode(a.text)
-	case a.index == abi.TypeBytes:
-		return encode([]byte(a.text))
-	}
-	return core.Temp{Value: abi.Any{TypeIndex: a.index, Bits: a.bits}}, nil
-}
+func anyOf(v abi.Any, from core.Lender) Any { return codec.LendAny[Any](v, from) }
+
+func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
+
+func (a Any) view() (core.Temp, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
 
 // AnyOf returns the Any that holds x, which may be of any type that a function
 // can take.
 func AnyOf[T any](x T) (Any, error) {
-	t, err := encode(x)
+	t, err := codec.Encode(x)
 	if err != nil {
 		return Any{}, err
 	}
@@ -63,7 +45,7 @@ func AnyOf[T any](x T) (Any, error) {
 		a.object.SetReadOnly()
 	}
 	if t.Owned {
-		release(t.Value)
+		codec.Release(t.Value)
 	}
 	runtime.KeepAlive(t.Keep)
 	runtime.KeepAlive(x)
@@ -77,7 +59,7 @@ func (a Any) IsNone() bool { return a.index == abi.TypeNone }
 // or "garden.Rose".
 func (a Any) TypeKey() string {
 	if a.object != nil {
-		return TypeKey(wrap[*Object](a.object))
+		return TypeKey(codec.Wrap[*Object](a.object))
 	}
 	return core.KeyOf(a.index)
 }
@@ -109,30 +91,30 @@ func (a Any) Value() any {
 	case abi.TypeOpaquePtr, abi.TypeDLTensorPtr:
 		return Pointer{uintptr(a.bits)}
 	case abi.TypeFunction:
-		return wrap[*Function](a.object)
+		return codec.Wrap[*Function](a.object)
 	case abi.TypeTensor:
-		return wrap[*Tensor](a.object)
+		return codec.Wrap[*Tensor](a.object)
 	case abi.TypeModule:
-		return wrap[*Module](a.object)
+		return codec.Wrap[*Module](a.object)
 	case abi.TypeArray:
-		return wrap[*Array[Any]](a.object)
+		return codec.Wrap[*Array[Any]](a.object)
 	case abi.TypeList:
-		return wrap[*List[Any]](a.object)
+		return codec.Wrap[*List[Any]](a.object)
 	case abi.TypeMap:
-		return wrap[*Map[Any, Any]](a.object)
+		return codec.Wrap[*Map[Any, Any]](a.object)
 	case abi.TypeDict:
-		return wrap[*Dict[Any, Any]](a.object)
+		return codec.Wrap[*Dict[Any, Any]](a.object)
 	case abi.TypeShape:
-		return wrap[*Shape](a.object)
+		return codec.Wrap[*Shape](a.object)
 	case abi.TypeError:
 		if h := a.object.Handle(); h != 0 {
 			core.IncRef(h)
 			runtime.KeepAlive(a.object)
-			return errorOf(h)
+			return core.ErrorOf(h)
 		}
 	}
 	if a.object != nil {
-		return wrap[*Object](a.object)
+		return codec.Wrap[*Object](a.object)
 	}
 	return nil
 }
@@ -155,7 +137,7 @@ func As[T any](a Any) (T, error) { return read[T](a, nil) }
 // DataType and Device. As there, it is the same inside of slices, arrays, maps,
 // tuples, structs and pointers; an error names the path to what cannot be converted.
 // An object, such as an Array[float64] or a Variant, is as it is.
-func Convert[T any](a Any) (T, error) { return read[T](a, loosely) }
+func Convert[T any](a Any) (T, error) { return read[T](a, codec.Loosely) }
 
 // read returns the value of a as a T, which from lends.
 func read[T any](a Any, from core.Lender) (T, error) {
@@ -170,9 +152,9 @@ func read[T any](a Any, from core.Lender) (T, error) {
 		var none T
 		return none, err
 	}
-	x, err := decodeFrom[T](t.Value, from)
+	x, err := codec.DecodeFrom[T](t.Value, from)
 	if t.Owned {
-		release(t.Value)
+		codec.Release(t.Value)
 	}
 	runtime.KeepAlive(a.object)
 	return x, err
@@ -181,36 +163,20 @@ func read[T any](a Any, from core.Lender) (T, error) {
 // shareObject stores o at p, a pointer to a pointer to an object type, if o is of
 // that type; shared is false for other types of p.
 func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
-	class := classFor[T]()
+	class := codec.ClassFor[T]()
 	if class == nil {
 		return false, nil
 	}
 	if why, ended := o.Ended(); ended {
-		return true, errorf(core.KindRuntime, "the object %s", why)
+		return true, core.Errorf(core.KindRuntime, "the object %s", why)
 	}
 	ok, err := class.Accepts(o.TypeIndex())
 	if err != nil {
 		return true, err
 	}
 	if !ok {
-		return true, errorf(core.KindType, "expected %s, got %s", class.Key, core.KeyOf(o.TypeIndex()))
+		return true, core.Errorf(core.KindType, "expected %s, got %s", class.Key, core.KeyOf(o.TypeIndex()))
 	}
-	*p = wrap[T](o)
+	*p = codec.Wrap[T](o)
 	return true, nil
-}
-
-// anyCodec is that of Any.
-func anyCodec() *codec {
-	return &codec{
-		name: "Any",
-		encode: func(p unsafe.Pointer) (core.Temp, error) {
-			t, err := (*Any)(p).view()
-			t.Keep = (*Any)(p).object
-			return t, err
-		},
-		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
-			*(*Any)(p) = anyOf(v, from)
-			return nil
-		},
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -17,7 +18,6 @@ type Array[T any] struct{ objectBase }
 
 var (
 	typeArray     = core.Type{Key: "ffi.Array"}
-	newArray      = core.Func{Name: "ffi.Array"}
 	arrayContains = core.Func{Name: "ffi.ArrayContains"}
 )
 
@@ -47,7 +47,7 @@ type temporaryOrObject interface{ theContainer() }
 
 // temporary is Go data that becomes a container for the time of a call.
 type temporary interface {
-	encode(outer *nest) (core.Temp, error)
+	encode(outer *codec.Nest) (core.Temp, error)
 }
 
 func (*Array[T]) passSlicesWithOf(T) {}
@@ -65,27 +65,29 @@ func (Values[E]) passSlicesWithOf(E) {}
 func (Values[E]) passSlicesByOf()    {}
 func (Values[E]) theContainer()      {}
 
-func (v Values[E]) encode(outer *nest) (core.Temp, error) { return encodeArray(v.items, outer) }
+func (v Values[E]) encode(outer *codec.Nest) (core.Temp, error) {
+	return codec.EncodeArray(v.items, outer)
+}
 
 // NewArray makes an Array of values, which are copied.
 func NewArray[T any](items ...T) (*Array[T], error) {
-	t, err := encodeArray(items, nil)
+	t, err := codec.EncodeArray(items, nil)
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Array[T]](core.OwnArray(t)), nil
+	return codec.Wrap[*Array[T]](core.OwnArray(t)), nil
 }
 
 // Concat makes an Array of the elements of all arrays, in order. A nil array has
 // none.
 func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
-	defer catch(&err)
-	t, err := packed(&newArray, 0, func(p *core.Pack) error {
+	defer codec.Catch(&err)
+	t, err := codec.Packed(&codec.NewArray, 0, func(p *core.Pack) error {
 		for _, a := range arrays {
 			if a == nil {
 				continue
 			}
-			for _, v := range cells(ref(a), "Array") {
+			for _, v := range codec.Cells(codec.Ref(a), "Array") {
 				p.Any(v)
 			}
 		}
@@ -95,62 +97,62 @@ func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Array[T]](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*Array[T]](core.Own(uintptr(t.Value.Bits))), nil
 }
 
 // Len returns the number of elements. It panics with an *Error if a is nil or was
 // released, as At and All do.
 func (a *Array[T]) Len() int {
-	n := len(cells(ref(a), "Array"))
+	n := len(codec.Cells(codec.Ref(a), "Array"))
 	runtime.KeepAlive(a)
 	return n
 }
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.
-func (a *Array[T]) At(i int) T { return elementAt[T](ref(a), "Array", i) }
+func (a *Array[T]) At(i int) T { return codec.ElementAt[T](codec.Ref(a), "Array", i) }
 
 // All ranges over the elements. An object is borrowed until the next step;
 // [Retain] keeps it. About 64 short strings share one piece of memory.
 func (a *Array[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		// The loop over numbers is inlined into that of the caller.
-		all, index, handle := scalars[T](ref(a))
+		all, index, handle := codec.Scalars[T](codec.Ref(a))
 		i := 0
 		for ; i < len(all); i++ {
 			v := &all[i]
 			if v.TypeIndex != index || *handle == 0 {
 				break // no number, or released in the loop
 			}
-			x := *payload[T](v)
+			x := *codec.Payload[T](v)
 			runtime.KeepAlive(a)
 			if !yield(i, x) {
 				return
 			}
 		}
 		if i < len(all) || all == nil {
-			someElements(ref(a), "Array", i, yield)
+			codec.SomeElements(codec.Ref(a), "Array", i, yield)
 		}
 	}
 }
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.
-func (a *Array[T]) Slice() ([]T, error) { return sliceOf[T](ref(a), "Array") }
+func (a *Array[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(a), "Array") }
 
 // CopyTo copies elements to dst, as many as there are and as it has room for, and
 // returns how many. Objects get references of their own.
-func (a *Array[T]) CopyTo(dst []T) (int, error) { return copyTo(ref(a), "Array", dst) }
+func (a *Array[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(a), "Array", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
 // differ. Objects other than strings and bytes are equal only to themselves.
-func (a *Array[T]) Contains(x T) (bool, error) { return contains(&arrayContains, ref(a), x) }
+func (a *Array[T]) Contains(x T) (bool, error) { return contains(&arrayContains, codec.Ref(a), x) }
 
 func contains[T any](f *core.Func, o *core.Object, x T) (bool, error) {
 	var c core.Call8
 	c.Begin(f, 2)
 	c.Self(0, o)
-	packArgument(&c.Call, 1, x)
+	codec.PackArgument(&c.Call, 1, x)
 	if err := c.Do(); err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -62,7 +63,7 @@ func (p Pending) call() int { return int(uint32(p.serial)) - 1 }
 func (b *Batch) Len() int { return b.vector.Len() }
 
 // Call adds a call of f, whose arguments follow.
-func (b *Batch) Call(f *Function) Pending { return Pending{b, b.vector.Begin(ref(f))} }
+func (b *Batch) Call(f *Function) Pending { return Pending{b, b.vector.Begin(codec.Ref(f))} }
 
 // Add adds a call of f with arguments of any type that [Function.Call] takes.
 func (b *Batch) Add(f *Function, args ...any) Pending {
@@ -93,7 +94,7 @@ func (p Pending) Float(x float64) Pending {
 
 // Bool adds a bool argument.
 func (p Pending) Bool(x bool) Pending {
-	return p.add(abi.Any{TypeIndex: abi.TypeBool, Bits: boolBits(x)})
+	return p.add(abi.Any{TypeIndex: abi.TypeBool, Bits: codec.BoolBits(x)})
 }
 
 // Text adds a string argument, which is copied.
@@ -102,7 +103,7 @@ func (p Pending) Text(s string) Pending {
 	case len(s) <= abi.MaxSmall:
 		return p.add(core.SmallText(s))
 	case strings.IndexByte(s, 0) >= 0:
-		return p.temp(encode(s))
+		return p.temp(codec.Encode(s))
 	}
 	b := p.batch
 	if cap(b.text)-len(b.text) <= len(s) {
@@ -117,7 +118,7 @@ func (p Pending) Text(s string) Pending {
 
 // Object adds an object, or None for nil. It must not be released before Do.
 func (p Pending) Object(x ObjectRef) Pending {
-	t, err := encodeObject(stateOf(x))
+	t, err := codec.EncodeObject(core.StateOf(x))
 	return p.temp(t, err)
 }
 
@@ -137,14 +138,14 @@ func (p Pending) Value(x any) Pending {
 	case string:
 		return p.Text(x)
 	}
-	return p.temp(encode(x))
+	return p.temp(codec.Encode(x))
 }
 
 // temp adds a packed argument.
 func (p Pending) temp(t core.Temp, err error) Pending {
 	b := p.batch
 	if err != nil {
-		b.vector.Fail(p.call(), inElement("an argument", err))
+		b.vector.Fail(p.call(), core.Place("an argument", err))
 		return p
 	}
 	if o, ok := t.Keep.(*core.Object); ok {
@@ -218,7 +219,7 @@ func result[T any](p Pending) (x T, err error) {
 	case v.TypeIndex.IsObject():
 		return As[T](p.batch.objects[p.call()])
 	}
-	return element[T](v, nil)
+	return codec.Element[T](v, nil)
 }
 
 // result is the result of a call that was made, or nil.
@@ -233,9 +234,9 @@ func (p Pending) noResult() error {
 	b := p.batch
 	switch {
 	case b == nil || !b.vector.Done(p.serial):
-		return errorf(core.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
+		return core.Errorf(core.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
 	case b.failure.Call == p.call():
 		return b.failure
 	}
-	return errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call(), b.failure)
+	return core.Errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call(), b.failure)
 }

@@ -16,6 +16,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 func TestCallbackKinds(t *testing.T) {
@@ -634,7 +635,7 @@ func TestRegisteredMetadata(t *testing.T) {
 		options []tvmffi.RegisterOption
 		want    string
 	}{
-		{func(int, *float64, []string, *tvmffi.Instance[linked]) (map[string]bool, error) { return nil, nil },
+		{func(int, *float64, []string, *define.Instance[linked]) (map[string]bool, error) { return nil, nil },
 			[]tvmffi.RegisterOption{tvmffi.Doc("It does nothing."), tvmffi.Param("n", "how often")},
 			`{"return":[{"type":"ffi.Map","args":[{"type":"ffi.String"},{"type":"bool"}]}],"params":[{"type":"int"},{"type":"Optional","args":[{"type":"float"}]},{"type":"ffi.Array","args":[{"type":"ffi.String"}]},{"type":"gotest.Linked"}]}`},
 		{func(func(int64) (int64, error)) {}, nil,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func newList(t testing.TB, items ...any) *tvmffi.List[any] {
@@ -148,13 +149,13 @@ func TestCompare(t *testing.T) {
 func TestDeepCopy(t *testing.T) {
 	loadProgram(t)
 	// Scalars and nil.
-	if x, err := tvmffi.DeepCopy(3); x != 3 || err != nil {
+	if x, err := structural.DeepCopy(3); x != 3 || err != nil {
 		t.Error(x, err)
 	}
-	if x, err := tvmffi.DeepCopy[any](nil); x != nil || err != nil {
+	if x, err := structural.DeepCopy[any](nil); x != nil || err != nil {
 		t.Error(x, err)
 	}
-	if x, err := tvmffi.DeepCopy((*Box)(nil)); x != nil || err != nil {
+	if x, err := structural.DeepCopy((*Box)(nil)); x != nil || err != nil {
 		t.Error(x, err)
 	}
 	// What is shared stays shared, and a cycle a cycle.
@@ -163,7 +164,7 @@ func TestDeepCopy(t *testing.T) {
 	if err := outer.Append(outer); err != nil {
 		t.Fatal(err)
 	}
-	out := must[*tvmffi.List[any]](t)(tvmffi.DeepCopy(outer))
+	out := must[*tvmffi.List[any]](t)(structural.DeepCopy(outer))
 	a, b, c := out.At(0).(tvmffi.ObjectRef), out.At(1).(tvmffi.ObjectRef), out.At(2).(tvmffi.ObjectRef)
 	if !tvmffi.Same(a, b) || tvmffi.Same(a, inner) || !tvmffi.Same(c, out) || tvmffi.Same(out, outer) {
 		t.Error("the copy is tied in another way")
@@ -176,7 +177,7 @@ func TestDeepCopy(t *testing.T) {
 	inner.Release()
 	// An object.
 	x := chain(t, 2)
-	y := must[*Link](t)(tvmffi.DeepCopy(x))
+	y := must[*Link](t)(structural.DeepCopy(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || yn.Value() != 0 || tvmffi.Same(xn, yn) {
 		t.Error("no copy")
@@ -185,14 +186,14 @@ func TestDeepCopy(t *testing.T) {
 	yn.Release()
 	y.Release()
 	x.Release()
-	_, err := tvmffi.DeepCopy(x)
+	_, err := structural.DeepCopy(x)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
 	bx := box(t, 1)
-	_, err = tvmffi.DeepCopy(bx)
+	_, err = structural.DeepCopy(bx)
 	wantError(t, err, tvmffi.ErrInternal, `Cannot deep copy object of type "calls.Box" because it is not copy-constructible`)
 	bx.Release()
 	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
-	_, err = tvmffi.DeepCopy[any]([]any{fn})
+	_, err = structural.DeepCopy[any]([]any{fn})
 	wantError(t, err, nil, "ffi.Function")
 	fn.Release()
 }
@@ -201,7 +202,7 @@ func TestClone(t *testing.T) {
 	loadProgram(t)
 	child := box(t, 1)
 	x := chain(t, 2)
-	y := must[*Link](t)(tvmffi.Clone(x))
+	y := must[*Link](t)(structural.Clone(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || !tvmffi.Same(xn, yn) {
 		t.Error("no shallow copy")
@@ -209,17 +210,17 @@ func TestClone(t *testing.T) {
 	for _, l := range []*Link{x, y, xn, yn} {
 		l.Release()
 	}
-	_, err := tvmffi.Clone(child)
+	_, err := structural.Clone(child)
 	wantError(t, err, tvmffi.ErrType, "Type `calls.Box` does not support copy. The underlying C++ type is not copy-constructible.")
 	l := newList(t, child)
-	m := must[*tvmffi.List[any]](t)(tvmffi.Clone(l))
+	m := must[*tvmffi.List[any]](t)(structural.Clone(l))
 	if err := m.Append(2); err != nil || l.Len() != 1 || m.Len() != 2 {
 		t.Error("the copy of a list is not its own", err)
 	}
 	m.Release()
 	l.Release()
 	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
-	e := must[*tvmffi.Dict[string, any]](t)(tvmffi.Clone(d))
+	e := must[*tvmffi.Dict[string, any]](t)(structural.Clone(d))
 	if err := e.Set("new", 1); err != nil || d.Len() != 2 || e.Len() != 3 {
 		t.Error("the copy of a dict is not its own", err)
 	}
@@ -231,7 +232,7 @@ func TestClone(t *testing.T) {
 	e.Release()
 	d.Release()
 	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
-	b := must[*tvmffi.Array[int64]](t)(tvmffi.Clone(a))
+	b := must[*tvmffi.Array[int64]](t)(structural.Clone(a))
 	if !tvmffi.Same(a, b) {
 		t.Error("an array is copied, which cannot change")
 	}
@@ -240,22 +241,22 @@ func TestClone(t *testing.T) {
 		t.Error("the copy has no reference of its own")
 	}
 	b.Release()
-	if n, err := tvmffi.Clone((*Box)(nil)); n != nil || err != nil {
+	if n, err := structural.Clone((*Box)(nil)); n != nil || err != nil {
 		t.Error(n, err)
 	}
 	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
-	_, err = tvmffi.Clone(fn)
+	_, err = structural.Clone(fn)
 	wantError(t, err, tvmffi.ErrType, "Type `ffi.Function` does not support copy. The underlying C++ type is not copy-constructible.")
 	fn.Release()
 	child.Release()
-	_, err = tvmffi.Clone(child)
+	_, err = structural.Clone(child)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
 func TestReplace(t *testing.T) {
 	loadProgram(t)
 	x := chain(t, 1)
-	y := must[*Link](t)(tvmffi.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
+	y := must[*Link](t)(structural.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
 	var got struct {
 		Value int64 `ffi:"value"`
 		Small int8  `ffi:"small"`
@@ -276,17 +277,17 @@ func TestReplace(t *testing.T) {
 		{map[string]any{"next": x, "small": 300}, tvmffi.ErrValue, "300"},
 		{map[string]any{"value": make(chan int)}, tvmffi.ErrType, "chan int"},
 	} {
-		_, err := tvmffi.Replace(x, c.fields)
+		_, err := structural.Replace(x, c.fields)
 		wantError(t, err, c.kind, c.want)
 	}
 	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
-	_, err := tvmffi.Replace(a, map[string]any{"x": 1})
+	_, err := structural.Replace(a, map[string]any{"x": 1})
 	wantError(t, err, tvmffi.ErrAttribute, "ffi.Array has no field")
 	a.Release()
 	x.Release()
-	_, err = tvmffi.Replace(x, nil)
+	_, err = structural.Replace(x, nil)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
-	_, err = tvmffi.Replace((*Box)(nil), nil)
+	_, err = structural.Replace((*Box)(nil), nil)
 	wantError(t, err, tvmffi.ErrType, "is nil")
 	var e *tvmffi.Error
 	if !errors.As(err, &e) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 type registrable interface{ Register() error }
@@ -73,7 +74,7 @@ func TestDefineBadInput(t *testing.T) {
 		}
 		twoParents struct{ Point }
 		selfish    struct {
-			A []*tvmffi.Instance[Point] `ffi:"a"`
+			A []*define.Instance[Point] `ffi:"a"`
 		}
 	)
 	_ = hidden{a: 1}
@@ -83,100 +84,100 @@ func TestDefineBadInput(t *testing.T) {
 		kind   error
 		texts  []string
 	}{
-		"channel":   {func(k string) registrable { return tvmffi.Define[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
-		"complex":   {func(k string) registrable { return tvmffi.Define[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
-		"same":      {func(k string) registrable { return tvmffi.Define[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
-		"hidden":    {func(k string) registrable { return tvmffi.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
-		"option":    {func(k string) registrable { return tvmffi.Define[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
-		"number":    {func(k string) registrable { return tvmffi.Define[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
-		"word":      {func(k string) registrable { return tvmffi.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is no int64`}},
-		"malformed": {func(k string) registrable { return tvmffi.Define[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
-		"list":      {func(k string) registrable { return tvmffi.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
-		"nameless":  {func(k string) registrable { return tvmffi.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
-		"spaces":    {func(k string) registrable { return tvmffi.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
-		"pointer":   {func(k string) registrable { return tvmffi.Define[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
-		"itself":    {func(k string) registrable { return tvmffi.Define[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *tvmffi.Instance[itself]"}},
-		"no struct": {func(k string) registrable { return tvmffi.Define[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
+		"channel":   {func(k string) registrable { return define.Define[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
+		"complex":   {func(k string) registrable { return define.Define[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
+		"same":      {func(k string) registrable { return define.Define[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
+		"hidden":    {func(k string) registrable { return define.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
+		"option":    {func(k string) registrable { return define.Define[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
+		"number":    {func(k string) registrable { return define.Define[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
+		"word":      {func(k string) registrable { return define.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is no int64`}},
+		"malformed": {func(k string) registrable { return define.Define[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
+		"list":      {func(k string) registrable { return define.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
+		"nameless":  {func(k string) registrable { return define.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
+		"spaces":    {func(k string) registrable { return define.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
+		"pointer":   {func(k string) registrable { return define.Define[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
+		"itself":    {func(k string) registrable { return define.Define[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *define.Instance[itself]"}},
+		"no struct": {func(k string) registrable { return define.Define[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
 		"twice": {func(k string) registrable {
-			tvmffi.Define[twiceDefined](k + "1")
-			return tvmffi.Define[twiceDefined](k)
+			define.Define[twiceDefined](k + "1")
+			return define.Define[twiceDefined](k)
 		}, tvmffi.ErrType, []string{"1 already: declare a struct for each type"}},
-		"unknown": {func(k string) registrable { return tvmffi.Define[one](k, tvmffi.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
-		"hides":   {func(k string) registrable { return tvmffi.Define[inherits](k, tvmffi.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
+		"unknown": {func(k string) registrable { return define.Define[one](k, define.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
+		"hides":   {func(k string) registrable { return define.Define[inherits](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
 		"memory": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.ParentKey("define.Hidden"))
+			return define.Define[one](k, define.ParentKey("define.Hidden"))
 		}, tvmffi.ErrType, []string{"define.Hidden", "memory from byte 32 to 56 that is no field"}},
 		"builtin": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.ParentKey("ffi.Array"))
+			return define.Define[one](k, define.ParentKey("ffi.Array"))
 		}, tvmffi.ErrType, []string{"ffi.Array", "none can derive"}},
-		"late":    {func(k string) registrable { return tvmffi.Define[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
-		"parents": {func(k string) registrable { return tvmffi.Define[twoParents](k, tvmffi.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
+		"late":    {func(k string) registrable { return define.Define[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
+		"parents": {func(k string) registrable { return define.Define[twoParents](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
 		"default": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Default("a", "text"))
+			return define.Define[one](k, define.Default("a", "text"))
 		}, tvmffi.ErrType, []string{"the default of field a is a string, not a int64"}},
 		"no field": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Default("b", int64(1)))
+			return define.Define[one](k, define.Default("b", int64(1)))
 		}, tvmffi.ErrAttribute, []string{"b, which is no field"}},
 		"receiver": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Method("m", func(int64) {}))
+			return define.Define[one](k, define.Method("m", func(int64) {}))
 		}, tvmffi.ErrType, []string{"method m", "first parameter"}},
 		"method": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Method("m", 3))
+			return define.Define[one](k, define.Method("m", 3))
 		}, tvmffi.ErrType, []string{"method m", "expected a func"}},
 		"methods": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
 			f := func(one) {}
-			return tvmffi.Define[one](k, tvmffi.Method("m", f), tvmffi.Method("m", f))
+			return define.Define[one](k, define.Method("m", f), define.Method("m", f))
 		}, tvmffi.ErrType, []string{"two methods are named m"}},
 		"variadic": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func(int64, ...chan int) {}))
+			return define.Define[one](k, define.StaticMethod("m", func(int64, ...chan int) {}))
 		}, tvmffi.ErrType, []string{"func(int64, ...chan int): parameter 1", "no counterpart"}},
 		"signature": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.StaticMethod("m", func() {}, tvmffi.Signature("int ->")))
+			return define.Define[one](k, define.StaticMethod("m", func() {}, tvmffi.Signature("int ->")))
 		}, tvmffi.ErrValue, []string{"method m"}},
 		"attribute": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Attribute("__ffi_new__", 1))
+			return define.Define[one](k, define.Attribute("__ffi_new__", 1))
 		}, tvmffi.ErrValue, []string{"__ffi_new__"}},
 		"hook": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Repr(func(int64) string { return "" }))
+			return define.Define[one](k, define.Repr(func(int64) string { return "" }))
 		}, tvmffi.ErrType, []string{"__ffi_repr__", "takes int64"}},
 		"structural": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return tvmffi.Define[one](k, tvmffi.Structural(9))
+			return define.Define[one](k, define.Structural(9))
 		}, tvmffi.ErrValue, []string{"structural kind 9"}},
 	} {
 		bad := c.define(key)
@@ -191,7 +192,7 @@ func TestDefineBadInput(t *testing.T) {
 		type one struct {
 			A int64 `ffi:"a"`
 		}
-		wantError(t, tvmffi.Define[one](k).Register(), tvmffi.ErrValue, "key")
+		wantError(t, define.Define[one](k).Register(), tvmffi.ErrValue, "key")
 		break // the struct is taken now
 	}
 	keys, err := tvmffi.TypeKeys()
@@ -204,7 +205,7 @@ func TestDefineBadInput(t *testing.T) {
 		}
 	}
 	// A struct without tags is a type without fields.
-	empty, err := tvmffi.Define[none]("gotest.None").New(none{A: 1})
+	empty, err := define.Define[none]("gotest.None").New(none{A: 1})
 	if err != nil || empty.Value() != (none{}) {
 		t.Error(err)
 	}
@@ -212,17 +213,17 @@ func TestDefineBadInput(t *testing.T) {
 	type again struct {
 		X int64 `ffi:"x"`
 	}
-	wantError(t, tvmffi.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
-	bad, err := tvmffi.Define[selfish]("gotest.Selfish").New(selfish{A: []*tvmffi.Instance[Point]{nil}})
+	wantError(t, define.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
+	bad, err := define.Define[selfish]("gotest.Selfish").New(selfish{A: []*define.Instance[Point]{nil}})
 	if err != nil {
 		t.Error(err)
 	}
 	bad.Release()
 	type strict struct {
-		A *tvmffi.Instance[Point] `ffi:"a"`
+		A *define.Instance[Point] `ffi:"a"`
 		B uint64                  `ffi:"b"`
 	}
-	strictType := tvmffi.Define[strict]("gotest.Strict")
+	strictType := define.Define[strict]("gotest.Strict")
 	_, err = strictType.New(strict{})
 	wantError(t, err, tvmffi.ErrType, "gotest.Strict: field a: expected gotest.Point, got None")
 	p := newPoint(t, Point{Name: "p"})
@@ -232,12 +233,12 @@ func TestDefineBadInput(t *testing.T) {
 	if tvmffi.UseCount(p) != 1 {
 		t.Error(tvmffi.UseCount(p))
 	}
-	var missing tvmffi.Instance[again]
+	var missing define.Instance[again]
 	wantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")
-	wantPanic(t, tvmffi.ErrType, "the object is nil", func() { (*tvmffi.Instance[Point])(nil).Value() })
+	wantPanic(t, tvmffi.ErrType, "the object is nil", func() { (*define.Instance[Point])(nil).Value() })
 	released := newPoint(t, Point{Name: "p"})
 	released.Release()
 	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { released.Value() })
 	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { pointX.Get(released) })
-	wantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() { tvmffi.FieldOf(PointType, func(p *Point) *int { return &p.Private }).Get(p) })
+	wantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() { define.FieldOf(PointType, func(p *Point) *int { return &p.Private }).Get(p) })
 }

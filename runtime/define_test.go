@@ -10,6 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 var defineOnce nativetest.Once
@@ -43,7 +45,7 @@ type Point struct {
 	Y    float64                 `ffi:"y,default=0"`
 	Name string                  `ffi:"name,default=p"`
 	Tag  any                     `ffi:"tag,optional"`
-	Next *tvmffi.Instance[Point] `ffi:"next,optional"`
+	Next *define.Instance[Point] `ffi:"next,optional"`
 
 	Private int // without a tag
 }
@@ -53,17 +55,17 @@ func (p *Point) Move(dx int64)        { p.X += dx }
 func (p Point) Scaled(by int64) Point { return Point{X: p.X * by, Y: p.Y * float64(by), Name: p.Name} }
 
 var (
-	PointType = tvmffi.Define[Point]("gotest.Point",
-		tvmffi.Doc("A point."),
-		tvmffi.Structural(tvmffi.StructuralTree),
-		tvmffi.Method("norm", Point.Norm, tvmffi.Doc("The distance from zero.")),
-		tvmffi.Method("move", (*Point).Move, tvmffi.Param("dx", "how far")),
-		tvmffi.Method("scaled", Point.Scaled),
-		tvmffi.Method("same", func(p, q *tvmffi.Instance[Point]) bool { return tvmffi.Same(p, q) }),
-		tvmffi.StaticMethod("origin", func() Point { return Point{Name: "origin"} }))
-	pointX    = tvmffi.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
-	pointName = tvmffi.FieldOf(PointType, func(p *Point) *string { return &p.Name })
-	pointNext = tvmffi.FieldOf(PointType, func(p *Point) **tvmffi.Instance[Point] { return &p.Next })
+	PointType = define.Define[Point]("gotest.Point",
+		define.Doc("A point."),
+		define.Structural(structural.Tree),
+		define.Method("norm", Point.Norm, tvmffi.Doc("The distance from zero.")),
+		define.Method("move", (*Point).Move, tvmffi.Param("dx", "how far")),
+		define.Method("scaled", Point.Scaled),
+		define.Method("same", func(p, q *define.Instance[Point]) bool { return tvmffi.Same(p, q) }),
+		define.StaticMethod("origin", func() Point { return Point{Name: "origin"} }))
+	pointX    = define.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
+	pointName = define.FieldOf(PointType, func(p *Point) *string { return &p.Name })
+	pointNext = define.FieldOf(PointType, func(p *Point) **define.Instance[Point] { return &p.Next })
 )
 
 // Point3 derives from Point.
@@ -75,11 +77,11 @@ type Point3 struct {
 	Keys map[string]float64 `ffi:"keys"`
 }
 
-var Point3Type = tvmffi.Define[Point3]("gotest.Point3",
-	tvmffi.Default("data", []int64{1, 2}),
-	tvmffi.DefaultFunc("keys", func() map[string]float64 { return map[string]float64{"a": 1} }))
+var Point3Type = define.Define[Point3]("gotest.Point3",
+	define.Default("data", []int64{1, 2}),
+	define.DefaultFunc("keys", func() map[string]float64 { return map[string]float64{"a": 1} }))
 
-func newPoint(t testing.TB, p Point) *tvmffi.Instance[Point] {
+func newPoint(t testing.TB, p Point) *define.Instance[Point] {
 	t.Helper()
 	loadDefine(t)
 	x, err := PointType.New(p)
@@ -185,7 +187,7 @@ func TestDefineLibraryFacilities(t *testing.T) {
 	defer core.TraceEntries(func() { entries.Add(1) })()
 
 	made := mustCall(t, "ffi.MakeObjectFromPackedArgs", "gotest.Point", "x", 8, "name", "made")
-	if m, err := tvmffi.As[*tvmffi.Instance[Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {
+	if m, err := tvmffi.As[*define.Instance[Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {
 		t.Error(made, err)
 	}
 	made.Release()
@@ -197,7 +199,7 @@ func TestDefineLibraryFacilities(t *testing.T) {
 	}
 	shallow.Release()
 	deep := mustCall(t, "ffi.DeepCopy", p)
-	d, err := tvmffi.As[*tvmffi.Instance[Point]](deep)
+	d, err := tvmffi.As[*define.Instance[Point]](deep)
 	if err != nil {
 		t.Fatal(err)
 	}

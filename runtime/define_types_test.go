@@ -10,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 func TestDefineParents(t *testing.T) {
@@ -23,15 +24,15 @@ func TestDefineParents(t *testing.T) {
 	if v := p.Value(); v.X != 1 || v.Name != "child" || v.Z != -8 || *v.Wide != 2.5 || len(v.Data) != 1 || v.Data[0] != 7 || v.Keys["k"] != 1 {
 		t.Errorf("%+v", v)
 	}
-	base, ok := tvmffi.Cast[*tvmffi.Instance[Point]](p)
+	base, ok := tvmffi.Cast[*define.Instance[Point]](p)
 	if !ok || pointX.Get(base) != 1 || base.Value().Name != "child" {
 		t.Error("no Point", ok)
 	}
 	if v := mustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 1.0 {
 		t.Error(v)
 	}
-	z := tvmffi.FieldOf(Point3Type, func(p *Point3) *int8 { return &p.Z })
-	x := tvmffi.FieldOf(Point3Type, func(p *Point3) *int64 { return &p.X })
+	z := define.FieldOf(Point3Type, func(p *Point3) *int8 { return &p.Z })
+	x := define.FieldOf(Point3Type, func(p *Point3) *int64 { return &p.X })
 	if z.Get(p) != -8 || x.Get(p) != 1 || z.Set(p, 127) != nil || z.Get(p) != 127 {
 		t.Error(z.Get(p))
 	}
@@ -74,7 +75,7 @@ type Derived struct {
 	Items *tvmffi.Array[any] `ffi:"items,optional"`
 }
 
-var DerivedType = tvmffi.Define[Derived]("gotest.Derived", tvmffi.ParentKey("define.Base"))
+var DerivedType = define.Define[Derived]("gotest.Derived", define.ParentKey("define.Base"))
 
 func TestDefineParentInCpp(t *testing.T) {
 	loadDefine(t)
@@ -123,7 +124,7 @@ func TestDefineMirror(t *testing.T) {
 		Name string         `ffi:"name"`
 		Next *tvmffi.Object `ffi:"next,optional"`
 	}
-	mirrored := tvmffi.Define[Mirrored]("gotest.Mirrored")
+	mirrored := define.Define[Mirrored]("gotest.Mirrored")
 	a, err := mirrored.New(Mirrored{X: 1, Y: 0.5, Name: "abc"})
 	if err != nil {
 		t.Fatal(err)
@@ -141,18 +142,18 @@ func TestDefineMirror(t *testing.T) {
 
 // Tree and Leaf refer to each other.
 type Tree struct {
-	Leaves *tvmffi.Array[*tvmffi.Instance[Leaf]] `ffi:"leaves"`
-	First  *tvmffi.Instance[Leaf]                `ffi:"first,optional"`
+	Leaves *tvmffi.Array[*define.Instance[Leaf]] `ffi:"leaves"`
+	First  *define.Instance[Leaf]                `ffi:"first,optional"`
 }
 
 type Leaf struct {
-	Tree *tvmffi.Instance[Tree] `ffi:"tree,optional"`
+	Tree *define.Instance[Tree] `ffi:"tree,optional"`
 	N    uint16                 `ffi:"n"`
 }
 
 var (
-	TreeType = tvmffi.Define[Tree]("gotest.Tree")
-	LeafType = tvmffi.Define[Leaf]("gotest.Leaf")
+	TreeType = define.Define[Tree]("gotest.Tree")
+	LeafType = define.Define[Leaf]("gotest.Leaf")
 )
 
 func TestDefineMutual(t *testing.T) {
@@ -198,18 +199,18 @@ var errHook = errors.New("hook")
 func TestDefineHooks(t *testing.T) {
 	loadDefine(t)
 	needFunctions(t, "ffi.RecursiveEq")
-	hookedType := tvmffi.Define[hooked]("gotest.Hooked",
-		tvmffi.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
-		tvmffi.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
-		tvmffi.HashBy(func(h *tvmffi.Instance[hooked]) int64 { return h.Value().A % 10 }),
-		tvmffi.CompareBy(func(a, b hooked) int {
+	hookedType := define.Define[hooked]("gotest.Hooked",
+		define.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
+		define.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
+		define.HashBy(func(h *define.Instance[hooked]) int64 { return h.Value().A % 10 }),
+		define.CompareBy(func(a, b hooked) int {
 			if a.A < 0 {
 				panic(errHook)
 			}
 			return int(a.A - b.A)
 		}),
-		tvmffi.Method("set_b", func(h *hooked) { h.B++ }),
-		tvmffi.Final())
+		define.Method("set_b", func(h *hooked) { h.B++ }),
+		define.Final())
 	a, err := hookedType.New(hooked{A: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -237,13 +238,13 @@ func TestDefineHooks(t *testing.T) {
 	}
 	_, err = call("define.method", "gotest.Hooked", "set_b", a)
 	wantError(t, err, tvmffi.ErrAttribute, "gotest.Hooked.b is read-only")
-	wantError(t, tvmffi.FieldOf(hookedType, func(h *hooked) *int64 { return &h.B }).Set(a, 1), tvmffi.ErrAttribute, "read-only")
+	wantError(t, define.FieldOf(hookedType, func(h *hooked) *int64 { return &h.B }).Set(a, 1), tvmffi.ErrAttribute, "read-only")
 	wantError(t, a.SetValue(hooked{}), tvmffi.ErrAttribute, "read-only")
 	type child struct {
 		hooked
 		C int64 `ffi:"c"`
 	}
-	wantError(t, tvmffi.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
+	wantError(t, define.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
 }
 
 // Methods may be variadic, with any receiver.
@@ -258,10 +259,10 @@ func TestDefineVariadicMethods(t *testing.T) {
 		}
 		return n
 	}
-	bags := tvmffi.Define[bag]("gotest.Bag",
-		tvmffi.Method("put", func(b *bag, numbers ...int64) int64 { b.Sum += total(numbers); return b.Sum }),
-		tvmffi.Method("with", func(b bag, numbers ...int64) int64 { return b.Sum + total(numbers) }),
-		tvmffi.StaticMethod("of", func(numbers ...int64) bag { return bag{total(numbers)} }))
+	bags := define.Define[bag]("gotest.Bag",
+		define.Method("put", func(b *bag, numbers ...int64) int64 { b.Sum += total(numbers); return b.Sum }),
+		define.Method("with", func(b bag, numbers ...int64) int64 { return b.Sum + total(numbers) }),
+		define.StaticMethod("of", func(numbers ...int64) bag { return bag{total(numbers)} }))
 	b, err := bags.New(bag{})
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func TestDefineVariadicMethods(t *testing.T) {
 			t.Errorf("%s%v: %v, want %d", c.method, c.args, got, c.want)
 		}
 	}
-	made := must[*tvmffi.Instance[bag]](t)(tvmffi.As[*tvmffi.Instance[bag]](mustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
+	made := must[*define.Instance[bag]](t)(tvmffi.As[*define.Instance[bag]](mustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
 	defer made.Release()
 	if n := made.Value().Sum; n != 15 {
 		t.Error(n)
@@ -342,9 +343,9 @@ type counterState struct {
 
 func TestDefineState(t *testing.T) {
 	loadDefine(t)
-	counterType := tvmffi.Define[counter]("gotest.Counter", tvmffi.State[counterState](),
-		tvmffi.Method("see", func(c *tvmffi.Instance[counter], name string) (int64, error) {
-			s, err := tvmffi.StateOf[counterState](c)
+	counterType := define.Define[counter]("gotest.Counter", define.State[counterState](),
+		define.Method("see", func(c *define.Instance[counter], name string) (int64, error) {
+			s, err := define.StateOf[counterState](c)
 			if err != nil {
 				return 0, err
 			}
@@ -369,7 +370,7 @@ func TestDefineState(t *testing.T) {
 	if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
 		t.Error("a copy has the state of the original:", v)
 	}
-	_, err := tvmffi.StateOf[int](c.Value().(tvmffi.ObjectRef))
+	_, err := define.StateOf[int](c.Value().(tvmffi.ObjectRef))
 	wantError(t, err, tvmffi.ErrType, "counterState", "not a int")
 	if n := core.LiveCallbacks() - before; n != 2 {
 		t.Error(n)
@@ -386,7 +387,7 @@ func TestDefineState(t *testing.T) {
 	testDerivedState(t)
 	p := newPoint(t, Point{Name: "p"})
 	defer p.Release()
-	_, err = tvmffi.StateOf[int](p)
+	_, err = define.StateOf[int](p)
 	wantError(t, err, tvmffi.ErrType, "have no Go state")
 }
 
@@ -437,7 +438,7 @@ func TestDefineConverter(t *testing.T) {
 	type converted struct {
 		Length int64 `ffi:"length"`
 	}
-	lengthType := tvmffi.Define[converted]("gotest.Converted", tvmffi.Converter("length", func(v tvmffi.Any) (int64, error) {
+	lengthType := define.Define[converted]("gotest.Converted", define.Converter("length", func(v tvmffi.Any) (int64, error) {
 		switch x := v.Value().(type) {
 		case string:
 			return int64(len(x)), nil

@@ -60,19 +60,19 @@ func ParseDevice(name string) (Device, error) {
 	text, _, _ := strings.Cut(name, " ")
 	kind, id, numbered := strings.Cut(text, ":")
 	if strings.Contains(id, ":") {
-		return Device{}, errorf(core.KindValue, "Invalid device: %s", text)
+		return Device{}, core.Errorf(core.KindValue, "Invalid device: %s", text)
 	}
 	t, ok := abi.ParseDeviceType(kind)
 	d := Device{Type: t}
 	if !ok {
-		return Device{}, errorf(core.KindValue, "Unknown device: %s", kind)
+		return Device{}, core.Errorf(core.KindValue, "Unknown device: %s", kind)
 	}
 	if !numbered {
 		return d, nil
 	}
 	i, err := strconv.ParseUint(id, 10, 31)
 	if err != nil {
-		return Device{}, errorf(core.KindValue, "Invalid device index: %s", id)
+		return Device{}, core.Errorf(core.KindValue, "Invalid device index: %s", id)
 	}
 	d.ID = int32(i)
 	return d, nil

@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"iter"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -11,71 +12,66 @@ import (
 type Dict[K comparable, V any] struct{ objectBase }
 
 var (
-	dicts = mapKind{
-		name: "Dict", class: core.Type{Key: "ffi.Dict"}, create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
-		find: core.Func{Name: "ffi.DictGetItemOrMissing"}, count: core.Func{Name: "ffi.DictCount"}, iterator: core.Func{Name: "ffi.DictForwardIterFunctor"},
-		shared: true,
-	}
 	dictSetItem = core.Func{Name: "ffi.DictSetItem"}
 	dictErase   = core.Func{Name: "ffi.DictErase"}
 	dictClear   = core.Func{Name: "ffi.DictClear"}
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*Dict[K, V]) TVMFFIType(*Dict[K, V]) *core.Type { return &dicts.class }
+func (*Dict[K, V]) TVMFFIType(*Dict[K, V]) *core.Type { return &codec.Dicts.Class }
 
 // NewDict makes a Dict of pairs, which are copied.
 func NewDict[K comparable, V any](pairs Pairs[K, V]) (*Dict[K, V], error) {
-	return newMapOf[*Dict[K, V]](&dicts.create, pairs.items)
+	return newMapOf[*Dict[K, V]](&codec.Dicts.Create, pairs.items)
 }
 
 // Len returns the number of entries. It panics with an *Error if d is nil or was
 // released, as Get, MustGet, Has and All do.
-func (d *Dict[K, V]) Len() int { return dicts.len(ref(d)) }
+func (d *Dict[K, V]) Len() int { return codec.Dicts.Len(codec.Ref(d)) }
 
 // Get returns the value of a key and whether there is one. It panics with an
 // *Error if the value is no V.
-func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&dicts, ref(d), key) }
+func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&codec.Dicts, codec.Ref(d), key) }
 
 // MustGet returns the value of a key. It panics with an *Error, of kind ErrKey if
 // there is no such key.
-func (d *Dict[K, V]) MustGet(key K) V { return mustLookup[K, V](&dicts, ref(d), key) }
+func (d *Dict[K, V]) MustGet(key K) V { return mustLookup[K, V](&codec.Dicts, codec.Ref(d), key) }
 
 // Has reports whether there is a key.
-func (d *Dict[K, V]) Has(key K) bool { return hasKey(&dicts, ref(d), key) }
+func (d *Dict[K, V]) Has(key K) bool { return hasKey(&codec.Dicts, codec.Ref(d), key) }
 
 // All ranges over the entries that are there when the loop begins, in the order
 // of insertion: the loop may change the dict. Objects are borrowed until the next
 // step; [Retain] keeps one. About 64 short strings share one piece of memory.
-func (d *Dict[K, V]) All() iter.Seq2[K, V] { return entries[K, V](&dicts, ref(d)) }
+func (d *Dict[K, V]) All() iter.Seq2[K, V] { return codec.Entries[K, V](&codec.Dicts, codec.Ref(d)) }
 
 // Keys ranges over the keys as All does.
-func (d *Dict[K, V]) Keys() iter.Seq[K] { return keysOf[K](&dicts, ref(d)) }
+func (d *Dict[K, V]) Keys() iter.Seq[K] { return codec.KeysOf[K](&codec.Dicts, codec.Ref(d)) }
 
 // Values ranges over the values as All does.
-func (d *Dict[K, V]) Values() iter.Seq[V] { return valuesOf[V](&dicts, ref(d)) }
+func (d *Dict[K, V]) Values() iter.Seq[V] { return codec.ValuesOf[V](&codec.Dicts, codec.Ref(d)) }
 
 // Set stores a value under a key.
 func (d *Dict[K, V]) Set(key K, value V) error {
 	var c core.Call16
 	c.Begin(&dictSetItem, 3)
-	c.Self(0, ref(d))
-	packArgument(&c.Call, 1, key)
-	packArgument(&c.Call, 2, value)
+	c.Self(0, codec.Ref(d))
+	codec.PackArgument(&c.Call, 1, key)
+	codec.PackArgument(&c.Call, 2, value)
 	return c.Do()
 }
 
 // Delete removes a key and reports whether it was there.
 func (d *Dict[K, V]) Delete(key K) (was bool, err error) {
-	defer catch(&err)
+	defer codec.Catch(&err)
 	n := 0
-	if ref(d).Handle() != 0 {
+	if codec.Ref(d).Handle() != 0 {
 		n = d.Len()
 	}
 	var c core.Call8
 	c.Begin(&dictErase, 2)
-	c.Self(0, ref(d))
-	packArgument(&c.Call, 1, key)
+	c.Self(0, codec.Ref(d))
+	codec.PackArgument(&c.Call, 1, key)
 	if err := c.Do(); err != nil {
 		return false, err
 	}
@@ -86,9 +82,9 @@ func (d *Dict[K, V]) Delete(key K) (was bool, err error) {
 func (d *Dict[K, V]) Clear() error {
 	var c core.Call1
 	c.Begin(&dictClear, 1)
-	c.Self(0, ref(d))
+	c.Self(0, codec.Ref(d))
 	return c.Do()
 }
 
 // Map copies the entries into a Go map; objects get references of their own.
-func (d *Dict[K, V]) Map() (map[K]V, error) { return goMap[K, V](&dicts, ref(d)) }
+func (d *Dict[K, V]) Map() (map[K]V, error) { return goMap[K, V](&codec.Dicts, codec.Ref(d)) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -36,11 +37,11 @@ func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, err
 	}
 	m := core.At[abi.DLManagedTensorVersioned](managed.Address)
 	if m.Version.Major != abi.DLPackMajor {
-		return nil, errorf(core.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
+		return nil, core.Errorf(core.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
 	}
 	if m.Flags&abi.DLFlagSubBytePadded != 0 {
-		return nil, errorf(core.KindValue, "DLPack: elements of %s are padded to whole bytes, but only packed ones can be read", DataType(m.Tensor.DType))
+		return nil, core.Errorf(core.KindValue, "DLPack: elements of %s are padded to whole bytes, but only packed ones can be read", DataType(m.Tensor.DType))
 	}
 	return importDLPack(managed, &m.Tensor, true, m.Flags&abi.DLFlagReadOnly != 0, demands)
 }
@@ -57,9 +58,9 @@ func FromDLPack(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
 func structAddress(p Pointer) error {
 	switch {
 	case p.Address == 0:
-		return errorf(core.KindValue, "DLPack: the address of the struct is null")
+		return core.Errorf(core.KindValue, "DLPack: the address of the struct is null")
 	case p.Address%8 != 0:
-		return errorf(core.KindValue, "DLPack: address %#x cannot be that of a struct: it is not aligned to 8 bytes", p.Address)
+		return core.Errorf(core.KindValue, "DLPack: address %#x cannot be that of a struct: it is not aligned to 8 bytes", p.Address)
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if readOnly {
 		o.SetReadOnly()
 	}
-	t := wrap[*Tensor](o)
+	t := codec.Wrap[*Tensor](o)
 	if c.ByteOffset == 0 || !Device(c.Device).hasAddresses() {
 		return t, nil
 	}
@@ -96,19 +97,19 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	dtype, device := DataType(c.DType), Device(c.Device)
 	if c.NDim < 0 || c.NDim > 1<<10 {
-		return errorf(core.KindValue, "DLPack: a tensor with %d dimensions", c.NDim)
+		return core.Errorf(core.KindValue, "DLPack: a tensor with %d dimensions", c.NDim)
 	}
 	if c.NDim > 0 && c.Shape == 0 {
-		return errorf(core.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
+		return core.Errorf(core.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
 	}
 	shape := words(c, c.Shape)
 	size, err := sizeOf(dtype, shape)
 	if err != nil {
-		return inElement("DLPack", err)
+		return core.Place("DLPack", err)
 	}
 	if c.Strides != 0 && size > 0 {
 		if _, _, err := reach(shape, words(c, c.Strides)); err != nil {
-			return inElement("DLPack", err)
+			return core.Place("DLPack", err)
 		}
 	}
 	at := uintptr(c.ByteOffset)
@@ -117,13 +118,13 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	}
 	switch {
 	case c.Data == 0 && size > 0:
-		return errorf(core.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
+		return core.Errorf(core.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
 	case d.alignment < 0 || d.alignment&(d.alignment-1) != 0:
-		return errorf(core.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
+		return core.Errorf(core.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
 	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
-		return errorf(core.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
+		return core.Errorf(core.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
 	case d.contiguous && !contiguous(shape, stridesOf(c)):
-		return errorf(core.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(words(c, c.Strides)))
+		return core.Errorf(core.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(words(c, c.Strides)))
 	}
 	return nil
 }
@@ -145,18 +146,18 @@ func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 // that no consumer has taken.
 func (t *Tensor) ToDLPack() (Pointer, error) {
 	if t.ReadOnly() {
-		return Pointer{}, errorf(core.KindValue, "DLPack: %s is read-only, which the struct without a version cannot say: use ToDLPackVersioned or Clone", t)
+		return Pointer{}, core.Errorf(core.KindValue, "DLPack: %s is read-only, which the struct without a version cannot say: use ToDLPackVersioned or Clone", t)
 	}
 	return t.export(false)
 }
 
 func (t *Tensor) export(versioned bool) (Pointer, error) {
-	o, err := receiver(t, "Tensor")
+	o, err := codec.Receiver(t, "Tensor")
 	if err != nil {
 		return Pointer{}, err
 	}
 	if o.Lent() {
-		return Pointer{}, errorf(core.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
+		return Pointer{}, core.Errorf(core.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
 	}
 	p, err := core.ExportDLPack(o.Handle(), versioned)
 	runtime.KeepAlive(t)

@@ -58,17 +58,18 @@
 //
 // Some things can be done in two ways, by what they are for:
 //
-//	Clone, DeepCopy              a copy of one object, or of all that it refers to
-//	Equal, StructuralEqual       by contents, or as a compiler compares programs
-//	Walk, reflection.Walk        the library's, by rules and by the fields of structural
-//	                             comparison; or a Go loop over all fields, with paths
-//	Walk, Visit                  the library goes on by itself, or the rule decides
-//	Rewrite, Mutate              the same for replacing
-//	Marshal, Unmarshal           a Go struct to a Map and back: values, no text
-//	ToJSONGraph, Graph           JSON text that keeps types and sharing; every language
-//	                             of TVM-FFI reads it back
-//	json.Marshal                 JSON text as Go programs expect it, without types
-//	StringifyJSON, ParseJSON     JSON text by the library, for Arrays and Maps alone
+//	structural.Clone, structural.DeepCopy    a copy of one object, or of all that it refers to
+//	Equal, structural.Equal                  by contents, or as a compiler compares programs
+//	structural.Walk, reflection.Walk         the library's, by rules and by the fields of
+//	                                         structural comparison; or a Go loop over all
+//	                                         fields, with paths
+//	structural.Walk, structural.Visit        the library goes on by itself, or the rule decides
+//	structural.Rewrite, structural.Mutate    the same for replacing
+//	Marshal, Unmarshal                       a Go struct to a Map and back: values, no text
+//	jsongraph.Marshal, jsongraph.Graph       JSON text that keeps types and sharing; every
+//	                                         language of TVM-FFI reads it back
+//	json.Marshal                             JSON text as Go programs expect it, without types
+//	StringifyJSON, ParseJSON                 JSON text by the library, for Arrays and Maps alone
 //
 // # What is not checked
 //

@@ -98,7 +98,7 @@ func (t DataType) IsScalable() bool { return int16(t.Lanes) < 0 }
 // n is not between 1 and 65535.
 func (t DataType) WithLanes(n int) DataType {
 	if n < 1 || n > math.MaxUint16 {
-		panic(errorf(core.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
+		panic(core.Errorf(core.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
 	}
 	t.Lanes = uint16(n)
 	return t
@@ -133,13 +133,13 @@ func (t DataType) size(n int64) (int64, error) {
 	high, low := bits.Mul64(uint64(n), uint64(width))
 	switch {
 	case t.IsScalable():
-		return 0, errorf(core.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
+		return 0, core.Errorf(core.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
 	case n < 0:
-		return 0, errorf(core.KindValue, "data type %s: a number of %d elements is negative", t, n)
+		return 0, core.Errorf(core.KindValue, "data type %s: a number of %d elements is negative", t, n)
 	case width == 0:
 		return 0, nil
 	case high != 0 || low > math.MaxInt64-7:
-		return 0, errorf(core.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
+		return 0, core.Errorf(core.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
 	}
 	return int64(low+7) / 8, nil
 }
@@ -167,7 +167,7 @@ func ParseDataType(name string) (DataType, error) {
 	}
 	t, err := abi.ParseDLDataType(name)
 	if err != nil {
-		return DataType{}, errorf(core.KindValue, "%s", err.Error())
+		return DataType{}, core.Errorf(core.KindValue, "%s", err.Error())
 	}
 	return DataType(t), nil
 }

@@ -321,7 +321,9 @@ func TestErrorsAreCollected(t *testing.T) {
 // until it is raised again. One with a cause or a context keeps it.
 func TestErrorsKeepNoObject(t *testing.T) {
 	load(t)
-	keeps := func(err error) bool { return !reflect.ValueOf(err).Elem().FieldByName("native").IsNil() }
+	keeps := func(err error) bool {
+		return !reflect.ValueOf(err).Elem().FieldByName("state").FieldByName("native").IsNil()
+	}
 	_, plain := call("calls.fail", "ValueError", "from C++")
 	_, caused := call("calls.fail_with_cause", "ValueError", "from C++", "before", nil)
 	_, extra := call("calls.fail_with_cause", "ValueError", "from C++", "before", tvmffi.Of[any](1))

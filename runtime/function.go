@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
@@ -24,10 +25,10 @@ func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
 // TVM-FFI. What the function makes of them is not checked here: a packed function
 // that gets too few arguments may read beyond them.
 func (f *Function) Call(args ...any) (Any, error) {
-	c := codecFor[any]()
+	c := codec.For[any]()
 	v, err := f.apply(len(args), func(i int) (core.Temp, error) {
-		t, err := c.encode(unsafe.Pointer(&args[i]))
-		return t, inElement("argument "+itoa(i), err)
+		t, err := c.Encode(unsafe.Pointer(&args[i]))
+		return t, core.Place("argument "+codec.Itoa(i), err)
 	})
 	if err != nil {
 		return Any{}, err
@@ -37,25 +38,12 @@ func (f *Function) Call(args ...any) (Any, error) {
 
 // apply calls the function with n packed values.
 func (f *Function) apply(n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
-	o, err := receiver(f, "Function")
+	o, err := codec.Receiver(f, "Function")
 	if err != nil {
 		return abi.Any{}, err
 	}
 	defer runtime.KeepAlive(f)
-	return apply(o.Handle(), n, item)
-}
-
-// takeAny makes an Any of an owned value.
-func takeAny(v abi.Any) Any {
-	if v.TypeIndex.IsObject() && v.Bits == 0 {
-		return Any{}
-	}
-	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
-		return Any{index: v.TypeIndex, object: core.Own(uintptr(v.Bits))}
-	}
-	a := anyOf(v, nil)
-	release(v)
-	return a
+	return codec.Apply(o.Handle(), n, item)
 }
 
 // Lookup returns the global function with the given name. The error is of kind
@@ -66,7 +54,7 @@ func Lookup(name string) (*Function, error) {
 		return nil, err
 	}
 	if name == "" {
-		return nil, errorf(core.KindValue, "the name of a global function is empty")
+		return nil, core.Errorf(core.KindValue, "the name of a global function is empty")
 	}
 	handle, err := core.GlobalFunction(name)
 	if err != nil {
@@ -74,9 +62,9 @@ func Lookup(name string) (*Function, error) {
 	}
 	if handle == 0 {
 		names, _ := Functions() // without them the error is complete too
-		return nil, errorf(core.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
+		return nil, core.Errorf(core.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
 	}
-	return wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](core.Own(handle)), nil
 }
 
 var (
@@ -117,7 +105,7 @@ func Functions() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if names[i], err = take[string](v); err != nil {
+		if names[i], err = codec.Take[string](v); err != nil {
 			return nil, err
 		}
 	}
@@ -156,34 +144,23 @@ func TypeKeys() ([]string, error) {
 		return nil, err
 	}
 	defer o.Release()
-	keys, err := sliceOf[string](o, "type keys")
+	keys, err := codec.SliceOf[string](o, "type keys")
 	slices.Sort(keys)
 	return keys, err
 }
 
 // RegisterOption says more about a function than its Go type does: [Doc], [Param],
 // [Signature] and [Override].
-type RegisterOption interface{ register(*registerConfig) }
-
-type registerOption func(*registerConfig)
-
-func (o registerOption) register(c *registerConfig) { o(c) }
-
-type registerConfig struct {
-	override  bool
-	doc       string
-	params    [][2]string
-	signature *string
-}
+type RegisterOption func(*codec.Registration)
 
 // Override lets Register replace a function of the same name. Methods cannot be
 // replaced.
-func Override() RegisterOption { return registerOption(func(c *registerConfig) { c.override = true }) }
+func Override() RegisterOption { return func(c *codec.Registration) { c.Override = true } }
 
 // Param describes the next parameter, in order, in the doc comment that other
 // languages see: the metadata of TVM-FFI has types of parameters, and no names.
 func Param(name, doc string) RegisterOption {
-	return registerOption(func(c *registerConfig) { c.params = append(c.params, [2]string{name, doc}) })
+	return func(c *codec.Registration) { c.Params = append(c.Params, [2]string{name, doc}) }
 }
 
 // Signature sets the signature that other languages see, in the form of generated
@@ -191,14 +168,14 @@ func Param(name, doc string) RegisterOption {
 // that takes anything. Without it the signature is that of the Go func. The empty
 // text hides it.
 func Signature(text string) RegisterOption {
-	return registerOption(func(c *registerConfig) { c.signature = &text })
+	return func(c *codec.Registration) { c.Signature = &text }
 }
 
-func configOf(options []RegisterOption) *registerConfig {
-	c := new(registerConfig)
+func configOf(options []RegisterOption) *codec.Registration {
+	c := new(codec.Registration)
 	for _, option := range options {
 		if option != nil {
-			option.register(c)
+			option(c)
 		}
 	}
 	return c
@@ -212,40 +189,32 @@ func Register(name string, f any, options ...RegisterOption) error {
 		return err
 	}
 	if name == "" {
-		return errorf(core.KindValue, "the name of a global function is empty")
+		return core.Errorf(core.KindValue, "the name of a global function is empty")
 	}
 	fn, err := FuncOf(f)
 	if err != nil {
-		return inElement("register "+name, err)
+		return core.Place("register "+name, err)
 	}
 	defer fn.Release()
 	config := configOf(options)
-	doc, metadata, err := config.describe(funcType(f), "")
+	doc, metadata, err := config.Describe(codec.FuncType(f), "")
 	if err != nil {
-		return inElement("register "+name, err)
+		return core.Place("register "+name, err)
 	}
-	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: ref(fn)}, config.override)
-}
-
-// funcType returns the type of a Go func, nil for a *Function.
-func funcType(f any) reflect.Type {
-	if t := reflect.TypeOf(f); t != nil && t.Kind() == reflect.Func {
-		return t
-	}
-	return nil
+	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
 }
 
 // MetadataOf returns the metadata, a JSON text with the type schema, that [Register]
 // gives a function. It needs no library.
 func MetadataOf(f any, options ...RegisterOption) (string, error) {
-	if t := funcType(f); t != nil && !t.ConvertibleTo(packedType) {
-		if _, err := signatureOf(t); err != nil {
+	if t := codec.FuncType(f); t != nil && !codec.IsPacked(t) {
+		if _, err := codec.SignatureOf(t); err != nil {
 			return "", err
 		}
 	} else if _, ok := f.(*Function); t == nil && !ok {
-		return "", errorf(core.KindType, "expected a func, got %T", f)
+		return "", core.Errorf(core.KindType, "expected a func, got %T", f)
 	}
-	_, metadata, err := configOf(options).describe(funcType(f), "")
+	_, metadata, err := configOf(options).Describe(codec.FuncType(f), "")
 	return metadata, err
 }
 
@@ -278,14 +247,14 @@ func FuncOf(f any) (*Function, error) {
 		return nil, err
 	}
 	if fn, ok := f.(*Function); ok {
-		if _, err := live(fn); err != nil {
+		if _, err := codec.Live(fn); err != nil {
 			return nil, err
 		}
 		return Retain(fn), nil
 	}
 	v := reflect.ValueOf(f)
 	if v.Kind() != reflect.Func || v.IsNil() {
-		return nil, errorf(core.KindType, "expected a func, got %T", f)
+		return nil, core.Errorf(core.KindType, "expected a func, got %T", f)
 	}
 	if fn := boundTo(v); fn != nil {
 		return Retain(fn), nil
@@ -294,73 +263,7 @@ func FuncOf(f any) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Function](core.Own(core.NewCallbackOf(call, v.Pointer()))), nil
-}
-
-var errorType = reflect.TypeFor[error]()
-
-// signature describes the Go form of a function: its results are an error, a
-// value, both, or nothing.
-type signature struct {
-	params  []*codec
-	rest    *codec // of what follows params in a variadic func
-	result  *codec
-	results int
-	fails   bool
-}
-
-func signatureOf(t reflect.Type) (*signature, error) {
-	s := &signature{results: t.NumOut()}
-	for i := range t.NumIn() {
-		in := argumentType(t, i)
-		c := codecOf(in)
-		if c.absent != nil {
-			return nil, errorf(core.KindType, "%s: parameter %d: %w", t, i, c.absent)
-		}
-		if t.IsVariadic() && i == t.NumIn()-1 {
-			s.rest = c
-		} else {
-			s.params = append(s.params, c)
-		}
-	}
-	values := t.NumOut()
-	if values > 0 && t.Out(values-1) == errorType {
-		s.fails = true
-		values--
-	}
-	if values > 1 {
-		return nil, errorf(core.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
-	}
-	if values == 1 {
-		if s.result = codecOf(t.Out(0)); s.result.absent != nil {
-			return nil, errorf(core.KindType, "%s: its result: %w", t, s.result.absent)
-		}
-	}
-	return s, nil
-}
-
-// argumentType returns the type of argument i of a func of type t.
-func argumentType(t reflect.Type, i int) reflect.Type {
-	if last := t.NumIn() - 1; t.IsVariadic() && i >= last {
-		return t.In(last).Elem()
-	}
-	return t.In(i)
-}
-
-// codec returns the codec of argument i.
-func (s *signature) codec(i int) *codec {
-	if i < len(s.params) {
-		return s.params[i]
-	}
-	return s.rest
-}
-
-// check returns an error if a callback got the wrong number of arguments.
-func (s *signature) check(a *core.Args) error {
-	if s.rest != nil {
-		return a.CheckAtLeast(len(s.params))
-	}
-	return a.Check(len(s.params))
+	return codec.Wrap[*Function](core.Own(core.NewCallbackOf(call, v.Pointer()))), nil
 }
 
 // callerOf makes the callback of a Go func.
@@ -370,37 +273,37 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		return func(a *core.Args) error { return callPacked(f, a) }, nil
 	}
 	t := v.Type()
-	s, err := signatureOf(t)
+	s, err := codec.SignatureOf(t)
 	if err != nil {
 		return nil, err
 	}
 	return func(a *core.Args) error {
-		if err := s.check(a); err != nil {
+		if err := s.Check(a); err != nil {
 			return err
 		}
 		in := make([]reflect.Value, a.Len())
 		for i := range in {
-			p := reflect.New(argumentType(t, i))
-			if s.codec(i).decode(a.Value(i), a, p.UnsafePointer()) != nil {
-				if err := a.Read(i, argumentType(t, i), p.UnsafePointer()); err != nil { // which converts
+			p := reflect.New(codec.ArgumentType(t, i))
+			if s.Codec(i).Decode(a.Value(i), a, p.UnsafePointer()) != nil {
+				if err := codec.ReadArgument(a, i, codec.ArgumentType(t, i), p.UnsafePointer()); err != nil { // which converts
 					return err
 				}
 			}
 			in[i] = p.Elem()
 		}
 		out := v.Call(in)
-		if s.fails {
+		if s.Fails {
 			if err, _ := out[len(out)-1].Interface().(error); err != nil {
 				return err
 			}
 		}
-		if s.result == nil {
+		if s.Result == nil {
 			return nil
 		}
 		p := reflect.New(t.Out(0))
 		p.Elem().Set(out[0])
-		temp, err := s.result.encode(p.UnsafePointer())
-		return returnTemp(a, temp, err)
+		temp, err := s.Result.Encode(p.UnsafePointer())
+		return codec.ReturnTemp(a, temp, err)
 	}, nil
 }
 
@@ -413,46 +316,26 @@ func callPacked(f Packed, a *core.Args) error {
 	if err != nil {
 		return err
 	}
-	temp, err := codecOf(reflect.TypeFor[any]()).encode(unsafe.Pointer(&result))
-	return returnTemp(a, temp, err)
-}
-
-// returnTemp returns a packed value from a callback.
-func returnTemp(a *core.Args, t core.Temp, err error) error {
-	if err == nil {
-		err = t.Lasting()
-	}
-	if err != nil {
-		return a.WrongResult(err)
-	}
-	v := t.Value
-	if !t.Owned {
-		v, err = core.Owned(v)
-	}
-	runtime.KeepAlive(t.Keep)
-	if err != nil {
-		return err
-	}
-	a.Return(v)
-	return nil
+	temp, err := codec.Of(reflect.TypeFor[any]()).Encode(unsafe.Pointer(&result))
+	return codec.ReturnTemp(a, temp, err)
 }
 
 // funcCodec converts between Functions and Go funcs of type t; nil is None.
-func funcCodec(t reflect.Type) *codec {
-	signed := sync.OnceValues(func() (*signature, error) {
-		if t.ConvertibleTo(packedType) {
-			return &signature{fails: true}, nil
+func funcCodec(t reflect.Type) *codec.Codec {
+	signed := sync.OnceValues(func() (*codec.Signature, error) {
+		if codec.IsPacked(t) {
+			return &codec.Signature{Fails: true}, nil
 		}
-		return signatureOf(t)
+		return codec.SignatureOf(t)
 	})
-	if !recursive(t) { // else its own codec is needed for the signature
+	if !codec.Recursive(t) { // else its own codec is needed for the signature
 		if _, err := signed(); err != nil {
-			return noCodec(t, message(err))
+			return codec.NoCodec(t, core.Message(err))
 		}
 	}
-	return &codec{
-		name: "ffi.Function",
-		encode: func(p unsafe.Pointer) (core.Temp, error) {
+	return &codec.Codec{
+		Name: "ffi.Function",
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			v := reflect.NewAt(t, p).Elem()
 			if v.IsNil() {
 				return core.Temp{}, nil
@@ -462,16 +345,16 @@ func funcCodec(t reflect.Type) *codec {
 				return core.Temp{}, err
 			}
 			defer fn.Release() // the value has a reference of its own
-			core.IncRef(ref(fn).Handle())
-			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(ref(fn).Handle())}, Owned: true}, nil
+			core.IncRef(codec.Ref(fn).Handle())
+			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
-		decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				reflect.NewAt(t, p).Elem().SetZero()
 				return nil
 			}
 			if v.TypeIndex != abi.TypeFunction {
-				return wrongType("ffi.Function", v)
+				return codec.WrongType("ffi.Function", v)
 			}
 			s, err := signed()
 			if err != nil {
@@ -479,22 +362,22 @@ func funcCodec(t reflect.Type) *codec {
 			}
 			// A func may outlive a callback, so it has a reference of its own.
 			core.IncRef(uintptr(v.Bits))
-			fn := wrap[*Function](core.Own(uintptr(v.Bits)))
+			fn := codec.Wrap[*Function](core.Own(uintptr(v.Bits)))
 			made := reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value { return fn.reflectCall(t, s, in) })
 			reflect.NewAt(t, p).Elem().Set(made)
-			core.Bind(ref(fn), *(*unsafe.Pointer)(p))
+			core.Bind(codec.Ref(fn), *(*unsafe.Pointer)(p))
 			return nil
 		},
 	}
 }
 
 // reflectCall calls the function with the parameters of the Go func type t.
-func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value) []reflect.Value {
+func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.Value) []reflect.Value {
 	out := make([]reflect.Value, t.NumOut())
 	for i := range out {
 		out[i] = reflect.Zero(t.Out(i))
 	}
-	if s.rest != nil {
+	if s.Rest != nil {
 		rest := in[len(in)-1]
 		in = slices.Clip(in[:len(in)-1])
 		for i := range rest.Len() {
@@ -502,22 +385,22 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 		}
 	}
 	v, err := f.apply(len(in), func(i int) (core.Temp, error) {
-		p := reflect.New(argumentType(t, i))
+		p := reflect.New(codec.ArgumentType(t, i))
 		p.Elem().Set(in[i])
-		temp, err := s.codec(i).encode(p.UnsafePointer())
-		return temp, inElement("argument "+itoa(i), err)
+		temp, err := s.Codec(i).Encode(p.UnsafePointer())
+		return temp, core.Place("argument "+codec.Itoa(i), err)
 	})
 	if err == nil {
-		if s.result != nil {
+		if s.Result != nil {
 			p := reflect.New(t.Out(0))
-			if err = s.result.decode(v, nil, p.UnsafePointer()); err == nil {
+			if err = s.Result.Decode(v, nil, p.UnsafePointer()); err == nil {
 				out[0] = p.Elem()
 			}
 		}
-		release(v)
+		codec.Release(v)
 	}
 	if err != nil {
-		if !s.fails {
+		if !s.Fails {
 			panic(err)
 		}
 		out[len(out)-1] = reflect.ValueOf(&err).Elem()
@@ -529,5 +412,8 @@ func (f *Function) reflectCall(t reflect.Type, s *signature, in []reflect.Value)
 func boundTo(v reflect.Value) *Function {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
-	return wrap[*Function](core.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
+	return codec.Wrap[*Function](core.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
 }
+
+// Doc is the doc comment of a function that [Register] makes, or of a method.
+func Doc(text string) RegisterOption { return func(c *codec.Registration) { c.Doc = text } }

@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -87,7 +88,7 @@ func (t *table) make(n narrow) {
 		t.sign = 1 << width
 	}
 	for code := range 1 << width {
-		v := n.value(code)
+		v := n.Value(code)
 		t.values[code] = v
 		if t.sign != 0 {
 			t.values[code|t.sign] = -v
@@ -118,7 +119,7 @@ func (n narrow) width() int {
 }
 
 // value returns the number of a code without its sign.
-func (n narrow) value(code int) float32 {
+func (n narrow) Value(code int) float32 {
 	e, m := code>>n.mantissa, code&(1<<n.mantissa-1)
 	last := 1<<n.exponent - 1
 	switch {
@@ -202,7 +203,7 @@ func (t DataType) numeric() error {
 		(t.Code == abi.DLInt || t.Code == abi.DLUInt || t.Code == abi.DLBool) && t.Bits >= 1 && t.Bits <= 64:
 		return nil
 	}
-	return errorf(core.KindType, "data type %s: its elements are no real numbers of up to 64 bits", t)
+	return core.Errorf(core.KindType, "data type %s: its elements are no real numbers of up to 64 bits", t)
 }
 
 // Float64 returns the number that the bits of one lane of t stand for. It panics
@@ -260,7 +261,7 @@ func (t DataType) nearest(x float32) uint64 {
 	case abi.DLBfloat:
 		return uint64(ToBF16(x))
 	case abi.DLBool:
-		return boolBits(x != 0)
+		return codec.BoolBits(x != 0)
 	case abi.DLInt, abi.DLUInt:
 		return t.integer(math.RoundToEven(float64(x)))
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 // A nil *Error in an error is a mistake that no compiler finds: it comes out as an
@@ -38,7 +39,7 @@ func TestNilErrors(t *testing.T) {
 		t.Error("the methods of a nil *Error")
 	}
 	one := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
-	err := tvmffi.Walk(one, tvmffi.PreOrder, tvmffi.On(func(int64) error { return none }))
+	err := structural.Walk(one, structural.PreOrder, structural.On(func(int64) error { return none }))
 	if !older(t, "0.1.14", err) {
 		wantError(t, err, tvmffi.ErrRuntime, text)
 	}

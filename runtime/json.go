@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"encoding/base64"
 	"encoding/json"
+	"iter"
 	"math"
 	"math/big"
 	"runtime"
@@ -11,12 +12,13 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
 var (
-	jsonParse     = newFeature("ffi.json.Parse", "0.1.9")
-	jsonStringify = newFeature("ffi.json.Stringify", "0.1.9")
+	jsonParse     = codec.NewFeature("ffi.json.Parse", "0.1.9")
+	jsonStringify = codec.NewFeature("ffi.json.Stringify", "0.1.9")
 )
 
 // ParseJSON reads JSON text with the parser of the library, as a T: an array
@@ -26,7 +28,7 @@ var (
 // character. Text that is nested deeper than 1000 levels is refused.
 func ParseJSON[T any](text []byte) (T, error) {
 	var none T
-	if err := nestedJSON(text); err != nil {
+	if err := codec.NestedJSON(text); err != nil {
 		return none, err
 	}
 	if err := Load(); err != nil {
@@ -36,12 +38,12 @@ func ParseJSON[T any](text []byte) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	defer release(v)
-	out, err := jsonParse.call(v)
+	defer codec.Release(v)
+	out, err := jsonParse.Call(v)
 	if err != nil {
 		return none, err
 	}
-	return take[T](out)
+	return codec.Take[T](out)
 }
 
 // StringifyJSON writes None, bools, numbers, strings, Arrays, Lists and Maps with
@@ -50,24 +52,24 @@ func ParseJSON[T any](text []byte) (T, error) {
 // Infinity are written so. Other values are ErrValue. json.Marshal writes more
 // types, in the form of Go.
 func StringifyJSON(x any, indent int) ([]byte, error) {
-	var o operands
-	defer o.close()
-	v, err := o.packBounded(x)
+	var o codec.Operands
+	defer o.Close()
+	v, err := o.PackBounded(x)
 	if err != nil {
 		return nil, err
 	}
 	width := abi.Any{}
 	if indent != 0 {
 		if indent < 0 || indent > 100 {
-			return nil, errorf(core.KindValue, "an indent of %d spaces: use 0 to 100", indent)
+			return nil, core.Errorf(core.KindValue, "an indent of %d spaces: use 0 to 100", indent)
 		}
-		width = intValue(int64(indent))
+		width = codec.IntValue(int64(indent))
 	}
-	out, err := jsonStringify.call(v, width)
+	out, err := jsonStringify.Call(v, width)
 	if err != nil {
 		return nil, err
 	}
-	return takeText(out)
+	return codec.TakeText(out)
 }
 
 // MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map
@@ -75,14 +77,14 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 // DataType and a Device by their names, an object by its fields. What has no such
 // form is ErrType: functions, tensors, objects without fields, NaN. What contains
 // itself, or is nested deeper than 1000 levels, is ErrValue.
-// [ToJSONGraph] keeps types and sharing.
+// [jsongraph.Marshal] keeps types and sharing.
 func (a Any) MarshalJSON() ([]byte, error) {
 	t, err := a.view()
 	if err != nil {
 		return nil, err
 	}
 	if t.Owned {
-		defer release(t.Value)
+		defer codec.Release(t.Value)
 	}
 	defer runtime.KeepAlive(a.object)
 	return marshalJSON(t.Value)
@@ -102,31 +104,28 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 // of them, alone and in Go structs; a nil pointer is null. As always in Go, a struct
 // that embeds a pointer to an object is written as that object: give it a MarshalJSON
 // of its own, or name the field.
-func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.object()) }
+func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.TVMFFIObject()) }
 
 // UnmarshalJSON refuses: the fields of an object that is there need not be writable, and
-// JSON does not tell which type a new one should have. A constructor, [FromJSONGraph] or
+// JSON does not tell which type a new one should have. A constructor, [jsongraph.Unmarshal] or
 // [As] with a Go struct is the way.
 func (o *Object) UnmarshalJSON([]byte) error {
-	return errorf(core.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use FromJSONGraph")
+	return core.Errorf(core.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use jsongraph.Unmarshal")
 }
-
-// MarshalJSON returns the path as text.
-func (p *AccessPath) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
 // MarshalJSON returns the value, whichever alternative it is; see [Any.MarshalJSON].
 func (v Variant) MarshalJSON() ([]byte, error) {
-	t, err := encode(v)
+	t, err := codec.Encode(v)
 	if err != nil {
 		return nil, err
 	}
-	defer releaseTemp(t)
+	defer codec.ReleaseTemp(t)
 	defer runtime.KeepAlive(t.Keep)
 	return marshalJSON(t.Value)
 }
 
 func marshalObject(o *core.Object) ([]byte, error) {
-	t, err := encodeObject(o)
+	t, err := codec.EncodeObject(o)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +134,8 @@ func marshalObject(o *core.Object) ([]byte, error) {
 }
 
 func marshalJSON(v abi.Any) (text []byte, err error) {
-	defer catch(&err)
-	if err := bounded(v); err != nil {
+	defer codec.Catch(&err)
+	if err := codec.Bounded(v); err != nil {
 		return nil, err
 	}
 	return appendJSON(nil, v)
@@ -170,39 +169,39 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 	case abi.TypeDevice:
 		return appendJSONText(b, []byte(deviceOf(v.Bits).String()))
 	case abi.TypeArray, abi.TypeList:
-		all, err := sequence(v, "")
+		all, err := codec.Sequence(v, "")
 		b = append(b, '[')
 		for i := range all {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			if b, err = appendJSON(b, all[i]); err != nil {
-				return nil, inElement("element "+itoa(i), err)
+				return nil, core.Place("element "+codec.Itoa(i), err)
 			}
 		}
 		return append(b, ']'), err
 	case abi.TypeShape:
-		return appendJSONShape(b, wrap[*Shape](core.Static(uintptr(v.Bits))))
+		return appendJSONShape(b, codec.Wrap[*Shape](core.Static(uintptr(v.Bits))))
 	case abi.TypeMap, abi.TypeDict:
 		return appendJSONMap(b, v)
 	case abi.TypeBigInt:
-		n, err := decode[*big.Int](v)
+		n, err := codec.Decode[*big.Int](v)
 		if err != nil {
 			return nil, err
 		}
 		return n.Append(b, 10), nil
 	}
-	fields := []fieldPlan(nil)
-	if takesApart(v) {
-		fields = fieldsOf(v.TypeIndex)
+	fields := []codec.FieldPlan(nil)
+	if codec.TakesApart(v) {
+		fields = codec.FieldsOf(v.TypeIndex)
 	}
 	if len(fields) == 0 {
-		return nil, errorf(core.KindType, "%s has no form in JSON", core.KeyOf(v.TypeIndex))
+		return nil, core.Errorf(core.KindType, "%s has no form in JSON", core.KeyOf(v.TypeIndex))
 	}
 	return appendJSONFields(b, v, fields)
 }
 
-func appendJSONFields(b []byte, v abi.Any, fields []fieldPlan) ([]byte, error) {
+func appendJSONFields(b []byte, v abi.Any, fields []codec.FieldPlan) ([]byte, error) {
 	b = append(b, '{')
 	for i := range fields {
 		f := &fields[i]
@@ -210,17 +209,17 @@ func appendJSONFields(b []byte, v abi.Any, fields []fieldPlan) ([]byte, error) {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendJSONText(b, []byte(f.name())); err != nil {
+		if b, err = appendJSONText(b, []byte(f.Name())); err != nil {
 			return nil, err
 		}
 		b = append(b, ':')
-		x, owned := f.value(uintptr(v.Bits))
+		x, owned := f.Value(uintptr(v.Bits))
 		b, err = appendJSON(b, x)
 		if owned {
-			release(x)
+			codec.Release(x)
 		}
 		if err != nil {
-			return nil, inElement("field "+f.name(), err)
+			return nil, core.Place("field "+f.Name(), err)
 		}
 	}
 	return append(b, '}'), nil
@@ -239,7 +238,7 @@ func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
 		case abi.TypeStr, abi.TypeInt, abi.TypeBool:
 			b, err = appendJSONText(b, []byte(k.String()))
 		default:
-			err = errorf(core.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
+			err = core.Errorf(core.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
 		}
 		if err != nil {
 			return nil, err
@@ -249,11 +248,11 @@ func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
 		if err == nil {
 			b, err = appendJSON(b, t.Value)
 			if t.Owned {
-				release(t.Value)
+				codec.Release(t.Value)
 			}
 		}
 		if err != nil {
-			return nil, inElement("value of key "+quote(k.String()), err)
+			return nil, core.Place("value of key "+codec.Quote(k.String()), err)
 		}
 	}
 	return append(b, '}'), nil
@@ -273,7 +272,7 @@ func appendJSONShape(b []byte, s *Shape) ([]byte, error) {
 // appendJSONFloat appends a float so that it is read as a float again.
 func appendJSONFloat(b []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, errorf(core.KindType, "%v has no form in JSON", f)
+		return nil, core.Errorf(core.KindType, "%v has no form in JSON", f)
 	}
 	start := len(b)
 	b = strconv.AppendFloat(b, f, 'g', -1, 64)
@@ -296,4 +295,13 @@ func appendJSONText(b, text []byte) ([]byte, error) {
 	b = append(b, '"')
 	b = append(b, text...)
 	return append(b, '"'), nil
+}
+
+// mapEntries ranges over a borrowed Map or Dict; the entries are borrowed too.
+func mapEntries(v abi.Any) iter.Seq2[Any, Any] {
+	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	if v.TypeIndex == abi.TypeDict {
+		return codec.Wrap[*Dict[Any, Any]](o).All()
+	}
+	return codec.Wrap[*Map[Any, Any]](o).All()
 }

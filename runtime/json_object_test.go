@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 // Every object type has MarshalJSON from Object: alone, behind an interface, in Go
@@ -16,7 +17,7 @@ func TestUnmarshalRefused(t *testing.T) {
 	balanced(t)
 	p := newPoint(t, Point{X: 1, Name: "p"})
 	defer p.Release()
-	for _, into := range []any{p, new(tvmffi.Instance[Point]), new(tvmffi.Object), new(tvmffi.Array[int64])} {
+	for _, into := range []any{p, new(define.Instance[Point]), new(tvmffi.Object), new(tvmffi.Array[int64])} {
 		err := json.Unmarshal([]byte(`{"x":2}`), into)
 		wantError(t, err, tvmffi.ErrType, "no object of TVM-FFI is made of JSON")
 	}
@@ -31,7 +32,7 @@ func TestMarshalObjects(t *testing.T) {
 	balanced(t)
 	last := newPoint(t, Point{X: 2, Name: "q", Tag: []any{1, "x"}})
 	p := newPoint(t, Point{X: 1, Y: 0.5, Name: "p", Next: last})
-	array := must[*tvmffi.Array[*tvmffi.Instance[Point]]](t)(tvmffi.NewArray(last))
+	array := must[*tvmffi.Array[*define.Instance[Point]]](t)(tvmffi.NewArray(last))
 	object := tvmffi.Upcast[*tvmffi.Object](last)
 	const short = `{"x":2,"y":0.0,"name":"q","tag":[1,"x"],"next":null}`
 	const long = `{"x":1,"y":0.5,"name":"p","tag":null,"next":` + short + `}`
@@ -44,16 +45,16 @@ func TestMarshalObjects(t *testing.T) {
 		{tvmffi.ObjectRef(last), short},
 		{array, "[" + short + "]"},
 		{[]tvmffi.ObjectRef{p, nil}, "[" + long + ",null]"},
-		{map[string]*tvmffi.Instance[Point]{"p": last, "none": nil}, `{"none":null,"p":` + short + `}`},
+		{map[string]*define.Instance[Point]{"p": last, "none": nil}, `{"none":null,"p":` + short + `}`},
 		{struct {
-			P    *tvmffi.Instance[Point]
-			Q    *tvmffi.Instance[Point] `json:"q,omitempty"`
+			P    *define.Instance[Point]
+			Q    *define.Instance[Point] `json:"q,omitempty"`
 			None tvmffi.ObjectRef
 		}{P: last}, `{"P":` + short + `,"None":null}`},
-		{(*tvmffi.Object)(nil), "null"}, {(*tvmffi.Instance[Point])(nil), "null"}, {(*tvmffi.Tensor)(nil), "null"},
+		{(*tvmffi.Object)(nil), "null"}, {(*define.Instance[Point])(nil), "null"}, {(*tvmffi.Tensor)(nil), "null"},
 		// As with each method that is promoted.
 		{struct {
-			*tvmffi.Instance[Point]
+			*define.Instance[Point]
 			More int
 		}{last, 3}, short},
 		{ownJSON{last, 3}, `{"Point":` + short + `,"More":3}`},
@@ -111,13 +112,13 @@ func TestMarshalObjects(t *testing.T) {
 
 // ownJSON embeds an object and says itself how it is written.
 type ownJSON struct {
-	*tvmffi.Instance[Point]
+	*define.Instance[Point]
 	More int
 }
 
 func (x ownJSON) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Point *tvmffi.Instance[Point]
+		Point *define.Instance[Point]
 		More  int
 	}{x.Instance, x.More})
 }

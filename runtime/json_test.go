@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 func TestParseJSON(t *testing.T) {
@@ -149,7 +150,7 @@ type grown struct {
 	A int64 `ffi:"a"`
 }
 
-var grownType = tvmffi.Define[grown]("gotest.Grown")
+var grownType = define.Define[grown]("gotest.Grown")
 
 // A library that is loaded later may add fields to a type whose objects were read;
 // the library then moves the entries of all.
@@ -159,7 +160,7 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	balanced(t)
-	x := must[*tvmffi.Instance[grown]](t)(grownType.New(grown{A: 3}))
+	x := must[*define.Instance[grown]](t)(grownType.New(grown{A: 3}))
 	defer x.Release()
 	want := func(want string) {
 		t.Helper()

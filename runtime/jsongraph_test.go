@@ -13,13 +13,15 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func TestJSONGraph(t *testing.T) {
 	loadProgram(t)
 	for _, x := range []any{nil, true, int64(-7), 2.5, 0.1, "text", "", "a long text on the heap with \"quotes\" and / and \u00e9", []byte("\x00\xff long bytes on the heap"), tvmffi.Float32, tvmffi.CUDA(1), math.Inf(1), int64(math.MinInt64)} {
-		text := must[[]byte](t)(tvmffi.ToJSONGraph(x, nil))
-		y, err := tvmffi.FromJSONGraph[tvmffi.Any](text)
+		text := must[[]byte](t)(jsongraph.Marshal(x, nil))
+		y, err := jsongraph.Unmarshal[tvmffi.Any](text)
 		if err != nil || fmt.Sprint(y.Value()) != fmt.Sprint(x) && x != nil || x == nil && !y.IsNone() {
 			t.Errorf("%v became %v by %s, %v", x, y, text, err)
 		}
@@ -27,23 +29,23 @@ func TestJSONGraph(t *testing.T) {
 	// What is shared stays shared, and objects keep their types.
 	x := newVar(t, "x")
 	f := newFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
-	text := must[[]byte](t)(tvmffi.ToJSONGraph(f, map[string]any{"by": "a test", "n": 1}))
-	g := must[*Func](t)(tvmffi.FromJSONGraph[*Func](text))
-	if g.String() != f.String() || !must[bool](t)(tvmffi.StructuralEqual(f, g)) || tvmffi.Same(f, g) {
+	text := must[[]byte](t)(jsongraph.Marshal(f, map[string]any{"by": "a test", "n": 1}))
+	g := must[*Func](t)(jsongraph.Unmarshal[*Func](text))
+	if g.String() != f.String() || !must[bool](t)(structural.Equal(f, g)) || tvmffi.Same(f, g) {
 		t.Error(g)
 	}
-	if m := must[json.RawMessage](t)(tvmffi.GraphMetadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
+	if m := must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
 		t.Errorf("metadata %s", m)
 	}
-	if m, err := tvmffi.GraphMetadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
+	if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
 		t.Error(m, err)
 	}
 	// In structs of Go, for encoding/json and encoding/gob.
 	type point struct {
 		Step int
-		Func tvmffi.Graph[*Func]
+		Func jsongraph.Graph[*Func]
 	}
-	in, out := point{3, tvmffi.Graph[*Func]{Value: f}}, point{}
+	in, out := point{3, jsongraph.Graph[*Func]{Value: f}}, point{}
 	b := must[[]byte](t)(json.Marshal(in))
 	if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
 		t.Error(out, err)
@@ -55,12 +57,12 @@ func TestJSONGraph(t *testing.T) {
 		t.Error(out, err)
 	}
 	out.Func.Value.Release()
-	_, err := tvmffi.FromJSONGraph[*Box](text)
+	_, err := jsongraph.Unmarshal[*Box](text)
 	wantError(t, err, tvmffi.ErrType, "expected calls.Box, got program.Func")
 	for _, o := range []interface{ Release() }{f, g, x} {
 		o.Release()
 	}
-	_, err = tvmffi.ToJSONGraph(f, nil)
+	_, err = jsongraph.Marshal(f, nil)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
@@ -73,7 +75,7 @@ func TestToJSONGraph_same(t *testing.T) {
 	links := chain(t, 3)
 	d := must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: 2, Value: x}, tvmffi.Pair[any, any]{Key: "k", Value: f})))
 	for _, v := range []any{l, x, f, links, d, []any{f, f, links, d}, 1, "x", nil} {
-		mine := must[[]byte](t)(tvmffi.ToJSONGraph(v, map[string]any{"m": 1}))
+		mine := must[[]byte](t)(jsongraph.Marshal(v, map[string]any{"m": 1}))
 		theirs := get[string](t, "ffi.ToJSONGraphString", v, map[string]any{"m": 1})
 		plain := func(text string) any {
 			var x any
@@ -101,8 +103,8 @@ func TestJSONGraph_enum(t *testing.T) {
 	if strings.HasPrefix(nativetest.Version(), "0.1.12") {
 		t.Skip("version 0.1.12 makes members of enums anew")
 	}
-	text := must[[]byte](t)(tvmffi.ToJSONGraph(v, nil))
-	w := must[tvmffi.Any](t)(tvmffi.FromJSONGraph[tvmffi.Any](text))
+	text := must[[]byte](t)(jsongraph.Marshal(v, nil))
+	w := must[tvmffi.Any](t)(jsongraph.Unmarshal[tvmffi.Any](text))
 	a, b := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
 	if !tvmffi.Same(a, b) {
 		t.Errorf("another member: %s", text)
@@ -114,14 +116,14 @@ func TestJSONGraph_enum(t *testing.T) {
 func TestToJSONGraph_errors(t *testing.T) {
 	balanced(t)
 	l := loop(t)
-	_, err := tvmffi.ToJSONGraph([]any{l}, nil)
+	_, err := jsongraph.Marshal([]any{l}, nil)
 	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a List contains itself")
 	untie(t, l)
 	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
 	if err := d.Set("k", d); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tvmffi.ToJSONGraph(d, nil)
+	_, err = jsongraph.Marshal(d, nil)
 	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a Dict contains itself")
 	if err := d.Set("k", 1); err != nil {
 		t.Fatal(err)
@@ -130,12 +132,12 @@ func TestToJSONGraph_errors(t *testing.T) {
 	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
 	for _, x := range []any{fn, tensor, []any{tensor}, map[string]any{"k": fn}} {
-		_, err = tvmffi.ToJSONGraph(x, nil)
+		_, err = jsongraph.Marshal(x, nil)
 		wantError(t, err, nil, "ToJSONGraph", "ffi.")
 	}
-	_, err = tvmffi.ToJSONGraph(make(chan int), nil)
+	_, err = jsongraph.Marshal(make(chan int), nil)
 	wantError(t, err, tvmffi.ErrType, "chan int")
-	_, err = tvmffi.ToJSONGraph(1, map[string]any{"x": make(chan int)})
+	_, err = jsongraph.Marshal(1, map[string]any{"x": make(chan int)})
 	wantError(t, err, tvmffi.ErrType, "metadata")
 	fn.Release()
 	tensor.Release()
@@ -199,7 +201,7 @@ var hostileGraphs = []struct {
 func TestFromJSONGraph_hostile(t *testing.T) {
 	loadProgram(t)
 	for _, c := range hostileGraphs {
-		x, err := tvmffi.FromJSONGraph[tvmffi.Any]([]byte(c.text))
+		x, err := jsongraph.Unmarshal[tvmffi.Any]([]byte(c.text))
 		wantError(t, err, c.kind, c.want)
 		if err == nil {
 			t.Errorf("%s became %v", c.text, x)
@@ -214,25 +216,25 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 		return []byte(b.String() + "]}")
 	}
 	deep := nodes(100000, func(i int) string { return fmt.Sprint(i) })
-	_, err := tvmffi.FromJSONGraph[tvmffi.Any](deep)
+	_, err := jsongraph.Unmarshal[tvmffi.Any](deep)
 	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
+	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
 	if err != nil {
 		t.Error(err)
 	}
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), tvmffi.MaxDepth(20))
+	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), jsongraph.MaxDepth(20))
 	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
 	// The longest way counts, whatever was seen first.
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), tvmffi.MaxDepth(3))
+	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), jsongraph.MaxDepth(3))
 	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any](deep, tvmffi.MaxNodes(100))
+	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxNodes(100))
 	wantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any](deep, tvmffi.MaxBytes(100))
+	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxBytes(100))
 	wantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
-	_, err = tvmffi.FromJSONGraph[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
+	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
 	wantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
 	// 2^60 ways to one node are few nodes.
-	x, err := tvmffi.FromJSONGraph[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
+	x, err := jsongraph.Unmarshal[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
 	if err != nil {
 		t.Error(err)
 	}
@@ -251,13 +253,13 @@ func FuzzFromJSONGraph(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		x, err := tvmffi.FromJSONGraph[tvmffi.Any](text, tvmffi.MaxBytes(1<<16), tvmffi.MaxDepth(100))
+		x, err := jsongraph.Unmarshal[tvmffi.Any](text, jsongraph.MaxBytes(1<<16), jsongraph.MaxDepth(100))
 		if err != nil {
 			return
 		}
 		defer x.Release()
-		if again, err := tvmffi.ToJSONGraph(x, nil); err == nil {
-			y, err := tvmffi.FromJSONGraph[tvmffi.Any](again)
+		if again, err := jsongraph.Marshal(x, nil); err == nil {
+			y, err := jsongraph.Unmarshal[tvmffi.Any](again)
 			if err != nil {
 				t.Errorf("%s was written as %s: %v", text, again, err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 // What C reads during a call must be alive until it returns, and the tables of the
@@ -165,7 +166,7 @@ func keepAliveChild() error {
 }
 
 // stateHandle returns the address of the object of x.
-func stateHandle(x *tvmffi.Object) uintptr { return core.Hooks.StateOf(x).Handle() }
+func stateHandle(x *tvmffi.Object) uintptr { return core.StateOf(x).Handle() }
 
 // tensorAlive runs use on a tensor that nothing else refers to.
 func tensorAlive(use func(*tvmffi.Tensor) error) error {
@@ -280,14 +281,14 @@ func registryChild() error {
 
 type linked struct {
 	N    int64                    `ffi:"n"`
-	Next *tvmffi.Instance[linked] `ffi:"next,optional"`
+	Next *define.Instance[linked] `ffi:"next,optional"`
 }
 
 func (l linked) Sum() int64 { return l.N + int64(tvmffi.UseCount(l.Next)) }
 
 func (l *linked) Bump() { l.N++ }
 
-var linkedType = tvmffi.Define[linked]("gotest.Linked", tvmffi.Method("sum", linked.Sum), tvmffi.Method("bump", (*linked).Bump))
+var linkedType = define.Define[linked]("gotest.Linked", define.Method("sum", linked.Sum), define.Method("bump", (*linked).Bump))
 
 // The objects inside of a struct that a method gets are no leaks: nobody else can
 // release them.
@@ -297,9 +298,9 @@ func TestObjectsInStructArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	balanced(t) // its methods stay
-	next := must[*tvmffi.Instance[linked]](t)(linkedType.New(linked{N: 1}))
+	next := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
 	defer next.Release()
-	x := must[*tvmffi.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
+	x := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
 	defer x.Release()
 	owner := &bindrt.Type{Key: "gotest.Linked"}
 	before := tvmffi.Collected()
@@ -325,12 +326,12 @@ func TestObjectsInStructArguments(t *testing.T) {
 
 // keeper has objects in each form of field.
 type keeper struct {
-	One  *tvmffi.Instance[linked]   `ffi:"one,optional"`
-	Many []*tvmffi.Instance[linked] `ffi:"many,optional"`
+	One  *define.Instance[linked]   `ffi:"one,optional"`
+	Many []*define.Instance[linked] `ffi:"many,optional"`
 	Any  any                        `ffi:"any,optional"`
 }
 
-var keeperType = tvmffi.Define[keeper]("gotest.Keeper")
+var keeperType = define.Define[keeper]("gotest.Keeper")
 
 // What Value returns, and what is inside of a slice that Get returns, is no leak; what
 // Get returns by itself is one if nobody releases it. A constructor keeps nothing but
@@ -341,12 +342,12 @@ func TestObjectsInFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	balanced(t)
-	next := must[*tvmffi.Instance[linked]](t)(linkedType.New(linked{N: 1}))
+	next := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
 	defer next.Release()
-	x := must[*tvmffi.Instance[keeper]](t)(keeperType.New(keeper{next, []*tvmffi.Instance[linked]{next, next}, next}))
+	x := must[*define.Instance[keeper]](t)(keeperType.New(keeper{next, []*define.Instance[linked]{next, next}, next}))
 	defer x.Release()
-	many := tvmffi.FieldOf(keeperType, func(k *keeper) *[]*tvmffi.Instance[linked] { return &k.Many })
-	one := tvmffi.FieldOf(keeperType, func(k *keeper) **tvmffi.Instance[linked] { return &k.One })
+	many := define.FieldOf(keeperType, func(k *keeper) *[]*define.Instance[linked] { return &k.Many })
+	one := define.FieldOf(keeperType, func(k *keeper) **define.Instance[linked] { return &k.One })
 	leaks := func(what string, want int64, f func()) {
 		t.Helper()
 		drop(t)
@@ -373,7 +374,7 @@ func TestObjectsInFields(t *testing.T) {
 	})
 	leaks("Get of an object, released", 0, func() { one.Get(x).Release() })
 	leaks("Get of an object", 20, func() { _ = one.Get(x) })
-	array := must[*tvmffi.Array[*tvmffi.Instance[linked]]](t)(tvmffi.NewArray(next))
+	array := must[*tvmffi.Array[*define.Instance[linked]]](t)(tvmffi.NewArray(next))
 	defer array.Release()
 	leaks("the constructor", 0, func() {
 		made := mustCall(t, "define.init", "gotest.Keeper", next, array, next)

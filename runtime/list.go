@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -15,7 +16,6 @@ type List[T any] struct{ objectBase }
 
 var (
 	typeList         = core.Type{Key: "ffi.List"}
-	newList          = core.Func{Name: "ffi.List"}
 	listAppend       = core.Func{Name: "ffi.ListAppend"}
 	listInsert       = core.Func{Name: "ffi.ListInsert"}
 	listSetItem      = core.Func{Name: "ffi.ListSetItem"}
@@ -34,51 +34,51 @@ func (*List[T]) TVMFFIType(*List[T]) *core.Type { return &typeList }
 
 // NewList makes a List of values, which are copied.
 func NewList[T any](items ...T) (*List[T], error) {
-	t, err := encodeBy(&newList, items, nil)
+	t, err := codec.EncodeBy(&codec.NewList, items, nil)
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*List[T]](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*List[T]](core.Own(uintptr(t.Value.Bits))), nil
 }
 
 // Len returns the number of elements. It panics with an *Error if l is nil or was
 // released, as At and All do.
 func (l *List[T]) Len() int {
-	n := len(cells(ref(l), "List"))
+	n := len(codec.Cells(codec.Ref(l), "List"))
 	runtime.KeepAlive(l)
 	return n
 }
 
 // At returns element i, an object with a reference of its own. It panics with an
 // *Error if i is out of range or the element is no T.
-func (l *List[T]) At(i int) T { return elementAt[T](ref(l), "List", i) }
+func (l *List[T]) At(i int) T { return codec.ElementAt[T](codec.Ref(l), "List", i) }
 
 // All ranges over the elements, those that are there when each step is made. An
 // object is borrowed until the next step, and must not be used after it was
 // removed from the list; [Retain] keeps it.
 func (l *List[T]) All() iter.Seq2[int, T] {
-	return func(yield func(int, T) bool) { someElements(ref(l), "List", 0, yield) }
+	return func(yield func(int, T) bool) { codec.SomeElements(codec.Ref(l), "List", 0, yield) }
 }
 
 // Slice copies the elements; objects get references of their own. All strings of
 // a []string lie in one piece of memory, which the last of them keeps.
-func (l *List[T]) Slice() ([]T, error) { return sliceOf[T](ref(l), "List") }
+func (l *List[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(l), "List") }
 
 // CopyTo copies elements to dst, as many as there are and as it has room for, and
 // returns how many. Objects get references of their own.
-func (l *List[T]) CopyTo(dst []T) (int, error) { return copyTo(ref(l), "List", dst) }
+func (l *List[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(l), "List", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
 // differ. Objects other than strings and bytes are equal only to themselves.
-func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, ref(l), x) }
+func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, codec.Ref(l), x) }
 
 // Append adds elements at the end.
 func (l *List[T]) Append(items ...T) error {
 	if len(items) == 1 {
 		var c core.Call8
 		c.Begin(&listAppend, 2)
-		c.Self(0, ref(l))
-		packArgument(&c.Call, 1, items[0])
+		c.Self(0, codec.Ref(l))
+		codec.PackArgument(&c.Call, 1, items[0])
 		return c.Do()
 	}
 	n, err := l.size(&listAppend)
@@ -91,10 +91,10 @@ func (l *List[T]) Append(items ...T) error {
 // size returns the number of elements, or the error of a call of f without a
 // list.
 func (l *List[T]) size(f *core.Func) (int, error) {
-	if ref(l).Handle() == 0 {
+	if codec.Ref(l).Handle() == 0 {
 		var c core.Call1
 		c.Begin(f, 1)
-		c.Self(0, ref(l))
+		c.Self(0, codec.Ref(l))
 		return 0, c.Do()
 	}
 	return l.Len(), nil
@@ -112,9 +112,9 @@ func (l *List[T]) Insert(i int, x T) error {
 	}
 	var c core.Call8
 	c.Begin(&listInsert, 3)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
-	packArgument(&c.Call, 2, x)
+	codec.PackArgument(&c.Call, 2, x)
 	return c.Do()
 }
 
@@ -122,7 +122,7 @@ func (l *List[T]) Insert(i int, x T) error {
 // it first: a very large one would come round.
 func insertIndex(i, n int) error {
 	if i < 0 || i > n {
-		return errorf(core.KindIndex, "Index %d out of bounds [0, %d]", i, n)
+		return core.Errorf(core.KindIndex, "Index %d out of bounds [0, %d]", i, n)
 	}
 	return nil
 }
@@ -131,9 +131,9 @@ func insertIndex(i, n int) error {
 func (l *List[T]) Set(i int, x T) error {
 	var c core.Call8
 	c.Begin(&listSetItem, 3)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
-	packArgument(&c.Call, 2, x)
+	codec.PackArgument(&c.Call, 2, x)
 	return c.Do()
 }
 
@@ -152,20 +152,20 @@ func (l *List[T]) Pop() (T, error) {
 func (l *List[T]) PopAt(i int) (x T, err error) {
 	var c core.Call2
 	c.Begin(&listPop, 2)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
 	if err := c.Do(); err != nil {
 		return x, err
 	}
-	x, err = take[T](c.Take())
-	return x, inElement("List["+itoa(i)+"]", err)
+	x, err = codec.Take[T](c.Take())
+	return x, core.Place("List["+codec.Itoa(i)+"]", err)
 }
 
 // Delete removes element i, which must exist.
 func (l *List[T]) Delete(i int) error {
 	var c core.Call2
 	c.Begin(&listErase, 2)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
 	return c.Do()
 }
@@ -175,7 +175,7 @@ func (l *List[T]) Delete(i int) error {
 func (l *List[T]) DeleteRange(i, j int) error {
 	var c core.Call3
 	c.Begin(&listEraseRange, 3)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
 	c.Int(2, int64(j))
 	return c.Do()
@@ -191,7 +191,7 @@ func (l *List[T]) Replace(i, j int, items ...T) error {
 	if i == j {
 		err = insertIndex(i, n)
 	} else if i < 0 || j > n || i > j {
-		err = errorf(core.KindIndex, "Erase range [%d, %d) out of bounds %d", i, j, n)
+		err = core.Errorf(core.KindIndex, "Erase range [%d, %d) out of bounds %d", i, j, n)
 	}
 	if err != nil {
 		return err
@@ -200,10 +200,10 @@ func (l *List[T]) Replace(i, j int, items ...T) error {
 }
 
 func (l *List[T]) replace(i, j int, items []T) error {
-	t, err := encodeBy(&newList, items, nil)
+	t, err := codec.EncodeBy(&codec.NewList, items, nil)
 	var c core.Call4
 	c.Begin(&listReplaceSlice, 4)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
 	c.Int(2, int64(j))
 	c.Put(3, t, err)
@@ -219,7 +219,7 @@ func (l *List[T]) Clear() error { return l.do(&listClear) }
 func (l *List[T]) do(f *core.Func) error {
 	var c core.Call1
 	c.Begin(f, 1)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	return c.Do()
 }
 
@@ -227,7 +227,7 @@ func (l *List[T]) do(f *core.Func) error {
 // do nothing.
 func (l *List[T]) Reserve(n int) error {
 	if n < 0 || n > math.MaxInt32*1024 {
-		return errorf(core.KindValue, "ffi.ListReserve: no room for %d elements", n)
+		return core.Errorf(core.KindValue, "ffi.ListReserve: no room for %d elements", n)
 	}
 	if _, err := l.size(&listReserve); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (l *List[T]) Reserve(n int) error {
 	}
 	var c core.Call2
 	c.Begin(&listReserve, 2)
-	c.Self(0, ref(l))
+	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(n))
 	return c.Do()
 }

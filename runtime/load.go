@@ -100,12 +100,12 @@ func open(path string) error {
 		return err
 	}
 	if _, err := os.Stat(full); err != nil {
-		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v%s", path, err, nearest.File(full)), cause: err}
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v%s", path, err, nearest.File(full)), state: core.FailureState{Cause: err}}
 	}
 	core.Registry.Lock()
 	defer core.Registry.Unlock()
 	if _, err := dynlib.Open(full); err != nil {
-		return errorf(core.KindRuntime, "%w%s", err, loadRemedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
+		return core.Errorf(core.KindRuntime, "%w%s", err, loadRemedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
 	}
 	return nil
 }
@@ -238,14 +238,14 @@ func sameCore(want string) error {
 	}
 	a, err := os.Stat(want)
 	if err != nil {
-		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), cause: err}
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), state: core.FailureState{Cause: err}}
 	}
 	b, err := os.Stat(coreState.path)
 	if err != nil {
-		return errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", coreState.path, want, err)
+		return core.Errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", coreState.path, want, err)
 	}
 	if !os.SameFile(a, b) {
-		return errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
+		return core.Errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
 	}
 	return nil
 }
@@ -257,16 +257,16 @@ const oldestPatch = 9
 func attach(h dynlib.Handle, path string) error {
 	getVersion, err := h.Symbol("TVMFFIGetVersion")
 	if err != nil {
-		return errorf(core.KindRuntime, "%s is no libtvm_ffi: it has no symbol TVMFFIGetVersion; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
+		return core.Errorf(core.KindRuntime, "%s is no libtvm_ffi: it has no symbol TVMFFIGetVersion; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
 	}
 	path = dynlib.File(getVersion)
 	v := new(abi.Version)
 	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
 	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
-		return errorf(core.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, versionText(*v), oldestPatch)
+		return core.Errorf(core.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, versionText(*v), oldestPatch)
 	}
 	if missing := core.Attach(h); missing != nil {
-		return errorf(core.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, versionText(*v), strings.Join(missing, ", "))
+		return core.Errorf(core.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, versionText(*v), strings.Join(missing, ", "))
 	}
 	coreState.path = path
 	return nil
@@ -336,7 +336,7 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 		} else if err := checkHash(p, file); err != nil {
 			s.miss(p.where, p.path, err)
 		} else if err := open(p.path); err != nil {
-			s.miss(p.where, p.path, message(err))
+			s.miss(p.where, p.path, core.Message(err))
 			s.refused = true
 		} else {
 			return filepath.Abs(p.path)

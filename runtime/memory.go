@@ -62,7 +62,7 @@ func parseLimit(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return 0, errorf(core.KindValue, "TVMFFI_MEMORY_LIMIT: %q is no size: write bytes, or a number with B, KiB, MiB, GiB or TiB, or off", text)
+		return 0, core.Errorf(core.KindValue, "TVMFFI_MEMORY_LIMIT: %q is no size: write bytes, or a number with B, KiB, MiB, GiB or TiB, or off", text)
 	}
 	return n * unit, nil
 }

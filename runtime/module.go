@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"path/filepath"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -62,7 +63,7 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err == nil && !config.unload {
-		core.IncRef(ref(m).Handle())
+		core.IncRef(codec.Ref(m).Handle())
 	}
 	return m, err
 }
@@ -87,9 +88,9 @@ func moduleOf(c *core.Call) (*Module, error) {
 	}
 	o, err := c.ObjectResult(&typeModule)
 	if err == nil && o == nil {
-		err = errorf(core.KindRuntime, "%s returned no module", c.Target())
+		err = core.Errorf(core.KindRuntime, "%s returned no module", c.Target())
 	}
-	return wrap[*Module](o), err
+	return codec.Wrap[*Module](o), err
 }
 
 // ModuleLookup changes where a module looks for a function.
@@ -107,7 +108,7 @@ func (m *Module) about(c *core.Call12, f *core.Func, name string, options []Modu
 		option(&l)
 	}
 	c.Begin(f, 3)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	c.String(1, name)
 	c.Bool(2, !l.own)
 }
@@ -123,9 +124,9 @@ func (m *Module) Function(name string, options ...ModuleLookup) (*Function, erro
 	}
 	o, err := c.ObjectResult(&typeFunction)
 	if err == nil && o == nil {
-		err = errorf(core.KindAttr, "the module has no function %s", name)
+		err = core.Errorf(core.KindAttr, "the module has no function %s", name)
 	}
-	return wrap[*Function](o), err
+	return codec.Wrap[*Function](o), err
 }
 
 // Has reports whether the module, or one that it imports, has a function.
@@ -155,7 +156,7 @@ func (m *Module) text(f *core.Func, name string, options []ModuleLookup) (string
 	m.about(&c, f, name, options)
 	text, isText, err := c.TryString()
 	if err == nil && !isText {
-		release(c.Take()) // None
+		codec.Release(c.Take()) // None
 	}
 	return text, err
 }
@@ -164,7 +165,7 @@ func (m *Module) text(f *core.Func, name string, options []ModuleLookup) (string
 func (m *Module) Kind() (string, error) {
 	var c core.Call4
 	c.Begin(&moduleKind, 1)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	return c.DoString()
 }
 
@@ -189,7 +190,7 @@ func (p ModuleProperties) Has(q ModuleProperties) bool { return p&q == q }
 func (m *Module) Properties() (ModuleProperties, error) {
 	var c core.Call1
 	c.Begin(&moduleProperties, 1)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	if err := c.Do(); err != nil {
 		return 0, err
 	}
@@ -199,8 +200,8 @@ func (m *Module) Properties() (ModuleProperties, error) {
 
 // Imports returns the modules that this one imports, with references of their own.
 func (m *Module) Imports() (imports []*Module, err error) {
-	defer catch(&err)
-	return take[[]*Module](moduleImportsField.Get(ref(m)))
+	defer codec.Catch(&err)
+	return codec.Take[[]*Module](moduleImportsField.Get(codec.Ref(m)))
 }
 
 // Import adds a module to the imports: its functions are found through m too. The
@@ -208,11 +209,11 @@ func (m *Module) Imports() (imports []*Module, err error) {
 func (m *Module) Import(other *Module) error {
 	var c core.Call2
 	c.Begin(&moduleImport, 2)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	if other == nil {
-		return errorf(core.KindType, "%s: the module to import is nil", &moduleImport)
+		return core.Errorf(core.KindType, "%s: the module to import is nil", &moduleImport)
 	}
-	c.Object(1, ref(other))
+	c.Object(1, codec.Ref(other))
 	return c.Do()
 }
 
@@ -220,7 +221,7 @@ func (m *Module) Import(other *Module) error {
 func (m *Module) ClearImports() error {
 	var c core.Call1
 	c.Begin(&moduleClearImports, 1)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	return c.Do()
 }
 
@@ -228,11 +229,11 @@ func (m *Module) ClearImports() error {
 func (m *Module) WriteFormats() ([]string, error) {
 	var c core.Call1
 	c.Begin(&moduleFormats, 1)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
-	return take[[]string](c.Take())
+	return codec.Take[[]string](c.Take())
 }
 
 // WriteToFile writes the module in a format.
@@ -243,7 +244,7 @@ func (m *Module) WriteToFile(path, format string) error {
 	}
 	var c core.Call24
 	c.Begin(&moduleWrite, 3)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	c.String(1, full)
 	c.String(2, format)
 	return c.Do()
@@ -254,7 +255,7 @@ func (m *Module) WriteToFile(path, format string) error {
 func (m *Module) Source(format string) (string, error) {
 	var c core.Call8
 	c.Begin(&moduleSource, 2)
-	c.Self(0, ref(m))
+	c.Self(0, codec.Ref(m))
 	c.String(1, format)
 	return c.DoString()
 }

@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -16,9 +17,9 @@ type Moved struct{ object ObjectRef }
 // (RValueRef); other parameters of C++ refuse it.
 func Move(x ObjectRef) Moved { return Moved{x} }
 
-func (m Moved) encode(*nest) (core.Temp, error) {
-	o := stateOf(m.object)
-	t, err := encodeObject(o)
+func (m Moved) encode(*codec.Nest) (core.Temp, error) {
+	o := core.StateOf(m.object)
+	t, err := codec.EncodeObject(o)
 	if err != nil || !t.Value.TypeIndex.IsObject() {
 		return t, err // None, or a tensor that was lent
 	}

@@ -2,9 +2,9 @@ package tvmffi
 
 import (
 	"runtime"
-	"strings"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -30,7 +30,7 @@ func (*noCopy) Unlock() {}
 // ObjectRef is a pointer to an object of any type: *Object, *Function, a
 // generated type, or a struct of the user's that embeds one. A nil interface and
 // a nil pointer in it both stand for None.
-type ObjectRef interface{ object() *core.Object }
+type ObjectRef interface{ TVMFFIObject() *core.Object }
 
 // ObjectType is satisfied by a pointer to an object type P, and not by a struct
 // of the user's around one: only for the former is a reference to any object
@@ -41,7 +41,7 @@ type ObjectType[P any] interface {
 	TVMFFIType(P) *core.Type
 }
 
-func (o *Object) object() *core.Object { return (*core.Object)(unsafe.Pointer(o)) }
+func (o *Object) TVMFFIObject() *core.Object { return (*core.Object)(unsafe.Pointer(o)) }
 
 var typeObject = core.Type{Key: "ffi.Object"}
 
@@ -57,11 +57,11 @@ func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 // On a nil *Object it does nothing. A nil pointer to a type that embeds Object has
 // no promoted methods: Go itself panics there, as for any nil struct. [Scope] takes
 // nil pointers of all types.
-func (o *Object) Release() { o.object().Release() }
+func (o *Object) Release() { o.TVMFFIObject().Release() }
 
 // String returns the text that the library prints for the object.
 func (o *Object) String() string {
-	s := o.object()
+	s := o.TVMFFIObject()
 	if s.Handle() == 0 {
 		if why, ended := s.Ended(); ended {
 			return "<object that " + why + ">"
@@ -80,77 +80,10 @@ func (o *Object) String() string {
 
 var reprPrint = core.Func{Name: "ffi.ReprPrint"}
 
-// stateOf returns the state behind x, nil for a nil interface and a nil pointer.
-func stateOf(x ObjectRef) *core.Object {
-	// The word of an interface that holds a pointer is the pointer; promoted
-	// methods cannot be called on a nil one.
-	if (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1] == nil {
-		return nil
-	}
-	return x.object()
-}
-
-// live returns the state behind x, or an error that says why there is no object.
-func live(x ObjectRef) (*core.Object, error) {
-	s := stateOf(x)
-	if s.Handle() != 0 {
-		return s, nil
-	}
-	if why, ended := s.Ended(); ended {
-		return nil, errorf(core.KindRuntime, "the object %s", why)
-	}
-	return nil, errorf(core.KindType, "the object is nil")
-}
-
-// receiver is live for the receiver of a method of a type.
-func receiver(x ObjectRef, kind string) (*core.Object, error) {
-	s := stateOf(x)
-	switch {
-	case s.Handle() != 0:
-		return s, nil
-	case s == nil:
-		return nil, noReceiver(core.KindType, kind, s)
-	}
-	return nil, noReceiver(core.KindRuntime, kind, s)
-}
-
-// noReceiver is the error of a method of a type of this package that got no object.
-// It finds on the stack which method the user called: no method hands its name down
-// for this.
-func noReceiver(errorKind, kind string, o *core.Object) error {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	method := kind
-	for {
-		f, more := frames.Next()
-		function, ours := strings.CutPrefix(f.Function, "github.com/tvmffi-go/tvmffi/runtime.")
-		if !ours {
-			break
-		}
-		if of, ok := strings.CutPrefix(function, "(*"+kind); ok {
-			_, name, _ := strings.Cut(of, ").")
-			if name, _, _ = strings.Cut(name, "."); name != "" && name[0] >= 'A' && name[0] <= 'Z' {
-				method = kind + "." + name
-			}
-		}
-		if !more {
-			break
-		}
-	}
-	return core.NoReceiver(errorKind, method, o)
-}
-
-// ref returns the state behind p, a pointer to an object type, which may be nil:
-// promoted methods cannot be called on a nil one.
-func ref[P any](p *P) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
-
-// wrap makes P, a pointer to an object type, of a state.
-func wrap[P any](s *core.Object) P { return *(*P)(unsafe.Pointer(&s)) }
-
 // TypeKey returns the key of the type that x really has, such as garden.Rose;
 // "None" for nil and for an object that has ended.
 func TypeKey(x ObjectRef) string {
-	s := stateOf(x)
+	s := core.StateOf(x)
 	if s.Handle() == 0 {
 		return "None"
 	}
@@ -163,7 +96,7 @@ func TypeKey(x ObjectRef) string {
 // has ended.
 func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
 	var none P
-	s := stateOf(x)
+	s := core.StateOf(x)
 	if s.Handle() == 0 {
 		return none, false
 	}
@@ -171,7 +104,7 @@ func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
 	if err != nil || !ok {
 		return none, false
 	}
-	return wrap[P](s), true
+	return codec.Wrap[P](s), true
 }
 
 // Upcast returns x as a P, a type that it derives from. It is the same pointer
@@ -182,11 +115,11 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 		return p
 	}
 	var none P
-	if s := stateOf(x); s != nil {
+	if s := core.StateOf(x); s != nil {
 		if why, ended := s.Ended(); ended {
-			panic(errorf(core.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
+			panic(core.Errorf(core.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
 		}
-		panic(errorf(core.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
+		panic(core.Errorf(core.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
 	}
 	return none
 }
@@ -195,23 +128,23 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 // It is how a callback keeps an argument. nil stays nil; it panics with an *Error
 // if x has ended, and for a tensor whose memory is only lent (DLTensor*).
 func Retain[P ObjectType[P]](x P) P {
-	s := stateOf(x)
+	s := core.StateOf(x)
 	if s == nil {
 		return x
 	}
 	if why, ended := s.Ended(); ended {
-		panic(errorf(core.KindRuntime, "retain: the object %s", why))
+		panic(core.Errorf(core.KindRuntime, "retain: the object %s", why))
 	}
 	if s.Lent() {
-		panic(errorf(core.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
+		panic(core.Errorf(core.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
 	}
-	return wrap[P](s.Retain())
+	return codec.Wrap[P](s.Retain())
 }
 
 // Same reports whether x and y refer to the same native object. Two Nones are
 // the same.
 func Same(x, y ObjectRef) bool {
-	a, b := stateOf(x), stateOf(y)
+	a, b := core.StateOf(x), core.StateOf(y)
 	same := a.Handle() == b.Handle()
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
@@ -221,7 +154,7 @@ func Same(x, y ObjectRef) bool {
 // UseCount returns the number of strong references to the object of x, from all
 // languages; 0 for nil and for an object that has ended. Another goroutine may
 // change it at any time: it is for tests.
-func UseCount(x ObjectRef) int { return stateOf(x).UseCount() }
+func UseCount(x ObjectRef) int { return core.StateOf(x).UseCount() }
 
 // Collected returns how many references the collector had to release so far
 // because nobody had called Release. A test that compares it before and after

@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -27,12 +28,12 @@ func Wrap(v any) (*GoValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*GoValue](core.Own(handle)), nil
+	return codec.Wrap[*GoValue](core.Own(handle)), nil
 }
 
 // Unwrap returns the Go value that x carries, if it is a V.
 func Unwrap[V any](x ObjectRef) (V, bool) {
-	s := stateOf(x)
+	s := core.StateOf(x)
 	value, _ := core.GoValue(s.Handle())
 	runtime.KeepAlive(s)
 	v, ok := value.(V)

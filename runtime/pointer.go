@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -20,7 +21,7 @@ func FunctionFromPointer(call, self, deleter Pointer) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](core.Own(handle)), nil
 }
 
 // FunctionFromPacked makes a Function of a C function of the packed form that the
@@ -31,7 +32,7 @@ func FunctionFromPacked(call Pointer) (*Function, error) {
 		return nil, err
 	}
 	handle := core.NewCallback(func(a *core.Args) error { return a.CallPacked(call.Address) })
-	return wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](core.Own(handle)), nil
 }
 
 // codeAt checks, after the library is there, the address of a C function.
@@ -40,7 +41,7 @@ func codeAt(call Pointer) error {
 		return err
 	}
 	if call.Address == 0 {
-		return errorf(core.KindValue, "the address of the C function is null")
+		return core.Errorf(core.KindValue, "the address of the C function is null")
 	}
 	return nil
 }

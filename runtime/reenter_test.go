@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 // reenterSource is a library that calls Go while it is being loaded, between the
@@ -69,7 +70,7 @@ func reenterChild() error {
 	}
 	export := &bindrt.Func{Library: library, Module: "libreenter.so", Name: "reenter_export"}
 	class := &bindrt.Type{Library: library, Key: "reenter.Type"}
-	made := tvmffi.Define[reentered]("gotest.Reentered")
+	made := define.Define[reentered]("gotest.Reentered")
 	apply := func(f *bindrt.Func) (int64, error) {
 		var c bindrt.Call1
 		c.Begin(f, 1)
@@ -142,7 +143,7 @@ func lockOrderChild() error {
 		return err
 	}
 	library := &bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so"}}}
-	made := tvmffi.Define[ordered]("gotest.Ordered")
+	made := define.Define[ordered]("gotest.Ordered")
 	m, err := tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[float64, int64]{Key: 1.5, Value: 3}))
 	if err != nil {
 		return err

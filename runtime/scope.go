@@ -14,7 +14,7 @@ type Scope struct{ objects []ObjectRef }
 
 // Add makes the scope release x.
 func (s *Scope) Add(x ObjectRef) {
-	if stateOf(x) != nil {
+	if core.StateOf(x) != nil {
 		s.objects = append(s.objects, x)
 	}
 }
@@ -24,7 +24,7 @@ func (s *Scope) Add(x ObjectRef) {
 func (s *Scope) Release() {
 	objects := make([]*core.Object, len(s.objects))
 	for i, x := range s.objects {
-		objects[len(objects)-1-i] = stateOf(x)
+		objects[len(objects)-1-i] = core.StateOf(x)
 	}
 	s.objects = nil
 	core.ReleaseAll(objects)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -26,16 +27,16 @@ func (*Shape) theContainer()          {}
 
 // NewShape makes a Shape of dimensions.
 func NewShape(dims ...int64) (*Shape, error) {
-	t, err := encodeBy(&newShape, dims, nil)
+	t, err := codec.EncodeBy(&newShape, dims, nil)
 	if err != nil {
 		return nil, err
 	}
-	return wrap[*Shape](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*Shape](core.Own(uintptr(t.Value.Bits))), nil
 }
 
 func (s *Shape) dims() []int64 {
-	o := ref(s)
-	alive(o, "Shape")
+	o := codec.Ref(s)
+	codec.Alive(o, "Shape")
 	cell := core.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil
@@ -55,7 +56,7 @@ func (s *Shape) Len() int {
 func (s *Shape) At(i int) int64 {
 	dims := s.dims()
 	if i < 0 || i >= len(dims) {
-		panic(errorf(core.KindIndex, "Shape: index %d out of range with %d dimensions", i, len(dims)))
+		panic(core.Errorf(core.KindIndex, "Shape: index %d out of range with %d dimensions", i, len(dims)))
 	}
 	n := dims[i]
 	runtime.KeepAlive(s)

@@ -47,7 +47,7 @@ func CurrentStream(device Device) (Pointer, error) {
 func streamDevice(d Device) error {
 	const most = 1 << 12
 	if d.Type < 1 || d.Type >= most || d.ID < 0 || d.ID >= most {
-		return errorf(core.KindValue, "stream: %s is no device", d)
+		return core.Errorf(core.KindValue, "stream: %s is no device", d)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 // Every method of every type gives a result, an error or a panic with an *Error, and
@@ -52,10 +54,10 @@ func TestMethodsOfNothing(t *testing.T) {
 	}
 	zero := []any{
 		tvmffi.Object{}, tvmffi.Any{}, tvmffi.Array[int64]{}, tvmffi.Array[string]{}, tvmffi.List[any]{}, tvmffi.Map[string, int64]{}, tvmffi.Map[any, any]{}, tvmffi.Dict[string, int64]{},
-		tvmffi.Shape{}, tvmffi.Tensor{}, tvmffi.Function{}, tvmffi.Module{}, tvmffi.GoValue{}, tvmffi.Instance[linked]{}, tvmffi.Moved{}, tvmffi.Variant{}, tvmffi.Tuple2[any, int64]{},
-		tvmffi.Error{}, tvmffi.BatchError{}, tvmffi.Interrupted{}, tvmffi.Frame{}, tvmffi.Handle{}, tvmffi.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
-		tvmffi.AccessPath{}, tvmffi.AccessStep{}, tvmffi.AccessKind(99), tvmffi.Mismatch{}, tvmffi.Order(99), tvmffi.Region(99), tvmffi.StructuralKey{}, tvmffi.StructuralKind(99), tvmffi.StructuralOption(255),
-		tvmffi.Visitor{}, tvmffi.Mutator{}, tvmffi.ModuleProperties(-1), tvmffi.TensorSpec{}, tvmffi.BF16(0),
+		tvmffi.Shape{}, tvmffi.Tensor{}, tvmffi.Function{}, tvmffi.Module{}, tvmffi.GoValue{}, define.Instance[linked]{}, tvmffi.Moved{}, tvmffi.Variant{}, tvmffi.Tuple2[any, int64]{},
+		tvmffi.Error{}, tvmffi.BatchError{}, structural.Interrupted{}, tvmffi.Frame{}, tvmffi.Handle{}, tvmffi.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
+		structural.AccessPath{}, structural.AccessStep{}, structural.AccessKind(99), structural.Mismatch{}, structural.Order(99), structural.Region(99), structural.Key{}, structural.Kind(99), structural.Option(255),
+		structural.Visitor{}, structural.Mutator{}, tvmffi.ModuleProperties(-1), tvmffi.TensorSpec{}, tvmffi.BF16(0),
 	}
 	for _, x := range released {
 		sweep(t, "released", reflect.ValueOf(x))

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -27,8 +28,8 @@ func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
 // cell returns the DLTensor inside the object. It panics with an *Error if t is
 // nil or has ended.
 func (t *Tensor) cell() *abi.DLTensor {
-	o := ref(t)
-	alive(o, "Tensor")
+	o := codec.Ref(t)
+	codec.Alive(o, "Tensor")
 	return core.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 
@@ -98,7 +99,7 @@ func dimension(dim, n int) (int, error) {
 		i += n
 	}
 	if i < 0 || i >= n {
-		return 0, errorf(core.KindIndex, "tensor: dimension %d is out of range with %d dimensions", dim, n)
+		return 0, core.Errorf(core.KindIndex, "tensor: dimension %d is out of range with %d dimensions", dim, n)
 	}
 	return i, nil
 }
@@ -185,12 +186,12 @@ func contiguous(shape, strides []int64) bool {
 // ReadOnly reports whether the memory must not be written: it came that way from
 // [FromDLPackVersioned], or is a view of such a tensor. The library does not keep
 // the mark: a tensor that went through native code has lost it.
-func (t *Tensor) ReadOnly() bool { return ref(t).ReadOnly() }
+func (t *Tensor) ReadOnly() bool { return codec.Ref(t).ReadOnly() }
 
 // String describes the tensor, such as "float32[3, 4]@cpu:0".
 func (t *Tensor) String() string {
-	if ref(t).Handle() == 0 {
-		return wrap[*Object](ref(t)).String()
+	if codec.Ref(t).Handle() == 0 {
+		return codec.Wrap[*Object](codec.Ref(t)).String()
 	}
 	return fmt.Sprintf("%s[%s]@%s", t.DataType(), strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Shape()), " ", ", "), "[]"), t.Device())
 }
@@ -202,7 +203,7 @@ func (t *Tensor) Format(f fmt.State, verb rune) {
 	switch {
 	case verb == 'q':
 		fmt.Fprintf(f, "%q", t.String())
-	case verb == 'v' && f.Flag('+') && ref(t).Handle() != 0:
+	case verb == 'v' && f.Flag('+') && codec.Ref(t).Handle() != 0:
 		precision, ok := f.Precision()
 		if !ok {
 			precision = -1

@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -62,9 +63,9 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 		return nil, err
 	}
 	if n != int64(len(data)) {
-		return nil, errorf(core.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
+		return nil, core.Errorf(core.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
 	}
-	heap(data)
+	codec.Heap(data)
 	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, nil)
 }
 
@@ -82,10 +83,10 @@ func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 		return nil, err
 	}
 	if n > 0 && (low < 0 || high >= int64(len(data))) {
-		return nil, errorf(core.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
+		return nil, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
 			slices.Clone(shape), slices.Clone(strides), low, high, len(data))
 	}
-	heap(data)
+	codec.Heap(data)
 	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, strides)
 }
 
@@ -93,7 +94,7 @@ func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 func fits[T Element](dtype DataType) error {
 	var zero T
 	if dtype.IsScalable() || dtype.elementBits() != int64(8*unsafe.Sizeof(zero)) {
-		return errorf(core.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
+		return core.Errorf(core.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
 	}
 	return nil
 }
@@ -106,7 +107,7 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 	handle := core.NewTensor(core.TensorSpec{
 		Data: data, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
 	}, shape, strides)
-	return wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](core.Own(handle)), nil
 }
 
 // alignment is that of the memory of NewTensor, enough for vector instructions.
@@ -123,7 +124,7 @@ func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 		return nil, err
 	}
 	memory := make([]byte, max(size, 1)+alignment-1)
-	heap(memory)
+	codec.Heap(memory)
 	data := unsafe.Pointer(unsafe.SliceData(memory))
 	return localTensor(dtype, unsafe.Add(data, -uintptr(data)%alignment), shape, nil)
 }
@@ -135,14 +136,14 @@ func sizeOf(dtype DataType, shape []int64) (int64, error) {
 		return 0, err
 	}
 	if dtype.elementBits() == 0 {
-		return 0, errorf(core.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
+		return 0, core.Errorf(core.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
 	}
 	size, err := dtype.size(n)
 	if err != nil {
 		return 0, err
 	}
 	if size > math.MaxInt64>>16 {
-		return 0, errorf(core.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
+		return 0, core.Errorf(core.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
 	}
 	return size, nil
 }
@@ -158,7 +159,7 @@ func roomFor(size int64) error {
 		return err
 	}
 	if size > math.MaxInt64>>16 || !core.HasRoom(uintptr(size)) {
-		return errorf("MemoryError", "tensor: the system has no memory for %d bytes", size)
+		return core.Errorf("MemoryError", "tensor: the system has no memory for %d bytes", size)
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 		return nil, err
 	}
 	if p.Address == 0 && size > 0 {
-		return nil, errorf(core.KindValue, "tensor: the address of %d bytes is null", size)
+		return nil, core.Errorf(core.KindValue, "tensor: the address of %d bytes is null", size)
 	}
 	if err := aligned(p.Address, dtype, device); err != nil {
 		return nil, err
@@ -183,14 +184,14 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 	handle := core.NewTensor(core.TensorSpec{
 		Address: p.Address, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
 	}, shape, nil)
-	return wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](core.Own(handle)), nil
 }
 
 // aligned returns an error if an address does not suit the scalars of dtype.
 func aligned(address uintptr, dtype DataType, device Device) error {
 	lane := uintptr(dtype.Bits) / 8
 	if lane&(lane-1) == 0 && lane > 1 && device.hasAddresses() && address%min(lane, 8) != 0 {
-		return errorf(core.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
+		return core.Errorf(core.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
 	}
 	return nil
 }
@@ -200,11 +201,11 @@ func elements(shape []int64) (int64, error) {
 	n := int64(1)
 	for i, d := range shape {
 		if d < 0 {
-			return 0, errorf(core.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
+			return 0, core.Errorf(core.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
 		}
 		high, low := bits.Mul64(uint64(n), uint64(d))
 		if high != 0 || low > 1<<62 {
-			return 0, errorf(core.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
+			return 0, core.Errorf(core.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
 		}
 		n = int64(low)
 	}
@@ -215,7 +216,7 @@ func elements(shape []int64) (int64, error) {
 // has elements.
 func reach(shape, strides []int64) (low, high int64, err error) {
 	if len(shape) != len(strides) {
-		return 0, 0, errorf(core.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
+		return 0, 0, core.Errorf(core.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
 	}
 	const most = 1 << 61
 	for i, d := range shape {
@@ -227,7 +228,7 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 			size = -size
 		}
 		if size < 0 || d-1 > most/size {
-			return 0, 0, errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+			return 0, 0, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
 		}
 		if strides[i] < 0 {
 			low -= (d - 1) * size
@@ -235,7 +236,7 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 			high += (d - 1) * size
 		}
 		if low < -most || high > most {
-			return 0, 0, errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+			return 0, 0, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
 		}
 	}
 	return low, high, nil
@@ -249,7 +250,7 @@ func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
 	}
 	lender, ok := from.(interface{ Adopt(uintptr) *core.Object })
 	if !ok || v.Bits == 0 {
-		return nil, wrongType(typeTensor.Key, v)
+		return nil, codec.WrongType(typeTensor.Key, v)
 	}
 	c := core.At[abi.DLTensor](uintptr(v.Bits))
 	shape := words(c, c.Shape)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -84,39 +85,39 @@ func (Tuple6[A, B, C, D, E, F]) isTuple()       {}
 func (Tuple7[A, B, C, D, E, F, G]) isTuple()    {}
 func (Tuple8[A, B, C, D, E, F, G, H]) isTuple() {}
 
-func tupleCodec(t reflect.Type) *codec {
-	items := make([]*codec, t.NumField())
+func tupleCodec(t reflect.Type) *codec.Codec {
+	items := make([]*codec.Codec, t.NumField())
 	names := make([]string, len(items))
 	for i := range items {
-		items[i] = codecOf(t.Field(i).Type)
-		names[i] = items[i].name
+		items[i] = codec.Of(t.Field(i).Type)
+		names[i] = items[i].Name
 	}
 	name := "Tuple<" + strings.Join(names, ", ") + ">"
 	at := func(p unsafe.Pointer, i int) unsafe.Pointer { return unsafe.Add(p, t.Field(i).Offset) }
-	c := &codec{
-		name: name,
-		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
-			all, err := sequence(v, name)
+	c := &codec.Codec{
+		Name: name,
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			all, err := codec.Sequence(v, name)
 			if err != nil {
 				return err
 			}
 			if len(all) != len(items) {
-				return errorf(core.KindType, "expected %s, got an array of %d elements", name, len(all))
+				return core.Errorf(core.KindType, "expected %s, got an array of %d elements", name, len(all))
 			}
 			for i, c := range items {
-				if err := c.decode(all[i], from, at(p, i)); err != nil {
-					abandon(reflect.NewAt(t, p).Elem())
-					return inElement("tuple element "+itoa(i), err)
+				if err := c.Decode(all[i], from, at(p, i)); err != nil {
+					codec.Abandon(reflect.NewAt(t, p).Elem())
+					return core.Place("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil
 		},
 	}
-	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
-		return packed(&newArray, len(items), func(args *core.Pack) error {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
+		return codec.Packed(&codec.NewArray, len(items), func(args *core.Pack) error {
 			for i, c := range items {
-				if err := pack(args, c, at(p, i), outer); err != nil {
-					return inElement("tuple element "+itoa(i), err)
+				if err := codec.Pack(args, c, at(p, i), outer); err != nil {
+					return core.Place("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil

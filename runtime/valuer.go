@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -16,20 +17,20 @@ type Valuer interface{ FFIValue() (any, error) }
 var valuerType = reflect.TypeFor[Valuer]()
 
 // valuerCodec is the codec of a type that implements Valuer; others reads one.
-func valuerCodec(t reflect.Type, others *codec) *codec {
-	c := &codec{name: others.name, decode: others.decode}
-	return c.nested(func(p unsafe.Pointer, outer *nest) (core.Temp, error) {
+func valuerCodec(t reflect.Type, others *codec.Codec) *codec.Codec {
+	c := &codec.Codec{Name: others.Name, Decode: others.Decode}
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
 		v := reflect.NewAt(t, p).Elem()
 		if t.Kind() == reflect.Pointer && v.IsNil() {
 			return core.Temp{}, nil
 		}
-		inner, err := outer.enter(t, nil, 0) // it may return itself
+		inner, err := outer.Enter(t, nil, 0) // it may return itself
 		if err != nil {
 			return core.Temp{}, err
 		}
 		x, err := v.Interface().(Valuer).FFIValue()
 		if err != nil {
-			return core.Temp{}, inElement("the value of "+t.String(), err)
+			return core.Temp{}, core.Place("the value of "+t.String(), err)
 		}
 		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner)
 	})

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func BenchmarkWalkMillion(b *testing.B) {
@@ -12,7 +14,7 @@ func BenchmarkWalkMillion(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		n := 0
-		if err := tvmffi.Walk(tree, tvmffi.PreOrder, tvmffi.On(func(x int64) error { n++; return nil })); err != nil || n != 1<<20 {
+		if err := structural.Walk(tree, structural.PreOrder, structural.On(func(x int64) error { n++; return nil })); err != nil || n != 1<<20 {
 			b.Fatal(n, err)
 		}
 	}
@@ -21,21 +23,21 @@ func BenchmarkWalkMillion(b *testing.B) {
 func BenchmarkGraphMillion(b *testing.B) {
 	loadProgram(b)
 	tree := mustCall(b, "program.tree", 1<<20)
-	text, err := tvmffi.ToJSONGraph(tree, nil)
+	text, err := jsongraph.Marshal(tree, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Log(len(text))
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := tvmffi.ToJSONGraph(tree, nil); err != nil {
+			if _, err := jsongraph.Marshal(tree, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			x, err := tvmffi.FromJSONGraph[tvmffi.Any](text)
+			x, err := jsongraph.Unmarshal[tvmffi.Any](text)
 			if err != nil {
 				b.Fatal(err)
 			}

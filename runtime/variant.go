@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -27,7 +28,7 @@ func VariantOf[T any](x T) Variant { return Variant{given: holder[T]{x}, isSet: 
 // holder keeps the static type of a value.
 type holder[T any] struct{ value T }
 
-func (h holder[T]) pack() (core.Temp, error) { return encode(h.value) }
+func (h holder[T]) Pack() (core.Temp, error) { return codec.Encode(h.value) }
 
 // VariantAs returns the value of a Variant if it is a T; for generated code.
 func VariantAs[T any](v Variant) (T, bool) {
@@ -49,17 +50,17 @@ func (v Variant) TypeKey() string {
 }
 
 // variantCodec is that of the generated structs, whose only field is a Variant.
-func variantCodec(t reflect.Type) *codec {
-	return &codec{
-		name: t.String(),
-		encode: func(p unsafe.Pointer) (core.Temp, error) {
+func variantCodec(t reflect.Type) *codec.Codec {
+	return &codec.Codec{
+		Name: t.String(),
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			v := (*Variant)(p)
 			if !v.isSet {
-				return anyCodec().encode(unsafe.Pointer(&v.value))
+				return anyCodec().Encode(unsafe.Pointer(&v.value))
 			}
-			return v.given.(interface{ pack() (core.Temp, error) }).pack()
+			return v.given.(interface{ Pack() (core.Temp, error) }).Pack()
 		},
-		decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
 			*(*Variant)(p) = Variant{value: anyOf(v, from)}
 			return nil
 		},

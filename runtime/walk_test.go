@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 var errBoom = errors.New("boom")
@@ -14,7 +15,7 @@ var errBoom = errors.New("boom")
 func TestWalk(t *testing.T) {
 	loadProgram(t)
 	drop(t)
-	if err := tvmffi.Walk(1, tvmffi.PreOrder); older(t, "0.1.14", err) {
+	if err := structural.Walk(1, structural.PreOrder); older(t, "0.1.14", err) {
 		return
 	}
 	root := []any{1, []any{2, "x", "a long text on the heap"}, map[string]any{"k": 3}, nil, 2.5, []byte("b")}
@@ -23,41 +24,41 @@ func TestWalk(t *testing.T) {
 	text := func(x string) error { note(x); return nil }
 	number := func(x int64) error { note(x); return nil }
 	for _, c := range []struct {
-		order tvmffi.Order
-		rules []tvmffi.WalkRule
+		order structural.Order
+		rules []structural.WalkRule
 		want  []string
 	}{
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.On(number), tvmffi.On(text)}, []string{"1", "2", "x", "a long text on the heap", "3"}},
-		{tvmffi.PostOrder, []tvmffi.WalkRule{tvmffi.On(number)}, []string{"1", "2", "3"}},
+		{structural.PreOrder, []structural.WalkRule{structural.On(number), structural.On(text)}, []string{"1", "2", "x", "a long text on the heap", "3"}},
+		{structural.PostOrder, []structural.WalkRule{structural.On(number)}, []string{"1", "2", "3"}},
 		// The first rule that fits counts, also if one of them asks for the region.
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.OnIn(func(x int64, r tvmffi.Region) error { note(r); return nil }), tvmffi.On(func(x any) error {
+		{structural.PreOrder, []structural.WalkRule{structural.OnIn(func(x int64, r structural.Region) error { note(r); return nil }), structural.On(func(x any) error {
 			if x, ok := x.(int64); ok {
 				t.Error("the second rule got", x)
 			}
 			return nil
 		})}, []string{"0", "0", "0"}},
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.On(func(x tvmffi.Any) error { note(x.TypeKey()); return nil })},
+		{structural.PreOrder, []structural.WalkRule{structural.On(func(x tvmffi.Any) error { note(x.TypeKey()); return nil })},
 			[]string{"ffi.Array", "int", "ffi.Array", "int", "ffi.String", "ffi.String", "ffi.Map", "int", "float", "ffi.Bytes"}},
-		{tvmffi.PostOrder, []tvmffi.WalkRule{tvmffi.On(func(x *tvmffi.Array[tvmffi.Any]) error { note(x.Len()); return nil })}, []string{"3", "6"}},
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.On(func(x *tvmffi.Array[tvmffi.Any]) error { note(x.Len()); return nil })}, []string{"6", "3"}},
+		{structural.PostOrder, []structural.WalkRule{structural.On(func(x *tvmffi.Array[tvmffi.Any]) error { note(x.Len()); return nil })}, []string{"3", "6"}},
+		{structural.PreOrder, []structural.WalkRule{structural.On(func(x *tvmffi.Array[tvmffi.Any]) error { note(x.Len()); return nil })}, []string{"6", "3"}},
 		// Skipping goes on beside it.
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.On(number), tvmffi.On(func(x *tvmffi.Array[tvmffi.Any]) error {
+		{structural.PreOrder, []structural.WalkRule{structural.On(number), structural.On(func(x *tvmffi.Array[tvmffi.Any]) error {
 			if x.Len() == 3 {
-				return tvmffi.SkipChildren
+				return structural.SkipChildren
 			}
 			return nil
 		})}, []string{"1", "3"}},
-		{tvmffi.PreOrder, []tvmffi.WalkRule{tvmffi.On(func(x int64) error {
+		{structural.PreOrder, []structural.WalkRule{structural.On(func(x int64) error {
 			note(x)
 			if x == 2 {
-				return tvmffi.SkipAll
+				return structural.SkipAll
 			}
 			return nil
 		})}, []string{"1", "2"}},
-		{tvmffi.PreOrder, nil, nil},
+		{structural.PreOrder, nil, nil},
 	} {
 		seen = nil
-		if err := tvmffi.Walk(root, c.order, c.rules...); err != nil || !slices.Equal(seen, c.want) {
+		if err := structural.Walk(root, c.order, c.rules...); err != nil || !slices.Equal(seen, c.want) {
 			t.Errorf("%v: saw %q, want %q; %v", c.order, seen, c.want, err)
 		}
 	}
@@ -66,7 +67,7 @@ func TestWalk(t *testing.T) {
 		if x == nil || x == any((*Box)(nil)) {
 			want = 0
 		}
-		if err := tvmffi.Walk(x, tvmffi.PreOrder, tvmffi.On(func(any) error { calls++; return nil })); err != nil || calls != want {
+		if err := structural.Walk(x, structural.PreOrder, structural.On(func(any) error { calls++; return nil })); err != nil || calls != want {
 			t.Errorf("%v: %d calls, %v", x, calls, err)
 		}
 	}
@@ -81,11 +82,11 @@ func TestWalk_objects(t *testing.T) {
 	f := newFunc(t, []any{x}, []any{x, 1, x})
 	var kept *Var
 	var names []string
-	err := tvmffi.Walk(f, tvmffi.PreOrder, tvmffi.OnIn(func(v *Var, r tvmffi.Region) error {
+	err := structural.Walk(f, structural.PreOrder, structural.OnIn(func(v *Var, r structural.Region) error {
 		names = append(names, fmt.Sprint(v.Name(), r))
 		kept = v
 		return nil
-	}), tvmffi.On(func(n *Node) error { names = append(names, tvmffi.TypeKey(n)); return nil }))
+	}), structural.On(func(n *Node) error { names = append(names, tvmffi.TypeKey(n)); return nil }))
 	if !older(t, "0.1.14", err) {
 		if want := []string{"program.Func", "x1", "x0", "x0"}; err != nil || !slices.Equal(names, want) {
 			t.Errorf("%q, want %q; %v", names, want, err)
@@ -103,8 +104,8 @@ func TestWalk_errors(t *testing.T) {
 	drop(t)
 	x := newVar(t, "x")
 	f := newFunc(t, nil, []any{[]any{1}, x})
-	fails := tvmffi.On(func(v *Var) error { return errBoom })
-	err := tvmffi.Walk(f, tvmffi.PreOrder, fails)
+	fails := structural.On(func(v *Var) error { return errBoom })
+	err := structural.Walk(f, structural.PreOrder, fails)
 	if !older(t, "0.1.14", err) {
 		own := tvmffi.NewError("ValueError", "mine")
 		for _, c := range []struct {
@@ -112,10 +113,10 @@ func TestWalk_errors(t *testing.T) {
 			kind error
 			text string
 		}{{errBoom, errBoom, "boom"}, {own, own, "ValueError: mine"}, {fmt.Errorf("around: %w", own), own, "around: ValueError: mine"}} {
-			for _, order := range []tvmffi.Order{tvmffi.PreOrder, tvmffi.PostOrder} {
-				err := tvmffi.Walk(f, order, tvmffi.On(func(v *Var) error { return c.err }))
+			for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
+				err := structural.Walk(f, order, structural.On(func(v *Var) error { return c.err }))
 				wantError(t, err, c.kind, c.text)
-				paths, failed := tvmffi.ErrorPaths(f, err, false)
+				paths, failed := structural.ErrorPaths(f, err, false)
 				if failed != nil || len(paths) != 1 || paths[0].String() != "<root>.body[1]" {
 					t.Errorf("the error was at %v, %v", paths, failed)
 				}
@@ -124,34 +125,34 @@ func TestWalk_errors(t *testing.T) {
 				}
 			}
 		}
-		err = tvmffi.Walk(f, tvmffi.PreOrder, tvmffi.On(func(v *Var) error { panic("no") }))
+		err = structural.Walk(f, structural.PreOrder, structural.On(func(v *Var) error { panic("no") }))
 		wantError(t, err, tvmffi.ErrRuntime, "panic in a Go callback: no")
 		// An interrupt is its own error.
-		stop := &tvmffi.Interrupted{Value: must[tvmffi.Any](t)(tvmffi.AnyOf("why"))}
-		if err := tvmffi.Walk(f, tvmffi.PreOrder, tvmffi.On(func(v *Var) error { return stop })); err != error(stop) {
+		stop := &structural.Interrupted{Value: must[tvmffi.Any](t)(tvmffi.AnyOf("why"))}
+		if err := structural.Walk(f, structural.PreOrder, structural.On(func(v *Var) error { return stop })); err != error(stop) {
 			t.Errorf("interrupted by %v", err)
 		}
-		wantError(t, tvmffi.Walk(f, tvmffi.Order(7), fails), tvmffi.ErrValue, "no order 7")
-		wantError(t, tvmffi.Walk(f, tvmffi.PreOrder, tvmffi.On[chan int](func(chan int) error { return nil })), tvmffi.ErrType, "chan int names no type")
-		wantError(t, tvmffi.Walk(f, tvmffi.PreOrder, tvmffi.On[int64](nil)), tvmffi.ErrType, "the func for int64 is nil")
-		wantError(t, tvmffi.Walk(make(chan int), tvmffi.PreOrder), tvmffi.ErrType, "chan int")
+		wantError(t, structural.Walk(f, structural.Order(7), fails), tvmffi.ErrValue, "no order 7")
+		wantError(t, structural.Walk(f, structural.PreOrder, structural.On[chan int](func(chan int) error { return nil })), tvmffi.ErrType, "chan int names no type")
+		wantError(t, structural.Walk(f, structural.PreOrder, structural.On[int64](nil)), tvmffi.ErrType, "the func for int64 is nil")
+		wantError(t, structural.Walk(make(chan int), structural.PreOrder), tvmffi.ErrType, "chan int")
 		l := loop(t)
-		wantError(t, tvmffi.Walk(l, tvmffi.PreOrder, fails), tvmffi.ErrValue, "contains itself")
+		wantError(t, structural.Walk(l, structural.PreOrder, fails), tvmffi.ErrValue, "contains itself")
 		untie(t, l)
 		deep := chain(t, 5000)
-		wantError(t, tvmffi.Walk(deep, tvmffi.PreOrder, fails), tvmffi.ErrValue, "nested deeper than 1000 levels")
+		wantError(t, structural.Walk(deep, structural.PreOrder, fails), tvmffi.ErrValue, "nested deeper than 1000 levels")
 		deep.Release()
 		near := chain(t, 990)
-		if err := tvmffi.Walk(near, tvmffi.PostOrder, fails); err != nil {
+		if err := structural.Walk(near, structural.PostOrder, fails); err != nil {
 			t.Error(err)
 		}
 		near.Release()
 	}
-	if paths, err := tvmffi.ErrorPaths(f, errBoom, true); !older(t, "0.1.12", err) && (paths != nil || err != nil) {
+	if paths, err := structural.ErrorPaths(f, errBoom, true); !older(t, "0.1.12", err) && (paths != nil || err != nil) {
 		t.Error(paths, err)
 	}
 	f.Release()
-	err = tvmffi.Walk(f, tvmffi.PreOrder, fails)
+	err = structural.Walk(f, structural.PreOrder, fails)
 	if !older(t, "0.1.14", err) {
 		wantError(t, err, tvmffi.ErrRuntime, "was released")
 	}
@@ -163,7 +164,7 @@ func TestWalk_errors(t *testing.T) {
 func TestWalk_hooks(t *testing.T) {
 	loadProgram(t)
 	drop(t)
-	if err := tvmffi.Walk(1, tvmffi.PreOrder); older(t, "0.1.14", err) {
+	if err := structural.Walk(1, structural.PreOrder); older(t, "0.1.14", err) {
 		return
 	}
 	graph, err := call("testing.make_visit_region_graph", true)
@@ -171,7 +172,7 @@ func TestWalk_hooks(t *testing.T) {
 		t.Skip("the testing library has no visit hooks:", err)
 	}
 	var seen []string
-	err = tvmffi.Walk(graph, tvmffi.PreOrder, tvmffi.OnIn(func(x int64, r tvmffi.Region) error { seen = append(seen, fmt.Sprint(x, r)); return nil }))
+	err = structural.Walk(graph, structural.PreOrder, structural.OnIn(func(x int64, r structural.Region) error { seen = append(seen, fmt.Sprint(x, r)); return nil }))
 	if want := []string{"1 2", "2 1", "3 2", "4 0"}; err != nil || !slices.Equal(seen, want) {
 		t.Errorf("%q, want %q; %v", seen, want, err)
 	}
@@ -183,16 +184,16 @@ func TestVisit(t *testing.T) {
 	loadProgram(t)
 	drop(t)
 	var seen []string
-	number := tvmffi.OnVisit(func(x int64, v *tvmffi.Visitor) error {
+	number := structural.OnVisit(func(x int64, v *structural.Visitor) error {
 		r, err := v.Region()
 		seen = append(seen, fmt.Sprint(x, r))
 		return err
 	})
-	var kept *tvmffi.Visitor
-	arrays := tvmffi.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *tvmffi.Visitor) error {
+	var kept *structural.Visitor
+	arrays := structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
 		kept = v
 		// The last element first, and the rest only if it is long.
-		if err := v.InRegion(tvmffi.RegionSimple, func() error { return v.Visit(x.At(x.Len() - 1)) }); err != nil {
+		if err := v.InRegion(structural.RegionSimple, func() error { return v.Visit(x.At(x.Len() - 1)) }); err != nil {
 			return err
 		}
 		if x.Len() > 2 {
@@ -200,7 +201,7 @@ func TestVisit(t *testing.T) {
 		}
 		return nil
 	})
-	err := tvmffi.Visit([]any{1, []any{2, 3}, 4}, number, arrays)
+	err := structural.Visit([]any{1, []any{2, 3}, 4}, number, arrays)
 	if older(t, "0.1.14", err) {
 		return
 	}
@@ -211,32 +212,32 @@ func TestVisit(t *testing.T) {
 	_, err = kept.Region()
 	wantError(t, err, tvmffi.ErrRuntime, "borrowed")
 	// Errors and signals pass through the visitor.
-	for _, c := range []struct{ give, want error }{{errBoom, errBoom}, {tvmffi.SkipAll, nil}, {tvmffi.SkipChildren, nil}} {
+	for _, c := range []struct{ give, want error }{{errBoom, errBoom}, {structural.SkipAll, nil}, {structural.SkipChildren, nil}} {
 		inner := 0
-		err := tvmffi.Visit([]any{[]any{7}, 8}, tvmffi.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *tvmffi.Visitor) error { return v.Children(x) }),
-			tvmffi.OnVisit(func(x int64, v *tvmffi.Visitor) error { inner++; return c.give }))
-		if !errors.Is(err, c.want) || inner != map[bool]int{true: 2, false: 1}[c.give == tvmffi.SkipChildren] {
+		err := structural.Visit([]any{[]any{7}, 8}, structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error { return v.Children(x) }),
+			structural.OnVisit(func(x int64, v *structural.Visitor) error { inner++; return c.give }))
+		if !errors.Is(err, c.want) || inner != map[bool]int{true: 2, false: 1}[c.give == structural.SkipChildren] {
 			t.Errorf("%v: got %v after %d", c.give, err, inner)
 		}
-		err = tvmffi.Visit([]any{1}, tvmffi.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *tvmffi.Visitor) error {
-			return v.InRegion(tvmffi.RegionPattern, func() error { return c.give })
+		err = structural.Visit([]any{1}, structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
+			return v.InRegion(structural.RegionPattern, func() error { return c.give })
 		}))
 		if !errors.Is(err, c.want) {
 			t.Errorf("%v in a region: got %v", c.give, err)
 		}
 	}
-	err = tvmffi.Visit(1, tvmffi.OnVisit(func(x int64, v *tvmffi.Visitor) error { return v.InRegion(9, func() error { return nil }) }))
+	err = structural.Visit(1, structural.OnVisit(func(x int64, v *structural.Visitor) error { return v.InRegion(9, func() error { return nil }) }))
 	wantError(t, err, tvmffi.ErrValue, "no region 9")
-	wantError(t, tvmffi.Visit(1, tvmffi.OnVisit[any](nil)), tvmffi.ErrType, "is nil")
+	wantError(t, structural.Visit(1, structural.OnVisit[any](nil)), tvmffi.ErrType, "is nil")
 	drop(t)
 }
 
 func TestRewrite(t *testing.T) {
 	loadProgram(t)
 	drop(t)
-	double := tvmffi.To(func(x int64) (any, error) { return 2 * x, nil })
+	double := structural.To(func(x int64) (any, error) { return 2 * x, nil })
 	l := newList(t, 1, "x")
-	out, err := tvmffi.Rewrite([]any{1, []any{2, "keep"}, map[string]any{"k": 3}, nil, l}, tvmffi.PostOrder, double)
+	out, err := structural.Rewrite([]any{1, []any{2, "keep"}, map[string]any{"k": 3}, nil, l}, structural.PostOrder, double)
 	if older(t, "0.1.14", err) {
 		l.Release()
 		return
@@ -253,40 +254,40 @@ func TestRewrite(t *testing.T) {
 	// What is not replaced is shared.
 	x, y := newVar(t, "x"), newVar(t, "y")
 	f := newFunc(t, []any{x}, []any{x, y})
-	same := must[*Func](t)(tvmffi.Rewrite(f, tvmffi.PostOrder, tvmffi.To(func(v *Var) (any, error) { return v, nil })))
+	same := must[*Func](t)(structural.Rewrite(f, structural.PostOrder, structural.To(func(v *Var) (any, error) { return v, nil })))
 	if !tvmffi.Same(f, same) {
 		t.Error("an unchanged function was copied")
 	}
 	same.Release()
-	var regions []tvmffi.Region
-	g := must[*Func](t)(tvmffi.Rewrite(f, tvmffi.PreOrder, tvmffi.ToIn(func(v *Var, r tvmffi.Region) (any, error) {
+	var regions []structural.Region
+	g := must[*Func](t)(structural.Rewrite(f, structural.PreOrder, structural.ToIn(func(v *Var, r structural.Region) (any, error) {
 		regions = append(regions, r)
 		if v.Name() == "y" {
 			return "replaced", nil
 		}
 		return v, nil
 	})))
-	if s := g.String(); s != `program.Func(params=(program.Var(name="x"),), body=(program.Var(name="x"), "replaced"), note=None)` || !slices.Equal(regions, []tvmffi.Region{1, 0, 0}) {
+	if s := g.String(); s != `program.Func(params=(program.Var(name="x"),), body=(program.Var(name="x"), "replaced"), note=None)` || !slices.Equal(regions, []structural.Region{1, 0, 0}) {
 		t.Error(s, regions)
 	}
 	g.Release()
-	for _, order := range []tvmffi.Order{tvmffi.PreOrder, tvmffi.PostOrder} {
-		for _, give := range []error{errBoom, tvmffi.NewError("ValueError", "mine"), tvmffi.SkipAll} {
-			_, err := tvmffi.Rewrite(f, order, tvmffi.To(func(v *Var) (any, error) { return nil, give }))
+	for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
+		for _, give := range []error{errBoom, tvmffi.NewError("ValueError", "mine"), structural.SkipAll} {
+			_, err := structural.Rewrite(f, order, structural.To(func(v *Var) (any, error) { return nil, give }))
 			wantError(t, err, give, give.Error())
 		}
 	}
-	_, err = tvmffi.Rewrite(f, tvmffi.PostOrder, tvmffi.To(func(v *Var) (any, error) { return make(chan int), nil }))
+	_, err = structural.Rewrite(f, structural.PostOrder, structural.To(func(v *Var) (any, error) { return make(chan int), nil }))
 	wantError(t, err, tvmffi.ErrType, "the result of the Go function", "chan int")
-	_, err = tvmffi.Rewrite(f, tvmffi.PostOrder, tvmffi.To(func(v *tvmffi.Array[tvmffi.Any]) (any, error) { return 1, nil }))
+	_, err = structural.Rewrite(f, structural.PostOrder, structural.To(func(v *tvmffi.Array[tvmffi.Any]) (any, error) { return 1, nil }))
 	wantError(t, err, tvmffi.ErrType) // the field takes no int
-	_, err = tvmffi.Rewrite(f, tvmffi.Order(3))
+	_, err = structural.Rewrite(f, structural.Order(3))
 	wantError(t, err, tvmffi.ErrValue, "no order 3")
-	n, err := tvmffi.Rewrite(int64(4), tvmffi.PostOrder, double)
+	n, err := structural.Rewrite(int64(4), structural.PostOrder, double)
 	if n != 8 || err != nil {
 		t.Error(n, err)
 	}
-	_, err = tvmffi.Rewrite("text", tvmffi.PostOrder, tvmffi.To(func(string) (any, error) { return 1, nil }))
+	_, err = structural.Rewrite("text", structural.PostOrder, structural.To(func(string) (any, error) { return 1, nil }))
 	wantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
 	for _, o := range []interface{ Release() }{f, x, y} {
 		o.Release()
@@ -299,10 +300,10 @@ func TestMutate(t *testing.T) {
 	drop(t)
 	x := newVar(t, "x")
 	f := newFunc(t, []any{x}, []any{x, 1})
-	var kept *tvmffi.Mutator
-	g, err := tvmffi.Mutate(f,
-		tvmffi.OnMutate(func(n int64, m *tvmffi.Mutator) (any, error) { return 10 * n, nil }),
-		tvmffi.OnMutate(func(fn *Func, m *tvmffi.Mutator) (any, error) {
+	var kept *structural.Mutator
+	g, err := structural.Mutate(f,
+		structural.OnMutate(func(n int64, m *structural.Mutator) (any, error) { return 10 * n, nil }),
+		structural.OnMutate(func(fn *Func, m *structural.Mutator) (any, error) {
 			kept = m
 			if none, err := m.Replacement(x); err != nil || !none.IsNone() {
 				return nil, errors.Join(err, errors.New("there is a replacement already"))
@@ -315,10 +316,10 @@ func TestMutate(t *testing.T) {
 			if err := m.SetReplacement(x, y); err != nil {
 				return nil, err
 			}
-			if r, err := m.Region(); r != tvmffi.RegionNone || err != nil {
+			if r, err := m.Region(); r != structural.RegionNone || err != nil {
 				return nil, errors.Join(err, errors.New("in a region"))
 			}
-			err = m.InRegion(tvmffi.RegionPattern, func() error {
+			err = m.InRegion(structural.RegionPattern, func() error {
 				two, err := m.Mutate(2)
 				if err == nil && two.Value() != any(int64(20)) {
 					err = errors.New("the inner value is " + two.String())
@@ -340,7 +341,7 @@ func TestMutate(t *testing.T) {
 		g.Release()
 		_, err = kept.Mutate(1)
 		wantError(t, err, tvmffi.ErrRuntime, "borrowed")
-		_, err = tvmffi.Mutate(f, tvmffi.OnMutate(func(n int64, m *tvmffi.Mutator) (any, error) { return nil, errBoom }))
+		_, err = structural.Mutate(f, structural.OnMutate(func(n int64, m *structural.Mutator) (any, error) { return nil, errBoom }))
 		wantError(t, err, errBoom, "boom")
 	}
 	f.Release()

@@ -12,6 +12,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/bench/perf"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
 
 // The results go here, so that the compiler keeps the reads.
@@ -189,7 +191,7 @@ func byReflection(node *tvmffi.Object) {
 	nested := held(arrays)
 	item("graph_write", func(n int) {
 		for range n {
-			intSink += int64(len(must(tvmffi.ToJSONGraph(nested, nil))))
+			intSink += int64(len(must(jsongraph.Marshal(nested, nil))))
 		}
 	})
 }
@@ -213,7 +215,7 @@ type point struct {
 	Next *tvmffi.Object `ffi:"next,optional"`
 }
 
-var pointType = tvmffi.Define[point]("bench.Point")
+var pointType = define.Define[point]("bench.Point")
 
 // defined is what C++ does with objects of a type made in Go.
 func defined() {

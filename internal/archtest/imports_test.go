@@ -29,7 +29,8 @@ var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
 	{dir: "internal/dynlib", other: []string{purego, "golang.org/x/sys/..."}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib", "schema"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/core", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
@@ -44,11 +45,14 @@ var rooms = []room{
 	{dir: "internal/symbols"},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
-	{dir: "runtime", own: []string{"internal/abi", "internal/core", "internal/dynlib", "internal/fieldtag", "internal/nearest", "internal/wheel/sites", "schema"}, other: []string{purego, "github.com/x448/float16"}},
+	{dir: "runtime", own: machine("internal/dynlib", "internal/nearest", "internal/wheel/sites", "internal/fieldtag", "schema"), other: []string{purego, "github.com/x448/float16"}},
+	{dir: "runtime/define", own: machine("runtime/structural", "internal/fieldtag", "runtime", "schema")},
+	{dir: "runtime/structural", own: machine("runtime")},
+	{dir: "runtime/jsongraph", own: machine("runtime")},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
-	{dir: "runtime/exportrt", own: []string{"internal/abi", "internal/core", "internal/dynlib", "runtime", "runtime/bindrt"}},
-	{dir: "runtime/bindrt", own: []string{"internal/abi", "internal/core", "runtime"}},
-	{dir: "reflection", own: []string{"internal/abi", "internal/core", "internal/nearest", "schema", "internal/symbols", "runtime"}},
+	{dir: "runtime/exportrt", own: machine("internal/dynlib", "runtime", "runtime/bindrt")},
+	{dir: "runtime/bindrt", own: machine("runtime")},
+	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"internal/nearest", "schema"}},
@@ -72,13 +76,18 @@ var rooms = []room{
 	{dir: "bench/...", own: []string{"..."}},
 }
 
+// machine returns what a package above the machine may import: the machine itself, and more.
+func machine(more ...string) []string {
+	return append([]string{"internal/abi", "internal/core", "internal/codec"}, more...)
+}
+
 const (
 	purego   = "github.com/ebitengine/purego"
 	jennifer = "github.com/dave/jennifer/jen"
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

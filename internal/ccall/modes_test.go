@@ -125,7 +125,7 @@ func TestFirst(t *testing.T) {
 					return nil
 				}
 				if f.head.RC != 0 {
-					return core.Hooks.ErrorOf(f.head.Err)
+					return core.ErrorOf(f.head.Err)
 				}
 				defer core.DecRef(f.handle())
 				return wantTensor(f.handle(), shape, nil)
@@ -146,7 +146,7 @@ func TestMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Release()
-	source := core.Hooks.StateOf(x).Handle()
+	source := core.StateOf(x).Handle()
 	shapes, strides := dims()
 	for i, shape := range shapes {
 		err := onNewStack(func() error {
@@ -156,7 +156,7 @@ func TestMiddle(t *testing.T) {
 			f.describe(view, shape, strides[i])
 			ccall.Call(&f.head)
 			if f.head.RC != 0 {
-				return core.Hooks.ErrorOf(f.head.Err)
+				return core.ErrorOf(f.head.Err)
 			}
 			defer core.DecRef(f.handle())
 			if at := core.At[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {

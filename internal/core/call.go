@@ -290,7 +290,7 @@ func (c *Call) Put(i int, t Temp, err error) {
 		return
 	}
 	if err != nil {
-		c.fail(Hooks.At(c.argument(i), err))
+		c.fail(Place(c.argument(i), err))
 		return
 	}
 	if t.Moved {
@@ -338,7 +338,7 @@ func endedError(what string, o *Object) error {
 	if o == nil {
 		why = "is nil"
 	}
-	return Hooks.Errorf(KindRuntime, "%s: the object %s", what, why)
+	return Errorf(KindRuntime, "%s: the object %s", what, why)
 }
 
 // Do makes the call. When it returns nil, exactly one of the result methods must

@@ -3,7 +3,6 @@ package core
 import (
 	"math"
 	"os"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -260,7 +259,7 @@ func ValueType() (abi.TypeIndex, error) {
 	i, _, _ := purego.SyscallN(API.TypeGetOrAllocIndex, address(key), ^uintptr(0), 1, 0, 1, uintptr(abi.TypeObject))
 	keepAlive(key, name)
 	if int32(i) < int32(abi.TypeDynObjectBegin) {
-		return 0, Hooks.Errorf(KindRuntime, "cannot register the type %s", name)
+		return 0, Errorf(KindRuntime, "cannot register the type %s", name)
 	}
 	valueIndex.Store(int32(i))
 	return abi.TypeIndex(int32(i)), nil
@@ -310,7 +309,7 @@ func callbackEntry(f *ccall.CallbackFrame) {
 func (a *Args) end(err error) {
 	rc := int64(0)
 	if err != nil {
-		rc = Hooks.Raise(Hooks.Passed(err, a.origin()))
+		rc = raise(passed(err, a.origin()))
 	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
@@ -337,7 +336,7 @@ func (a *Args) unwind(p any) {
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
-	a.frame.RC = Hooks.Raise(Hooks.Recovered(p))
+	a.frame.RC = raise(Recovered(p))
 }
 
 // goexit stops the program. It does not panic: a function between here and main
@@ -456,31 +455,21 @@ func (a *Args) wrongCount(least string, n int) error {
 	if n == 1 {
 		noun = "argument"
 	}
-	return Hooks.Errorf(KindType, "%s: it takes %s%d %s, but got %d", a.function(), least, n, noun, a.frame.N)
+	return Errorf(KindType, "%s: it takes %s%d %s, but got %d", a.function(), least, n, noun, a.frame.N)
 }
 
-// Read reads argument i, which is of the type t in Go, as the library reads a parameter:
-// it converts what the library does. What needs that is read a second time, because the
-// room for it is not free.
-func (a *Args) Read(i int, t reflect.Type, at unsafe.Pointer) error {
-	v := a.Value(i)
-	err := Hooks.Decode(v, a, t, at)
-	if err != nil {
-		err = Hooks.Decode(v, &Reading{Inner: a, Loose: true}, t, at)
-	}
-	if err != nil {
-		return Hooks.At(a.function()+": argument "+itoa(i), err)
-	}
-	return nil
+// InArgument adds to an error that it is of argument i.
+func (a *Args) InArgument(i int, err error) error {
+	return Place(a.function()+": argument "+itoa(i), err)
 }
 
 // WrongResult returns the error of packing the result.
-func (a *Args) WrongResult(err error) error { return Hooks.At(a.function()+": its result", err) }
+func (a *Args) WrongResult(err error) error { return Place(a.function()+": its result", err) }
 
 // function says whose arguments these are: not those of the call that the user may
 // have made, in which the library called back. The name is that of backtraces.
 func (a *Args) function() string {
-	if name, _, _ := Hooks.Origin(a.origin()); name != "" {
+	if name, _, _ := originOf(a.origin()); name != "" {
 		return "callback from native code to the Go func " + name
 	}
 	return "callback from native code to a Go func"

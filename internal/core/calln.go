@@ -43,7 +43,7 @@ func (c *CallN) limit(n int) int {
 		if c.fn != nil {
 			what = c.fn.String()
 		}
-		c.fail(Hooks.Errorf(KindType, "%s: a call with %d arguments, %d is the limit: look the function up and use its method Call, which takes any number", what, n, maxArguments))
+		c.fail(Errorf(KindType, "%s: a call with %d arguments, %d is the limit: look the function up and use its method Call, which takes any number", what, n, maxArguments))
 		return 0
 	}
 	return n

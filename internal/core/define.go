@@ -172,9 +172,9 @@ func RoomToDefine(types, fields int) error {
 	readyToDefine()
 	switch forSetters, forCreators := ccall.Free(); {
 	case forCreators < types:
-		return Hooks.Errorf(KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
+		return Errorf(KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
 	case forSetters < fields:
-		return Hooks.Errorf(KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
+		return Errorf(KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (d *Defined) Allocate() error {
 	i, _, _ := purego.SyscallN(API.TypeGetOrAllocIndex, address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
 	keepAlive(key, d.Key)
 	if int32(i) < int32(abi.TypeDynObjectBegin) || int32(i) >= maxDefinedIndex {
-		return Hooks.Errorf(KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
+		return Errorf(KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
 	}
 	d.Info = InfoOf(abi.TypeIndex(int32(i)))
 	d.layout = allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
@@ -264,7 +264,7 @@ func (d *Defined) AddField(f *DefinedField) error {
 		at := uintptr(unsafe.Pointer(f.setter))
 		if defined.entries[at] == 0 {
 			if defined.entries[at] = ccall.SetterOf(at); defined.entries[at] == 0 {
-				return Hooks.Errorf(KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
+				return Errorf(KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
 			}
 		}
 		info.Setter = defined.entries[at]
@@ -284,7 +284,7 @@ func (d *Defined) AddField(f *DefinedField) error {
 func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	creator := ccall.CreatorOf(d.layout)
 	if creator == 0 {
-		return false, Hooks.Errorf(KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
+		return false, Errorf(KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
 	}
 	doc := byteArray(d.Doc)
 	metadata := &abi.TypeMetadata{Doc: *doc, Creator: creator, TotalSize: int32(d.Size), StructuralEqHashKind: d.Structural}
@@ -348,7 +348,7 @@ func SetGlobalMethod(m *DefinedMethod, override bool) error {
 		}
 		if there != 0 {
 			DecRef(there)
-			return Hooks.Errorf(KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
+			return Errorf(KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
 		}
 	}
 	return withMethodInfo(m, func(info uintptr) error {

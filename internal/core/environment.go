@@ -90,7 +90,7 @@ var allocatorEntry = sync.OnceValue(func() uintptr {
 		}
 		// The library takes the error that is raised on this thread: so the Go error
 		// itself comes out of the outer call.
-		Hooks.Raise(err)
+		raise(err)
 		return ^uintptr(0)
 	})
 })
@@ -109,7 +109,7 @@ func allocateTensor(prototype uintptr) (managed uintptr, err error) {
 		p := recover()
 		switch {
 		case p != nil:
-			managed, err = 0, Hooks.Recovered(p)
+			managed, err = 0, Recovered(p)
 		case !returned:
 			goexit()
 		}

@@ -55,7 +55,7 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	}
 	info := fieldNamed(owner, f.Name)
 	if info == nil {
-		return nil, Hooks.Errorf(KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
+		return nil, Errorf(KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
 	}
 	if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
 		return nil, err
@@ -280,14 +280,14 @@ func (f *Field) Init(o *Object, t Temp, err error) error { return f.set(o, t, er
 // set writes a field that has the flags in need.
 func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	if err != nil {
-		return Hooks.At("field "+f.String(), err)
+		return Place("field "+f.String(), err)
 	}
 	defer runtime.KeepAlive(t.Keep)
 	if t.Owned && t.Value.TypeIndex.IsObject() {
 		defer DecRef(uintptr(t.Value.Bits))
 	}
 	if err := t.Lasting(); err != nil {
-		return Hooks.Errorf(KindRuntime, "field %s: %w", f, err)
+		return Errorf(KindRuntime, "field %s: %w", f, err)
 	}
 	if o.Handle() == 0 {
 		return NoReceiver(KindRuntime, "field "+f.String(), o)
@@ -297,18 +297,18 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 		return err
 	}
 	if info.Flags&need != need {
-		return Hooks.Errorf(KindAttr, "field %s is read-only", f)
+		return Errorf(KindAttr, "field %s is read-only", f)
 	}
 	how := form(f.fast.Load() >> 32)
 	if how == formFloat32 && t.Value.TypeIndex == abi.TypeFloat {
 		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return Hooks.Errorf(KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
+			return Errorf(KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
 		}
 	}
 	write := func(v abi.Any) error {
 		err := f.write(info, o, v)
 		if err != nil && need != 0 { // a constructor names the field itself
-			err = Hooks.At("field "+f.String(), err)
+			err = Place("field "+f.String(), err)
 		}
 		return err
 	}
@@ -317,7 +317,7 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	}
 	v, bits := int64(t.Value.Bits), uint(8*info.Size)
 	tooLarge := func() error {
-		return Hooks.Errorf(KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
+		return Errorf(KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
 	}
 	if v < -1<<(bits-1) || v >= 1<<bits {
 		return tooLarge()

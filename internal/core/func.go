@@ -132,7 +132,7 @@ func (f *Func) absent(what string) error {
 	if f.Owner != nil {
 		library = f.Owner.Library
 	}
-	return Hooks.Errorf(KindAttr, "%s: %s: %s", f, what, library.lacks())
+	return Errorf(KindAttr, "%s: %s: %s", f, what, library.lacks())
 }
 
 // check compares the signature in metadata with that of the bindings.
@@ -142,16 +142,16 @@ func checkSignature(name, want, metadata string) error {
 	if metadata == "" || want == "" {
 		return nil
 	}
-	got, err := Hooks.Signature(metadata)
+	got, err := Signature(metadata)
 	if err != nil {
-		return Hooks.Errorf(KindSchema, "%s: metadata of the loaded library: %v", name, err)
+		return Errorf(KindSchema, "%s: metadata of the loaded library: %v", name, err)
 	}
 	return compareSignatures(name, want, got)
 }
 
 func compareSignatures(name, want, got string) error {
 	if got != want {
-		return Hooks.Errorf(KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
+		return Errorf(KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
 	}
 	return nil
 }
@@ -259,9 +259,9 @@ func (l *Library) pathOf(name string) (string, error) {
 		}
 	}
 	if l.loading {
-		return "", Hooks.Errorf(KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
+		return "", Errorf(KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
 	}
-	return "", Hooks.Errorf(KindAttr, "library %s is not among the files of the bindings", name)
+	return "", Errorf(KindAttr, "library %s is not among the files of the bindings", name)
 }
 
 // modules are the modules of exports by their paths; the Registry guards it.

@@ -44,7 +44,7 @@ func positional(info *abi.TypeInfo) (string, error) {
 		if p.flags&elsewhere != 0 {
 			continue
 		}
-		sig, err := Hooks.Signature(p.metadata)
+		sig, err := Signature(p.metadata)
 		if err != nil {
 			return "", err
 		}

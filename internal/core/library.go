@@ -50,7 +50,7 @@ type LoadConfig struct {
 // loaded: Go code that its initialisers call finds what is registered so far.
 func (l *Library) Load(options ...LoadOption) error {
 	if l == nil {
-		return Hooks.Load(&Library{}, options)
+		return Loader(&Library{}, options)
 	}
 	Registry.Lock()
 	defer Registry.Unlock()
@@ -62,7 +62,7 @@ func (l *Library) Load(options ...LoadOption) error {
 	}
 	l.loading = true
 	defer func() { l.loading = false }()
-	l.state = Hooks.Load(l, options)
+	l.state = Loader(l, options)
 	l.done = true
 	return l.state
 }

@@ -41,7 +41,7 @@ func (o *Object) View() abi.Any {
 // a callback: what may outlive the callback must not hold it.
 func (t Temp) Lasting() error {
 	if o, ok := t.Keep.(*Object); ok && o.Lent() {
-		return Hooks.Errorf(KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
+		return Errorf(KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
 	}
 	return nil
 }

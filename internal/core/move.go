@@ -73,11 +73,11 @@ func errorOf(rc int64, raised uintptr) error {
 	switch rc {
 	case hostError:
 		dropError(rc, raised)
-		return Hooks.Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
+		return Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
 	case ccall.Thrown:
 		return thrown("the function", raised)
 	}
-	return Hooks.ErrorOf(raised)
+	return ErrorOf(raised)
 }
 
 // dropError drops what errorOf would make an error of.

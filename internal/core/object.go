@@ -174,7 +174,7 @@ func NoReceiver(kind, method string, o *Object) error {
 	case o.load()&stateMask == stateReleased:
 		why += ": release it after its last use, or use a tvmffi.Retain of it"
 	}
-	return Hooks.Errorf(kind, "%s: the receiver %s", method, why)
+	return Errorf(kind, "%s: the receiver %s", method, why)
 }
 
 // TypeIndex returns the run-time type of the object. o must not have ended.

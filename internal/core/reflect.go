@@ -2,7 +2,6 @@ package core
 
 import (
 	"math"
-	"reflect"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -12,37 +11,9 @@ import (
 
 // What package reflection stands on.
 
-// Dynamic are functions of package tvmffi that package reflection needs. Their
-// types have types of tvmffi in them, which this package does not know; each
-// comment is the type to which reflection asserts them.
-var Dynamic struct {
-	StateOf any // func(tvmffi.ObjectRef) *Object
-	Wrap    any // func(*Object) *tvmffi.Object
-	TakeAny any // func(abi.Any) tvmffi.Any; takes an owned value over
-	LendAny any // func(abi.Any, Lender) tvmffi.Any; the value is borrowed
-	Missing any // func() (uintptr, error); the object that stands for no value
-	// Entries reads the entries of a Map or Dict until each returns false. Objects
-	// are borrowed for the time of each, which also gets their handles.
-	Entries any // func(o *Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) error
-}
-
 // StateAt returns the state behind a pointer to a struct that begins with one:
 // every object type of package tvmffi.
 func StateAt[T any](p *T) *Object { return (*Object)(unsafe.Pointer(p)) }
-
-// Encode packs x as an argument by its static type.
-func Encode[T any](x T) (Temp, error) {
-	p := new(T)
-	*p = x
-	return Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(p))
-}
-
-// Decode reads v, which it does not take over, as a T.
-func Decode[T any](v abi.Any) (T, error) {
-	p := new(T)
-	err := Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(p))
-	return *p, err
-}
 
 // ReleaseValue drops the reference of an owned value, if it is an object.
 func ReleaseValue(v abi.Any) {

@@ -22,7 +22,7 @@ func (c *Call) Target() *Func { return c.fn }
 // mismatch reports a result of the wrong type and releases it.
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
-	err := Hooks.Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
+	err := Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
 	if got.TypeIndex.IsObject() {
 		DecRef(uintptr(got.Bits))
 	}
@@ -172,7 +172,7 @@ func newText(fn uintptr, s string) (abi.Any, error) {
 // significant byte first.
 func NewBigInt(words []byte) (abi.Any, error) {
 	if API.BigIntFromByteArray == 0 {
-		return abi.Any{}, Hooks.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
+		return abi.Any{}, Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
 	}
 	return newText(API.BigIntFromByteArray, string(words))
 }

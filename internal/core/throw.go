@@ -14,7 +14,7 @@ var demangle uintptr
 
 // thrown is the error of a call that ccall.Thrown ended.
 func thrown(what string, name uintptr) error {
-	return Hooks.Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
+	return Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
 }
 
 // typeName is the C++ name of the type whose mangled name is at address; 0 is of a type

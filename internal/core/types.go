@@ -139,7 +139,7 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	}
 	index, err := IndexOfKey(t.Key)
 	if err != nil {
-		return 0, Hooks.Errorf(KindAttr, "type %s is not registered: %s", t.Key, t.Library.lacks())
+		return 0, Errorf(KindAttr, "type %s is not registered: %s", t.Key, t.Library.lacks())
 	}
 	return index, nil
 }

@@ -162,7 +162,7 @@ func (v *Vector) settle() {
 func (v *Vector) open() {
 	switch v.state {
 	case vectorRunning:
-		panic(Hooks.Errorf(KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
+		panic(Errorf(KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
 	case vectorDone:
 		*v = Vector{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
 	}
@@ -218,12 +218,12 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 	n := v.used - v.start
 	switch call := int(uint32(serial)) - 1; {
 	case serial>>32 != v.round>>32 || v.state != vectorOpen:
-		panic(Hooks.Errorf(KindRuntime, "an argument was added to a batch that is done"))
+		panic(Errorf(KindRuntime, "an argument was added to a batch that is done"))
 	case serial != v.serial:
 		// If its function was refused, that is the error.
-		v.Fail(call, Hooks.Errorf(KindRuntime, "an argument was added after another call"))
+		v.Fail(call, Errorf(KindRuntime, "an argument was added after another call"))
 	case n == MaxVectorArguments:
-		v.Fail(call, Hooks.Errorf(KindType, "the call has more than %d arguments", MaxVectorArguments))
+		v.Fail(call, Errorf(KindType, "the call has more than %d arguments", MaxVectorArguments))
 	default:
 		v.split()
 		old := v.chunk[v.start:]
@@ -277,7 +277,7 @@ func (v *Vector) Do() (done, failed int, err error) {
 	n := v.Len()
 	for _, use := range v.uses {
 		if why, ended := use.object.Ended(); ended {
-			v.Fail(use.call, Hooks.Errorf(KindRuntime, "an object %s before the batch was done", why))
+			v.Fail(use.call, Errorf(KindRuntime, "an object %s before the batch was done", why))
 			break
 		}
 	}

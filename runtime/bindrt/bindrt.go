@@ -23,6 +23,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
@@ -76,12 +77,12 @@ func Put[T any](c *Call, i int, v T) {
 	if !c.Prepare() {
 		return
 	}
-	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
+	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	c.Put(i, t, err)
 }
 
 // PutObject packs an object of any type.
-func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, core.Hooks.StateOf(x)) }
+func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, core.StateOf(x)) }
 
 // ObjectResult takes a result that is an object of type t.
 func ObjectResult[T any](c *Call, t *Type) (*T, error) {
@@ -93,7 +94,7 @@ func ObjectResult[T any](c *Call, t *Type) (*T, error) {
 func Result[T any](c *Call) (T, error) {
 	x, err := take[T](c.Take())
 	if err != nil {
-		return x, core.Hooks.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
+		return x, core.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
 	}
 	return x, nil
 }
@@ -101,7 +102,7 @@ func Result[T any](c *Call) (T, error) {
 // take reads an owned value as a T and releases it.
 func take[T any](v abi.Any) (T, error) {
 	x := new(T)
-	err := core.Hooks.Decode(v, nil, reflect.TypeFor[T](), unsafe.Pointer(x))
+	err := codec.For[T]().Decode(v, nil, unsafe.Pointer(x))
 	core.ReleaseValue(v)
 	return *x, err
 }
@@ -115,7 +116,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
-		c.Put(i, core.Temp{}, core.Hooks.Errorf(core.KindType, "the func is nil"))
+		c.Put(i, core.Temp{}, core.Errorf(core.KindType, "the func is nil"))
 		return
 	}
 	if fn := core.Bound(closure); fn != nil {
@@ -164,12 +165,12 @@ func Arg[T any](a *Args, i int) T {
 // read is Arg for what has no form of its own.
 func read[T any](a *Args, i int) T {
 	x := new(T)
-	if err := a.Read(i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
+	if err := codec.ReadArgument(a, i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
 		kind := core.KindType // which hosts know, unlike OverflowError
 		if errors.Is(err, tvmffi.ErrValue) {
 			kind = core.KindValue
 		}
-		a.Fail(core.Hooks.Errorf(kind, "%w", err))
+		a.Fail(core.Errorf(kind, "%w", err))
 	}
 	return *x
 }
@@ -191,8 +192,8 @@ var _ = func(a *Args) {
 // Return sets the result of a callback; Args.ReturnInt and its like set what most
 // results are.
 func Return[T any](a *Args, v T) error {
-	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
-	return core.Hooks.Return(a, t, err)
+	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
+	return codec.ReturnTemp(a, t, err)
 }
 
 // ObjectField reads a field that holds an object of type t.
@@ -205,14 +206,14 @@ func ObjectField[T any](f *Field, o *core.Object, t *Type) *T {
 func GetField[T any](f *Field, o *core.Object) T {
 	x, err := take[T](f.Get(o))
 	if err != nil {
-		panic(core.Hooks.Errorf(core.KindType, "field %s: %w", f, err))
+		panic(core.Errorf(core.KindType, "field %s: %w", f, err))
 	}
 	return x
 }
 
 // SetField writes a field by the codec of T.
 func SetField[T any](f *Field, o *core.Object, v T) error {
-	t, err := core.Hooks.Encode(reflect.TypeFor[T](), unsafe.Pointer(&v))
+	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	return f.Set(o, t, err)
 }
 

@@ -21,10 +21,10 @@ func Interruptible(f func(context.Context) error) error {
 	defer cancel(nil)
 	done := make(chan error, 1)
 	go func() {
-		err := core.Hooks.Errorf(core.KindRuntime, "the Go function ended by runtime.Goexit")
+		err := core.Errorf(core.KindRuntime, "the Go function ended by runtime.Goexit")
 		defer func() {
 			if p := recover(); p != nil {
-				err = core.Hooks.Recovered(p)
+				err = core.Recovered(p)
 			}
 			done <- err
 		}()

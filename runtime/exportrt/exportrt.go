@@ -109,7 +109,7 @@ func (l *Library) attempt() (err error) {
 		}
 		if taken != 0 {
 			core.DecRef(taken)
-			return core.Hooks.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
+			return core.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
 				"Was the same library loaded under another name? Else give it another one, with --prefix of export or register of a kernel", l.Name, name)
 		}
 	}
@@ -157,11 +157,11 @@ func (l *Library) registerGlobal(f *Function) error {
 	metadata, err := f.metadata()
 	if err == nil && metadata != "" {
 		var signature string
-		signature, err = core.Hooks.Signature(metadata)
+		signature, err = core.Signature(metadata)
 		options = append(options, tvmffi.Signature(signature))
 	}
 	if err != nil {
-		return core.Hooks.Errorf(core.KindType, "%s: %w", l.global(f), err)
+		return core.Errorf(core.KindType, "%s: %w", l.global(f), err)
 	}
 	return tvmffi.Register(l.global(f), fn, options...)
 }

@@ -74,7 +74,7 @@ func Ready(l *Library, table uintptr, names []string) {
 		if f == nil {
 			f = &Function{Func: Ready} // nothing is behind it
 			if err == nil {
-				err = core.Hooks.Errorf(core.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
+				err = core.Errorf(core.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
 			}
 		}
 		for j, g := range [perFunction]func(*bindrt.Args) error{f.Call, f.tellMetadata, f.tellDoc} {

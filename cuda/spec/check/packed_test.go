@@ -33,7 +33,7 @@ func packed(t testing.TB, args []any) []abi.Any {
 		case tvmffi.Pointer:
 			out[i] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(x.Address)}
 		case tvmffi.ObjectRef:
-			o := core.Hooks.StateOf(x)
+			o := core.StateOf(x)
 			out[i] = abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
 		default:
 			t.Fatalf("%T", arg)

@@ -85,7 +85,7 @@ func packGo(arg *any) cell {
 	case []any:
 		return cell{kind: spec.AcceptArray, form: formGo, memory: unsafe.Pointer(unsafe.SliceData(x)), n: int64(len(x))}
 	case tvmffi.ObjectRef:
-		o := core.Hooks.StateOf(*hidden(arg))
+		o := core.StateOf((*hidden(arg)).(core.Ref))
 		if o == nil {
 			return cell{kind: spec.AcceptNone}
 		}

@@ -7,6 +7,7 @@ import (
 	context "context"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	bindrt "github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	define "github.com/tvmffi-go/tvmffi/runtime/define"
 	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
 	big "math/big"
 )
@@ -14,15 +15,15 @@ import (
 // The generated code and the runtime fit each other, or this does not compile.
 const _ = exportrt.Generation1
 
-// PointType is the type golib.Point: objects of it are *tvmffi.Instance[Point].
-var PointType = tvmffi.Define[Point]("golib.Point",
-	tvmffi.Doc("Point is a point of the plane. Other languages construct, read and change it as\nthey do a class of C++, without entering Go; only its methods run here."),
-	tvmffi.More(&membersPoint))
+// PointType is the type golib.Point: objects of it are *define.Instance[Point].
+var PointType = define.Define[Point]("golib.Point",
+	define.Doc("Point is a point of the plane. Other languages construct, read and change it as\nthey do a class of C++, without entering Go; only its methods run here."),
+	define.More(&membersPoint))
 
-// CircleType is the type golib.Circle: objects of it are *tvmffi.Instance[Circle].
-var CircleType = tvmffi.Define[Circle]("golib.Circle",
-	tvmffi.Doc("Circle is a point with a radius."),
-	tvmffi.More(&membersCircle))
+// CircleType is the type golib.Circle: objects of it are *define.Instance[Circle].
+var CircleType = define.Define[Circle]("golib.Circle",
+	define.Doc("Circle is a point with a radius."),
+	define.More(&membersCircle))
 
 var tvmffiExports = exportrt.Library{
 	Name:   "golib",
@@ -123,7 +124,7 @@ var tvmffiExports = exportrt.Library{
 			Params: []string{"p", "radius"},
 			Func:   Around,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*tvmffi.Instance[Point]](a, 0)
+				x0 := bindrt.Arg[*define.Instance[Point]](a, 0)
 				x1, ok := a.Float(1)
 				if !ok {
 					x1 = bindrt.Arg[float64](a, 1)
@@ -537,16 +538,16 @@ func TVMFFIExports() *exportrt.Library {
 	return &tvmffiExports
 }
 
-var membersPoint, membersCircle []tvmffi.TypeOption
+var membersPoint, membersCircle []define.TypeOption
 
 func init() {
-	membersPoint = []tvmffi.TypeOption{
-		tvmffi.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin.")),
-		tvmffi.Method("move", (*Point).Move, tvmffi.Doc("Move moves the point."), tvmffi.Param("dx", ""), tvmffi.Param("dy", "")),
-		tvmffi.Method("mirrored", Point.Mirror, tvmffi.Doc("Mirror makes another point, on the other side of the origin.")),
-		tvmffi.Repr(Point.String),
+	membersPoint = []define.TypeOption{
+		define.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin.")),
+		define.Method("move", (*Point).Move, tvmffi.Doc("Move moves the point."), tvmffi.Param("dx", ""), tvmffi.Param("dy", "")),
+		define.Method("mirrored", Point.Mirror, tvmffi.Doc("Mirror makes another point, on the other side of the origin.")),
+		define.Repr(Point.String),
 	}
-	membersCircle = []tvmffi.TypeOption{
-		tvmffi.Method("area", Circle.Area, tvmffi.Doc("Area is the area of the circle.")),
+	membersCircle = []define.TypeOption{
+		define.Method("area", Circle.Area, tvmffi.Doc("Area is the area of the circle.")),
 	}
 }

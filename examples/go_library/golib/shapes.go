@@ -5,6 +5,7 @@ import (
 	"math"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 // Point is a point of the plane. Other languages construct, read and change it as
@@ -33,7 +34,7 @@ func (p *Point) Move(dx, dy float64) {
 // Mirror makes another point, on the other side of the origin.
 //
 //tvmffi:method mirrored
-func (p Point) Mirror() (*tvmffi.Instance[Point], error) {
+func (p Point) Mirror() (*define.Instance[Point], error) {
 	return PointType.New(Point{X: -p.X, Y: -p.Y, Name: p.Name})
 }
 
@@ -63,7 +64,7 @@ func Distance(a, b Point) float64 { return math.Hypot(a.X-b.X, a.Y-b.Y) }
 // Around makes the circle around a point.
 //
 //tvmffi:export
-func Around(p *tvmffi.Instance[Point], radius float64) (*tvmffi.Instance[Circle], error) {
+func Around(p *define.Instance[Point], radius float64) (*define.Instance[Circle], error) {
 	if radius < 0 {
 		return nil, tvmffi.NewError("ValueError", "a negative radius")
 	}

@@ -66,6 +66,7 @@ func (e *emitter) add(doc []string, code ...jen.Code) {
 
 func bindrt(name string) *jen.Statement  { return jen.Qual(plan.Bindrt, name) }
 func runtime(name string) *jen.Statement { return jen.Qual(plan.Runtime, name) }
+func define(name string) *jen.Statement  { return jen.Qual(plan.Runtime+"/define", name) }
 func address(name string) *jen.Statement { return jen.Op("&").Id(name) }
 
 // goType writes a type.

@@ -90,6 +90,12 @@ func (e *exporter) imports() {
 	for _, in := range e.Included {
 		paths[in.Path] = in.Name
 	}
+	if len(e.Types) > 0 {
+		paths[plan.Runtime+"/define"] = "define"
+	}
+	if slices.ContainsFunc(e.Types, func(t *source.Type) bool { return t.Structural != "" }) {
+		paths[plan.Runtime+"/structural"] = "structural"
+	}
 	// The locals of the adapters, see call and argument, hide packages.
 	used := map[string]bool{"a": true, "ctx": true, "err": true, "ok": true, "r": true}
 	for _, path := range sortedKeys(paths) {
@@ -152,25 +158,23 @@ func (e *exporter) typeVar(t *source.Type) {
 	name := t.GoName + "Type"
 	args := []jen.Code{jen.Lit(e.key(t))}
 	if t.Doc != "" {
-		args = append(args, runtime("Doc").Call(jen.Lit(t.Doc)))
+		args = append(args, define("Doc").Call(jen.Lit(t.Doc)))
 	}
 	if t.Parent != "" {
-		args = append(args, runtime("ParentKey").Call(jen.Lit(t.Parent)))
+		args = append(args, define("ParentKey").Call(jen.Lit(t.Parent)))
 	}
 	for _, flag := range t.Flags {
-		option, value, _ := strings.Cut(flag, " ")
-		if value != "" {
-			args = append(args, runtime(option).Call(runtime(value)))
-		} else {
-			args = append(args, runtime(option).Call())
-		}
+		args = append(args, define(flag).Call())
+	}
+	if t.Structural != "" {
+		args = append(args, define("Structural").Call(jen.Qual(plan.Runtime+"/structural", t.Structural)))
 	}
 	if len(t.Methods) > 0 {
-		args = append(args, runtime("More").Call(address(membersOf(t))))
+		args = append(args, define("More").Call(address(membersOf(t))))
 	}
 	e.file.Line()
-	e.file.Commentf("// %s is the type %s: objects of it are *tvmffi.Instance[%s].", name, e.key(t), t.GoName)
-	e.file.Var().Id(name).Op("=").Add(runtime("Define").Types(jen.Id(t.GoName)).Call(lines(args)...))
+	e.file.Commentf("// %s is the type %s: objects of it are *define.Instance[%s].", name, e.key(t), t.GoName)
+	e.file.Var().Id(name).Op("=").Add(define("Define").Types(jen.Id(t.GoName)).Call(lines(args)...))
 }
 
 // lines puts each argument but the first on a line of its own, if there are more.
@@ -198,10 +202,10 @@ func (e *exporter) members() {
 		for _, m := range t.Methods {
 			items = append(items, e.member(t, m))
 		}
-		sets = append(sets, jen.Id(membersOf(t)).Op("=").Index().Add(runtime("TypeOption")).Values(spread(items)...))
+		sets = append(sets, jen.Id(membersOf(t)).Op("=").Index().Add(define("TypeOption")).Values(spread(items)...))
 	}
 	e.file.Line()
-	e.file.Var().List(names...).Index().Add(runtime("TypeOption"))
+	e.file.Var().List(names...).Index().Add(define("TypeOption"))
 	e.file.Line()
 	e.file.Func().Id("init").Params().Block(sets...)
 }
@@ -221,7 +225,7 @@ func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
 		method = jen.Parens(jen.Op("*").Id(t.GoName)).Dot(m.GoName)
 	}
 	if m.Hook != "" {
-		return runtime(m.Hook).Call(method)
+		return define(m.Hook).Call(method)
 	}
 	args := []jen.Code{jen.Lit(m.Name), method}
 	if m.Doc != "" {
@@ -230,7 +234,7 @@ func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
 	for _, name := range e.paramNames(m) {
 		args = append(args, runtime("Param").Call(name, jen.Lit("")))
 	}
-	return runtime("Method").Call(args...)
+	return define("Method").Call(args...)
 }
 
 func (e *exporter) library() jen.Code {

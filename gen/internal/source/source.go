@@ -83,13 +83,14 @@ type Param struct {
 type Type struct {
 	GoName string
 	// Key is that of the directive, or the Go name: it belongs behind the prefix.
-	Key     string
-	Doc     string
-	Parent  string // a key, "" for a parent that is embedded and for none
-	Flags   []string
-	Methods []*Function
-	object  *types.TypeName
-	pos     token.Pos
+	Key        string
+	Doc        string
+	Parent     string   // a key, "" for a parent that is embedded and for none
+	Flags      []string // options of package define without arguments
+	Structural string   // a kind of package structural, or ""
+	Methods    []*Function
+	object     *types.TypeName
+	pos        token.Pos
 }
 
 // Read reads the one package that pattern names, seen from dir. Files that start
@@ -305,10 +306,9 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 // Define that each is.
 var flags = map[string]string{"final": "Final", "frozen": "Frozen", "kwonly": "KwOnly"}
 
-// structural are the kinds of structural equality.
+// structural maps the kinds of structural equality to constants of package structural.
 var structural = map[string]string{
-	"tree": "StructuralTree", "var": "StructuralFreeVar", "dag": "StructuralDAG",
-	"const-tree": "StructuralConstTree", "singleton": "StructuralUniqueInstance",
+	"tree": "Tree", "var": "FreeVar", "dag": "DAG", "const-tree": "ConstTree", "singleton": "UniqueInstance",
 }
 
 const objectOptions = "parent=KEY, final, frozen, kwonly and structural=KIND"
@@ -321,7 +321,7 @@ func (r *reader) option(t *Type, d directive, o string) {
 	case name == "parent":
 		r.fail(d.pos, "parent=%s is no type key, such as parent=lib.Base: a parent that is a Go struct is embedded instead", value)
 	case name == "structural" && structural[value] != "":
-		t.Flags = append(t.Flags, "Structural "+structural[value])
+		t.Structural = structural[value]
 	case name == "structural":
 		r.fail(d.pos, "structural=%s: the kinds are tree, var, dag, const-tree and singleton", value)
 	case flags[name] != "" && !hasValue:

@@ -108,7 +108,7 @@ func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 	if isError(n) || isNamed(n, "math/big", "Int") {
 		return "", isError(n)
 	}
-	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != runtimePath {
+	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != runtimePath && n.Obj().Pkg().Path() != runtimePath+"/define" {
 		return "", false
 	}
 	name := n.Obj().Name()

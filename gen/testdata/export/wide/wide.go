@@ -6,6 +6,7 @@ import (
 	big2 "math/big"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 // Names that the generated file must not take.
@@ -38,7 +39,7 @@ func Funcs(f func([]string, map[string]int64) (*tvmffi.Tensor, error)) func(x an
 //tvmffi:object tree.Node parent=testing.Base final structural=tree
 type Node struct {
 	Value any                      `ffi:"value"`
-	Next  []*tvmffi.Instance[Node] `ffi:"next"`
+	Next  []*define.Instance[Node] `ffi:"next"`
 }
 
 //tvmffi:method

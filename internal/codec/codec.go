@@ -1,0 +1,392 @@
+package codec
+
+import (
+	"math"
+	"math/big"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// codec converts values of one Go type. There is one for every type that a
+// generated signature may hold, and it is the only place where Go values and
+// native values meet, but for the scalars of the call frames.
+type Codec struct {
+	// Schema is the type expression of the type, "" where that follows from its kind.
+	Schema string
+	// Parts are the types of the elements of a container.
+	Parts []reflect.Type
+	// Tuple and Variant mark the structs that stand for these.
+	Tuple, Variant bool
+	// name says in errors what is expected.
+	Name string
+	// encode packs the value at p. What the packed value points to is in Temp.Keep.
+	Encode func(p unsafe.Pointer) (core.Temp, error)
+	// absent says why the Go type has no counterpart, nil for all others.
+	Absent error
+	// form says what pack does by itself.
+	Form form
+	// abandon releases what a value holds that was read before an error; nil if
+	// that follows from the kind of its type.
+	Abandon func(v reflect.Value)
+	// within is encode for a value inside of others, where that matters; see nested.
+	within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)
+	// decode reads v, borrowed, into the value at p. from lends the objects, such as
+	// those of a callback; without it each object gets a reference of its own.
+	Decode func(v abi.Any, from core.Lender, p unsafe.Pointer) error
+}
+
+var Codecs sync.Map // reflect.Type -> *codec
+
+func Of(t reflect.Type) *Codec {
+	if c, ok := Codecs.Load(t); ok {
+		return c.(*Codec)
+	}
+	c := makeCodec(t)
+	Codecs.Store(t, c)
+	return c
+}
+
+func encodeTyped(t reflect.Type, p unsafe.Pointer) (core.Temp, error) { return Of(t).Encode(p) }
+
+func decodeTyped(v abi.Any, from core.Lender, t reflect.Type, p unsafe.Pointer) error {
+	return Of(t).Decode(v, from, p)
+}
+
+// encode packs x by its static type.
+func Encode[T any](x T) (core.Temp, error) {
+	return Of(reflect.TypeFor[T]()).Encode(unsafe.Pointer(&x))
+}
+
+// decode reads a borrowed value as a T.
+func Decode[T any](v abi.Any) (T, error) { return DecodeFrom[T](v, nil) }
+
+func DecodeFrom[T any](v abi.Any, from core.Lender) (x T, err error) {
+	err = Of(reflect.TypeFor[T]()).Decode(v, from, unsafe.Pointer(&x))
+	return x, err
+}
+
+// take reads an owned value as a T and releases it.
+func Take[T any](v abi.Any) (T, error) {
+	x, err := Decode[T](v)
+	Release(v)
+	return x, err
+}
+
+func Release(v abi.Any) {
+	if v.TypeIndex.IsObject() {
+		core.DecRef(uintptr(v.Bits))
+	}
+}
+
+func WrongType(want string, got abi.Any) error {
+	return core.Errorf(core.KindType, "expected %s, got %s", want, core.KeyOf(got.TypeIndex))
+}
+
+// scalar makes the codec of a type whose values fit the payload of a value.
+func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
+	return &Codec{
+		Name: name,
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			return core.Temp{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
+		},
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+			if v.TypeIndex != index {
+				if text, ok := looseText(v, from); ok && parse != nil {
+					*(*T)(p), err = parse(text)
+					return err
+				}
+				if v, err = loosened(v, from, index, name); err != nil {
+					return err
+				}
+			}
+			*(*T)(p) = value(v.Bits)
+			return nil
+		},
+	}
+}
+
+// basicCodec builds the codec of a type that stands for a value of the library
+// by itself; nil for other types.
+func basicCodec(t reflect.Type) *Codec {
+	switch t {
+	case reflect.TypeFor[bool]():
+		return Scalar("bool", abi.TypeBool, BoolBits, func(b uint64) bool { return b != 0 }, nil)
+	case reflect.TypeFor[int64]():
+		return Scalar("int", abi.TypeInt, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) }, nil)
+	case reflect.TypeFor[float64]():
+		return Scalar("float", abi.TypeFloat, math.Float64bits, math.Float64frombits, nil)
+	case reflect.TypeFor[string]():
+		c := textCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
+		c.Form = formText
+		return c
+	case reflect.TypeFor[[]byte]():
+		return bytesCodec
+	case reflect.TypeFor[*big.Int]():
+		return bigIntCodec()
+	}
+	return nil
+}
+
+func BoolBits(v bool) uint64 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func textCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
+	return &Codec{
+		Name: name,
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			v, err := core.NewString(*(*string)(p))
+			return core.Temp{Value: v, Owned: true}, err
+		},
+		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+			s, ok := core.TextOf(v)
+			if !ok || v.TypeIndex != small && v.TypeIndex != heap && v.TypeIndex != raw {
+				return WrongType(name, v)
+			}
+			*(*string)(p) = s
+			return nil
+		},
+	}
+}
+
+var bytesCodec = &Codec{
+	Name: "ffi.Bytes",
+	Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		v, err := core.NewBytes(*(*[]byte)(p))
+		return core.Temp{Value: v, Owned: true}, err
+	},
+	Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		s, ok := core.TextOf(v)
+		if !ok || v.TypeIndex != abi.TypeSmallBytes && v.TypeIndex != abi.TypeBytes && v.TypeIndex != abi.TypeByteArrayPtr {
+			return WrongType("ffi.Bytes", v)
+		}
+		*(*[]byte)(p) = []byte(s)
+		return nil
+	},
+}
+
+// Public makes the codec of a type of package tvmffi, which sets it, and of what is
+// defined by such types; nil for all others. It is asked once for each type.
+var Public func(t reflect.Type) *Codec
+
+// makeCodec builds the codec of a type. A type without one gets a codec that
+// fails with the reason, so that a wrong argument is an error of its call.
+func makeCodec(t reflect.Type) *Codec {
+	if c := Public(t); c != nil {
+		return c
+	}
+	return Own(t)
+}
+
+// ownCodec is makeCodec for what a type is by itself.
+func Own(t reflect.Type) *Codec {
+	if c := basicCodec(t); c != nil {
+		return c
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		if class := ClassOf(t); class != nil {
+			return ObjectCodec(class)
+		}
+		return optionalCodec(t)
+	case reflect.Slice, reflect.Array:
+		return sliceCodec(t)
+	case reflect.Map:
+		return goMapCodec(t)
+	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return numberCodec(t)
+	case reflect.Struct:
+		if fields := TaggedFields(t); len(fields) > 0 {
+			return StructCodec(t, fields)
+		}
+	}
+	return NoCodec(t, "this type has no counterpart in TVM-FFI")
+}
+
+func NoCodec(t reflect.Type, why string) *Codec {
+	err := core.Errorf(core.KindType, "Go type %s: %s", t, why)
+	return &Codec{
+		Name:   t.String(),
+		Absent: err,
+		Encode: func(unsafe.Pointer) (core.Temp, error) { return core.Temp{}, err },
+		Decode: func(abi.Any, core.Lender, unsafe.Pointer) error { return err },
+	}
+}
+
+// classOf returns the object type of a pointer type, nil if it is none.
+func ClassOf(t reflect.Type) *core.Type {
+	m, ok := t.MethodByName("TVMFFIType")
+	if !ok || m.Type.NumIn() != 2 || m.Type.In(1) != t {
+		return nil
+	}
+	class, _ := m.Func.Call([]reflect.Value{reflect.Zero(t), reflect.Zero(t)})[0].Interface().(*core.Type)
+	return class
+}
+
+func ObjectCodec(class *core.Type) *Codec {
+	return &Codec{
+		Name: class.Key,
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			return EncodeObject(*(**core.Object)(p))
+		},
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			if v.TypeIndex == abi.TypeNone {
+				*(**core.Object)(p) = nil
+				return nil
+			}
+			if !v.TypeIndex.IsObject() || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
+				return WrongType(class.Key, v) // short texts are no objects, so long ones are none either
+			}
+			ok, err := class.Accepts(v.TypeIndex)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return WrongType(class.Key, v)
+			}
+			*(**core.Object)(p) = lend(v, from)
+			return nil
+		},
+	}
+}
+
+// lend wraps the object in v: borrowed from a callback, else with a reference.
+func lend(v abi.Any, from core.Lender) *core.Object {
+	if v.Bits == 0 {
+		return nil
+	}
+	if from != nil {
+		return from.Borrow(uintptr(v.Bits))
+	}
+	core.IncRef(uintptr(v.Bits))
+	return core.Own(uintptr(v.Bits))
+}
+
+func EncodeObject(o *core.Object) (core.Temp, error) {
+	if o == nil {
+		return core.Temp{}, nil
+	}
+	if why, ended := o.Ended(); ended {
+		return core.Temp{}, core.Errorf(core.KindRuntime, "the object %s", why)
+	}
+	return core.Temp{Value: o.View(), Keep: o}, nil
+}
+
+// optionalCodec is that of *T for a scalar, a string or a small struct: nil is
+// None.
+func optionalCodec(t reflect.Type) *Codec {
+	name := t.String()
+	endless := false // a pointer to itself: no value ends it but None
+	for u, seen := t, map[reflect.Type]bool{}; u.Kind() == reflect.Pointer && !endless; u = u.Elem() {
+		endless, seen[u] = seen[u], true
+	}
+	inner := sync.OnceValue(func() *Codec { return Of(t.Elem()) })
+	if !Recursive(t) {
+		name = "Optional<" + inner().Name + ">"
+	}
+	c := &Codec{
+		Name: name,
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			if v.TypeIndex == abi.TypeNone {
+				*(*unsafe.Pointer)(p) = nil
+				return nil
+			}
+			if endless {
+				return core.Errorf(core.KindType, "expected None, got %s: Go type %s is a pointer to itself", core.KeyOf(v.TypeIndex), t)
+			}
+			x := reflect.New(t.Elem())
+			if err := inner().Decode(v, from, x.UnsafePointer()); err != nil {
+				return err
+			}
+			*(*unsafe.Pointer)(p) = x.UnsafePointer()
+			return nil
+		},
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+		x := *(*unsafe.Pointer)(p)
+		if x == nil {
+			return core.Temp{}, nil
+		}
+		c := inner()
+		if c.within != nil {
+			var err error
+			if outer, err = outer.Enter(t, x, 1); err != nil {
+				return core.Temp{}, err
+			}
+		}
+		return EncodeIn(c, x, outer)
+	})
+}
+
+// numberCodec is that of the other number types and of named basic types, with
+// a check of the range.
+func numberCodec(t reflect.Type) *Codec {
+	at := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
+	tooLarge := func(v any) error { return core.Errorf("OverflowError", "%v does not fit %s", v, t) }
+	switch kind := t.Kind(); kind {
+	case reflect.Bool, reflect.String:
+		base := map[reflect.Kind]reflect.Type{reflect.Bool: reflect.TypeFor[bool](), reflect.String: reflect.TypeFor[string]()}
+		return Of(base[kind])
+	case reflect.Float32, reflect.Float64:
+		return &Codec{
+			Name: "float",
+			Encode: func(p unsafe.Pointer) (core.Temp, error) {
+				return Encode(at(p).Float())
+			},
+			Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+				x, err := DecodeFrom[float64](v, from)
+				if err == nil && at(p).OverflowFloat(x) {
+					err = tooLarge(x)
+				}
+				if err == nil {
+					at(p).SetFloat(x)
+				}
+				return err
+			},
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &Codec{
+			Name:   "int",
+			Encode: func(p unsafe.Pointer) (core.Temp, error) { return Encode(at(p).Int()) },
+			Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+				x, err := DecodeFrom[int64](v, from)
+				if err == nil && at(p).OverflowInt(x) {
+					err = tooLarge(x)
+				}
+				if err == nil {
+					at(p).SetInt(x)
+				}
+				return err
+			},
+		}
+	}
+	return &Codec{
+		Name: "int",
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			x := at(p).Uint()
+			if x > math.MaxInt64 {
+				return core.Temp{}, core.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
+			}
+			return Encode(int64(x))
+		},
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			x, err := DecodeFrom[int64](v, from)
+			if err == nil && (x < 0 || at(p).OverflowUint(uint64(x))) {
+				err = tooLarge(x)
+			}
+			if err == nil {
+				at(p).SetUint(uint64(x))
+			}
+			return err
+		},
+	}
+}

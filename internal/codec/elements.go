@@ -1,0 +1,456 @@
+package codec
+
+import (
+	"math"
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// What Array, List, Map and Dict share: how Go values become elements, and how
+// elements are read. Numbers, bools and strings go without the codecs.
+
+// packArgument packs argument i of a call.
+func PackArgument[T any](c *core.Call, i int, x T) {
+	switch p := any(&x).(type) {
+	case *int64:
+		c.Int(i, *p)
+	case *float64:
+		c.Float(i, *p)
+	case *bool:
+		c.Bool(i, *p)
+	case *string:
+		c.String(i, *p)
+	default:
+		putArgument(c, i, x)
+	}
+}
+
+func putArgument[T any](c *core.Call, i int, x T) {
+	t, err := Encode(x)
+	if err == nil {
+		err = t.Lasting()
+	}
+	c.Put(i, t, err)
+}
+
+// packElement adds x to the arguments of a call.
+func PackElement[T any](p *core.Pack, x T, outer *Nest) error {
+	switch v := any(&x).(type) {
+	case *int64:
+		p.Int(*v)
+	case *float64:
+		p.Float(*v)
+	case *bool:
+		p.Bool(*v)
+	case *string:
+		return p.String(*v)
+	default:
+		return putElement(p, x, outer)
+	}
+	return nil
+}
+
+func putElement[T any](p *core.Pack, x T, outer *Nest) error {
+	return Pack(p, For[T](), unsafe.Pointer(&x), outer)
+}
+
+// pack adds the value at x to the arguments of a call. Strings go as they are: the
+// library makes objects of them.
+func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
+	switch c.Form {
+	case formText:
+		return p.String(*(*string)(x))
+	case FormAny:
+		switch x := (*(*any)(x)).(type) {
+		case nil:
+			p.Any(abi.Any{})
+			return nil
+		case string:
+			return p.String(x)
+		case int:
+			p.Int(int64(x))
+			return nil
+		case int64:
+			p.Int(x)
+			return nil
+		case float64:
+			p.Float(x)
+			return nil
+		case bool:
+			p.Bool(x)
+			return nil
+		}
+	}
+	t, err := EncodeIn(c, x, outer)
+	if err == nil {
+		err = t.Lasting()
+	}
+	if err == nil {
+		p.Put(t)
+	}
+	return err
+}
+
+// form marks the codecs that pack does without.
+type form uint8
+
+const (
+	formText form = iota + 1 // a string
+	FormAny                  // any, whose value may be a scalar or a string
+)
+
+// arrayTemp is an Array that nobody else refers to.
+func arrayTemp(handle uintptr) core.Temp {
+	return core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
+}
+
+// scalarArray makes an Array of scalars, in place where that is possible.
+func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.Temp, error) {
+	array, all := core.NewArray(len(items))
+	if array != 0 {
+		fill(all, items)
+		t := arrayTemp(array)
+		t.Scalars = true
+		return t, nil
+	}
+	all = make([]abi.Any, len(items))
+	fill(all, items)
+	return Packed(&NewArray, len(items), func(p *core.Pack) error {
+		for _, v := range all {
+			p.Any(v)
+		}
+		return nil
+	})
+}
+
+func fillInts[N int | int32 | int64](all []abi.Any, items []N) {
+	all = all[:len(items)]
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(int64(x))}
+	}
+}
+
+func fillFloats[N float32 | float64](all []abi.Any, items []N) {
+	all = all[:len(items)]
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(x))}
+	}
+}
+
+func fillBools(all []abi.Any, items []bool) {
+	all = all[:len(items)]
+	for i, x := range items {
+		all[i] = abi.Any{TypeIndex: abi.TypeBool, Bits: BoolBits(x)}
+	}
+}
+
+// stringArray makes an Array of strings in one crossing: the library makes the
+// String objects.
+func stringArray(f *core.Func, items []string) (core.Temp, error) {
+	return Packed(f, len(items), func(p *core.Pack) error {
+		for i, s := range items {
+			if err := p.String(s); err != nil {
+				return core.Place("element "+Itoa(i), err)
+			}
+		}
+		return nil
+	})
+}
+
+// encodeArray makes an Array of the items.
+func EncodeArray[E any](items []E, outer *Nest) (core.Temp, error) {
+	if _, err := NewArray.Handle(); err != nil {
+		return core.Temp{}, err
+	}
+	switch s := any(&items).(type) {
+	case *[]int64:
+		return scalarArray(*s, fillInts[int64])
+	case *[]int:
+		return scalarArray(*s, fillInts[int])
+	case *[]int32:
+		return scalarArray(*s, fillInts[int32])
+	case *[]float64:
+		return scalarArray(*s, fillFloats[float64])
+	case *[]float32:
+		return scalarArray(*s, fillFloats[float32])
+	case *[]bool:
+		return scalarArray(*s, fillBools)
+	}
+	return EncodeBy(&NewArray, items, outer)
+}
+
+// encodeBy makes a container of the items by calling f.
+func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error) {
+	switch s := any(&items).(type) {
+	case *[]int64:
+		return Packed(f, len(*s), func(p *core.Pack) error {
+			for _, x := range *s {
+				p.Int(x)
+			}
+			return nil
+		})
+	case *[]string:
+		return stringArray(f, *s)
+	}
+	return encodeItems(f, items, outer)
+}
+
+func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error) {
+	inner, err := outer.Enter(reflect.TypeFor[[]E](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
+	if err != nil {
+		return core.Temp{}, err
+	}
+	c := For[E]()
+	return Packed(f, len(items), func(p *core.Pack) error {
+		for i := range items {
+			if err := Pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
+				return core.Place("element "+Itoa(i), err)
+			}
+		}
+		return nil
+	})
+}
+
+// packed makes a container by calling f with what fill adds.
+func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.Temp, error) {
+	fn, err := f.Handle()
+	if err != nil {
+		return core.Temp{}, err
+	}
+	p := core.NewPack(n)
+	defer p.Close()
+	if err := fill(p); err != nil {
+		return core.Temp{}, err
+	}
+	v, err := p.Apply(fn)
+	return core.Temp{Value: v, Owned: true}, err
+}
+
+// apply calls a Function object with n packed values.
+func Apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+	p := core.NewPack(n)
+	defer p.Close()
+	for i := range n {
+		t, err := item(i)
+		if err != nil {
+			return abi.Any{}, err
+		}
+		p.Put(t)
+	}
+	return p.Apply(fn)
+}
+
+// cells views the elements of an Array or a List.
+func Cells(o *core.Object, what string) []abi.Any {
+	Alive(o, what)
+	cell := core.At[abi.SeqCell](o.Handle() + abi.ObjectSize)
+	if cell.Size == 0 {
+		return nil
+	}
+	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size)
+}
+
+// alive panics with an *Error if a method of a type got no object.
+func Alive(o *core.Object, kind string) {
+	if o.Handle() == 0 {
+		panic(noReceiver(core.KindRuntime, kind, o))
+	}
+}
+
+// element reads a cell.
+func Element[T any](v *abi.Any, from core.Lender) (T, error) {
+	var x T
+	switch p := any(&x).(type) {
+	case *int64:
+		if v.TypeIndex == abi.TypeInt {
+			*p = int64(v.Bits)
+			return x, nil
+		}
+	case *float64:
+		if v.TypeIndex == abi.TypeFloat {
+			*p = math.Float64frombits(v.Bits)
+			return x, nil
+		}
+	case *bool:
+		if v.TypeIndex == abi.TypeBool {
+			*p = v.Bits != 0
+			return x, nil
+		}
+	case *string:
+		if text, ok := core.BorrowText(v); ok {
+			*p = string(text)
+			return x, nil
+		}
+	}
+	return elementByCodec[T](v, from)
+}
+
+func elementByCodec[T any](v *abi.Any, from core.Lender) (T, error) {
+	x := new(T)
+	err := For[T]().Decode(*v, from, unsafe.Pointer(x))
+	return *x, err
+}
+
+func ElementAt[T any](o *core.Object, what string, i int) T {
+	all := Cells(o, what)
+	if i < 0 || i >= len(all) {
+		panic(core.Errorf(core.KindIndex, "%s: index %d out of range with %d elements", what, i, len(all)))
+	}
+	x, err := Element[T](&all[i], nil)
+	if err != nil {
+		panic(core.Place(what+"["+Itoa(i)+"]", err))
+	}
+	runtime.KeepAlive(o)
+	return x
+}
+
+// scalars returns the elements of an Array, the index of their type and what becomes 0
+// when the Array is released, if a T is what lies in their payload; nil for other Ts.
+func Scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
+	switch any((*T)(nil)).(type) {
+	case *int64:
+		return Cells(o, "Array"), abi.TypeInt, o.At()
+	case *float64:
+		return Cells(o, "Array"), abi.TypeFloat, o.At()
+	}
+	return nil, 0, nil
+}
+
+// payload views the payload of a cell as a T, which the type of the cell allows.
+func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
+
+// someElements ranges over a sequence from element i on.
+func SomeElements[T any](o *core.Object, what string, i int, yield func(int, T) bool) {
+	var loan core.Loan
+	defer loan.End()
+	r := NewTextReader[T]()
+	for all := Cells(o, what); i < len(all); i++ {
+		x, err := r.Read(&all[i], len(all)-i, &loan)
+		if err != nil {
+			panic(core.Place(what+"["+Itoa(i)+"]", err))
+		}
+		if !yield(i, x) {
+			return
+		}
+		loan.End()
+		if i == len(all)-1 && o.Handle() == 0 {
+			return // released at the last step
+		}
+		all = Cells(o, what) // a List may have changed
+	}
+}
+
+// copyTo reads elements into dst.
+func CopyTo[T any](o *core.Object, what string, dst []T) (n int, err error) {
+	defer Catch(&err)
+	defer runtime.KeepAlive(o)
+	all := Cells(o, what)
+	all = all[:min(len(all), len(dst))]
+	n = readAll(all, any(&dst))
+	for ; n < len(all); n++ {
+		if dst[n], err = Element[T](&all[n], nil); err != nil {
+			return n, core.Place(what+"["+Itoa(n)+"]", err)
+		}
+	}
+	return n, nil
+}
+
+func SliceOf[T any](o *core.Object, what string) ([]T, error) {
+	if _, ended := o.Ended(); ended {
+		return nil, noReceiver(core.KindRuntime, what, o)
+	}
+	if o == nil {
+		return nil, nil
+	}
+	defer runtime.KeepAlive(o)
+	all := Cells(o, what)
+	s := make([]T, len(all))
+	i := readAll(all, any(&s))
+	for ; i < len(all); i++ {
+		x, err := Element[T](&all[i], nil)
+		if err != nil {
+			Abandon(reflect.ValueOf(s))
+			return nil, core.Place(what+"["+Itoa(i)+"]", err)
+		}
+		s[i] = x
+	}
+	return s, nil
+}
+
+// readAll reads elements into the slice that p points to, which has room for all,
+// if it is one of numbers, bools or strings. It returns how many were of that
+// type, from the first.
+func readAll(all []abi.Any, p any) int {
+	switch p := p.(type) {
+	case *[]int64:
+		return readPayloads(*p, all, abi.TypeInt)
+	case *[]float64:
+		return readPayloads(*p, all, abi.TypeFloat)
+	case *[]bool:
+		for i := range all {
+			if all[i].TypeIndex != abi.TypeBool {
+				return i
+			}
+			(*p)[i] = all[i].Bits != 0
+		}
+	case *[]string:
+		text := textOfAll(all)
+		for i := range all {
+			t, ok := core.BorrowText(&all[i])
+			if !ok {
+				return i
+			}
+			(*p)[i], text = text[:len(t)], text[len(t):]
+		}
+	default:
+		return 0
+	}
+	return len(all)
+}
+
+// readPayloads copies the payloads of the cells before the first of another type to dst,
+// which has room for all, and returns how many these are. It takes eight at a time, which
+// halves the work of one.
+func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex) int {
+	i := 0
+	for ; i <= len(all)-8; i += 8 {
+		c, d := all[i:][:8], dst[i:][:8]
+		if (c[0].TypeIndex^index)|(c[1].TypeIndex^index)|(c[2].TypeIndex^index)|(c[3].TypeIndex^index)|
+			(c[4].TypeIndex^index)|(c[5].TypeIndex^index)|(c[6].TypeIndex^index)|(c[7].TypeIndex^index) != 0 {
+			break
+		}
+		d[0], d[1], d[2], d[3] = *Payload[N](&c[0]), *Payload[N](&c[1]), *Payload[N](&c[2]), *Payload[N](&c[3])
+		d[4], d[5], d[6], d[7] = *Payload[N](&c[4]), *Payload[N](&c[5]), *Payload[N](&c[6]), *Payload[N](&c[7])
+	}
+	for ; i < len(all) && all[i].TypeIndex == index; i++ {
+		dst[i] = *Payload[N](&all[i])
+	}
+	return i
+}
+
+// textOfAll copies the texts among cells, one behind the other.
+func textOfAll(all []abi.Any) string {
+	n := 0
+	for i := range all {
+		t, _ := core.BorrowText(&all[i])
+		n += len(t)
+	}
+	if n == 0 {
+		return ""
+	}
+	b := make([]byte, 0, n)
+	for i := range all {
+		t, _ := core.BorrowText(&all[i])
+		b = append(b, t...)
+	}
+	return unsafe.String(&b[0], n)
+}
+
+var (
+	NewArray = core.Func{Name: "ffi.Array"}
+	NewList  = core.Func{Name: "ffi.List"}
+)

@@ -1,0 +1,264 @@
+package codec
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// The codecs of Go slices, arrays and maps.
+
+// sequence views the elements of a borrowed Array or List.
+func Sequence(v abi.Any, want string) ([]abi.Any, error) {
+	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+		return nil, WrongType(want, v)
+	}
+	cell := core.At[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
+	if cell.Size == 0 {
+		return nil, nil
+	}
+	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size), nil
+}
+
+// sliceCodec converts between Arrays and Go slices and arrays; a List is read
+// too.
+func sliceCodec(t reflect.Type) *Codec {
+	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
+		return bytesCodec
+	}
+	// The codec of the element is looked up on use: []T may occur in T.
+	name := "ffi.Array of " + t.Elem().String()
+	nests := sync.OnceValue(func() bool { return Recursive(t) })
+	c := &Codec{
+		Name: name,
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			all, err := Sequence(v, name)
+			if err != nil {
+				return err
+			}
+			if nests() {
+				if from, err = deeper(from); err != nil {
+					return err
+				}
+			}
+			item := Of(t.Elem())
+			out := reflect.NewAt(t, p).Elem()
+			if t.Kind() == reflect.Slice {
+				out.Set(reflect.MakeSlice(t, len(all), len(all)))
+			} else if t.Len() != len(all) {
+				return core.Errorf(core.KindType, "expected %s, got an array of %d elements", t, len(all))
+			}
+			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
+				if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
+					Abandon(out)
+					return core.Place("element "+Itoa(i), err)
+				}
+			}
+			return nil
+		},
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+		v := reflect.NewAt(t, p)
+		switch s := v.Interface().(type) {
+		case *[]int64:
+			return EncodeArray(*s, outer)
+		case *[]int:
+			return EncodeArray(*s, outer)
+		case *[]int32:
+			return EncodeArray(*s, outer)
+		case *[]float64:
+			return EncodeArray(*s, outer)
+		case *[]float32:
+			return EncodeArray(*s, outer)
+		case *[]bool:
+			return EncodeArray(*s, outer)
+		case *[]string:
+			return EncodeArray(*s, outer)
+		}
+		v = v.Elem()
+		inner := outer
+		if t.Kind() == reflect.Slice {
+			var err error
+			if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
+				return core.Temp{}, err
+			}
+		}
+		item := Of(t.Elem())
+		return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
+			for i := range v.Len() {
+				if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
+					return core.Place("element "+Itoa(i), err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// abandon releases the objects in a value that was read in part, before an error:
+// nobody gets it.
+func Abandon(v reflect.Value) {
+	if !v.CanInterface() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		switch v.Type().Elem().Kind() {
+		case reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer, reflect.Interface, reflect.Struct:
+			for i := range v.Len() {
+				Abandon(v.Index(i))
+			}
+		}
+	case reflect.Map:
+		for all := v.MapRange(); all.Next(); {
+			Abandon(all.Key())
+			Abandon(all.Value())
+		}
+	case reflect.Pointer, reflect.Interface:
+		if x, ok := v.Interface().(core.Ref); ok {
+			core.StateOf(x).Release()
+		} else if !v.IsNil() {
+			Abandon(v.Elem())
+		}
+	case reflect.Struct:
+		if c := Of(v.Type()); c.Abandon != nil {
+			c.Abandon(v)
+		}
+	}
+}
+
+// goMapCodec packs a Go map as a Map, sorted by key, and reads a Map or a Dict.
+func goMapCodec(t reflect.Type) *Codec {
+	name := "ffi.Map for " + t.String()
+	nests := sync.OnceValue(func() bool { return Recursive(t) })
+	c := &Codec{
+		Name: name,
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+			kind := &Maps
+			switch v.TypeIndex {
+			case abi.TypeMap:
+			case abi.TypeDict:
+				kind = &Dicts
+			default:
+				return WrongType(name, v)
+			}
+			var plain core.Lender
+			if isLoose(from) {
+				plain = Loosely
+			}
+			from = Owning(from) // a Go map owns its objects
+			if nests() {
+				if from, err = deeper(from); err != nil {
+					return err
+				}
+			}
+			defer Catch(&err)
+			out := reflect.MakeMap(t)
+			keys, values := Of(t.Key()), Of(t.Elem())
+			o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+			kind.Read(o, func(e *abi.MapEntry, _ int) bool {
+				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
+				if err = keys.Decode(e.Key, plain, k.UnsafePointer()); err != nil {
+					err = core.Place("a key", err)
+					return false
+				}
+				if err = hashable(k.Elem()); err != nil {
+					return false
+				}
+				if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {
+					Abandon(k.Elem())
+					err = core.Place("value of key "+Quote(k.Elem().Interface()), err)
+					return false
+				}
+				out.SetMapIndex(k.Elem(), x.Elem())
+				return true
+			})
+			if err != nil {
+				Abandon(out)
+				return err
+			}
+			reflect.NewAt(t, p).Elem().Set(out)
+			return nil
+		},
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+		m := reflect.NewAt(t, p).Elem()
+		inner, err := outer.Enter(t, m.UnsafePointer(), m.Len())
+		if err != nil {
+			return core.Temp{}, err
+		}
+		sorted := sortedEntries(m)
+		keys, values := Of(t.Key()), Of(t.Elem())
+		return Packed(&Maps.Create, 2*len(sorted), func(args *core.Pack) error {
+			for _, e := range sorted {
+				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
+				key.Elem().Set(e.Key)
+				if err := Pack(args, keys, key.UnsafePointer(), inner); err != nil {
+					return core.Place("key "+Quote(e.Key), err)
+				}
+				value.Elem().Set(e.Value)
+				if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
+					return core.Place("value of key "+Quote(e.Key), err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// mapEntry is an entry of a Go map.
+type mapEntry struct{ Key, Value reflect.Value }
+
+// sortedEntries returns the entries of a Go map, in order where keys have one, so that
+// the same map gives the same Map. NaN, which no lookup finds, is among them.
+func sortedEntries(m reflect.Value) []mapEntry {
+	entries := make([]mapEntry, 0, m.Len())
+	for all := m.MapRange(); all.Next(); {
+		entries = append(entries, mapEntry{all.Key(), all.Value()})
+	}
+	slices.SortFunc(entries, func(a, b mapEntry) int { return compareValues(a.Key, b.Key) })
+	return entries
+}
+
+// hashable returns an error if k, in an interface, is no key of a Go map.
+func hashable(k reflect.Value) error {
+	if k.Comparable() {
+		return nil
+	}
+	return core.Errorf(core.KindType, "a key: %s is no key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
+}
+
+// dynamic returns the type of what v, perhaps an interface, holds.
+func dynamic(v reflect.Value) reflect.Type {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	return v.Type()
+}
+
+func compareValues(a, b reflect.Value) int {
+	if a.Kind() == reflect.Interface {
+		a, b = a.Elem(), b.Elem()
+	}
+	switch {
+	case !a.IsValid() || !b.IsValid() || a.Kind() != b.Kind():
+		return 0
+	case a.Kind() == reflect.String:
+		return strings.Compare(a.String(), b.String())
+	case a.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	case a.CanFloat():
+		return cmp.Compare(a.Float(), b.Float())
+	case a.Kind() == reflect.Bool:
+		return cmp.Compare(BoolBits(a.Bool()), BoolBits(b.Bool()))
+	}
+	return 0
+}

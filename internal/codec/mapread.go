@@ -1,0 +1,318 @@
+package codec
+
+import (
+	"iter"
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// mapKind holds the functions of a kind of map.
+type MapKind struct {
+	Name                                string
+	Class                               core.Type
+	Create, size, find, Count, iterator core.Func
+	// shared says that the map may change while it is read.
+	shared bool
+}
+
+var Maps = MapKind{
+	Name: "Map", Class: core.Type{Key: "ffi.Map"}, Create: core.Func{Name: "ffi.Map"}, size: core.Func{Name: "ffi.MapSize"},
+	find: core.Func{Name: "ffi.MapGetItemOrMissing"}, Count: core.Func{Name: "ffi.MapCount"}, iterator: core.Func{Name: "ffi.MapForwardIterFunctor"},
+}
+
+func As[B, T any](x *T) *B { return (*B)(unsafe.Pointer(x)) }
+
+// len returns the number of entries; it panics if o is nil or has ended.
+func (k *MapKind) Len(o *core.Object) int {
+	if o.Handle() != 0 && core.MapsReadable() {
+		n := core.MapSize(o.Handle())
+		runtime.KeepAlive(o)
+		return n
+	}
+	var c core.Call1
+	c.Begin(&k.size, 1)
+	c.Self(0, o)
+	if err := c.Do(); err != nil {
+		panic(err)
+	}
+	n, err := c.IntResult()
+	if err != nil {
+		panic(err)
+	}
+	return int(n)
+}
+
+// missing returns the object that stands for a value that is not there; the first
+// reference is kept for ever. Nothing is locked while the library is asked, which
+// may wait for the Registry.
+func missing() (uintptr, error) {
+	if m := missingObject.Load(); m != 0 {
+		return m, nil
+	}
+	var c core.Call1
+	c.Begin(&getMissing, 0)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	m := uintptr(c.Take().Bits)
+	if !missingObject.CompareAndSwap(0, m) {
+		core.DecRef(m)
+	}
+	return missingObject.Load(), nil
+}
+
+var missingObject atomic.Uintptr
+
+var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
+
+// tableKey returns the key by which a table is read in Go, if it is a text or a
+// scalar.
+func TableKey[K any](key *K) (k core.MapKey, ok bool) {
+	switch p := any(key).(type) {
+	case *string:
+		return core.TextKey(*p), true
+	case *int64:
+		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+	case *int:
+		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+	case *bool:
+		return core.ScalarKey(abi.TypeBool, BoolBits(*p)), true
+	}
+	return k, false
+}
+
+// readable reports whether the table of o may be read: not if o is nil or has
+// ended, which the functions of the library report.
+func Readable(o *core.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
+
+// entry reads the value of a key as it is, owned.
+func (k *MapKind) entry(o *core.Object, key string) (abi.Any, bool) {
+	if !Readable(o) {
+		return Ask(k, o, key)
+	}
+	table := core.TextKey(key)
+	at := core.MapFind(o.Handle(), &table)
+	if at == nil {
+		return abi.Any{}, false
+	}
+	retain(*at)
+	return *at, true
+}
+
+// read calls each with the entries, borrowed, and how many there are from that one
+// on, until it returns false. Those of a map that may change are all read before.
+// The map lives until read returns, even if it is released meanwhile.
+func (k *MapKind) Read(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
+	if !Readable(o) {
+		k.readThrough(o, each)
+		return
+	}
+	handle := o.Handle()
+	core.IncRef(handle)
+	runtime.KeepAlive(o) // until here; the caller may not use it again
+	defer core.DecRef(handle)
+	walk := core.NewMapWalk(handle)
+	if !k.shared {
+		for walk.Left > 0 && each(walk.Next(), walk.Left+1) {
+		}
+		return
+	}
+	all := make([]abi.MapEntry, walk.Left)
+	for i := range all {
+		all[i] = *walk.Next()
+		retain(all[i].Key)
+		retain(all[i].Value)
+	}
+	eachOf(all, each)
+}
+
+// retain adds a reference to the object in v, if there is one.
+func retain(v abi.Any) {
+	if v.TypeIndex.IsObject() {
+		core.IncRef(uintptr(v.Bits))
+	}
+}
+
+// eachOf calls each with owned entries and releases them.
+func eachOf(all []abi.MapEntry, each func(e *abi.MapEntry, left int) bool) {
+	defer func() {
+		r := core.NewReleaser()
+		for _, e := range all {
+			r.ReleaseValue(e.Key)
+			r.ReleaseValue(e.Value)
+		}
+		r.Close()
+	}()
+	for i := range all {
+		if !each(&all[i], len(all)-i) {
+			return
+		}
+	}
+}
+
+// readThrough is read by the iterator of the library.
+func (k *MapKind) readThrough(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
+	n := k.Len(o)
+	if n == 0 {
+		return
+	}
+	var c core.Call1
+	c.Begin(&k.iterator, 1)
+	c.Self(0, o)
+	if err := c.Do(); err != nil {
+		panic(err)
+	}
+	cursor := core.NewCursor(core.Own(uintptr(c.Take().Bits)), n)
+	defer cursor.Close()
+	all := make([]abi.MapEntry, 0, n)
+	for len(all) < n {
+		next, err := cursor.Next()
+		if err != nil {
+			eachOf(all, func(*abi.MapEntry, int) bool { return false })
+			panic(err)
+		}
+		for i := 0; i < len(next); i += 3 {
+			all = append(all, abi.MapEntry{Key: next[i], Value: next[i+1]})
+		}
+	}
+	eachOf(all, each)
+}
+
+// textReader reads elements as Ts. Short strings of about the same place share one
+// piece of memory.
+type textReader[T any] struct {
+	room   []byte
+	isText bool
+}
+
+func NewTextReader[T any]() (r textReader[T]) {
+	_, r.isText = any((*T)(nil)).(*string)
+	return r
+}
+
+// sharedTexts is how many strings share a piece of memory, about. A longer one than
+// longText has its own, so that one long string among short ones costs its size.
+const (
+	sharedTexts = 64
+	longText    = 256
+)
+
+// read reads a value, the first of so many that are left.
+func (r *textReader[T]) Read(v *abi.Any, left int, from core.Lender) (x T, err error) {
+	if r.isText {
+		if t, ok := core.BorrowText(v); ok {
+			if len(t) > longText {
+				*As[string](&x) = string(t)
+				return x, nil
+			}
+			if len(t) > len(r.room) {
+				r.room = make([]byte, len(t)*min(left, sharedTexts))
+			}
+			*As[string](&x) = unsafe.String(unsafe.SliceData(r.room), copy(r.room, t))
+			r.room = r.room[len(t):]
+			return x, nil
+		}
+	}
+	return Element[T](v, from)
+}
+
+// entries ranges over a map.
+func Entries[K, V any](k *MapKind, o *core.Object) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		var loan core.Loan
+		defer loan.End()
+		seen := 0
+		keys, values := NewTextReader[K](), NewTextReader[V]()
+		k.Read(o, func(e *abi.MapEntry, left int) bool {
+			key, err := keys.Read(&e.Key, left, &loan)
+			if err != nil {
+				panic(core.Place(k.Name+" key "+Itoa(seen), err))
+			}
+			value, err := values.Read(&e.Value, left, &loan)
+			if err != nil {
+				panic(core.Place(k.Name+"["+Quote(key)+"]", err))
+			}
+			if !yield(key, value) {
+				return false
+			}
+			loan.End()
+			seen++
+			return k.goesOn(o, left)
+		})
+	}
+}
+
+// goesOn ends the loop over a map that was released in it.
+func (k *MapKind) goesOn(o *core.Object, left int) bool {
+	if left > 1 {
+		Alive(o, k.Name)
+	}
+	return true
+}
+
+// halves ranges over the keys or the values of a map.
+func halves[T any](k *MapKind, o *core.Object, what string, half func(*abi.MapEntry) *abi.Any) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		var loan core.Loan
+		defer loan.End()
+		seen := 0
+		r := NewTextReader[T]()
+		k.Read(o, func(e *abi.MapEntry, left int) bool {
+			x, err := r.Read(half(e), left, &loan)
+			if err != nil {
+				panic(core.Place(k.Name+" "+what+" "+Itoa(seen), err))
+			}
+			if !yield(x) {
+				return false
+			}
+			loan.End()
+			seen++
+			return k.goesOn(o, left)
+		})
+	}
+}
+
+func KeysOf[K any](k *MapKind, o *core.Object) iter.Seq[K] {
+	return halves[K](k, o, "key", func(e *abi.MapEntry) *abi.Any { return &e.Key })
+}
+
+func ValuesOf[V any](k *MapKind, o *core.Object) iter.Seq[V] {
+	return halves[V](k, o, "value", func(e *abi.MapEntry) *abi.Any { return &e.Value })
+}
+
+// hashableKey is hashable for a key that does not escape elsewhere.
+func HashableKey[K any](key K) error { return hashable(reflect.ValueOf(&key).Elem()) }
+
+// ask looks a key up through the library; the value is owned.
+func Ask[K any](k *MapKind, o *core.Object, key K) (abi.Any, bool) {
+	var c core.Call8
+	c.Begin(&k.find, 2)
+	c.Self(0, o)
+	PackArgument(&c.Call, 1, key)
+	if err := c.Do(); err != nil {
+		panic(err)
+	}
+	v := c.Take()
+	if v.TypeIndex.IsObject() {
+		nothing, err := missing()
+		if err != nil {
+			panic(err)
+		}
+		if uintptr(v.Bits) == nothing {
+			Release(v)
+			return v, false
+		}
+	}
+	return v, true
+}
+
+var Dicts = MapKind{
+	Name: "Dict", Class: core.Type{Key: "ffi.Dict"}, Create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
+	find: core.Func{Name: "ffi.DictGetItemOrMissing"}, Count: core.Func{Name: "ffi.DictCount"}, iterator: core.Func{Name: "ffi.DictForwardIterFunctor"},
+	shared: true,
+}

@@ -1,0 +1,169 @@
+package codec
+
+import (
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// nest is the chain of Go slices, maps and pointers around a value that is
+// packed. It finds a value that contains itself; nil is the outermost.
+type Nest struct {
+	outer *Nest
+	kind  reflect.Type
+	at    unsafe.Pointer
+	size  int
+	depth int
+}
+
+// maxDepth limits how deep values may be nested: C++ takes them apart by
+// recursion.
+const MaxDepth = 1000
+
+// enter goes into a container, which is told by the address of its data and its
+// size.
+func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, error) {
+	depth := 1
+	if n != nil {
+		depth = n.depth + 1
+	}
+	if depth > MaxDepth {
+		return nil, core.Errorf(core.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+	}
+	if size > 0 {
+		for o := n; o != nil; o = o.outer {
+			if o.at == at && o.size == size && o.kind == kind {
+				return nil, core.Errorf(core.KindValue, "the %s contains itself", kind)
+			}
+		}
+	}
+	return &Nest{n, kind, at, size, depth}, nil
+}
+
+// encodeIn packs the value at p inside of outer.
+func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+	if c.within != nil {
+		return c.within(p, outer)
+	}
+	return c.Encode(p)
+}
+
+// nested makes the codec pack by within, which knows what is around the value.
+func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)) *Codec {
+	c.within = within
+	c.Encode = func(p unsafe.Pointer) (core.Temp, error) { return within(p, nil) }
+	return c
+}
+
+// deeper returns the lender for the elements of a value that is read into a type
+// that may hold itself.
+func deeper(from core.Lender) (core.Lender, error) {
+	r := core.Reading{Inner: from}
+	if outer, ok := from.(*core.Reading); ok {
+		r = *outer
+	}
+	if r.Depth++; r.Depth > MaxDepth {
+		return nil, core.Errorf(core.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
+	}
+	return &r, nil
+}
+
+// owning returns the lender that gives references of their own, and else reads as
+// from does.
+func Owning(from core.Lender) core.Lender {
+	if r, ok := from.(*core.Reading); ok {
+		return &core.Reading{Inner: Kept{}, Depth: r.Depth, Loose: r.Loose}
+	}
+	return Kept{}
+}
+
+// loosely is the lender that gives references of their own and converts.
+var Loosely = &core.Reading{Loose: true}
+
+// isLoose reports whether what is read from a lender is converted.
+func isLoose(from core.Lender) bool {
+	r, ok := from.(*core.Reading)
+	return ok && r.Loose
+}
+
+// loosened makes a value of the type index, which is called want, of another if the
+// library would for a parameter.
+func loosened(v abi.Any, from core.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
+	if !isLoose(from) {
+		return v, WrongType(want, v)
+	}
+	number := v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool
+	bits := v.Bits
+	switch {
+	case number && (index == abi.TypeInt || index == abi.TypeBool):
+	case number && index == abi.TypeFloat:
+		bits = math.Float64bits(float64(int64(v.Bits)))
+	default:
+		return v, WrongType(want, v)
+	}
+	return abi.Any{TypeIndex: index, Bits: bits}, nil
+}
+
+// looseText returns the text of v if what is read from the lender is converted.
+func looseText(v abi.Any, from core.Lender) (string, bool) {
+	if !isLoose(from) || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
+		return "", false
+	}
+	return core.TextOf(v)
+}
+
+// kept lends objects with references of their own that are left to the collector:
+// nobody releases what is inside of a struct that is an argument.
+type Kept struct{}
+
+// Borrow wraps the object.
+func (Kept) Borrow(handle uintptr) *core.Object {
+	core.IncRef(handle)
+	o := core.Own(handle)
+	o.LeaveToCollector()
+	return o
+}
+
+// recursive reports whether a value of type t may hold another of that type
+// without an interface between them, or a func of type t takes or returns such.
+func Recursive(t reflect.Type) bool {
+	seen := map[reflect.Type]bool{}
+	var reaches func(u reflect.Type) bool
+	reaches = func(u reflect.Type) bool {
+		if u == t && len(seen) > 0 {
+			return true
+		}
+		if seen[u] {
+			return false
+		}
+		seen[u] = true
+		switch u.Kind() {
+		case reflect.Slice, reflect.Array, reflect.Pointer:
+			return reaches(u.Elem())
+		case reflect.Map:
+			return reaches(u.Key()) || reaches(u.Elem())
+		case reflect.Func:
+			for i := range u.NumIn() {
+				if t.Kind() == reflect.Func && reaches(u.In(i)) {
+					return true
+				}
+			}
+			for i := range u.NumOut() {
+				if t.Kind() == reflect.Func && reaches(u.Out(i)) {
+					return true
+				}
+			}
+		case reflect.Struct:
+			for i := range u.NumField() {
+				if reaches(u.Field(i).Type) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return reaches(t)
+}

@@ -1,0 +1,322 @@
+package codec
+
+import (
+	"encoding/json"
+	"math/big"
+	"reflect"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// The schema of Go types: what other languages read in the registry about
+// functions, methods and fields made in Go.
+
+// maxSchemaDepth bounds the schema of a Go type that contains itself.
+const maxSchemaDepth = 8
+
+// SchemaOf returns the type expression of a Go type; Any where it has no exact one.
+func SchemaOf(t reflect.Type) schema.TypeExpr { return schemaWithin(t, 0) }
+
+func schemaWithin(t reflect.Type, depth int) schema.TypeExpr {
+	if name := fixedSchema(t); name != "" {
+		return schema.TypeExpr{Name: name}
+	}
+	if depth > maxSchemaDepth {
+		return schema.TypeExpr{Name: "Any"}
+	}
+	of := func(name string, elements ...reflect.Type) schema.TypeExpr {
+		e := schema.TypeExpr{Name: name}
+		for _, element := range elements {
+			e.Args = append(e.Args, schemaWithin(element, depth+1))
+		}
+		return e
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return of("bool")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return of("int")
+	case reflect.Float32, reflect.Float64:
+		return of("float")
+	case reflect.String:
+		return of("ffi.String")
+	case reflect.UnsafePointer:
+		return of("void*")
+	case reflect.Slice, reflect.Array:
+		return of("ffi.Array", t.Elem())
+	case reflect.Map:
+		return of("ffi.Map", t.Key(), t.Elem())
+	case reflect.Func:
+		return schema.TypeExpr{Name: "ffi.Function", Func: schemaOfFunc(t, depth+1)}
+	case reflect.Pointer:
+		class := ClassOf(t)
+		switch {
+		case class == nil && t.Implements(reflect.TypeFor[core.Ref]()):
+			return of("ffi.Object")
+		case class == nil:
+			return of("Optional", t.Elem())
+		case class.Key == "go.Value":
+			return of("ffi.Object")
+		}
+		return of(class.Key, Of(t).Parts...)
+	case reflect.Struct:
+		return schemaOfStruct(t, depth)
+	case reflect.Interface:
+		return schemaOfInterface(t)
+	}
+	return of("Any")
+}
+
+func schemaOfStruct(t reflect.Type, depth int) schema.TypeExpr {
+	switch {
+	case Of(t).Tuple:
+		e := schema.TypeExpr{Name: "Tuple"}
+		for i := range t.NumField() {
+			e.Args = append(e.Args, schemaWithin(t.Field(i).Type, depth+1))
+		}
+		return e
+	case Of(t).Variant:
+		e := schema.TypeExpr{Name: "Variant"}
+		p := reflect.PointerTo(t)
+		for i := range p.NumMethod() {
+			if m := p.Method(i); strings.HasPrefix(m.Name, "As") && m.Type.NumIn() == 1 && m.Type.NumOut() == 2 {
+				e.Args = append(e.Args, schemaWithin(m.Type.Out(0), depth+1))
+			}
+		}
+		return e
+	case len(TaggedFields(t)) > 0:
+		return schema.TypeExpr{Name: "ffi.Map", Args: []schema.TypeExpr{{Name: "ffi.String"}, {Name: "Any"}}}
+	case t.Implements(reflect.TypeFor[core.Ref]()):
+		return schema.TypeExpr{Name: "ffi.Object"}
+	}
+	return schema.TypeExpr{Name: "Any"}
+}
+
+// schemaOfInterface finds the type of a generated Ref: its method AsX returns it.
+func schemaOfInterface(t reflect.Type) schema.TypeExpr {
+	if !t.Implements(reflect.TypeFor[core.Ref]()) {
+		return schema.TypeExpr{Name: "Any"}
+	}
+	for i := range t.NumMethod() {
+		if m := t.Method(i); strings.HasPrefix(m.Name, "As") && m.Type.NumIn() == 0 && m.Type.NumOut() == 1 {
+			if class := ClassOf(m.Type.Out(0)); class != nil {
+				return schema.TypeExpr{Name: class.Key}
+			}
+		}
+	}
+	return schema.TypeExpr{Name: "ffi.Object"}
+}
+
+// IsPacked reports whether t is a func([]Any) (any, error).
+func IsPacked(t reflect.Type) bool {
+	return t.Kind() == reflect.Func && t.NumIn() == 1 && !t.IsVariadic() && t.In(0).Kind() == reflect.Slice &&
+		t.In(0).Elem().Kind() == reflect.Struct && Of(t.In(0).Elem()).Schema == "Any" &&
+		t.NumOut() == 2 && t.Out(0) == reflect.TypeFor[any]() && t.Out(1) == ErrorType
+}
+
+// schemaOfFunc returns the Signature of a func type, nil for a packed or variadic one,
+// for which schemas have no form, and for one that cannot be a Function.
+func schemaOfFunc(t reflect.Type, depth int) *schema.Signature {
+	if IsPacked(t) || t.IsVariadic() {
+		return nil
+	}
+	s, err := SignatureOf(t)
+	if err != nil {
+		return nil
+	}
+	sig := &schema.Signature{Params: make([]schema.Param, t.NumIn()), Return: schema.TypeExpr{Name: "None"}}
+	for i := range sig.Params {
+		sig.Params[i].Type = schemaWithin(t.In(i), depth+1)
+	}
+	if s.Result != nil {
+		sig.Return = schemaWithin(t.Out(0), depth+1)
+	}
+	return sig
+}
+
+// MetadataOf makes the metadata of a type: JSON whose type_schema is JSON in a
+// text.
+func MetadataOf(e schema.TypeExpr) string {
+	inner, err := json.Marshal(schemaJSON(e))
+	if err != nil {
+		panic(err) // maps, slices and texts only
+	}
+	outer, err := json.Marshal(map[string]string{"type_schema": string(inner)})
+	if err != nil {
+		panic(err)
+	}
+	return string(outer)
+}
+
+type typeJSON struct {
+	Type  string         `json:"type"`
+	Args  []typeJSON     `json:"args,omitempty"`
+	Named *signatureJSON `json:"named_args,omitempty"`
+}
+
+type signatureJSON struct {
+	Return []typeJSON `json:"return"`
+	Params []typeJSON `json:"params"`
+}
+
+func schemaJSON(e schema.TypeExpr) typeJSON {
+	j := typeJSON{Type: e.Name}
+	for _, a := range e.Args {
+		j.Args = append(j.Args, schemaJSON(a))
+	}
+	if e.Func != nil {
+		j.Named = &signatureJSON{Return: []typeJSON{schemaJSON(e.Func.Return)}, Params: []typeJSON{}}
+		for _, p := range e.Func.Params {
+			j.Named.Params = append(j.Named.Params, schemaJSON(p.Type))
+		}
+	}
+	return j
+}
+
+// Describe makes the doc comment and the metadata of a function. self, if it is not
+// empty, is the key of the type of its first parameter.
+func (c *Registration) Describe(t reflect.Type, self string) (doc, metadata string, err error) {
+	var sig *schema.Signature
+	switch {
+	case c.Signature != nil && *c.Signature == "ffi.Function":
+	case c.Signature != nil:
+		if sig, err = schema.ParseSignature(*c.Signature); err != nil {
+			return "", "", core.Errorf("ValueError", "%v", err)
+		}
+	case t != nil:
+		sig = schemaOfFunc(t, 0)
+		if sig != nil && self != "" && len(sig.Params) > 0 {
+			sig.Params[0].Type = schema.TypeExpr{Name: self}
+		}
+	}
+	doc = c.Doc
+	if len(c.Params) > 0 {
+		var b strings.Builder
+		b.WriteString(strings.TrimRight(doc, "\n"))
+		if doc != "" {
+			b.WriteString("\n\n")
+		}
+		b.WriteString("Parameters\n----------\n")
+		first := 0
+		if self != "" {
+			first = 1
+		}
+		for i, p := range c.Params {
+			b.WriteString(p[0])
+			if sig != nil && first+i < len(sig.Params) {
+				b.WriteString(" : " + sig.Params[first+i].Type.String())
+			}
+			b.WriteString("\n    " + strings.ReplaceAll(strings.TrimSpace(p[1]), "\n", "\n    ") + "\n")
+		}
+		doc = b.String()
+	}
+	if c.Signature != nil && *c.Signature == "" {
+		return doc, "", nil
+	}
+	return doc, MetadataOf(schema.TypeExpr{Name: "ffi.Function", Func: sig}), nil
+}
+
+func fixedSchema(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[[]byte]():
+		return "ffi.Bytes"
+	case reflect.TypeFor[*big.Int]():
+		return "int"
+	case reflect.TypeFor[any]():
+		return "Any"
+	case reflect.TypeFor[error]():
+		return "ffi.Error"
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Pointer:
+		if t.Kind() == reflect.Struct || ClassOf(t) == nil {
+			return Of(t).Schema
+		}
+	}
+	return ""
+}
+
+// Signature describes the Go form of a function: its results are an error, a
+// value, both, or nothing.
+type Signature struct {
+	Params  []*Codec
+	Rest    *Codec // of what follows params in a variadic func
+	Result  *Codec
+	Results int
+	Fails   bool
+}
+
+func SignatureOf(t reflect.Type) (*Signature, error) {
+	s := &Signature{Results: t.NumOut()}
+	for i := range t.NumIn() {
+		in := ArgumentType(t, i)
+		c := Of(in)
+		if c.Absent != nil {
+			return nil, core.Errorf(core.KindType, "%s: parameter %d: %w", t, i, c.Absent)
+		}
+		if t.IsVariadic() && i == t.NumIn()-1 {
+			s.Rest = c
+		} else {
+			s.Params = append(s.Params, c)
+		}
+	}
+	values := t.NumOut()
+	if values > 0 && t.Out(values-1) == ErrorType {
+		s.Fails = true
+		values--
+	}
+	if values > 1 {
+		return nil, core.Errorf(core.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
+	}
+	if values == 1 {
+		if s.Result = Of(t.Out(0)); s.Result.Absent != nil {
+			return nil, core.Errorf(core.KindType, "%s: its result: %w", t, s.Result.Absent)
+		}
+	}
+	return s, nil
+}
+
+// ArgumentType returns the type of argument i of a func of type t.
+func ArgumentType(t reflect.Type, i int) reflect.Type {
+	if last := t.NumIn() - 1; t.IsVariadic() && i >= last {
+		return t.In(last).Elem()
+	}
+	return t.In(i)
+}
+
+// codec returns the codec of argument i.
+func (s *Signature) Codec(i int) *Codec {
+	if i < len(s.Params) {
+		return s.Params[i]
+	}
+	return s.Rest
+}
+
+// FuncType returns the type of a Go func, nil for a *Function.
+func FuncType(f any) reflect.Type {
+	if t := reflect.TypeOf(f); t != nil && t.Kind() == reflect.Func {
+		return t
+	}
+	return nil
+}
+
+var ErrorType = reflect.TypeFor[error]()
+
+// Registration is what the options of a function say.
+type Registration struct {
+	Override  bool
+	Doc       string
+	Params    [][2]string
+	Signature *string
+}
+
+// Check returns an error if a callback got the wrong number of arguments.
+func (s *Signature) Check(a *core.Args) error {
+	if s.Rest != nil {
+		return a.CheckAtLeast(len(s.Params))
+	}
+	return a.Check(len(s.Params))
+}

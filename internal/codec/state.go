@@ -1,0 +1,66 @@
+package codec
+
+import (
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// live returns the state behind x, or an error that says why there is no object.
+func Live(x core.Ref) (*core.Object, error) {
+	s := core.StateOf(x)
+	if s.Handle() != 0 {
+		return s, nil
+	}
+	if why, ended := s.Ended(); ended {
+		return nil, core.Errorf(core.KindRuntime, "the object %s", why)
+	}
+	return nil, core.Errorf(core.KindType, "the object is nil")
+}
+
+// receiver is live for the receiver of a method of a type.
+func Receiver(x core.Ref, kind string) (*core.Object, error) {
+	s := core.StateOf(x)
+	switch {
+	case s.Handle() != 0:
+		return s, nil
+	case s == nil:
+		return nil, noReceiver(core.KindType, kind, s)
+	}
+	return nil, noReceiver(core.KindRuntime, kind, s)
+}
+
+// noReceiver is the error of a method of a type of this package that got no object.
+// It finds on the stack which method the user called: no method hands its name down
+// for this.
+func noReceiver(errorKind, kind string, o *core.Object) error {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	method := kind
+	for {
+		f, more := frames.Next()
+		function, ours := strings.CutPrefix(f.Function, "github.com/tvmffi-go/tvmffi/")
+		if !ours {
+			break
+		}
+		if _, of, ok := strings.Cut(function, ".(*"+kind); ok {
+			_, name, _ := strings.Cut(of, ").")
+			if name, _, _ = strings.Cut(name, "."); name != "" && name[0] >= 'A' && name[0] <= 'Z' {
+				method = kind + "." + name
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return core.NoReceiver(errorKind, method, o)
+}
+
+// ref returns the state behind p, a pointer to an object type, which may be nil:
+// promoted methods cannot be called on a nil one.
+func Ref[P any](p *P) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
+
+// wrap makes P, a pointer to an object type, of a state.
+func Wrap[P any](s *core.Object) P { return *(*P)(unsafe.Pointer(&s)) }

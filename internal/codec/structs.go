@@ -1,0 +1,122 @@
+package codec
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// taggedField is a field of a struct with tags.
+type taggedField struct {
+	name     string
+	kind     reflect.Type
+	offset   uintptr
+	optional bool
+}
+
+// taggedFields returns the fields of a struct type that have tags.
+func TaggedFields(t reflect.Type) []taggedField {
+	var fields []taggedField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, tagged := f.Tag.Lookup("ffi")
+		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			for _, inner := range TaggedFields(f.Type) {
+				inner.offset += f.Offset
+				fields = append(fields, inner)
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if !tagged || name == "-" || name == "" || !f.IsExported() {
+			continue
+		}
+		fields = append(fields, taggedField{name, f.Type, f.Offset, slices.Contains(strings.Split(options, ","), "optional")})
+	}
+	return fields
+}
+
+func StructCodec(t reflect.Type, fields []taggedField) *Codec {
+	nests := sync.OnceValue(func() bool { return Recursive(t) })
+	for i, f := range fields {
+		for _, g := range fields[:i] {
+			if f.name == g.name {
+				return NoCodec(t, "two of its fields are named "+f.name)
+			}
+		}
+	}
+	c := &Codec{
+		Name: t.String(),
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+			if nests() {
+				if from, err = deeper(from); err != nil {
+					return err
+				}
+			}
+			defer Catch(&err)
+			part, err := partsOf(v, t)
+			if err != nil {
+				return err
+			}
+			for _, f := range fields {
+				x, ok := part(f.name)
+				if !ok {
+					if f.optional {
+						continue
+					}
+					return core.Errorf(core.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", core.KeyOf(v.TypeIndex), f.name, t)
+				}
+				err := Of(f.kind).Decode(x, Owning(from), unsafe.Add(p, f.offset))
+				Release(x)
+				if err != nil {
+					return core.Place("field "+f.name, err)
+				}
+			}
+			return nil
+		},
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+		return Packed(&Maps.Create, 2*len(fields), func(args *core.Pack) error {
+			for _, f := range fields {
+				at := unsafe.Add(p, f.offset)
+				if f.optional && reflect.NewAt(f.kind, at).Elem().IsZero() {
+					continue
+				}
+				if err := args.String(f.name); err != nil {
+					return err
+				}
+				if err := Pack(args, Of(f.kind), at, outer); err != nil {
+					return core.Place("field "+f.name, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// partsOf returns a function that reads an entry of a Map or Dict, or a field of
+// another object, as an owned value.
+func partsOf(v abi.Any, t reflect.Type) (func(name string) (abi.Any, bool), error) {
+	switch {
+	case v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict:
+		kind := &Maps
+		if v.TypeIndex == abi.TypeDict {
+			kind = &Dicts
+		}
+		return func(name string) (abi.Any, bool) { return kind.entry(core.Static(uintptr(v.Bits)), name) }, nil
+	case v.TypeIndex.IsObject() && core.InfoOf(v.TypeIndex) != nil:
+		return func(name string) (abi.Any, bool) {
+			f := core.FieldOf(v.TypeIndex, name)
+			if f == nil {
+				return abi.Any{}, false
+			}
+			return f.Get(core.Static(uintptr(v.Bits))), true
+		}, nil
+	}
+	return nil, WrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)
+}

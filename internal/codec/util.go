@@ -1,0 +1,38 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// heap makes the compiler put the elements of s on the heap, which does not
+// move.
+func Heap[T any](s []T) { core.Escape(unsafe.Pointer(unsafe.SliceData(s))) }
+
+func Itoa(i int) string { return strconv.Itoa(i) }
+
+// quote shows a key in an error.
+func Quote(key any) string { return fmt.Sprintf("%q", fmt.Sprint(key)) }
+
+// catch turns a panic with an *Error into the error of the function.
+func Catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case error:
+		if core.FailureOf(p) == nil {
+			panic(p)
+		}
+		*err = p
+	default:
+		panic(p)
+	}
+}
+
+func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
+
+// classFor returns the object type of T, nil if T is no pointer to one.
+func ClassFor[T any]() *core.Type { return ClassOf(reflect.TypeFor[T]()) }

@@ -1,0 +1,473 @@
+// What the machine knows of errors: a record, and how one crosses into C++ and back.
+
+package core
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+
+	"github.com/ebitengine/purego"
+)
+
+// Failure is the record behind the errors that users see: package tvmffi declares
+// Error with the same fields, and a pointer to one is a pointer to the other.
+type Failure struct {
+	Kind, Message, Backtrace string
+	FailureState
+}
+
+// FailureState is the part of a Failure that users do not see.
+type FailureState struct {
+	Cause error
+	Step  string // of a path, when Cause is the error of a part: [1], ["key"] or .field
+	// native is an *Object, atomic: the Error object, to raise it again as the same.
+	// A plain error gets one when it is raised again.
+	native unsafe.Pointer
+	plain  bool // from the library, with nothing that is not in the fields here
+	// trace is a *string, atomic: the backtrace of the object that the error became
+	// in a callback, when it came back as itself.
+	trace unsafe.Pointer
+}
+
+// Errors converts between a Failure and the error type of package tvmffi, which sets
+// it. It is all that the machine asks of the packages above.
+var Errors interface {
+	// Error returns f as an error, at the same address.
+	Error(f *Failure) error
+	// Failure returns the record of err, nil if err is of another type.
+	Failure(err error) *Failure
+}
+
+// NewFailure returns f as an error that users see.
+func NewFailure(f Failure) error { return Errors.Error(&f) }
+
+func (f *Failure) public() error { return Errors.Error(f) }
+
+// FailureOf returns the record of err, nil if err is not an *tvmffi.Error.
+func FailureOf(err error) *Failure { return Errors.Failure(err) }
+
+// failureIn is FailureOf for the first of the chain of err.
+func failureIn(err error) *Failure {
+	for err != nil {
+		if f := FailureOf(err); f != nil {
+			return f
+		}
+		switch w := err.(type) {
+		case interface{ Unwrap() error }:
+			err = w.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, e := range w.Unwrap() {
+				if f := failureIn(e); f != nil {
+					return f
+				}
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// errorf makes an error of the runtime. A %w in the format becomes its cause.
+func Errorf(kind, format string, args ...any) error {
+	for i, arg := range args {
+		if err, ok := arg.(error); ok {
+			if f := FailureOf(err); f != nil {
+				args[i] = withoutKind{f}
+			}
+		}
+	}
+	err := fmt.Errorf(format, args...)
+	cause := errors.Unwrap(err)
+	if w, ok := cause.(withoutKind); ok {
+		cause = w.inner.public()
+	}
+	return NewFailure(Failure{Kind: kind, Message: err.Error(), FailureState: FailureState{Cause: cause}})
+}
+
+// withoutKind is an error inside the text of another, which has a kind already.
+type withoutKind struct{ inner *Failure }
+
+// Error returns the message without the kind.
+func (w withoutKind) Error() string { return w.inner.Message }
+
+// errorOf makes a Go error of an Error object, whose reference it takes.
+func ErrorOf(handle uintptr) error {
+	if handle == 0 {
+		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without saying why"})
+	}
+	cell := At[abi.ErrorCell](handle + abi.ObjectSize)
+	e := &Failure{
+		Kind:      Text(cell.Kind),
+		Message:   Text(cell.Message),
+		Backtrace: nativeBacktrace(cell),
+	}
+	if value, ok := errorValue(cell.ExtraContext); ok {
+		original := value.(error)
+		if same := FailureOf(original); same != nil {
+			if e.Backtrace != same.Backtrace {
+				atomic.StorePointer(&same.trace, unsafe.Pointer(&e.Backtrace))
+			}
+			DecRef(handle)
+			return same.public()
+		}
+		e.Cause = original
+	} else if cell.CauseChain != 0 {
+		IncRef(cell.CauseChain)
+		e.Cause = ErrorOf(cell.CauseChain)
+	}
+	if cell.ExtraContext == 0 && cell.CauseChain == 0 && Strong(handle) == 1 && At[abi.Object](handle).TypeIndex == abi.TypeError {
+		// Nobody else has the object, so its memory need not wait for the collector.
+		e.plain = true
+		DecRef(handle)
+	} else {
+		e.native = unsafe.Pointer(Own(handle))
+	}
+	return e.public()
+}
+
+// own returns the Error object that e has, nil if it has none.
+func (e *Failure) Native() *Object {
+	if e == nil {
+		return nil
+	}
+	return (*Object)(atomic.LoadPointer(&e.native))
+}
+
+// raised returns the Error object that stands for e, an error of the library, in C++; nil
+// for other errors.
+func (e *Failure) Raised() *Object {
+	if o := e.Native(); o != nil || e == nil || !e.plain {
+		return o
+	}
+	handle, err := NewError(e.Kind, e.Message, e.Backtrace, 0, 0)
+	if err != nil {
+		return nil
+	}
+	o := Own(handle)
+	if !atomic.CompareAndSwapPointer(&e.native, nil, unsafe.Pointer(o)) {
+		o.Release()
+	}
+	return e.Native()
+}
+
+// VisitContext is what the library puts around the extra context of an error that
+// leaves a structural visit.
+var (
+	VisitContext = Type{Key: "ffi.VisitErrorContext"}
+	innerContext = Field{Owner: &VisitContext, Name: "prev_error_context"}
+)
+
+// errorValue returns the Go value in the extra context of an error.
+func errorValue(context uintptr) (any, bool) {
+	if context == 0 {
+		return nil, false
+	}
+	if value, ok := GoValue(context); ok || KeyOf(At[abi.Object](context).TypeIndex) != VisitContext.Key {
+		return value, ok
+	}
+	IncRef(context)
+	o := Own(context)
+	inner := innerContext.Get(o)
+	o.Release()
+	if !inner.TypeIndex.IsObject() {
+		return nil, false
+	}
+	defer ReleaseValue(inner)
+	return errorValue(uintptr(inner.Bits))
+}
+
+// nativeBacktrace copies the backtrace of an Error object, to which another thread
+// may add.
+func nativeBacktrace(cell *abi.ErrorCell) string {
+	Backtraces.Lock()
+	defer Backtraces.Unlock()
+	return Text(cell.Backtrace)
+}
+
+// raise puts err into the error slot of this thread, which must be that of the
+// callback that failed.
+func raise(err error) int64 {
+	handle, made := NativeError(err)
+	if made != nil {
+		// Only a broken library cannot make an error; -1 with an empty slot is all
+		// that is left to say.
+		return -1
+	}
+	purego.SyscallN(API.ErrorSetRaised, handle)
+	DecRef(handle)
+	return -1
+}
+
+// nativeError makes an owned Error object of err. An error that came from the
+// library is that object again; any other carries err itself, for the Go side.
+func NativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
+
+func nativeErrorAt(err error, depth int) (uintptr, error) {
+	if o := FailureOf(err).Raised(); o != nil {
+		defer runtime.KeepAlive(o)
+		IncRef(o.Handle())
+		return o.Handle(), nil
+	}
+	kind, message, backtrace := KindRuntime, err.Error(), ""
+	if e := failureIn(err); e != nil {
+		kind, backtrace = e.Kind, e.Backtrace
+		if FailureOf(original(err)) == e {
+			message = e.Message
+		}
+	}
+	if p, ok := err.(*passing); ok {
+		err, backtrace = p.err, p.backtrace
+	}
+	cause, failed := causeOf(err, depth)
+	if failed != nil {
+		return 0, failed
+	}
+	if cause != 0 {
+		defer DecRef(cause)
+	}
+	value, failed := NewValue(err)
+	if failed != nil {
+		return 0, failed
+	}
+	defer DecRef(value)
+	handle, err := NewError(kind, message, backtrace, cause, value)
+	if err != nil {
+		return 0, errors.New("the library cannot make an error")
+	}
+	return handle, nil
+}
+
+// recovered makes an error of a panic, with the Go stack as its backtrace.
+func Recovered(p any) error {
+	cause, isError := p.(error)
+	if isError && FailureOf(cause) != nil {
+		return cause
+	}
+	e := &Failure{Kind: KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack()}
+	if isError {
+		e.Cause = cause
+	}
+	return e.public()
+}
+
+// backtrace returns the backtrace with the frames of callbacks that e passed.
+func (e *Failure) Trace() string {
+	if e == nil {
+		return ""
+	}
+	if trace := (*string)(atomic.LoadPointer(&e.trace)); trace != nil {
+		return *trace
+	}
+	return e.Backtrace
+}
+
+// OwnCause returns the cause of e if it is an *Failure that the message of e does
+// not tell already; nil otherwise.
+func (e *Failure) OwnCause() *Failure {
+	if e == nil {
+		return nil
+	}
+	cause := FailureOf(e.Cause)
+	if cause == nil || strings.HasSuffix(e.Message, cause.Message) {
+		return nil
+	}
+	return cause
+}
+
+// passing is an error on its way out of a callback, with the backtrace that its
+// object gets.
+type passing struct {
+	err       error
+	backtrace string
+}
+
+// Error returns the text of the error inside.
+func (p *passing) Error() string { return p.err.Error() }
+
+// Unwrap returns the error inside.
+func (p *passing) Unwrap() error { return p.err }
+
+// original is err without what passed adds.
+func original(err error) error {
+	if p, ok := err.(*passing); ok {
+		return p.err
+	}
+	return err
+}
+
+// maxBacktrace is the size from which on a backtrace does not grow: an error may
+// be kept and raised for ever.
+const maxBacktrace = 64 << 10
+
+// passed adds Go frames to the backtrace of an error that a callback returns.
+func passed(err error, origin uintptr) error {
+	if o := FailureOf(err).Raised(); o != nil {
+		cell := At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
+		return err
+	}
+	return &passing{err, backtraceOf(err) + originFrame(origin, "") + goFrames()}
+}
+
+// backtraceOf returns the backtrace of the *Failure in the chain of err.
+func backtraceOf(err error) string {
+	for err != nil {
+		if e := FailureOf(err); e != nil {
+			return e.Backtrace
+		}
+		w, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return ""
+		}
+		err = w.Unwrap()
+	}
+	return ""
+}
+
+// appendBacktrace adds frames to the backtrace of an Error object.
+func appendBacktrace(o *Object, frames string) {
+	cell := At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+	if frames == "" || cell.UpdateBacktrace == 0 || cell.Backtrace.Size > maxBacktrace {
+		return
+	}
+	AppendBacktrace(o, frames)
+}
+
+// originFrame is the line of the func whose code is at origin, unless the backtrace
+// has it: as the caller of what failed.
+func originFrame(origin uintptr, backtrace string) string {
+	name, file, line := originOf(origin)
+	if name == "" || strings.Contains(backtrace, ", in "+name+"\n") {
+		return ""
+	}
+	return frameLine(file, line, name)
+}
+
+// originOf names the func whose code is at origin, unless it is of this module.
+func originOf(origin uintptr) (name, file string, line int) {
+	f := runtime.FuncForPC(origin)
+	if f == nil || ours(f.Name()) {
+		return "", "", 0
+	}
+	file, line = f.FileLine(origin)
+	return f.Name(), file, line
+}
+
+func frameLine(file string, line int, function string) string {
+	return "  File \"" + file + "\", line " + strconv.Itoa(line) + ", in " + function + "\n"
+}
+
+// callbackEntry is the function that stands between C and a Go callback.
+const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
+
+// machinery are the packages whose functions stand between Go and C++ and tell nothing.
+var machinery = []string{
+	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
+	"github.com/tvmffi-go/tvmffi/internal/ccall.", "github.com/tvmffi-go/tvmffi/internal/core.", "github.com/tvmffi-go/tvmffi/internal/codec.",
+	"github.com/tvmffi-go/tvmffi/runtime.", "github.com/tvmffi-go/tvmffi/runtime/bindrt.",
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt.", "github.com/tvmffi-go/tvmffi/runtime/structural.", "github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
+}
+
+// ours reports whether a function is of the Go runtime or of this module's.
+func ours(function string) bool {
+	return slices.ContainsFunc(machinery, func(pkg string) bool { return strings.HasPrefix(function, pkg) })
+}
+
+// goFrames describes the Go functions that called the C function that called the
+// callback that is returning: a few of them, because most errors are only
+// compared.
+func goFrames() string {
+	const few = 4
+	var pcs [40]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	var b strings.Builder
+	for n, entries := 0, 0; n < few; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == callbackEntryName:
+			entries++
+		case !ours(f.Function):
+			b.WriteString(frameLine(f.File, f.Line, f.Function))
+			n++
+		}
+		if !more || entries == 2 { // the frames below belong to the callback around
+			break
+		}
+	}
+	return b.String()
+}
+
+// goStack describes the goroutine that panicked in the form of the library, without
+// the machinery between Go and C++ unless there is nothing else.
+func goStack() string {
+	pcs := make([]uintptr, 128)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	var all, users strings.Builder
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			line := frameLine(f.File, f.Line, f.Function)
+			all.WriteString(line)
+			if !ours(f.Function) {
+				users.WriteString(line)
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	if users.Len() == 0 {
+		return all.String()
+	}
+	return users.String()
+}
+
+// causeOf makes an owned Error object of the cause of err, or 0.
+func causeOf(err error, depth int) (uintptr, error) {
+	const deepest = 16
+	cause := FailureOf(err).OwnCause()
+	if cause == nil || depth >= deepest {
+		return 0, nil
+	}
+	return nativeErrorAt(cause.public(), depth+1)
+}
+
+// inElement adds the place to an error of an element.
+func Place(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind, trace := KindType, ""
+	if e := FailureOf(err); e != nil {
+		kind, trace = e.Kind, e.Trace()
+	}
+	return NewFailure(Failure{kind, fmt.Sprintf("%s: %s", place, Message(err)), trace, FailureState{Cause: err, Step: stepOf(place)}})
+}
+
+// message returns the text of err without a kind in front.
+func Message(err error) string {
+	if e := FailureOf(err); e != nil {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// stepOf makes the step of a path of the place that an error names.
+func stepOf(place string) string {
+	for _, form := range [][3]string{{"field ", ".", ""}, {"element ", "[", "]"}, {"tuple element ", "[", "]"}, {"value of key ", "[", "]"}} {
+		if rest, ok := strings.CutPrefix(place, form[0]); ok {
+			return form[1] + rest + form[2]
+		}
+	}
+	return ""
+}

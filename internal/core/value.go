@@ -1,0 +1,12 @@
+package core
+
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
+// Value is the record behind an Any of package tvmffi, which has the same layout: a
+// scalar inline, text as a copy, or an object.
+type Value struct {
+	Index  abi.TypeIndex
+	Bits   uint64
+	Text   string // of strings and bytes
+	Object *Object
+}

@@ -1,0 +1,224 @@
+package tvmffi
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
+
+// errorCodec makes the codec of errors as values; nil is None.
+func errorCodec[T error]() *codec.Codec {
+	return &codec.Codec{
+		Name: "ffi.Error",
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			err := *(*T)(p)
+			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
+				return core.Temp{}, nil
+			}
+			handle, failed := core.NativeError(err)
+			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
+		},
+		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+			if v.TypeIndex == abi.TypeNone {
+				var none T
+				*(*T)(p) = none
+				return nil
+			}
+			if v.TypeIndex != abi.TypeError {
+				return codec.WrongType("ffi.Error", v)
+			}
+			core.IncRef(uintptr(v.Bits))
+			*(*T)(p) = core.ErrorOf(uintptr(v.Bits)).(T)
+			return nil
+		},
+	}
+}
+
+// goErrorCodec packs an error of a Go type; it comes back inside an *Error.
+func goErrorCodec(t reflect.Type) *codec.Codec {
+	c := codec.NoCodec(t, "decode it as *tvmffi.Error")
+	c.Encode = func(p unsafe.Pointer) (core.Temp, error) {
+		err := reflect.NewAt(t, p).Elem().Interface().(error)
+		return codec.Encode(err)
+	}
+	return c
+}
+
+// argumentCodec packs the dynamic value of an interface: any, the Ref of an
+// object type, ArrayArg and MapArg. Decoding is possible for any and ObjectRef.
+func argumentCodec(t reflect.Type) *codec.Codec {
+	c := &codec.Codec{
+		Name: t.String(),
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			x := anyOf(v, from)
+			value := reflect.ValueOf(x.Value())
+			if !value.IsValid() {
+				reflect.NewAt(t, p).Elem().SetZero()
+				return nil
+			}
+			if !value.Type().AssignableTo(t) {
+				x.Release()
+				return core.Errorf(core.KindType, "expected %s, got %s", t, core.KeyOf(v.TypeIndex))
+			}
+			reflect.NewAt(t, p).Elem().Set(value)
+			return nil
+		},
+	}
+	if t == reflect.TypeFor[any]() {
+		c.Form = codec.FormAny
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
+		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
+	})
+}
+
+// encodeDynamic packs what value, an interface or a temporary, holds.
+func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.Temp, error) {
+	if value.Kind() == reflect.Interface {
+		if value.IsNil() {
+			return core.Temp{}, nil
+		}
+		value = value.Elem()
+	}
+	switch x := value.Interface().(type) {
+	case temporary:
+		return x.encode(outer)
+	case ObjectRef:
+		return codec.EncodeObject(core.StateOf(x))
+	}
+	holder := reflect.New(value.Type())
+	holder.Elem().Set(value)
+	return codec.EncodeIn(codec.Of(value.Type()), holder.UnsafePointer(), outer)
+}
+
+var pointerCodec = &codec.Codec{
+	Name: "void*",
+	Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		return core.Temp{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
+	},
+	Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		if v.TypeIndex != abi.TypeOpaquePtr && v.TypeIndex != abi.TypeNone {
+			return codec.WrongType("void*", v)
+		}
+		(*Pointer)(p).Address = uintptr(v.Bits)
+		return nil
+	},
+}
+
+// anyCodec is that of Any.
+func anyCodec() *codec.Codec {
+	return &codec.Codec{
+		Name:    "Any",
+		Abandon: func(v reflect.Value) { v.Interface().(Any).Release() },
+		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			t, err := (*Any)(p).view()
+			t.Keep = (*Any)(p).object
+			return t, err
+		},
+		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			*(*Any)(p) = anyOf(v, from)
+			return nil
+		},
+	}
+}
+
+// publicCodec makes the codecs of the types of this package.
+func publicCodec(t reflect.Type) *codec.Codec {
+	c := publicCodecOf(t)
+	if c != nil {
+		c.Schema = fixedSchemas[t]
+	}
+	return c
+}
+
+func publicCodecOf(t reflect.Type) *codec.Codec {
+	c := publicOwnCodec(t)
+	if t.Kind() != reflect.Interface && t.Implements(valuerType) && !t.Implements(reflect.TypeFor[ObjectRef]()) {
+		if c == nil {
+			c = codec.Own(t)
+		}
+		return valuerCodec(t, c)
+	}
+	return c
+}
+
+func publicOwnCodec(t reflect.Type) *codec.Codec {
+	switch t {
+	case reflect.TypeFor[DataType]():
+		return codec.Scalar("DataType", abi.TypeDataType, DataType.bits, dataTypeOf, ParseDataType)
+	case reflect.TypeFor[Device]():
+		return codec.Scalar("Device", abi.TypeDevice, Device.bits, deviceOf, ParseDevice)
+	case reflect.TypeFor[Pointer]():
+		return pointerCodec
+	case reflect.TypeFor[*Error]():
+		return errorCodec[*Error]()
+	case reflect.TypeFor[error]():
+		return errorCodec[error]()
+	case reflect.TypeFor[*Tensor]():
+		return tensorCodec()
+	case reflect.TypeFor[Any]():
+		return anyCodec()
+	}
+	switch {
+	case t.Implements(reflect.TypeFor[temporary]()):
+		return argumentCodec(t)
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[variantValue]()):
+		c := variantCodec(t)
+		c.Variant = true
+		return c
+	case t.Implements(reflect.TypeFor[tupleValue]()) && t.Kind() == reflect.Struct:
+		c := tupleCodec(t)
+		c.Tuple = true
+		c.Abandon = func(v reflect.Value) {
+			for i := range v.NumField() {
+				codec.Abandon(v.Field(i))
+			}
+		}
+		return c
+	case t.Kind() != reflect.Interface && t.Implements(codec.ErrorType):
+		return goErrorCodec(t)
+	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
+		if x, ok := reflect.Zero(t).Interface().(container); ok {
+			c := codec.ObjectCodec(codec.ClassOf(t))
+			c.Parts = x.elementTypes()
+			return c
+		}
+		return nil
+	case t.Implements(reflect.TypeFor[ObjectRef]()), t.Kind() == reflect.Interface:
+		return argumentCodec(t)
+	case t.Kind() == reflect.Func:
+		return funcCodec(t)
+	case t.Kind() == reflect.UnsafePointer:
+		return pointerCodec
+	}
+	return nil
+}
+
+func init() { codec.Public = publicCodec }
+
+// tensorCodec is that of *Tensor; a callback gets a DLTensor* too.
+func tensorCodec() *codec.Codec {
+	c := codec.ObjectCodec(&typeTensor)
+	decode := c.Decode
+	c.Decode = func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		if v.TypeIndex != abi.TypeDLTensorPtr {
+			return decode(v, from, p)
+		}
+		o, err := lendTensor(v, from)
+		*(**core.Object)(p) = o
+		return err
+	}
+	return c
+}
+
+var fixedSchemas = map[reflect.Type]string{
+	reflect.TypeFor[DataType](): "DataType",
+	reflect.TypeFor[Device]():   "Device",
+	reflect.TypeFor[Pointer]():  "void*",
+	reflect.TypeFor[*Error]():   "ffi.Error",
+	reflect.TypeFor[error]():    "ffi.Error",
+	reflect.TypeFor[Any]():      "Any",
+}

@@ -1,0 +1,199 @@
+package define
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Type is an object type made in Go: other languages construct, read, write,
+// copy, compare and print its objects as those of a C++ class, without entering
+// Go. [Define] makes one.
+type Type[T any] struct{ d *definition }
+
+// Define describes an object type by a struct with tags:
+//
+//	type Point struct {
+//		X    int64                   `ffi:"x" doc:"to the right"`
+//		Y    int64                   `ffi:"y,default=0"`
+//		Name string                  `ffi:"name,kwonly,default=p"`
+//		Next *define.Instance[Point] `ffi:"next,optional"`
+//	}
+//
+//	var PointType = define.Define[Point]("demo.Point",
+//		define.Doc("A point of the plane."),
+//		define.Method("norm", Point.Norm), // func (p Point) Norm() float64
+//		define.Repr(Point.String))
+//
+//	p, err := PointType.New(Point{X: 3, Y: 4})
+//
+// Nothing happens until [Type.Register], or the first use of the type, which
+// registers it, so Define may initialise a package variable. It never fails:
+// Register tells what is wrong. A type is registered whole or not at all, together
+// with the types made in Go that its fields, methods and parents name, so types
+// may refer to each other in a cycle. It stays registered as long as the process.
+//
+// # Fields
+//
+// The tag gives the name, then options, in any order but for default, which takes
+// the rest of the tag:
+//
+//	default=V  what a constructor takes when the field is not given: a number, a
+//	           bool, or a text; [Default] and [DefaultFunc] give others
+//	optional   the field may be None: nil for a pointer, slice, map or func. When it
+//	           is not given it has the zero value of its Go type
+//	kwonly     constructors take it by name only
+//	noinit     constructors do not take it: it has its default, or is zero
+//	readonly   the registry says that nobody should write it
+//	norepr, nocompare, nohash
+//	           it has no part in the printed text, in comparison, in the hash
+//	ignore     it has no part in structural equality and hash
+//	def, simpledef
+//	           structural equality: it defines variables (see [Structural])
+//
+// A field without the tag is not part of the type. A field is a bool, a number, a
+// string, []byte, [DataType], [Device], [Pointer], [Any] or any; a pointer to one
+// of those (then it is optional); a pointer to an object type: *[Object],
+// *[Instance], *[Array], *[Function], *[Tensor], a generated type; a slice, a map
+// or a func, which stands for an Array, a Map or a Function. A narrow number takes
+// its size in memory, as in C++; what does not fit it is refused, and never cut.
+//
+// # Parents
+//
+// A struct that embeds the struct of another type made in Go derives from it.
+// [Parent] and [ParentKey] name a parent from another language. Every object of
+// the type is one of the parent too, for [Cast] and for every language. A parent
+// must describe all of its memory by fields.
+//
+// # In Go signatures
+//
+// *Instance[T] is an object by reference, and T one by value: a parameter of type T
+// reads the fields of an object, an argument or result of type T makes a new
+// object. Objects in the fields that are read are left to the collector, and count
+// as no leak ([Collected]). This holds for methods, for funcs given to [Register], for elements of
+// containers, and for [As].
+func Define[T any](key string, options ...TypeOption) *Type[T] {
+	d := &definition{key: key, options: options, record: reflect.TypeFor[T](), handle: reflect.TypeFor[*Instance[T]]()}
+	d.class.Key = key
+	d.declare()
+	return &Type[T]{d}
+}
+
+// Key returns the key of the type, such as demo.Point.
+func (t *Type[T]) Key() string { return t.d.key }
+
+// Register registers the type, loading libtvm_ffi if nothing has. A second call,
+// and a call after the first use of the type, do nothing; after a failure, each use
+// tries again. The error says which field, method or option cannot
+// be, and then nothing of the type is registered.
+func (t *Type[T]) Register() error { return t.d.register() }
+
+// Default returns the fields as a constructor sets them when it is given none:
+// the defaults, and zero where there is none. The objects among them are new.
+func (t *Type[T]) Default() (T, error) {
+	var fields T
+	err := t.d.defaults(reflect.ValueOf(&fields).Elem())
+	return fields, err
+}
+
+// New makes an object with the given fields, as they are: defaults are for
+// constructors of other languages, and [Type.Default] has them.
+func (t *Type[T]) New(fields T) (*Instance[T], error) {
+	o, err := t.d.make(reflect.ValueOf(&fields).Elem())
+	return codec.Wrap[*Instance[T]](o), err
+}
+
+// Instance is an object of a type that [Define] made from the struct T. As every
+// object it is passed by its pointer, and [Cast], [Retain] and Release work as
+// for a generated type.
+type Instance[T any] struct{ objectBase }
+
+// TVMFFIType identifies the type to the runtime.
+func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(reflect.TypeFor[T]()) }
+
+// Value returns all fields. Objects among them are references of their own, which
+// are left to the collector and count as no leak ([Collected]); they may be released.
+// It panics with an *[Error] if x is nil or was released.
+func (x *Instance[T]) Value() T {
+	var fields T
+	if err := recordOf(reflect.TypeFor[T]()).load(core.StateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {
+		panic(err)
+	}
+	return fields
+}
+
+// SetValue sets all fields: all or, if there is an error, none. It is an error for a
+// type with a read-only field. It is not atomic for others who use the object at the same time.
+func (x *Instance[T]) SetValue(fields T) error {
+	return recordOf(reflect.TypeFor[T]()).store(core.StateOf(x), reflect.ValueOf(&fields).Elem())
+}
+
+// TypeField is a field of a type made in Go, for use without the others.
+type TypeField[T, V any] struct{ f *fieldHandle }
+
+// FieldOf returns the field of a type that the func points to:
+//
+//	var pointX = define.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
+//
+//	x := pointX.Get(p)
+//	err := pointX.Set(p, 4)
+//
+// The fields of parents made in Go count as fields of the type. The field is looked
+// for at its first use, which panics if the func points to anything but a field with
+// a tag.
+func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
+	record := new(T)
+	at := uintptr(unsafe.Pointer(field(record))) - uintptr(unsafe.Pointer(record))
+	return TypeField[T, V]{&fieldHandle{d: t.d, at: at, value: reflect.TypeFor[V]()}}
+}
+
+// Get returns the value of the field. An object is a reference of its own, for the
+// caller to release, as from a generated type; objects inside of a slice, a map or a
+// struct are left to the collector. It panics with an *[Error] if x is nil or was
+// released.
+func (f TypeField[T, V]) Get(x *Instance[T]) V {
+	r, o := f.f.find(), codec.Ref(x)
+	handle := f.f.object(o)
+	if r.plain() {
+		v := *core.At[V](handle + uintptr(r.Offset))
+		runtime.KeepAlive(o)
+		return v
+	}
+	v := new(V)
+	err := r.load(handle, r.lender(), unsafe.Pointer(v))
+	runtime.KeepAlive(o)
+	if err != nil {
+		panic(err)
+	}
+	return *v
+}
+
+// Set sets the field. A value that the field cannot hold is an error, and then the
+// field is as it was.
+func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
+	r, o := f.f.find(), codec.Ref(x)
+	handle, err := f.f.d.check(o)
+	if err != nil {
+		return err
+	}
+	if r.Flags&abi.FieldWritable == 0 {
+		return core.Errorf(core.KindAttr, "field %s is read-only", r)
+	}
+	p := new(V)
+	*p = value
+	v, err := r.encode(unsafe.Pointer(p))
+	if err != nil {
+		return core.Place(f.f.d.key, err)
+	}
+	codec.Release(r.put(handle, v))
+	runtime.KeepAlive(o)
+	return nil
+}
+
+// objectBase is embedded without a name that users see.
+type objectBase = tvmffi.Object

@@ -1,0 +1,450 @@
+package define
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// definition is what Define collects, and, once registered, the type.
+type definition struct {
+	key     string
+	options []TypeOption
+	record  reflect.Type // the struct
+	handle  reflect.Type // *Instance of it
+	class   core.Type
+	taken   *definition // what the struct defines already, nil if that is d
+
+	// What the options say; read once, under the Registry.
+	doc        string
+	parentType *core.Type
+	final      bool
+	frozen     bool
+	kwOnly     bool
+	structural structural.Kind
+	state      reflect.Type
+	given      []givenDefault
+	converters []givenConverter
+	methods    []givenMethod
+	attributes []givenAttribute
+
+	// plan is the type in memory, made from the struct and the options. pending is
+	// set while the type is about to be registered, broken if that failed half way.
+	// The Registry guards all three until the type is ready.
+	plan    *plan
+	pending bool
+	broken  error
+	// ready is set once the type is registered.
+	ready atomic.Bool
+}
+
+type givenDefault struct {
+	field   string
+	value   reflect.Value
+	factory bool
+}
+
+type givenConverter struct {
+	field   string
+	convert reflect.Value
+}
+
+type givenMethod struct {
+	name    string
+	f       any
+	options []tvmffi.RegisterOption
+	static  bool
+}
+
+type givenAttribute struct {
+	name  string
+	value any
+	// hooked is the func of the user behind a hook, whose first parameter is checked.
+	hooked reflect.Type
+}
+
+// plan is a type in memory. It is not changed after registration.
+type plan struct {
+	core.Defined
+	parent     *definition    // in Go, nil for another
+	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
+	fields     []*recordField // with those of parents in Go
+	own        []*recordField
+	methods    []core.DefinedMethod
+	attributes []preparedAttribute
+}
+
+type preparedAttribute struct {
+	name string
+	temp core.Temp
+}
+
+// recordField is a field of a type made in Go.
+type recordField struct {
+	core.DefinedField
+	owner      *definition
+	goType     reflect.Type
+	at         uintptr // its offset in the Go struct
+	codec      *codec.Codec
+	class      *core.Type // of an object
+	value      reflect.Value
+	make       reflect.Value // the factory of defaults
+	convert    reflect.Value
+	hasDefault bool
+	optional   bool
+}
+
+// String returns the key of the type and the name of the field.
+func (f *recordField) String() string { return f.owner.key + "." + f.Name }
+
+var definitions sync.Map // reflect.Type of the struct -> *definition
+
+// declare makes the type known to codecs. Nothing else happens at import.
+func (d *definition) declare() {
+	d.class.Resolve = d.index
+	if d.record.Kind() != reflect.Struct {
+		return // registration refuses it
+	}
+	if other, taken := definitions.LoadOrStore(d.record, d); taken {
+		d.taken = other.(*definition)
+		return
+	}
+	codec.Codecs.Store(d.record, d.codec())
+}
+
+// registered holds the types that are in the registry.
+var registered sync.Map // abi.TypeIndex -> *definition
+
+// findRecord returns the definition of a struct type, nil if it has none.
+func findRecord(t reflect.Type) *definition {
+	if d, ok := definitions.Load(t); ok {
+		return d.(*definition)
+	}
+	return nil
+}
+
+func recordOf(t reflect.Type) *definition {
+	if d := findRecord(t); d != nil {
+		return d
+	}
+	panic(core.Errorf(core.KindType, "define.Define was not called for %s", t))
+}
+
+func classOfRecord(t reflect.Type) *core.Type {
+	if d := findRecord(t); d != nil {
+		return &d.class
+	}
+	return undefinedClass(t)
+}
+
+// undefinedClasses are the types of Instances of structs that Define never saw.
+var undefinedClasses sync.Map // reflect.Type -> *core.Type
+
+func undefinedClass(t reflect.Type) *core.Type {
+	if c, ok := undefinedClasses.Load(t); ok {
+		return c.(*core.Type)
+	}
+	c := &core.Type{Key: "define.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
+		return 0, core.Errorf(core.KindType, "define.Define was not called for %s", t)
+	}}
+	stored, _ := undefinedClasses.LoadOrStore(t, c)
+	return stored.(*core.Type)
+}
+
+func (d *definition) errorf(kind, format string, args ...any) error {
+	return core.Place("type "+d.key, core.Errorf(kind, format, args...))
+}
+
+func (d *definition) setParent(t *core.Type) { d.parentType = t }
+
+func (d *definition) setDefault(field string, v reflect.Value, factory bool) {
+	d.given = append(d.given, givenDefault{field, v, factory})
+}
+
+func (d *definition) setConverter(field string, f reflect.Value) {
+	d.converters = append(d.converters, givenConverter{field, f})
+}
+
+func (d *definition) addMethod(name string, f any, options []tvmffi.RegisterOption, static bool) {
+	d.methods = append(d.methods, givenMethod{name, f, options, static})
+}
+
+func (d *definition) addAttribute(name string, value any) {
+	d.attributes = append(d.attributes, givenAttribute{name: name, value: value})
+}
+
+func hook(name string, f, adapted any) TypeOption {
+	return typeOption(func(d *definition) {
+		v := reflect.ValueOf(f)
+		if v.IsNil() {
+			adapted = nil
+		}
+		d.attributes = append(d.attributes, givenAttribute{name, adapted, v.Type()})
+	})
+}
+
+// makePlan reads the struct and the options. It changes nothing but d.
+func (d *definition) makePlan() error {
+	if d.plan != nil {
+		return nil
+	}
+	if d.taken != nil {
+		return d.errorf(core.KindType, "the struct %s defines the type %s already: declare a struct for each type", d.record, d.taken.key)
+	}
+	d.doc, d.parentType, d.final, d.frozen, d.kwOnly, d.structural, d.state = "", nil, false, false, false, 0, nil
+	d.given, d.converters, d.methods, d.attributes = nil, nil, nil, nil
+	for _, o := range d.options {
+		if o != nil {
+			o.describe(d)
+		}
+	}
+	if err := checkTypeKey(d.key); err != nil {
+		return d.errorf(core.KindValue, "%v", err)
+	}
+	if d.record.Kind() != reflect.Struct {
+		return d.errorf(core.KindType, "%s is no struct", d.record)
+	}
+	if d.structural < 0 || d.structural > structural.UniqueInstance {
+		return d.errorf(core.KindValue, "there is no structural kind %d", d.structural)
+	}
+	p := &plan{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
+	if err := d.readFields(p, d.record, 0); err != nil {
+		return err
+	}
+	if p.parent != nil && d.parentType != nil {
+		return d.errorf(core.KindType, "it has two parents: the embedded %s and the option Parent", p.parent.record)
+	}
+	if err := d.applyDefaults(p); err != nil {
+		return err
+	}
+	if err := d.checkMethods(); err != nil {
+		return err
+	}
+	d.plan = p
+	return nil
+}
+
+// checkTypeKey refuses what no other language could name.
+func checkTypeKey(key string) error {
+	switch {
+	case key == "":
+		return core.Errorf(core.KindValue, "the key is empty")
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' || r == '"' }):
+		return core.Errorf(core.KindValue, "the key holds a space, a quote or a control character")
+	case strings.HasPrefix(key, "ffi."):
+		return core.Errorf(core.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
+	}
+	return nil
+}
+
+// readFields adds the tagged fields of a struct.
+func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		text, tagged, err := fieldtag.Lookup(f.Tag)
+		if err != nil {
+			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+		}
+		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			parent := findRecord(f.Type)
+			if parent == nil {
+				if err := d.readFields(p, f.Type, base+f.Offset); err != nil {
+					return err
+				}
+				continue
+			}
+			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
+				return d.errorf(core.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
+			}
+			p.parent = parent
+			continue
+		}
+		if !tagged {
+			continue
+		}
+		tag, err := fieldtag.Parse(text)
+		if err != nil {
+			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+		}
+		if tag.Name == "" {
+			continue
+		}
+		if !f.IsExported() {
+			return d.errorf(core.KindType, "field %s has a tag, but is not exported", f.Name)
+		}
+		field, err := d.readField(tag, f)
+		if err != nil {
+			return core.Place("type "+d.key, core.Place("field "+f.Name, err))
+		}
+		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == tag.Name }) {
+			return d.errorf(core.KindType, "two fields are named %s", tag.Name)
+		}
+		field.at = base + f.Offset
+		p.own = append(p.own, field)
+	}
+	return nil
+}
+
+// readField makes a field of its tag and its Go type.
+func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*recordField, error) {
+	r := &recordField{owner: d, goType: f.Type, optional: tag.Optional}
+	r.Name, r.Doc, r.Flags = tag.Name, f.Tag.Get("doc"), int64(tag.Flags)
+	if d.frozen {
+		r.Flags &^= abi.FieldWritable
+	}
+	if d.kwOnly && r.Flags&abi.FieldInitOff == 0 {
+		r.Flags |= abi.FieldKwOnly
+	}
+	r.codec = codec.Of(f.Type)
+	e := codec.SchemaOf(f.Type)
+	if r.optional && e.Name != "Optional" && e.Name != "Any" {
+		e = schema.TypeExpr{Name: "Optional", Args: []schema.TypeExpr{e}}
+	}
+	if err := r.place(e); err != nil {
+		return nil, err
+	}
+	r.Metadata = codec.MetadataOf(e)
+	if tag.HasDefault {
+		if err := r.parseDefault(tag.Default); err != nil {
+			return nil, err
+		}
+	} else if r.optional || e.Name == "Optional" {
+		r.hasDefault = true
+		r.value = reflect.Zero(f.Type)
+	}
+	return r, nil
+}
+
+// bit is the bit of a scalar type in core.Accept.
+func bit(indices ...abi.TypeIndex) (mask uint64) {
+	for _, i := range indices {
+		mask |= 1 << i
+	}
+	return mask
+}
+
+var scalarKinds = map[reflect.Kind]core.FieldKind{
+	reflect.Bool: core.KindBool, reflect.Float64: core.KindFloat64, reflect.Float32: core.KindFloat32,
+	reflect.Int: core.KindInt64, reflect.Int64: core.KindInt64, reflect.Int32: core.KindInt32, reflect.Int16: core.KindInt16, reflect.Int8: core.KindInt8,
+	reflect.Uint: core.KindUint64, reflect.Uint64: core.KindUint64, reflect.Uint32: core.KindUint32, reflect.Uint16: core.KindUint16, reflect.Uint8: core.KindUint8,
+	reflect.Uintptr: core.KindUint64,
+}
+
+// cppNames are the names that errors of C++ have for types.
+var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
+
+// place chooses the form in memory of a field of a type.
+func (r *recordField) place(e schema.TypeExpr) error {
+	a := &r.Accept
+	*a = core.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
+	nullable := e.Name == "Optional"
+	if nullable {
+		e = e.Args[0]
+		a.Scalars |= bit(abi.TypeNone)
+	}
+	inAny := func(indices ...abi.TypeIndex) error {
+		a.Kind = core.KindAnyValue
+		a.Scalars |= bit(indices...)
+		return nil
+	}
+	scalar := func(kind core.FieldKind, index abi.TypeIndex) error {
+		if nullable {
+			return inAny(index)
+		}
+		a.Kind = kind
+		a.Scalars |= bit(index)
+		return nil
+	}
+	switch e.Name {
+	case "Any":
+		if r.goType != reflect.TypeFor[any]() && r.goType != reflect.TypeFor[tvmffi.Any]() {
+			return core.Errorf(core.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
+		}
+		a.Scalars, a.Class = ^uint64(0), codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+		a.Kind = core.KindAnyValue
+		return nil
+	case "bool", "int", "float":
+		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
+		kind, ok := scalarKinds[r.goType.Kind()]
+		if !ok && !nullable {
+			return core.Errorf(core.KindType, "the Go type %s has no form in memory", r.goType)
+		}
+		return scalar(kind, index)
+	case "DataType":
+		return scalar(core.KindDataType, abi.TypeDataType)
+	case "Device":
+		return scalar(core.KindDevice, abi.TypeDevice)
+	case "void*":
+		a.Scalars |= bit(abi.TypeNone)
+		return scalar(core.KindOpaquePtr, abi.TypeOpaquePtr)
+	case "ffi.String":
+		a.Class = &typeString
+		return inAny(abi.TypeSmallStr)
+	case "ffi.Bytes":
+		a.Class = &typeBytes
+		return inAny(abi.TypeSmallBytes)
+	case "Variant", "Optional", "None":
+		return core.Errorf(core.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+	}
+	if t := r.goType; !r.isObject() {
+		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			return core.Errorf(core.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
+		}
+		return core.Errorf(core.KindType, "the Go type %s has no form in memory", t)
+	}
+	a.Kind, a.Class = core.KindObjectRef, r.class
+	return nil
+}
+
+var typeString, typeBytes = core.Type{Key: "ffi.String"}, core.Type{Key: "ffi.Bytes"}
+
+// isObject finds the class of a field that holds an object.
+func (r *recordField) isObject() bool {
+	t := r.goType
+	switch {
+	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
+		r.class = codec.ClassOf(t)
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple:
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
+	case t.Kind() == reflect.Map:
+		r.class = &codec.Maps.Class
+	case t.Kind() == reflect.Func:
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Function]())
+	case t.Implements(codec.ErrorType):
+		r.class = &typeErrorObject
+	case t.Kind() == reflect.Struct && findRecord(t) != nil:
+		r.class = &findRecord(t).class
+	case t == reflect.TypeFor[tvmffi.ObjectRef]():
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+	default:
+		return false
+	}
+	return true
+}
+
+var typeErrorObject = core.Type{Key: "ffi.Error"}
+
+// find returns the field of a name, nil if there is none.
+func (p *plan) find(name string) *recordField {
+	for _, f := range p.own {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// in returns the address of the field in a struct.
+func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.Add(record, f.at) }

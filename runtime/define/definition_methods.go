@@ -1,0 +1,401 @@
+package define
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// setterFunctions is the first version of libtvm_ffi that calls Function objects as
+// setters; older ones call the object as if it were code.
+var setterFunctions = abi.Version{Minor: 1, Patch: 11}
+
+// reservedAttributes are what registration itself sets.
+var reservedAttributes = []string{"__ffi_new__", "__ffi_shallow_copy__"}
+
+// checkMethods checks what is known without the library.
+func (d *definition) checkMethods() error {
+	var names []string
+	for _, m := range d.methods {
+		if m.name == "" || !utf8.ValidString(m.name) || strings.ContainsAny(m.name, " \t\n`\"") {
+			return d.errorf(core.KindValue, "%q is no name of a method", m.name)
+		}
+		if slices.Contains(names, m.name) {
+			return d.errorf(core.KindType, "two methods are named %s", m.name)
+		}
+		names = append(names, m.name)
+		if m.name == initName && !m.static {
+			return d.errorf(core.KindType, "%s must be a static method that returns the object", initName)
+		}
+		t := codec.FuncType(m.f)
+		if t == nil {
+			if _, ok := m.f.(*tvmffi.Function); !ok {
+				return d.errorf(core.KindType, "method %s: expected a func, got %T", m.name, m.f)
+			}
+			continue
+		}
+		if !m.static && !codec.IsPacked(t) && (t.NumIn() == 0 || !d.isSelf(t.In(0)) && t.In(0) != reflect.PointerTo(d.record)) {
+			return d.errorf(core.KindType, "method %s: the first parameter of %s must be %s, %s or %s", m.name, t, d.record, reflect.PointerTo(d.record), d.handle)
+		}
+	}
+	names = nil
+	for _, a := range d.attributes {
+		if a.name == "" || slices.Contains(reservedAttributes, a.name) {
+			return d.errorf(core.KindValue, "the attribute %q is not for options", a.name)
+		}
+		if slices.Contains(names, a.name) {
+			return d.errorf(core.KindType, "the attribute %s is given twice", a.name)
+		}
+		names = append(names, a.name)
+		if a.hooked != nil {
+			if a.value == nil {
+				return d.errorf(core.KindType, "the func for %s is nil", a.name)
+			}
+			if !d.isSelf(a.hooked.In(0)) {
+				return d.errorf(core.KindType, "the func for %s takes %s, not %s or %s", a.name, a.hooked.In(0), d.record, d.handle)
+			}
+		}
+	}
+	return nil
+}
+
+// isSelf reports whether a parameter takes objects of the type: the struct or a
+// pointer to an object type that it is or derives from.
+func (d *definition) isSelf(t reflect.Type) bool {
+	if t == d.record || t == d.handle || t == reflect.TypeFor[*tvmffi.Object]() || t == reflect.TypeFor[tvmffi.ObjectRef]() {
+		return true
+	}
+	class := codec.ClassOf(t)
+	return class != nil && (class == d.parentType || d.parentType == nil && class == codec.ClassOf(reflect.TypeFor[*tvmffi.Object]()))
+}
+
+// prepareMethods makes the functions of methods and attributes.
+func (d *definition) prepareMethods() error {
+	p := d.plan
+	for _, m := range d.methods {
+		fn, err := d.function(m.f)
+		if err != nil {
+			return core.Place("type "+d.key, core.Place("method "+m.name, err))
+		}
+		self := d.key
+		if m.static {
+			self = ""
+		}
+		doc, metadata, err := registration(m.options).Describe(codec.FuncType(m.f), self)
+		p.methods = append(p.methods, core.DefinedMethod{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
+		if err != nil {
+			return core.Place("type "+d.key, core.Place("method "+m.name, err))
+		}
+		if m.name == initName {
+			if err := d.prepareAttribute(initName, fn); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range d.attributes {
+		if err := d.prepareAttribute(a.name, a.value); err != nil {
+			return err
+		}
+	}
+	if d.final {
+		return d.prepareAttribute("__ffi_type_final__", true)
+	}
+	return nil
+}
+
+func (d *definition) prepareAttribute(name string, value any) error {
+	t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
+	if err != nil {
+		return core.Place("type "+d.key, core.Place("attribute "+name, err))
+	}
+	d.plan.attributes = append(d.plan.attributes, preparedAttribute{name, t})
+	return nil
+}
+
+// function makes the Function of a method. A func whose first parameter is a
+// pointer to the struct gets a struct, and what it changes is set in the object.
+func (d *definition) function(f any) (*tvmffi.Function, error) {
+	t := codec.FuncType(f)
+	if t == nil || t.NumIn() == 0 || t.In(0) != reflect.PointerTo(d.record) {
+		return tvmffi.FuncOf(f)
+	}
+	in := []reflect.Type{d.handle}
+	for i := 1; i < t.NumIn(); i++ {
+		in = append(in, t.In(i))
+	}
+	var out []reflect.Type
+	for i := range t.NumOut() {
+		out = append(out, t.Out(i))
+	}
+	fails := len(out) > 0 && out[len(out)-1] == codec.ErrorType
+	if !fails {
+		out = append(out, codec.ErrorType)
+	}
+	adapted := reflect.FuncOf(in, out, t.IsVariadic())
+	call := reflect.ValueOf(f).Call
+	if t.IsVariadic() {
+		call = reflect.ValueOf(f).CallSlice
+	}
+	return tvmffi.FuncOf(reflect.MakeFunc(adapted, func(args []reflect.Value) []reflect.Value {
+		o := core.StateOf(args[0].Interface().(tvmffi.ObjectRef))
+		results := make([]reflect.Value, len(out))
+		for i, t := range out {
+			results[i] = reflect.Zero(t)
+		}
+		err := d.update(o, func(p reflect.Value) error {
+			copy(results, call(append([]reflect.Value{p}, args[1:]...)))
+			if fails {
+				err, _ := results[len(results)-1].Interface().(error)
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			results[len(results)-1] = reflect.ValueOf(&err).Elem()
+		}
+		return results
+	}).Interface())
+}
+
+// update lets f change the fields of an object through a pointer to the struct.
+func (d *definition) update(o *core.Object, f func(p reflect.Value) error) error {
+	handle, err := d.check(o)
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(o)
+	p, before := reflect.New(d.record), reflect.New(d.record)
+	if err := d.loadFields(handle, codec.Kept{}, p.UnsafePointer()); err != nil {
+		return err
+	}
+	before.Elem().Set(p.Elem())
+	if err := f(p); err != nil {
+		return err
+	}
+	var changed []*recordField
+	var values []abi.Any
+	for _, field := range d.plan.fields {
+		now, then := field.in(p.UnsafePointer()), field.in(before.UnsafePointer())
+		if t := field.goType; t.Comparable() {
+			a, b := reflect.NewAt(t, now).Elem(), reflect.NewAt(t, then).Elem()
+			if a.Comparable() && b.Comparable() && a.Equal(b) {
+				continue
+			}
+		}
+		if field.Flags&abi.FieldWritable == 0 {
+			if field.goType.Comparable() {
+				err = core.Errorf(core.KindAttr, "field %s is read-only", field)
+				break
+			}
+			continue
+		}
+		var v abi.Any
+		if v, err = field.encode(now); err != nil {
+			break
+		}
+		changed, values = append(changed, field), append(values, v)
+	}
+	for i, field := range changed {
+		if err != nil {
+			field.drop(values[i])
+		} else {
+			values[i] = field.put(handle, values[i])
+		}
+	}
+	if err == nil {
+		for _, old := range values {
+			codec.Release(old)
+		}
+	}
+	return err
+}
+
+// prepareConverter makes the setter of a field with a converter: a Function that
+// gets the address of the field and the value.
+func (f *recordField) prepareConverter() error {
+	if v := core.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
+		return core.Errorf(core.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
+	}
+	handle := core.NewCallbackOf(func(a *core.Args) error {
+		if err := a.Check(2); err != nil {
+			return err
+		}
+		at := a.Value(0)
+		if at.TypeIndex != abi.TypeOpaquePtr || at.Bits == 0 {
+			return codec.WrongType("the address of a field", at)
+		}
+		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](a.Value(1), a))})
+		if err, _ := out[1].Interface().(error); err != nil {
+			return err
+		}
+		p := reflect.New(f.goType)
+		p.Elem().Set(out[0])
+		v, err := f.encode(p.UnsafePointer())
+		if err != nil {
+			return err
+		}
+		codec.Release(f.put(uintptr(at.Bits)-uintptr(f.Offset), v))
+		return nil
+	}, f.convert.Pointer())
+	f.Convert = core.Own(handle)
+	f.Convert.LeaveToCollector()
+	return nil
+}
+
+// ownConstructor makes the constructor where the library makes none: positional
+// arguments, then the sentinel and pairs of names and values, as in the
+// constructors that newer versions of the library make.
+func (d *definition) ownConstructor() error {
+	var fields []*recordField
+	for _, pass := range []int{0, 1, 2} {
+		for _, f := range d.plan.fields {
+			order := 0
+			switch {
+			case f.Flags&abi.FieldInitOff != 0:
+				continue
+			case f.Flags&abi.FieldKwOnly != 0:
+				order = 2
+			case f.hasDefault:
+				order = 1
+			}
+			if order == pass {
+				fields = append(fields, f)
+			}
+		}
+	}
+	fn := core.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
+	defer fn.Release()
+	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
+	if err := d.plan.AddAttribute(initName, v); err != nil {
+		return err
+	}
+	return d.plan.AddMethod(&core.DefinedMethod{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
+}
+
+// construct makes an object of borrowed arguments, and returns it.
+func (d *definition) construct(fields []*recordField, lent *core.Args) error {
+	args := make([]tvmffi.Any, lent.Len())
+	for i := range args {
+		args[i] = codec.LendAny[tvmffi.Any](lent.Value(i), lent)
+	}
+	fail := func(format string, values ...any) error {
+		return core.Errorf(core.KindType, d.key+".__ffi_init__() "+format, values...)
+	}
+	record := reflect.New(d.record)
+	given := map[*recordField]bool{}
+	set := func(f *recordField, a tvmffi.Any) error {
+		p := reflect.NewAt(f.goType, f.in(record.UnsafePointer()))
+		given[f] = true
+		if f.convert.IsValid() {
+			out := f.convert.Call([]reflect.Value{reflect.ValueOf(a)})
+			err, _ := out[1].Interface().(error)
+			p.Elem().Set(out[0])
+			return core.Place("field '"+f.Name+"'", err)
+		}
+		v, err := convertAny(a, f.goType, lent)
+		if err != nil {
+			return core.Place("field '"+f.Name+"'", err)
+		}
+		p.Elem().Set(v)
+		return nil
+	}
+	positional := len(args)
+	if sentinel, err := missingKeywords(); err == nil {
+		for i, a := range args {
+			if codec.RecordOfAny(&a).Object.Handle() == sentinel {
+				positional = i
+				break
+			}
+		}
+	}
+	for i, a := range args[:positional] {
+		if i >= len(fields) || fields[i].Flags&abi.FieldKwOnly != 0 {
+			return fail("takes at most %d positional arguments, but got %d", i, positional)
+		}
+		if err := set(fields[i], a); err != nil {
+			return err
+		}
+	}
+	for i := positional + 1; i+1 < len(args); i += 2 {
+		name, err := tvmffi.As[string](args[i])
+		if err != nil {
+			return fail("got a keyword that is no text")
+		}
+		at := slices.IndexFunc(fields, func(f *recordField) bool { return f.Name == name })
+		if at < 0 {
+			return fail("got an unexpected keyword argument '%s'", name)
+		}
+		if given[fields[at]] {
+			return fail("got multiple values for argument '%s'", name)
+		}
+		if err := set(fields[at], args[i+1]); err != nil {
+			return err
+		}
+	}
+	for _, f := range d.plan.fields {
+		if given[f] {
+			continue
+		}
+		if !f.hasDefault && f.Flags&abi.FieldInitOff == 0 {
+			what := "argument"
+			if f.Flags&abi.FieldKwOnly != 0 {
+				what = "keyword-only argument"
+			}
+			return fail("missing required %s: '%s'", what, f.Name)
+		}
+		reflect.NewAt(f.goType, f.in(record.UnsafePointer())).Elem().Set(f.defaultValue())
+	}
+	handle, err := d.makeAt(record.UnsafePointer())
+	if err != nil {
+		return err
+	}
+	lent.Return(abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)})
+	return nil
+}
+
+// convertAny reads a value as a field of a Go type would take it: an int for a
+// float, a bool for an int. Objects in it are lent.
+func convertAny(a tvmffi.Any, t reflect.Type, from core.Lender) (reflect.Value, error) {
+	temp, err := codec.ViewOf(codec.RecordOfAny(&a))
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	defer codec.ReleaseTemp(temp)
+	v := temp.Value
+	switch kind := t.Kind(); {
+	case (kind == reflect.Float64 || kind == reflect.Float32) && (v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool):
+		return reflect.ValueOf(float64(int64(v.Bits))).Convert(t), nil
+	case kind >= reflect.Int && kind <= reflect.Uintptr && v.TypeIndex == abi.TypeBool:
+		v.TypeIndex = abi.TypeInt
+	case kind == reflect.Bool && v.TypeIndex == abi.TypeInt:
+		v.TypeIndex, v.Bits = abi.TypeBool, codec.BoolBits(v.Bits != 0)
+	}
+	p := reflect.New(t)
+	err = codec.Of(t).Decode(v, from, p.UnsafePointer())
+	return p.Elem(), err
+}
+
+// missingKeywords returns the object that stands before keyword arguments.
+func missingKeywords() (uintptr, error) {
+	v, err := core.Kwargs()
+	codec.Release(v) // the library holds it
+	return uintptr(v.Bits), err
+}
+
+func registration(options []tvmffi.RegisterOption) *codec.Registration {
+	c := new(codec.Registration)
+	for _, option := range options {
+		if option != nil {
+			option(c)
+		}
+	}
+	return c
+}

@@ -1,0 +1,447 @@
+package define
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// index returns the index of the type, which it registers first.
+func (d *definition) index() (abi.TypeIndex, error) {
+	if err := d.register(); err != nil {
+		return 0, err
+	}
+	return d.plan.Info.TypeIndex, nil
+}
+
+// register registers the type and those that it names, with the Registry locked.
+// Whatever can fail is done before the first of them gets its index, which nothing
+// can take back.
+func (d *definition) register() error {
+	if d.ready.Load() {
+		return nil
+	}
+	if err := tvmffi.Load(); err != nil {
+		return err
+	}
+	core.Registry.Lock()
+	defer core.Registry.Unlock()
+	switch {
+	case d.ready.Load() || d.plan != nil && d.plan.Info != nil && d.broken == nil:
+		return nil // or on this thread, further out: the index is known
+	case d.broken != nil:
+		return d.broken
+	case d.pending:
+		return d.errorf(core.KindType, "its defaults need the type itself: use DefaultFunc")
+	}
+	var group []*definition
+	defer func() {
+		for _, member := range group {
+			member.pending = false
+			if !member.ready.Load() && member.broken == nil {
+				member.discard()
+			}
+		}
+	}()
+	if err := d.collect(&group); err != nil {
+		return err
+	}
+	for _, member := range group {
+		if err := member.prepare(); err != nil {
+			return err
+		}
+	}
+	return registerAll(group)
+}
+
+// collect adds the type and those that it names to the group, parents first.
+func (d *definition) collect(group *[]*definition) error {
+	if d.ready.Load() || d.pending {
+		return nil
+	}
+	if err := d.makePlan(); err != nil {
+		return err
+	}
+	d.pending = true
+	if parent := d.plan.parent; parent != nil {
+		if err := parent.collect(group); err != nil {
+			return err
+		}
+	}
+	*group = append(*group, d)
+	seen := map[reflect.Type]bool{}
+	for _, f := range d.plan.own {
+		if err := collectNamed(f.goType, group, seen); err != nil {
+			return err
+		}
+	}
+	for _, m := range d.methods {
+		if err := collectNamed(reflect.TypeOf(m.f), group, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instance is implemented by pointers to Instances.
+type instance interface{ recordType() reflect.Type }
+
+func (*Instance[T]) recordType() reflect.Type { return reflect.TypeFor[T]() }
+
+// collectNamed adds the types made in Go that a Go type names.
+func collectNamed(t reflect.Type, group *[]*definition, seen map[reflect.Type]bool) error {
+	if t == nil || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	var inner []reflect.Type
+	switch t.Kind() {
+	case reflect.Pointer:
+		switch x := reflect.Zero(t).Interface().(type) {
+		case instance:
+			inner = append(inner, x.recordType())
+		case core.Ref:
+			inner = append(inner, codec.Of(t).Parts...)
+		default:
+			inner = append(inner, t.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		inner = append(inner, t.Elem())
+	case reflect.Map:
+		inner = append(inner, t.Key(), t.Elem())
+	case reflect.Func:
+		for i := range t.NumIn() {
+			inner = append(inner, t.In(i))
+		}
+		for i := range t.NumOut() {
+			inner = append(inner, t.Out(i))
+		}
+	case reflect.Struct:
+		if d := findRecord(t); d != nil {
+			return d.collect(group)
+		}
+		if codec.Of(t).Tuple {
+			for i := range t.NumField() {
+				inner = append(inner, t.Field(i).Type)
+			}
+		}
+	}
+	for _, t := range inner {
+		if err := collectNamed(t, group, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare makes what registration needs: the layout, functions, defaults. Parents
+// in the group are prepared.
+func (d *definition) prepare() error {
+	p := d.plan
+	if err := d.findParent(); err != nil {
+		return err
+	}
+	at := p.Size
+	for _, f := range p.own {
+		if inherited := p.inherited(f.Name); inherited != "" {
+			return d.errorf(core.KindType, "field %s hides the one of %s", f.Name, inherited)
+		}
+		size := core.SizeOf(f.Accept.Kind)
+		align := min(size, 8)
+		at = (at + align - 1) / align * align
+		f.Offset = at
+		at += size
+		switch f.Accept.Kind {
+		case core.KindAnyValue:
+			p.Refs = append(p.Refs, uint64(f.Offset)<<1|1)
+		case core.KindObjectRef:
+			p.Refs = append(p.Refs, uint64(f.Offset)<<1)
+		}
+		if c := f.Accept.Class; c != nil && c.Resolve == nil {
+			if _, err := c.Info(); err != nil {
+				return core.Place("type "+d.key, core.Place("field "+f.Name, err))
+			}
+		}
+	}
+	at = (at + 7) &^ 7
+	if d.state != nil {
+		p.State = at
+		p.Refs = append(p.Refs, uint64(at)<<1)
+		at += 8
+	}
+	const most = 1 << 30
+	if at > most {
+		return d.errorf(core.KindValue, "its objects would have %d bytes", at)
+	}
+	p.Size = at
+	p.fields = append(p.fields, p.own...)
+	for _, f := range p.own {
+		if err := f.prepareDefault(); err != nil {
+			return core.Place("type "+d.key, core.Place("default of field "+f.Name, err))
+		}
+		if f.convert.IsValid() {
+			if err := f.prepareConverter(); err != nil {
+				return core.Place("type "+d.key, core.Place("converter of field "+f.Name, err))
+			}
+		}
+	}
+	return d.prepareMethods()
+}
+
+// inherited returns the key of the parent that has a field of the name.
+func (p *plan) inherited(name string) string {
+	for _, f := range p.fields {
+		if f.Name == name {
+			return f.owner.key
+		}
+	}
+	for parent := p.Parent; parent != nil; {
+		for _, f := range core.FieldsOf(parent) {
+			if core.Text(f.Name) == name {
+				return core.Text(parent.Key)
+			}
+		}
+		if parent.Depth == 0 {
+			break
+		}
+		parent = core.Ancestor(parent, parent.Depth-1)
+	}
+	return ""
+}
+
+// registerAll enters the types into the registry, which is locked.
+func registerAll(group []*definition) (err error) {
+	keys, fields := map[string]bool{}, 0
+	for _, d := range group {
+		fields += len(d.plan.own)
+		if keys[d.key] || !core.KeyIsFree(d.key, d.plan.Parent) {
+			return d.errorf(core.KindRuntime, "a type of this key is registered already")
+		}
+		keys[d.key] = true
+	}
+	if err := core.RoomToDefine(len(group), fields); err != nil {
+		return err
+	}
+	for _, d := range group {
+		if d.plan.parent != nil {
+			d.plan.Parent = d.plan.parent.plan.Info
+		}
+		if err := d.plan.Allocate(); err != nil {
+			return d.breaks(err)
+		}
+	}
+	for _, d := range group {
+		if err := d.Enter(); err != nil {
+			err = d.breaks(err)
+			for _, other := range group {
+				if other != d {
+					_ = other.breaks(err)
+				}
+			}
+			return err
+		}
+	}
+	for _, d := range group {
+		registered.Store(d.plan.Info.TypeIndex, d)
+		d.ready.Store(true)
+	}
+	return nil
+}
+
+// breaks remembers an error after which the type has an index, but is not whole.
+func (d *definition) breaks(err error) error {
+	d.broken = core.Place("type "+d.key, err)
+	return d.broken
+}
+
+// enter enters all but the index.
+func (d *definition) Enter() error {
+	p := d.plan
+	for _, f := range p.own {
+		if err := f.Prepare(); err != nil {
+			return err
+		}
+		if err := p.AddField(&f.DefinedField); err != nil {
+			return err
+		}
+	}
+	hasInit := slices.ContainsFunc(p.attributes, func(a preparedAttribute) bool { return a.name == initName })
+	automatic, err := p.Complete(!hasInit)
+	if err != nil {
+		return err
+	}
+	if !hasInit && !automatic {
+		if err := d.ownConstructor(); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.attributes {
+		if err := p.AddAttribute(a.name, a.temp.Value); err != nil {
+			return err
+		}
+		runtime.KeepAlive(a.temp.Keep)
+	}
+	for i := range p.methods {
+		if err := p.AddMethod(&p.methods[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard takes back what prepare made.
+func (d *definition) discard() {
+	if d.plan == nil {
+		return
+	}
+	for _, m := range d.plan.methods {
+		m.Function.Release()
+	}
+	for _, a := range d.plan.attributes {
+		codec.ReleaseTemp(a.temp)
+	}
+	for _, f := range d.plan.own {
+		if f.Flags&(abi.FieldHasDefault) != 0 {
+			codec.Release(f.Default)
+		}
+		f.Convert.Release()
+	}
+	d.plan = nil
+}
+
+const initName = "__ffi_init__"
+
+// findParent finds the parent and what is known of its memory.
+func (d *definition) findParent() error {
+	p := d.plan
+	if p.parent != nil {
+		parent := p.parent.plan
+		if p.parent.final {
+			return d.errorf(core.KindType, "the parent %s is final", p.parent.key)
+		}
+		p.Parent = parent.Info // nil within the group, and set later
+		p.Size, p.State = parent.Size, parent.State
+		p.Refs = append(p.Refs, parent.Refs...)
+		p.fields = append(p.fields, parent.fields...)
+		p.foreign = parent.foreign
+		if p.State != 0 && d.state != nil {
+			return d.errorf(core.KindType, "the parent %s has the option State already", p.parent.key)
+		}
+		return nil
+	}
+	class := d.parentType
+	if class == nil {
+		class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+	}
+	if class.Resolve != nil {
+		return d.errorf(core.KindType, "the parent %s is made in Go: embed its struct", class.Key)
+	}
+	info, err := class.Info()
+	if err != nil {
+		return core.Place("type "+d.key, core.Place("the parent", err))
+	}
+	p.Parent, p.foreign = info, info
+	if info.TypeIndex == abi.TypeObject {
+		p.Size = abi.ObjectSize
+		return nil
+	}
+	size, refs, err := foreignLayout(info)
+	if err != nil {
+		return core.Place("type "+d.key, core.Place("the parent "+class.Key, err))
+	}
+	p.Size, p.Refs = size, refs
+	return nil
+}
+
+// foreignLayout finds the references in the memory of a type of another language.
+// Its fields must describe all of its memory: objects of the new type are made of
+// zeros, and released by their fields.
+func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
+	if info.TypeIndex < abi.TypeDynObjectBegin {
+		return 0, nil, core.Errorf(core.KindType, "is a type of the library, from which none can derive")
+	}
+	if v, ok := core.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
+		return 0, nil, core.Errorf(core.KindType, "is final")
+	}
+	if info.Metadata == 0 {
+		return 0, nil, core.Errorf(core.KindType, "does not tell the size of its objects")
+	}
+	size = int64(core.At[abi.TypeMetadata](info.Metadata).TotalSize)
+	type span struct{ from, to int64 }
+	spans := []span{}
+	for depth := int32(0); depth <= info.Depth; depth++ {
+		level := info
+		if depth < info.Depth {
+			level = core.Ancestor(info, depth)
+		}
+		if layout, ok := core.LayoutOf(level.TypeIndex); ok {
+			refs = layout // those of its ancestors too
+			continue
+		}
+		for _, f := range core.FieldsOf(level) {
+			kind, err := foreignField(&f)
+			if err != nil {
+				return 0, nil, core.Place("field "+core.Text(f.Name), err)
+			}
+			switch kind {
+			case core.KindAnyValue:
+				refs = append(refs, uint64(f.Offset)<<1|1)
+			case core.KindObjectRef:
+				refs = append(refs, uint64(f.Offset)<<1)
+			}
+			spans = append(spans, span{f.Offset, f.Offset + f.Size})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
+	at := int64(abi.ObjectSize)
+	for _, s := range append(spans, span{size, size}) {
+		if s.from < at || s.from-at >= 8 {
+			return 0, nil, core.Errorf(core.KindType, "has memory from byte %d to %d that is no field", at, s.from)
+		}
+		at = s.to
+	}
+	if size%8 != 0 {
+		return 0, nil, core.Errorf(core.KindType, "has objects of %d bytes", size)
+	}
+	return size, refs, nil
+}
+
+// foreignField says what a field of another language is in memory: an Any, a
+// pointer to an object, or bytes.
+func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
+	m, err := schema.ParseMetadata(core.Text(f.Metadata))
+	if err != nil || !m.HasType {
+		return 0, core.Errorf(core.KindType, "does not tell its type")
+	}
+	e := m.Type.Normalized()
+	optional := e.Name == "Optional" && len(e.Args) == 1
+	if optional {
+		e = e.Args[0]
+	}
+	switch e.Name {
+	case "int", "float", "bool", "DataType", "Device", "void*", "DLTensor*":
+		return core.KindInt64, nil
+	case "Any", "ffi.String", "ffi.Bytes":
+		if f.Size == 16 {
+			return core.KindAnyValue, nil
+		}
+	case "Variant":
+		if f.Size == 16 {
+			return core.KindAnyValue, nil
+		}
+		if f.Size == 8 {
+			return core.KindObjectRef, nil
+		}
+	default:
+		if f.Size == 8 && f.StaticTypeIndex.IsObject() {
+			return core.KindObjectRef, nil
+		}
+	}
+	return 0, core.Errorf(core.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
+}

@@ -1,0 +1,358 @@
+package jsongraph
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// graphWriter writes a JSON graph as the library does: the same nodes in the same
+// order. The library makes objects of all nodes first, which takes many times as
+// long. Types that the library writes in a way of their own are left to it.
+type graphWriter struct {
+	b       []byte
+	nodes   int64
+	scalars map[abi.Any]int64
+	texts   map[textNode]int64
+	objects map[uintptr]int64
+	plain   map[abi.TypeIndex]bool // whether the library would write the fields
+	keys    map[abi.TypeIndex]string
+	spare   [][]int64
+}
+
+// textNode is a string, or bytes.
+type textNode struct {
+	text    string
+	isBytes bool
+}
+
+// writeGraph returns the graph of a value that is bounded; ok is false if it holds
+// something that is for the library to write, or to refuse.
+func writeGraph(v abi.Any) (text []byte, ok bool, err error) {
+	defer codec.Catch(&err)
+	w := &graphWriter{b: []byte(`{"nodes":[`)}
+	w.scalars, w.texts, w.objects, w.plain = map[abi.Any]int64{}, map[textNode]int64{}, map[uintptr]int64{}, map[abi.TypeIndex]bool{}
+	w.keys = map[abi.TypeIndex]string{}
+	root, ok := w.node(v)
+	if !ok {
+		return nil, false, nil
+	}
+	w.b = append(w.b, `],"root_index":`...)
+	w.b = strconv.AppendInt(w.b, root, 10)
+	return w.b, true, nil
+}
+
+func (w *graphWriter) keyOf(index abi.TypeIndex) string {
+	key, ok := w.keys[index]
+	if !ok {
+		key = core.KeyOf(index)
+		w.keys[index] = key
+	}
+	return key
+}
+
+// begin begins a node of a type; its data follows.
+func (w *graphWriter) begin(key string) {
+	if w.nodes > 0 {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(w.b, `{"type":`...)
+	w.b = appendGraphText(w.b, key)
+	w.b = append(w.b, `,"data":`...)
+}
+
+// end ends the node and returns its index.
+func (w *graphWriter) end() int64 {
+	w.b = append(w.b, '}')
+	w.nodes++
+	return w.nodes - 1
+}
+
+// node writes v, if it was not written before, after all that it refers to.
+func (w *graphWriter) node(v abi.Any) (int64, bool) {
+	switch v.TypeIndex {
+	case abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr, abi.TypeSmallBytes, abi.TypeBytes, abi.TypeByteArrayPtr:
+		return w.text(v), true
+	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeDevice:
+		return w.scalar(v), true
+	}
+	if !v.TypeIndex.IsObject() || v.Bits == 0 {
+		return 0, false
+	}
+	handle := uintptr(v.Bits)
+	if i, seen := w.objects[handle]; seen {
+		return i, true
+	}
+	i, ok := w.object(v, handle)
+	if ok && core.Strong(handle) > 1 {
+		w.objects[handle] = i // nobody else can refer to one with a single reference
+	}
+	return i, ok
+}
+
+func (w *graphWriter) text(v abi.Any) int64 {
+	text, _ := core.TextOf(v)
+	n := textNode{text, v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr}
+	if i, seen := w.texts[n]; seen {
+		return i
+	}
+	if n.isBytes {
+		w.begin("ffi.Bytes")
+		w.b = appendGraphText(w.b, base64.StdEncoding.EncodeToString([]byte(text)))
+	} else {
+		w.begin("ffi.String")
+		w.b = appendGraphText(w.b, text)
+	}
+	i := w.end()
+	w.texts[n] = i
+	return i
+}
+
+func (w *graphWriter) scalar(v abi.Any) int64 {
+	key := abi.Any{TypeIndex: v.TypeIndex, Bits: v.Bits}
+	if v.TypeIndex == abi.TypeFloat && math.IsNaN(math.Float64frombits(v.Bits)) {
+		key.Bits = math.Float64bits(math.NaN())
+	}
+	if i, seen := w.scalars[key]; seen {
+		return i
+	}
+	if w.nodes > 0 {
+		w.b = append(w.b, ',')
+	}
+	switch v.TypeIndex {
+	case abi.TypeNone:
+		w.b = append(w.b, `{"type":"None"`...)
+	case abi.TypeDevice:
+		d := *(*tvmffi.Device)(unsafe.Pointer(&v.Bits))
+		w.b = append(w.b, `{"type":"Device","data":[`...)
+		w.b = strconv.AppendInt(w.b, int64(d.Type), 10)
+		w.b = append(w.b, ',')
+		w.b = strconv.AppendInt(w.b, int64(d.ID), 10)
+		w.b = append(w.b, ']')
+	default:
+		w.b = append(w.b, `{"type":"`...)
+		w.b = append(w.b, w.keyOf(v.TypeIndex)...)
+		w.b = append(w.b, `","data":`...)
+		w.inline(v)
+	}
+	i := w.end()
+	w.scalars[key] = i
+	return i
+}
+
+// inline writes a value that stands in the field itself.
+func (w *graphWriter) inline(v abi.Any) bool {
+	switch v.TypeIndex {
+	case abi.TypeNone:
+		w.b = append(w.b, "null"...)
+	case abi.TypeBool:
+		w.b = strconv.AppendBool(w.b, v.Bits != 0)
+	case abi.TypeInt:
+		w.b = strconv.AppendInt(w.b, int64(v.Bits), 10)
+	case abi.TypeFloat:
+		w.b = appendGraphFloat(w.b, math.Float64frombits(v.Bits))
+	case abi.TypeDataType:
+		w.b = appendGraphText(w.b, (*(*tvmffi.DataType)(unsafe.Pointer(&v.Bits))).String())
+	default:
+		return false
+	}
+	return true
+}
+
+// list takes a slice for the references of a node.
+func (w *graphWriter) list() []int64 {
+	if n := len(w.spare); n > 0 {
+		l := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return l[:0]
+	}
+	return nil
+}
+
+// references writes the data of a node that are references, and gives them back.
+func (w *graphWriter) references(refs []int64) {
+	w.b = append(w.b, '[')
+	for i, r := range refs {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.b = strconv.AppendInt(w.b, r, 10)
+	}
+	w.b = append(w.b, ']')
+	w.spare = append(w.spare, refs)
+}
+
+func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
+	ok := true
+	refs := w.list()
+	add := func(x abi.Any) bool {
+		var i int64
+		if i, ok = w.node(x); ok {
+			refs = append(refs, i)
+		}
+		return ok
+	}
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		all, _ := codec.Sequence(v, "")
+		for _, x := range all {
+			if !add(x) {
+				return 0, false
+			}
+		}
+		w.begin(w.keyOf(v.TypeIndex))
+		w.references(refs)
+		return w.end(), true
+	case abi.TypeMap, abi.TypeDict:
+		codec.ReadEntries(v, func(k, x abi.Any) bool { return add(k) && add(x) })
+		if !ok {
+			return 0, false
+		}
+		w.begin(w.keyOf(v.TypeIndex))
+		w.references(refs)
+		return w.end(), true
+	case abi.TypeShape:
+		w.begin("ffi.Shape")
+		w.references(append(refs, codec.Wrap[*tvmffi.Shape](core.Static(handle)).Slice()...))
+		return w.end(), true
+	}
+	if !w.writesFields(v.TypeIndex) {
+		return 0, false
+	}
+	return w.fields(v, handle, refs)
+}
+
+// fields writes an object: numbers stand in the fields, all else in nodes.
+func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bool) {
+	fields := codec.FieldsOf(v.TypeIndex)
+	inlined := make([]abi.Any, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		x, owned := f.Value(handle)
+		index, ok := int64(-1), true
+		if isInline(f) {
+			inlined[i] = x
+		} else {
+			index, ok = w.node(x)
+		}
+		if owned {
+			// A node of an object that only the getter holds has no address to remember.
+			if x.TypeIndex.IsObject() && core.Strong(uintptr(x.Bits)) == 1 {
+				ok = ok && !codec.TakesApart(x)
+			}
+			codec.Release(x)
+		}
+		if !ok {
+			return 0, false
+		}
+		refs = append(refs, index)
+	}
+	w.begin(w.keyOf(v.TypeIndex))
+	w.b = append(w.b, '{')
+	for i := range fields {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.b = appendGraphText(w.b, fields[i].Name())
+		w.b = append(w.b, ':')
+		if refs[i] >= 0 {
+			w.b = strconv.AppendInt(w.b, refs[i], 10)
+		} else if !w.inline(inlined[i]) {
+			return 0, false
+		}
+	}
+	w.b = append(w.b, '}')
+	w.spare = append(w.spare, refs)
+	return w.end(), true
+}
+
+// writesFields reports whether the library writes objects of a type by their fields.
+func (w *graphWriter) writesFields(index abi.TypeIndex) bool {
+	plain, known := w.plain[index]
+	if !known {
+		plain = plainFields(index)
+		w.plain[index] = plain
+	}
+	return plain
+}
+
+func plainFields(index abi.TypeIndex) bool {
+	if index < abi.TypeDynObjectBegin {
+		return false
+	}
+	info := core.InfoOf(index)
+	for depth := range info.Depth {
+		if core.Text(core.Ancestor(info, depth).Key) == "ffi.Enum" {
+			return false
+		}
+	}
+	for _, name := range []string{"__data_to_json__", "__any_hash__", "__any_equal__"} {
+		if _, ok := core.TypeAttribute(index, name); ok {
+			return false
+		}
+	}
+	names := map[string]bool{}
+	for _, f := range codec.FieldsOf(index) {
+		if names[f.Name()] {
+			return false
+		}
+		names[f.Name()] = true
+	}
+	if info.Metadata != 0 && core.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+		return true
+	}
+	_, ok := core.TypeAttribute(index, "__ffi_new__")
+	return ok
+}
+
+// isInline reports whether the value stands in the field, and not in a node.
+func isInline(p *codec.FieldPlan) bool {
+	switch p.Info.StaticTypeIndex {
+	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
+		return true
+	}
+	return false
+}
+
+func appendGraphFloat(b []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(b, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(b, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(b, "-Infinity"...)
+	case math.Abs(f) < 1<<53 && f == math.Trunc(f):
+		return strconv.AppendFloat(b, f, 'f', 1, 64)
+	}
+	return strconv.AppendFloat(b, f, 'e', -1, 64)
+}
+
+// appendGraphText appends a string in quotes; bytes that are no UTF-8 stay as they
+// are.
+func appendGraphText(b []byte, text string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, text[start:i]...)
+		start = i + 1
+		if c < ' ' {
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			b = append(b, '\\', c)
+		}
+	}
+	b = append(b, text[start:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,141 @@
+package structural
+
+import (
+	"iter"
+	gomaps "maps"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var deepCopy = codec.NewFeature("ffi.DeepCopy", "0.1.9")
+
+// DeepCopy copies x and all that it refers to. What is shared within x is shared
+// within the copy, and what contains itself does so in the copy; strings, shapes
+// and members of enums stay the same objects. nil stays nil. It fails with
+// ErrInternal if something in x cannot be copied, such as a function or a tensor.
+func DeepCopy[T any](x T) (T, error) {
+	var none T
+	var o codec.Operands
+	defer o.Close()
+	v, err := o.Pack(x)
+	if err != nil {
+		return none, err
+	}
+	out, err := deepCopy.Call(v)
+	if err != nil {
+		return none, err
+	}
+	return codec.Take[T](out)
+}
+
+// Clone copies an object; the copy refers to the same objects as x does. An Array, a
+// Map or a Shape, which cannot change, is the same object with another reference.
+// nil stays nil. It fails with ErrType if the type has no copy constructor.
+func Clone[P tvmffi.ObjectType[P]](x P) (P, error) {
+	var none P
+	if core.StateOf(x) == nil {
+		return none, nil
+	}
+	o, err := codec.Live(x)
+	if err != nil {
+		return none, err
+	}
+	defer runtime.KeepAlive(o)
+	v, err := shallowCopy(o)
+	if err != nil {
+		return none, err
+	}
+	return codec.Take[P](v)
+}
+
+// shallowCopy returns an owned copy of a live object.
+func shallowCopy(o *core.Object) (abi.Any, error) {
+	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeMap, abi.TypeShape, abi.TypeStr, abi.TypeBytes, abi.TypeBigInt:
+		return core.Owned(v)
+	case abi.TypeList:
+		t, err := codec.Packed(&codec.NewList, 0, func(p *core.Pack) error {
+			all, err := codec.Sequence(v, "ffi.List")
+			for _, x := range all {
+				p.Any(x)
+			}
+			return err
+		})
+		return t.Value, err
+	case abi.TypeDict:
+		return copyDict(v)
+	}
+	attribute, ok := core.TypeAttribute(v.TypeIndex, "__ffi_shallow_copy__")
+	if !ok || attribute.TypeIndex != abi.TypeFunction {
+		return abi.Any{}, core.Errorf(core.KindType, "Type `%s` does not support copy. The underlying C++ type is not copy-constructible.", core.KeyOf(v.TypeIndex))
+	}
+	return core.Apply(uintptr(attribute.Bits), []abi.Any{v})
+}
+
+func copyDict(v abi.Any) (out abi.Any, err error) {
+	defer codec.Catch(&err)
+	t, err := codec.Packed(&codec.Dicts.Create, 0, func(p *core.Pack) error {
+		for k, x := range entriesOf(v) {
+			for _, a := range []tvmffi.Any{k, x} {
+				if err := codec.Pack(p, codec.For[tvmffi.Any](), unsafe.Pointer(&a), nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return t.Value, err
+}
+
+// Replace returns a copy of x, made by [Clone], in which the fields named have other
+// values; x stays as it is. Fields that are read-only may be replaced too. An
+// unknown field is ErrAttribute, a value of the wrong type ErrType.
+func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
+	var none P
+	from, err := codec.Live(x)
+	if err != nil {
+		return none, err
+	}
+	defer runtime.KeepAlive(from)
+	names := slices.Sorted(gomaps.Keys(fields))
+	index := from.TypeIndex()
+	for _, name := range names {
+		if codec.FieldNamed(index, name) == nil {
+			return none, core.Errorf(core.KindAttr, "%s has no field %q", core.KeyOf(index), name)
+		}
+	}
+	v, err := shallowCopy(from)
+	if err != nil {
+		return none, err
+	}
+	to := core.Own(uintptr(v.Bits))
+	if len(names) > 0 && to.Handle() == from.Handle() {
+		to.Release()
+		return none, core.Errorf(core.KindType, "%s has no fields that can be replaced", core.KeyOf(index))
+	}
+	for _, name := range names {
+		value := fields[name]
+		t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
+		if err := codec.FieldNamed(index, name).Init(to, t, err); err != nil {
+			to.Release()
+			return none, err
+		}
+	}
+	return codec.Wrap[P](to), nil
+}
+
+// entriesOf ranges over a borrowed Map or Dict; the entries are borrowed too.
+func entriesOf(v abi.Any) iter.Seq2[tvmffi.Any, tvmffi.Any] {
+	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	if v.TypeIndex == abi.TypeDict {
+		return codec.Wrap[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](o).All()
+	}
+	return codec.Wrap[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](o).All()
+}

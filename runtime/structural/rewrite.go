@@ -1,0 +1,183 @@
+package structural
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var (
+	structuralMap     = codec.NewFeature("ffi.StructuralMap", "0.1.14")
+	structuralMutate  = codec.NewFeature("ffi.StructuralMutate", "0.1.14")
+	mutatorMutate     = codec.NewFeature("ffi.StructuralMutatorMutate", "0.1.14")
+	mutatorDefault    = codec.NewFeature("ffi.StructuralMutatorDefaultMutate", "0.1.14")
+	mutatorRegion     = codec.NewFeature("ffi.StructuralMutatorDefRegionKind", "0.1.14")
+	mutatorWithRegion = codec.NewFeature("ffi.StructuralMutatorWithDefRegionKind", "0.1.14")
+	mutatorRemapGet   = codec.NewFeature("ffi.StructuralMutatorVarRemapGet", "0.1.14")
+	mutatorRemapSet   = codec.NewFeature("ffi.StructuralMutatorVarRemapSet", "0.1.14")
+)
+
+// RewriteRule is a callback of [Rewrite] for values of one type, made by [To] or
+// [ToIn].
+type RewriteRule struct{ rule }
+
+// To makes a rule that replaces values of type T, as [On] names them: by what f
+// returns, which may be x itself. f must not change x.
+func To[T any](f func(x T) (any, error)) RewriteRule {
+	return RewriteRule{ruleOf[T](f != nil, func(_ *core.Args, x T) (abi.Any, error) { return owned(f(x)) })}
+}
+
+// ToIn is [To] for a func that is told the region of the value.
+func ToIn[T any](f func(x T, r Region) (any, error)) RewriteRule {
+	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, Region(a.Value(1).Bits))) })
+	r.inRegion = true
+	return RewriteRule{r}
+}
+
+// owned packs the result of a callback as an owned value.
+func owned(x any, err error) (abi.Any, error) {
+	if err != nil {
+		return abi.Any{}, err
+	}
+	var o codec.Operands
+	defer o.Close()
+	v, err := o.Pack(x)
+	if err != nil {
+		return abi.Any{}, core.Place("the result of the Go function", err)
+	}
+	return core.Owned(v)
+}
+
+// Rewrite returns root with the values replaced that the rules fit, the first rule
+// that fits for each; root stays as it is. What holds a replaced value is copied,
+// what does not is shared with root. In PreOrder a rule sees a value before, in
+// PostOrder after, what is inside of it was replaced. An error of a callback ends
+// it and comes back, as from [Walk]. It needs libtvm_ffi 0.1.14.
+func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
+	var none T
+	if order != PreOrder && order != PostOrder {
+		return none, core.Errorf(core.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
+	}
+	w := &traversal{rewrites: true}
+	defer w.Close()
+	x, err := w.begin(structuralMap, root)
+	if err != nil {
+		return none, err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	plain, regional, err := w.split(list)
+	if err != nil {
+		return none, err
+	}
+	out, err := structuralMap.Call(x, plain, regional, codec.IntValue(int64(order)))
+	if err != nil {
+		return none, err
+	}
+	return codec.Take[T](out)
+}
+
+// MutateRule is a callback of [Mutate] for values of one type, made by [OnMutate].
+type MutateRule struct{ rule }
+
+// OnMutate makes a rule that replaces values of type T, as [On] names them. What it
+// returns is not gone into again: f replaces the parts of x by methods of m.
+func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
+	c := codec.For[T]()
+	r := ruleOf[T](f != nil, nil)
+	if f == nil {
+		return MutateRule{r}
+	}
+	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
+		var x T
+		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+			return abi.Any{}, err
+		}
+		return owned(f(x, &Mutator{a.Borrow(uintptr(a.Value(1).Bits))}))
+	}
+	return MutateRule{r}
+}
+
+// Mutate returns root with values replaced as [Rewrite] does, but a rule decides
+// what inside of its value is replaced. What no rule fits is gone into. It needs
+// libtvm_ffi 0.1.14.
+func Mutate[T any](root T, rules ...MutateRule) (T, error) {
+	var none T
+	w := &traversal{rewrites: true}
+	defer w.Close()
+	x, err := w.begin(structuralMutate, root)
+	if err != nil {
+		return none, err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	table, err := w.table(list, []abi.Any{codec.BoolValue(false)})
+	if err != nil {
+		return none, err
+	}
+	out, err := structuralMutate.Call(x, table)
+	if err != nil {
+		return none, err
+	}
+	return codec.Take[T](out)
+}
+
+// Mutator is what a callback of [Mutate] replaces with. It ends when the callback
+// returns.
+type Mutator struct{ object *core.Object }
+
+// Mutate replaces x, a part of the value of the callback, by the rules.
+func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMutate, x) }
+
+// Children returns x with what is inside of it replaced, without the rules for x
+// itself.
+func (m *Mutator) Children(x any) (tvmffi.Any, error) { return m.mutate(mutatorDefault, x) }
+
+func (m *Mutator) mutate(f *codec.Feature, values ...any) (tvmffi.Any, error) {
+	self, err := codec.EncodeObject(m.object)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	var o codec.Operands
+	defer o.Close()
+	args := []abi.Any{self.Value}
+	for _, x := range values {
+		v, err := o.PackBounded(x)
+		if err != nil {
+			return tvmffi.Any{}, err
+		}
+		args = append(args, v)
+	}
+	out, err := f.Call(args...)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	return codec.TakeAnyAs[tvmffi.Any](out), nil
+}
+
+// Region returns the region of the value of the callback.
+func (m *Mutator) Region() (Region, error) { return regionOf(mutatorRegion, m.object) }
+
+// InRegion calls f, within which values are replaced as in the region r.
+func (m *Mutator) InRegion(r Region, f func() error) error {
+	return inRegion(mutatorWithRegion, m.object, r, f)
+}
+
+// Replacement returns what SetReplacement has set for a variable, an object that
+// stands for itself in structural comparison; None if nothing.
+func (m *Mutator) Replacement(variable tvmffi.ObjectRef) (tvmffi.Any, error) {
+	return m.mutate(mutatorRemapGet, variable)
+}
+
+// SetReplacement makes x stand for a variable wherever else it is used.
+func (m *Mutator) SetReplacement(variable tvmffi.ObjectRef, x any) error {
+	_, err := m.mutate(mutatorRemapSet, variable, x)
+	return err
+}

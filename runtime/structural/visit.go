@@ -1,0 +1,281 @@
+package structural
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var (
+	structuralVisit   = codec.NewFeature("ffi.StructuralVisit", "0.1.14")
+	visitorVisit      = codec.NewFeature("ffi.StructuralVisitorVisit", "0.1.14")
+	visitorDefault    = codec.NewFeature("ffi.StructuralVisitorDefaultVisit", "0.1.14")
+	visitorRegion     = codec.NewFeature("ffi.StructuralVisitorDefRegionKind", "0.1.14")
+	visitorWithRegion = codec.NewFeature("ffi.StructuralVisitorWithDefRegionKind", "0.1.14")
+	findAccessPaths   = codec.NewFeature("ffi.VisitErrorContext.FindAccessPaths", "0.1.12")
+)
+
+// VisitRule is a callback of [Visit] for values of one type, made by [OnVisit].
+type VisitRule struct{ rule }
+
+// OnVisit makes a rule for values of type T, as [On] does. f decides what of x is
+// visited, by methods of the visitor: without a call of one, nothing is.
+func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
+	c := codec.For[T]()
+	r := ruleOf[T](f != nil, nil)
+	if f == nil {
+		return VisitRule{r}
+	}
+	r.call = func(w *traversal, a *core.Args) (abi.Any, error) {
+		var x T
+		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+			return abi.Any{}, err
+		}
+		err := f(x, &Visitor{walk: w, object: a.Borrow(uintptr(a.Value(1).Bits))})
+		if err == SkipChildren {
+			err = nil
+		}
+		return abi.Any{}, err
+	}
+	return VisitRule{r}
+}
+
+// Visit goes through root as [Walk] does, but a rule decides what inside of its
+// value is visited, and in which order. What no rule fits is gone into. It needs
+// libtvm_ffi 0.1.14.
+func Visit(root any, rules ...VisitRule) error {
+	w := &traversal{}
+	defer w.Close()
+	x, err := w.begin(structuralVisit, root)
+	if err != nil {
+		return err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	table, err := w.table(list, nil)
+	if err != nil {
+		return err
+	}
+	out, err := structuralVisit.Call(x, table)
+	return w.end(out, err)
+}
+
+// Visitor is what a callback of [Visit] visits with. It ends when the callback
+// returns.
+type Visitor struct {
+	walk   *traversal
+	object *core.Object
+}
+
+// Visit visits x, a part of the value of the callback, by the rules. Its error is
+// to be returned, [SkipAll] too.
+func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
+
+// Children visits what is inside of x, without the rules for x itself. Its error is
+// to be returned, [SkipAll] too.
+func (v *Visitor) Children(x any) error { return v.visit(visitorDefault, x) }
+
+func (v *Visitor) visit(f *codec.Feature, x any) error {
+	self, err := codec.EncodeObject(v.object)
+	if err != nil {
+		return err
+	}
+	var o codec.Operands
+	defer o.Close()
+	value, err := o.PackBounded(x)
+	if err != nil {
+		return err
+	}
+	out, err := f.Call(self.Value, value)
+	return v.walk.interrupt(out, err)
+}
+
+// Region returns the region of the value of the callback.
+func (v *Visitor) Region() (Region, error) { return regionOf(visitorRegion, v.object) }
+
+// InRegion calls f, within which values are visited as in the region r.
+func (v *Visitor) InRegion(r Region, f func() error) error {
+	return inRegion(visitorWithRegion, v.object, r, f)
+}
+
+func regionOf(f *codec.Feature, visitor *core.Object) (Region, error) {
+	self, err := codec.EncodeObject(visitor)
+	if err != nil {
+		return 0, err
+	}
+	out, err := f.Call(self.Value)
+	if err != nil {
+		return 0, err
+	}
+	r, err := codec.Take[int64](out)
+	return Region(r), err
+}
+
+// inRegion calls f in a region of a visitor or mutator.
+func inRegion(feature *codec.Feature, visitor *core.Object, r Region, f func() error) error {
+	self, err := codec.EncodeObject(visitor)
+	if err != nil {
+		return err
+	}
+	if r < RegionNone || r > RegionSimple {
+		return core.Errorf(core.KindValue, "there is no region %d", r)
+	}
+	// An error goes through the library, which leaves the region; the caller gets
+	// the very same one.
+	var failed error
+	fn := core.NewCallback(func(*core.Args) error {
+		failed = f()
+		return failed
+	})
+	defer core.DecRef(fn)
+	out, err := feature.Call(self.Value, codec.IntValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
+	if failed != nil {
+		return failed
+	}
+	codec.Release(out)
+	return err
+}
+
+// ErrorPaths returns where in root the error of a walk, visit or rewrite came up:
+// each place at which the value of the failed callback stands. If that value is not
+// found, partial asks for the places that come nearest. There are none if the error
+// holds no such context; only objects with fields leave one behind. The paths are
+// to be released. Walks record them from libtvm_ffi 0.1.14 on, C++ code from 0.1.12.
+func ErrorPaths(root tvmffi.ObjectRef, err error, partial bool) ([]*AccessPath, error) {
+	if err := findAccessPaths.Need(); err != nil {
+		return nil, err
+	}
+	o, failed := codec.Live(root)
+	if failed != nil {
+		return nil, failed
+	}
+	defer runtime.KeepAlive(o)
+	for {
+		var e *tvmffi.Error
+		if !errors.As(err, &e) || e == nil {
+			return nil, nil
+		}
+		if h := core.FailureOf(e).Native().Handle(); h != 0 {
+			context := core.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
+			if context != 0 && core.KeyOf(core.At[abi.Object](context).TypeIndex) == core.VisitContext.Key {
+				return accessPaths(o, context, partial, e)
+			}
+		}
+		err = core.FailureOf(e).Cause
+	}
+}
+
+// accessPaths returns the paths of a context that e keeps.
+func accessPaths(root *core.Object, context uintptr, partial bool, e *tvmffi.Error) (paths []*AccessPath, err error) {
+	defer codec.Catch(&err)
+	defer runtime.KeepAlive(e)
+	x := abi.Any{TypeIndex: root.TypeIndex(), Bits: uint64(root.Handle())}
+	c := abi.Any{TypeIndex: core.At[abi.Object](context).TypeIndex, Bits: uint64(context)}
+	ways, err := recordedWays(x, c)
+	if err != nil {
+		return nil, err
+	}
+	if ways != nil {
+		for _, way := range ways {
+			p, err := NewAccessPath(way...)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, p)
+		}
+		return paths, nil
+	}
+	if err := codec.Bounded(x); err != nil {
+		return nil, err
+	}
+	out, err := findAccessPaths.Call(x, c, codec.BoolValue(partial))
+	if err != nil {
+		return nil, err
+	}
+	return codec.Take[[]*AccessPath](out)
+}
+
+// recordedWays follows the values that the context lists, the innermost first, from
+// root down. The library looks for them in the whole of root, and not for those that
+// are containers, which its own walks list too; it is asked when a value does not
+// stand directly in the one around it: the result is nil then.
+func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
+	pattern := codec.FieldNamed(context.TypeIndex, "reverse_visit_pattern")
+	if pattern == nil {
+		return nil, nil
+	}
+	list := pattern.Get(core.Static(uintptr(context.Bits)))
+	defer codec.Release(list)
+	nodes, err := codec.Sequence(list, "ffi.List")
+	if err != nil {
+		return nil, err
+	}
+	at := len(nodes) - 1
+	for at >= 0 && nodes[at].Bits != root.Bits {
+		at--
+	}
+	if at < 0 {
+		return nil, nil
+	}
+	ways := [][]AccessStep{nil}
+	for ; at > 0; at-- {
+		if nodes[at-1].Bits == nodes[at].Bits {
+			continue
+		}
+		steps := stepsTo(nodes[at], uintptr(nodes[at-1].Bits))
+		if len(steps) == 0 {
+			return nil, nil
+		}
+		var longer [][]AccessStep
+		for _, way := range ways {
+			for _, s := range steps {
+				longer = append(longer, append(slices.Clip(way), s))
+			}
+		}
+		ways = longer
+	}
+	return ways, nil
+}
+
+// stepsTo returns the places in parent at which the object child stands.
+func stepsTo(parent abi.Any, child uintptr) []AccessStep {
+	var steps []AccessStep
+	switch parent.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		all, _ := codec.Sequence(parent, "")
+		for i, x := range all {
+			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
+				steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(i)), nil)})
+			}
+		}
+	case abi.TypeMap, abi.TypeDict:
+		for k, x := range entriesOf(parent) {
+			if codec.RecordOfAny(&x).Object != nil && codec.RecordOfAny(&x).Object.Handle() == child {
+				if codec.RecordOfAny(&k).Object != nil {
+					codec.RecordOfAny(&k).Object = codec.RecordOfAny(&k).Object.Retain()
+					codec.RecordOfAny(&k).Object.LeaveToCollector() // the path gets one of its own
+				}
+				steps = append(steps, AccessStep{AccessKey, k})
+			}
+		}
+	default:
+		for _, f := range codec.FieldsOf(parent.TypeIndex) {
+			x, owned := f.Value(uintptr(parent.Bits))
+			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
+				steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](f.Name())})
+			}
+			if owned {
+				codec.Release(x)
+			}
+		}
+	}
+	return steps
+}

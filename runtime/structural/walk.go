@@ -1,0 +1,327 @@
+package structural
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+var (
+	structuralWalk = codec.NewFeature("ffi.StructuralWalk", "0.1.14")
+	newInterrupt   = codec.NewFeature("ffi.VisitInterrupt", "0.1.14")
+)
+
+// Order says when a callback sees a value: before or after what is inside of it.
+type Order int64
+
+// The orders.
+const (
+	PreOrder Order = iota
+	PostOrder
+)
+
+// Region says whether a value stands where variables are defined.
+type Region int64
+
+// The regions.
+const (
+	// RegionNone is outside of definitions: variables are used.
+	RegionNone Region = iota
+	// RegionPattern is a pattern, in which variables may be defined at any depth.
+	RegionPattern
+	// RegionSimple is where a variable itself is defined.
+	RegionSimple
+)
+
+// SkipChildren, returned by a callback of [Walk] in PreOrder, says not to go into
+// the value. It is not an error of the walk.
+//
+//lint:ignore ST1012 named as fs.SkipDir is
+var SkipChildren = errors.New("skip what is inside of this value")
+
+// SkipAll, returned by a callback of [Walk] or [Visit], ends it without an error.
+//
+//lint:ignore ST1012 named as fs.SkipDir is
+var SkipAll = errors.New("skip everything that is left")
+
+// Interrupted is the error of a walk that a visit hook of a type, in C++ say,
+// ended before its end. A callback may return one too.
+type Interrupted struct {
+	// Value is what the hook gave as the reason.
+	Value tvmffi.Any
+}
+
+// Error returns the reason.
+func (i *Interrupted) Error() string { return "the walk was interrupted: " + i.Value.String() }
+
+// WalkRule is a callback of [Walk] for values of one type, made by [On] or [OnIn].
+type WalkRule struct{ rule }
+
+// On makes a rule for values of type T: an object type and what derives from it,
+// int64, float64, bool, string, []byte, DataType, Device, or any and [Any], which
+// stand for all values. Objects are borrowed: they end when f returns.
+func On[T any](f func(x T) error) WalkRule {
+	return WalkRule{ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}
+}
+
+// OnIn is [On] for a func that is told the region of the value.
+func OnIn[T any](f func(x T, r Region) error) WalkRule {
+	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, Region(a.Value(1).Bits)) })
+	r.inRegion = true
+	return WalkRule{r}
+}
+
+// Walk goes through root and all that is inside of it: elements, values of maps,
+// and fields that take part in structural comparison. For each value it calls the
+// first rule that fits; None is passed over. What is shared is visited at each place where it stands.
+// The callback may return [SkipChildren] or [SkipAll]; any other error ends the
+// walk and comes back, so that errors.Is finds it, and [ErrorPaths] tells where it
+// was. It needs libtvm_ffi 0.1.14.
+func Walk(root any, order Order, rules ...WalkRule) error {
+	if order != PreOrder && order != PostOrder {
+		return core.Errorf(core.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
+	}
+	w := &traversal{}
+	defer w.Close()
+	x, err := w.begin(structuralWalk, root)
+	if err != nil {
+		return err
+	}
+	list := make([]rule, len(rules))
+	for i, r := range rules {
+		list[i] = r.rule
+	}
+	plain, regional, err := w.split(list)
+	if err != nil {
+		return err
+	}
+	out, err := structuralWalk.Call(x, plain, regional, codec.IntValue(int64(order)))
+	return w.end(out, err)
+}
+
+// rule is a callback for the values of a type.
+type rule struct {
+	index    func() (abi.TypeIndex, error)
+	call     func(w *traversal, a *core.Args) (abi.Any, error)
+	inRegion bool
+}
+
+// ruleOf makes the rule of a func. f returns an owned result for the library.
+func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule {
+	r := rule{index: typeIndexFor[T]}
+	if !given {
+		r.index = func() (abi.TypeIndex, error) {
+			return 0, core.Errorf(core.KindType, "the func for %s is nil", reflect.TypeFor[T]())
+		}
+		return r
+	}
+	c := codec.For[T]()
+	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
+		var x T
+		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+			return abi.Any{}, err
+		}
+		return f(a, x)
+	}
+	return r
+}
+
+// traversal is what one call of Walk, Visit, Rewrite or Mutate needs.
+type traversal struct {
+	codec.Operands
+	owned []uintptr
+	// stopped is SkipAll or the *Interrupted that a callback returned.
+	stopped error
+	// rewrites says that what callbacks return is no signal.
+	rewrites bool
+}
+
+func (w *traversal) Close() {
+	for _, handle := range w.owned {
+		core.DecRef(handle)
+	}
+	w.Operands.Close()
+}
+
+// begin packs the root of a walk by f.
+func (w *traversal) begin(f *codec.Feature, root any) (abi.Any, error) {
+	if err := f.Need(); err != nil {
+		return abi.Any{}, err
+	}
+	return w.PackBounded(root)
+}
+
+// split makes the two lists of callbacks that the library takes. It tries those of
+// the first list first: if rules of both forms are mixed, all go into the second.
+func (w *traversal) split(rules []rule) (plain, regional abi.Any, err error) {
+	mixed := false
+	for _, r := range rules {
+		mixed = mixed || r.inRegion
+	}
+	none, err := w.table(nil, nil)
+	if err != nil {
+		return plain, regional, err
+	}
+	all, err := w.table(rules, nil)
+	if mixed {
+		return none, all, err
+	}
+	return all, none, err
+}
+
+// table makes the Array of (type index, Function) pairs, to which more is added.
+func (w *traversal) table(rules []rule, more []abi.Any) (abi.Any, error) {
+	rows := make([]abi.Any, len(rules))
+	for i, r := range rules {
+		index, err := r.index()
+		if err != nil {
+			return abi.Any{}, err
+		}
+		fn := core.NewCallback(func(a *core.Args) error { return w.run(r, a) })
+		w.owned = append(w.owned, fn)
+		row := append([]abi.Any{codec.IntValue(int64(index)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
+		if rows[i], err = w.array(row); err != nil {
+			return abi.Any{}, err
+		}
+	}
+	return w.array(rows)
+}
+
+func (w *traversal) array(items []abi.Any) (abi.Any, error) {
+	fn, err := codec.NewArray.Handle()
+	if err != nil {
+		return abi.Any{}, err
+	}
+	v, err := core.Apply(fn, items)
+	if err == nil {
+		w.owned = append(w.owned, uintptr(v.Bits))
+	}
+	return v, err
+}
+
+// run calls a rule and turns its error into what the library understands.
+func (w *traversal) run(r rule, a *core.Args) error {
+	v, err := r.call(w, a)
+	switch {
+	case err == nil:
+	case w.rewrites:
+		err = carried(err)
+	default:
+		v, err = w.signal(err)
+	}
+	if err == nil {
+		a.Return(v)
+	}
+	return err
+}
+
+// signal returns the value by which a callback says SkipChildren, SkipAll or
+// Interrupted; other errors stay errors.
+func (w *traversal) signal(err error) (abi.Any, error) {
+	if stop, ok := err.(*Interrupted); ok {
+		t, failed := codec.ViewOf(codec.RecordOfAny(&stop.Value))
+		if failed != nil {
+			return abi.Any{}, failed
+		}
+		if t.Owned {
+			defer codec.Release(t.Value)
+		}
+		w.stopped = err
+		return newInterrupt.Call(t.Value)
+	}
+	switch err {
+	case SkipChildren:
+		return codec.IntValue(1), nil
+	case SkipAll:
+		w.stopped = err
+		return newInterrupt.Call(abi.Any{})
+	}
+	return abi.Any{}, carried(err)
+}
+
+// carried returns the form of an error of a callback to which the library can add
+// where it was.
+func carried(err error) error {
+	if e := core.FailureOf(err); e != nil && e.Raised() == nil {
+		return &visitFailure{err}
+	}
+	return err
+}
+
+// interrupt returns the error for what the library returned from a visit, owned:
+// nil for None.
+func (w *traversal) interrupt(out abi.Any, err error) error {
+	if err != nil || !out.TypeIndex.IsObject() {
+		return err
+	}
+	o := core.Own(uintptr(out.Bits))
+	defer o.Release()
+	if w.stopped != nil {
+		return w.stopped
+	}
+	f := core.FieldOf(o.TypeIndex(), "value")
+	if f == nil {
+		return core.Errorf(core.KindType, "expected ffi.VisitInterrupt, got %s", core.KeyOf(o.TypeIndex()))
+	}
+	return &Interrupted{codec.TakeAnyAs[tvmffi.Any](f.Get(o))}
+}
+
+// end is interrupt for the end of the whole walk, where SkipAll is no error.
+func (w *traversal) end(out abi.Any, err error) error {
+	if err = w.interrupt(out, err); err == SkipAll {
+		return nil
+	}
+	return err
+}
+
+// visitFailure carries an *Error of a callback through the library in an object
+// that is not the *Error, to which the library adds where it was.
+type visitFailure struct{ err error }
+
+// Error is the message of what failed.
+func (f *visitFailure) Error() string { return core.Message(f.err) }
+
+// Unwrap returns what failed.
+func (f *visitFailure) Unwrap() error { return f.err }
+
+// typeIndexFor returns the index of the values that become a T: that of the type
+// for an object, TypeAny for any and Any.
+func typeIndexFor[T any]() (abi.TypeIndex, error) {
+	if class := codec.ClassFor[T](); class != nil {
+		info, err := class.Info()
+		if err != nil {
+			return 0, err
+		}
+		return info.TypeIndex, nil
+	}
+	var x T
+	switch any(&x).(type) {
+	case *any, *tvmffi.Any:
+		return abi.TypeAny, nil
+	case *tvmffi.ObjectRef:
+		return abi.TypeObject, nil
+	case *int64:
+		return abi.TypeInt, nil
+	case *bool:
+		return abi.TypeBool, nil
+	case *float64:
+		return abi.TypeFloat, nil
+	case *string:
+		return abi.TypeStr, nil
+	case *[]byte:
+		return abi.TypeBytes, nil
+	case *tvmffi.DataType:
+		return abi.TypeDataType, nil
+	case *tvmffi.Device:
+		return abi.TypeDevice, nil
+	case *tvmffi.Pointer:
+		return abi.TypeOpaquePtr, nil
+	}
+	return 0, core.Errorf(core.KindType, "%s names no type of the library: use a pointer to an object type, any, tvmffi.Any, int64, float64, bool, string, []byte, DataType or Device", fmt.Sprintf("%T", &x)[1:])
+}
