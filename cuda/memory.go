@@ -6,7 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -169,11 +170,11 @@ func cell(t *tvmffi.Tensor) (*abi.DLTensor, error) {
 		return nil, valueError("the tensor is nil: pass a tensor, to a kernel tvmffi.Pointer{} for a null pointer")
 	}
 	// Every object type has the layout of core.Object.
-	h := (*core.Object)(unsafe.Pointer(t)).Handle()
+	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
 		return nil, valueError("the tensor was released: release it after its last use")
 	}
-	return core.At[abi.DLTensor](h + abi.ObjectSize), nil
+	return capi.At[abi.DLTensor](h + abi.ObjectSize), nil
 }
 
 // Tensor returns a tensor over the memory, for calls of FFI functions, without a

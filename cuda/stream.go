@@ -10,7 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
@@ -302,7 +302,7 @@ func findEnv() bool {
 	if envGet.Load() != 0 {
 		return true
 	}
-	if !core.Attached() {
+	if !capi.Attached() {
 		return false
 	}
 	h, err := dynlib.Loaded(tvmffi.LibraryPath())

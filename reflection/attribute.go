@@ -4,8 +4,11 @@ import (
 	"iter"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -43,7 +46,7 @@ var knownAttributes = []string{
 // Attribute returns the value of an attribute of the type and whether it has one.
 // Attributes are not inherited. An object has a reference of its own.
 func (t *Type) Attribute(name string) (tvmffi.Any, bool) {
-	v, ok := core.Attribute(t.info.TypeIndex, name)
+	v, ok := objects.Attribute(t.info.TypeIndex, name)
 	if !ok {
 		return tvmffi.Any{}, false
 	}
@@ -68,17 +71,17 @@ func (t *Type) Attributes() iter.Seq2[string, tvmffi.Any] {
 // later, register a List or a Dict.
 func (t *Type) RegisterAttribute(name string, v any) error {
 	if name == "" {
-		return errorf(core.KindValue, "the name of an attribute of %s is empty", t.key)
+		return errorf(failure.KindValue, "the name of an attribute of %s is empty", t.key)
 	}
 	value, err := codec.Encode(v)
 	if err != nil {
 		return errorf(kindOf(err), "attribute %s of %s: %w", name, t.key, err)
 	}
 	if value.Owned {
-		defer core.ReleaseValue(value.Value)
+		defer objects.ReleaseValue(value.Value)
 	}
 	if value.Value.TypeIndex == abi.TypeNone {
-		return errorf(core.KindType, "attribute %s of %s: None stands for no attribute", name, t.key)
+		return errorf(failure.KindType, "attribute %s of %s: None stands for no attribute", name, t.key)
 	}
 	err = core.RegisterAttribute(t.info.TypeIndex, name, value.Value)
 	keepTemp(value)
@@ -88,6 +91,6 @@ func (t *Type) RegisterAttribute(name string, v any) error {
 // Final reports whether nothing may be derived from the type. Older libraries do
 // not tell.
 func (t *Type) Final() bool {
-	v, ok := core.TypeAttribute(t.info.TypeIndex, AttrTypeFinal)
+	v, ok := capi.TypeAttribute(t.info.TypeIndex, AttrTypeFinal)
 	return ok && v.TypeIndex == abi.TypeBool && v.Bits != 0
 }

@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -27,12 +30,12 @@ func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
 	m := t.load()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if m.byName[name] == nil {
-			return nil, errorf(core.KindType, "Type `%s` does not have field `%s`", t.key, name)
+			return nil, errorf(failure.KindType, "Type `%s` does not have field `%s`", t.key, name)
 		}
 	}
 	for _, f := range m.fields {
 		if _, given := fields[f.name]; !given && !f.HasDefault() {
-			return nil, errorf(core.KindType, "Required field `%s` not set in type `%s`", f.name, t.key)
+			return nil, errorf(failure.KindType, "Required field `%s` not set in type `%s`", f.name, t.key)
 		}
 	}
 	handle, err := t.create()
@@ -41,7 +44,7 @@ func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
 	}
 	// The setters are called here, one by one: up to 0.1.13 the function of the
 	// library that does it ignores their errors.
-	o := core.Own(handle)
+	o := objects.Own(handle)
 	for _, f := range m.fields {
 		if err := f.initialize(o, fields); err != nil {
 			o.Release()
@@ -57,8 +60,8 @@ func (t *Type) create() (uintptr, error) {
 	if handle != 0 || err != nil {
 		return handle, err
 	}
-	if v, ok := core.Attribute(t.info.TypeIndex, AttrNew); ok {
-		defer core.ReleaseValue(v)
+	if v, ok := objects.Attribute(t.info.TypeIndex, AttrNew); ok {
+		defer objects.ReleaseValue(v)
 		if v.TypeIndex == abi.TypeFunction {
 			made, err := core.Apply(uintptr(v.Bits), nil)
 			if err != nil {
@@ -67,15 +70,15 @@ func (t *Type) create() (uintptr, error) {
 			if made.TypeIndex == t.info.TypeIndex {
 				return uintptr(made.Bits), nil
 			}
-			core.ReleaseValue(made)
-			return 0, errorf(core.KindType, "%s of %s made %s", AttrNew, t.key, core.KeyOf(made.TypeIndex))
+			objects.ReleaseValue(made)
+			return 0, errorf(failure.KindType, "%s of %s made %s", AttrNew, t.key, capi.KeyOf(made.TypeIndex))
 		}
 	}
-	return 0, errorf(core.KindRuntime, "Type `%s` does not support reflection creation (no native creator or %s type attr)", t.key, AttrNew)
+	return 0, errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or %s type attr)", t.key, AttrNew)
 }
 
 // initialize gives a field of a new object its value.
-func (f *Field) initialize(o *core.Object, fields Kwargs) error {
+func (f *Field) initialize(o *objects.Object, fields Kwargs) error {
 	var value core.Temp
 	var err error
 	if x, given := fields[f.name]; given {
@@ -149,12 +152,12 @@ func (t *Type) findConstructor() (*Constructor, error) {
 		c.fn, err = m.Func()
 		return c, err
 	}
-	v, ok := core.TypeAttribute(t.info.TypeIndex, AttrInit) // the registry keeps it
+	v, ok := capi.TypeAttribute(t.info.TypeIndex, AttrInit) // the registry keeps it
 	if !ok || v.TypeIndex != abi.TypeFunction {
-		return nil, errorf(core.KindType, "`%s` cannot be constructed directly: it has no constructor; call a function that makes one, or New with its fields", t.key)
+		return nil, errorf(failure.KindType, "`%s` cannot be constructed directly: it has no constructor; call a function that makes one, or New with its fields", t.key)
 	}
 	c.Automatic = true
-	c.fn, _ = tvmffi.Cast[*tvmffi.Function](wrap(core.Static(uintptr(v.Bits))))
+	c.fn, _ = tvmffi.Cast[*tvmffi.Function](wrap(objects.Static(uintptr(v.Bits))))
 	for _, wanted := range []func(p Param) bool{
 		func(p Param) bool { return !p.KwOnly && !p.Optional },
 		func(p Param) bool { return !p.KwOnly && p.Optional },
@@ -218,10 +221,10 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		}
 	}
 	if len(kwargs) > 0 && !c.Automatic {
-		return nil, errorf(core.KindType, "%s() takes its arguments by position: its parameters have no names", what)
+		return nil, errorf(failure.KindType, "%s() takes its arguments by position: its parameters have no names", what)
 	}
 	if !c.Automatic && c.Params != nil && len(args) != len(c.Params) {
-		return nil, errorf(core.KindType, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
+		return nil, errorf(failure.KindType, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
 	}
 	p := packing{owner: c.Owner}
 	defer p.close()
@@ -254,9 +257,9 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		return nil, err
 	}
 	if !made.TypeIndex.IsObject() || made.Bits == 0 {
-		return nil, errorf(core.KindType, "%s() returned %s", what, core.KeyOf(made.TypeIndex))
+		return nil, errorf(failure.KindType, "%s() returned %s", what, capi.KeyOf(made.TypeIndex))
 	}
-	o := core.Own(uintptr(made.Bits))
+	o := objects.Own(uintptr(made.Bits))
 	if err := p.check(o); err != nil {
 		o.Release()
 		return nil, err
@@ -299,14 +302,14 @@ func (p *packing) add(name string, x any) error {
 		p.narrow = append(p.narrow, narrowed{f, v})
 	case f.cuts.float != 0 && t.Value.TypeIndex == abi.TypeFloat:
 		if v := math.Float64frombits(t.Value.Bits); math.Abs(v) > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return errorf(core.KindValue, "field %s: %g does not fit a float of %d bytes", f, v, f.cuts.float)
+			return errorf(failure.KindValue, "field %s: %g does not fit a float of %d bytes", f, v, f.cuts.float)
 		}
 	}
 	return nil
 }
 
 func (f *Field) tooLarge(v int64) error {
-	return errorf(core.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, f.info.Size)
+	return errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, f.info.Size)
 }
 
 func (p *packing) put(t core.Temp) {
@@ -316,7 +319,7 @@ func (p *packing) put(t core.Temp) {
 
 // check reads the narrow fields of the new object back: whether they are signed
 // is not known before.
-func (p *packing) check(o *core.Object) error {
+func (p *packing) check(o *objects.Object) error {
 	for _, n := range p.narrow {
 		v, err := n.field.read(o)
 		if err != nil {
@@ -333,7 +336,7 @@ func (p *packing) check(o *core.Object) error {
 func (p *packing) close() {
 	for _, t := range p.temps {
 		if t.Owned {
-			core.ReleaseValue(t.Value)
+			objects.ReleaseValue(t.Value)
 		}
 	}
 	runtime.KeepAlive(p.temps)

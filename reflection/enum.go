@@ -8,7 +8,9 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -46,21 +48,21 @@ func enumObject(x *tvmffi.Object) *tvmffi.Object {
 	if o, ok := enumObjects.Load(handle); ok {
 		return o.(*tvmffi.Object)
 	}
-	core.IncRef(handle)
-	o, again := enumObjects.LoadOrStore(handle, wrap(core.Static(handle)))
+	objects.IncRef(handle)
+	o, again := enumObjects.LoadOrStore(handle, wrap(objects.Static(handle)))
 	if again {
-		core.DecRef(handle)
+		objects.DecRef(handle)
 	}
 	return o.(*tvmffi.Object)
 }
 
 // state returns the object that holds what is known of an enum.
 func (t *Type) enumState(name string) (*tvmffi.Object, bool) {
-	v, ok := core.TypeAttribute(t.info.TypeIndex, name) // the registry keeps it
+	v, ok := capi.TypeAttribute(t.info.TypeIndex, name) // the registry keeps it
 	if !ok || !v.TypeIndex.IsObject() {
 		return nil, false
 	}
-	return wrap(core.Static(uintptr(v.Bits))), true
+	return wrap(objects.Static(uintptr(v.Bits))), true
 }
 
 // Enum returns the entries of an enum type, in the order of their registration.
@@ -87,11 +89,11 @@ func (t *Type) Enum() (*Enum, error) {
 	}
 	state, ok := t.enumState(attrEnumEntries)
 	if !ok {
-		return nil, errorf(core.KindType, "%s is no enum", t.key)
+		return nil, errorf(failure.KindType, "%s is no enum", t.key)
 	}
 	table, ok := tvmffi.Cast[*tvmffi.Dict[string, *tvmffi.Object]](state)
 	if !ok {
-		return nil, errorf(core.KindType, "%s of %s is %s", attrEnumEntries, t.key, tvmffi.TypeKey(state))
+		return nil, errorf(failure.KindType, "%s of %s is %s", attrEnumEntries, t.key, tvmffi.TypeKey(state))
 	}
 	objects, err := table.Map()
 	if err != nil {
@@ -141,7 +143,7 @@ func (e *Enum) find(what string, is func(*EnumEntry) bool) (*EnumEntry, error) {
 	if i := slices.IndexFunc(e.entries, is); i >= 0 {
 		return e.entries[i], nil
 	}
-	return nil, errorf(core.KindValue, "Enum `%s` has no instance with %s", e.owner.key, what)
+	return nil, errorf(failure.KindValue, "Enum `%s` has no instance with %s", e.owner.key, what)
 }
 
 // String returns the type key and the name of the entry.
@@ -194,7 +196,7 @@ func (x *EnumEntry) Attr(name string) (tvmffi.Any, bool) {
 		return tvmffi.Any{}, false
 	}
 	defer column.Release()
-	elements := core.Elements(stateOf(column).Handle())
+	elements := capi.Elements(stateOf(column).Handle())
 	if x.Index < 0 || x.Index >= int64(len(elements)) || elements[x.Index].TypeIndex == abi.TypeNone {
 		return tvmffi.Any{}, false
 	}

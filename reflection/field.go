@@ -5,8 +5,11 @@ import (
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -33,8 +36,8 @@ type Field struct {
 }
 
 func newField(owner *Type, info abi.FieldInfo) *Field {
-	f := &Field{owner: owner, name: core.Text(info.Name), info: info}
-	f.meta, _ = schema.ParseMetadata(core.Text(info.Metadata)) // with a flaw only the getter reads it
+	f := &Field{owner: owner, name: capi.Text(info.Name), info: info}
+	f.meta, _ = schema.ParseMetadata(capi.Text(info.Metadata)) // with a flaw only the getter reads it
 	sig := ""
 	if f.meta.HasType {
 		sig = f.meta.Type.String()
@@ -61,7 +64,7 @@ func (f *Field) Name() string { return f.name }
 func (f *Field) Owner() *Type { return f.owner }
 
 // Doc returns the documentation of the field.
-func (f *Field) Doc() string { return core.Text(f.info.Doc) }
+func (f *Field) Doc() string { return capi.Text(f.info.Doc) }
 
 // Type returns the type that the field is declared with, as the registry spells
 // it: int, ffi.Array<ffi.String>; Any if the library does not tell.
@@ -100,7 +103,7 @@ func (f *Field) HasDefault() bool {
 // called each time. The error is of kind ErrAttribute if there is none.
 func (f *Field) Default() (tvmffi.Any, error) {
 	if !f.HasDefault() {
-		return tvmffi.Any{}, errorf(core.KindAttr, "field %s has no default", f)
+		return tvmffi.Any{}, errorf(failure.KindAttr, "field %s has no default", f)
 	}
 	v, err := core.Default(&f.info)
 	if err != nil {
@@ -125,14 +128,14 @@ func kindOf(err error) string {
 	if e, ok := err.(*tvmffi.Error); ok {
 		return e.Kind
 	}
-	return core.KindRuntime
+	return failure.KindRuntime
 }
 
 // state returns the state of an object that has the field, or nil.
-func (f *Field) state(x tvmffi.ObjectRef) *core.Object {
-	var o *core.Object
+func (f *Field) state(x tvmffi.ObjectRef) *objects.Object {
+	var o *objects.Object
 	if p, ok := x.(*tvmffi.Object); ok { // as when nothing was generated
-		o = core.StateAt(p)
+		o = objects.StateAt(p)
 	} else {
 		o = stateOf(x)
 	}
@@ -143,8 +146,8 @@ func (f *Field) state(x tvmffi.ObjectRef) *core.Object {
 }
 
 // accepts remembers the type of an object that has the field.
-func (f *Field) accepts(o *core.Object) bool {
-	if !core.Derives(o.TypeIndex(), f.owner.info) {
+func (f *Field) accepts(o *objects.Object) bool {
+	if !capi.Derives(o.TypeIndex(), f.owner.info) {
 		return false
 	}
 	f.known.Store(int32(o.TypeIndex()))
@@ -206,13 +209,13 @@ func (f *Field) Get(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 }
 
 // read reads the field as an owned value.
-func (f *Field) read(o *core.Object) (abi.Any, error) {
+func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	v, owned, err := f.slot.Peek(o.Handle())
 	if err != nil {
 		return abi.Any{}, f.failed(err)
 	}
 	if !owned {
-		v = core.Share(v)
+		v = objects.Share(v)
 	}
 	keep(o)
 	return v, nil
@@ -248,7 +251,7 @@ func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 		}
 	}
 	result, err := codec.Decode[T](v)
-	core.ReleaseValue(v)
+	objects.ReleaseValue(v)
 	if err != nil {
 		return none, f.failed(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -144,11 +146,11 @@ func (p Path) Of(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 		return tvmffi.Any{}, noObject(o, "<root>")
 	}
 	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
-	core.IncRef(o.Handle())
+	objects.IncRef(o.Handle())
 	at := Path{}
 	for _, s := range p.Steps() {
 		next, err := s.of(v)
-		core.ReleaseValue(v)
+		objects.ReleaseValue(v)
 		if err != nil {
 			return tvmffi.Any{}, errorf(kindOf(err), "%s: %w", at, err)
 		}
@@ -161,35 +163,35 @@ func (p Path) Of(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 // of takes the step from a value, which it does not take over, to an owned one.
 func (s Step) of(v abi.Any) (abi.Any, error) {
 	if !v.TypeIndex.IsObject() {
-		return abi.Any{}, errorf(core.KindType, "%s has no parts", core.KeyOf(v.TypeIndex))
+		return abi.Any{}, errorf(failure.KindType, "%s has no parts", capi.KeyOf(v.TypeIndex))
 	}
-	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
 	switch s.Kind {
 	case StepField:
 		if s.Field.state(wrap(o)) == nil {
-			return abi.Any{}, errorf(core.KindAttr, "%s has no field %s", core.KeyOf(v.TypeIndex), s.Field.name)
+			return abi.Any{}, errorf(failure.KindAttr, "%s has no field %s", capi.KeyOf(v.TypeIndex), s.Field.name)
 		}
 		return s.Field.read(o)
 	case StepIndex:
 		if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
 			break
 		}
-		elements := core.Elements(o.Handle())
+		elements := capi.Elements(o.Handle())
 		if s.Index < 0 || s.Index >= len(elements) {
-			return abi.Any{}, errorf(core.KindIndex, "Index %d out of bounds %d", s.Index, len(elements))
+			return abi.Any{}, errorf(failure.KindIndex, "Index %d out of bounds %d", s.Index, len(elements))
 		}
-		return core.Share(elements[s.Index]), nil
+		return objects.Share(elements[s.Index]), nil
 	case StepKey:
 		t, err := codec.Encode(s.Key())
-		return core.Share(t.Value), err
+		return objects.Share(t.Value), err
 	case StepValue:
 		return valueOf(o, s.Key())
 	}
-	return abi.Any{}, errorf(core.KindType, "%s has no %s", core.KeyOf(v.TypeIndex), s)
+	return abi.Any{}, errorf(failure.KindType, "%s has no %s", capi.KeyOf(v.TypeIndex), s)
 }
 
 // valueOf returns the value of a key, owned.
-func valueOf(o *core.Object, key tvmffi.Any) (v abi.Any, err error) {
+func valueOf(o *objects.Object, key tvmffi.Any) (v abi.Any, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -210,12 +212,12 @@ func valueOf(o *core.Object, key tvmffi.Any) (v abi.Any, err error) {
 		x, has = m.Get(key)
 	}
 	if !has {
-		return abi.Any{}, errorf(core.KindKey, "there is no key %s", keyText(key))
+		return abi.Any{}, errorf(failure.KindKey, "there is no key %s", keyText(key))
 	}
 	defer x.Release()
 	t, err := codec.Encode(x)
 	if err != nil || t.Owned {
 		return t.Value, err
 	}
-	return core.Share(t.Value), nil
+	return objects.Share(t.Value), nil
 }

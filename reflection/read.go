@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/schema"
 
@@ -40,7 +40,7 @@ func Read(ctx context.Context, libraries []Library) (schema.Schema, error) {
 	} else {
 		r.schema.Libraries = append(r.schema.Libraries, schema.Library{File: coreName(), Role: schema.RoleCore})
 	}
-	v := core.Version()
+	v := capi.Version()
 	r.schema.Format = schema.FormatVersion
 	r.schema.ABI = schema.Version{Major: int(v.Major), Minor: int(v.Minor), Patch: int(v.Patch)}
 	if err := r.owners.claim(r.schema.Libraries[0].File); err != nil {

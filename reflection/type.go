@@ -9,9 +9,12 @@ import (
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 	"github.com/tvmffi-go/tvmffi/schema"
 
@@ -42,17 +45,17 @@ func known(index int) *Type {
 	return nil
 }
 
-func stateOf(x tvmffi.ObjectRef) *core.Object { return core.StateOf(x) }
+func stateOf(x tvmffi.ObjectRef) *objects.Object { return objects.StateOf(x) }
 
-func wrap(o *core.Object) *tvmffi.Object { return codec.Wrap[*tvmffi.Object](o) }
+func wrap(o *objects.Object) *tvmffi.Object { return codec.Wrap[*tvmffi.Object](o) }
 
 func takeAny(v abi.Any) tvmffi.Any { return codec.TakeAnyAs[tvmffi.Any](v) }
 
-func lendAny(v abi.Any, from core.Lender) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
+func lendAny(v abi.Any, from objects.Lender) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
 
 // eachEntry calls each with the entries of a Map or Dict and the handles of those
 // that are objects, borrowed, until it returns false.
-func eachEntry(o *core.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) (err error) {
+func eachEntry(o *objects.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) (err error) {
 	defer codec.Catch(&err)
 	handle := func(v *abi.Any) uintptr {
 		if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
@@ -60,7 +63,7 @@ func eachEntry(o *core.Object, each func(key, value tvmffi.Any, keyHandle, value
 		}
 		return 0
 	}
-	var loan core.Loan
+	var loan objects.Loan
 	defer loan.End()
 	codec.ReadEntries(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, func(k, x abi.Any) bool {
 		on := each(lendAny(k, &loan), lendAny(x, &loan), handle(&k), handle(&x))
@@ -70,20 +73,20 @@ func eachEntry(o *core.Object, each func(key, value tvmffi.Any, keyHandle, value
 	return err
 }
 
-func errorf(kind, format string, args ...any) error { return core.Errorf(kind, format, args...) }
+func errorf(kind, format string, args ...any) error { return failure.Errorf(kind, format, args...) }
 
 // typeOf returns the type of an index that is registered.
 func typeOf(index abi.TypeIndex) *Type {
 	if t := known(int(index)); t != nil {
 		return t
 	}
-	info := core.InfoOf(index)
+	info := capi.InfoOf(index)
 	if info == nil {
 		return nil
 	}
-	t := &Type{info: info, key: core.Text(info.Key)}
+	t := &Type{info: info, key: capi.Text(info.Key)}
 	if info.Depth > 0 {
-		t.parent = typeOf(core.Ancestor(info, info.Depth-1).TypeIndex)
+		t.parent = typeOf(capi.Ancestor(info, info.Depth-1).TypeIndex)
 	}
 	typesMu.Lock()
 	defer typesMu.Unlock()
@@ -119,7 +122,7 @@ func TypeByKey(key string) (*Type, error) {
 	index, err := core.IndexOfKey(key)
 	if err != nil {
 		known, _ := tvmffi.TypeKeys() // without them there is no hint
-		return nil, errorf(core.KindAttr, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
+		return nil, errorf(failure.KindAttr, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
 	}
 	return typeOf(index), nil
 }
@@ -143,7 +146,7 @@ func TypeByIndex(index int) (*Type, error) {
 			return t, nil
 		}
 	}
-	return nil, errorf(core.KindIndex, "there is no type with the index %d", index)
+	return nil, errorf(failure.KindIndex, "there is no type with the index %d", index)
 }
 
 // Types ranges over all types that are registered now, by index, so that parents
@@ -205,7 +208,7 @@ func (t *Type) IsA(u *Type) bool {
 	if t == nil || u == nil {
 		return false
 	}
-	return t == u || t.Depth() > u.Depth() && core.Ancestor(t.info, u.info.Depth).TypeIndex == u.info.TypeIndex
+	return t == u || t.Depth() > u.Depth() && capi.Ancestor(t.info, u.info.Depth).TypeIndex == u.info.TypeIndex
 }
 
 // Subtypes ranges over the types that are derived from t, directly or not,
@@ -232,11 +235,11 @@ func (t *Type) metadata() abi.TypeMetadata {
 	if t.info.Metadata == 0 {
 		return abi.TypeMetadata{}
 	}
-	return *core.At[abi.TypeMetadata](t.info.Metadata)
+	return *capi.At[abi.TypeMetadata](t.info.Metadata)
 }
 
 // Doc returns the documentation of the type.
-func (t *Type) Doc() string { return core.Text(t.metadata().Doc) }
+func (t *Type) Doc() string { return capi.Text(t.metadata().Doc) }
 
 // Size returns the size of an object in bytes with its header of 24; 0 if the
 // type does not tell.
@@ -265,8 +268,8 @@ func (t *Type) load() *members {
 	if m := t.members.Load(); m != nil && !t.grown(m.counts) {
 		return m
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	m := &members{byName: map[string]*Field{}, method: map[string]*Method{}}
 	if t.parent != nil {
 		from := t.parent.load()
@@ -282,13 +285,13 @@ func (t *Type) load() *members {
 	}
 	m.own = len(m.fields)
 	m.counts = append(m.counts, t.info.NumFields, t.info.NumMethods)
-	for _, info := range core.FieldsOf(t.info) {
+	for _, info := range capi.FieldsOf(t.info) {
 		f := newField(t, info)
 		m.byName[f.name] = f
 		m.fields = append(m.fields, f)
 	}
 	overloads := map[string]bool{}
-	for _, info := range core.MethodsOf(t.info) {
+	for _, info := range capi.MethodsOf(t.info) {
 		f := newMethod(t, info)
 		if overloads[f.name] {
 			continue // the registry keeps overloads; the first is the one that a look-up finds
@@ -331,12 +334,12 @@ func (t *Type) OwnFields() []*Field {
 // error is of kind ErrAttribute if there is none.
 func (t *Type) FieldByName(name string) (*Field, error) {
 	if t == nil {
-		return nil, errorf(core.KindType, "field %s: the object is nil or was released", name)
+		return nil, errorf(failure.KindType, "field %s: the object is nil or was released", name)
 	}
 	fields := t.load().byName
 	f, ok := fields[name]
 	if !ok {
-		return nil, errorf(core.KindAttr, "%s has no field %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(fields))))
+		return nil, errorf(failure.KindAttr, "%s has no field %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(fields))))
 	}
 	return f, nil
 }
@@ -361,12 +364,12 @@ func (t *Type) OwnMethods() []*Method {
 // error is of kind ErrAttribute if there is none.
 func (t *Type) MethodByName(name string) (*Method, error) {
 	if t == nil {
-		return nil, errorf(core.KindType, "method %s: the object is nil or was released", name)
+		return nil, errorf(failure.KindType, "method %s: the object is nil or was released", name)
 	}
 	methods := t.load().method
 	m, ok := methods[name]
 	if !ok {
-		return nil, errorf(core.KindAttr, "%s has no method %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(methods))))
+		return nil, errorf(failure.KindAttr, "%s has no method %s%s", t.key, name, nearest.Question(name, slices.Collect(maps.Keys(methods))))
 	}
 	return m, nil
 }
@@ -380,8 +383,8 @@ type Method struct {
 }
 
 func newMethod(owner *Type, info abi.MethodInfo) *Method {
-	m := &Method{owner: owner, name: core.Text(info.Name), info: info}
-	m.meta, _ = schema.ParseMetadata(core.Text(info.Metadata)) // a flaw makes it a packed one
+	m := &Method{owner: owner, name: capi.Text(info.Name), info: info}
+	m.meta, _ = schema.ParseMetadata(capi.Text(info.Metadata)) // a flaw makes it a packed one
 	return m
 }
 
@@ -395,7 +398,7 @@ func (m *Method) Name() string { return m.name }
 func (m *Method) Owner() *Type { return m.owner }
 
 // Doc returns the documentation of the method.
-func (m *Method) Doc() string { return core.Text(m.info.Doc) }
+func (m *Method) Doc() string { return capi.Text(m.info.Doc) }
 
 // Static reports whether the method takes no object.
 func (m *Method) Static() bool { return m.info.Flags&abi.FieldIsStaticMethod != 0 }
@@ -412,9 +415,9 @@ func (m *Method) Metadata() map[string]any { return m.meta.Extra }
 // the method is not static.
 func (m *Method) Func() (*tvmffi.Function, error) {
 	if m.info.Method.TypeIndex != abi.TypeFunction {
-		return nil, errorf(core.KindType, "%s is no function, but %s", m, core.KeyOf(m.info.Method.TypeIndex))
+		return nil, errorf(failure.KindType, "%s is no function, but %s", m, capi.KeyOf(m.info.Method.TypeIndex))
 	}
-	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(core.Static(uintptr(m.info.Method.Bits))))
+	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(objects.Static(uintptr(m.info.Method.Bits))))
 	return f, nil
 }
 
@@ -439,18 +442,18 @@ func (m *Method) Call(x tvmffi.ObjectRef, args ...any) (tvmffi.Any, error) {
 func check(x tvmffi.ObjectRef, t *Type, what string) error {
 	o := stateOf(x)
 	if o.Handle() != 0 {
-		if core.Derives(o.TypeIndex(), t.info) {
+		if capi.Derives(o.TypeIndex(), t.info) {
 			return nil
 		}
-		return errorf(core.KindType, "%s: expected %s, got %s", what, t.key, core.KeyOf(o.TypeIndex()))
+		return errorf(failure.KindType, "%s: expected %s, got %s", what, t.key, capi.KeyOf(o.TypeIndex()))
 	}
 	return noObject(o, what)
 }
 
 // noObject is the error for an object that is nil or has ended.
-func noObject(o *core.Object, what string) error {
+func noObject(o *objects.Object, what string) error {
 	if why, ended := o.Ended(); ended {
-		return errorf(core.KindRuntime, "%s: the object %s", what, why)
+		return errorf(failure.KindRuntime, "%s: the object %s", what, why)
 	}
-	return errorf(core.KindType, "%s: the object is nil", what)
+	return errorf(failure.KindType, "%s: the object is nil", what)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -24,7 +25,7 @@ func (r *reader) types() error {
 		if err != nil {
 			return fmt.Errorf("type %s: %w", key, err)
 		}
-		info := core.InfoOf(index)
+		info := capi.InfoOf(index)
 		if info == nil {
 			return fmt.Errorf("type %s of %s has no entry in the type table", key, library)
 		}
@@ -39,19 +40,19 @@ func (r *reader) types() error {
 func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 	t := schema.Type{Key: key, Library: library}
 	for depth := range info.Depth {
-		t.Ancestors = append(t.Ancestors, core.Text(core.Ancestor(info, depth).Key))
+		t.Ancestors = append(t.Ancestors, capi.Text(capi.Ancestor(info, depth).Key))
 	}
 	if info.Metadata != 0 {
-		m := core.At[abi.TypeMetadata](info.Metadata)
+		m := capi.At[abi.TypeMetadata](info.Metadata)
 		t.HasMetadata, t.HasCreator = true, m.Creator != 0
-		t.Doc, t.TotalSize, t.StructuralEqHashKind = core.Text(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
+		t.Doc, t.TotalSize, t.StructuralEqHashKind = capi.Text(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
 	}
 	for _, name := range typeAttributes {
-		if _, ok := core.TypeAttribute(info.TypeIndex, name); ok {
+		if _, ok := capi.TypeAttribute(info.TypeIndex, name); ok {
 			t.Attributes = append(t.Attributes, name)
 		}
 	}
-	fields, methods := core.FieldsOf(info), core.MethodsOf(info)
+	fields, methods := capi.FieldsOf(info), capi.MethodsOf(info)
 	for _, entry := range fields {
 		f, err := readField(&entry)
 		if err != nil {
@@ -74,11 +75,11 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 
 func readField(info *abi.FieldInfo) (schema.Field, error) {
 	f := schema.Field{
-		Name: core.Text(info.Name), Doc: core.Text(info.Doc), Flags: schema.Flags(info.Flags),
+		Name: capi.Text(info.Name), Doc: capi.Text(info.Doc), Flags: schema.Flags(info.Flags),
 		Offset: int(info.Offset), Size: int(info.Size), Alignment: int(info.Alignment),
 		StaticTypeIndex: int(info.StaticTypeIndex),
 	}
-	m, err := schema.ParseMetadata(core.Text(info.Metadata))
+	m, err := schema.ParseMetadata(capi.Text(info.Metadata))
 	if err != nil {
 		return f, fmt.Errorf("field %s: %w", f.Name, err)
 	}
@@ -90,8 +91,8 @@ func readField(info *abi.FieldInfo) (schema.Field, error) {
 }
 
 func readMethod(info *abi.MethodInfo) (schema.Method, error) {
-	m := schema.Method{Name: core.Text(info.Name), Doc: core.Text(info.Doc), Flags: schema.Flags(info.Flags)}
-	meta, err := schema.ParseMetadata(core.Text(info.Metadata))
+	m := schema.Method{Name: capi.Text(info.Name), Doc: capi.Text(info.Doc), Flags: schema.Flags(info.Flags)}
+	meta, err := schema.ParseMetadata(capi.Text(info.Metadata))
 	if err != nil {
 		return m, fmt.Errorf("method %s: %w", m.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -13,7 +14,7 @@ import (
 func keepTemp(t core.Temp) { runtime.KeepAlive(t.Keep) }
 
 // keep keeps the object that o refers to alive until here.
-func keep(o *core.Object) { runtime.KeepAlive(o) }
+func keep(o *objects.Object) { runtime.KeepAlive(o) }
 
 // Value is an object whose fields and methods are reached by name. It is the
 // reference that it was made of, and has no reference of its own. The zero Value
@@ -103,7 +104,7 @@ func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {
 		if o.Handle() == 0 {
 			panic(noObject(o, "fields"))
 		}
-		var loan core.Loan
+		var loan objects.Loan
 		for _, f := range typeOf(o.TypeIndex()).load().fields {
 			if o.Handle() == 0 {
 				panic(noObject(o, "field "+f.String())) // released by the loop
@@ -113,7 +114,7 @@ func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {
 				panic(err)
 			}
 			more := func() bool {
-				defer core.ReleaseValue(x)
+				defer objects.ReleaseValue(x)
 				defer loan.End()
 				return yield(f, lendAny(x, &loan))
 			}()

@@ -5,7 +5,9 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -76,7 +78,7 @@ func (w *Walker) All() iter.Seq2[Path, tvmffi.Any] {
 		}
 		r := run{Walker: w, yield: yield}
 		defer r.close()
-		core.IncRef(o.Handle())
+		objects.IncRef(o.Handle())
 		keep(o)
 		if !r.object(o.Handle(), Path{}, false) {
 			return
@@ -97,7 +99,7 @@ type run struct {
 	made    []uintptr
 	current uintptr // the object that the loop body has, a reference, or 0
 	plans   []*plan // by type index
-	loan    core.Loan
+	loan    objects.Loan
 }
 
 // frame is an object whose parts are being walked over.
@@ -189,7 +191,7 @@ func (r *run) advance() bool {
 		}
 	default:
 		// A list may have changed since the last step.
-		for elements := core.Elements(f.handle); i < len(elements); i++ {
+		for elements := capi.Elements(f.handle); i < len(elements); i++ {
 			v := elements[i]
 			if r.objectsOnly && !hasParts(v) {
 				continue
@@ -201,7 +203,7 @@ func (r *run) advance() bool {
 	if f.listed {
 		r.seen.remove(f.handle)
 	}
-	core.DecRef(f.handle)
+	objects.DecRef(f.handle)
 	*f = frame{}
 	r.stack = r.stack[:len(r.stack)-1]
 	return true
@@ -226,7 +228,7 @@ func (r *run) field(f *frame, field *Field) bool {
 	if hasParts(v) {
 		return r.object(uintptr(v.Bits), path, true)
 	}
-	defer core.ReleaseValue(v)
+	defer objects.ReleaseValue(v)
 	return r.borrowed(v, path)
 }
 
@@ -237,12 +239,12 @@ func (r *run) entry(f *frame, i int) bool {
 		if e.keyHandle == 0 {
 			return true // a key that is no object is part of the path
 		}
-		core.IncRef(e.keyHandle) // the step to the value needs it too
+		objects.IncRef(e.keyHandle) // the step to the value needs it too
 		return r.object(e.keyHandle, f.to(Step{Kind: StepKey, key: keyOf(e)}), false)
 	}
 	path := f.to(Step{Kind: StepValue, key: keyOf(e)})
 	if e.keyHandle != 0 {
-		core.DecRef(e.keyHandle)
+		objects.DecRef(e.keyHandle)
 		e.keyHandle = 0
 	}
 	if handle := e.valueHandle; handle != 0 {
@@ -260,7 +262,7 @@ func keyOf(e *entry) *tvmffi.Any {
 	if e.keyHandle == 0 {
 		return &e.key
 	}
-	key := lendAny(abi.Any{TypeIndex: core.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, collected{})
+	key := lendAny(abi.Any{TypeIndex: capi.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, collected{})
 	return &key
 }
 
@@ -268,10 +270,10 @@ func keyOf(e *entry) *tvmffi.Any {
 type collected struct{}
 
 // Borrow wraps the object.
-func (collected) Borrow(handle uintptr) *core.Object {
-	core.IncRef(handle)
-	o := core.Static(handle)
-	runtime.AddCleanup(o, core.DecRef, handle)
+func (collected) Borrow(handle uintptr) *objects.Object {
+	objects.IncRef(handle)
+	o := objects.Static(handle)
+	runtime.AddCleanup(o, objects.DecRef, handle)
 	return o
 }
 
@@ -279,7 +281,7 @@ func (collected) Borrow(handle uintptr) *core.Object {
 // begins.
 func (r *run) borrowed(v abi.Any, path Path) bool {
 	if hasParts(v) {
-		core.IncRef(uintptr(v.Bits))
+		objects.IncRef(uintptr(v.Bits))
 		return r.object(uintptr(v.Bits), path, false)
 	}
 	if r.objectsOnly {
@@ -299,31 +301,31 @@ func (r *run) show(path Path, v tvmffi.Any) bool {
 func (r *run) object(handle uintptr, path Path, given bool) bool {
 	onPath := false
 	switch {
-	case given && core.Strong(handle) == 1: // the getter made it just now
-		core.IncRef(handle)
+	case given && objects.Strong(handle) == 1: // the getter made it just now
+		objects.IncRef(handle)
 		r.made = append(r.made, handle)
 	case r.everyPath:
 		onPath = r.seen.has(handle)
-	case core.Strong(handle) > 2 || given || len(r.stack) == 0:
+	case objects.Strong(handle) > 2 || given || len(r.stack) == 0:
 		// Of fewer references one is the walk's, and the other is where it came from:
 		// no other way leads here. What a getter gave comes from nowhere, and may refer
 		// to itself.
 		if !r.seen.add(handle) {
-			core.DecRef(handle)
+			objects.DecRef(handle)
 			return true
 		}
 		if given { // nothing that the walk has gone through keeps it
-			core.IncRef(handle)
+			objects.IncRef(handle)
 			r.made = append(r.made, handle)
 		}
 	}
 	r.skip, r.current = false, handle
-	v := abi.Any{TypeIndex: core.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+	v := abi.Any{TypeIndex: capi.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
 	more := r.yield(path, lendAny(v, &r.loan))
 	r.loan.End()
 	r.current = 0
 	if !more || r.skip || onPath || r.maxDepth >= 0 && path.Depth() >= r.maxDepth || !r.enter(v, path) {
-		core.DecRef(handle)
+		objects.DecRef(handle)
 	}
 	return more && r.err == nil
 }
@@ -333,7 +335,7 @@ func (r *run) enter(v abi.Any, path Path) bool {
 	f := frame{handle: uintptr(v.Bits)}
 	switch v.TypeIndex {
 	case abi.TypeArray, abi.TypeList:
-		if len(core.Elements(f.handle)) == 0 {
+		if len(capi.Elements(f.handle)) == 0 {
 			return false
 		}
 	case abi.TypeMap, abi.TypeDict:
@@ -357,14 +359,14 @@ func (r *run) enter(v abi.Any, path Path) bool {
 // entriesOf reads the entries of a map.
 func entriesOf(handle uintptr, path Path) ([]entry, error) {
 	var entries []entry
-	err := eachEntry(core.Static(handle), func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool {
+	err := eachEntry(objects.Static(handle), func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool {
 		e := entry{key: key, value: value, keyHandle: keyHandle, valueHandle: valueHandle}
 		if keyHandle != 0 {
-			core.IncRef(keyHandle)
+			objects.IncRef(keyHandle)
 			e.key = tvmffi.Any{}
 		}
 		if valueHandle != 0 {
-			core.IncRef(valueHandle)
+			objects.IncRef(valueHandle)
 			e.value = tvmffi.Any{}
 		}
 		entries = append(entries, e)

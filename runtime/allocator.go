@@ -6,8 +6,11 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // TensorSpec says which tensor is wanted.
@@ -31,7 +34,7 @@ type Allocator func(spec TensorSpec) (*Tensor, error)
 // only.
 func GoAllocator(spec TensorSpec) (*Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
-		return nil, core.Errorf(core.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
+		return nil, failure.Errorf(failure.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
 	}
 	if spec.Strides == nil || contiguous(spec.Shape, spec.Strides) {
 		return NewTensor(spec.DataType, spec.Shape...)
@@ -41,7 +44,7 @@ func GoAllocator(spec TensorSpec) (*Tensor, error) {
 		return nil, err
 	}
 	if low < 0 {
-		return nil, core.Errorf(core.KindValue, "allocator: a stride of %v is negative", spec.Strides)
+		return nil, failure.Errorf(failure.KindValue, "allocator: a stride of %v is negative", spec.Strides)
 	}
 	all, err := NewTensor(spec.DataType, high+1)
 	if err != nil {
@@ -66,14 +69,14 @@ var allocators struct {
 // returns when f has ended.
 func WithAllocator(a Allocator, f func() error) error {
 	if a == nil {
-		return core.Errorf(core.KindValue, "WithAllocator: the allocator is nil")
+		return failure.Errorf(failure.KindValue, "WithAllocator: the allocator is nil")
 	}
 	if err := Load(); err != nil {
 		return err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	thread := core.ThreadID()
+	thread := capi.ThreadID()
 	old := setThreadAllocator(thread, a)
 	defer func() { setThreadAllocator(thread, old) }()
 	native, err := core.SetAllocator(core.AllocatorEntry(allocate), false)
@@ -107,7 +110,7 @@ var processMu sync.Mutex
 // order of the SetAllocator calls.
 func SetAllocator(a Allocator) (restore func() error, err error) {
 	if a == nil {
-		return nil, core.Errorf(core.KindValue, "SetAllocator: the allocator is nil")
+		return nil, failure.Errorf(failure.KindValue, "SetAllocator: the allocator is nil")
 	}
 	if err := Load(); err != nil {
 		return nil, err
@@ -157,13 +160,13 @@ func setProcessAllocator(f uintptr) (old uintptr, err error) {
 // allocate is what native code reaches.
 func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	allocators.RLock()
-	a := allocators.threads[core.ThreadID()]
+	a := allocators.threads[capi.ThreadID()]
 	if a == nil {
 		a = allocators.process
 	}
 	allocators.RUnlock()
 	if a == nil {
-		return 0, core.Errorf(core.KindRuntime, "allocator: none is set")
+		return 0, failure.Errorf(failure.KindRuntime, "allocator: none is set")
 	}
 	spec := TensorSpec{DataType(prototype.DType), Device(prototype.Device), slices.Clone(words(prototype, prototype.Shape)), nil}
 	if prototype.Strides != 0 {
@@ -175,15 +178,15 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	}
 	o, err := codec.Live(t)
 	if err != nil {
-		return 0, core.Place("result of the allocator", err)
+		return 0, failure.Place("result of the allocator", err)
 	}
 	defer t.Release()
 	c := t.cell()
 	if DataType(c.DType) != spec.DataType || Device(c.Device) != spec.Device || !slices.Equal(words(c, c.Shape), spec.Shape) {
-		return 0, core.Errorf(core.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
+		return 0, failure.Errorf(failure.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
 	if o.Lent() || t.ReadOnly() {
-		return 0, core.Errorf(core.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
+		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
 	}
 	return core.ExportDLPack(o.Handle(), true)
 }
@@ -207,5 +210,5 @@ func EnvTensor(spec TensorSpec) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](objects.Own(handle)), nil
 }

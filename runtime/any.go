@@ -7,8 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Any is a value of any type, as a packed function returns it. It may be copied:
@@ -18,13 +21,13 @@ type Any struct {
 	index  abi.TypeIndex
 	bits   uint64
 	text   string // of strings and bytes
-	object *core.Object
+	object *objects.Object
 }
 
 // An Any and its record have one layout.
-const _ = -(unsafe.Sizeof(Any{}) ^ unsafe.Sizeof(core.Value{})) - (unsafe.Offsetof(Any{}.object) ^ unsafe.Offsetof(core.Value{}.Object))
+const _ = -(unsafe.Sizeof(Any{}) ^ unsafe.Sizeof(objects.Value{})) - (unsafe.Offsetof(Any{}.object) ^ unsafe.Offsetof(objects.Value{}.Object))
 
-func anyOf(v abi.Any, from core.Lender) Any { return codec.LendAny[Any](v, from) }
+func anyOf(v abi.Any, from objects.Lender) Any { return codec.LendAny[Any](v, from) }
 
 func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
@@ -41,7 +44,7 @@ func AnyOf[T any](x T) (Any, error) {
 		return Any{}, err
 	}
 	a := anyOf(t.Value, nil)
-	if o, ok := t.Keep.(*core.Object); ok && a.object != nil && o.ReadOnly() {
+	if o, ok := t.Keep.(*objects.Object); ok && a.object != nil && o.ReadOnly() {
 		a.object.SetReadOnly()
 	}
 	if t.Owned {
@@ -61,7 +64,7 @@ func (a Any) TypeKey() string {
 	if a.object != nil {
 		return TypeKey(codec.Wrap[*Object](a.object))
 	}
-	return core.KeyOf(a.index)
+	return capi.KeyOf(a.index)
 }
 
 // Release gives up the reference of an object now. All copies of a share it.
@@ -108,9 +111,9 @@ func (a Any) Value() any {
 		return codec.Wrap[*Shape](a.object)
 	case abi.TypeError:
 		if h := a.object.Handle(); h != 0 {
-			core.IncRef(h)
+			objects.IncRef(h)
 			runtime.KeepAlive(a.object)
-			return core.ErrorOf(h)
+			return failure.ErrorOf(h)
 		}
 	}
 	if a.object != nil {
@@ -140,7 +143,7 @@ func As[T any](a Any) (T, error) { return read[T](a, nil) }
 func Convert[T any](a Any) (T, error) { return read[T](a, codec.Loosely) }
 
 // read returns the value of a as a T, which from lends.
-func read[T any](a Any, from core.Lender) (T, error) {
+func read[T any](a Any, from objects.Lender) (T, error) {
 	if a.object != nil {
 		var x T
 		if shared, err := shareObject(a.object, &x); shared || err != nil {
@@ -162,20 +165,20 @@ func read[T any](a Any, from core.Lender) (T, error) {
 
 // shareObject stores o at p, a pointer to a pointer to an object type, if o is of
 // that type; shared is false for other types of p.
-func shareObject[T any](o *core.Object, p *T) (shared bool, err error) {
+func shareObject[T any](o *objects.Object, p *T) (shared bool, err error) {
 	class := codec.ClassFor[T]()
 	if class == nil {
 		return false, nil
 	}
 	if why, ended := o.Ended(); ended {
-		return true, core.Errorf(core.KindRuntime, "the object %s", why)
+		return true, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
 	ok, err := class.Accepts(o.TypeIndex())
 	if err != nil {
 		return true, err
 	}
 	if !ok {
-		return true, core.Errorf(core.KindType, "expected %s, got %s", class.Key, core.KeyOf(o.TypeIndex()))
+		return true, failure.Errorf(failure.KindType, "expected %s, got %s", class.Key, capi.KeyOf(o.TypeIndex()))
 	}
 	*p = codec.Wrap[T](o)
 	return true, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // objectBase is embedded under a name that is not exported, so that the state of
@@ -97,7 +98,7 @@ func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Array[T]](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*Array[T]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
 // Len returns the number of elements. It panics with an *Error if a is nil or was
@@ -148,7 +149,7 @@ func (a *Array[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(
 // differ. Objects other than strings and bytes are equal only to themselves.
 func (a *Array[T]) Contains(x T) (bool, error) { return contains(&arrayContains, codec.Ref(a), x) }
 
-func contains[T any](f *core.Func, o *core.Object, x T) (bool, error) {
+func contains[T any](f *core.Func, o *objects.Object, x T) (bool, error) {
 	var c core.Call8
 	c.Begin(f, 2)
 	c.Self(0, o)

@@ -10,8 +10,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Frame is a line of a backtrace.
@@ -99,10 +101,10 @@ func (e *Error) ExtraContext() *Object {
 		return nil
 	}
 	defer runtime.KeepAlive(o)
-	context := core.At[abi.ErrorCell](o.Handle() + abi.ObjectSize).ExtraContext
-	if _, ours := core.GoValue(context); context == 0 || ours {
+	context := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize).ExtraContext
+	if _, ours := failure.GoValue(context); context == 0 || ours {
 		return nil
 	}
-	core.IncRef(context)
-	return codec.Wrap[*Object](core.Own(context))
+	objects.IncRef(context)
+	return codec.Wrap[*Object](objects.Own(context))
 }

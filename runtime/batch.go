@@ -6,8 +6,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Batch collects calls of functions and makes them together, 64 in each crossing
@@ -101,7 +104,7 @@ func (p Pending) Bool(x bool) Pending {
 func (p Pending) Text(s string) Pending {
 	switch {
 	case len(s) <= abi.MaxSmall:
-		return p.add(core.SmallText(s))
+		return p.add(capi.SmallText(s))
 	case strings.IndexByte(s, 0) >= 0:
 		return p.temp(codec.Encode(s))
 	}
@@ -118,7 +121,7 @@ func (p Pending) Text(s string) Pending {
 
 // Object adds an object, or None for nil. It must not be released before Do.
 func (p Pending) Object(x ObjectRef) Pending {
-	t, err := codec.EncodeObject(core.StateOf(x))
+	t, err := codec.EncodeObject(objects.StateOf(x))
 	return p.temp(t, err)
 }
 
@@ -145,10 +148,10 @@ func (p Pending) Value(x any) Pending {
 func (p Pending) temp(t core.Temp, err error) Pending {
 	b := p.batch
 	if err != nil {
-		b.vector.Fail(p.call(), core.Place("an argument", err))
+		b.vector.Fail(p.call(), failure.Place("an argument", err))
 		return p
 	}
-	if o, ok := t.Keep.(*core.Object); ok {
+	if o, ok := t.Keep.(*objects.Object); ok {
 		b.vector.Use(o)
 	} else if t.Keep != nil {
 		b.keep = append(b.keep, t.Keep)
@@ -234,9 +237,9 @@ func (p Pending) noResult() error {
 	b := p.batch
 	switch {
 	case b == nil || !b.vector.Done(p.serial):
-		return core.Errorf(core.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
+		return failure.Errorf(failure.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
 	case b.failure.Call == p.call():
 		return b.failure
 	}
-	return core.Errorf(core.KindRuntime, "call %d of the batch was not made: %w", p.call(), b.failure)
+	return failure.Errorf(failure.KindRuntime, "call %d of the batch was not made: %w", p.call(), b.failure)
 }

@@ -5,8 +5,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // errorCodec makes the codec of errors as values; nil is None.
@@ -18,10 +21,10 @@ func errorCodec[T error]() *codec.Codec {
 			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
 				return core.Temp{}, nil
 			}
-			handle, failed := core.NativeError(err)
+			handle, failed := failure.NativeError(err)
 			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
 		},
-		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				var none T
 				*(*T)(p) = none
@@ -30,8 +33,8 @@ func errorCodec[T error]() *codec.Codec {
 			if v.TypeIndex != abi.TypeError {
 				return codec.WrongType("ffi.Error", v)
 			}
-			core.IncRef(uintptr(v.Bits))
-			*(*T)(p) = core.ErrorOf(uintptr(v.Bits)).(T)
+			objects.IncRef(uintptr(v.Bits))
+			*(*T)(p) = failure.ErrorOf(uintptr(v.Bits)).(T)
 			return nil
 		},
 	}
@@ -52,7 +55,7 @@ func goErrorCodec(t reflect.Type) *codec.Codec {
 func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			x := anyOf(v, from)
 			value := reflect.ValueOf(x.Value())
 			if !value.IsValid() {
@@ -61,7 +64,7 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 			}
 			if !value.Type().AssignableTo(t) {
 				x.Release()
-				return core.Errorf(core.KindType, "expected %s, got %s", t, core.KeyOf(v.TypeIndex))
+				return failure.Errorf(failure.KindType, "expected %s, got %s", t, capi.KeyOf(v.TypeIndex))
 			}
 			reflect.NewAt(t, p).Elem().Set(value)
 			return nil
@@ -87,7 +90,7 @@ func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.Temp, error) {
 	case temporary:
 		return x.encode(outer)
 	case ObjectRef:
-		return codec.EncodeObject(core.StateOf(x))
+		return codec.EncodeObject(objects.StateOf(x))
 	}
 	holder := reflect.New(value.Type())
 	holder.Elem().Set(value)
@@ -99,7 +102,7 @@ var pointerCodec = &codec.Codec{
 	Encode: func(p unsafe.Pointer) (core.Temp, error) {
 		return core.Temp{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
 	},
-	Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+	Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeOpaquePtr && v.TypeIndex != abi.TypeNone {
 			return codec.WrongType("void*", v)
 		}
@@ -118,7 +121,7 @@ func anyCodec() *codec.Codec {
 			t.Keep = (*Any)(p).object
 			return t, err
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			*(*Any)(p) = anyOf(v, from)
 			return nil
 		},
@@ -203,12 +206,12 @@ func init() { codec.Public = publicCodec }
 func tensorCodec() *codec.Codec {
 	c := codec.ObjectCodec(&typeTensor)
 	decode := c.Decode
-	c.Decode = func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+	c.Decode = func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeDLTensorPtr {
 			return decode(v, from, p)
 		}
 		o, err := lendTensor(v, from)
-		*(**core.Object)(p) = o
+		*(**objects.Object)(p) = o
 		return err
 	}
 	return c

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -220,7 +220,7 @@ func TestProcessEnds(t *testing.T) {
 			t.Errorf("a process that ends with live objects: %v\n%s", err, out)
 		}
 	}
-	if core.CatchesThrown {
+	if failure.CatchesThrown {
 		return // TestThrown
 	}
 	// Nobody catches what is no std::exception: C++ ends the process, and says so.

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
@@ -103,15 +104,15 @@ func TestDefineParentInCpp(t *testing.T) {
 		t.Error(v)
 	}
 	copied := mustCall(t, "define.copy", d)
-	if core.LiveCallbacks() != before+1 {
-		t.Error(core.LiveCallbacks() - before)
+	if objects.LiveCallbacks() != before+1 {
+		t.Error(objects.LiveCallbacks() - before)
 	}
 	d.Release()
 	if s := fmt.Sprint(copied); !strings.Contains(s, `label="the label of the base"`) || !strings.Contains(s, `more="a text`) {
 		t.Error(s)
 	}
 	copied.Release()
-	if n := core.LiveCallbacks(); n != before {
+	if n := objects.LiveCallbacks(); n != before {
 		t.Error(n-before, "values left")
 	}
 }
@@ -372,7 +373,7 @@ func TestDefineState(t *testing.T) {
 	}
 	_, err := define.StateOf[int](c.Value().(tvmffi.ObjectRef))
 	wantError(t, err, tvmffi.ErrType, "counterState", "not a int")
-	if n := core.LiveCallbacks() - before; n != 2 {
+	if n := objects.LiveCallbacks() - before; n != 2 {
 		t.Error(n)
 	}
 	runtime.GC()
@@ -381,7 +382,7 @@ func TestDefineState(t *testing.T) {
 	}
 	c.Release()
 	copied.Release()
-	if n := core.LiveCallbacks() - before; n != 0 {
+	if n := objects.LiveCallbacks() - before; n != 0 {
 		t.Error(n, "states left")
 	}
 	testDerivedState(t)
@@ -396,7 +397,7 @@ func TestDefineState(t *testing.T) {
 func testDerivedState(t *testing.T) {
 	t.Helper()
 	if f, err := tvmffi.Lookup("ffi._PyClassRegisterTypeAttrColumns"); err != nil {
-		if v := core.Version(); v.Minor != 1 || v.Patch >= 12 {
+		if v := capi.Version(); v.Minor != 1 || v.Patch >= 12 {
 			t.Error(err)
 		}
 		t.Log("this libtvm_ffi has no classes of Python: ", err)
@@ -417,17 +418,17 @@ func testDerivedState(t *testing.T) {
 		if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
 			t.Error("a copy has the state of the original:", v)
 		}
-		if n := core.LiveCallbacks() - before; n != 2 {
+		if n := objects.LiveCallbacks() - before; n != 2 {
 			t.Error(n, "states")
 		}
 		array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](x, copied))
 		x.Release()
 		copied.Release()
-		if n := core.LiveCallbacks() - before; n != 2 {
+		if n := objects.LiveCallbacks() - before; n != 2 {
 			t.Error(n, "states while C++ has the objects")
 		}
 		array.Release()
-		if n := core.LiveCallbacks() - before; n != 0 {
+		if n := objects.LiveCallbacks() - before; n != 0 {
 			t.Error(n, "states left")
 		}
 	}
@@ -448,7 +449,7 @@ func TestDefineConverter(t *testing.T) {
 		return 0, errHook
 	}))
 	c, err := lengthType.New(converted{Length: 5})
-	if old := core.Version(); err != nil && old.Minor == 1 && old.Patch < 11 {
+	if old := capi.Version(); err != nil && old.Minor == 1 && old.Patch < 11 {
 		wantError(t, err, tvmffi.ErrRuntime, "needs version 0.1.11")
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // Device is a device (DLDevice): its type and its number among the devices of
@@ -60,19 +60,19 @@ func ParseDevice(name string) (Device, error) {
 	text, _, _ := strings.Cut(name, " ")
 	kind, id, numbered := strings.Cut(text, ":")
 	if strings.Contains(id, ":") {
-		return Device{}, core.Errorf(core.KindValue, "Invalid device: %s", text)
+		return Device{}, failure.Errorf(failure.KindValue, "Invalid device: %s", text)
 	}
 	t, ok := abi.ParseDeviceType(kind)
 	d := Device{Type: t}
 	if !ok {
-		return Device{}, core.Errorf(core.KindValue, "Unknown device: %s", kind)
+		return Device{}, failure.Errorf(failure.KindValue, "Unknown device: %s", kind)
 	}
 	if !numbered {
 		return d, nil
 	}
 	i, err := strconv.ParseUint(id, 10, 31)
 	if err != nil {
-		return Device{}, core.Errorf(core.KindValue, "Invalid device index: %s", id)
+		return Device{}, failure.Errorf(failure.KindValue, "Invalid device index: %s", id)
 	}
 	d.ID = int32(i)
 	return d, nil

@@ -5,8 +5,11 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // DLPackOption is a demand on a tensor of another framework.
@@ -35,13 +38,13 @@ func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, err
 	if err := structAddress(managed); err != nil {
 		return nil, err
 	}
-	m := core.At[abi.DLManagedTensorVersioned](managed.Address)
+	m := capi.At[abi.DLManagedTensorVersioned](managed.Address)
 	if m.Version.Major != abi.DLPackMajor {
-		return nil, core.Errorf(core.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
+		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
 	}
 	if m.Flags&abi.DLFlagSubBytePadded != 0 {
-		return nil, core.Errorf(core.KindValue, "DLPack: elements of %s are padded to whole bytes, but only packed ones can be read", DataType(m.Tensor.DType))
+		return nil, failure.Errorf(failure.KindValue, "DLPack: elements of %s are padded to whole bytes, but only packed ones can be read", DataType(m.Tensor.DType))
 	}
 	return importDLPack(managed, &m.Tensor, true, m.Flags&abi.DLFlagReadOnly != 0, demands)
 }
@@ -52,15 +55,15 @@ func FromDLPack(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
 	if err := structAddress(managed); err != nil {
 		return nil, err
 	}
-	return importDLPack(managed, &core.At[abi.DLManagedTensor](managed.Address).Tensor, false, false, demands)
+	return importDLPack(managed, &capi.At[abi.DLManagedTensor](managed.Address).Tensor, false, false, demands)
 }
 
 func structAddress(p Pointer) error {
 	switch {
 	case p.Address == 0:
-		return core.Errorf(core.KindValue, "DLPack: the address of the struct is null")
+		return failure.Errorf(failure.KindValue, "DLPack: the address of the struct is null")
 	case p.Address%8 != 0:
-		return core.Errorf(core.KindValue, "DLPack: address %#x cannot be that of a struct: it is not aligned to 8 bytes", p.Address)
+		return failure.Errorf(failure.KindValue, "DLPack: address %#x cannot be that of a struct: it is not aligned to 8 bytes", p.Address)
 	}
 	return nil
 }
@@ -80,7 +83,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if err != nil {
 		return nil, err
 	}
-	o := core.Own(handle)
+	o := objects.Own(handle)
 	if readOnly {
 		o.SetReadOnly()
 	}
@@ -97,19 +100,19 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	dtype, device := DataType(c.DType), Device(c.Device)
 	if c.NDim < 0 || c.NDim > 1<<10 {
-		return core.Errorf(core.KindValue, "DLPack: a tensor with %d dimensions", c.NDim)
+		return failure.Errorf(failure.KindValue, "DLPack: a tensor with %d dimensions", c.NDim)
 	}
 	if c.NDim > 0 && c.Shape == 0 {
-		return core.Errorf(core.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
+		return failure.Errorf(failure.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
 	}
 	shape := words(c, c.Shape)
 	size, err := sizeOf(dtype, shape)
 	if err != nil {
-		return core.Place("DLPack", err)
+		return failure.Place("DLPack", err)
 	}
 	if c.Strides != 0 && size > 0 {
 		if _, _, err := reach(shape, words(c, c.Strides)); err != nil {
-			return core.Place("DLPack", err)
+			return failure.Place("DLPack", err)
 		}
 	}
 	at := uintptr(c.ByteOffset)
@@ -118,13 +121,13 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	}
 	switch {
 	case c.Data == 0 && size > 0:
-		return core.Errorf(core.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
+		return failure.Errorf(failure.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
 	case d.alignment < 0 || d.alignment&(d.alignment-1) != 0:
-		return core.Errorf(core.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
+		return failure.Errorf(failure.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
 	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
-		return core.Errorf(core.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
+		return failure.Errorf(failure.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
 	case d.contiguous && !contiguous(shape, stridesOf(c)):
-		return core.Errorf(core.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(words(c, c.Strides)))
+		return failure.Errorf(failure.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(words(c, c.Strides)))
 	}
 	return nil
 }
@@ -136,7 +139,7 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 	p, err := t.export(true)
 	if err == nil && t.ReadOnly() {
-		core.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
+		capi.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
 	}
 	return p, err
 }
@@ -146,7 +149,7 @@ func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 // that no consumer has taken.
 func (t *Tensor) ToDLPack() (Pointer, error) {
 	if t.ReadOnly() {
-		return Pointer{}, core.Errorf(core.KindValue, "DLPack: %s is read-only, which the struct without a version cannot say: use ToDLPackVersioned or Clone", t)
+		return Pointer{}, failure.Errorf(failure.KindValue, "DLPack: %s is read-only, which the struct without a version cannot say: use ToDLPackVersioned or Clone", t)
 	}
 	return t.export(false)
 }
@@ -157,7 +160,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 		return Pointer{}, err
 	}
 	if o.Lent() {
-		return Pointer{}, core.Errorf(core.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
+		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
 	}
 	p, err := core.ExportDLPack(o.Handle(), versioned)
 	runtime.KeepAlive(t)
@@ -168,7 +171,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 // must not be used afterwards.
 func DeleteDLPackVersioned(managed Pointer) {
 	if managed.Address != 0 {
-		core.CallDeleter(core.At[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
+		objects.CallDeleter(capi.At[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
 	}
 }
 
@@ -176,6 +179,6 @@ func DeleteDLPackVersioned(managed Pointer) {
 // owns. It must not be used afterwards.
 func DeleteDLPack(managed Pointer) {
 	if managed.Address != 0 {
-		core.CallDeleter(core.At[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)
+		objects.CallDeleter(capi.At[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -126,7 +126,7 @@ func TestFromDLPack_refuses(t *testing.T) {
 
 func spoiled(t *testing.T, spoil func(*abi.DLTensor)) tvmffi.Pointer {
 	p := managed(t, []int64{2}, nil, 0, 2, 1, 0)
-	spoil(&core.At[abi.DLManagedTensorVersioned](p.Address).Tensor)
+	spoil(&capi.At[abi.DLManagedTensorVersioned](p.Address).Tensor)
 	return p
 }
 
@@ -179,7 +179,7 @@ func TestToDLPack(t *testing.T) {
 	if n := tvmffi.UseCount(x); n != 2 {
 		t.Errorf("%d references, want 2", n)
 	}
-	m := core.At[abi.DLManagedTensorVersioned](p.Address)
+	m := capi.At[abi.DLManagedTensorVersioned](p.Address)
 	if m.Version.Major != 1 || m.Flags != 0 || m.Tensor.NDim != 2 || m.Tensor.Data != x.DataPointer().Address {
 		t.Errorf("%+v", m)
 	}

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // DataType is the type of the elements of a tensor (DLDataType): a code, the
@@ -63,7 +65,7 @@ var (
 // "float32" or "int8x4". Complex numbers and unknown codes, for which it has
 // none, are written in the same way.
 func (t DataType) String() string {
-	if abi.DLDataType(t).IsCustom() && core.Attached() {
+	if abi.DLDataType(t).IsCustom() && capi.Attached() {
 		if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
 			return name
 		}
@@ -98,7 +100,7 @@ func (t DataType) IsScalable() bool { return int16(t.Lanes) < 0 }
 // n is not between 1 and 65535.
 func (t DataType) WithLanes(n int) DataType {
 	if n < 1 || n > math.MaxUint16 {
-		panic(core.Errorf(core.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
+		panic(failure.Errorf(failure.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
 	}
 	t.Lanes = uint16(n)
 	return t
@@ -133,13 +135,13 @@ func (t DataType) size(n int64) (int64, error) {
 	high, low := bits.Mul64(uint64(n), uint64(width))
 	switch {
 	case t.IsScalable():
-		return 0, core.Errorf(core.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
+		return 0, failure.Errorf(failure.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
 	case n < 0:
-		return 0, core.Errorf(core.KindValue, "data type %s: a number of %d elements is negative", t, n)
+		return 0, failure.Errorf(failure.KindValue, "data type %s: a number of %d elements is negative", t, n)
 	case width == 0:
 		return 0, nil
 	case high != 0 || low > math.MaxInt64-7:
-		return 0, core.Errorf(core.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
+		return 0, failure.Errorf(failure.KindValue, "data type %s: the size of %d elements does not fit int64", t, n)
 	}
 	return int64(low+7) / 8, nil
 }
@@ -167,7 +169,7 @@ func ParseDataType(name string) (DataType, error) {
 	}
 	t, err := abi.ParseDLDataType(name)
 	if err != nil {
-		return DataType{}, core.Errorf(core.KindValue, "%s", err.Error())
+		return DataType{}, failure.Errorf(failure.KindValue, "%s", err.Error())
 	}
 	return DataType(t), nil
 }

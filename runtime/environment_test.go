@@ -15,7 +15,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -491,10 +491,10 @@ func TestSetAllocator_refused(t *testing.T) {
 		}
 	}
 	restore := must[func() error](t)(tvmffi.SetAllocator(named("first")))
-	real, calls := core.API.EnvSetAllocator, 0
-	defer func() { core.API.EnvSetAllocator = real }()
+	real, calls := capi.API.EnvSetAllocator, 0
+	defer func() { capi.API.EnvSetAllocator = real }()
 	refuseAt := 1
-	core.API.EnvSetAllocator = purego.NewCallback(func(f, global, old uintptr) uintptr {
+	capi.API.EnvSetAllocator = purego.NewCallback(func(f, global, old uintptr) uintptr {
 		if calls++; calls == refuseAt {
 			return ^uintptr(0)
 		}
@@ -507,7 +507,7 @@ func TestSetAllocator_refused(t *testing.T) {
 		wantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
 		must[*tvmffi.Tensor](t)(tvmffi.EnvTensor(floats(1))).Release()
 	}
-	core.API.EnvSetAllocator = real
+	capi.API.EnvSetAllocator = real
 	if !slices.Equal(asked, []string{"first", "first"}) {
 		t.Errorf("asked: %q", asked)
 	}

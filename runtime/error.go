@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // Error is an error of the library or of the runtime.
@@ -16,7 +17,7 @@ type Error struct {
 	// the most recent call first; one line each, File "x.cc", line 1, in f().
 	Backtrace string
 
-	state core.FailureState
+	state failure.FailureState
 }
 
 // The kinds of errors that the core of TVM-FFI uses; errors.Is compares an error
@@ -34,7 +35,7 @@ var (
 	ErrInternal  error = kindError("InternalError")
 	// ErrSchema is the kind of the error that a library differs from the one that
 	// bindings were generated from.
-	ErrSchema error = kindError(core.KindSchema)
+	ErrSchema error = kindError(failure.KindSchema)
 	// ErrNotFound is the kind of the error that a library could not be found.
 	ErrNotFound error = kindError("LibraryNotFound")
 )
@@ -56,7 +57,7 @@ func NewError(kind, message string) *Error { return &Error{Kind: kind, Message: 
 // WrapError returns an error of a kind with a cause, which Unwrap returns. The
 // library gets the cause too, if it is an *Error.
 func WrapError(kind, message string, cause error) *Error {
-	return &Error{Kind: kind, Message: message, state: core.FailureState{Cause: cause}}
+	return &Error{Kind: kind, Message: message, state: failure.FailureState{Cause: cause}}
 }
 
 // Error returns the kind and the message.
@@ -96,24 +97,24 @@ func (e *Error) Unwrap() error {
 }
 
 // failure returns the record that e is.
-func (e *Error) failure() *core.Failure { return (*core.Failure)(unsafe.Pointer(e)) }
+func (e *Error) failure() *failure.Failure { return (*failure.Failure)(unsafe.Pointer(e)) }
 
 // An Error and its record have one layout.
-const _ = -(unsafe.Sizeof(Error{}) ^ unsafe.Sizeof(core.Failure{})) - (unsafe.Offsetof(Error{}.state) ^ unsafe.Offsetof(core.Failure{}.FailureState))
+const _ = -(unsafe.Sizeof(Error{}) ^ unsafe.Sizeof(failure.Failure{})) - (unsafe.Offsetof(Error{}.state) ^ unsafe.Offsetof(failure.Failure{}.FailureState))
 
 // errorTypes makes an Error of a record of the machine and finds the record of one.
 type errorTypes struct{}
 
 // Error returns f as an error.
-func (errorTypes) Error(f *core.Failure) error { return (*Error)(unsafe.Pointer(f)) }
+func (errorTypes) Error(f *failure.Failure) error { return (*Error)(unsafe.Pointer(f)) }
 
 // Failure returns the record of err, nil if err is not an Error.
-func (errorTypes) Failure(err error) *core.Failure {
+func (errorTypes) Failure(err error) *failure.Failure {
 	e, _ := err.(*Error)
 	return e.failure()
 }
 
 func init() {
-	core.Errors = errorTypes{}
+	failure.Errors = errorTypes{}
 	core.Loader = loadLibrary
 }

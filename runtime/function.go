@@ -8,9 +8,12 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Function is an ffi.Function: a function of any language.
@@ -28,7 +31,7 @@ func (f *Function) Call(args ...any) (Any, error) {
 	c := codec.For[any]()
 	v, err := f.apply(len(args), func(i int) (core.Temp, error) {
 		t, err := c.Encode(unsafe.Pointer(&args[i]))
-		return t, core.Place("argument "+codec.Itoa(i), err)
+		return t, failure.Place("argument "+codec.Itoa(i), err)
 	})
 	if err != nil {
 		return Any{}, err
@@ -54,7 +57,7 @@ func Lookup(name string) (*Function, error) {
 		return nil, err
 	}
 	if name == "" {
-		return nil, core.Errorf(core.KindValue, "the name of a global function is empty")
+		return nil, failure.Errorf(failure.KindValue, "the name of a global function is empty")
 	}
 	handle, err := core.GlobalFunction(name)
 	if err != nil {
@@ -62,9 +65,9 @@ func Lookup(name string) (*Function, error) {
 	}
 	if handle == 0 {
 		names, _ := Functions() // without them the error is complete too
-		return nil, core.Errorf(core.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
+		return nil, failure.Errorf(failure.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
 	}
-	return codec.Wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 
 var (
@@ -79,14 +82,14 @@ func Functions() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	var c core.Call1
 	c.Begin(&listNames, 0)
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
-	functor := core.Own(uintptr(c.Take().Bits))
+	functor := objects.Own(uintptr(c.Take().Bits))
 	defer functor.Release()
 	ask := func(i int64) (abi.Any, error) {
 		var c core.Call1
@@ -119,8 +122,8 @@ func FunctionMetadata(name string) (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	var c core.Call8
 	c.Begin(&globalMetadata, 1)
 	c.String(0, name)
@@ -132,8 +135,8 @@ func TypeKeys() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	var c core.Call1
 	c.Begin(&typeKeys, 0)
 	if err := c.Do(); err != nil {
@@ -189,17 +192,17 @@ func Register(name string, f any, options ...RegisterOption) error {
 		return err
 	}
 	if name == "" {
-		return core.Errorf(core.KindValue, "the name of a global function is empty")
+		return failure.Errorf(failure.KindValue, "the name of a global function is empty")
 	}
 	fn, err := FuncOf(f)
 	if err != nil {
-		return core.Place("register "+name, err)
+		return failure.Place("register "+name, err)
 	}
 	defer fn.Release()
 	config := configOf(options)
 	doc, metadata, err := config.Describe(codec.FuncType(f), "")
 	if err != nil {
-		return core.Place("register "+name, err)
+		return failure.Place("register "+name, err)
 	}
 	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
 }
@@ -212,7 +215,7 @@ func MetadataOf(f any, options ...RegisterOption) (string, error) {
 			return "", err
 		}
 	} else if _, ok := f.(*Function); t == nil && !ok {
-		return "", core.Errorf(core.KindType, "expected a func, got %T", f)
+		return "", failure.Errorf(failure.KindType, "expected a func, got %T", f)
 	}
 	_, metadata, err := configOf(options).Describe(codec.FuncType(f), "")
 	return metadata, err
@@ -223,8 +226,8 @@ func Unregister(name string) (bool, error) {
 	if err := Load(); err != nil {
 		return false, err
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	var c core.Call8
 	c.Begin(&removeGlobal, 1)
 	c.String(0, name)
@@ -254,7 +257,7 @@ func FuncOf(f any) (*Function, error) {
 	}
 	v := reflect.ValueOf(f)
 	if v.Kind() != reflect.Func || v.IsNil() {
-		return nil, core.Errorf(core.KindType, "expected a func, got %T", f)
+		return nil, failure.Errorf(failure.KindType, "expected a func, got %T", f)
 	}
 	if fn := boundTo(v); fn != nil {
 		return Retain(fn), nil
@@ -263,7 +266,7 @@ func FuncOf(f any) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Function](core.Own(core.NewCallbackOf(call, v.Pointer()))), nil
+	return codec.Wrap[*Function](objects.Own(core.NewCallbackOf(call, v.Pointer()))), nil
 }
 
 // callerOf makes the callback of a Go func.
@@ -330,7 +333,7 @@ func funcCodec(t reflect.Type) *codec.Codec {
 	})
 	if !codec.Recursive(t) { // else its own codec is needed for the signature
 		if _, err := signed(); err != nil {
-			return codec.NoCodec(t, core.Message(err))
+			return codec.NoCodec(t, failure.Message(err))
 		}
 	}
 	return &codec.Codec{
@@ -345,10 +348,10 @@ func funcCodec(t reflect.Type) *codec.Codec {
 				return core.Temp{}, err
 			}
 			defer fn.Release() // the value has a reference of its own
-			core.IncRef(codec.Ref(fn).Handle())
+			objects.IncRef(codec.Ref(fn).Handle())
 			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
-		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				reflect.NewAt(t, p).Elem().SetZero()
 				return nil
@@ -361,11 +364,11 @@ func funcCodec(t reflect.Type) *codec.Codec {
 				return err
 			}
 			// A func may outlive a callback, so it has a reference of its own.
-			core.IncRef(uintptr(v.Bits))
-			fn := codec.Wrap[*Function](core.Own(uintptr(v.Bits)))
+			objects.IncRef(uintptr(v.Bits))
+			fn := codec.Wrap[*Function](objects.Own(uintptr(v.Bits)))
 			made := reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value { return fn.reflectCall(t, s, in) })
 			reflect.NewAt(t, p).Elem().Set(made)
-			core.Bind(codec.Ref(fn), *(*unsafe.Pointer)(p))
+			objects.Bind(codec.Ref(fn), *(*unsafe.Pointer)(p))
 			return nil
 		},
 	}
@@ -388,7 +391,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 		p := reflect.New(codec.ArgumentType(t, i))
 		p.Elem().Set(in[i])
 		temp, err := s.Codec(i).Encode(p.UnsafePointer())
-		return temp, core.Place("argument "+codec.Itoa(i), err)
+		return temp, failure.Place("argument "+codec.Itoa(i), err)
 	})
 	if err == nil {
 		if s.Result != nil {
@@ -412,7 +415,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 func boundTo(v reflect.Value) *Function {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
-	return codec.Wrap[*Function](core.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
+	return codec.Wrap[*Function](objects.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
 }
 
 // Doc is the doc comment of a function that [Register] makes, or of a method.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // F16 is an IEEE number of 16 bits: the element of tensors of [Float16].
@@ -203,7 +203,7 @@ func (t DataType) numeric() error {
 		(t.Code == abi.DLInt || t.Code == abi.DLUInt || t.Code == abi.DLBool) && t.Bits >= 1 && t.Bits <= 64:
 		return nil
 	}
-	return core.Errorf(core.KindType, "data type %s: its elements are no real numbers of up to 64 bits", t)
+	return failure.Errorf(failure.KindType, "data type %s: its elements are no real numbers of up to 64 bits", t)
 }
 
 // Float64 returns the number that the bits of one lane of t stand for. It panics

@@ -12,8 +12,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 var (
@@ -61,7 +64,7 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 	width := abi.Any{}
 	if indent != 0 {
 		if indent < 0 || indent > 100 {
-			return nil, core.Errorf(core.KindValue, "an indent of %d spaces: use 0 to 100", indent)
+			return nil, failure.Errorf(failure.KindValue, "an indent of %d spaces: use 0 to 100", indent)
 		}
 		width = codec.IntValue(int64(indent))
 	}
@@ -110,7 +113,7 @@ func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.TVMFFIOb
 // JSON does not tell which type a new one should have. A constructor, [jsongraph.Unmarshal] or
 // [As] with a Go struct is the way.
 func (o *Object) UnmarshalJSON([]byte) error {
-	return core.Errorf(core.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use jsongraph.Unmarshal")
+	return failure.Errorf(failure.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use jsongraph.Unmarshal")
 }
 
 // MarshalJSON returns the value, whichever alternative it is; see [Any.MarshalJSON].
@@ -124,7 +127,7 @@ func (v Variant) MarshalJSON() ([]byte, error) {
 	return marshalJSON(t.Value)
 }
 
-func marshalObject(o *core.Object) ([]byte, error) {
+func marshalObject(o *objects.Object) ([]byte, error) {
 	t, err := codec.EncodeObject(o)
 	if err != nil {
 		return nil, err
@@ -144,17 +147,17 @@ func marshalJSON(v abi.Any) (text []byte, err error) {
 // appendJSON appends a borrowed value that is bounded. It panics as the readers of
 // fields do.
 func appendJSON(b []byte, v abi.Any) ([]byte, error) {
-	if text, ok := core.BorrowText(&v); ok {
+	if text, ok := capi.BorrowText(&v); ok {
 		return appendJSONText(b, text)
 	}
 	switch v.TypeIndex {
 	case abi.TypeSmallBytes, abi.TypeBytes, abi.TypeByteArrayPtr:
-		text, _ := core.TextOf(v)
+		text, _ := capi.TextOf(v)
 		b = append(b, '"')
 		b = base64.StdEncoding.AppendEncode(b, []byte(text))
 		return append(b, '"'), nil
 	case abi.TypeRawStr:
-		text, _ := core.TextOf(v)
+		text, _ := capi.TextOf(v)
 		return appendJSONText(b, []byte(text))
 	case abi.TypeNone:
 		return append(b, "null"...), nil
@@ -176,12 +179,12 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 				b = append(b, ',')
 			}
 			if b, err = appendJSON(b, all[i]); err != nil {
-				return nil, core.Place("element "+codec.Itoa(i), err)
+				return nil, failure.Place("element "+codec.Itoa(i), err)
 			}
 		}
 		return append(b, ']'), err
 	case abi.TypeShape:
-		return appendJSONShape(b, codec.Wrap[*Shape](core.Static(uintptr(v.Bits))))
+		return appendJSONShape(b, codec.Wrap[*Shape](objects.Static(uintptr(v.Bits))))
 	case abi.TypeMap, abi.TypeDict:
 		return appendJSONMap(b, v)
 	case abi.TypeBigInt:
@@ -196,7 +199,7 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 		fields = codec.FieldsOf(v.TypeIndex)
 	}
 	if len(fields) == 0 {
-		return nil, core.Errorf(core.KindType, "%s has no form in JSON", core.KeyOf(v.TypeIndex))
+		return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
 	}
 	return appendJSONFields(b, v, fields)
 }
@@ -219,7 +222,7 @@ func appendJSONFields(b []byte, v abi.Any, fields []codec.FieldPlan) ([]byte, er
 			codec.Release(x)
 		}
 		if err != nil {
-			return nil, core.Place("field "+f.Name(), err)
+			return nil, failure.Place("field "+f.Name(), err)
 		}
 	}
 	return append(b, '}'), nil
@@ -238,7 +241,7 @@ func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
 		case abi.TypeStr, abi.TypeInt, abi.TypeBool:
 			b, err = appendJSONText(b, []byte(k.String()))
 		default:
-			err = core.Errorf(core.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
+			err = failure.Errorf(failure.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
 		}
 		if err != nil {
 			return nil, err
@@ -252,7 +255,7 @@ func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
 			}
 		}
 		if err != nil {
-			return nil, core.Place("value of key "+codec.Quote(k.String()), err)
+			return nil, failure.Place("value of key "+codec.Quote(k.String()), err)
 		}
 	}
 	return append(b, '}'), nil
@@ -272,7 +275,7 @@ func appendJSONShape(b []byte, s *Shape) ([]byte, error) {
 // appendJSONFloat appends a float so that it is read as a float again.
 func appendJSONFloat(b []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, core.Errorf(core.KindType, "%v has no form in JSON", f)
+		return nil, failure.Errorf(failure.KindType, "%v has no form in JSON", f)
 	}
 	start := len(b)
 	b = strconv.AppendFloat(b, f, 'g', -1, 64)
@@ -299,7 +302,7 @@ func appendJSONText(b, text []byte) ([]byte, error) {
 
 // mapEntries ranges over a borrowed Map or Dict; the entries are borrowed too.
 func mapEntries(v abi.Any) iter.Seq2[Any, Any] {
-	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
 	if v.TypeIndex == abi.TypeDict {
 		return codec.Wrap[*Dict[Any, Any]](o).All()
 	}

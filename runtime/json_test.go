@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -173,8 +174,8 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core.Registry.Lock()
-	d := &core.Defined{Key: "gotest.Grown", Info: core.InfoOf(index)}
+	capi.Registry.Lock()
+	d := &core.Defined{Key: "gotest.Grown", Info: capi.InfoOf(index)}
 	f := &core.DefinedField{
 		Name: "b", Metadata: `{"type_schema":"{\"type\":\"int\"}"}`, Offset: abi.ObjectSize,
 		Accept: core.Accept{Kind: core.KindInt64, Expected: "int", Go: "int64"},
@@ -183,7 +184,7 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 	if err == nil {
 		err = d.AddField(f)
 	}
-	core.Registry.Unlock()
+	capi.Registry.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}

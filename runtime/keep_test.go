@@ -13,8 +13,11 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -86,7 +89,7 @@ func keepAliveChild() error {
 	}
 	for name, f := range map[string]func() error{
 		"the texts of a new error": func() error {
-			defer collecting(&core.API.ErrorCreate)()
+			defer collecting(&capi.API.ErrorCreate)()
 			for i := range 5 {
 				kind, message := fmt.Sprintf("KindOfRound%d", i), strings.Repeat(fmt.Sprintf("message %d;", i), 10)
 				// A fresh error each time: only its native form has the texts then.
@@ -111,10 +114,10 @@ func keepAliveChild() error {
 			if err != nil {
 				return err
 			}
-			cell := core.At[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
+			cell := capi.At[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
 			defer collecting(&cell.UpdateBacktrace)()
-			core.AppendBacktrace(core.Static(stateHandle(o)), strings.Repeat("  File a line\n", 5))
-			got := core.Text(cell.Backtrace)
+			failure.AppendBacktrace(objects.Static(stateHandle(o)), strings.Repeat("  File a line\n", 5))
+			got := capi.Text(cell.Backtrace)
 			runtime.KeepAlive(o)
 			if got != strings.Repeat("  File a line\n", 5) {
 				return fmt.Errorf("it is %q", got)
@@ -122,15 +125,15 @@ func keepAliveChild() error {
 			return nil
 		},
 		"the text of a string": func() error {
-			defer collecting(&core.API.StringFromByteArray)()
+			defer collecting(&capi.API.StringFromByteArray)()
 			for i := range 5 {
 				want := strings.Repeat(fmt.Sprint("text ", i), 20)
 				v, err := core.NewString(strings.Clone(want))
 				if err != nil {
 					return err
 				}
-				got, _ := core.TextOf(v)
-				core.DecRef(uintptr(v.Bits))
+				got, _ := capi.TextOf(v)
+				objects.DecRef(uintptr(v.Bits))
 				if got != want {
 					return fmt.Errorf("it is %q", got)
 				}
@@ -138,7 +141,7 @@ func keepAliveChild() error {
 			return nil
 		},
 		"a tensor that is exported": func() error {
-			defer collecting(&core.API.TensorToDLPackUnversioned)()
+			defer collecting(&capi.API.TensorToDLPackUnversioned)()
 			return tensorAlive(func(x *tvmffi.Tensor) error {
 				p, err := x.ToDLPack() // nothing uses x after it
 				if err == nil {
@@ -148,7 +151,7 @@ func keepAliveChild() error {
 			})
 		},
 		"a tensor that is viewed": func() error {
-			defer collecting(&core.API.TensorCreateUnsafeView)()
+			defer collecting(&capi.API.TensorCreateUnsafeView)()
 			return tensorAlive(func(x *tvmffi.Tensor) error {
 				v, err := x.Slice(0, 1, 2)
 				if err == nil {
@@ -166,7 +169,7 @@ func keepAliveChild() error {
 }
 
 // stateHandle returns the address of the object of x.
-func stateHandle(x *tvmffi.Object) uintptr { return core.StateOf(x).Handle() }
+func stateHandle(x *tvmffi.Object) uintptr { return objects.StateOf(x).Handle() }
 
 // tensorAlive runs use on a tensor that nothing else refers to.
 func tensorAlive(use func(*tvmffi.Tensor) error) error {
@@ -318,7 +321,7 @@ func TestObjectsInStructArguments(t *testing.T) {
 	if n := x.Value().N; n != 51 {
 		t.Error(n)
 	}
-	collect(t, "the objects in arguments", func() bool { core.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == 2 })
+	collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == 2 })
 	if n := tvmffi.Collected() - before; n > 0 {
 		t.Errorf("%d handles count as leaks", n)
 	}
@@ -355,7 +358,7 @@ func TestObjectsInFields(t *testing.T) {
 		for range 20 {
 			f()
 		}
-		collect(t, what, func() bool { core.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == references })
+		collect(t, what, func() bool { objects.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == references })
 		if n := tvmffi.Collected() - before; n != want {
 			t.Errorf("%s: %d handles count as leaks, want %d", what, n, want)
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
@@ -66,7 +66,7 @@ func TestAnyOf_readOnly(t *testing.T) {
 	x := vector(t, 4)
 	defer x.Release()
 	p := must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
-	core.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
+	capi.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
 	fixed := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(p))
 	defer fixed.Release()
 	for _, a := range []tvmffi.Any{must[tvmffi.Any](t)(tvmffi.AnyOf(fixed)), must[tvmffi.Any](t)(tvmffi.AnyOf[any](fixed))} {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // List is an ffi.List: a mutable sequence that everybody who refers to it shares.
@@ -38,7 +40,7 @@ func NewList[T any](items ...T) (*List[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*List[T]](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*List[T]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
 // Len returns the number of elements. It panics with an *Error if l is nil or was
@@ -122,7 +124,7 @@ func (l *List[T]) Insert(i int, x T) error {
 // it first: a very large one would come round.
 func insertIndex(i, n int) error {
 	if i < 0 || i > n {
-		return core.Errorf(core.KindIndex, "Index %d out of bounds [0, %d]", i, n)
+		return failure.Errorf(failure.KindIndex, "Index %d out of bounds [0, %d]", i, n)
 	}
 	return nil
 }
@@ -158,7 +160,7 @@ func (l *List[T]) PopAt(i int) (x T, err error) {
 		return x, err
 	}
 	x, err = codec.Take[T](c.Take())
-	return x, core.Place("List["+codec.Itoa(i)+"]", err)
+	return x, failure.Place("List["+codec.Itoa(i)+"]", err)
 }
 
 // Delete removes element i, which must exist.
@@ -191,7 +193,7 @@ func (l *List[T]) Replace(i, j int, items ...T) error {
 	if i == j {
 		err = insertIndex(i, n)
 	} else if i < 0 || j > n || i > j {
-		err = core.Errorf(core.KindIndex, "Erase range [%d, %d) out of bounds %d", i, j, n)
+		err = failure.Errorf(failure.KindIndex, "Erase range [%d, %d) out of bounds %d", i, j, n)
 	}
 	if err != nil {
 		return err
@@ -227,7 +229,7 @@ func (l *List[T]) do(f *core.Func) error {
 // do nothing.
 func (l *List[T]) Reserve(n int) error {
 	if n < 0 || n > math.MaxInt32*1024 {
-		return core.Errorf(core.KindValue, "ffi.ListReserve: no room for %d elements", n)
+		return failure.Errorf(failure.KindValue, "ffi.ListReserve: no room for %d elements", n)
 	}
 	if _, err := l.size(&listReserve); err != nil {
 		return err

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Tracking says that the program is built with the tag tvmffi_debug, with which
 // [LiveHandles] knows every handle. It makes each new handle slower by about a
 // microsecond.
-const Tracking = core.Tracking
+const Tracking = objects.Tracking
 
 // Handle is a live reference to a native object that Go owns.
 type Handle struct {
@@ -33,8 +34,8 @@ func (h Handle) String() string {
 // type. It needs the build tag tvmffi_debug; without it the list is empty.
 func LiveHandles() []Handle {
 	var list []Handle
-	for _, t := range core.LiveHandles() {
-		h := Handle{TypeKey: core.KeyOf(t.Type)}
+	for _, t := range objects.LiveHandles() {
+		h := Handle{TypeKey: capi.KeyOf(t.Type)}
 		for frames := runtime.CallersFrames(t.Stack); ; {
 			f, more := frames.Next()
 			if f.Function != "" {

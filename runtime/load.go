@@ -14,8 +14,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 
@@ -55,7 +57,7 @@ var coreState struct {
 // calls do nothing, but a call that names another file than the one loaded is an
 // error: a process has one libtvm_ffi.
 func Load(options ...LoadOption) error {
-	if len(options) == 0 && core.Attached() {
+	if len(options) == 0 && capi.Attached() {
 		return nil
 	}
 	var config core.LoadConfig
@@ -78,7 +80,7 @@ func Version() (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
-	return versionText(core.Version()), nil
+	return versionText(capi.Version()), nil
 }
 
 func versionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
@@ -100,12 +102,12 @@ func open(path string) error {
 		return err
 	}
 	if _, err := os.Stat(full); err != nil {
-		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v%s", path, err, nearest.File(full)), state: core.FailureState{Cause: err}}
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("library %s: %v%s", path, err, nearest.File(full)), state: failure.FailureState{Cause: err}}
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	if _, err := dynlib.Open(full); err != nil {
-		return core.Errorf(core.KindRuntime, "%w%s", err, loadRemedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
+		return failure.Errorf(failure.KindRuntime, "%w%s", err, loadRemedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ type place struct {
 func loadCore(config *core.LoadConfig) error {
 	coreState.Lock()
 	defer coreState.Unlock()
-	if core.Attached() {
+	if capi.Attached() {
 		return sameCore(config.Core)
 	}
 	if err := environmentLimit(); err != nil {
@@ -238,14 +240,14 @@ func sameCore(want string) error {
 	}
 	a, err := os.Stat(want)
 	if err != nil {
-		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), state: core.FailureState{Cause: err}}
+		return &Error{Kind: "LibraryNotFound", Message: fmt.Sprintf("libtvm_ffi %s: %v", want, err), state: failure.FailureState{Cause: err}}
 	}
 	b, err := os.Stat(coreState.path)
 	if err != nil {
-		return core.Errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", coreState.path, want, err)
+		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", coreState.path, want, err)
 	}
 	if !os.SameFile(a, b) {
-		return core.Errorf(core.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
+		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", coreState.path, want)
 	}
 	return nil
 }
@@ -257,16 +259,16 @@ const oldestPatch = 9
 func attach(h dynlib.Handle, path string) error {
 	getVersion, err := h.Symbol("TVMFFIGetVersion")
 	if err != nil {
-		return core.Errorf(core.KindRuntime, "%s is no libtvm_ffi: it has no symbol TVMFFIGetVersion; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
+		return failure.Errorf(failure.KindRuntime, "%s is no libtvm_ffi: it has no symbol TVMFFIGetVersion; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
 	}
 	path = dynlib.File(getVersion)
 	v := new(abi.Version)
 	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
 	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
-		return core.Errorf(core.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, versionText(*v), oldestPatch)
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, versionText(*v), oldestPatch)
 	}
 	if missing := core.Attach(h); missing != nil {
-		return core.Errorf(core.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, versionText(*v), strings.Join(missing, ", "))
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, versionText(*v), strings.Join(missing, ", "))
 	}
 	coreState.path = path
 	return nil
@@ -288,7 +290,7 @@ func loadLibrary(l *core.Library, options []LoadOption) error {
 			config.CoreVersion = file.Version
 		}
 	}
-	if config.Core != "" || !core.Attached() {
+	if config.Core != "" || !capi.Attached() {
 		if err := loadCore(&config); err != nil {
 			return err
 		}
@@ -336,7 +338,7 @@ func loadFile(file core.File, config *core.LoadConfig) (string, error) {
 		} else if err := checkHash(p, file); err != nil {
 			s.miss(p.where, p.path, err)
 		} else if err := open(p.path); err != nil {
-			s.miss(p.where, p.path, core.Message(err))
+			s.miss(p.where, p.path, failure.Message(err))
 			s.refused = true
 		} else {
 			return filepath.Abs(p.path)

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
@@ -436,7 +436,7 @@ func TestLibraryOfBindings(t *testing.T) {
 		!strings.Contains(out, "invalid ELF header") || !strings.Contains(out, "libgarden.so cannot be loaded; tried:") || strings.Contains(out, "beside the executable") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "gone.so")); err == nil || !errors.Is(err, tvmffi.ErrNotFound) && core.Attached() {
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "gone.so")); err == nil || !errors.Is(err, tvmffi.ErrNotFound) && capi.Attached() {
 		t.Error(err)
 	}
 }
@@ -563,7 +563,7 @@ func smallMatrix() error {
 	}
 	big30, _ := new(big.Int).SetString("1000000000000000000000000000000", 10)
 	v, err := call("calls.echo", big30)
-	if core.API.BigIntFromByteArray == 0 {
+	if capi.API.BigIntFromByteArray == 0 {
 		if !errors.Is(err, tvmffi.ErrOverflow) {
 			return fmt.Errorf("10^30: %v, %w", v, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
@@ -28,7 +28,7 @@ func loadRemedy(path, reason string) string {
 		if !symbolOfFFI.MatchString(m[1]) {
 			return "; another library has that symbol: load it first, by --dep or deps of tvmffi-bind, or by tvmffi.LoadLibrary"
 		}
-		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", LibraryPath(), versionText(core.Version()))
+		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", LibraryPath(), versionText(capi.Version()))
 		if beside := coreBeside(path); beside != "" {
 			return built + ": name the one that is installed beside it, TVMFFI_LIBRARY=" + beside
 		}

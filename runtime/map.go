@@ -11,6 +11,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Map is an ffi.Map: an immutable map that keeps the order of insertion.
@@ -95,7 +97,7 @@ func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
 		var none P
 		return none, err
 	}
-	return codec.Wrap[P](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[P](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
 func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (core.Temp, error) {
@@ -107,10 +109,10 @@ func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) 
 		for i := range items {
 			item := &items[i]
 			if err := codec.PackElement(p, item.Key, inner); err != nil {
-				return core.Place("key "+codec.Quote(item.Key), err)
+				return failure.Place("key "+codec.Quote(item.Key), err)
 			}
 			if err := codec.PackElement(p, item.Value, inner); err != nil {
-				return core.Place("value of key "+codec.Quote(item.Key), err)
+				return failure.Place("value of key "+codec.Quote(item.Key), err)
 			}
 		}
 		return nil
@@ -119,7 +121,7 @@ func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) 
 
 // lookup reads the value of a key; it panics if o is nil or has ended, or if the
 // key cannot be packed.
-func lookup[K, V any](k *codec.MapKind, o *core.Object, key K) (value V, ok bool) {
+func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok bool) {
 	if table, plain := codec.TableKey(&key); plain && codec.Readable(o) {
 		at := core.MapFind(o.Handle(), &table)
 		if at == nil {
@@ -128,7 +130,7 @@ func lookup[K, V any](k *codec.MapKind, o *core.Object, key K) (value V, ok bool
 		value, err := codec.Element[V](at, nil)
 		runtime.KeepAlive(o)
 		if err != nil {
-			panic(core.Place(k.Name+"["+codec.Quote(key)+"]", err))
+			panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
 		}
 		return value, true
 	}
@@ -139,21 +141,21 @@ func lookup[K, V any](k *codec.MapKind, o *core.Object, key K) (value V, ok bool
 	value, err := codec.Element[V](&v, nil)
 	codec.Release(v)
 	if err != nil {
-		panic(core.Place(k.Name+"["+codec.Quote(key)+"]", err))
+		panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
 	}
 	return value, true
 }
 
 // mustLookup is lookup of a key that must be there.
-func mustLookup[K, V any](k *codec.MapKind, o *core.Object, key K) V {
+func mustLookup[K, V any](k *codec.MapKind, o *objects.Object, key K) V {
 	value, ok := lookup[K, V](k, o, key)
 	if !ok {
-		panic(core.Errorf(core.KindKey, "%s: there is no key %s", k.Name, codec.Quote(key)))
+		panic(failure.Errorf(failure.KindKey, "%s: there is no key %s", k.Name, codec.Quote(key)))
 	}
 	return value
 }
 
-func hasKey[K any](k *codec.MapKind, o *core.Object, key K) bool {
+func hasKey[K any](k *codec.MapKind, o *objects.Object, key K) bool {
 	if table, plain := codec.TableKey(&key); plain && codec.Readable(o) {
 		found := core.MapFind(o.Handle(), &table) != nil
 		runtime.KeepAlive(o)
@@ -174,7 +176,7 @@ func hasKey[K any](k *codec.MapKind, o *core.Object, key K) bool {
 }
 
 // goMap copies a map; objects get references of their own.
-func goMap[K comparable, V any](k *codec.MapKind, o *core.Object) (m map[K]V, err error) {
+func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V, err error) {
 	if o == nil {
 		return nil, nil
 	}
@@ -186,7 +188,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *core.Object) (m map[K]V, er
 	k.Read(o, func(e *abi.MapEntry, left int) bool {
 		key, failed := keys.Read(&e.Key, left, nil)
 		if failed != nil {
-			err = core.Place(k.Name+" key "+codec.Itoa(len(m)), failed)
+			err = failure.Place(k.Name+" key "+codec.Itoa(len(m)), failed)
 			return false
 		}
 		if open {
@@ -196,7 +198,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *core.Object) (m map[K]V, er
 		}
 		value, failed := values.Read(&e.Value, left, nil)
 		if failed != nil {
-			err = core.Place(k.Name+"["+codec.Quote(key)+"]", failed)
+			err = failure.Place(k.Name+"["+codec.Quote(key)+"]", failed)
 			m[key] = value // with the others, which are released
 			return false
 		}

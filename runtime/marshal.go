@@ -7,8 +7,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Marshal makes a Map of a struct with tags:
@@ -31,7 +33,7 @@ func Marshal(x any) (*Map[string, Any], error) {
 		v = v.Elem()
 	}
 	if v.Kind() != reflect.Struct || len(codec.TaggedFields(v.Type())) == 0 {
-		return nil, core.Errorf(core.KindType, "marshal %T: expected a struct with ffi tags", x)
+		return nil, failure.Errorf(failure.KindType, "marshal %T: expected a struct with ffi tags", x)
 	}
 	t, err := codec.For[any]().Encode(unsafe.Pointer(&x))
 	if err != nil {
@@ -41,9 +43,9 @@ func Marshal(x any) (*Map[string, Any], error) {
 		if t.Owned {
 			codec.Release(t.Value)
 		}
-		return nil, core.Errorf(core.KindType, "marshal %T: it became %s", x, core.KeyOf(t.Value.TypeIndex))
+		return nil, failure.Errorf(failure.KindType, "marshal %T: it became %s", x, capi.KeyOf(t.Value.TypeIndex))
 	}
-	return codec.Wrap[*Map[string, Any]](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*Map[string, Any]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
 // Unmarshal reads a Map or a Dict with string keys, or an object with fields, into
@@ -55,7 +57,7 @@ func Marshal(x any) (*Map[string, Any], error) {
 func Unmarshal(from ObjectRef, into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || len(codec.TaggedFields(v.Elem().Type())) == 0 {
-		return core.Errorf(core.KindType, "unmarshal into %T: expected a pointer to a struct with ffi tags", into)
+		return failure.Errorf(failure.KindType, "unmarshal into %T: expected a pointer to a struct with ffi tags", into)
 	}
 	o, err := codec.Live(from)
 	if err != nil {
@@ -74,7 +76,7 @@ func Unmarshal(from ObjectRef, into any) error {
 // withPath joins the steps of an error to one path.
 func withPath(path string, err error) error {
 	for {
-		e := core.FailureOf(err)
+		e := failure.FailureOf(err)
 		if e == nil {
 			return err
 		}
@@ -82,7 +84,7 @@ func withPath(path string, err error) error {
 			if path = strings.TrimPrefix(path, "."); path == "" {
 				return err
 			}
-			return core.NewFailure(core.Failure{Kind: e.Kind, Message: path + ": " + e.Message, FailureState: core.FailureState{Cause: err}})
+			return failure.NewFailure(failure.Failure{Kind: e.Kind, Message: path + ": " + e.Message, FailureState: failure.FailureState{Cause: err}})
 		}
 		path += e.Step
 		err = e.Cause

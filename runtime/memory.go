@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // SetForeignMemoryLimit changes how much memory of the host may lie behind the
@@ -26,12 +27,12 @@ import (
 // 512 MB, between collections. Tensors under 64 KB are not counted.
 func SetForeignMemoryLimit(limit int64) int64 {
 	environmentLimit() // it comes first
-	return core.SetForeignLimit(limit)
+	return objects.SetForeignLimit(limit)
 }
 
 // ForeignMemory returns the number of bytes on a device behind the tensors that
 // this program holds, without small ones and those over memory of Go.
-func ForeignMemory(device Device) int64 { return core.ForeignMemory(abi.DLDevice(device)) }
+func ForeignMemory(device Device) int64 { return objects.ForeignMemory(abi.DLDevice(device)) }
 
 // environmentLimit applies TVMFFI_MEMORY_LIMIT, once.
 var environmentLimit = sync.OnceValue(func() error {
@@ -41,7 +42,7 @@ var environmentLimit = sync.OnceValue(func() error {
 	}
 	limit, err := parseLimit(text)
 	if err == nil {
-		core.SetForeignLimit(limit)
+		objects.SetForeignLimit(limit)
 	}
 	return err
 })
@@ -62,7 +63,7 @@ func parseLimit(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return 0, core.Errorf(core.KindValue, "TVMFFI_MEMORY_LIMIT: %q is no size: write bytes, or a number with B, KiB, MiB, GiB or TiB, or off", text)
+		return 0, failure.Errorf(failure.KindValue, "TVMFFI_MEMORY_LIMIT: %q is no size: write bytes, or a number with B, KiB, MiB, GiB or TiB, or off", text)
 	}
 	return n * unit, nil
 }

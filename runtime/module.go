@@ -3,8 +3,11 @@ package tvmffi
 import (
 	"path/filepath"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Module is an ffi.Module: a set of functions, such as those that a shared
@@ -56,14 +59,14 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 		return nil, err
 	}
 	// The library may register functions and types.
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	var c core.Call24
 	c.Begin(&core.ModuleLoadFromFile, 1)
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err == nil && !config.unload {
-		core.IncRef(codec.Ref(m).Handle())
+		objects.IncRef(codec.Ref(m).Handle())
 	}
 	return m, err
 }
@@ -88,7 +91,7 @@ func moduleOf(c *core.Call) (*Module, error) {
 	}
 	o, err := c.ObjectResult(&typeModule)
 	if err == nil && o == nil {
-		err = core.Errorf(core.KindRuntime, "%s returned no module", c.Target())
+		err = failure.Errorf(failure.KindRuntime, "%s returned no module", c.Target())
 	}
 	return codec.Wrap[*Module](o), err
 }
@@ -124,7 +127,7 @@ func (m *Module) Function(name string, options ...ModuleLookup) (*Function, erro
 	}
 	o, err := c.ObjectResult(&typeFunction)
 	if err == nil && o == nil {
-		err = core.Errorf(core.KindAttr, "the module has no function %s", name)
+		err = failure.Errorf(failure.KindAttr, "the module has no function %s", name)
 	}
 	return codec.Wrap[*Function](o), err
 }
@@ -211,7 +214,7 @@ func (m *Module) Import(other *Module) error {
 	c.Begin(&moduleImport, 2)
 	c.Self(0, codec.Ref(m))
 	if other == nil {
-		return core.Errorf(core.KindType, "%s: the module to import is nil", &moduleImport)
+		return failure.Errorf(failure.KindType, "%s: the module to import is nil", &moduleImport)
 	}
 	c.Object(1, codec.Ref(other))
 	return c.Do()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Moved is an argument that gives its object away; see [Move].
@@ -18,12 +19,12 @@ type Moved struct{ object ObjectRef }
 func Move(x ObjectRef) Moved { return Moved{x} }
 
 func (m Moved) encode(*codec.Nest) (core.Temp, error) {
-	o := core.StateOf(m.object)
+	o := objects.StateOf(m.object)
 	t, err := codec.EncodeObject(o)
 	if err != nil || !t.Value.TypeIndex.IsObject() {
 		return t, err // None, or a tensor that was lent
 	}
-	core.IncRef(uintptr(t.Value.Bits))
+	objects.IncRef(uintptr(t.Value.Bits))
 	o.Release()
 	runtime.KeepAlive(m.object)
 	return core.Temp{Value: t.Value, Owned: true, Moved: true}, nil

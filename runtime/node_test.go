@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -62,7 +63,7 @@ func TestFunctionObject(t *testing.T) {
 		t.Errorf("a new Function has %d references", n)
 	}
 	handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
-	if cell := core.At[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
+	if cell := capi.At[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
 		t.Errorf("cell %+v", cell)
 	}
 	mustCall(t, "holder.hold", f)
@@ -79,12 +80,12 @@ func TestFunctionObject(t *testing.T) {
 	}
 	back.Release()
 
-	before := core.LiveCallbacks()
+	before := objects.LiveCallbacks()
 	mustCall(t, "holder.drop_strong") // the last one, on a thread of C++
 	if v := mustCall(t, "holder.locked"); !v.IsNone() {
 		t.Errorf("a weak reference gave %v", v)
 	}
-	if n := core.LiveCallbacks(); n != before {
+	if n := objects.LiveCallbacks(); n != before {
 		t.Errorf("%d nodes, with a weak reference to one there were %d", n, before)
 	}
 	notAgain(t, handle, func() *tvmffi.Object {
@@ -130,13 +131,13 @@ func notAgain(t *testing.T, handle uintptr, fresh func() *tvmffi.Object) {
 // A Function that nobody releases is found by the collector, which counts it.
 func TestFunctionIsCollected(t *testing.T) {
 	balanced(t)
-	before, nodes := tvmffi.Collected(), core.LiveCallbacks()
+	before, nodes := tvmffi.Collected(), objects.LiveCallbacks()
 	func() {
 		for range 10 {
 			must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 		}
 	}()
-	collect(t, "the Functions", func() bool { return tvmffi.Collected() == before+10 && core.LiveCallbacks() == nodes })
+	collect(t, "the Functions", func() bool { return tvmffi.Collected() == before+10 && objects.LiveCallbacks() == nodes })
 }
 
 // An Array of numbers that only Go had is freed without reading it. Others have to see

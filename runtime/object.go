@@ -4,8 +4,11 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Object is a reference to a native object of any type. Generated types, and
@@ -15,7 +18,7 @@ import (
 // A nil *Object stands for None.
 type Object struct {
 	_     noCopy
-	state core.Object
+	state objects.Object
 }
 
 // noCopy makes go vet report copies of a struct.
@@ -30,7 +33,7 @@ func (*noCopy) Unlock() {}
 // ObjectRef is a pointer to an object of any type: *Object, *Function, a
 // generated type, or a struct of the user's that embeds one. A nil interface and
 // a nil pointer in it both stand for None.
-type ObjectRef interface{ TVMFFIObject() *core.Object }
+type ObjectRef interface{ TVMFFIObject() *objects.Object }
 
 // ObjectType is satisfied by a pointer to an object type P, and not by a struct
 // of the user's around one: only for the former is a reference to any object
@@ -41,7 +44,7 @@ type ObjectType[P any] interface {
 	TVMFFIType(P) *core.Type
 }
 
-func (o *Object) TVMFFIObject() *core.Object { return (*core.Object)(unsafe.Pointer(o)) }
+func (o *Object) TVMFFIObject() *objects.Object { return (*objects.Object)(unsafe.Pointer(o)) }
 
 var typeObject = core.Type{Key: "ffi.Object"}
 
@@ -83,11 +86,11 @@ var reprPrint = core.Func{Name: "ffi.ReprPrint"}
 // TypeKey returns the key of the type that x really has, such as garden.Rose;
 // "None" for nil and for an object that has ended.
 func TypeKey(x ObjectRef) string {
-	s := core.StateOf(x)
+	s := objects.StateOf(x)
 	if s.Handle() == 0 {
 		return "None"
 	}
-	return core.KeyOf(s.TypeIndex())
+	return capi.KeyOf(s.TypeIndex())
 }
 
 // Cast returns x as a P if the object that x refers to is a P or derives from
@@ -96,7 +99,7 @@ func TypeKey(x ObjectRef) string {
 // has ended.
 func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
 	var none P
-	s := core.StateOf(x)
+	s := objects.StateOf(x)
 	if s.Handle() == 0 {
 		return none, false
 	}
@@ -115,11 +118,11 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 		return p
 	}
 	var none P
-	if s := core.StateOf(x); s != nil {
+	if s := objects.StateOf(x); s != nil {
 		if why, ended := s.Ended(); ended {
-			panic(core.Errorf(core.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
+			panic(failure.Errorf(failure.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
 		}
-		panic(core.Errorf(core.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
+		panic(failure.Errorf(failure.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
 	}
 	return none
 }
@@ -128,15 +131,15 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 // It is how a callback keeps an argument. nil stays nil; it panics with an *Error
 // if x has ended, and for a tensor whose memory is only lent (DLTensor*).
 func Retain[P ObjectType[P]](x P) P {
-	s := core.StateOf(x)
+	s := objects.StateOf(x)
 	if s == nil {
 		return x
 	}
 	if why, ended := s.Ended(); ended {
-		panic(core.Errorf(core.KindRuntime, "retain: the object %s", why))
+		panic(failure.Errorf(failure.KindRuntime, "retain: the object %s", why))
 	}
 	if s.Lent() {
-		panic(core.Errorf(core.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
+		panic(failure.Errorf(failure.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
 	}
 	return codec.Wrap[P](s.Retain())
 }
@@ -144,7 +147,7 @@ func Retain[P ObjectType[P]](x P) P {
 // Same reports whether x and y refer to the same native object. Two Nones are
 // the same.
 func Same(x, y ObjectRef) bool {
-	a, b := core.StateOf(x), core.StateOf(y)
+	a, b := objects.StateOf(x), objects.StateOf(y)
 	same := a.Handle() == b.Handle()
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
@@ -154,7 +157,7 @@ func Same(x, y ObjectRef) bool {
 // UseCount returns the number of strong references to the object of x, from all
 // languages; 0 for nil and for an object that has ended. Another goroutine may
 // change it at any time: it is for tests.
-func UseCount(x ObjectRef) int { return core.StateOf(x).UseCount() }
+func UseCount(x ObjectRef) int { return objects.StateOf(x).UseCount() }
 
 // Collected returns how many references the collector had to release so far
 // because nobody had called Release. A test that compares it before and after
@@ -162,6 +165,6 @@ func UseCount(x ObjectRef) int { return core.StateOf(x).UseCount() }
 // among the last few; a call of Collected ends that, so that the next collection
 // finds all that were made before it.
 func Collected() int64 {
-	core.GuardRecent()
-	return core.Collected.Load()
+	objects.GuardRecent()
+	return objects.Collected.Load()
 }

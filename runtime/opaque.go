@@ -5,6 +5,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // GoValue is an object that carries a Go value through native code: containers,
@@ -14,7 +16,7 @@ import (
 // takes for its own.
 type GoValue struct{ objectBase }
 
-var typeGoValue = core.Type{Key: "go.Value", Resolve: core.ValueType}
+var typeGoValue = core.Type{Key: "go.Value", Resolve: failure.ValueType}
 
 // TVMFFIType identifies the type to the runtime.
 func (*GoValue) TVMFFIType(*GoValue) *core.Type { return &typeGoValue }
@@ -24,17 +26,17 @@ func Wrap(v any) (*GoValue, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle, err := core.NewValue(v)
+	handle, err := failure.NewValue(v)
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*GoValue](core.Own(handle)), nil
+	return codec.Wrap[*GoValue](objects.Own(handle)), nil
 }
 
 // Unwrap returns the Go value that x carries, if it is a V.
 func Unwrap[V any](x ObjectRef) (V, bool) {
-	s := core.StateOf(x)
-	value, _ := core.GoValue(s.Handle())
+	s := objects.StateOf(x)
+	value, _ := failure.GoValue(s.Handle())
 	runtime.KeepAlive(s)
 	v, ok := value.(V)
 	return v, ok

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -16,7 +16,7 @@ func settled() int64 {
 	for same, last := 0, int64(-1); ; {
 		runtime.GC()
 		time.Sleep(10 * time.Millisecond)
-		if n := core.LiveCallbacks(); n != last {
+		if n := objects.LiveCallbacks(); n != last {
 			same, last = 0, n
 		} else if same++; same == 3 {
 			return n
@@ -60,7 +60,7 @@ func TestWrap(t *testing.T) {
 	if _, ok := tvmffi.Unwrap[any](nil); ok {
 		t.Error("None carries no Go value")
 	}
-	if n := core.LiveCallbacks() - before; n != 1 {
+	if n := objects.LiveCallbacks() - before; n != 1 {
 		t.Error(n, "values")
 	}
 	tag.(interface{ Release() }).Release()
@@ -68,7 +68,7 @@ func TestWrap(t *testing.T) {
 		a.Release()
 	}
 	p.Release()
-	if n := core.LiveCallbacks() - before; n != 0 {
+	if n := objects.LiveCallbacks() - before; n != 0 {
 		t.Error(n, "values left")
 	}
 	null, err := tvmffi.Wrap(nil)
@@ -106,7 +106,7 @@ func TestWrapThreads(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := core.LiveCallbacks() - before; n != 0 {
+	if n := objects.LiveCallbacks() - before; n != 0 {
 		t.Error(n, "values left")
 	}
 }

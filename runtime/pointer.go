@@ -3,6 +3,8 @@ package tvmffi
 import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // FunctionFromPointer makes a Function of a C function, such as one that a JIT
@@ -21,7 +23,7 @@ func FunctionFromPointer(call, self, deleter Pointer) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 
 // FunctionFromPacked makes a Function of a C function of the packed form that the
@@ -32,7 +34,7 @@ func FunctionFromPacked(call Pointer) (*Function, error) {
 		return nil, err
 	}
 	handle := core.NewCallback(func(a *core.Args) error { return a.CallPacked(call.Address) })
-	return codec.Wrap[*Function](core.Own(handle)), nil
+	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 
 // codeAt checks, after the library is there, the address of a C function.
@@ -41,7 +43,7 @@ func codeAt(call Pointer) error {
 		return err
 	}
 	if call.Address == 0 {
-		return core.Errorf(core.KindValue, "the address of the C function is null")
+		return failure.Errorf(failure.KindValue, "the address of the C function is null")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -165,8 +165,8 @@ func lockOrderChild() error {
 		done := make(chan error, 2)
 		fmt.Println(what)
 		go func() {
-			core.Registry.Lock()
-			defer core.Registry.Unlock()
+			capi.Registry.Lock()
+			defer capi.Registry.Unlock()
 			go func() { done <- use() }()
 			time.Sleep(100 * time.Millisecond) // it waits for the registry
 			done <- use()

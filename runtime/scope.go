@@ -1,6 +1,9 @@
 package tvmffi
 
-import "github.com/tvmffi-go/tvmffi/internal/core"
+import (
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+)
 
 // Scope collects handles and releases them together:
 //
@@ -14,7 +17,7 @@ type Scope struct{ objects []ObjectRef }
 
 // Add makes the scope release x.
 func (s *Scope) Add(x ObjectRef) {
-	if core.StateOf(x) != nil {
+	if objects.StateOf(x) != nil {
 		s.objects = append(s.objects, x)
 	}
 }
@@ -22,12 +25,12 @@ func (s *Scope) Add(x ObjectRef) {
 // Release releases what was added, the last first, and empties the scope. It
 // crosses into C once for each 64 objects that nobody else refers to.
 func (s *Scope) Release() {
-	objects := make([]*core.Object, len(s.objects))
+	all := make([]*objects.Object, len(s.objects))
 	for i, x := range s.objects {
-		objects[len(objects)-1-i] = core.StateOf(x)
+		all[len(all)-1-i] = objects.StateOf(x)
 	}
 	s.objects = nil
-	core.ReleaseAll(objects)
+	core.ReleaseAll(all)
 }
 
 // Len returns the number of handles in the scope.

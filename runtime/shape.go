@@ -6,8 +6,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Shape is an ffi.Shape: an immutable sequence of int64.
@@ -31,17 +34,17 @@ func NewShape(dims ...int64) (*Shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Shape](core.Own(uintptr(t.Value.Bits))), nil
+	return codec.Wrap[*Shape](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
 func (s *Shape) dims() []int64 {
 	o := codec.Ref(s)
 	codec.Alive(o, "Shape")
-	cell := core.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
+	cell := capi.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil
 	}
-	return unsafe.Slice(core.At[int64](cell.Data), cell.Size)
+	return unsafe.Slice(capi.At[int64](cell.Data), cell.Size)
 }
 
 // Len returns the number of dimensions. It panics with an *Error if s is nil or
@@ -56,7 +59,7 @@ func (s *Shape) Len() int {
 func (s *Shape) At(i int) int64 {
 	dims := s.dims()
 	if i < 0 || i >= len(dims) {
-		panic(core.Errorf(core.KindIndex, "Shape: index %d out of range with %d dimensions", i, len(dims)))
+		panic(failure.Errorf(failure.KindIndex, "Shape: index %d out of range with %d dimensions", i, len(dims)))
 	}
 	n := dims[i]
 	runtime.KeepAlive(s)

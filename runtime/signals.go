@@ -1,13 +1,15 @@
 package tvmffi
 
 import (
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // ErrSignal is the kind of the error of [CheckSignals], and of a call whose error is
 // with the host language: Python functions fail so after Ctrl-C. A callback that
 // returns it makes the host raise the error that it has.
-var ErrSignal error = kindError(core.KindSignal)
+var ErrSignal error = kindError(failure.KindSignal)
 
 // CheckSignals reports whether the program that called Go wants the call to end: a
 // Python program after Ctrl-C, which otherwise waits for the call. A long Go
@@ -15,8 +17,8 @@ var ErrSignal error = kindError(core.KindSignal)
 // was called, and returns the error as it is; Python then raises KeyboardInterrupt.
 // Where nobody can interrupt, it returns nil.
 func CheckSignals() error {
-	if !core.Attached() || core.CheckSignals() == 0 {
+	if !capi.Attached() || core.CheckSignals() == 0 {
 		return nil
 	}
-	return &Error{Kind: core.KindSignal, Message: "the host was interrupted"}
+	return &Error{Kind: failure.KindSignal, Message: "the host was interrupted"}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // WithStream runs f with stream as the current stream of a device, which native
@@ -47,7 +48,7 @@ func CurrentStream(device Device) (Pointer, error) {
 func streamDevice(d Device) error {
 	const most = 1 << 12
 	if d.Type < 1 || d.Type >= most || d.ID < 0 || d.ID >= most {
-		return core.Errorf(core.KindValue, "stream: %s is no device", d)
+		return failure.Errorf(failure.KindValue, "stream: %s is no device", d)
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -84,7 +85,7 @@ func load(t testing.TB) {
 			t.Fatal(err)
 		}
 	})
-	if !core.Attached() {
+	if !capi.Attached() {
 		t.Fatal("the libraries did not load")
 	}
 }
@@ -183,12 +184,12 @@ func balanced(t testing.TB) {
 	t.Helper()
 	load(t)
 	drop(t) // what earlier tests left
-	boxes, callbacks := liveBoxes(t), core.LiveCallbacks()
+	boxes, callbacks := liveBoxes(t), objects.LiveCallbacks()
 	t.Cleanup(func() {
 		if n := liveBoxes(t); n != boxes {
 			t.Errorf("%d boxes more than before", n-boxes)
 		}
-		if n := core.LiveCallbacks(); n != callbacks {
+		if n := objects.LiveCallbacks(); n != callbacks {
 			t.Errorf("%d Go values more than before", n-callbacks)
 		}
 	})
@@ -210,7 +211,7 @@ func drop(t testing.TB) {
 	}
 }
 
-func garbage(t testing.TB) int64 { return core.LiveCallbacks() + liveBoxes(t) }
+func garbage(t testing.TB) int64 { return objects.LiveCallbacks() + liveBoxes(t) }
 
 // deep uses 512 bytes of stack for each of n levels.
 func deep(n int) (a [64]int) {

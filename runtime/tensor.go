@@ -9,8 +9,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Tensor is an ffi.Tensor: an n-dimensional array in the memory of a device.
@@ -30,7 +33,7 @@ func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
 func (t *Tensor) cell() *abi.DLTensor {
 	o := codec.Ref(t)
 	codec.Alive(o, "Tensor")
-	return core.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
+	return capi.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 
 // words views the numbers of c at an address; t must be kept alive.
@@ -38,7 +41,7 @@ func words(c *abi.DLTensor, at uintptr) []int64 {
 	if at == 0 || c.NDim <= 0 {
 		return []int64{}
 	}
-	return unsafe.Slice(core.At[int64](at), c.NDim)
+	return unsafe.Slice(capi.At[int64](at), c.NDim)
 }
 
 // stridesOf returns the strides of c, which the library may leave out.
@@ -46,7 +49,7 @@ func stridesOf(c *abi.DLTensor) []int64 {
 	if c.Strides == 0 {
 		shape := words(c, c.Shape)
 		strides := make([]int64, len(shape))
-		core.RowMajor(shape, strides)
+		objects.RowMajor(shape, strides)
 		return strides
 	}
 	return words(c, c.Strides)
@@ -99,7 +102,7 @@ func dimension(dim, n int) (int, error) {
 		i += n
 	}
 	if i < 0 || i >= n {
-		return 0, core.Errorf(core.KindIndex, "tensor: dimension %d is out of range with %d dimensions", dim, n)
+		return 0, failure.Errorf(failure.KindIndex, "tensor: dimension %d is out of range with %d dimensions", dim, n)
 	}
 	return i, nil
 }

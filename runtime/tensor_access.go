@@ -7,8 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // Slice views the memory of a contiguous tensor on the host as a slice, without
@@ -37,14 +38,14 @@ func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	n := product(shape)
 	switch {
 	case !contiguous(shape, strides):
-		return nil, core.Errorf(core.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
+		return nil, failure.Errorf(failure.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
 	case n == 0:
 		return []T{}, nil
 	}
 	if err := alignedTo[T](c); err != nil {
 		return nil, err
 	}
-	s := unsafe.Slice(core.At[T](address(c)), n)
+	s := unsafe.Slice(capi.At[T](address(c)), n)
 	runtime.KeepAlive(t)
 	return s, nil
 }
@@ -56,17 +57,17 @@ func hostCell(t *Tensor) (*abi.DLTensor, error) {
 	}
 	c := t.cell()
 	if d := Device(c.Device); !d.IsHost() {
-		return nil, core.Errorf(core.KindValue, "tensor on %s: its memory is not on the host: copy it there first", d)
+		return nil, failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: copy it there first", d)
 	}
 	if c.Data == 0 && product(words(c, c.Shape)) > 0 {
-		return nil, core.Errorf(core.KindValue, "tensor %s: its memory is at address 0", t)
+		return nil, failure.Errorf(failure.KindValue, "tensor %s: its memory is at address 0", t)
 	}
 	return c, nil
 }
 
 func writable(t *Tensor) error {
 	if codec.Ref(t).ReadOnly() {
-		return core.Errorf(core.KindValue, "tensor %s is read-only: read it by ReadSlice or CopyTo, or Clone it", t)
+		return failure.Errorf(failure.KindValue, "tensor %s is read-only: read it by ReadSlice or CopyTo, or Clone it", t)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func holds[T Element](dtype DataType) error {
 		} else if dtype.IsFloat() {
 			hint = " (ToFloat32 converts them)"
 		}
-		return core.Errorf(core.KindType, "tensor of %s: its elements are no %T%s", dtype, zero, hint)
+		return failure.Errorf(failure.KindType, "tensor of %s: its elements are no %T%s", dtype, zero, hint)
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ var goTypes = map[DataType]string{
 func alignedTo[T Element](c *abi.DLTensor) error {
 	var zero T
 	if a := unsafe.Alignof(zero); address(c)%a != 0 {
-		return core.Errorf(core.KindValue, "tensor: address %#x is not aligned to %d bytes, as %T must be: use CopyTo or Clone", address(c), a, zero)
+		return failure.Errorf(failure.KindValue, "tensor: address %#x is not aligned to %d bytes, as %T must be: use CopyTo or Clone", address(c), a, zero)
 	}
 	return nil
 }
@@ -135,17 +136,17 @@ func (e *Elements[T]) at(index []int64) *T {
 		e.t.cell() // panics
 	}
 	if len(index) != len(e.shape) {
-		panic(core.Errorf(core.KindIndex, "element of %s: %d indices for %d dimensions", e.t, len(index), len(e.shape)))
+		panic(failure.Errorf(failure.KindIndex, "element of %s: %d indices for %d dimensions", e.t, len(index), len(e.shape)))
 	}
 	offset := int64(0)
 	for i, x := range index {
 		if uint64(x) >= uint64(e.shape[i]) {
-			panic(core.Errorf(core.KindIndex, "element of %s: index %d is out of range in dimension %d", e.t, x, i))
+			panic(failure.Errorf(failure.KindIndex, "element of %s: index %d is out of range in dimension %d", e.t, x, i))
 		}
 		offset += x * e.strides[i]
 	}
 	var zero T
-	return core.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero))
+	return capi.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero))
 }
 
 // At returns the element at an index of one number for each dimension. It panics
@@ -175,7 +176,7 @@ func (e *Elements[T]) All() func(yield func(int64, T) bool) {
 			if codec.Ref(e.t).Handle() == 0 {
 				e.t.cell() // panics
 			}
-			more := yield(i, *core.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero)))
+			more := yield(i, *capi.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero)))
 			i++
 			return more
 		})
@@ -216,7 +217,7 @@ func bytesAt(address uintptr, n int64) []byte {
 	if n == 0 {
 		return []byte{}
 	}
-	return unsafe.Slice(core.At[byte](address), n)
+	return unsafe.Slice(capi.At[byte](address), n)
 }
 
 // bytesOf views a slice as bytes.
@@ -235,7 +236,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 		return nil, err
 	}
 	if have := product(words(c, c.Shape)); have != int64(n) {
-		return nil, core.Errorf(core.KindValue, "copy: %s has %d elements, the slice has %d", t, have, n)
+		return nil, failure.Errorf(failure.KindValue, "copy: %s has %d elements, the slice has %d", t, have, n)
 	}
 	return c, nil
 }
@@ -296,14 +297,14 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 func Copy(to, from *Tensor) error {
 	source, err := hostCell(from)
 	if err != nil {
-		return core.Place("source", err)
+		return failure.Place("source", err)
 	}
 	target, err := hostCell(to)
 	if err != nil {
-		return core.Place("target", err)
+		return failure.Place("target", err)
 	}
 	if source.DType != target.DType || !slices.Equal(words(source, source.Shape), words(target, target.Shape)) {
-		return core.Errorf(core.KindValue, "copy: %s does not fit %s", from, to)
+		return failure.Errorf(failure.KindValue, "copy: %s does not fit %s", from, to)
 	}
 	if err := writable(to); err != nil {
 		return err
@@ -328,7 +329,7 @@ func Copy(to, from *Tensor) error {
 		return err
 	}
 	if DataType(target.DType).elementBits()%8 != 0 {
-		return core.Errorf(core.KindValue, "copy: the elements of %s with strides %v are no whole bytes", to, to.Strides())
+		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are no whole bytes", to, to.Strides())
 	}
 	move(target, b, false)
 	return nil
@@ -342,7 +343,7 @@ func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	case dtype.elementBits()%8 == 0:
 		move(c, to, true)
 	default:
-		return core.Errorf(core.KindValue, "copy: the elements of %s with strides %v are no whole bytes", t, t.Strides())
+		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are no whole bytes", t, t.Strides())
 	}
 	runtime.KeepAlive(t)
 	return nil
@@ -368,7 +369,7 @@ func (t *Tensor) Clone() (*Tensor, error) {
 // dense views the bytes of a contiguous tensor.
 func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
 	if !contiguous(words(c, c.Shape), stridesOf(c)) {
-		return nil, core.Errorf(core.KindValue, "bytes of %s: it has strides %v and is not contiguous: use Clone", t, t.Strides())
+		return nil, failure.Errorf(failure.KindValue, "bytes of %s: it has strides %v and is not contiguous: use Clone", t, t.Strides())
 	}
 	size, err := DataType(c.DType).size(product(words(c, c.Shape)))
 	if err != nil {
@@ -403,7 +404,7 @@ func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	if off < 0 {
-		return 0, core.Errorf(core.KindIndex, "read of %s: offset %d is negative", t, off)
+		return 0, failure.Errorf(failure.KindIndex, "read of %s: offset %d is negative", t, off)
 	}
 	if off >= int64(len(b)) {
 		return 0, io.EOF
@@ -425,12 +426,12 @@ func (t *Tensor) WriteAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	if off < 0 || off > int64(len(b)) {
-		return 0, core.Errorf(core.KindIndex, "write to %s: offset %d is not in its %d bytes", t, off, len(b))
+		return 0, failure.Errorf(failure.KindIndex, "write to %s: offset %d is not in its %d bytes", t, off, len(b))
 	}
 	n := copy(b[off:], p)
 	runtime.KeepAlive(t)
 	if n < len(p) {
-		return n, core.Errorf(core.KindIndex, "write to %s: %d bytes do not fit from offset %d on: %w", t, len(p), off, io.ErrShortWrite)
+		return n, failure.Errorf(failure.KindIndex, "write to %s: %d bytes do not fit from offset %d on: %w", t, len(p), off, io.ErrShortWrite)
 	}
 	return n, nil
 }

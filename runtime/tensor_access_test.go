@@ -14,7 +14,7 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -181,10 +181,10 @@ func TestCopies(t *testing.T) {
 func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
 	t.Helper()
 	p := must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
-	m := core.At[abi.DLManagedTensorVersioned](p)
+	m := capi.At[abi.DLManagedTensorVersioned](p)
 	m.Tensor.Data++
 	m.Tensor.DType = abi.DLDataType(tvmffi.Float32)
-	*core.At[int64](m.Tensor.Shape) = 2
+	*capi.At[int64](m.Tensor.Shape) = 2
 	return p
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Element is a Go type whose slices can be the memory of a tensor. The 16-bit and
@@ -63,7 +65,7 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 		return nil, err
 	}
 	if n != int64(len(data)) {
-		return nil, core.Errorf(core.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
+		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
 	}
 	codec.Heap(data)
 	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, nil)
@@ -83,7 +85,7 @@ func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 		return nil, err
 	}
 	if n > 0 && (low < 0 || high >= int64(len(data))) {
-		return nil, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
+		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
 			slices.Clone(shape), slices.Clone(strides), low, high, len(data))
 	}
 	codec.Heap(data)
@@ -94,7 +96,7 @@ func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 func fits[T Element](dtype DataType) error {
 	var zero T
 	if dtype.IsScalable() || dtype.elementBits() != int64(8*unsafe.Sizeof(zero)) {
-		return core.Errorf(core.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
+		return failure.Errorf(failure.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
 	}
 	return nil
 }
@@ -104,10 +106,10 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle := core.NewTensor(core.TensorSpec{
+	handle := objects.NewTensor(objects.TensorSpec{
 		Data: data, Type: abi.DLDataType(dtype), Device: abi.DLDevice(CPU),
 	}, shape, strides)
-	return codec.Wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](objects.Own(handle)), nil
 }
 
 // alignment is that of the memory of NewTensor, enough for vector instructions.
@@ -136,14 +138,14 @@ func sizeOf(dtype DataType, shape []int64) (int64, error) {
 		return 0, err
 	}
 	if dtype.elementBits() == 0 {
-		return 0, core.Errorf(core.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
+		return 0, failure.Errorf(failure.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
 	}
 	size, err := dtype.size(n)
 	if err != nil {
 		return 0, err
 	}
 	if size > math.MaxInt64>>16 {
-		return 0, core.Errorf(core.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
+		return 0, failure.Errorf(failure.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
 	}
 	return size, nil
 }
@@ -158,8 +160,8 @@ func roomFor(size int64) error {
 	if err := Load(); err != nil {
 		return err
 	}
-	if size > math.MaxInt64>>16 || !core.HasRoom(uintptr(size)) {
-		return core.Errorf("MemoryError", "tensor: the system has no memory for %d bytes", size)
+	if size > math.MaxInt64>>16 || !capi.HasRoom(uintptr(size)) {
+		return failure.Errorf("MemoryError", "tensor: the system has no memory for %d bytes", size)
 	}
 	return nil
 }
@@ -173,7 +175,7 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 		return nil, err
 	}
 	if p.Address == 0 && size > 0 {
-		return nil, core.Errorf(core.KindValue, "tensor: the address of %d bytes is null", size)
+		return nil, failure.Errorf(failure.KindValue, "tensor: the address of %d bytes is null", size)
 	}
 	if err := aligned(p.Address, dtype, device); err != nil {
 		return nil, err
@@ -181,17 +183,17 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle := core.NewTensor(core.TensorSpec{
+	handle := objects.NewTensor(objects.TensorSpec{
 		Address: p.Address, Type: abi.DLDataType(dtype), Device: abi.DLDevice(device), Keep: keep,
 	}, shape, nil)
-	return codec.Wrap[*Tensor](core.Own(handle)), nil
+	return codec.Wrap[*Tensor](objects.Own(handle)), nil
 }
 
 // aligned returns an error if an address does not suit the scalars of dtype.
 func aligned(address uintptr, dtype DataType, device Device) error {
 	lane := uintptr(dtype.Bits) / 8
 	if lane&(lane-1) == 0 && lane > 1 && device.hasAddresses() && address%min(lane, 8) != 0 {
-		return core.Errorf(core.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
+		return failure.Errorf(failure.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
 	}
 	return nil
 }
@@ -201,11 +203,11 @@ func elements(shape []int64) (int64, error) {
 	n := int64(1)
 	for i, d := range shape {
 		if d < 0 {
-			return 0, core.Errorf(core.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
+			return 0, failure.Errorf(failure.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
 		}
 		high, low := bits.Mul64(uint64(n), uint64(d))
 		if high != 0 || low > 1<<62 {
-			return 0, core.Errorf(core.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
+			return 0, failure.Errorf(failure.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
 		}
 		n = int64(low)
 	}
@@ -216,7 +218,7 @@ func elements(shape []int64) (int64, error) {
 // has elements.
 func reach(shape, strides []int64) (low, high int64, err error) {
 	if len(shape) != len(strides) {
-		return 0, 0, core.Errorf(core.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
+		return 0, 0, failure.Errorf(failure.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
 	}
 	const most = 1 << 61
 	for i, d := range shape {
@@ -228,7 +230,7 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 			size = -size
 		}
 		if size < 0 || d-1 > most/size {
-			return 0, 0, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+			return 0, 0, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
 		}
 		if strides[i] < 0 {
 			low -= (d - 1) * size
@@ -236,7 +238,7 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 			high += (d - 1) * size
 		}
 		if low < -most || high > most {
-			return 0, 0, core.Errorf(core.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
+			return 0, 0, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
 		}
 	}
 	return low, high, nil
@@ -244,15 +246,15 @@ func reach(shape, strides []int64) (low, high int64, err error) {
 
 // lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
 // the memory, when the callback returns.
-func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
-	if r, ok := from.(*core.Reading); ok {
+func lendTensor(v abi.Any, from objects.Lender) (*objects.Object, error) {
+	if r, ok := from.(*objects.Reading); ok {
 		from = r.Inner
 	}
-	lender, ok := from.(interface{ Adopt(uintptr) *core.Object })
+	lender, ok := from.(interface{ Adopt(uintptr) *objects.Object })
 	if !ok || v.Bits == 0 {
 		return nil, codec.WrongType(typeTensor.Key, v)
 	}
-	c := core.At[abi.DLTensor](uintptr(v.Bits))
+	c := capi.At[abi.DLTensor](uintptr(v.Bits))
 	shape := words(c, c.Shape)
 	if _, err := elements(shape); err != nil {
 		return nil, err
@@ -261,6 +263,6 @@ func lendTensor(v abi.Any, from core.Lender) (*core.Object, error) {
 	if Device(c.Device).hasAddresses() {
 		data = address(c)
 	}
-	handle := core.NewTensor(core.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
+	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
 	return lender.Adopt(handle), nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -179,7 +179,7 @@ func TestTensorKeepsMemory(t *testing.T) {
 	kept.Release()
 	mustCall(t, "calls.drop")
 	collect(t, "the memory of a tensor", func() bool {
-		core.LiveCallbacks()
+		objects.LiveCallbacks()
 		select {
 		case <-freed:
 			return true

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // ToFloat32 converts the elements of a tensor on the host, of any data type that
@@ -79,7 +79,7 @@ func FromFloat32(dtype DataType, numbers []float32, shape ...int64) (*Tensor, er
 		return nil, err
 	}
 	if dtype.IsScalable() || dtype.Lanes == 0 {
-		return nil, core.Errorf(core.KindType, "data type %s: its elements have no fixed number of lanes", dtype)
+		return nil, failure.Errorf(failure.KindType, "data type %s: its elements have no fixed number of lanes", dtype)
 	}
 	if shape == nil {
 		shape = []int64{int64(len(numbers)) / int64(dtype.Lanes)}
@@ -90,7 +90,7 @@ func FromFloat32(dtype DataType, numbers []float32, shape ...int64) (*Tensor, er
 	}
 	if n := t.Len() * int64(dtype.Lanes); n != int64(len(numbers)) {
 		t.Release()
-		return nil, core.Errorf(core.KindValue, "tensor: %s of shape %v has %d numbers, the slice has %d", dtype, shape, n, len(numbers))
+		return nil, failure.Errorf(failure.KindValue, "tensor: %s of shape %v has %d numbers, the slice has %d", dtype, shape, n, len(numbers))
 	}
 	memory, err := t.Bytes()
 	if err != nil {
@@ -163,7 +163,7 @@ const (
 func (t *Tensor) elements(precision int) string {
 	c, err := hostCell(t)
 	if err != nil {
-		return "(" + core.Message(err) + ")"
+		return "(" + failure.Message(err) + ")"
 	}
 	dtype := DataType(c.DType)
 	if dtype.IsScalable() || dtype.Bits == 0 || dtype.Lanes == 0 {

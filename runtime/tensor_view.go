@@ -7,17 +7,19 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // view makes a tensor over the elements of t from an offset in elements on.
-func (t *Tensor) view(o *core.Object, offset int64, shape, strides []int64) (*Tensor, error) {
+func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (*Tensor, error) {
 	if o.Lent() {
-		return nil, core.Errorf(core.KindRuntime, "view of %s: the memory is lent for a callback, and a view could outlive it: copy the tensor with Clone", t)
+		return nil, failure.Errorf(failure.KindRuntime, "view of %s: the memory is lent for a callback, and a view could outlive it: copy the tensor with Clone", t)
 	}
 	c := t.cell()
 	bits := offset * DataType(c.DType).elementBits()
 	if bits%8 != 0 {
-		return nil, core.Errorf(core.KindValue, "view of %s: element %d does not begin at a byte", t, offset)
+		return nil, failure.Errorf(failure.KindValue, "view of %s: element %d does not begin at a byte", t, offset)
 	}
 	d := abi.DLTensor{Data: c.Data, Device: c.Device, DType: c.DType, ByteOffset: c.ByteOffset + uint64(bits/8)}
 	if Device(c.Device).hasAddresses() {
@@ -28,7 +30,7 @@ func (t *Tensor) view(o *core.Object, offset int64, shape, strides []int64) (*Te
 	if err != nil {
 		return nil, err
 	}
-	v := core.OwnView(handle, o)
+	v := objects.OwnView(handle, o)
 	if o.ReadOnly() {
 		v.SetReadOnly()
 	}
@@ -41,7 +43,7 @@ type room [2 * 8]int64
 
 // describe returns what a view starts from; the slices are copies, in b if there
 // is room.
-func (t *Tensor) describe(b *room) (o *core.Object, shape, strides []int64, err error) {
+func (t *Tensor) describe(b *room) (o *objects.Object, shape, strides []int64, err error) {
 	if o, err = codec.Receiver(t, "Tensor"); err != nil {
 		return nil, nil, nil, err
 	}
@@ -78,7 +80,7 @@ func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
 	begin, ok1 := position(from, shape[i])
 	end, ok2 := position(to, shape[i])
 	if !ok1 || !ok2 || begin > end {
-		return nil, core.Errorf(core.KindIndex, "slice of %s: from %d to %d is out of range in dimension %d", t, from, to, dim)
+		return nil, failure.Errorf(failure.KindIndex, "slice of %s: from %d to %d is out of range in dimension %d", t, from, to, dim)
 	}
 	offset := begin * strides[i]
 	if shape[i] = end - begin; shape[i] == 0 {
@@ -101,7 +103,7 @@ func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
 	}
 	at, ok := position(index, shape[i])
 	if !ok || at == shape[i] {
-		return nil, core.Errorf(core.KindIndex, "select of %s: index %d is out of range in dimension %d", t, index, dim)
+		return nil, failure.Errorf(failure.KindIndex, "select of %s: index %d is out of range in dimension %d", t, index, dim)
 	}
 	offset := at * strides[i]
 	return t.view(o, offset, slices.Delete(shape, i, i+1), slices.Delete(strides, i, i+1))
@@ -116,7 +118,7 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 		return nil, err
 	}
 	if !contiguous(old, strides) {
-		return nil, core.Errorf(core.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, t.Strides())
+		return nil, failure.Errorf(failure.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, t.Strides())
 	}
 	n := product(old)
 	shape = slices.Clone(shape)
@@ -127,24 +129,24 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 			unknown = i
 			continue
 		case d < 0:
-			return nil, core.Errorf(core.KindValue, "reshape of %s: dimension %d of shape %v is negative", t, i, shape)
+			return nil, failure.Errorf(failure.KindValue, "reshape of %s: dimension %d of shape %v is negative", t, i, shape)
 		case d > 0 && known > (1<<62)/d:
-			return nil, core.Errorf(core.KindValue, "reshape of %s: shape %v has too many elements", t, shape)
+			return nil, failure.Errorf(failure.KindValue, "reshape of %s: shape %v has too many elements", t, shape)
 		}
 		known *= d
 	}
 	if unknown >= 0 {
 		if known == 0 || n%known != 0 {
-			return nil, core.Errorf(core.KindValue, "reshape of %s: %d elements do not fill shape %v", t, n, shape)
+			return nil, failure.Errorf(failure.KindValue, "reshape of %s: %d elements do not fill shape %v", t, n, shape)
 		}
 		shape[unknown] = n / known
 		known = n
 	}
 	if known != n {
-		return nil, core.Errorf(core.KindValue, "reshape of %s: shape %v has %d elements instead of %d", t, shape, known, n)
+		return nil, failure.Errorf(failure.KindValue, "reshape of %s: shape %v has %d elements instead of %d", t, shape, known, n)
 	}
 	strides = make([]int64, len(shape))
-	core.RowMajor(shape, strides)
+	objects.RowMajor(shape, strides)
 	return t.view(o, 0, shape, strides)
 }
 
@@ -163,14 +165,14 @@ func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
 	}
 	if dims != nil {
 		if len(dims) != n {
-			return nil, core.Errorf(core.KindValue, "transpose of %s: %d dimensions are given", t, len(dims))
+			return nil, failure.Errorf(failure.KindValue, "transpose of %s: %d dimensions are given", t, len(dims))
 		}
 		for i, d := range dims {
 			if order[i], err = dimension(d, n); err != nil {
 				return nil, err
 			}
 			if slices.Contains(order[:i], order[i]) {
-				return nil, core.Errorf(core.KindValue, "transpose of %s: dimension %d comes twice", t, d)
+				return nil, failure.Errorf(failure.KindValue, "transpose of %s: dimension %d comes twice", t, d)
 			}
 		}
 	}
@@ -199,7 +201,7 @@ func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
 			return nil, err
 		}
 		if shape[i] != 1 {
-			return nil, core.Errorf(core.KindValue, "squeeze of %s: dimension %d has size %d", t, d, shape[i])
+			return nil, failure.Errorf(failure.KindValue, "squeeze of %s: dimension %d has size %d", t, d, shape[i])
 		}
 		drop[i] = true
 	}
@@ -257,7 +259,7 @@ func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error
 	}
 	switch {
 	case offset > 1<<61 || offset < -1<<61 || n > 0 && (offset+low < first || offset+high > last):
-		return nil, core.Errorf(core.KindValue, "strided view of %s: shape %v with strides %v from element %d on reaches from %d to %d, the tensor from %d to %d",
+		return nil, failure.Errorf(failure.KindValue, "strided view of %s: shape %v with strides %v from element %d on reaches from %d to %d, the tensor from %d to %d",
 			t, slices.Clone(shape), slices.Clone(strides), offset, offset+low, offset+high, first, last)
 	case n == 0:
 		offset = 0

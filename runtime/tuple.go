@@ -8,6 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Tuple1 to Tuple8 are the Tuple of that many elements: an Array of fixed length
@@ -96,18 +98,18 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 	at := func(p unsafe.Pointer, i int) unsafe.Pointer { return unsafe.Add(p, t.Field(i).Offset) }
 	c := &codec.Codec{
 		Name: name,
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			all, err := codec.Sequence(v, name)
 			if err != nil {
 				return err
 			}
 			if len(all) != len(items) {
-				return core.Errorf(core.KindType, "expected %s, got an array of %d elements", name, len(all))
+				return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", name, len(all))
 			}
 			for i, c := range items {
 				if err := c.Decode(all[i], from, at(p, i)); err != nil {
 					codec.Abandon(reflect.NewAt(t, p).Elem())
-					return core.Place("tuple element "+codec.Itoa(i), err)
+					return failure.Place("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil
@@ -117,7 +119,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 		return codec.Packed(&codec.NewArray, len(items), func(args *core.Pack) error {
 			for i, c := range items {
 				if err := codec.Pack(args, c, at(p, i), outer); err != nil {
-					return core.Place("tuple element "+codec.Itoa(i), err)
+					return failure.Place("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -192,7 +192,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 func TestBigInt(t *testing.T) {
 	balanced(t)
 	_, err := call("calls.echo", new(big.Int).Lsh(big.NewInt(1), 63))
-	if core.API.BigIntFromByteArray == 0 {
+	if capi.API.BigIntFromByteArray == 0 {
 		wantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond 64 bits")
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // Valuer is implemented by types that stand for a value of TVM-FFI when they are
@@ -30,7 +31,7 @@ func valuerCodec(t reflect.Type, others *codec.Codec) *codec.Codec {
 		}
 		x, err := v.Interface().(Valuer).FFIValue()
 		if err != nil {
-			return core.Temp{}, core.Place("the value of "+t.String(), err)
+			return core.Temp{}, failure.Place("the value of "+t.String(), err)
 		}
 		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner)
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Variant is the value inside the generated struct of a Variant type, which has
@@ -60,7 +61,7 @@ func variantCodec(t reflect.Type) *codec.Codec {
 			}
 			return v.given.(interface{ Pack() (core.Temp, error) }).Pack()
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			*(*Variant)(p) = Variant{value: anyOf(v, from)}
 			return nil
 		},

@@ -16,7 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
@@ -225,7 +225,7 @@ func (t *tool) checkAPI(ctx context.Context) finding {
 		return f
 	}
 	var required, missing, absent []string
-	for _, field := range reflect.VisibleFields(reflect.TypeOf(core.API)) {
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(capi.API)) {
 		name, optional, _ := strings.Cut(field.Tag.Get("symbol"), ",")
 		switch has := slices.Contains(file.API, name); {
 		case optional == "":

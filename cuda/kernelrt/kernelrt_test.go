@@ -13,8 +13,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -216,7 +216,7 @@ func TestAgainstInterpreter(t *testing.T) {
 	g, cpu := f32(t, 0, 8), tensor(t, tvmffi.CPU, tvmffi.Float32, []int64{8})
 	a := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{4, 16})
 	b, c := tensor(t, tvmffi.CUDA(0), tvmffi.Int8, []int64{16, 5}), f32(t, 0, 5)
-	half := func(shape []int64, more ...func(*core.TensorSpec, *[]int64)) *tvmffi.Tensor {
+	half := func(shape []int64, more ...func(*objects.TensorSpec, *[]int64)) *tvmffi.Tensor {
 		t.Helper()
 		return tensor(t, tvmffi.CUDA(0), tvmffi.Float16, shape, more...)
 	}

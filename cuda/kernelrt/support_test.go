@@ -12,9 +12,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -112,25 +112,25 @@ var memory = make([]byte, 1<<16)
 func base() uintptr { return (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 4095) &^ 4095 }
 
 // tensor makes a tensor whose memory nobody touches.
-func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64, more ...func(*core.TensorSpec, *[]int64)) *tvmffi.Tensor {
+func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64, more ...func(*objects.TensorSpec, *[]int64)) *tvmffi.Tensor {
 	t.Helper()
-	s := core.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(d)}
+	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(d)}
 	var strides []int64
 	for _, m := range more {
 		m(&s, &strides)
 	}
 	// Every object type has the layout of core.Object.
-	x := (*tvmffi.Tensor)(unsafe.Pointer(core.Own(core.NewTensor(s, shape, strides))))
+	x := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, shape, strides))))
 	t.Cleanup(x.Release)
 	return x
 }
 
-func strides(n ...int64) func(*core.TensorSpec, *[]int64) {
-	return func(_ *core.TensorSpec, s *[]int64) { *s = n }
+func strides(n ...int64) func(*objects.TensorSpec, *[]int64) {
+	return func(_ *objects.TensorSpec, s *[]int64) { *s = n }
 }
 
-func shifted(bytes uintptr) func(*core.TensorSpec, *[]int64) {
-	return func(s *core.TensorSpec, _ *[]int64) { s.Address += bytes }
+func shifted(bytes uintptr) func(*objects.TensorSpec, *[]int64) {
+	return func(s *objects.TensorSpec, _ *[]int64) { s.Address += bytes }
 }
 
 func f32(t testing.TB, d int, shape ...int64) *tvmffi.Tensor {

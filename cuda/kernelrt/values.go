@@ -7,7 +7,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/packed"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -31,7 +32,7 @@ func FromTensor(t *tvmffi.Tensor) Value {
 		return Value{}
 	}
 	// Every object type has the layout of core.Object.
-	h := (*core.Object)(unsafe.Pointer(t)).Handle()
+	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
 		return Value{TypeIndex: ended}
 	}
@@ -91,9 +92,9 @@ func TensorOf(v Value) *Tensor {
 	at := uintptr(v.Bits)
 	switch {
 	case v.TypeIndex == abi.TypeTensor:
-		return core.At[Tensor](at + abi.ObjectSize)
+		return capi.At[Tensor](at + abi.ObjectSize)
 	case v.TypeIndex == abi.TypeDLTensorPtr && at != 0:
-		return core.At[Tensor](at)
+		return capi.At[Tensor](at)
 	}
 	return nil
 }
@@ -161,12 +162,12 @@ func HasInts(t *Tensor, bits uint8, lanes uint16) bool {
 }
 
 // Size returns the size of a dimension that exists.
-func Size(t *Tensor, i int) int64 { return *core.At[int64](t.Shape + 8*uintptr(i)) }
+func Size(t *Tensor, i int) int64 { return *capi.At[int64](t.Shape + 8*uintptr(i)) }
 
 // Stride returns the stride of a dimension that exists, in elements.
 func Stride(t *Tensor, i int) int64 {
 	if t.Strides != 0 {
-		return *core.At[int64](t.Strides + 8*uintptr(i))
+		return *capi.At[int64](t.Strides + 8*uintptr(i))
 	}
 	step := int64(1)
 	for j := int(t.NDim) - 1; j > i; j-- {

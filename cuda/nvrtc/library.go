@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 
@@ -119,8 +119,8 @@ func cString(at uintptr) string {
 		return ""
 	}
 	n := uintptr(0)
-	for *core.At[byte](at + n) != 0 {
+	for *capi.At[byte](at + n) != 0 {
 		n++
 	}
-	return string(unsafe.Slice(core.At[byte](at), n))
+	return string(unsafe.Slice(capi.At[byte](at), n))
 }

@@ -29,8 +29,12 @@ var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
 	{dir: "internal/dynlib", other: []string{purego, "golang.org/x/sys/..."}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/ccall", "internal/dynlib", "schema"}, other: []string{purego, "golang.org/x/sys/..."}},
-	{dir: "internal/codec", own: []string{"internal/abi", "internal/core", "schema"}},
+	// The machine, from the ground up. Only its top floor may look for a library.
+	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
+	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure", "internal/objects", "schema"}, other: []string{purego}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
@@ -78,7 +82,7 @@ var rooms = []room{
 
 // machine returns what a package above the machine may import: the machine itself, and more.
 func machine(more ...string) []string {
-	return append([]string{"internal/abi", "internal/core", "internal/codec"}, more...)
+	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec"}, more...)
 }
 
 const (
@@ -87,7 +91,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

@@ -6,9 +6,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -61,14 +63,14 @@ func TestCall(t *testing.T) {
 		for n := 8; n <= 495; n++ {
 			s := strings.Repeat("abcdefghijklmnopqrstuvwxyz", 20)[:n]
 			run := func(f *frame) {
-				f.head.Fn, f.head.Handle = core.API.FunctionCall, length
+				f.head.Fn, f.head.Handle = capi.API.FunctionCall, length
 				f.pack(1, s)
 				ccall.Call(&f.head)
 				if f.head.RC != 0 || f.head.Res != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)}) || f.head.Err != 0 {
 					t.Errorf("length of %d bytes: %+v", n, f.head)
 				}
 				for _, room := range []int{n - 1, n, n + 1} {
-					*f = frame{head: ccall.Head{Fn: core.API.FunctionCall, Handle: echo, TextCap: uint64(room)}}
+					*f = frame{head: ccall.Head{Fn: capi.API.FunctionCall, Handle: echo, TextCap: uint64(room)}}
 					f.pack(1, s)
 					ccall.Call(&f.head)
 					switch {
@@ -80,10 +82,10 @@ func TestCall(t *testing.T) {
 						if f.head.TextEnd != 0 {
 							t.Errorf("%d bytes do not fit %d", n, room)
 						}
-						if got := core.Text(*core.At[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
+						if got := capi.Text(*capi.At[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
 							t.Errorf("%q", got)
 						}
-						core.DecRef(uintptr(f.head.Res.Bits))
+						objects.DecRef(uintptr(f.head.Res.Bits))
 					}
 				}
 			}
@@ -103,16 +105,16 @@ func TestCallErrors(t *testing.T) {
 	fail := function(t, "calls.add_one")
 	for range 3 {
 		var f frame
-		f.head.Fn, f.head.Handle = core.API.FunctionCall, fail
+		f.head.Fn, f.head.Handle = capi.API.FunctionCall, fail
 		f.pack(1, "this is no int")
 		ccall.Call(&f.head)
 		if f.head.RC != -1 || f.head.Err == 0 || f.head.TextEnd != 0 {
 			t.Fatalf("%+v", f.head)
 		}
-		if kind := core.Text(core.At[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
+		if kind := capi.Text(capi.At[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
 			t.Errorf("kind %q", kind)
 		}
-		core.DecRef(f.head.Err)
+		objects.DecRef(f.head.Err)
 	}
 }
 
@@ -121,7 +123,7 @@ func TestLargestBlock(t *testing.T) {
 	sum := function(t, "calls.sum")
 	for _, n := range []int{1, 2, 31, 32, 33, 127, ccall.MaxBlock} {
 		var f frame
-		f.head = ccall.Head{Fn: core.API.FunctionCall, Handle: sum, N: uintptr(n), Units: uint32(n)}
+		f.head = ccall.Head{Fn: capi.API.FunctionCall, Handle: sum, N: uintptr(n), Units: uint32(n)}
 		for i := range n {
 			f.block[2*i], f.block[2*i+1] = uint64(abi.TypeInt), uint64(i+1)
 		}

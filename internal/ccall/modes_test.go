@@ -9,8 +9,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -69,8 +71,8 @@ func dims() (shapes, strides [][]int64) {
 }
 
 func wantTensor(handle uintptr, shape, strides []int64) error {
-	t := core.At[abi.DLTensor](handle + abi.ObjectSize)
-	view := func(at uintptr) []int64 { return unsafe.Slice(core.At[int64](at), t.NDim) }
+	t := capi.At[abi.DLTensor](handle + abi.ObjectSize)
+	view := func(at uintptr) []int64 { return unsafe.Slice(capi.At[int64](at), t.NDim) }
 	if int(t.NDim) != len(shape) {
 		return fmt.Errorf("%d dimensions, want %d", t.NDim, len(shape))
 	}
@@ -110,24 +112,24 @@ func TestFirst(t *testing.T) {
 	}
 	shapes, strides := dims()
 	for i, shape := range shapes {
-		core.RowMajor(shape, strides[i]) // a result of another layout would be refused
+		objects.RowMajor(shape, strides[i]) // a result of another layout would be refused
 		err := onNewStack(func() error {
 			return tvmffi.WithAllocator(moves, func() error {
 				var f frame
-				f.head.Fn, f.head.Mode = core.API.EnvTensorAlloc, ccall.First
+				f.head.Fn, f.head.Mode = capi.API.EnvTensorAlloc, ccall.First
 				f.describe(abi.DLTensor{DType: float, Device: abi.DLDevice{Type: 1}}, shape, strides[i])
 				ccall.Call(&f.head)
 				if len(shape) == 6 {
 					if f.head.RC == 0 || f.head.Err == 0 {
 						return fmt.Errorf("the error of the allocator is lost: %+v", f.head)
 					}
-					core.DecRef(f.head.Err)
+					objects.DecRef(f.head.Err)
 					return nil
 				}
 				if f.head.RC != 0 {
-					return core.ErrorOf(f.head.Err)
+					return failure.ErrorOf(f.head.Err)
 				}
-				defer core.DecRef(f.handle())
+				defer objects.DecRef(f.handle())
 				return wantTensor(f.handle(), shape, nil)
 			})
 		})
@@ -146,20 +148,20 @@ func TestMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Release()
-	source := core.StateOf(x).Handle()
+	source := objects.StateOf(x).Handle()
 	shapes, strides := dims()
 	for i, shape := range shapes {
 		err := onNewStack(func() error {
 			var f frame
-			f.head.Fn, f.head.Handle, f.head.Mode = core.API.TensorCreateUnsafeView, source, ccall.Middle
-			view := *core.At[abi.DLTensor](source + abi.ObjectSize)
+			f.head.Fn, f.head.Handle, f.head.Mode = capi.API.TensorCreateUnsafeView, source, ccall.Middle
+			view := *capi.At[abi.DLTensor](source + abi.ObjectSize)
 			f.describe(view, shape, strides[i])
 			ccall.Call(&f.head)
 			if f.head.RC != 0 {
-				return core.ErrorOf(f.head.Err)
+				return failure.ErrorOf(f.head.Err)
 			}
-			defer core.DecRef(f.handle())
-			if at := core.At[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {
+			defer objects.DecRef(f.handle())
+			if at := capi.At[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {
 				return fmt.Errorf("data at %x, want %x", at, view.Data)
 			}
 			return wantTensor(f.handle(), shape, strides[i])

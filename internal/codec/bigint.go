@@ -7,6 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // bigIntCodec is that of *big.Int: an int where it fits 64 bits, else a BigInt
@@ -25,7 +26,7 @@ func bigIntCodec() *Codec {
 			v, err := core.NewBigInt(twosComplement(x))
 			return core.Temp{Value: v, Owned: true}, err
 		},
-		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
 			switch v.TypeIndex {
 			case abi.TypeNone:
 				*(**big.Int)(p) = nil

@@ -8,7 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // codec converts values of one Go type. There is one for every type that a
@@ -36,7 +39,7 @@ type Codec struct {
 	within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)
 	// decode reads v, borrowed, into the value at p. from lends the objects, such as
 	// those of a callback; without it each object gets a reference of its own.
-	Decode func(v abi.Any, from core.Lender, p unsafe.Pointer) error
+	Decode func(v abi.Any, from objects.Lender, p unsafe.Pointer) error
 }
 
 var Codecs sync.Map // reflect.Type -> *codec
@@ -52,7 +55,7 @@ func Of(t reflect.Type) *Codec {
 
 func encodeTyped(t reflect.Type, p unsafe.Pointer) (core.Temp, error) { return Of(t).Encode(p) }
 
-func decodeTyped(v abi.Any, from core.Lender, t reflect.Type, p unsafe.Pointer) error {
+func decodeTyped(v abi.Any, from objects.Lender, t reflect.Type, p unsafe.Pointer) error {
 	return Of(t).Decode(v, from, p)
 }
 
@@ -64,7 +67,7 @@ func Encode[T any](x T) (core.Temp, error) {
 // decode reads a borrowed value as a T.
 func Decode[T any](v abi.Any) (T, error) { return DecodeFrom[T](v, nil) }
 
-func DecodeFrom[T any](v abi.Any, from core.Lender) (x T, err error) {
+func DecodeFrom[T any](v abi.Any, from objects.Lender) (x T, err error) {
 	err = Of(reflect.TypeFor[T]()).Decode(v, from, unsafe.Pointer(&x))
 	return x, err
 }
@@ -78,12 +81,12 @@ func Take[T any](v abi.Any) (T, error) {
 
 func Release(v abi.Any) {
 	if v.TypeIndex.IsObject() {
-		core.DecRef(uintptr(v.Bits))
+		objects.DecRef(uintptr(v.Bits))
 	}
 }
 
 func WrongType(want string, got abi.Any) error {
-	return core.Errorf(core.KindType, "expected %s, got %s", want, core.KeyOf(got.TypeIndex))
+	return failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(got.TypeIndex))
 }
 
 // scalar makes the codec of a type whose values fit the payload of a value.
@@ -93,7 +96,7 @@ func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			return core.Temp{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
 				if text, ok := looseText(v, from); ok && parse != nil {
 					*(*T)(p), err = parse(text)
@@ -145,8 +148,8 @@ func textCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 			v, err := core.NewString(*(*string)(p))
 			return core.Temp{Value: v, Owned: true}, err
 		},
-		Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
-			s, ok := core.TextOf(v)
+		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+			s, ok := capi.TextOf(v)
 			if !ok || v.TypeIndex != small && v.TypeIndex != heap && v.TypeIndex != raw {
 				return WrongType(name, v)
 			}
@@ -162,8 +165,8 @@ var bytesCodec = &Codec{
 		v, err := core.NewBytes(*(*[]byte)(p))
 		return core.Temp{Value: v, Owned: true}, err
 	},
-	Decode: func(v abi.Any, _ core.Lender, p unsafe.Pointer) error {
-		s, ok := core.TextOf(v)
+	Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+		s, ok := capi.TextOf(v)
 		if !ok || v.TypeIndex != abi.TypeSmallBytes && v.TypeIndex != abi.TypeBytes && v.TypeIndex != abi.TypeByteArrayPtr {
 			return WrongType("ffi.Bytes", v)
 		}
@@ -213,12 +216,12 @@ func Own(t reflect.Type) *Codec {
 }
 
 func NoCodec(t reflect.Type, why string) *Codec {
-	err := core.Errorf(core.KindType, "Go type %s: %s", t, why)
+	err := failure.Errorf(failure.KindType, "Go type %s: %s", t, why)
 	return &Codec{
 		Name:   t.String(),
 		Absent: err,
 		Encode: func(unsafe.Pointer) (core.Temp, error) { return core.Temp{}, err },
-		Decode: func(abi.Any, core.Lender, unsafe.Pointer) error { return err },
+		Decode: func(abi.Any, objects.Lender, unsafe.Pointer) error { return err },
 	}
 }
 
@@ -236,11 +239,11 @@ func ObjectCodec(class *core.Type) *Codec {
 	return &Codec{
 		Name: class.Key,
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
-			return EncodeObject(*(**core.Object)(p))
+			return EncodeObject(*(**objects.Object)(p))
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
-				*(**core.Object)(p) = nil
+				*(**objects.Object)(p) = nil
 				return nil
 			}
 			if !v.TypeIndex.IsObject() || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
@@ -253,30 +256,30 @@ func ObjectCodec(class *core.Type) *Codec {
 			if !ok {
 				return WrongType(class.Key, v)
 			}
-			*(**core.Object)(p) = lend(v, from)
+			*(**objects.Object)(p) = lend(v, from)
 			return nil
 		},
 	}
 }
 
 // lend wraps the object in v: borrowed from a callback, else with a reference.
-func lend(v abi.Any, from core.Lender) *core.Object {
+func lend(v abi.Any, from objects.Lender) *objects.Object {
 	if v.Bits == 0 {
 		return nil
 	}
 	if from != nil {
 		return from.Borrow(uintptr(v.Bits))
 	}
-	core.IncRef(uintptr(v.Bits))
-	return core.Own(uintptr(v.Bits))
+	objects.IncRef(uintptr(v.Bits))
+	return objects.Own(uintptr(v.Bits))
 }
 
-func EncodeObject(o *core.Object) (core.Temp, error) {
+func EncodeObject(o *objects.Object) (core.Temp, error) {
 	if o == nil {
 		return core.Temp{}, nil
 	}
 	if why, ended := o.Ended(); ended {
-		return core.Temp{}, core.Errorf(core.KindRuntime, "the object %s", why)
+		return core.Temp{}, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
 	return core.Temp{Value: o.View(), Keep: o}, nil
 }
@@ -295,13 +298,13 @@ func optionalCodec(t reflect.Type) *Codec {
 	}
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				*(*unsafe.Pointer)(p) = nil
 				return nil
 			}
 			if endless {
-				return core.Errorf(core.KindType, "expected None, got %s: Go type %s is a pointer to itself", core.KeyOf(v.TypeIndex), t)
+				return failure.Errorf(failure.KindType, "expected None, got %s: Go type %s is a pointer to itself", capi.KeyOf(v.TypeIndex), t)
 			}
 			x := reflect.New(t.Elem())
 			if err := inner().Decode(v, from, x.UnsafePointer()); err != nil {
@@ -331,7 +334,7 @@ func optionalCodec(t reflect.Type) *Codec {
 // a check of the range.
 func numberCodec(t reflect.Type) *Codec {
 	at := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
-	tooLarge := func(v any) error { return core.Errorf("OverflowError", "%v does not fit %s", v, t) }
+	tooLarge := func(v any) error { return failure.Errorf("OverflowError", "%v does not fit %s", v, t) }
 	switch kind := t.Kind(); kind {
 	case reflect.Bool, reflect.String:
 		base := map[reflect.Kind]reflect.Type{reflect.Bool: reflect.TypeFor[bool](), reflect.String: reflect.TypeFor[string]()}
@@ -342,7 +345,7 @@ func numberCodec(t reflect.Type) *Codec {
 			Encode: func(p unsafe.Pointer) (core.Temp, error) {
 				return Encode(at(p).Float())
 			},
-			Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 				x, err := DecodeFrom[float64](v, from)
 				if err == nil && at(p).OverflowFloat(x) {
 					err = tooLarge(x)
@@ -357,7 +360,7 @@ func numberCodec(t reflect.Type) *Codec {
 		return &Codec{
 			Name:   "int",
 			Encode: func(p unsafe.Pointer) (core.Temp, error) { return Encode(at(p).Int()) },
-			Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+			Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 				x, err := DecodeFrom[int64](v, from)
 				if err == nil && at(p).OverflowInt(x) {
 					err = tooLarge(x)
@@ -374,11 +377,11 @@ func numberCodec(t reflect.Type) *Codec {
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			x := at(p).Uint()
 			if x > math.MaxInt64 {
-				return core.Temp{}, core.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
+				return core.Temp{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
 			}
 			return Encode(int64(x))
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			x, err := DecodeFrom[int64](v, from)
 			if err == nil && (x < 0 || at(p).OverflowUint(uint64(x))) {
 				err = tooLarge(x)

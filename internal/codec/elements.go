@@ -7,7 +7,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // What Array, List, Map and Dict share: how Go values become elements, and how
@@ -110,7 +113,7 @@ func arrayTemp(handle uintptr) core.Temp {
 
 // scalarArray makes an Array of scalars, in place where that is possible.
 func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.Temp, error) {
-	array, all := core.NewArray(len(items))
+	array, all := objects.NewArray(len(items))
 	if array != 0 {
 		fill(all, items)
 		t := arrayTemp(array)
@@ -154,7 +157,7 @@ func stringArray(f *core.Func, items []string) (core.Temp, error) {
 	return Packed(f, len(items), func(p *core.Pack) error {
 		for i, s := range items {
 			if err := p.String(s); err != nil {
-				return core.Place("element "+Itoa(i), err)
+				return failure.Place("element "+Itoa(i), err)
 			}
 		}
 		return nil
@@ -208,7 +211,7 @@ func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error)
 	return Packed(f, len(items), func(p *core.Pack) error {
 		for i := range items {
 			if err := Pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
-				return core.Place("element "+Itoa(i), err)
+				return failure.Place("element "+Itoa(i), err)
 			}
 		}
 		return nil
@@ -245,24 +248,24 @@ func Apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, err
 }
 
 // cells views the elements of an Array or a List.
-func Cells(o *core.Object, what string) []abi.Any {
+func Cells(o *objects.Object, what string) []abi.Any {
 	Alive(o, what)
-	cell := core.At[abi.SeqCell](o.Handle() + abi.ObjectSize)
+	cell := capi.At[abi.SeqCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil
 	}
-	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size)
+	return unsafe.Slice(capi.At[abi.Any](cell.Data), cell.Size)
 }
 
 // alive panics with an *Error if a method of a type got no object.
-func Alive(o *core.Object, kind string) {
+func Alive(o *objects.Object, kind string) {
 	if o.Handle() == 0 {
-		panic(noReceiver(core.KindRuntime, kind, o))
+		panic(noReceiver(failure.KindRuntime, kind, o))
 	}
 }
 
 // element reads a cell.
-func Element[T any](v *abi.Any, from core.Lender) (T, error) {
+func Element[T any](v *abi.Any, from objects.Lender) (T, error) {
 	var x T
 	switch p := any(&x).(type) {
 	case *int64:
@@ -281,7 +284,7 @@ func Element[T any](v *abi.Any, from core.Lender) (T, error) {
 			return x, nil
 		}
 	case *string:
-		if text, ok := core.BorrowText(v); ok {
+		if text, ok := capi.BorrowText(v); ok {
 			*p = string(text)
 			return x, nil
 		}
@@ -289,20 +292,20 @@ func Element[T any](v *abi.Any, from core.Lender) (T, error) {
 	return elementByCodec[T](v, from)
 }
 
-func elementByCodec[T any](v *abi.Any, from core.Lender) (T, error) {
+func elementByCodec[T any](v *abi.Any, from objects.Lender) (T, error) {
 	x := new(T)
 	err := For[T]().Decode(*v, from, unsafe.Pointer(x))
 	return *x, err
 }
 
-func ElementAt[T any](o *core.Object, what string, i int) T {
+func ElementAt[T any](o *objects.Object, what string, i int) T {
 	all := Cells(o, what)
 	if i < 0 || i >= len(all) {
-		panic(core.Errorf(core.KindIndex, "%s: index %d out of range with %d elements", what, i, len(all)))
+		panic(failure.Errorf(failure.KindIndex, "%s: index %d out of range with %d elements", what, i, len(all)))
 	}
 	x, err := Element[T](&all[i], nil)
 	if err != nil {
-		panic(core.Place(what+"["+Itoa(i)+"]", err))
+		panic(failure.Place(what+"["+Itoa(i)+"]", err))
 	}
 	runtime.KeepAlive(o)
 	return x
@@ -310,7 +313,7 @@ func ElementAt[T any](o *core.Object, what string, i int) T {
 
 // scalars returns the elements of an Array, the index of their type and what becomes 0
 // when the Array is released, if a T is what lies in their payload; nil for other Ts.
-func Scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
+func Scalars[T any](o *objects.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	switch any((*T)(nil)).(type) {
 	case *int64:
 		return Cells(o, "Array"), abi.TypeInt, o.At()
@@ -324,14 +327,14 @@ func Scalars[T any](o *core.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 
 // someElements ranges over a sequence from element i on.
-func SomeElements[T any](o *core.Object, what string, i int, yield func(int, T) bool) {
-	var loan core.Loan
+func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, T) bool) {
+	var loan objects.Loan
 	defer loan.End()
 	r := NewTextReader[T]()
 	for all := Cells(o, what); i < len(all); i++ {
 		x, err := r.Read(&all[i], len(all)-i, &loan)
 		if err != nil {
-			panic(core.Place(what+"["+Itoa(i)+"]", err))
+			panic(failure.Place(what+"["+Itoa(i)+"]", err))
 		}
 		if !yield(i, x) {
 			return
@@ -345,7 +348,7 @@ func SomeElements[T any](o *core.Object, what string, i int, yield func(int, T) 
 }
 
 // copyTo reads elements into dst.
-func CopyTo[T any](o *core.Object, what string, dst []T) (n int, err error) {
+func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	defer Catch(&err)
 	defer runtime.KeepAlive(o)
 	all := Cells(o, what)
@@ -353,15 +356,15 @@ func CopyTo[T any](o *core.Object, what string, dst []T) (n int, err error) {
 	n = readAll(all, any(&dst))
 	for ; n < len(all); n++ {
 		if dst[n], err = Element[T](&all[n], nil); err != nil {
-			return n, core.Place(what+"["+Itoa(n)+"]", err)
+			return n, failure.Place(what+"["+Itoa(n)+"]", err)
 		}
 	}
 	return n, nil
 }
 
-func SliceOf[T any](o *core.Object, what string) ([]T, error) {
+func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 	if _, ended := o.Ended(); ended {
-		return nil, noReceiver(core.KindRuntime, what, o)
+		return nil, noReceiver(failure.KindRuntime, what, o)
 	}
 	if o == nil {
 		return nil, nil
@@ -374,7 +377,7 @@ func SliceOf[T any](o *core.Object, what string) ([]T, error) {
 		x, err := Element[T](&all[i], nil)
 		if err != nil {
 			Abandon(reflect.ValueOf(s))
-			return nil, core.Place(what+"["+Itoa(i)+"]", err)
+			return nil, failure.Place(what+"["+Itoa(i)+"]", err)
 		}
 		s[i] = x
 	}
@@ -400,7 +403,7 @@ func readAll(all []abi.Any, p any) int {
 	case *[]string:
 		text := textOfAll(all)
 		for i := range all {
-			t, ok := core.BorrowText(&all[i])
+			t, ok := capi.BorrowText(&all[i])
 			if !ok {
 				return i
 			}
@@ -436,7 +439,7 @@ func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex
 func textOfAll(all []abi.Any) string {
 	n := 0
 	for i := range all {
-		t, _ := core.BorrowText(&all[i])
+		t, _ := capi.BorrowText(&all[i])
 		n += len(t)
 	}
 	if n == 0 {
@@ -444,7 +447,7 @@ func textOfAll(all []abi.Any) string {
 	}
 	b := make([]byte, 0, n)
 	for i := range all {
-		t, _ := core.BorrowText(&all[i])
+		t, _ := capi.BorrowText(&all[i])
 		b = append(b, t...)
 	}
 	return unsafe.String(&b[0], n)

@@ -8,7 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // feature is a function that not every version of libtvm_ffi has.
@@ -25,11 +28,11 @@ func NewFeature(name, since string) *Feature {
 // need returns nil if the loaded library has the function.
 func (f *Feature) Need() error {
 	err := f.Resolve()
-	if err == nil || core.FailureOf(err) == nil || core.FailureOf(err).Kind != core.KindAttr {
+	if err == nil || failure.FailureOf(err) == nil || failure.FailureOf(err).Kind != failure.KindAttr {
 		return err
 	}
-	v := core.Version()
-	return core.Errorf(core.KindAttr, "%s: the loaded libtvm_ffi is %d.%d.%d, this needs %s or newer: %w", f.Name, v.Major, v.Minor, v.Patch, f.Since, errors.ErrUnsupported)
+	v := capi.Version()
+	return failure.Errorf(failure.KindAttr, "%s: the loaded libtvm_ffi is %d.%d.%d, this needs %s or newer: %w", f.Name, v.Major, v.Minor, v.Patch, f.Since, errors.ErrUnsupported)
 }
 
 // call calls the function with values that it borrows; the result is owned.
@@ -144,7 +147,7 @@ func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error 
 	c, v := Of(t), a.Value(i)
 	err := c.Decode(v, a, at)
 	if err != nil {
-		err = c.Decode(v, &core.Reading{Inner: a, Loose: true}, at)
+		err = c.Decode(v, &objects.Reading{Inner: a, Loose: true}, at)
 	}
 	if err != nil {
 		return a.InArgument(i, err)
@@ -165,7 +168,7 @@ func NestedJSON(text []byte) error {
 		case quoted:
 		case c == '[' || c == '{':
 			if depth++; depth > MaxDepth {
-				return core.Errorf(core.KindValue, "the JSON text is nested deeper than %d levels", MaxDepth)
+				return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", MaxDepth)
 			}
 		case c == ']' || c == '}':
 			depth--
@@ -177,7 +180,7 @@ func NestedJSON(text []byte) error {
 // takeText takes an owned string as bytes.
 func TakeText(v abi.Any) ([]byte, error) {
 	defer Release(v)
-	text, ok := core.BorrowText(&v)
+	text, ok := capi.BorrowText(&v)
 	if !ok {
 		return nil, WrongType("ffi.String", v)
 	}

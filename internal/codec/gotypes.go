@@ -9,7 +9,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // The codecs of Go slices, arrays and maps.
@@ -19,11 +22,11 @@ func Sequence(v abi.Any, want string) ([]abi.Any, error) {
 	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
 		return nil, WrongType(want, v)
 	}
-	cell := core.At[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
+	cell := capi.At[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil, nil
 	}
-	return unsafe.Slice(core.At[abi.Any](cell.Data), cell.Size), nil
+	return unsafe.Slice(capi.At[abi.Any](cell.Data), cell.Size), nil
 }
 
 // sliceCodec converts between Arrays and Go slices and arrays; a List is read
@@ -37,7 +40,7 @@ func sliceCodec(t reflect.Type) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			all, err := Sequence(v, name)
 			if err != nil {
 				return err
@@ -52,12 +55,12 @@ func sliceCodec(t reflect.Type) *Codec {
 			if t.Kind() == reflect.Slice {
 				out.Set(reflect.MakeSlice(t, len(all), len(all)))
 			} else if t.Len() != len(all) {
-				return core.Errorf(core.KindType, "expected %s, got an array of %d elements", t, len(all))
+				return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", t, len(all))
 			}
 			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
 				if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
 					Abandon(out)
-					return core.Place("element "+Itoa(i), err)
+					return failure.Place("element "+Itoa(i), err)
 				}
 			}
 			return nil
@@ -93,7 +96,7 @@ func sliceCodec(t reflect.Type) *Codec {
 		return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
 			for i := range v.Len() {
 				if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
-					return core.Place("element "+Itoa(i), err)
+					return failure.Place("element "+Itoa(i), err)
 				}
 			}
 			return nil
@@ -121,8 +124,8 @@ func Abandon(v reflect.Value) {
 			Abandon(all.Value())
 		}
 	case reflect.Pointer, reflect.Interface:
-		if x, ok := v.Interface().(core.Ref); ok {
-			core.StateOf(x).Release()
+		if x, ok := v.Interface().(objects.Ref); ok {
+			objects.StateOf(x).Release()
 		} else if !v.IsNil() {
 			Abandon(v.Elem())
 		}
@@ -139,7 +142,7 @@ func goMapCodec(t reflect.Type) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
 			kind := &Maps
 			switch v.TypeIndex {
 			case abi.TypeMap:
@@ -148,7 +151,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			default:
 				return WrongType(name, v)
 			}
-			var plain core.Lender
+			var plain objects.Lender
 			if isLoose(from) {
 				plain = Loosely
 			}
@@ -161,11 +164,11 @@ func goMapCodec(t reflect.Type) *Codec {
 			defer Catch(&err)
 			out := reflect.MakeMap(t)
 			keys, values := Of(t.Key()), Of(t.Elem())
-			o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+			o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
 			kind.Read(o, func(e *abi.MapEntry, _ int) bool {
 				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
 				if err = keys.Decode(e.Key, plain, k.UnsafePointer()); err != nil {
-					err = core.Place("a key", err)
+					err = failure.Place("a key", err)
 					return false
 				}
 				if err = hashable(k.Elem()); err != nil {
@@ -173,7 +176,7 @@ func goMapCodec(t reflect.Type) *Codec {
 				}
 				if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {
 					Abandon(k.Elem())
-					err = core.Place("value of key "+Quote(k.Elem().Interface()), err)
+					err = failure.Place("value of key "+Quote(k.Elem().Interface()), err)
 					return false
 				}
 				out.SetMapIndex(k.Elem(), x.Elem())
@@ -200,11 +203,11 @@ func goMapCodec(t reflect.Type) *Codec {
 				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
 				key.Elem().Set(e.Key)
 				if err := Pack(args, keys, key.UnsafePointer(), inner); err != nil {
-					return core.Place("key "+Quote(e.Key), err)
+					return failure.Place("key "+Quote(e.Key), err)
 				}
 				value.Elem().Set(e.Value)
 				if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
-					return core.Place("value of key "+Quote(e.Key), err)
+					return failure.Place("value of key "+Quote(e.Key), err)
 				}
 			}
 			return nil
@@ -231,7 +234,7 @@ func hashable(k reflect.Value) error {
 	if k.Comparable() {
 		return nil
 	}
-	return core.Errorf(core.KindType, "a key: %s is no key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
+	return failure.Errorf(failure.KindType, "a key: %s is no key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
 }
 
 // dynamic returns the type of what v, perhaps an interface, holds.

@@ -8,7 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // mapKind holds the functions of a kind of map.
@@ -28,7 +31,7 @@ var Maps = MapKind{
 func As[B, T any](x *T) *B { return (*B)(unsafe.Pointer(x)) }
 
 // len returns the number of entries; it panics if o is nil or has ended.
-func (k *MapKind) Len(o *core.Object) int {
+func (k *MapKind) Len(o *objects.Object) int {
 	if o.Handle() != 0 && core.MapsReadable() {
 		n := core.MapSize(o.Handle())
 		runtime.KeepAlive(o)
@@ -61,7 +64,7 @@ func missing() (uintptr, error) {
 	}
 	m := uintptr(c.Take().Bits)
 	if !missingObject.CompareAndSwap(0, m) {
-		core.DecRef(m)
+		objects.DecRef(m)
 	}
 	return missingObject.Load(), nil
 }
@@ -88,10 +91,10 @@ func TableKey[K any](key *K) (k core.MapKey, ok bool) {
 
 // readable reports whether the table of o may be read: not if o is nil or has
 // ended, which the functions of the library report.
-func Readable(o *core.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
+func Readable(o *objects.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
 
 // entry reads the value of a key as it is, owned.
-func (k *MapKind) entry(o *core.Object, key string) (abi.Any, bool) {
+func (k *MapKind) entry(o *objects.Object, key string) (abi.Any, bool) {
 	if !Readable(o) {
 		return Ask(k, o, key)
 	}
@@ -107,15 +110,15 @@ func (k *MapKind) entry(o *core.Object, key string) (abi.Any, bool) {
 // read calls each with the entries, borrowed, and how many there are from that one
 // on, until it returns false. Those of a map that may change are all read before.
 // The map lives until read returns, even if it is released meanwhile.
-func (k *MapKind) Read(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
+func (k *MapKind) Read(o *objects.Object, each func(e *abi.MapEntry, left int) bool) {
 	if !Readable(o) {
 		k.readThrough(o, each)
 		return
 	}
 	handle := o.Handle()
-	core.IncRef(handle)
+	objects.IncRef(handle)
 	runtime.KeepAlive(o) // until here; the caller may not use it again
-	defer core.DecRef(handle)
+	defer objects.DecRef(handle)
 	walk := core.NewMapWalk(handle)
 	if !k.shared {
 		for walk.Left > 0 && each(walk.Next(), walk.Left+1) {
@@ -134,7 +137,7 @@ func (k *MapKind) Read(o *core.Object, each func(e *abi.MapEntry, left int) bool
 // retain adds a reference to the object in v, if there is one.
 func retain(v abi.Any) {
 	if v.TypeIndex.IsObject() {
-		core.IncRef(uintptr(v.Bits))
+		objects.IncRef(uintptr(v.Bits))
 	}
 }
 
@@ -156,7 +159,7 @@ func eachOf(all []abi.MapEntry, each func(e *abi.MapEntry, left int) bool) {
 }
 
 // readThrough is read by the iterator of the library.
-func (k *MapKind) readThrough(o *core.Object, each func(e *abi.MapEntry, left int) bool) {
+func (k *MapKind) readThrough(o *objects.Object, each func(e *abi.MapEntry, left int) bool) {
 	n := k.Len(o)
 	if n == 0 {
 		return
@@ -167,7 +170,7 @@ func (k *MapKind) readThrough(o *core.Object, each func(e *abi.MapEntry, left in
 	if err := c.Do(); err != nil {
 		panic(err)
 	}
-	cursor := core.NewCursor(core.Own(uintptr(c.Take().Bits)), n)
+	cursor := core.NewCursor(objects.Own(uintptr(c.Take().Bits)), n)
 	defer cursor.Close()
 	all := make([]abi.MapEntry, 0, n)
 	for len(all) < n {
@@ -203,9 +206,9 @@ const (
 )
 
 // read reads a value, the first of so many that are left.
-func (r *textReader[T]) Read(v *abi.Any, left int, from core.Lender) (x T, err error) {
+func (r *textReader[T]) Read(v *abi.Any, left int, from objects.Lender) (x T, err error) {
 	if r.isText {
-		if t, ok := core.BorrowText(v); ok {
+		if t, ok := capi.BorrowText(v); ok {
 			if len(t) > longText {
 				*As[string](&x) = string(t)
 				return x, nil
@@ -222,20 +225,20 @@ func (r *textReader[T]) Read(v *abi.Any, left int, from core.Lender) (x T, err e
 }
 
 // entries ranges over a map.
-func Entries[K, V any](k *MapKind, o *core.Object) iter.Seq2[K, V] {
+func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		var loan core.Loan
+		var loan objects.Loan
 		defer loan.End()
 		seen := 0
 		keys, values := NewTextReader[K](), NewTextReader[V]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			key, err := keys.Read(&e.Key, left, &loan)
 			if err != nil {
-				panic(core.Place(k.Name+" key "+Itoa(seen), err))
+				panic(failure.Place(k.Name+" key "+Itoa(seen), err))
 			}
 			value, err := values.Read(&e.Value, left, &loan)
 			if err != nil {
-				panic(core.Place(k.Name+"["+Quote(key)+"]", err))
+				panic(failure.Place(k.Name+"["+Quote(key)+"]", err))
 			}
 			if !yield(key, value) {
 				return false
@@ -248,7 +251,7 @@ func Entries[K, V any](k *MapKind, o *core.Object) iter.Seq2[K, V] {
 }
 
 // goesOn ends the loop over a map that was released in it.
-func (k *MapKind) goesOn(o *core.Object, left int) bool {
+func (k *MapKind) goesOn(o *objects.Object, left int) bool {
 	if left > 1 {
 		Alive(o, k.Name)
 	}
@@ -256,16 +259,16 @@ func (k *MapKind) goesOn(o *core.Object, left int) bool {
 }
 
 // halves ranges over the keys or the values of a map.
-func halves[T any](k *MapKind, o *core.Object, what string, half func(*abi.MapEntry) *abi.Any) iter.Seq[T] {
+func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.MapEntry) *abi.Any) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		var loan core.Loan
+		var loan objects.Loan
 		defer loan.End()
 		seen := 0
 		r := NewTextReader[T]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			x, err := r.Read(half(e), left, &loan)
 			if err != nil {
-				panic(core.Place(k.Name+" "+what+" "+Itoa(seen), err))
+				panic(failure.Place(k.Name+" "+what+" "+Itoa(seen), err))
 			}
 			if !yield(x) {
 				return false
@@ -277,11 +280,11 @@ func halves[T any](k *MapKind, o *core.Object, what string, half func(*abi.MapEn
 	}
 }
 
-func KeysOf[K any](k *MapKind, o *core.Object) iter.Seq[K] {
+func KeysOf[K any](k *MapKind, o *objects.Object) iter.Seq[K] {
 	return halves[K](k, o, "key", func(e *abi.MapEntry) *abi.Any { return &e.Key })
 }
 
-func ValuesOf[V any](k *MapKind, o *core.Object) iter.Seq[V] {
+func ValuesOf[V any](k *MapKind, o *objects.Object) iter.Seq[V] {
 	return halves[V](k, o, "value", func(e *abi.MapEntry) *abi.Any { return &e.Value })
 }
 
@@ -289,7 +292,7 @@ func ValuesOf[V any](k *MapKind, o *core.Object) iter.Seq[V] {
 func HashableKey[K any](key K) error { return hashable(reflect.ValueOf(&key).Elem()) }
 
 // ask looks a key up through the library; the value is owned.
-func Ask[K any](k *MapKind, o *core.Object, key K) (abi.Any, bool) {
+func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 	var c core.Call8
 	c.Begin(&k.find, 2)
 	c.Self(0, o)

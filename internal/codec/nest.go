@@ -6,7 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // nest is the chain of Go slices, maps and pointers around a value that is
@@ -31,12 +34,12 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 		depth = n.depth + 1
 	}
 	if depth > MaxDepth {
-		return nil, core.Errorf(core.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+		return nil, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
 	}
 	if size > 0 {
 		for o := n; o != nil; o = o.outer {
 			if o.at == at && o.size == size && o.kind == kind {
-				return nil, core.Errorf(core.KindValue, "the %s contains itself", kind)
+				return nil, failure.Errorf(failure.KindValue, "the %s contains itself", kind)
 			}
 		}
 	}
@@ -60,38 +63,38 @@ func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.Temp, er
 
 // deeper returns the lender for the elements of a value that is read into a type
 // that may hold itself.
-func deeper(from core.Lender) (core.Lender, error) {
-	r := core.Reading{Inner: from}
-	if outer, ok := from.(*core.Reading); ok {
+func deeper(from objects.Lender) (objects.Lender, error) {
+	r := objects.Reading{Inner: from}
+	if outer, ok := from.(*objects.Reading); ok {
 		r = *outer
 	}
 	if r.Depth++; r.Depth > MaxDepth {
-		return nil, core.Errorf(core.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
+		return nil, failure.Errorf(failure.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
 	}
 	return &r, nil
 }
 
 // owning returns the lender that gives references of their own, and else reads as
 // from does.
-func Owning(from core.Lender) core.Lender {
-	if r, ok := from.(*core.Reading); ok {
-		return &core.Reading{Inner: Kept{}, Depth: r.Depth, Loose: r.Loose}
+func Owning(from objects.Lender) objects.Lender {
+	if r, ok := from.(*objects.Reading); ok {
+		return &objects.Reading{Inner: Kept{}, Depth: r.Depth, Loose: r.Loose}
 	}
 	return Kept{}
 }
 
 // loosely is the lender that gives references of their own and converts.
-var Loosely = &core.Reading{Loose: true}
+var Loosely = &objects.Reading{Loose: true}
 
 // isLoose reports whether what is read from a lender is converted.
-func isLoose(from core.Lender) bool {
-	r, ok := from.(*core.Reading)
+func isLoose(from objects.Lender) bool {
+	r, ok := from.(*objects.Reading)
 	return ok && r.Loose
 }
 
 // loosened makes a value of the type index, which is called want, of another if the
 // library would for a parameter.
-func loosened(v abi.Any, from core.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
+func loosened(v abi.Any, from objects.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
 	if !isLoose(from) {
 		return v, WrongType(want, v)
 	}
@@ -108,11 +111,11 @@ func loosened(v abi.Any, from core.Lender, index abi.TypeIndex, want string) (ab
 }
 
 // looseText returns the text of v if what is read from the lender is converted.
-func looseText(v abi.Any, from core.Lender) (string, bool) {
+func looseText(v abi.Any, from objects.Lender) (string, bool) {
 	if !isLoose(from) || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
 		return "", false
 	}
-	return core.TextOf(v)
+	return capi.TextOf(v)
 }
 
 // kept lends objects with references of their own that are left to the collector:
@@ -120,9 +123,9 @@ func looseText(v abi.Any, from core.Lender) (string, bool) {
 type Kept struct{}
 
 // Borrow wraps the object.
-func (Kept) Borrow(handle uintptr) *core.Object {
-	core.IncRef(handle)
-	o := core.Own(handle)
+func (Kept) Borrow(handle uintptr) *objects.Object {
+	objects.IncRef(handle)
+	o := objects.Own(handle)
 	o.LeaveToCollector()
 	return o
 }

@@ -6,7 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // The library takes values apart by recursion on the C stack in structural
@@ -48,18 +51,18 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		return 0, nil
 	}
 	if depth >= MaxDepth {
-		return 0, core.Errorf(core.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+		return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
 	}
 	handle := uintptr(v.Bits)
-	shared := core.Strong(handle) > 1
+	shared := objects.Strong(handle) > 1
 	if shared {
 		height, known := b.heights[handle]
 		switch {
 		case known && height == OnPath:
 			b.Cycle = v.TypeIndex
-			return 0, core.Errorf(core.KindValue, "the value contains itself, in %s", core.KeyOf(v.TypeIndex))
+			return 0, failure.Errorf(failure.KindValue, "the value contains itself, in %s", capi.KeyOf(v.TypeIndex))
 		case known && depth+height > MaxDepth:
-			return 0, core.Errorf(core.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+			return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
 		case known:
 			return height, nil
 		}
@@ -135,7 +138,7 @@ func ReadEntries(v abi.Any, each func(k, x abi.Any) bool) {
 	if v.TypeIndex == abi.TypeDict {
 		kind = &Dicts
 	}
-	kind.Read(core.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
+	kind.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
 }
 
 // fieldPlan says how a field of an object is read.
@@ -161,7 +164,7 @@ var fieldLists sync.Map // abi.TypeIndex -> *fieldList
 func countFields(info *abi.TypeInfo) int32 {
 	n := info.NumFields
 	for depth := range info.Depth {
-		n += core.Ancestor(info, depth).NumFields
+		n += capi.Ancestor(info, depth).NumFields
 	}
 	return n
 }
@@ -174,7 +177,7 @@ func FieldsOf(index abi.TypeIndex) []FieldPlan {
 			return l.plans
 		}
 	}
-	info := core.InfoOf(index)
+	info := capi.InfoOf(index)
 	if info == nil {
 		return nil
 	}
@@ -182,10 +185,10 @@ func FieldsOf(index abi.TypeIndex) []FieldPlan {
 	for depth := range info.Depth + 1 {
 		owner := info
 		if depth < info.Depth {
-			owner = core.Ancestor(info, depth)
+			owner = capi.Ancestor(info, depth)
 		}
-		class := &core.Type{Key: core.Text(owner.Key)}
-		entries := core.FieldsOf(owner)
+		class := &core.Type{Key: capi.Text(owner.Key)}
+		entries := capi.FieldsOf(owner)
 		l.count += int32(len(entries))
 		for i := range entries {
 			l.plans = append(l.plans, planOf(class, &entries[i]))
@@ -196,8 +199,8 @@ func FieldsOf(index abi.TypeIndex) []FieldPlan {
 }
 
 func planOf(class *core.Type, f *abi.FieldInfo) FieldPlan {
-	sig, _ := core.Signature(core.Text(f.Metadata))
-	p := FieldPlan{field: &core.Field{Owner: class, Name: core.Text(f.Name), Sig: sig}, Info: f}
+	sig, _ := core.Signature(capi.Text(f.Metadata))
+	p := FieldPlan{field: &core.Field{Owner: class, Name: capi.Text(f.Name), Sig: sig}, Info: f}
 	inside := f.Offset >= abi.ObjectSize
 	switch sig {
 	case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
@@ -220,14 +223,14 @@ func (p *FieldPlan) Value(handle uintptr) (v abi.Any, owned bool) {
 	at := handle + uintptr(p.Info.Offset)
 	switch {
 	case p.object:
-		if x := *core.At[uintptr](at); x != 0 {
-			v = abi.Any{TypeIndex: core.At[abi.Object](x).TypeIndex, Bits: uint64(x)}
+		if x := *capi.At[uintptr](at); x != 0 {
+			v = abi.Any{TypeIndex: capi.At[abi.Object](x).TypeIndex, Bits: uint64(x)}
 		}
 		return v, false
 	case p.any:
-		return *core.At[abi.Any](at), false
+		return *capi.At[abi.Any](at), false
 	}
-	return p.field.Get(core.Static(handle)), true
+	return p.field.Get(objects.Static(handle)), true
 }
 
 // fieldNamed returns the field of a name, that of the derived type if its ancestor

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -54,7 +56,7 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeExpr {
 	case reflect.Pointer:
 		class := ClassOf(t)
 		switch {
-		case class == nil && t.Implements(reflect.TypeFor[core.Ref]()):
+		case class == nil && t.Implements(reflect.TypeFor[objects.Ref]()):
 			return of("ffi.Object")
 		case class == nil:
 			return of("Optional", t.Elem())
@@ -89,7 +91,7 @@ func schemaOfStruct(t reflect.Type, depth int) schema.TypeExpr {
 		return e
 	case len(TaggedFields(t)) > 0:
 		return schema.TypeExpr{Name: "ffi.Map", Args: []schema.TypeExpr{{Name: "ffi.String"}, {Name: "Any"}}}
-	case t.Implements(reflect.TypeFor[core.Ref]()):
+	case t.Implements(reflect.TypeFor[objects.Ref]()):
 		return schema.TypeExpr{Name: "ffi.Object"}
 	}
 	return schema.TypeExpr{Name: "Any"}
@@ -97,7 +99,7 @@ func schemaOfStruct(t reflect.Type, depth int) schema.TypeExpr {
 
 // schemaOfInterface finds the type of a generated Ref: its method AsX returns it.
 func schemaOfInterface(t reflect.Type) schema.TypeExpr {
-	if !t.Implements(reflect.TypeFor[core.Ref]()) {
+	if !t.Implements(reflect.TypeFor[objects.Ref]()) {
 		return schema.TypeExpr{Name: "Any"}
 	}
 	for i := range t.NumMethod() {
@@ -184,7 +186,7 @@ func (c *Registration) Describe(t reflect.Type, self string) (doc, metadata stri
 	case c.Signature != nil && *c.Signature == "ffi.Function":
 	case c.Signature != nil:
 		if sig, err = schema.ParseSignature(*c.Signature); err != nil {
-			return "", "", core.Errorf("ValueError", "%v", err)
+			return "", "", failure.Errorf("ValueError", "%v", err)
 		}
 	case t != nil:
 		sig = schemaOfFunc(t, 0)
@@ -255,7 +257,7 @@ func SignatureOf(t reflect.Type) (*Signature, error) {
 		in := ArgumentType(t, i)
 		c := Of(in)
 		if c.Absent != nil {
-			return nil, core.Errorf(core.KindType, "%s: parameter %d: %w", t, i, c.Absent)
+			return nil, failure.Errorf(failure.KindType, "%s: parameter %d: %w", t, i, c.Absent)
 		}
 		if t.IsVariadic() && i == t.NumIn()-1 {
 			s.Rest = c
@@ -269,11 +271,11 @@ func SignatureOf(t reflect.Type) (*Signature, error) {
 		values--
 	}
 	if values > 1 {
-		return nil, core.Errorf(core.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
+		return nil, failure.Errorf(failure.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
 	}
 	if values == 1 {
 		if s.Result = Of(t.Out(0)); s.Result.Absent != nil {
-			return nil, core.Errorf(core.KindType, "%s: its result: %w", t, s.Result.Absent)
+			return nil, failure.Errorf(failure.KindType, "%s: its result: %w", t, s.Result.Absent)
 		}
 	}
 	return s, nil

@@ -6,36 +6,38 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // live returns the state behind x, or an error that says why there is no object.
-func Live(x core.Ref) (*core.Object, error) {
-	s := core.StateOf(x)
+func Live(x objects.Ref) (*objects.Object, error) {
+	s := objects.StateOf(x)
 	if s.Handle() != 0 {
 		return s, nil
 	}
 	if why, ended := s.Ended(); ended {
-		return nil, core.Errorf(core.KindRuntime, "the object %s", why)
+		return nil, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
-	return nil, core.Errorf(core.KindType, "the object is nil")
+	return nil, failure.Errorf(failure.KindType, "the object is nil")
 }
 
 // receiver is live for the receiver of a method of a type.
-func Receiver(x core.Ref, kind string) (*core.Object, error) {
-	s := core.StateOf(x)
+func Receiver(x objects.Ref, kind string) (*objects.Object, error) {
+	s := objects.StateOf(x)
 	switch {
 	case s.Handle() != 0:
 		return s, nil
 	case s == nil:
-		return nil, noReceiver(core.KindType, kind, s)
+		return nil, noReceiver(failure.KindType, kind, s)
 	}
-	return nil, noReceiver(core.KindRuntime, kind, s)
+	return nil, noReceiver(failure.KindRuntime, kind, s)
 }
 
 // noReceiver is the error of a method of a type of this package that got no object.
 // It finds on the stack which method the user called: no method hands its name down
 // for this.
-func noReceiver(errorKind, kind string, o *core.Object) error {
+func noReceiver(errorKind, kind string, o *objects.Object) error {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	method := kind
@@ -60,7 +62,7 @@ func noReceiver(errorKind, kind string, o *core.Object) error {
 
 // ref returns the state behind p, a pointer to an object type, which may be nil:
 // promoted methods cannot be called on a nil one.
-func Ref[P any](p *P) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
+func Ref[P any](p *P) *objects.Object { return (*objects.Object)(unsafe.Pointer(p)) }
 
 // wrap makes P, a pointer to an object type, of a state.
-func Wrap[P any](s *core.Object) P { return *(*P)(unsafe.Pointer(&s)) }
+func Wrap[P any](s *objects.Object) P { return *(*P)(unsafe.Pointer(&s)) }

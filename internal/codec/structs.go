@@ -8,7 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // taggedField is a field of a struct with tags.
@@ -52,7 +55,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	}
 	c := &Codec{
 		Name: t.String(),
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
 			if nests() {
 				if from, err = deeper(from); err != nil {
 					return err
@@ -69,12 +72,12 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 					if f.optional {
 						continue
 					}
-					return core.Errorf(core.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", core.KeyOf(v.TypeIndex), f.name, t)
+					return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(v.TypeIndex), f.name, t)
 				}
 				err := Of(f.kind).Decode(x, Owning(from), unsafe.Add(p, f.offset))
 				Release(x)
 				if err != nil {
-					return core.Place("field "+f.name, err)
+					return failure.Place("field "+f.name, err)
 				}
 			}
 			return nil
@@ -91,7 +94,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 					return err
 				}
 				if err := Pack(args, Of(f.kind), at, outer); err != nil {
-					return core.Place("field "+f.name, err)
+					return failure.Place("field "+f.name, err)
 				}
 			}
 			return nil
@@ -108,14 +111,14 @@ func partsOf(v abi.Any, t reflect.Type) (func(name string) (abi.Any, bool), erro
 		if v.TypeIndex == abi.TypeDict {
 			kind = &Dicts
 		}
-		return func(name string) (abi.Any, bool) { return kind.entry(core.Static(uintptr(v.Bits)), name) }, nil
-	case v.TypeIndex.IsObject() && core.InfoOf(v.TypeIndex) != nil:
+		return func(name string) (abi.Any, bool) { return kind.entry(objects.Static(uintptr(v.Bits)), name) }, nil
+	case v.TypeIndex.IsObject() && capi.InfoOf(v.TypeIndex) != nil:
 		return func(name string) (abi.Any, bool) {
 			f := core.FieldOf(v.TypeIndex, name)
 			if f == nil {
 				return abi.Any{}, false
 			}
-			return f.Get(core.Static(uintptr(v.Bits))), true
+			return f.Get(objects.Static(uintptr(v.Bits))), true
 		}, nil
 	}
 	return nil, WrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // heap makes the compiler put the elements of s on the heap, which does not
 // move.
-func Heap[T any](s []T) { core.Escape(unsafe.Pointer(unsafe.SliceData(s))) }
+func Heap[T any](s []T) { capi.Escape(unsafe.Pointer(unsafe.SliceData(s))) }
 
 func Itoa(i int) string { return strconv.Itoa(i) }
 
@@ -23,7 +25,7 @@ func Catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case error:
-		if core.FailureOf(p) == nil {
+		if failure.FailureOf(p) == nil {
 			panic(p)
 		}
 		*err = p

@@ -4,11 +4,13 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // lendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
-func LendAny[A any](v abi.Any, from core.Lender) A {
+func LendAny[A any](v abi.Any, from objects.Lender) A {
 	x := lendValue(v, from)
 	return *(*A)(unsafe.Pointer(&x))
 }
@@ -20,30 +22,30 @@ func TakeAnyAs[A any](v abi.Any) A {
 }
 
 // recordOfAny returns the record of an Any.
-func RecordOfAny[A any](a *A) *core.Value { return (*core.Value)(unsafe.Pointer(a)) }
+func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Pointer(a)) }
 
 // lendValue makes a Value of a borrowed value.
-func lendValue(v abi.Any, from core.Lender) core.Value {
-	if text, ok := core.TextOf(v); ok {
+func lendValue(v abi.Any, from objects.Lender) objects.Value {
+	if text, ok := capi.TextOf(v); ok {
 		switch v.TypeIndex {
 		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
-			return core.Value{Index: abi.TypeStr, Text: text}
+			return objects.Value{Index: abi.TypeStr, Text: text}
 		}
-		return core.Value{Index: abi.TypeBytes, Text: text}
+		return objects.Value{Index: abi.TypeBytes, Text: text}
 	}
 	if v.TypeIndex.IsObject() {
-		return core.Value{Index: v.TypeIndex, Object: lend(v, from)}
+		return objects.Value{Index: v.TypeIndex, Object: lend(v, from)}
 	}
-	return core.Value{Index: v.TypeIndex, Bits: v.Bits}
+	return objects.Value{Index: v.TypeIndex, Bits: v.Bits}
 }
 
 // takeValue makes a Value of an owned value.
-func takeValue(v abi.Any) core.Value {
+func takeValue(v abi.Any) objects.Value {
 	if v.TypeIndex.IsObject() && v.Bits == 0 {
-		return core.Value{}
+		return objects.Value{}
 	}
 	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
-		return core.Value{Index: v.TypeIndex, Object: core.Own(uintptr(v.Bits))}
+		return objects.Value{Index: v.TypeIndex, Object: objects.Own(uintptr(v.Bits))}
 	}
 	a := lendValue(v, nil)
 	Release(v)
@@ -51,7 +53,7 @@ func takeValue(v abi.Any) core.Value {
 }
 
 // viewOf returns the value as the library sees it; it borrows from a.
-func ViewOf(a *core.Value) (core.Temp, error) {
+func ViewOf(a *objects.Value) (core.Temp, error) {
 	switch {
 	case a.Object != nil:
 		return EncodeObject(a.Object)
@@ -65,6 +67,6 @@ func ViewOf(a *core.Value) (core.Temp, error) {
 
 // textAny makes an Any of a text.
 func TextAny[A any](s string) A {
-	x := core.Value{Index: abi.TypeStr, Text: s}
+	x := objects.Value{Index: abi.TypeStr, Text: s}
 	return *(*A)(unsafe.Pointer(&x))
 }

@@ -9,7 +9,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -86,10 +88,10 @@ func TestFrames(t *testing.T) {
 	for _, s := range texts {
 		want += s
 	}
-	join := core.Own(core.NewCallback(func(a *core.Args) error {
+	join := objects.Own(core.NewCallback(func(a *core.Args) error {
 		all := ""
 		for i := range a.Len() {
-			s, ok := core.TextOf(a.Value(i))
+			s, ok := capi.TextOf(a.Value(i))
 			if !ok {
 				return fmt.Errorf("argument %d is no text", i)
 			}
@@ -164,7 +166,7 @@ func TestManyArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var nameless core.CallN
-	nameless.BeginFunction(core.Static(handleOfSum), 129)
+	nameless.BeginFunction(objects.Static(handleOfSum), 129)
 	if err := nameless.Do(); err == nil || !strings.HasPrefix(err.Error(), "TypeError: a Function object, which has no name: a call with 129 arguments, 128 is the limit: ") {
 		t.Error(err)
 	}
@@ -189,9 +191,9 @@ func TestManyArguments(t *testing.T) {
 		t.Error(v, err)
 	}
 	// 40 objects and long texts.
-	f := core.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(core.NewCallback(func(a *core.Args) error {
 		for i := range a.Len() / 2 {
-			if s, _ := core.TextOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
+			if s, _ := capi.TextOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
 				return fmt.Errorf("text %d: %q", i, s)
 			}
 			if a.Value(2*i+1).TypeIndex < abi.TypeDynObjectBegin {
@@ -224,7 +226,7 @@ func TestManyArguments(t *testing.T) {
 // Arguments that nobody packed are None, and never what lay there before.
 func TestUnpackedArgumentsAreNone(t *testing.T) {
 	load(t)
-	f := core.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(core.NewCallback(func(a *core.Args) error {
 		for i := range a.Len() {
 			if v := a.Value(i); v != (abi.Any{}) {
 				return fmt.Errorf("argument %d is %v", i, v)
@@ -253,7 +255,7 @@ func TestPaddingIsZero(t *testing.T) {
 		t.Fatalf("a value has %d bytes", size)
 	}
 	var got []abi.Any
-	f := core.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(core.NewCallback(func(a *core.Args) error {
 		got = nil
 		for i := range a.Len() {
 			got = append(got, a.Value(i))
@@ -299,16 +301,16 @@ func TestObjectHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts := core.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
+	if counts := capi.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
 		t.Errorf("counts of a new object: %#x", counts)
 	}
 	for range 1000 {
-		core.IncRef(b.Handle())
+		objects.IncRef(b.Handle())
 	}
 	for range 1000 {
-		core.DecRef(b.Handle())
+		objects.DecRef(b.Handle())
 	}
-	if counts := core.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
+	if counts := capi.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
 		t.Errorf("counts after 1000 pairs: %#x", counts)
 	}
 	before := live(t)
@@ -349,7 +351,7 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tensor.Release()
-	state := (*core.Object)(unsafe.Pointer(tensor))
+	state := (*objects.Object)(unsafe.Pointer(tensor))
 	check := func(err error) {
 		if err != nil {
 			panic(err)
@@ -424,7 +426,7 @@ func TestAllocations(t *testing.T) {
 		{"string field", 1, func() { text.Text(box) }},
 		{"object result", 1, func() { b, err := newBox(1); check(err); b.Release() }},
 	} {
-		if core.Tracking && c.name == "object result" {
+		if objects.Tracking && c.name == "object result" {
 			continue // its stack is kept
 		}
 		c.run()

@@ -7,7 +7,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Call is a call in the making: a function, its arguments and, after Do, its
@@ -54,20 +57,14 @@ func (c *Call) begin(f *Func, n int, units uint32) {
 	c.fn, c.head.N, c.head.Units = f, uintptr(n), units
 }
 
-// safeCall returns the C function behind a Function object. To call it directly
-// is what TVMFFIFunctionCall does.
-func safeCall(handle uintptr) uintptr {
-	return At[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
-}
-
 // beginFunction starts a call of a Function object.
-func (c *Call) beginFunction(fn *Object, n int, units uint32) {
+func (c *Call) beginFunction(fn *objects.Object, n int, units uint32) {
 	c.head.N, c.head.Units = uintptr(n), units
 	if fn.Handle() == 0 {
 		c.fail(endedError("function", fn))
 		return
 	}
-	c.head.Fn, c.head.Handle = safeCall(fn.handle), fn.handle
+	c.head.Fn, c.head.Handle = safeCall(fn.Addr()), fn.Addr()
 	c.keep(c.head.Units, unsafe.Pointer(fn))
 }
 
@@ -124,15 +121,15 @@ func (c *Call) Pointer(i int, v struct{ Address uintptr }) {
 
 // Object packs an object, which stays alive until the call has returned; nil is
 // None. An object that has ended is an error of Do.
-func (c *Call) Object(i int, o *Object) {
+func (c *Call) Object(i int, o *objects.Object) {
 	if o != nil {
 		at := (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(i)))
-		at[0], at[1] = uint64(o.index), uint64(o.handle)
+		at[0], at[1] = uint64(o.TypeIndex()), uint64(o.Addr())
 		c.keep(uint32(i), unsafe.Pointer(o))
 		switch {
-		case o.handle == 0:
+		case o.Addr() == 0:
 			c.ended = uint32(i) + 1
-		case o.load()&flagLent != 0:
+		case o.Lent():
 			v := o.View()
 			at[0], at[1] = uint64(v.TypeIndex), v.Bits
 		}
@@ -140,7 +137,7 @@ func (c *Call) Object(i int, o *Object) {
 }
 
 // Self packs the receiver of a method, which must not be nil nor have ended.
-func (c *Call) Self(i int, o *Object) {
+func (c *Call) Self(i int, o *objects.Object) {
 	if o.Handle() == 0 {
 		c.refuse(o)
 		return
@@ -149,10 +146,10 @@ func (c *Call) Self(i int, o *Object) {
 }
 
 // refuse is Self for a receiver that is nil or has ended.
-func (c *Call) refuse(o *Object) {
-	kind := KindRuntime
+func (c *Call) refuse(o *objects.Object) {
+	kind := failure.KindRuntime
 	if o == nil {
-		kind = KindType
+		kind = failure.KindType
 	}
 	c.fail(NoReceiver(kind, c.fn.String(), o))
 }
@@ -251,11 +248,11 @@ func (c *Call) Bytes(i int, b []byte) {
 		return
 	}
 	data := unsafe.Pointer(unsafe.SliceData(b))
-	escape(data)
+	capi.Escape(data)
 	at, ok := c.room(2)
 	if !ok {
 		array := &abi.ByteArray{Data: uintptr(data), Size: uintptr(len(b))}
-		c.set(i, abi.TypeByteArrayPtr, uint64(address(array)))
+		c.set(i, abi.TypeByteArrayPtr, uint64(capi.Address(array)))
 		c.more().keep = append(c.more().keep, array, b)
 		return
 	}
@@ -290,7 +287,7 @@ func (c *Call) Put(i int, t Temp, err error) {
 		return
 	}
 	if err != nil {
-		c.fail(Place(c.argument(i), err))
+		c.fail(failure.Place(c.argument(i), err))
 		return
 	}
 	if t.Moved {
@@ -333,12 +330,12 @@ func (c *Call) fail(err error) {
 
 func (c *Call) argument(i int) string { return "argument " + itoa(i) + " of " + c.fn.String() }
 
-func endedError(what string, o *Object) error {
+func endedError(what string, o *objects.Object) error {
 	why, _ := o.Ended()
 	if o == nil {
 		why = "is nil"
 	}
-	return Errorf(KindRuntime, "%s: the object %s", what, why)
+	return failure.Errorf(failure.KindRuntime, "%s: the object %s", what, why)
 }
 
 // Do makes the call. When it returns nil, exactly one of the result methods must
@@ -365,10 +362,10 @@ func (c *Call) Do() error {
 // needs the library; it reports whether that was possible. The error comes out
 // of Do.
 func (c *Call) Prepare() bool {
-	if !Attached() {
+	if !capi.Attached() {
 		c.resolve()
 	}
-	return Attached() && (c.extra == nil || c.extra.err == nil)
+	return capi.Attached() && (c.extra == nil || c.extra.err == nil)
 }
 
 // resolve finds the function behind a call on its first use.
@@ -388,7 +385,7 @@ func (c *Call) resolve() {
 func (c *Call) finish() error {
 	if c.ended != 0 {
 		i := int(c.ended - 1)
-		c.fail(endedError(c.argument(i), *(**Object)(c.slot(uint32(i)))))
+		c.fail(endedError(c.argument(i), *(**objects.Object)(c.slot(uint32(i)))))
 	}
 	if c.extra == nil || c.extra.err == nil {
 		c.resolve()
@@ -400,7 +397,7 @@ func (c *Call) finish() error {
 		c.extra = nil
 		runtime.KeepAlive(e.keep)
 		for _, o := range e.objects {
-			DecRef(o)
+			objects.DecRef(o)
 		}
 		for _, m := range e.moved {
 			m.end()
@@ -421,7 +418,44 @@ func (c *Call) finish() error {
 // failed is the error of a call whose return code is not 0.
 func (c *Call) failed() error {
 	if c.head.RC == ccall.Thrown && c.fn != nil {
-		return thrown(c.fn.String(), c.head.Err)
+		return failure.Thrown(c.fn.String(), c.head.Err)
 	}
-	return errorOf(c.head.RC, c.head.Err)
+	return failure.OfCall(c.head.RC, c.head.Err)
+}
+
+// OwnArray wraps a new Array, of which t is the only reference.
+func OwnArray(t Temp) *objects.Object {
+	o := objects.Own(uintptr(t.Value.Bits))
+	if t.Scalars {
+		o.SetScalars()
+	}
+	return o
+}
+
+// Lasting returns an error if the value is a tensor over memory that is lent for
+// a callback: what may outlive the callback must not hold it.
+func (t Temp) Lasting() error {
+	if o, ok := t.Keep.(*objects.Object); ok && o.Lent() {
+		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
+	}
+	return nil
+}
+
+// NoReceiver is the error of a method, or of the accessor of a field, of o, which is
+// nil or has ended.
+func NoReceiver(kind, method string, o *objects.Object) error {
+	why, _ := o.Ended()
+	switch {
+	case o == nil:
+		why = "is nil, which stands for None: compare it with nil first"
+	case o.Released():
+		why += ": release it after its last use, or use a tvmffi.Retain of it"
+	}
+	return failure.Errorf(kind, "%s: the receiver %s", method, why)
+}
+
+// safeCall returns the C function behind a Function object. To call it directly
+// is what TVMFFIFunctionCall does.
+func safeCall(handle uintptr) uintptr {
+	return capi.At[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
 }

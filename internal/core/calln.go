@@ -5,7 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // CallN is a call with up to 128 arguments, for constructors with options. It has
@@ -35,7 +38,9 @@ func (c *CallN) Begin(f *Func, n int) {
 }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *CallN) BeginFunction(fn *Object, n int) { c.beginFunction(fn, c.limit(n), maxArguments) }
+func (c *CallN) BeginFunction(fn *objects.Object, n int) {
+	c.beginFunction(fn, c.limit(n), maxArguments)
+}
 
 func (c *CallN) limit(n int) int {
 	if n > maxArguments {
@@ -43,7 +48,7 @@ func (c *CallN) limit(n int) int {
 		if c.fn != nil {
 			what = c.fn.String()
 		}
-		c.fail(Errorf(KindType, "%s: a call with %d arguments, %d is the limit: look the function up and use its method Call, which takes any number", what, n, maxArguments))
+		c.fail(failure.Errorf(failure.KindType, "%s: a call with %d arguments, %d is the limit: look the function up and use its method Call, which takes any number", what, n, maxArguments))
 		return 0
 	}
 	return n
@@ -94,11 +99,11 @@ func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
 	if len(values) == 0 {
 		values = make([]abi.Any, 1) // a callee may look at the address
 	}
-	h.Word = address(unsafe.SliceData(values))
+	h.Word = capi.Address(unsafe.SliceData(values))
 	ccall.Call(&h)
 	runtime.KeepAlive(values)
 	if h.RC != 0 {
-		return abi.Any{}, errorOf(h.RC, h.Err)
+		return abi.Any{}, failure.OfCall(h.RC, h.Err)
 	}
 	return h.Res, nil
 }

@@ -5,7 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -104,15 +107,15 @@ func readyToDefine() {
 	}
 	defined.ready = true
 	defined.setters, defined.entries, defined.texts = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
-	defined.layouts = allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
+	defined.layouts = capi.Allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
 	ccall.InitStubs(ccall.StubFunctions{
-		Malloc: malloc, Free: cFunction("free"), DecRef: API.ObjectDecRef,
-		ToOwned: API.AnyViewToOwnedAny, TypeInfo: API.GetTypeInfo, SetParts: API.ErrorSetRaisedFromCStrParts,
+		Malloc: capi.Malloc, Free: capi.CFunction("free"), DecRef: capi.API.ObjectDecRef,
+		ToOwned: capi.API.AnyViewToOwnedAny, TypeInfo: capi.API.GetTypeInfo, SetParts: capi.API.ErrorSetRaisedFromCStrParts,
 		Layouts: defined.layouts,
 		From:    lastingText("Cannot convert from type `"), To: lastingText("` to `"), End: lastingText("`"),
-		TypeError: lastingText(KindType), ValueError: lastingText(KindValue),
+		TypeError: lastingText(failure.KindType), ValueError: lastingText(failure.KindValue),
 		MemoryError: lastingText("MemoryError"), NoMem: lastingText("out of memory"),
-	}, allocate(ccall.MaxSetters*unsafe.Sizeof(uintptr(0))), allocate(ccall.MaxCreators*unsafe.Sizeof(uintptr(0))))
+	}, capi.Allocate(ccall.MaxSetters*unsafe.Sizeof(uintptr(0))), capi.Allocate(ccall.MaxCreators*unsafe.Sizeof(uintptr(0))))
 }
 
 // lastingText returns a C text that lives as long as the process.
@@ -120,8 +123,8 @@ func lastingText(s string) uintptr {
 	if at, ok := defined.texts[s]; ok {
 		return at
 	}
-	at := allocate(uintptr(len(s)) + 1)
-	copy(unsafe.Slice(At[byte](at), len(s)), s)
+	at := capi.Allocate(uintptr(len(s)) + 1)
+	copy(unsafe.Slice(capi.At[byte](at), len(s)), s)
 	defined.texts[s] = at
 	return at
 }
@@ -137,7 +140,7 @@ type DefinedField struct {
 	Default abi.Any
 	// Convert, if it is not nil, is the Function object that takes the place of the
 	// setter.
-	Convert *Object
+	Convert *objects.Object
 
 	setter *ccall.Setter
 }
@@ -146,7 +149,7 @@ type DefinedField struct {
 type DefinedMethod struct {
 	Name, Doc, Metadata string
 	Static              bool
-	Function            *Object
+	Function            *objects.Object
 }
 
 // Defined is an object type made in Go.
@@ -172,9 +175,9 @@ func RoomToDefine(types, fields int) error {
 	readyToDefine()
 	switch forSetters, forCreators := ccall.Free(); {
 	case forCreators < types:
-		return Errorf(KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
+		return failure.Errorf(failure.KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
 	case forSetters < fields:
-		return Errorf(KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
+		return failure.Errorf(failure.KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
 	}
 	return nil
 }
@@ -186,29 +189,29 @@ func KeyIsFree(key string, parent *abi.TypeInfo) bool {
 	if err != nil {
 		return true
 	}
-	info := InfoOf(index)
+	info := capi.InfoOf(index)
 	if info.NumFields != 0 || info.NumMethods != 0 || info.Metadata != 0 || parent == nil {
 		return false
 	}
-	return info.Depth == parent.Depth+1 && Ancestor(info, parent.Depth) == parent
+	return info.Depth == parent.Depth+1 && capi.Ancestor(info, parent.Depth) == parent
 }
 
 // Allocate gives the type its index. The Registry is held; nothing can take it
 // back.
 func (d *Defined) Allocate() error {
 	parent := d.Parent
-	key := byteArray(d.Key)
-	i, _, _ := purego.SyscallN(API.TypeGetOrAllocIndex, address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
-	keepAlive(key, d.Key)
+	key := capi.ByteArray(d.Key)
+	i, _, _ := purego.SyscallN(capi.API.TypeGetOrAllocIndex, capi.Address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
+	capi.KeepAlive(key, d.Key)
 	if int32(i) < int32(abi.TypeDynObjectBegin) || int32(i) >= maxDefinedIndex {
-		return Errorf(KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
+		return failure.Errorf(failure.KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
 	}
-	d.Info = InfoOf(abi.TypeIndex(int32(i)))
-	d.layout = allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
-	l := At[ccall.Layout](d.layout)
+	d.Info = capi.InfoOf(abi.TypeIndex(int32(i)))
+	d.layout = capi.Allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
+	l := capi.At[ccall.Layout](d.layout)
 	*l = ccall.Layout{Size: uintptr(d.Size), Index: int32(i), State: uint32(d.State), N: uintptr(len(d.Refs)), Refs: d.layout + unsafe.Sizeof(ccall.Layout{})}
-	copy(unsafe.Slice(At[uint64](l.Refs), len(d.Refs)), d.Refs)
-	*At[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
+	copy(unsafe.Slice(capi.At[uint64](l.Refs), len(d.Refs)), d.Refs)
+	*capi.At[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
 	return nil
 }
 
@@ -228,8 +231,8 @@ func (f *DefinedField) Prepare() error {
 	}
 	at, ok := defined.setters[key]
 	if !ok {
-		at = allocate(unsafe.Sizeof(ccall.Setter{}))
-		s := At[ccall.Setter](at)
+		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
+		s := capi.At[ccall.Setter](at)
 		*s = ccall.Setter{
 			Kind: a.Kind, Kinds: a.Scalars, Size: form.size, Min: form.min, Max: form.max, Expected: lastingText(a.Expected),
 			Range: lastingText("the value does not fit a field of the Go type " + a.Go),
@@ -239,14 +242,14 @@ func (f *DefinedField) Prepare() error {
 		}
 		defined.setters[key] = at
 	}
-	f.setter = At[ccall.Setter](at)
+	f.setter = capi.At[ccall.Setter](at)
 	return nil
 }
 
 // AddField enters a field, which is prepared.
 func (d *Defined) AddField(f *DefinedField) error {
 	form := &fieldForms[f.Accept.Kind]
-	name, doc, metadata := byteArray(f.Name), byteArray(f.Doc), byteArray(f.Metadata)
+	name, doc, metadata := capi.ByteArray(f.Name), capi.ByteArray(f.Doc), capi.ByteArray(f.Metadata)
 	info := &abi.FieldInfo{
 		Name: *name, Doc: *doc, Metadata: *metadata, Flags: f.Flags,
 		Size: int64(form.size), Alignment: min(int64(form.size), 8), Offset: f.Offset,
@@ -264,17 +267,17 @@ func (d *Defined) AddField(f *DefinedField) error {
 		at := uintptr(unsafe.Pointer(f.setter))
 		if defined.entries[at] == 0 {
 			if defined.entries[at] = ccall.SetterOf(at); defined.entries[at] == 0 {
-				return Errorf(KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
+				return failure.Errorf(failure.KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
 			}
 		}
 		info.Setter = defined.entries[at]
 	}
-	_, err := invoke(API.TypeRegisterField, uintptr(d.Info.TypeIndex), address(info), 0)
+	_, err := failure.Invoke(capi.API.TypeRegisterField, uintptr(d.Info.TypeIndex), capi.Address(info), 0)
 	runtime.KeepAlive(info)
-	keepAlive(name, f.Name)
-	keepAlive(doc, f.Doc)
-	keepAlive(metadata, f.Metadata)
-	f.Convert.keepAlive()
+	capi.KeepAlive(name, f.Name)
+	capi.KeepAlive(doc, f.Doc)
+	capi.KeepAlive(metadata, f.Metadata)
+	f.Convert.KeepAlive()
 	return err
 }
 
@@ -284,24 +287,24 @@ func (d *Defined) AddField(f *DefinedField) error {
 func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	creator := ccall.CreatorOf(d.layout)
 	if creator == 0 {
-		return false, Errorf(KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
+		return false, failure.Errorf(failure.KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
 	}
-	doc := byteArray(d.Doc)
+	doc := capi.ByteArray(d.Doc)
 	metadata := &abi.TypeMetadata{Doc: *doc, Creator: creator, TotalSize: int32(d.Size), StructuralEqHashKind: d.Structural}
-	_, err = invoke(API.TypeRegisterMetadata, uintptr(d.Info.TypeIndex), address(metadata), 0)
+	_, err = failure.Invoke(capi.API.TypeRegisterMetadata, uintptr(d.Info.TypeIndex), capi.Address(metadata), 0)
 	runtime.KeepAlive(metadata)
-	keepAlive(doc, d.Doc)
+	capi.KeepAlive(doc, d.Doc)
 	if err != nil {
 		return false, err
 	}
 	for name, code := range map[string]uintptr{"__ffi_new__": ccall.NewObject(), "__ffi_shallow_copy__": ccall.CopyObject()} {
-		out, err := invoke(API.FunctionCreate, d.layout, code, 0)
+		out, err := failure.Invoke(capi.API.FunctionCreate, d.layout, code, 0)
 		if err != nil {
 			return false, err
 		}
 		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(first(out))}
 		err = d.AddAttribute(name, fn)
-		DecRef(uintptr(fn.Bits))
+		objects.DecRef(uintptr(fn.Bits))
 		if err != nil {
 			return false, err
 		}
@@ -313,7 +316,7 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	if err != nil || handle == 0 {
 		return false, err
 	}
-	fn := Own(handle)
+	fn := objects.Own(handle)
 	defer fn.Release()
 	var c Call1
 	c.BeginFunction(fn, 1)
@@ -329,15 +332,15 @@ func (d *Defined) AddAttribute(name string, v abi.Any) error {
 // AddMethod enters a method.
 func (d *Defined) AddMethod(m *DefinedMethod) error {
 	return withMethodInfo(m, func(info uintptr) error {
-		_, err := invoke(API.TypeRegisterMethod, uintptr(d.Info.TypeIndex), info, 0)
+		_, err := failure.Invoke(capi.API.TypeRegisterMethod, uintptr(d.Info.TypeIndex), info, 0)
 		return err
 	})
 }
 
 // SetGlobalMethod enters a global function with its doc comment and metadata.
 func SetGlobalMethod(m *DefinedMethod, override bool) error {
-	Registry.Lock()
-	defer Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	flag := uintptr(1)
 	if !override {
 		flag = 0
@@ -347,34 +350,34 @@ func SetGlobalMethod(m *DefinedMethod, override bool) error {
 			return err
 		}
 		if there != 0 {
-			DecRef(there)
-			return Errorf(KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
+			objects.DecRef(there)
+			return failure.Errorf(failure.KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
 		}
 	}
 	return withMethodInfo(m, func(info uintptr) error {
-		_, err := invoke(API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
+		_, err := failure.Invoke(capi.API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
 		return err
 	})
 }
 
 func withMethodInfo(m *DefinedMethod, use func(info uintptr) error) error {
-	name, doc, metadata := byteArray(m.Name), byteArray(m.Doc), byteArray(m.Metadata)
+	name, doc, metadata := capi.ByteArray(m.Name), capi.ByteArray(m.Doc), capi.ByteArray(m.Metadata)
 	info := &abi.MethodInfo{Name: *name, Doc: *doc, Metadata: *metadata, Method: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(m.Function.Handle())}}
 	if m.Static {
 		info.Flags = abi.FieldIsStaticMethod
 	}
-	err := use(address(info))
+	err := use(capi.Address(info))
 	runtime.KeepAlive(info)
-	keepAlive(name, m.Name)
-	keepAlive(doc, m.Doc)
-	keepAlive(metadata, m.Metadata)
-	m.Function.keepAlive()
+	capi.KeepAlive(name, m.Name)
+	capi.KeepAlive(doc, m.Doc)
+	capi.KeepAlive(metadata, m.Metadata)
+	m.Function.KeepAlive()
 	return err
 }
 
 // New makes an object whose fields are all zero, and returns its only reference.
 func (d *Defined) New() (uintptr, error) {
-	out, err := invoke(ccall.NewObject(), d.layout, 0, 0)
+	out, err := failure.Invoke(ccall.NewObject(), d.layout, 0, 0)
 	return uintptr(out.Bits), err
 }
 
@@ -383,12 +386,12 @@ func LayoutOf(index abi.TypeIndex) (refs []uint64, ok bool) {
 	if !defined.ready || index >= maxDefinedIndex {
 		return nil, false
 	}
-	at := *At[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
+	at := *capi.At[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
 	if at == 0 {
 		return nil, false
 	}
-	l := At[ccall.Layout](at)
-	return append([]uint64(nil), unsafe.Slice(At[uint64](l.Refs), l.N)...), true
+	l := capi.At[ccall.Layout](at)
+	return append([]uint64(nil), unsafe.Slice(capi.At[uint64](l.Refs), l.N)...), true
 }
 
 // TraceEntries makes f run at each entry of C into Go, until the returned func is

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
 // fieldKey names a field of a type that is known at run time.
@@ -27,17 +28,17 @@ func FieldOf(index abi.TypeIndex, name string) *Field {
 }
 
 func findField(index abi.TypeIndex, name string) *Field {
-	info := InfoOf(index)
+	info := capi.InfoOf(index)
 	if info == nil {
 		return nil
 	}
 	for depth := info.Depth; ; depth-- {
-		if fieldNamed(info, name) != nil {
-			return &Field{Owner: &Type{Key: Text(info.Key)}, Name: name}
+		if capi.FieldNamed(info, name) != nil {
+			return &Field{Owner: &Type{Key: capi.Text(info.Key)}, Name: name}
 		}
 		if depth == 0 {
 			return nil
 		}
-		info = Ancestor(InfoOf(index), depth-1)
+		info = capi.Ancestor(capi.InfoOf(index), depth-1)
 	}
 }

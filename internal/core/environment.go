@@ -8,7 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -16,14 +18,14 @@ import (
 // DataTypeToString asks the library for the name of a data type.
 func DataTypeToString(t abi.DLDataType) (string, error) {
 	p := &t
-	v, err := invokeResult(API.DataTypeToString, address(p))
+	v, err := failure.InvokeResult(capi.API.DataTypeToString, capi.Address(p))
 	runtime.KeepAlive(p)
 	if err != nil {
 		return "", err
 	}
-	text, _ := TextOf(v)
+	text, _ := capi.TextOf(v)
 	if v.TypeIndex.IsObject() {
-		DecRef(uintptr(v.Bits))
+		objects.DecRef(uintptr(v.Bits))
 	}
 	return text, nil
 }
@@ -31,23 +33,20 @@ func DataTypeToString(t abi.DLDataType) (string, error) {
 // SetStream makes stream the current one of a device on this thread and returns
 // the one before. The goroutine must be pinned.
 func SetStream(d abi.DLDevice, stream uintptr) (uintptr, error) {
-	out, err := invoke(API.EnvSetStream, uintptr(d.Type), uintptr(d.ID), stream)
+	out, err := failure.Invoke(capi.API.EnvSetStream, uintptr(d.Type), uintptr(d.ID), stream)
 	return first(out), err
 }
 
 // Stream returns the current stream of a device on this thread.
 func Stream(d abi.DLDevice) uintptr {
-	s, _, _ := purego.SyscallN(API.EnvGetStream, uintptr(d.Type), uintptr(d.ID))
+	s, _, _ := purego.SyscallN(capi.API.EnvGetStream, uintptr(d.Type), uintptr(d.ID))
 	return s
 }
-
-// ThreadID identifies the OS thread of a pinned goroutine.
-func ThreadID() int { return threadID() }
 
 // Allocator returns the C function that allocates tensors on this thread; 0 if
 // there is none.
 func Allocator() uintptr {
-	f, _, _ := purego.SyscallN(API.EnvGetAllocator)
+	f, _, _ := purego.SyscallN(capi.API.EnvGetAllocator)
 	return f
 }
 
@@ -60,7 +59,7 @@ func SetAllocator(f uintptr, global bool) (uintptr, error) {
 		flag = 1
 	}
 	old := new(uintptr)
-	_, err := invoke(API.EnvSetAllocator, f, flag, address(old))
+	_, err := failure.Invoke(capi.API.EnvSetAllocator, f, flag, capi.Address(old))
 	return *old, err
 }
 
@@ -79,18 +78,18 @@ var allocatorEntry = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(prototype, out, errorContext, setError uintptr) uintptr {
 		managed, err := allocateTensor(prototype)
 		if err == nil {
-			*At[uintptr](out) = managed
+			*capi.At[uintptr](out) = managed
 			return 0
 		}
 		if setError != 0 {
-			kind, message := cText(KindRuntime), cText(err.Error())
-			purego.SyscallN(setError, errorContext, address(kind), address(message))
+			kind, message := cText(failure.KindRuntime), cText(err.Error())
+			purego.SyscallN(setError, errorContext, capi.Address(kind), capi.Address(message))
 			runtime.KeepAlive(kind)
 			runtime.KeepAlive(message)
 		}
 		// The library takes the error that is raised on this thread: so the Go error
 		// itself comes out of the outer call.
-		raise(err)
+		failure.Raise(err)
 		return ^uintptr(0)
 	})
 })
@@ -109,22 +108,12 @@ func allocateTensor(prototype uintptr) (managed uintptr, err error) {
 		p := recover()
 		switch {
 		case p != nil:
-			managed, err = 0, Recovered(p)
+			managed, err = 0, failure.Recovered(p)
 		case !returned:
 			goexit()
 		}
 	}()
-	managed, err = (*allocateHook.Load())(At[abi.DLTensor](prototype))
+	managed, err = (*allocateHook.Load())(capi.At[abi.DLTensor](prototype))
 	returned = true
 	return managed, err
-}
-
-// CallDeleter calls the deleter of a struct of DLPack.
-func CallDeleter(deleter, managed uintptr) {
-	if deleter != 0 {
-		purego.SyscallN(deleter, managed)
-	}
-	if ccall.HasReleased() {
-		drain()
-	}
 }

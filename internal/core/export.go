@@ -1,7 +1,11 @@
 package core
 
 import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -9,20 +13,16 @@ import (
 // Export returns what an exported C symbol calls to reach a Go func, as
 // safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
 func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
-	handle = newCall(call, origin)
-	slots.mu.Lock()
-	slots.kept++
-	slots.mu.Unlock()
-	return ccall.Callback(), handle
+	return ccall.Callback(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin)
 }
 
 // CheckSignals asks the host, on the calling thread, whether a signal wants the
 // call to end, and returns what it says: 0 to go on. A host without such a
 // function has nothing to say.
 func CheckSignals() int32 {
-	if API.EnvCheckSignals == 0 {
+	if capi.API.EnvCheckSignals == 0 {
 		return 0
 	}
-	rc, _, _ := purego.SyscallN(API.EnvCheckSignals)
+	rc, _, _ := purego.SyscallN(capi.API.EnvCheckSignals)
 	return int32(rc)
 }

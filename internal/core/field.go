@@ -7,7 +7,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Field is a field of an object type that generated code reads and writes,
@@ -53,11 +56,11 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := fieldNamed(owner, f.Name)
+	info := capi.FieldNamed(owner, f.Name)
 	if info == nil {
-		return nil, Errorf(KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
+		return nil, failure.Errorf(failure.KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
 	}
-	if err := checkSignature(f.String(), f.Sig, Text(info.Metadata)); err != nil {
+	if err := checkSignature(f.String(), f.Sig, capi.Text(info.Metadata)); err != nil {
 		return nil, err
 	}
 	// Whoever finds info must find fast too.
@@ -94,9 +97,9 @@ func formOf(sig string, info *abi.FieldInfo) form {
 
 // resolve returns the form of the field and checks the object. It panics: a nil
 // or released receiver of a getter is a mistake of the programmer.
-func (f *Field) resolve(o *Object) (*abi.FieldInfo, form) {
+func (f *Field) resolve(o *objects.Object) (*abi.FieldInfo, form) {
 	if o.Handle() == 0 {
-		panic(NoReceiver(KindRuntime, "field "+f.String(), o))
+		panic(NoReceiver(failure.KindRuntime, "field "+f.String(), o))
 	}
 	info, err := f.Info()
 	if err != nil {
@@ -106,28 +109,28 @@ func (f *Field) resolve(o *Object) (*abi.FieldInfo, form) {
 }
 
 // Int reads an int field.
-func (f *Field) Int(o *Object) int64 {
-	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formInt64 {
-		v := *At[int64](o.handle + uintptr(uint32(w)))
+func (f *Field) Int(o *objects.Object) int64 {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formInt64 {
+		v := *capi.At[int64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
 	}
 	return f.otherInt(o)
 }
 
-func (f *Field) otherInt(o *Object) int64 {
+func (f *Field) otherInt(o *objects.Object) int64 {
 	info, how := f.resolve(o)
 	defer runtime.KeepAlive(o)
-	at := o.handle + uintptr(info.Offset)
+	at := o.Addr() + uintptr(info.Offset)
 	switch {
 	case how == formInt64:
-		return *At[int64](at)
-	case how == formNarrowInt && info.Size == 4 && *At[int32](at) >= 0:
-		return int64(*At[int32](at))
-	case how == formNarrowInt && info.Size == 2 && *At[int16](at) >= 0:
-		return int64(*At[int16](at))
-	case how == formNarrowInt && info.Size == 1 && *At[int8](at) >= 0:
-		return int64(*At[int8](at))
+		return *capi.At[int64](at)
+	case how == formNarrowInt && info.Size == 4 && *capi.At[int32](at) >= 0:
+		return int64(*capi.At[int32](at))
+	case how == formNarrowInt && info.Size == 2 && *capi.At[int16](at) >= 0:
+		return int64(*capi.At[int16](at))
+	case how == formNarrowInt && info.Size == 1 && *capi.At[int8](at) >= 0:
+		return int64(*capi.At[int8](at))
 	}
 	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
 	v, err := c.IntResult()
@@ -141,23 +144,23 @@ func (f *Field) otherInt(o *Object) int64 {
 func (f *Field) asFunc() *Func { return &Func{Owner: f.Owner, Name: f.Name} }
 
 // Float reads a float field.
-func (f *Field) Float(o *Object) float64 {
-	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formFloat64 {
-		v := *At[float64](o.handle + uintptr(uint32(w)))
+func (f *Field) Float(o *objects.Object) float64 {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formFloat64 {
+		v := *capi.At[float64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
 	}
 	return f.otherFloat(o)
 }
 
-func (f *Field) otherFloat(o *Object) float64 {
+func (f *Field) otherFloat(o *objects.Object) float64 {
 	info, how := f.resolve(o)
 	defer runtime.KeepAlive(o)
 	switch how {
 	case formFloat64:
-		return *At[float64](o.handle + uintptr(info.Offset))
+		return *capi.At[float64](o.Addr() + uintptr(info.Offset))
 	case formFloat32:
-		return float64(*At[float32](o.handle + uintptr(info.Offset)))
+		return float64(*capi.At[float32](o.Addr() + uintptr(info.Offset)))
 	}
 	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
 	v, err := c.FloatResult()
@@ -168,20 +171,20 @@ func (f *Field) otherFloat(o *Object) float64 {
 }
 
 // Bool reads a bool field.
-func (f *Field) Bool(o *Object) bool {
-	if w := f.fast.Load(); o != nil && o.handle != 0 && form(w>>32) == formBool {
-		v := *At[uint8](o.handle + uintptr(uint32(w)))
+func (f *Field) Bool(o *objects.Object) bool {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formBool {
+		v := *capi.At[uint8](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v != 0
 	}
 	return f.otherBool(o)
 }
 
-func (f *Field) otherBool(o *Object) bool {
+func (f *Field) otherBool(o *objects.Object) bool {
 	info, how := f.resolve(o)
 	defer runtime.KeepAlive(o)
 	if how == formBool {
-		return *At[uint8](o.handle + uintptr(info.Offset)) != 0
+		return *capi.At[uint8](o.Addr() + uintptr(info.Offset)) != 0
 	}
 	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
 	v, err := c.BoolResult()
@@ -192,16 +195,16 @@ func (f *Field) otherBool(o *Object) bool {
 }
 
 // Text reads a string field, as a copy.
-func (f *Field) Text(o *Object) string {
+func (f *Field) Text(o *objects.Object) string {
 	info, how := f.resolve(o)
 	defer runtime.KeepAlive(o)
 	if how == formString {
-		at := o.handle + uintptr(info.Offset)
-		switch v := At[abi.Any](at); v.TypeIndex {
+		at := o.Addr() + uintptr(info.Offset)
+		switch v := capi.At[abi.Any](at); v.TypeIndex {
 		case abi.TypeSmallStr:
 			return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
 		case abi.TypeStr:
-			return Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+			return capi.Text(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
 	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
@@ -214,27 +217,27 @@ func (f *Field) Text(o *Object) string {
 
 // Get reads a field of any type as an owned value. It panics as the other
 // readers do.
-func (f *Field) Get(o *Object) abi.Any {
+func (f *Field) Get(o *objects.Object) abi.Any {
 	info, how := f.resolve(o)
 	defer runtime.KeepAlive(o)
-	at := o.handle + uintptr(info.Offset)
+	at := o.Addr() + uintptr(info.Offset)
 	switch how {
 	case formObject:
-		handle := *At[uintptr](at)
+		handle := *capi.At[uintptr](at)
 		if handle == 0 {
 			return abi.Any{}
 		}
-		IncRef(handle)
-		return abi.Any{TypeIndex: At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+		objects.IncRef(handle)
+		return abi.Any{TypeIndex: capi.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
 	case formDataType:
-		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*At[uint32](at))}
+		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.At[uint32](at))}
 	case formDevice:
-		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *At[uint64](at)}
+		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.At[uint64](at)}
 	}
 	return f.mustGet(o)
 }
 
-func (f *Field) mustGet(o *Object) abi.Any {
+func (f *Field) mustGet(o *objects.Object) abi.Any {
 	v, err := f.get(o)
 	if err != nil {
 		panic(err)
@@ -243,22 +246,22 @@ func (f *Field) mustGet(o *Object) abi.Any {
 }
 
 // get asks the getter.
-func (f *Field) get(o *Object) (abi.Any, error) {
+func (f *Field) get(o *objects.Object) (abi.Any, error) {
 	info, err := f.Info()
 	if err != nil {
 		return abi.Any{}, err
 	}
-	v, err := invokeResult(info.Getter, o.handle+uintptr(info.Offset))
+	v, err := failure.InvokeResult(info.Getter, o.Addr()+uintptr(info.Offset))
 	runtime.KeepAlive(o)
 	return v, err
 }
 
 // Object reads an object field of type t; None is nil.
-func (f *Field) Object(o *Object, t *Type) *Object {
+func (f *Field) Object(o *objects.Object, t *Type) *objects.Object {
 	v := f.Get(o)
 	if v.TypeIndex.IsObject() && v.Bits != 0 {
 		if ok, err := t.Accepts(v.TypeIndex); ok && err == nil {
-			return Own(uintptr(v.Bits))
+			return objects.Own(uintptr(v.Bits))
 		}
 	}
 	c := Call{head: ccall.Head{Res: v}, fn: f.asFunc()}
@@ -271,44 +274,46 @@ func (f *Field) Object(o *Object, t *Type) *Object {
 
 // Set writes a field. A number that the field cannot hold is an error, and the
 // field keeps its value: the setter of the library would cut it silently.
-func (f *Field) Set(o *Object, t Temp, err error) error { return f.set(o, t, err, abi.FieldWritable) }
+func (f *Field) Set(o *objects.Object, t Temp, err error) error {
+	return f.set(o, t, err, abi.FieldWritable)
+}
 
 // Init is Set for an object that nobody else has yet, such as a copy: its
 // read-only fields may be written too.
-func (f *Field) Init(o *Object, t Temp, err error) error { return f.set(o, t, err, 0) }
+func (f *Field) Init(o *objects.Object, t Temp, err error) error { return f.set(o, t, err, 0) }
 
 // set writes a field that has the flags in need.
-func (f *Field) set(o *Object, t Temp, err error, need int64) error {
+func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 	if err != nil {
-		return Place("field "+f.String(), err)
+		return failure.Place("field "+f.String(), err)
 	}
 	defer runtime.KeepAlive(t.Keep)
 	if t.Owned && t.Value.TypeIndex.IsObject() {
-		defer DecRef(uintptr(t.Value.Bits))
+		defer objects.DecRef(uintptr(t.Value.Bits))
 	}
 	if err := t.Lasting(); err != nil {
-		return Errorf(KindRuntime, "field %s: %w", f, err)
+		return failure.Errorf(failure.KindRuntime, "field %s: %w", f, err)
 	}
 	if o.Handle() == 0 {
-		return NoReceiver(KindRuntime, "field "+f.String(), o)
+		return NoReceiver(failure.KindRuntime, "field "+f.String(), o)
 	}
 	info, err := f.Info()
 	if err != nil {
 		return err
 	}
 	if info.Flags&need != need {
-		return Errorf(KindAttr, "field %s is read-only", f)
+		return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 	}
 	how := form(f.fast.Load() >> 32)
 	if how == formFloat32 && t.Value.TypeIndex == abi.TypeFloat {
 		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return Errorf(KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
+			return failure.Errorf(failure.KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
 		}
 	}
 	write := func(v abi.Any) error {
 		err := f.write(info, o, v)
 		if err != nil && need != 0 { // a constructor names the field itself
-			err = Place("field "+f.String(), err)
+			err = failure.Place("field "+f.String(), err)
 		}
 		return err
 	}
@@ -317,7 +322,7 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 	}
 	v, bits := int64(t.Value.Bits), uint(8*info.Size)
 	tooLarge := func() error {
-		return Errorf(KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
+		return failure.Errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
 	}
 	if v < -1<<(bits-1) || v >= 1<<bits {
 		return tooLarge()
@@ -343,8 +348,8 @@ func (f *Field) set(o *Object, t Temp, err error, need int64) error {
 }
 
 // write calls the setter, which is a C function or a Function object.
-func (f *Field) write(info *abi.FieldInfo, o *Object, v abi.Any) error {
-	at := o.handle + uintptr(info.Offset)
+func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
+	at := o.Addr() + uintptr(info.Offset)
 	var frame struct {
 		head  ccall.Head
 		block [2]abi.Any
@@ -352,14 +357,14 @@ func (f *Field) write(info *abi.FieldInfo, o *Object, v abi.Any) error {
 	frame.head = ccall.Head{Fn: info.Setter, Handle: at, Units: 1}
 	frame.block[0] = v
 	if info.Flags&abi.FieldSetterIsFunction != 0 {
-		frame.head = ccall.Head{Fn: API.FunctionCall, Handle: info.Setter, N: 2, Units: 2}
+		frame.head = ccall.Head{Fn: capi.API.FunctionCall, Handle: info.Setter, N: 2, Units: 2}
 		frame.block[0] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(at)}
 		frame.block[1] = v
 	}
 	ccall.Call(&frame.head)
 	runtime.KeepAlive(o)
 	if frame.head.RC != 0 {
-		return errorOf(frame.head.RC, frame.head.Err)
+		return failure.OfCall(frame.head.RC, frame.head.Err)
 	}
 	return nil
 }

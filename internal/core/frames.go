@@ -1,6 +1,9 @@
 package core
 
-import "unsafe"
+import (
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"unsafe"
+)
 
 // The frames: CallN has a block of N units of 16 bytes, one for each argument
 // and the rest for text, and a slot for each unit and for the callee that keeps
@@ -117,58 +120,58 @@ const (
 func (c *Call1) Begin(f *Func, n int) { c.begin(f, n, 1) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call1) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 1) }
+func (c *Call1) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 1) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call2) Begin(f *Func, n int) { c.begin(f, n, 2) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call2) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 2) }
+func (c *Call2) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 2) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call3) Begin(f *Func, n int) { c.begin(f, n, 3) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call3) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 3) }
+func (c *Call3) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 3) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call4) Begin(f *Func, n int) { c.begin(f, n, 4) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call4) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 4) }
+func (c *Call4) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 4) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call6) Begin(f *Func, n int) { c.begin(f, n, 6) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call6) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 6) }
+func (c *Call6) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 6) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call8) Begin(f *Func, n int) { c.begin(f, n, 8) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call8) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 8) }
+func (c *Call8) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 8) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call12) Begin(f *Func, n int) { c.begin(f, n, 12) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call12) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 12) }
+func (c *Call12) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 12) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call16) Begin(f *Func, n int) { c.begin(f, n, 16) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call16) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 16) }
+func (c *Call16) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 16) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call24) Begin(f *Func, n int) { c.begin(f, n, 24) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call24) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 24) }
+func (c *Call24) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 24) }
 
 // Begin starts a call of f with n arguments.
 func (c *Call32) Begin(f *Func, n int) { c.begin(f, n, 32) }
 
 // BeginFunction starts a call of a Function object with n arguments.
-func (c *Call32) BeginFunction(fn *Object, n int) { c.beginFunction(fn, n, 32) }
+func (c *Call32) BeginFunction(fn *objects.Object, n int) { c.beginFunction(fn, n, 32) }

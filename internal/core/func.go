@@ -3,9 +3,11 @@ package core
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Func is a function that generated code calls: a global function, an export of
@@ -57,7 +59,7 @@ func (f *Func) Resolve() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.safeCall.Load() != 0 {
-		DecRef(handle)
+		objects.DecRef(handle)
 		return nil
 	}
 	f.handle = handle
@@ -93,7 +95,7 @@ func (f *Func) find() (uintptr, error) {
 		err = f.check(metadata)
 	}
 	if err != nil {
-		DecRef(handle)
+		objects.DecRef(handle)
 		return 0, err
 	}
 	return handle, nil
@@ -113,8 +115,8 @@ var (
 
 // globalMetadata returns the metadata of a global function, a text or None.
 func globalMetadata(name string) (string, error) {
-	Registry.Lock()
-	defer Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	c := new(Call4)
 	c.Begin(&getGlobalFuncMetadata, 1)
 	c.String(0, name)
@@ -132,7 +134,7 @@ func (f *Func) absent(what string) error {
 	if f.Owner != nil {
 		library = f.Owner.Library
 	}
-	return Errorf(KindAttr, "%s: %s: %s", f, what, library.lacks())
+	return failure.Errorf(failure.KindAttr, "%s: %s: %s", f, what, library.lacks())
 }
 
 // check compares the signature in metadata with that of the bindings.
@@ -144,14 +146,14 @@ func checkSignature(name, want, metadata string) error {
 	}
 	got, err := Signature(metadata)
 	if err != nil {
-		return Errorf(KindSchema, "%s: metadata of the loaded library: %v", name, err)
+		return failure.Errorf(failure.KindSchema, "%s: metadata of the loaded library: %v", name, err)
 	}
 	return compareSignatures(name, want, got)
 }
 
 func compareSignatures(name, want, got string) error {
 	if got != want {
-		return Errorf(KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
+		return failure.Errorf(failure.KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
 	}
 	return nil
 }
@@ -159,11 +161,11 @@ func compareSignatures(name, want, got string) error {
 // GlobalFunction looks a function up in the registry. It returns 0 when there is
 // none, else an owned reference.
 func GlobalFunction(name string) (uintptr, error) {
-	Registry.Lock()
-	defer Registry.Unlock()
-	key := byteArray(name)
-	out, err := invokeResult(API.FunctionGetGlobal, address(key))
-	keepAlive(key, name)
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	key := capi.ByteArray(name)
+	out, err := failure.InvokeResult(capi.API.FunctionGetGlobal, capi.Address(key))
+	capi.KeepAlive(key, name)
 	return first(out), err
 }
 
@@ -172,17 +174,17 @@ func (f *Func) findMethod() (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := methodNamed(info, f.Name)
+	m := capi.MethodNamed(info, f.Name)
 	if m == nil {
 		return 0, f.absent("no such method")
 	}
-	if err := f.check(Text(m.Metadata)); err != nil {
+	if err := f.check(capi.Text(m.Metadata)); err != nil {
 		return 0, err
 	}
 	if m.Method.TypeIndex != abi.TypeFunction {
 		return 0, f.absent("the method is not a function")
 	}
-	IncRef(uintptr(m.Method.Bits))
+	objects.IncRef(uintptr(m.Method.Bits))
 	return uintptr(m.Method.Bits), nil
 }
 
@@ -191,7 +193,7 @@ func (f *Func) findAttribute() (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, ok := TypeAttribute(info.TypeIndex, f.Name)
+	v, ok := capi.TypeAttribute(info.TypeIndex, f.Name)
 	if !ok || v.TypeIndex != abi.TypeFunction {
 		return 0, f.absent("no such type attribute")
 	}
@@ -204,7 +206,7 @@ func (f *Func) findAttribute() (uintptr, error) {
 			return 0, err
 		}
 	}
-	IncRef(uintptr(v.Bits))
+	objects.IncRef(uintptr(v.Bits))
 	return uintptr(v.Bits), nil
 }
 
@@ -259,18 +261,18 @@ func (l *Library) pathOf(name string) (string, error) {
 		}
 	}
 	if l.loading {
-		return "", Errorf(KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
+		return "", failure.Errorf(failure.KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
 	}
-	return "", Errorf(KindAttr, "library %s is not among the files of the bindings", name)
+	return "", failure.Errorf(failure.KindAttr, "library %s is not among the files of the bindings", name)
 }
 
 // modules are the modules of exports by their paths; the Registry guards it.
-var modules = map[string]*Object{}
+var modules = map[string]*objects.Object{}
 
 // module loads the file as a module, once.
-func (l *Library) module(path string) (*Object, error) {
-	Registry.Lock()
-	defer Registry.Unlock()
+func (l *Library) module(path string) (*objects.Object, error) {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	if m, ok := modules[path]; ok {
 		return m, nil
 	}
@@ -280,19 +282,7 @@ func (l *Library) module(path string) (*Object, error) {
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
-	m := Static(uintptr(c.head.Res.Bits))
+	m := objects.Static(uintptr(c.head.Res.Bits))
 	modules[path] = m
 	return m, nil
-}
-
-// TypeAttribute returns the borrowed value of an attribute of a type.
-func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
-	Registry.Lock()
-	defer Registry.Unlock()
-	column := attributeColumn(name)
-	if column == nil || index < abi.TypeIndex(column.BeginIndex) || index >= abi.TypeIndex(column.BeginIndex+column.Size) {
-		return abi.Any{}, false
-	}
-	v := *At[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
-	return v, v.TypeIndex != abi.TypeNone
 }

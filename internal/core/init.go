@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
 // positional is the text of the positional parameters of the automatic
@@ -21,8 +22,8 @@ func positional(info *abi.TypeInfo) (string, error) {
 	at := map[string]int{}
 	collect := func(info *abi.TypeInfo) {
 		for i := range uintptr(info.NumFields) {
-			f := At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-			p := parameter{Text(f.Name), Text(f.Metadata), f.Flags}
+			f := capi.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+			p := parameter{capi.Text(f.Name), capi.Text(f.Metadata), f.Flags}
 			if i, again := at[p.name]; again {
 				all[i] = p
 				continue
@@ -31,12 +32,12 @@ func positional(info *abi.TypeInfo) (string, error) {
 			all = append(all, p)
 		}
 	}
-	Registry.Lock()
+	capi.Registry.Lock()
 	for depth := range info.Depth {
-		collect(Ancestor(info, depth))
+		collect(capi.Ancestor(info, depth))
 	}
 	collect(info)
-	Registry.Unlock()
+	capi.Registry.Unlock()
 
 	const elsewhere = abi.FieldInitOff | abi.FieldKwOnly | abi.FieldHasDefault | abi.FieldDefaultFromFactory
 	var list []string

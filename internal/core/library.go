@@ -1,5 +1,7 @@
 package core
 
+import "github.com/tvmffi-go/tvmffi/internal/capi"
+
 // File is a shared library that a generated package needs.
 type File struct {
 	// Name is the base name, such as libgarden.so.
@@ -52,8 +54,8 @@ func (l *Library) Load(options ...LoadOption) error {
 	if l == nil {
 		return Loader(&Library{}, options)
 	}
-	Registry.Lock()
-	defer Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	if l.loading {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (l *Library) Load(options ...LoadOption) error {
 }
 
 func (l *Library) ensure() error {
-	if l == nil && Attached() {
+	if l == nil && capi.Attached() {
 		return nil
 	}
 	return l.Load()
@@ -82,3 +84,6 @@ func (l *Library) lacks() string {
 	}
 	return "the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version"
 }
+
+// Loader loads what a generated package needs; package tvmffi sets it.
+var Loader func(l *Library, options []LoadOption) error

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // A lookup in a Map or a Dict whose key is a text or a scalar, and a walk over
@@ -67,24 +69,24 @@ const slotEmpty = 0x80
 func blockItem(data uintptr, slot uint64) (meta uint8, item *abi.MapItem) {
 	block := data + uintptr(slot/abi.MapBlockSlots)*abi.MapBlockSize
 	at := uintptr(slot % abi.MapBlockSlots)
-	return *At[uint8](block + at), At[abi.MapItem](block + abi.MapBlockSlots + at*unsafe.Sizeof(abi.MapItem{}))
+	return *capi.At[uint8](block + at), capi.At[abi.MapItem](block + abi.MapBlockSlots + at*unsafe.Sizeof(abi.MapItem{}))
 }
 
 func (k *MapKey) is(v *abi.Any) bool {
 	if k.index != abi.TypeStr {
 		return v.TypeIndex == k.index && v.Bits == k.bits
 	}
-	text, ok := BorrowText(v)
+	text, ok := capi.BorrowText(v)
 	return ok && string(text) == k.text
 }
 
 // MapFind returns the value of a key, borrowed; nil if there is none. The maps of
 // the library must be readable, and the map must live and not change meanwhile.
 func MapFind(handle uintptr, k *MapKey) *abi.Any {
-	m := At[abi.MapObject](handle)
+	m := capi.At[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
 		for i := range uintptr(m.Size) {
-			if e := At[abi.MapEntry](m.Data + i*unsafe.Sizeof(abi.MapEntry{})); k.is(&e.Key) {
+			if e := capi.At[abi.MapEntry](m.Data + i*unsafe.Sizeof(abi.MapEntry{})); k.is(&e.Key) {
 				return &e.Value
 			}
 		}
@@ -113,7 +115,7 @@ func MapFind(handle uintptr, k *MapKey) *abi.Any {
 }
 
 // MapSize returns the number of entries of a map, if maps are readable.
-func MapSize(handle uintptr) int { return int(At[abi.MapObject](handle).Size) }
+func MapSize(handle uintptr) int { return int(capi.At[abi.MapObject](handle).Size) }
 
 // MapWalk reads the entries of a map in the order of insertion.
 type MapWalk struct {
@@ -127,7 +129,7 @@ type MapWalk struct {
 // NewMapWalk begins at the first entry. The maps of the library must be readable,
 // and the map must live and not change until the walk ends.
 func NewMapWalk(handle uintptr) MapWalk {
-	m := At[abi.MapObject](handle)
+	m := capi.At[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
 		return MapWalk{m.Data, 0, int(m.Size), true}
 	}
@@ -140,7 +142,7 @@ func (w *MapWalk) Next() *abi.MapEntry {
 	if w.small {
 		at := w.data + uintptr(w.slot)*unsafe.Sizeof(abi.MapEntry{})
 		w.slot++
-		return At[abi.MapEntry](at)
+		return capi.At[abi.MapEntry](at)
 	}
 	_, item := blockItem(w.data, w.slot)
 	w.slot = item.Next
@@ -213,8 +215,8 @@ func readableMap(n int) bool {
 		return false
 	}
 	handle := uintptr(v.Bits)
-	defer DecRef(handle)
-	if !plausible(At[abi.MapObject](handle), uint64(n)) {
+	defer objects.DecRef(handle)
+	if !plausible(capi.At[abi.MapObject](handle), uint64(n)) {
 		return false
 	}
 	walk := NewMapWalk(handle)

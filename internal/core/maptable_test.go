@@ -7,6 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // pairs makes a Map or Dict of keys, whose values are their indices.
@@ -87,7 +88,7 @@ func TestMapTable(t *testing.T) {
 				if core.MapFind(table.handle, &table.other) != nil {
 					t.Errorf("%s of %d, %s: a key that is not there was found", name, n, what)
 				}
-				core.DecRef(table.handle)
+				objects.DecRef(table.handle)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func TestMapKeysThatLookAlike(t *testing.T) {
 			_ = p.String("")
 		}
 	}, len(keys))
-	defer core.DecRef(m)
+	defer objects.DecRef(m)
 	for i := range keys {
 		if at := core.MapFind(m, &keys[i]); at == nil || at.Bits != uint64(i) {
 			t.Errorf("key %d: found %+v", i, at)

@@ -4,7 +4,9 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -17,13 +19,13 @@ type moved struct{ handle uintptr }
 // takes over.
 func newMoved(handle uintptr) (*moved, abi.Any) {
 	m := &moved{handle}
-	return m, abi.Any{TypeIndex: abi.TypeObjectRValueRef, Bits: uint64(address(m))}
+	return m, abi.Any{TypeIndex: abi.TypeObjectRValueRef, Bits: uint64(capi.Address(m))}
 }
 
 // end drops the reference that nobody took.
 func (m *moved) end() {
 	if m.handle != 0 {
-		DecRef(m.handle)
+		objects.DecRef(m.handle)
 	}
 }
 
@@ -31,7 +33,7 @@ func (m *moved) end() {
 // TVMFFISafeCallType, and returns its only reference. self is its first argument,
 // which deleter, unless 0, gets when the last reference goes.
 func NewFunction(self, call, deleter uintptr) (uintptr, error) {
-	out, err := invoke(API.FunctionCreate, self, call, deleter)
+	out, err := failure.Invoke(capi.API.FunctionCreate, self, call, deleter)
 	return first(out), err
 }
 
@@ -50,8 +52,8 @@ type packedCall struct {
 // void f(void **args), and takes its result.
 func (a *Args) CallPacked(f uintptr) error {
 	c := &packedCall{args: a.frame.Args, n: int32(a.frame.N), result: a.frame.Res}
-	c.at = [5]uintptr{address(&c.handle), address(&c.args), address(&c.n), address(&c.result), address(&c.rc)}
-	purego.SyscallN(f, address(&c.at))
+	c.at = [5]uintptr{capi.Address(&c.handle), capi.Address(&c.args), capi.Address(&c.n), capi.Address(&c.result), capi.Address(&c.rc)}
+	purego.SyscallN(f, capi.Address(&c.at))
 	rc := c.rc
 	runtime.KeepAlive(c)
 	if rc == 0 {
@@ -59,30 +61,6 @@ func (a *Args) CallPacked(f uintptr) error {
 	}
 	// A callback stays on the thread that it was called on.
 	raised := new(uintptr)
-	purego.SyscallN(API.ErrorMoveFromRaised, address(raised))
-	return errorOf(int64(rc), *raised)
-}
-
-// hostError is the return code of a function that leaves its error with the host
-// language, as Python does for KeyboardInterrupt.
-const hostError = -2
-
-// errorOf makes the error of a call that returned rc. raised, owned, was in the
-// error slot of the thread; if the host has the error, it is of another call.
-func errorOf(rc int64, raised uintptr) error {
-	switch rc {
-	case hostError:
-		dropError(rc, raised)
-		return Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
-	case ccall.Thrown:
-		return thrown("the function", raised)
-	}
-	return ErrorOf(raised)
-}
-
-// dropError drops what errorOf would make an error of.
-func dropError(rc int64, raised uintptr) {
-	if raised != 0 && rc != ccall.Thrown {
-		DecRef(raised)
-	}
+	purego.SyscallN(capi.API.ErrorMoveFromRaised, capi.Address(raised))
+	return failure.OfCall(int64(rc), *raised)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // settle runs collections until what holds, with time for the cleanups.
@@ -28,15 +28,15 @@ func settle(t *testing.T, what string, holds func() bool) {
 func TestReleaseDuringGuard(t *testing.T) {
 	load(t)
 	before := live(t)
-	core.GuardRecent()
+	objects.GuardRecent()
 	settle(t, "wrappers of other tests are left", func() bool {
-		n := core.Collected.Load()
+		n := objects.Collected.Load()
 		runtime.GC()
 		time.Sleep(time.Millisecond)
-		return n == core.Collected.Load() && live(t) <= before
+		return n == objects.Collected.Load() && live(t) <= before
 	})
 	before = live(t)
-	collected := core.Collected.Load()
+	collected := objects.Collected.Load()
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
@@ -45,7 +45,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				core.GuardRecent()
+				objects.GuardRecent()
 				runtime.Gosched()
 			}
 		}
@@ -53,7 +53,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			var held [7]*core.Object
+			var held [7]*objects.Object
 			for i := range 3000 {
 				b, err := newBox(int64(i))
 				if err != nil {
@@ -78,7 +78,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 	runtime.GC()
 	runtime.GC()
 	time.Sleep(5 * time.Millisecond)
-	if n := core.Collected.Load() - collected; n != 0 {
+	if n := objects.Collected.Load() - collected; n != 0 {
 		t.Errorf("the collector released %d handles that had been released", n)
 	}
 }
@@ -86,7 +86,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 // The rings keep few wrappers, and none after a collection.
 func TestRecentWrappersAreCollected(t *testing.T) {
 	load(t)
-	core.GuardRecent()
+	objects.GuardRecent()
 	settle(t, "boxes of other tests are left", func() bool { n := live(t); runtime.GC(); return live(t) == n })
 	before := live(t)
 	const made = 10_000
@@ -104,19 +104,19 @@ func TestRecentWrappersAreCollected(t *testing.T) {
 // What holds much memory waits in no ring: the first collection finds it.
 func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 	inPlace(t)
-	core.GuardRecent()
+	objects.GuardRecent()
 	runtime.GC()
 	fresh(func() bool {
-		handle, items := core.NewArray(5000)
+		handle, items := objects.NewArray(5000)
 		for i := range items {
 			items[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
 		}
-		return core.Own(handle) != nil
+		return objects.Own(handle) != nil
 	})
-	collected := core.Collected.Load()
+	collected := objects.Collected.Load()
 	runtime.GC()
 	for range 200 {
-		if core.Collected.Load() != collected {
+		if objects.Collected.Load() != collected {
 			return
 		}
 		time.Sleep(time.Millisecond)

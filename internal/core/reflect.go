@@ -3,60 +3,14 @@ package core
 import (
 	"math"
 	"runtime"
-	"sync/atomic"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // What package reflection stands on.
-
-// StateAt returns the state behind a pointer to a struct that begins with one:
-// every object type of package tvmffi.
-func StateAt[T any](p *T) *Object { return (*Object)(unsafe.Pointer(p)) }
-
-// ReleaseValue drops the reference of an owned value, if it is an object.
-func ReleaseValue(v abi.Any) {
-	if v.TypeIndex.IsObject() && v.Bits != 0 {
-		DecRef(uintptr(v.Bits))
-	}
-}
-
-// Strong returns the number of strong references to an object.
-func Strong(handle uintptr) uint32 {
-	return uint32(atomic.LoadUint64(&At[abi.Object](handle).RefCounts))
-}
-
-// Elements views the elements of an Array or List that the caller keeps alive and
-// unchanged while it looks.
-func Elements(handle uintptr) []abi.Any {
-	cell := At[abi.SeqCell](handle + abi.ObjectSize)
-	if cell.Size <= 0 {
-		return nil
-	}
-	return unsafe.Slice(At[abi.Any](cell.Data), cell.Size)
-}
-
-// FieldsOf copies the entries of the fields of a type, without those of its
-// ancestors. The library moves the entries when it registers another one.
-func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
-	Registry.Lock()
-	defer Registry.Unlock()
-	if info.NumFields <= 0 {
-		return nil
-	}
-	return append([]abi.FieldInfo(nil), unsafe.Slice(At[abi.FieldInfo](info.Fields), info.NumFields)...)
-}
-
-// MethodsOf is FieldsOf for methods.
-func MethodsOf(info *abi.TypeInfo) []abi.MethodInfo {
-	Registry.Lock()
-	defer Registry.Unlock()
-	if info.NumMethods <= 0 {
-		return nil
-	}
-	return append([]abi.MethodInfo(nil), unsafe.Slice(At[abi.MethodInfo](info.Methods), info.NumMethods)...)
-}
 
 // Slot reads a field of objects without a wrapper.
 type Slot struct {
@@ -79,37 +33,37 @@ func (s *Slot) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 	at := handle + s.offset
 	switch s.form {
 	case formInt64:
-		return abi.Any{TypeIndex: abi.TypeInt, Bits: *At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeInt, Bits: *capi.At[uint64](at)}, false, nil
 	case formFloat64:
-		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *capi.At[uint64](at)}, false, nil
 	case formFloat32:
-		return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(*At[float32](at)))}, false, nil
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(*capi.At[float32](at)))}, false, nil
 	case formBool:
 		var bits uint64
-		if *At[uint8](at) != 0 {
+		if *capi.At[uint8](at) != 0 {
 			bits = 1
 		}
 		return abi.Any{TypeIndex: abi.TypeBool, Bits: bits}, false, nil
 	case formDataType:
-		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*At[uint32](at))}, false, nil
+		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.At[uint32](at))}, false, nil
 	case formDevice:
-		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.At[uint64](at)}, false, nil
 	case formString:
-		if v := *At[abi.Any](at); v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr {
+		if v := *capi.At[abi.Any](at); v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr {
 			return v, false, nil
 		}
 	case formObject:
-		object := *At[uintptr](at)
+		object := *capi.At[uintptr](at)
 		if object == 0 {
 			return abi.Any{}, false, nil
 		}
-		return abi.Any{TypeIndex: At[abi.Object](object).TypeIndex, Bits: uint64(object)}, false, nil
+		return abi.Any{TypeIndex: capi.At[abi.Object](object).TypeIndex, Bits: uint64(object)}, false, nil
 	case formNarrowInt:
 		if v, ok := s.narrow(at); ok {
 			return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)}, false, nil
 		}
 	}
-	v, err = invokeResult(s.getter, at)
+	v, err = failure.InvokeResult(s.getter, at)
 	return v, err == nil, err
 }
 
@@ -117,11 +71,11 @@ func (s *Slot) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 func (s *Slot) narrow(at uintptr) (v int64, ok bool) {
 	switch s.size {
 	case 1:
-		v = int64(*At[int8](at))
+		v = int64(*capi.At[int8](at))
 	case 2:
-		v = int64(*At[int16](at))
+		v = int64(*capi.At[int16](at))
 	case 4:
-		v = int64(*At[int32](at))
+		v = int64(*capi.At[int32](at))
 	}
 	return v, v >= 0
 }
@@ -131,45 +85,29 @@ func Default(info *abi.FieldInfo) (abi.Any, error) {
 	if info.Flags&abi.FieldDefaultFromFactory != 0 && info.Default.TypeIndex == abi.TypeFunction {
 		return Apply(uintptr(info.Default.Bits), nil)
 	}
-	return Share(info.Default), nil
-}
-
-// Share returns an owned value for a borrowed one that the registry holds.
-func Share(v abi.Any) abi.Any {
-	if v.TypeIndex.IsObject() && v.Bits != 0 {
-		IncRef(uintptr(v.Bits))
-	}
-	return v
+	return objects.Share(info.Default), nil
 }
 
 // Create makes an empty object by the creator of its type, 0 if it has none.
 func Create(info *abi.TypeInfo) (uintptr, error) {
-	if info.Metadata == 0 || At[abi.TypeMetadata](info.Metadata).Creator == 0 {
+	if info.Metadata == 0 || capi.At[abi.TypeMetadata](info.Metadata).Creator == 0 {
 		return 0, nil
 	}
 	out := new(uintptr)
 	// int creator(TVMFFIObjectHandle*): it does not look at the other registers.
-	_, err := invokeResult(At[abi.TypeMetadata](info.Metadata).Creator, address(out))
+	_, err := failure.InvokeResult(capi.At[abi.TypeMetadata](info.Metadata).Creator, capi.Address(out))
 	runtime.KeepAlive(out)
 	return *out, err
 }
 
-// Attribute reads an attribute of a type as an owned value.
-func Attribute(index abi.TypeIndex, name string) (abi.Any, bool) {
-	Registry.Lock()
-	defer Registry.Unlock()
-	v, ok := TypeAttribute(index, name)
-	return Share(v), ok
-}
-
 // RegisterAttribute gives a type an attribute, for ever.
 func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
-	Registry.Lock()
-	defer Registry.Unlock()
-	key, value := byteArray(name), &v
-	_, err := invoke(API.TypeRegisterAttr, uintptr(index), address(key), address(value))
-	keepAlive(key, name)
-	keepValue(value)
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	key, value := capi.ByteArray(name), &v
+	_, err := failure.Invoke(capi.API.TypeRegisterAttr, uintptr(index), capi.Address(key), capi.Address(value))
+	capi.KeepAlive(key, name)
+	capi.KeepValue(value)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -40,8 +41,8 @@ var forever []any
 
 // addFields registers fields of a type, as a library does while it is loaded.
 func addFields(t *testing.T, register uintptr, index abi.TypeIndex, first, n int) {
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	for i := first; i < first+n; i++ {
 		info := &abi.FieldInfo{
 			Name: *array(fmt.Sprint("field_", i)), Metadata: *array(`{"type_schema":"{\"type\":\"int\"}"}`),
@@ -65,9 +66,9 @@ func TestTypeTableGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core.Registry.Lock()
-	i, _, _ := purego.SyscallN(core.API.TypeGetOrAllocIndex, uintptr(unsafe.Pointer(array(key))), ^uintptr(0), 1, 0, 1, uintptr(parent))
-	core.Registry.Unlock()
+	capi.Registry.Lock()
+	i, _, _ := purego.SyscallN(capi.API.TypeGetOrAllocIndex, uintptr(unsafe.Pointer(array(key))), ^uintptr(0), 1, 0, 1, uintptr(parent))
+	capi.Registry.Unlock()
 	index := abi.TypeIndex(int32(i))
 	addFields(t, register, index, 0, 3)
 	owner := &core.Type{Key: key}
@@ -111,7 +112,7 @@ func TestTypeTableGrows(t *testing.T) {
 	<-done
 	addFields(t, register, index, 5000, 2000)
 	runtime.GC()
-	if core.Text(info.Name) != "field_1" || info.Offset != 32 || info.Size != 8 {
+	if capi.Text(info.Name) != "field_1" || info.Offset != 32 || info.Size != 8 {
 		t.Errorf("the entry that was found before is now %+v", info)
 	}
 	again, err := before.Info()
@@ -142,7 +143,7 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 		},
 	} {
 		done := make(chan error, 1)
-		core.Registry.Lock()
+		capi.Registry.Lock()
 		go func() { done <- search() }()
 		select {
 		case <-done:
@@ -150,7 +151,7 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 			done <- nil
 		case <-time.After(100 * time.Millisecond):
 		}
-		core.Registry.Unlock()
+		capi.Registry.Unlock()
 		select {
 		case err := <-done:
 			if err != nil {
@@ -169,8 +170,8 @@ func TestResolveUnderTheRegistry(t *testing.T) {
 	f := core.Func{Name: "ffi.Array"}
 	other, done := make(chan error, 1), make(chan error, 1)
 	go func() {
-		core.Registry.Lock()
-		defer core.Registry.Unlock()
+		capi.Registry.Lock()
+		defer capi.Registry.Unlock()
 		go func() { other <- f.Resolve() }()
 		time.Sleep(100 * time.Millisecond) // it waits for the registry
 		done <- f.Resolve()

@@ -5,11 +5,12 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // Take takes the result of a call as it is, with its reference. It must not be
 // used where a String result was asked for.
@@ -22,9 +23,9 @@ func (c *Call) Target() *Func { return c.fn }
 // mismatch reports a result of the wrong type and releases it.
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
-	err := Errorf(KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, KeyOf(got.TypeIndex), want)
+	err := failure.Errorf(failure.KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, capi.KeyOf(got.TypeIndex), want)
 	if got.TypeIndex.IsObject() {
-		DecRef(uintptr(got.Bits))
+		objects.DecRef(uintptr(got.Bits))
 	}
 	c.head.Res = abi.Any{}
 	return err
@@ -111,16 +112,9 @@ func (c *Call) StringResult() (string, error) {
 		if end := c.head.TextEnd; end != 0 {
 			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), end-1)), nil
 		}
-		return takeText(c.head.Res), nil
+		return objects.TakeText(c.head.Res), nil
 	}
 	return "", c.mismatch("ffi.String")
-}
-
-// takeText copies the text of an owned String or Bytes object and releases it.
-func takeText(v abi.Any) string {
-	s := Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
-	DecRef(uintptr(v.Bits))
-	return s
 }
 
 // BytesResult takes bytes, as a copy.
@@ -129,13 +123,13 @@ func (c *Call) BytesResult() ([]byte, error) {
 	case abi.TypeSmallBytes:
 		return append([]byte{}, (*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]...), nil
 	case abi.TypeBytes:
-		return []byte(takeText(c.head.Res)), nil
+		return []byte(objects.TakeText(c.head.Res)), nil
 	}
 	return nil, c.mismatch("ffi.Bytes")
 }
 
 // ObjectResult takes an object of type t; None is nil.
-func (c *Call) ObjectResult(t *Type) (*Object, error) {
+func (c *Call) ObjectResult(t *Type) (*objects.Object, error) {
 	v := c.head.Res
 	if v.TypeIndex == abi.TypeNone {
 		return nil, nil
@@ -143,53 +137,55 @@ func (c *Call) ObjectResult(t *Type) (*Object, error) {
 	if v.TypeIndex.IsObject() {
 		ok, err := t.Accepts(v.TypeIndex)
 		if err != nil {
-			DecRef(uintptr(v.Bits))
+			objects.DecRef(uintptr(v.Bits))
 			return nil, err
 		}
 		if ok {
-			return Own(uintptr(v.Bits)), nil
+			return objects.Own(uintptr(v.Bits)), nil
 		}
 	}
 	return nil, c.mismatch(t.Key)
 }
 
 // NewString makes an owned string value.
-func NewString(s string) (abi.Any, error) { return newText(API.StringFromByteArray, s) }
+func NewString(s string) (abi.Any, error) { return newText(capi.API.StringFromByteArray, s) }
 
 // NewBytes makes an owned bytes value with a copy of b.
 func NewBytes(b []byte) (abi.Any, error) {
-	return newText(API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
+	return newText(capi.API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
 }
 
 func newText(fn uintptr, s string) (abi.Any, error) {
-	array := byteArray(s)
-	v, err := invokeResult(fn, address(array))
-	keepAlive(array, s)
+	array := capi.ByteArray(s)
+	v, err := failure.InvokeResult(fn, capi.Address(array))
+	capi.KeepAlive(array, s)
 	return v, err
 }
 
 // NewBigInt makes an owned integer of two's complement words, the least
 // significant byte first.
 func NewBigInt(words []byte) (abi.Any, error) {
-	if API.BigIntFromByteArray == 0 {
-		return abi.Any{}, Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
+	if capi.API.BigIntFromByteArray == 0 {
+		return abi.Any{}, failure.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
 	}
-	return newText(API.BigIntFromByteArray, string(words))
+	return newText(capi.API.BigIntFromByteArray, string(words))
 }
 
 // BigIntContent copies the words of a BigInt object.
 func BigIntContent(v abi.Any) []byte {
 	p := &v
-	data, size, _ := purego.SyscallN(API.BigIntContent, address(p))
-	content := []byte(Text(abi.ByteArray{Data: data, Size: size}))
-	keepValue(p)
+	data, size, _ := purego.SyscallN(capi.API.BigIntContent, capi.Address(p))
+	content := []byte(capi.Text(abi.ByteArray{Data: data, Size: size}))
+	capi.KeepValue(p)
 	return content
 }
 
 // DataTypeFromString parses the name of a data type.
 func DataTypeFromString(name string) (abi.DLDataType, error) {
-	array := byteArray(name)
-	out, err := invokeResult(API.DataTypeFromString, address(array))
-	keepAlive(array, name)
+	array := capi.ByteArray(name)
+	out, err := failure.InvokeResult(capi.API.DataTypeFromString, capi.Address(array))
+	capi.KeepAlive(array, name)
 	return *(*abi.DLDataType)(unsafe.Pointer(&out)), err
 }
+
+func itoa(i int) string { return strconv.Itoa(i) }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
 // Pack collects the arguments of a call with any number of them. It is pooled:
@@ -68,17 +69,10 @@ func (p *Pack) Put(t Temp) {
 	}
 }
 
-// SmallText returns the value of a string of up to MaxSmall bytes.
-func SmallText(s string) abi.Any {
-	var bytes [8]byte
-	copy(bytes[:], s)
-	return abi.Any{TypeIndex: abi.TypeSmallStr, Small: uint32(len(s)), Bits: *(*uint64)(unsafe.Pointer(&bytes))}
-}
-
 // String adds a string.
 func (p *Pack) String(s string) error {
 	if len(s) <= abi.MaxSmall {
-		p.values = append(p.values, SmallText(s))
+		p.values = append(p.values, capi.SmallText(s))
 		return nil
 	}
 	if strings.IndexByte(s, 0) >= 0 {
@@ -128,20 +122,6 @@ func (p *Pack) Close() {
 	clear(p.moved)
 	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
 	packs.Put(p)
-}
-
-// BorrowText views the text of a string value of any form, or of bytes, without a
-// copy; ok is false for other values. v must stay where it is and what it refers
-// to must live while the result is used.
-func BorrowText(v *abi.Any) (text []byte, ok bool) {
-	switch v.TypeIndex {
-	case abi.TypeStr:
-		b := At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)
-		return unsafe.Slice(At[byte](b.Data), b.Size), true
-	case abi.TypeSmallStr:
-		return (*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)], true
-	}
-	return nil, false
 }
 
 // TryString makes a call whose result may be a string. If it is none, isText is

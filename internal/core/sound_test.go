@@ -11,7 +11,9 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -76,9 +78,9 @@ func TestTextResultAfterMove(t *testing.T) {
 	load(t)
 	for _, n := range []int{0, 7, 8, 9, 15, 16, 17, 40, 95, 96, 97, 5000} {
 		want := strings.Repeat("x", n)
-		f := core.Own(core.NewCallback(func(a *core.Args) error {
+		f := objects.Own(core.NewCallback(func(a *core.Args) error {
 			move()
-			if got, ok := core.TextOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
+			if got, ok := capi.TextOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
 				return fmt.Errorf("the argument is %q", got)
 			}
 			v, err := core.NewString(want)
@@ -132,7 +134,7 @@ func TestTextsOnTheStack(t *testing.T) {
 func TestNestedCalls(t *testing.T) {
 	load(t)
 	for _, depth := range []int64{30, 100} {
-		var self *core.Object
+		var self *objects.Object
 		self = callback(t, func(n int64) (int64, error) {
 			deep(int(n%30) * 20)
 			if n == 0 {
@@ -171,7 +173,7 @@ func fresh2[A, B any](f func() (A, B)) (A, B) {
 
 func TestErrorAndPanicInCallbacks(t *testing.T) {
 	load(t)
-	before := core.LiveCallbacks()
+	before := objects.LiveCallbacks()
 	own := errors.New("from Go")
 	fails := callback(t, func(int64) (int64, error) { return 0, own })
 	panics := callback(t, func(int64) (int64, error) { panic("oops") })
@@ -198,11 +200,11 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 	panics.Release()
 	derefs.Release()
 	for range 100 {
-		if runtime.GC(); core.LiveCallbacks() <= before {
+		if runtime.GC(); objects.LiveCallbacks() <= before {
 			return
 		}
 	}
-	t.Errorf("%d Go values are left", core.LiveCallbacks()-before)
+	t.Errorf("%d Go values are left", objects.LiveCallbacks()-before)
 }
 
 // A callback that drops its own last reference keeps running, and its error arrives,
@@ -211,7 +213,7 @@ func TestCallbackReleasedWhileItRuns(t *testing.T) {
 	load(t)
 	own := errors.New("from Go")
 	for _, again := range []bool{false, true} {
-		var f, next *core.Object
+		var f, next *objects.Object
 		f = callback(t, func(int64) (int64, error) {
 			f.Release()
 			if again { // takes the node that has become free
@@ -301,7 +303,7 @@ func TestCallbacksOnThreads(t *testing.T) {
 func TestCallbacksAreFreed(t *testing.T) {
 	load(t)
 	runtime.GC()
-	before, memory, nodes := core.LiveCallbacks(), uint64(0), 0
+	before, memory, nodes := objects.LiveCallbacks(), uint64(0), 0
 	var stats runtime.MemStats
 	for i := range int64(100_000) {
 		f := callback(t, func(x int64) (int64, error) { return x + i, nil })
@@ -314,13 +316,13 @@ func TestCallbacksAreFreed(t *testing.T) {
 		if i == 10_000 {
 			runtime.GC()
 			runtime.ReadMemStats(&stats)
-			memory, nodes = stats.HeapAlloc, core.Nodes()
+			memory, nodes = stats.HeapAlloc, objects.Nodes()
 		}
 	}
-	if n := core.Nodes(); n != nodes {
+	if n := objects.Nodes(); n != nodes {
 		t.Errorf("the nodes grew from %d to %d", nodes, n)
 	}
-	if n := core.LiveCallbacks(); n > before {
+	if n := objects.LiveCallbacks(); n > before {
 		t.Errorf("%d callbacks are left", n-before)
 	}
 	runtime.GC()

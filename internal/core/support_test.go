@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -23,7 +25,7 @@ func load(t testing.TB) {
 			t.Fatal(err)
 		}
 	})
-	if !core.Attached() {
+	if !capi.Attached() {
 		t.Fatal("the libraries did not load")
 	}
 }
@@ -98,7 +100,7 @@ func concat(a, b string) (string, error) {
 	return c.DoString()
 }
 
-func newBox(n int64) (*core.Object, error) {
+func newBox(n int64) (*objects.Object, error) {
 	var c core.Call1
 	c.Begin(fnBox, 1)
 	c.Int(0, n)
@@ -117,9 +119,9 @@ func fail(kind, message string) error {
 }
 
 // callback makes a Function of a func from int to int, to be released.
-func callback(t testing.TB, f func(x int64) (int64, error)) *core.Object {
+func callback(t testing.TB, f func(x int64) (int64, error)) *objects.Object {
 	t.Helper()
-	return core.Own(core.NewCallback(func(a *core.Args) error {
+	return objects.Own(core.NewCallback(func(a *core.Args) error {
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -132,7 +134,7 @@ func callback(t testing.TB, f func(x int64) (int64, error)) *core.Object {
 }
 
 // call2 calls f(o, n), which returns an int.
-func call2(f *core.Func, o *core.Object, n int64) (int64, error) {
+func call2(f *core.Func, o *objects.Object, n int64) (int64, error) {
 	var c core.Call2
 	c.Begin(f, 2)
 	c.Object(0, o)
@@ -144,7 +146,7 @@ func call2(f *core.Func, o *core.Object, n int64) (int64, error) {
 }
 
 // repeat sums f(0) to f(n-1); where says on which thread.
-func repeat(where *core.Func, f *core.Object, n int64) (int64, error) { return call2(where, f, n) }
+func repeat(where *core.Func, f *objects.Object, n int64) (int64, error) { return call2(where, f, n) }
 
 func live(t testing.TB) int64 {
 	t.Helper()

@@ -6,7 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 const anySize = unsafe.Sizeof(abi.Any{})
@@ -21,19 +24,19 @@ const VectorCalls = 64
 // Calls of one function with as many arguments each are a run, which is one record:
 // to begin a call in a run is to count.
 type Vector struct {
-	serial uint64        // of the last call, 0 when none takes arguments
-	limit  uint64        // while serial is below it, the next call may be of the same run
-	used   uint          // how much of chunk
-	start  uint          // where the arguments of the last call begin in it
-	width  uint          // how many arguments the calls of the run have
-	fn     *Object       // the function of the last call, nil when none takes arguments
-	handle uintptr       // of fn
-	chunk  *vectorChunk  // the one that is filled
-	run    *ccall.Record // of the last call
-	head   uint64        // the serial of the first call of run
-	block  *vectorBlock  // of the last call
-	runs   int           // how many block has
-	n      int           // the calls, when serial is 0
+	serial uint64          // of the last call, 0 when none takes arguments
+	limit  uint64          // while serial is below it, the next call may be of the same run
+	used   uint            // how much of chunk
+	start  uint            // where the arguments of the last call begin in it
+	width  uint            // how many arguments the calls of the run have
+	fn     *objects.Object // the function of the last call, nil when none takes arguments
+	handle uintptr         // of fn
+	chunk  *vectorChunk    // the one that is filled
+	run    *ccall.Record   // of the last call
+	head   uint64          // the serial of the first call of run
+	block  *vectorBlock    // of the last call
+	runs   int             // how many block has
+	n      int             // the calls, when serial is 0
 	round  uint64
 	first  uint64       // the number of the first call that Do has made
 	made   uint         // how many it has made
@@ -57,7 +60,7 @@ const (
 
 // vectorUse is an object that a call needs.
 type vectorUse struct {
-	object *Object
+	object *objects.Object
 	call   int
 }
 
@@ -84,8 +87,8 @@ func (v *Vector) Len() int {
 // Begin starts a call of a Function object. It returns a number that tells the
 // call from all others of v: the round in the upper half, the index and one in
 // the lower.
-func (v *Vector) Begin(fn *Object) uint64 {
-	if fn != v.fn || v.serial >= v.limit || v.used-v.start != v.width || fn.handle != v.handle {
+func (v *Vector) Begin(fn *objects.Object) uint64 {
+	if fn != v.fn || v.serial >= v.limit || v.used-v.start != v.width || fn.Addr() != v.handle {
 		return v.begin(fn)
 	}
 	v.start = v.used
@@ -94,11 +97,11 @@ func (v *Vector) Begin(fn *Object) uint64 {
 }
 
 // begin is Begin where the call is not, or not yet, of the run of the one before.
-func (v *Vector) begin(fn *Object) uint64 {
+func (v *Vector) begin(fn *objects.Object) uint64 {
 	if v.serial == 0 {
 		v.open()
 	}
-	if fn == nil || fn.handle == 0 {
+	if fn == nil || fn.Addr() == 0 {
 		return v.refuse(fn)
 	}
 	v.settle()
@@ -115,7 +118,7 @@ func (v *Vector) begin(fn *Object) uint64 {
 		v.nextChunk()
 	}
 	if fn != v.fn {
-		v.fn, v.handle = fn, fn.handle
+		v.fn, v.handle = fn, fn.Addr()
 		v.uses = append(v.uses, vectorUse{fn, n})
 	}
 	v.start = v.used
@@ -162,14 +165,14 @@ func (v *Vector) settle() {
 func (v *Vector) open() {
 	switch v.state {
 	case vectorRunning:
-		panic(Errorf(KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
+		panic(failure.Errorf(failure.KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
 	case vectorDone:
 		*v = Vector{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
 	}
 }
 
 // refuse is Begin for a function that is nil or has ended.
-func (v *Vector) refuse(fn *Object) uint64 {
+func (v *Vector) refuse(fn *objects.Object) uint64 {
 	v.n = v.Len()
 	v.Fail(v.n, endedError("the function", fn))
 	v.serial, v.limit, v.fn = 0, 0, nil
@@ -184,7 +187,7 @@ func (v *Vector) Fail(call int, err error) {
 }
 
 // Use says that the last call needs o. It must not end before Do.
-func (v *Vector) Use(o *Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
+func (v *Vector) Use(o *objects.Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
 
 func (v *Vector) nextBlock(i int) {
 	if i == len(v.blocks) {
@@ -218,12 +221,12 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 	n := v.used - v.start
 	switch call := int(uint32(serial)) - 1; {
 	case serial>>32 != v.round>>32 || v.state != vectorOpen:
-		panic(Errorf(KindRuntime, "an argument was added to a batch that is done"))
+		panic(failure.Errorf(failure.KindRuntime, "an argument was added to a batch that is done"))
 	case serial != v.serial:
 		// If its function was refused, that is the error.
-		v.Fail(call, Errorf(KindRuntime, "an argument was added after another call"))
+		v.Fail(call, failure.Errorf(failure.KindRuntime, "an argument was added after another call"))
 	case n == MaxVectorArguments:
-		v.Fail(call, Errorf(KindType, "the call has more than %d arguments", MaxVectorArguments))
+		v.Fail(call, failure.Errorf(failure.KindType, "the call has more than %d arguments", MaxVectorArguments))
 	default:
 		v.split()
 		old := v.chunk[v.start:]
@@ -277,7 +280,7 @@ func (v *Vector) Do() (done, failed int, err error) {
 	n := v.Len()
 	for _, use := range v.uses {
 		if why, ended := use.object.Ended(); ended {
-			v.Fail(use.call, Errorf(KindRuntime, "an object %s before the batch was done", why))
+			v.Fail(use.call, failure.Errorf(failure.KindRuntime, "an object %s before the batch was done", why))
 			break
 		}
 	}
@@ -306,7 +309,7 @@ func (v *Vector) call() (done int, err error) {
 		ccall.CallAll(&block.head)
 		done += n - int(block.head.Left)
 		if block.head.Left > 0 {
-			return done, errorOf(block.head.RC, block.head.Err)
+			return done, failure.OfCall(block.head.RC, block.head.Err)
 		}
 	}
 	return done, nil
@@ -329,13 +332,13 @@ func NewReleaser() *Releaser { return releasers.Get().(*Releaser) }
 
 // Release drops a strong reference, by Flush or Close at the latest.
 func (r *Releaser) Release(handle uintptr) {
-	if tryDecRef(handle) {
+	if objects.TryDecRef(handle) {
 		return
 	}
 	if r.n == releases {
 		r.Flush()
 	}
-	r.records[r.n] = ccall.Record{Fn: API.ObjectDecRef, Handle: handle, Calls: 1}
+	r.records[r.n] = ccall.Record{Fn: capi.API.ObjectDecRef, Handle: handle, Calls: 1}
 	r.n++
 }
 
@@ -356,11 +359,11 @@ func (r *Releaser) Flush() {
 		r.head.Records = uintptr(unsafe.Pointer(&r.records[next]))
 		r.head.SetResults(0, end-next) // which the function does not take
 		ccall.CallAll(&r.head)
-		dropError(r.head.RC, r.head.Err)
+		objects.DropError(r.head.RC, r.head.Err)
 	}
 	runtime.KeepAlive(r)
 	if ccall.HasReleased() {
-		drain()
+		objects.Drain()
 	}
 }
 
@@ -371,10 +374,10 @@ func (r *Releaser) Close() {
 }
 
 // ReleaseAll ends the wrappers, in order, as Release does each.
-func ReleaseAll(objects []*Object) {
+func ReleaseAll(objects []*objects.Object) {
 	r := NewReleaser()
 	for _, o := range objects {
-		if h := o.end(); h != 0 {
+		if h := o.Detach(); h != 0 {
 			r.Release(h)
 		}
 	}
@@ -390,7 +393,7 @@ type Cursor struct {
 	head    ccall.Vector
 	record  ccall.Record
 	results [3 * EntriesAtOnce]abi.Any
-	functor *Object
+	functor *objects.Object
 	left    int
 }
 
@@ -405,10 +408,10 @@ var commands = func() (c [3 * EntriesAtOnce]abi.Any) {
 }()
 
 // NewCursor begins to read n entries through a functor. Close gives it back.
-func NewCursor(functor *Object, n int) *Cursor {
+func NewCursor(functor *objects.Object, n int) *Cursor {
 	c := cursors.Get().(*Cursor)
 	c.functor, c.left = functor, n
-	c.record = ccall.Record{Fn: safeCall(functor.handle), Handle: functor.handle, Args: uintptr(unsafe.Pointer(&commands)), N: 1}
+	c.record = ccall.Record{Fn: safeCall(functor.Addr()), Handle: functor.Addr(), Args: uintptr(unsafe.Pointer(&commands)), N: 1}
 	return c
 }
 
@@ -435,10 +438,10 @@ func (c *Cursor) Next() ([]abi.Any, error) {
 	}
 	for _, v := range c.results[:calls-int(c.head.Left)] {
 		if v.TypeIndex.IsObject() {
-			DecRef(uintptr(v.Bits))
+			objects.DecRef(uintptr(v.Bits))
 		}
 	}
-	return nil, errorOf(c.head.RC, c.head.Err)
+	return nil, failure.OfCall(c.head.RC, c.head.Err)
 }
 
 // Close gives c back; what Next returned last must have been used.

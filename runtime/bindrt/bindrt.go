@@ -25,6 +25,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Generation1 is named by the code that this generation of the generator writes.
@@ -67,7 +69,7 @@ type (
 )
 
 // Ref returns the state behind a pointer to an object type; nil stays nil.
-func Ref[T any](p *T) *core.Object { return (*core.Object)(unsafe.Pointer(p)) }
+func Ref[T any](p *T) *objects.Object { return (*objects.Object)(unsafe.Pointer(p)) }
 
 // Up returns p as a pointer to an ancestor of its type; nil stays nil.
 func Up[To, From any](p *From) *To { return (*To)(unsafe.Pointer(p)) }
@@ -82,7 +84,7 @@ func Put[T any](c *Call, i int, v T) {
 }
 
 // PutObject packs an object of any type.
-func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, core.StateOf(x)) }
+func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf(x)) }
 
 // ObjectResult takes a result that is an object of type t.
 func ObjectResult[T any](c *Call, t *Type) (*T, error) {
@@ -94,7 +96,7 @@ func ObjectResult[T any](c *Call, t *Type) (*T, error) {
 func Result[T any](c *Call) (T, error) {
 	x, err := take[T](c.Take())
 	if err != nil {
-		return x, core.Errorf(core.KindType, "%s: result: %w", c.Target(), err)
+		return x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
 	}
 	return x, nil
 }
@@ -103,7 +105,7 @@ func Result[T any](c *Call) (T, error) {
 func take[T any](v abi.Any) (T, error) {
 	x := new(T)
 	err := codec.For[T]().Decode(v, nil, unsafe.Pointer(x))
-	core.ReleaseValue(v)
+	objects.ReleaseValue(v)
 	return *x, err
 }
 
@@ -116,10 +118,10 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
-		c.Put(i, core.Temp{}, core.Errorf(core.KindType, "the func is nil"))
+		c.Put(i, core.Temp{}, failure.Errorf(failure.KindType, "the func is nil"))
 		return
 	}
-	if fn := core.Bound(closure); fn != nil {
+	if fn := objects.Bound(closure); fn != nil {
 		// The closure stays alive with the call: its address finds fn again.
 		c.Put(i, core.Temp{Keep: f}, nil)
 		c.Object(i, fn)
@@ -132,7 +134,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 // Bind remembers that the Go func f, which captures fn and nothing else, calls fn, so
 // that f goes back as fn.
 func Bind[F any](fn *tvmffi.Function, f F) F {
-	core.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
+	objects.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
 	return f
 }
 
@@ -166,11 +168,11 @@ func Arg[T any](a *Args, i int) T {
 func read[T any](a *Args, i int) T {
 	x := new(T)
 	if err := codec.ReadArgument(a, i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
-		kind := core.KindType // which hosts know, unlike OverflowError
+		kind := failure.KindType // which hosts know, unlike OverflowError
 		if errors.Is(err, tvmffi.ErrValue) {
-			kind = core.KindValue
+			kind = failure.KindValue
 		}
-		a.Fail(core.Errorf(kind, "%w", err))
+		a.Fail(failure.Errorf(kind, "%w", err))
 	}
 	return *x
 }
@@ -197,22 +199,22 @@ func Return[T any](a *Args, v T) error {
 }
 
 // ObjectField reads a field that holds an object of type t.
-func ObjectField[T any](f *Field, o *core.Object, t *Type) *T {
+func ObjectField[T any](f *Field, o *objects.Object, t *Type) *T {
 	return (*T)(unsafe.Pointer(f.Object(o, t)))
 }
 
 // GetField reads a field by the codec of T. It panics with an *Error if the
 // object is nil or has ended.
-func GetField[T any](f *Field, o *core.Object) T {
+func GetField[T any](f *Field, o *objects.Object) T {
 	x, err := take[T](f.Get(o))
 	if err != nil {
-		panic(core.Errorf(core.KindType, "field %s: %w", f, err))
+		panic(failure.Errorf(failure.KindType, "field %s: %w", f, err))
 	}
 	return x
 }
 
 // SetField writes a field by the codec of T.
-func SetField[T any](f *Field, o *core.Object, v T) error {
+func SetField[T any](f *Field, o *objects.Object, v T) error {
 	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	return f.Set(o, t, err)
 }

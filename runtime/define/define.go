@@ -6,8 +6,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -121,7 +124,7 @@ func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(r
 // It panics with an *[Error] if x is nil or was released.
 func (x *Instance[T]) Value() T {
 	var fields T
-	if err := recordOf(reflect.TypeFor[T]()).load(core.StateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {
+	if err := recordOf(reflect.TypeFor[T]()).load(objects.StateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {
 		panic(err)
 	}
 	return fields
@@ -130,7 +133,7 @@ func (x *Instance[T]) Value() T {
 // SetValue sets all fields: all or, if there is an error, none. It is an error for a
 // type with a read-only field. It is not atomic for others who use the object at the same time.
 func (x *Instance[T]) SetValue(fields T) error {
-	return recordOf(reflect.TypeFor[T]()).store(core.StateOf(x), reflect.ValueOf(&fields).Elem())
+	return recordOf(reflect.TypeFor[T]()).store(objects.StateOf(x), reflect.ValueOf(&fields).Elem())
 }
 
 // TypeField is a field of a type made in Go, for use without the others.
@@ -160,7 +163,7 @@ func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	r, o := f.f.find(), codec.Ref(x)
 	handle := f.f.object(o)
 	if r.plain() {
-		v := *core.At[V](handle + uintptr(r.Offset))
+		v := *capi.At[V](handle + uintptr(r.Offset))
 		runtime.KeepAlive(o)
 		return v
 	}
@@ -182,13 +185,13 @@ func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
 		return err
 	}
 	if r.Flags&abi.FieldWritable == 0 {
-		return core.Errorf(core.KindAttr, "field %s is read-only", r)
+		return failure.Errorf(failure.KindAttr, "field %s is read-only", r)
 	}
 	p := new(V)
 	*p = value
 	v, err := r.encode(unsafe.Pointer(p))
 	if err != nil {
-		return core.Place(f.f.d.key, err)
+		return failure.Place(f.f.d.key, err)
 	}
 	codec.Release(r.put(handle, v))
 	runtime.KeepAlive(o)

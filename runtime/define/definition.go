@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
@@ -139,7 +140,7 @@ func recordOf(t reflect.Type) *definition {
 	if d := findRecord(t); d != nil {
 		return d
 	}
-	panic(core.Errorf(core.KindType, "define.Define was not called for %s", t))
+	panic(failure.Errorf(failure.KindType, "define.Define was not called for %s", t))
 }
 
 func classOfRecord(t reflect.Type) *core.Type {
@@ -157,14 +158,14 @@ func undefinedClass(t reflect.Type) *core.Type {
 		return c.(*core.Type)
 	}
 	c := &core.Type{Key: "define.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
-		return 0, core.Errorf(core.KindType, "define.Define was not called for %s", t)
+		return 0, failure.Errorf(failure.KindType, "define.Define was not called for %s", t)
 	}}
 	stored, _ := undefinedClasses.LoadOrStore(t, c)
 	return stored.(*core.Type)
 }
 
 func (d *definition) errorf(kind, format string, args ...any) error {
-	return core.Place("type "+d.key, core.Errorf(kind, format, args...))
+	return failure.Place("type "+d.key, failure.Errorf(kind, format, args...))
 }
 
 func (d *definition) setParent(t *core.Type) { d.parentType = t }
@@ -201,7 +202,7 @@ func (d *definition) makePlan() error {
 		return nil
 	}
 	if d.taken != nil {
-		return d.errorf(core.KindType, "the struct %s defines the type %s already: declare a struct for each type", d.record, d.taken.key)
+		return d.errorf(failure.KindType, "the struct %s defines the type %s already: declare a struct for each type", d.record, d.taken.key)
 	}
 	d.doc, d.parentType, d.final, d.frozen, d.kwOnly, d.structural, d.state = "", nil, false, false, false, 0, nil
 	d.given, d.converters, d.methods, d.attributes = nil, nil, nil, nil
@@ -211,20 +212,20 @@ func (d *definition) makePlan() error {
 		}
 	}
 	if err := checkTypeKey(d.key); err != nil {
-		return d.errorf(core.KindValue, "%v", err)
+		return d.errorf(failure.KindValue, "%v", err)
 	}
 	if d.record.Kind() != reflect.Struct {
-		return d.errorf(core.KindType, "%s is no struct", d.record)
+		return d.errorf(failure.KindType, "%s is no struct", d.record)
 	}
 	if d.structural < 0 || d.structural > structural.UniqueInstance {
-		return d.errorf(core.KindValue, "there is no structural kind %d", d.structural)
+		return d.errorf(failure.KindValue, "there is no structural kind %d", d.structural)
 	}
 	p := &plan{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
 	if err := d.readFields(p, d.record, 0); err != nil {
 		return err
 	}
 	if p.parent != nil && d.parentType != nil {
-		return d.errorf(core.KindType, "it has two parents: the embedded %s and the option Parent", p.parent.record)
+		return d.errorf(failure.KindType, "it has two parents: the embedded %s and the option Parent", p.parent.record)
 	}
 	if err := d.applyDefaults(p); err != nil {
 		return err
@@ -240,11 +241,11 @@ func (d *definition) makePlan() error {
 func checkTypeKey(key string) error {
 	switch {
 	case key == "":
-		return core.Errorf(core.KindValue, "the key is empty")
+		return failure.Errorf(failure.KindValue, "the key is empty")
 	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' || r == '"' }):
-		return core.Errorf(core.KindValue, "the key holds a space, a quote or a control character")
+		return failure.Errorf(failure.KindValue, "the key holds a space, a quote or a control character")
 	case strings.HasPrefix(key, "ffi."):
-		return core.Errorf(core.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
+		return failure.Errorf(failure.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
 	}
 	return nil
 }
@@ -255,7 +256,7 @@ func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 		f := t.Field(i)
 		text, tagged, err := fieldtag.Lookup(f.Tag)
 		if err != nil {
-			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+			return d.errorf(failure.KindValue, "field %s: %v", f.Name, err)
 		}
 		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
 			parent := findRecord(f.Type)
@@ -266,7 +267,7 @@ func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 				continue
 			}
 			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
-				return d.errorf(core.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
+				return d.errorf(failure.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
 			}
 			p.parent = parent
 			continue
@@ -276,20 +277,20 @@ func (d *definition) readFields(p *plan, t reflect.Type, base uintptr) error {
 		}
 		tag, err := fieldtag.Parse(text)
 		if err != nil {
-			return d.errorf(core.KindValue, "field %s: %v", f.Name, err)
+			return d.errorf(failure.KindValue, "field %s: %v", f.Name, err)
 		}
 		if tag.Name == "" {
 			continue
 		}
 		if !f.IsExported() {
-			return d.errorf(core.KindType, "field %s has a tag, but is not exported", f.Name)
+			return d.errorf(failure.KindType, "field %s has a tag, but is not exported", f.Name)
 		}
 		field, err := d.readField(tag, f)
 		if err != nil {
-			return core.Place("type "+d.key, core.Place("field "+f.Name, err))
+			return failure.Place("type "+d.key, failure.Place("field "+f.Name, err))
 		}
 		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == tag.Name }) {
-			return d.errorf(core.KindType, "two fields are named %s", tag.Name)
+			return d.errorf(failure.KindType, "two fields are named %s", tag.Name)
 		}
 		field.at = base + f.Offset
 		p.own = append(p.own, field)
@@ -370,7 +371,7 @@ func (r *recordField) place(e schema.TypeExpr) error {
 	switch e.Name {
 	case "Any":
 		if r.goType != reflect.TypeFor[any]() && r.goType != reflect.TypeFor[tvmffi.Any]() {
-			return core.Errorf(core.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
+			return failure.Errorf(failure.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
 		}
 		a.Scalars, a.Class = ^uint64(0), codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
 		a.Kind = core.KindAnyValue
@@ -379,7 +380,7 @@ func (r *recordField) place(e schema.TypeExpr) error {
 		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
 		kind, ok := scalarKinds[r.goType.Kind()]
 		if !ok && !nullable {
-			return core.Errorf(core.KindType, "the Go type %s has no form in memory", r.goType)
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", r.goType)
 		}
 		return scalar(kind, index)
 	case "DataType":
@@ -396,13 +397,13 @@ func (r *recordField) place(e schema.TypeExpr) error {
 		a.Class = &typeBytes
 		return inAny(abi.TypeSmallBytes)
 	case "Variant", "Optional", "None":
-		return core.Errorf(core.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
 	}
 	if t := r.goType; !r.isObject() {
 		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
-			return core.Errorf(core.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
 		}
-		return core.Errorf(core.KindType, "the Go type %s has no form in memory", t)
+		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", t)
 	}
 	a.Kind, a.Class = core.KindObjectRef, r.class
 	return nil

@@ -9,8 +9,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -26,41 +29,41 @@ func (d *definition) checkMethods() error {
 	var names []string
 	for _, m := range d.methods {
 		if m.name == "" || !utf8.ValidString(m.name) || strings.ContainsAny(m.name, " \t\n`\"") {
-			return d.errorf(core.KindValue, "%q is no name of a method", m.name)
+			return d.errorf(failure.KindValue, "%q is no name of a method", m.name)
 		}
 		if slices.Contains(names, m.name) {
-			return d.errorf(core.KindType, "two methods are named %s", m.name)
+			return d.errorf(failure.KindType, "two methods are named %s", m.name)
 		}
 		names = append(names, m.name)
 		if m.name == initName && !m.static {
-			return d.errorf(core.KindType, "%s must be a static method that returns the object", initName)
+			return d.errorf(failure.KindType, "%s must be a static method that returns the object", initName)
 		}
 		t := codec.FuncType(m.f)
 		if t == nil {
 			if _, ok := m.f.(*tvmffi.Function); !ok {
-				return d.errorf(core.KindType, "method %s: expected a func, got %T", m.name, m.f)
+				return d.errorf(failure.KindType, "method %s: expected a func, got %T", m.name, m.f)
 			}
 			continue
 		}
 		if !m.static && !codec.IsPacked(t) && (t.NumIn() == 0 || !d.isSelf(t.In(0)) && t.In(0) != reflect.PointerTo(d.record)) {
-			return d.errorf(core.KindType, "method %s: the first parameter of %s must be %s, %s or %s", m.name, t, d.record, reflect.PointerTo(d.record), d.handle)
+			return d.errorf(failure.KindType, "method %s: the first parameter of %s must be %s, %s or %s", m.name, t, d.record, reflect.PointerTo(d.record), d.handle)
 		}
 	}
 	names = nil
 	for _, a := range d.attributes {
 		if a.name == "" || slices.Contains(reservedAttributes, a.name) {
-			return d.errorf(core.KindValue, "the attribute %q is not for options", a.name)
+			return d.errorf(failure.KindValue, "the attribute %q is not for options", a.name)
 		}
 		if slices.Contains(names, a.name) {
-			return d.errorf(core.KindType, "the attribute %s is given twice", a.name)
+			return d.errorf(failure.KindType, "the attribute %s is given twice", a.name)
 		}
 		names = append(names, a.name)
 		if a.hooked != nil {
 			if a.value == nil {
-				return d.errorf(core.KindType, "the func for %s is nil", a.name)
+				return d.errorf(failure.KindType, "the func for %s is nil", a.name)
 			}
 			if !d.isSelf(a.hooked.In(0)) {
-				return d.errorf(core.KindType, "the func for %s takes %s, not %s or %s", a.name, a.hooked.In(0), d.record, d.handle)
+				return d.errorf(failure.KindType, "the func for %s takes %s, not %s or %s", a.name, a.hooked.In(0), d.record, d.handle)
 			}
 		}
 	}
@@ -83,7 +86,7 @@ func (d *definition) prepareMethods() error {
 	for _, m := range d.methods {
 		fn, err := d.function(m.f)
 		if err != nil {
-			return core.Place("type "+d.key, core.Place("method "+m.name, err))
+			return failure.Place("type "+d.key, failure.Place("method "+m.name, err))
 		}
 		self := d.key
 		if m.static {
@@ -92,7 +95,7 @@ func (d *definition) prepareMethods() error {
 		doc, metadata, err := registration(m.options).Describe(codec.FuncType(m.f), self)
 		p.methods = append(p.methods, core.DefinedMethod{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
 		if err != nil {
-			return core.Place("type "+d.key, core.Place("method "+m.name, err))
+			return failure.Place("type "+d.key, failure.Place("method "+m.name, err))
 		}
 		if m.name == initName {
 			if err := d.prepareAttribute(initName, fn); err != nil {
@@ -114,7 +117,7 @@ func (d *definition) prepareMethods() error {
 func (d *definition) prepareAttribute(name string, value any) error {
 	t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
 	if err != nil {
-		return core.Place("type "+d.key, core.Place("attribute "+name, err))
+		return failure.Place("type "+d.key, failure.Place("attribute "+name, err))
 	}
 	d.plan.attributes = append(d.plan.attributes, preparedAttribute{name, t})
 	return nil
@@ -145,7 +148,7 @@ func (d *definition) function(f any) (*tvmffi.Function, error) {
 		call = reflect.ValueOf(f).CallSlice
 	}
 	return tvmffi.FuncOf(reflect.MakeFunc(adapted, func(args []reflect.Value) []reflect.Value {
-		o := core.StateOf(args[0].Interface().(tvmffi.ObjectRef))
+		o := objects.StateOf(args[0].Interface().(tvmffi.ObjectRef))
 		results := make([]reflect.Value, len(out))
 		for i, t := range out {
 			results[i] = reflect.Zero(t)
@@ -166,7 +169,7 @@ func (d *definition) function(f any) (*tvmffi.Function, error) {
 }
 
 // update lets f change the fields of an object through a pointer to the struct.
-func (d *definition) update(o *core.Object, f func(p reflect.Value) error) error {
+func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) error {
 	handle, err := d.check(o)
 	if err != nil {
 		return err
@@ -192,7 +195,7 @@ func (d *definition) update(o *core.Object, f func(p reflect.Value) error) error
 		}
 		if field.Flags&abi.FieldWritable == 0 {
 			if field.goType.Comparable() {
-				err = core.Errorf(core.KindAttr, "field %s is read-only", field)
+				err = failure.Errorf(failure.KindAttr, "field %s is read-only", field)
 				break
 			}
 			continue
@@ -221,8 +224,8 @@ func (d *definition) update(o *core.Object, f func(p reflect.Value) error) error
 // prepareConverter makes the setter of a field with a converter: a Function that
 // gets the address of the field and the value.
 func (f *recordField) prepareConverter() error {
-	if v := core.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
-		return core.Errorf(core.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
+	if v := capi.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
+		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
 	}
 	handle := core.NewCallbackOf(func(a *core.Args) error {
 		if err := a.Check(2); err != nil {
@@ -245,7 +248,7 @@ func (f *recordField) prepareConverter() error {
 		codec.Release(f.put(uintptr(at.Bits)-uintptr(f.Offset), v))
 		return nil
 	}, f.convert.Pointer())
-	f.Convert = core.Own(handle)
+	f.Convert = objects.Own(handle)
 	f.Convert.LeaveToCollector()
 	return nil
 }
@@ -271,7 +274,7 @@ func (d *definition) ownConstructor() error {
 			}
 		}
 	}
-	fn := core.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
+	fn := objects.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
 	defer fn.Release()
 	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
 	if err := d.plan.AddAttribute(initName, v); err != nil {
@@ -287,7 +290,7 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 		args[i] = codec.LendAny[tvmffi.Any](lent.Value(i), lent)
 	}
 	fail := func(format string, values ...any) error {
-		return core.Errorf(core.KindType, d.key+".__ffi_init__() "+format, values...)
+		return failure.Errorf(failure.KindType, d.key+".__ffi_init__() "+format, values...)
 	}
 	record := reflect.New(d.record)
 	given := map[*recordField]bool{}
@@ -298,11 +301,11 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 			out := f.convert.Call([]reflect.Value{reflect.ValueOf(a)})
 			err, _ := out[1].Interface().(error)
 			p.Elem().Set(out[0])
-			return core.Place("field '"+f.Name+"'", err)
+			return failure.Place("field '"+f.Name+"'", err)
 		}
 		v, err := convertAny(a, f.goType, lent)
 		if err != nil {
-			return core.Place("field '"+f.Name+"'", err)
+			return failure.Place("field '"+f.Name+"'", err)
 		}
 		p.Elem().Set(v)
 		return nil
@@ -363,7 +366,7 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 
 // convertAny reads a value as a field of a Go type would take it: an int for a
 // float, a bool for an int. Objects in it are lent.
-func convertAny(a tvmffi.Any, t reflect.Type, from core.Lender) (reflect.Value, error) {
+func convertAny(a tvmffi.Any, t reflect.Type, from objects.Lender) (reflect.Value, error) {
 	temp, err := codec.ViewOf(codec.RecordOfAny(&a))
 	if err != nil {
 		return reflect.Value{}, err

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -30,15 +33,15 @@ func (d *definition) register() error {
 	if err := tvmffi.Load(); err != nil {
 		return err
 	}
-	core.Registry.Lock()
-	defer core.Registry.Unlock()
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
 	switch {
 	case d.ready.Load() || d.plan != nil && d.plan.Info != nil && d.broken == nil:
 		return nil // or on this thread, further out: the index is known
 	case d.broken != nil:
 		return d.broken
 	case d.pending:
-		return d.errorf(core.KindType, "its defaults need the type itself: use DefaultFunc")
+		return d.errorf(failure.KindType, "its defaults need the type itself: use DefaultFunc")
 	}
 	var group []*definition
 	defer func() {
@@ -106,7 +109,7 @@ func collectNamed(t reflect.Type, group *[]*definition, seen map[reflect.Type]bo
 		switch x := reflect.Zero(t).Interface().(type) {
 		case instance:
 			inner = append(inner, x.recordType())
-		case core.Ref:
+		case objects.Ref:
 			inner = append(inner, codec.Of(t).Parts...)
 		default:
 			inner = append(inner, t.Elem())
@@ -150,7 +153,7 @@ func (d *definition) prepare() error {
 	at := p.Size
 	for _, f := range p.own {
 		if inherited := p.inherited(f.Name); inherited != "" {
-			return d.errorf(core.KindType, "field %s hides the one of %s", f.Name, inherited)
+			return d.errorf(failure.KindType, "field %s hides the one of %s", f.Name, inherited)
 		}
 		size := core.SizeOf(f.Accept.Kind)
 		align := min(size, 8)
@@ -165,7 +168,7 @@ func (d *definition) prepare() error {
 		}
 		if c := f.Accept.Class; c != nil && c.Resolve == nil {
 			if _, err := c.Info(); err != nil {
-				return core.Place("type "+d.key, core.Place("field "+f.Name, err))
+				return failure.Place("type "+d.key, failure.Place("field "+f.Name, err))
 			}
 		}
 	}
@@ -177,17 +180,17 @@ func (d *definition) prepare() error {
 	}
 	const most = 1 << 30
 	if at > most {
-		return d.errorf(core.KindValue, "its objects would have %d bytes", at)
+		return d.errorf(failure.KindValue, "its objects would have %d bytes", at)
 	}
 	p.Size = at
 	p.fields = append(p.fields, p.own...)
 	for _, f := range p.own {
 		if err := f.prepareDefault(); err != nil {
-			return core.Place("type "+d.key, core.Place("default of field "+f.Name, err))
+			return failure.Place("type "+d.key, failure.Place("default of field "+f.Name, err))
 		}
 		if f.convert.IsValid() {
 			if err := f.prepareConverter(); err != nil {
-				return core.Place("type "+d.key, core.Place("converter of field "+f.Name, err))
+				return failure.Place("type "+d.key, failure.Place("converter of field "+f.Name, err))
 			}
 		}
 	}
@@ -202,15 +205,15 @@ func (p *plan) inherited(name string) string {
 		}
 	}
 	for parent := p.Parent; parent != nil; {
-		for _, f := range core.FieldsOf(parent) {
-			if core.Text(f.Name) == name {
-				return core.Text(parent.Key)
+		for _, f := range capi.FieldsOf(parent) {
+			if capi.Text(f.Name) == name {
+				return capi.Text(parent.Key)
 			}
 		}
 		if parent.Depth == 0 {
 			break
 		}
-		parent = core.Ancestor(parent, parent.Depth-1)
+		parent = capi.Ancestor(parent, parent.Depth-1)
 	}
 	return ""
 }
@@ -221,7 +224,7 @@ func registerAll(group []*definition) (err error) {
 	for _, d := range group {
 		fields += len(d.plan.own)
 		if keys[d.key] || !core.KeyIsFree(d.key, d.plan.Parent) {
-			return d.errorf(core.KindRuntime, "a type of this key is registered already")
+			return d.errorf(failure.KindRuntime, "a type of this key is registered already")
 		}
 		keys[d.key] = true
 	}
@@ -256,7 +259,7 @@ func registerAll(group []*definition) (err error) {
 
 // breaks remembers an error after which the type has an index, but is not whole.
 func (d *definition) breaks(err error) error {
-	d.broken = core.Place("type "+d.key, err)
+	d.broken = failure.Place("type "+d.key, err)
 	return d.broken
 }
 
@@ -323,7 +326,7 @@ func (d *definition) findParent() error {
 	if p.parent != nil {
 		parent := p.parent.plan
 		if p.parent.final {
-			return d.errorf(core.KindType, "the parent %s is final", p.parent.key)
+			return d.errorf(failure.KindType, "the parent %s is final", p.parent.key)
 		}
 		p.Parent = parent.Info // nil within the group, and set later
 		p.Size, p.State = parent.Size, parent.State
@@ -331,7 +334,7 @@ func (d *definition) findParent() error {
 		p.fields = append(p.fields, parent.fields...)
 		p.foreign = parent.foreign
 		if p.State != 0 && d.state != nil {
-			return d.errorf(core.KindType, "the parent %s has the option State already", p.parent.key)
+			return d.errorf(failure.KindType, "the parent %s has the option State already", p.parent.key)
 		}
 		return nil
 	}
@@ -340,11 +343,11 @@ func (d *definition) findParent() error {
 		class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
 	}
 	if class.Resolve != nil {
-		return d.errorf(core.KindType, "the parent %s is made in Go: embed its struct", class.Key)
+		return d.errorf(failure.KindType, "the parent %s is made in Go: embed its struct", class.Key)
 	}
 	info, err := class.Info()
 	if err != nil {
-		return core.Place("type "+d.key, core.Place("the parent", err))
+		return failure.Place("type "+d.key, failure.Place("the parent", err))
 	}
 	p.Parent, p.foreign = info, info
 	if info.TypeIndex == abi.TypeObject {
@@ -353,7 +356,7 @@ func (d *definition) findParent() error {
 	}
 	size, refs, err := foreignLayout(info)
 	if err != nil {
-		return core.Place("type "+d.key, core.Place("the parent "+class.Key, err))
+		return failure.Place("type "+d.key, failure.Place("the parent "+class.Key, err))
 	}
 	p.Size, p.Refs = size, refs
 	return nil
@@ -364,30 +367,30 @@ func (d *definition) findParent() error {
 // zeros, and released by their fields.
 func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 	if info.TypeIndex < abi.TypeDynObjectBegin {
-		return 0, nil, core.Errorf(core.KindType, "is a type of the library, from which none can derive")
+		return 0, nil, failure.Errorf(failure.KindType, "is a type of the library, from which none can derive")
 	}
-	if v, ok := core.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
-		return 0, nil, core.Errorf(core.KindType, "is final")
+	if v, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
+		return 0, nil, failure.Errorf(failure.KindType, "is final")
 	}
 	if info.Metadata == 0 {
-		return 0, nil, core.Errorf(core.KindType, "does not tell the size of its objects")
+		return 0, nil, failure.Errorf(failure.KindType, "does not tell the size of its objects")
 	}
-	size = int64(core.At[abi.TypeMetadata](info.Metadata).TotalSize)
+	size = int64(capi.At[abi.TypeMetadata](info.Metadata).TotalSize)
 	type span struct{ from, to int64 }
 	spans := []span{}
 	for depth := int32(0); depth <= info.Depth; depth++ {
 		level := info
 		if depth < info.Depth {
-			level = core.Ancestor(info, depth)
+			level = capi.Ancestor(info, depth)
 		}
 		if layout, ok := core.LayoutOf(level.TypeIndex); ok {
 			refs = layout // those of its ancestors too
 			continue
 		}
-		for _, f := range core.FieldsOf(level) {
+		for _, f := range capi.FieldsOf(level) {
 			kind, err := foreignField(&f)
 			if err != nil {
-				return 0, nil, core.Place("field "+core.Text(f.Name), err)
+				return 0, nil, failure.Place("field "+capi.Text(f.Name), err)
 			}
 			switch kind {
 			case core.KindAnyValue:
@@ -402,12 +405,12 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 	at := int64(abi.ObjectSize)
 	for _, s := range append(spans, span{size, size}) {
 		if s.from < at || s.from-at >= 8 {
-			return 0, nil, core.Errorf(core.KindType, "has memory from byte %d to %d that is no field", at, s.from)
+			return 0, nil, failure.Errorf(failure.KindType, "has memory from byte %d to %d that is no field", at, s.from)
 		}
 		at = s.to
 	}
 	if size%8 != 0 {
-		return 0, nil, core.Errorf(core.KindType, "has objects of %d bytes", size)
+		return 0, nil, failure.Errorf(failure.KindType, "has objects of %d bytes", size)
 	}
 	return size, refs, nil
 }
@@ -415,9 +418,9 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 // foreignField says what a field of another language is in memory: an Any, a
 // pointer to an object, or bytes.
 func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
-	m, err := schema.ParseMetadata(core.Text(f.Metadata))
+	m, err := schema.ParseMetadata(capi.Text(f.Metadata))
 	if err != nil || !m.HasType {
-		return 0, core.Errorf(core.KindType, "does not tell its type")
+		return 0, failure.Errorf(failure.KindType, "does not tell its type")
 	}
 	e := m.Type.Normalized()
 	optional := e.Name == "Optional" && len(e.Args) == 1
@@ -443,5 +446,5 @@ func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
 			return core.KindObjectRef, nil
 		}
 	}
-	return 0, core.Errorf(core.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
+	return 0, failure.Errorf(failure.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
 }

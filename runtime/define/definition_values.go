@@ -9,9 +9,12 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -24,20 +27,20 @@ func (f *recordField) plain() bool {
 func (f *recordField) view(handle uintptr) abi.Any {
 	at := handle + uintptr(f.Offset)
 	if f.Accept.Kind == core.KindAnyValue {
-		return *core.At[abi.Any](at)
+		return *capi.At[abi.Any](at)
 	}
-	object := *core.At[uintptr](at)
+	object := *capi.At[uintptr](at)
 	if object == 0 {
 		return abi.Any{}
 	}
-	return abi.Any{TypeIndex: core.At[abi.Object](object).TypeIndex, Bits: uint64(object)}
+	return abi.Any{TypeIndex: capi.At[abi.Object](object).TypeIndex, Bits: uint64(object)}
 }
 
 // load reads the field of an object into the Go value at p.
-func (f *recordField) load(handle uintptr, from core.Lender, p unsafe.Pointer) error {
+func (f *recordField) load(handle uintptr, from objects.Lender, p unsafe.Pointer) error {
 	if f.plain() {
 		size := core.SizeOf(f.Accept.Kind)
-		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(core.At[byte](handle+uintptr(f.Offset)), size))
+		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.At[byte](handle+uintptr(f.Offset)), size))
 		return nil
 	}
 	v := f.view(handle)
@@ -45,12 +48,12 @@ func (f *recordField) load(handle uintptr, from core.Lender, p unsafe.Pointer) e
 		reflect.NewAt(f.goType, p).Elem().SetZero()
 		return nil
 	}
-	return core.Place("field "+f.Name, f.codec.Decode(v, from, p))
+	return failure.Place("field "+f.Name, f.codec.Decode(v, from, p))
 }
 
 // lender returns who owns the objects in a value of the field alone: the caller, if
 // the value is one, else the collector.
-func (f *recordField) lender() core.Lender {
+func (f *recordField) lender() objects.Lender {
 	switch f.goType.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Func:
 		return codec.Kept{}
@@ -70,13 +73,13 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 		size := core.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size), unsafe.Slice((*byte)(p), size))
 		if f.Accept.Kind == core.KindUint64 && v.Bits > math.MaxInt64 {
-			return v, core.Place("field "+f.Name, core.Errorf(core.KindValue, "%d does not fit an int of 64 bits", v.Bits))
+			return v, failure.Place("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
 		}
 		return v, nil
 	}
 	t, err := f.codec.Encode(p)
 	if err != nil {
-		return abi.Any{}, core.Place("field "+f.Name, err)
+		return abi.Any{}, failure.Place("field "+f.Name, err)
 	}
 	v := t.Value
 	if !t.Owned {
@@ -88,7 +91,7 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 			codec.Release(v)
 		}
 	}
-	return v, core.Place("field "+f.Name, err)
+	return v, failure.Place("field "+f.Name, err)
 }
 
 // admit checks what the setter would, of a value that a codec made.
@@ -115,28 +118,28 @@ func (f *recordField) put(handle uintptr, v abi.Any) (old abi.Any) {
 	at := handle + uintptr(f.Offset)
 	switch f.Accept.Kind {
 	case core.KindAnyValue:
-		p := core.At[abi.Any](at)
+		p := capi.At[abi.Any](at)
 		old, *p = *p, v
 	case core.KindObjectRef:
-		p := core.At[uintptr](at)
+		p := capi.At[uintptr](at)
 		if *p != 0 {
 			old = abi.Any{TypeIndex: abi.TypeObject, Bits: uint64(*p)}
 		}
 		*p = uintptr(v.Bits)
 	default:
 		size := core.SizeOf(f.Accept.Kind)
-		copy(unsafe.Slice(core.At[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
+		copy(unsafe.Slice(capi.At[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
 	}
 	return old
 }
 
 // check returns the handle of an object of the type.
-func (d *definition) check(o *core.Object) (uintptr, error) {
+func (d *definition) check(o *objects.Object) (uintptr, error) {
 	if o.Handle() == 0 {
 		if why, ended := o.Ended(); ended {
-			return 0, core.Errorf(core.KindRuntime, "%s: the object %s", d.key, why)
+			return 0, failure.Errorf(failure.KindRuntime, "%s: the object %s", d.key, why)
 		}
-		return 0, core.Errorf(core.KindType, "%s: the object is nil", d.key)
+		return 0, failure.Errorf(failure.KindType, "%s: the object is nil", d.key)
 	}
 	// A wrapper of any object may have been made an Instance before the type was
 	// registered only if it is one.
@@ -145,7 +148,7 @@ func (d *definition) check(o *core.Object) (uintptr, error) {
 
 // load reads all fields of an object into the struct, whose objects nobody has to
 // release.
-func (d *definition) load(o *core.Object, record reflect.Value) error {
+func (d *definition) load(o *objects.Object, record reflect.Value) error {
 	handle, err := d.check(o)
 	if err != nil {
 		return err
@@ -155,10 +158,10 @@ func (d *definition) load(o *core.Object, record reflect.Value) error {
 	return err
 }
 
-func (d *definition) loadFields(handle uintptr, from core.Lender, p unsafe.Pointer) error {
+func (d *definition) loadFields(handle uintptr, from objects.Lender, p unsafe.Pointer) error {
 	for _, f := range d.plan.fields {
 		if err := f.load(handle, from, f.in(p)); err != nil {
-			return core.Place(d.key, err)
+			return failure.Place(d.key, err)
 		}
 	}
 	return nil
@@ -173,7 +176,7 @@ func (d *definition) encodeFields(p unsafe.Pointer) ([]abi.Any, error) {
 			for i, v := range values[:i] {
 				d.plan.fields[i].drop(v)
 			}
-			return nil, core.Place(d.key, err)
+			return nil, failure.Place(d.key, err)
 		}
 		values[i] = v
 	}
@@ -188,14 +191,14 @@ func (f *recordField) drop(v abi.Any) {
 }
 
 // store sets all fields of an object.
-func (d *definition) store(o *core.Object, record reflect.Value) error {
+func (d *definition) store(o *objects.Object, record reflect.Value) error {
 	handle, err := d.check(o)
 	if err != nil {
 		return err
 	}
 	for _, f := range d.plan.fields {
 		if f.Flags&abi.FieldWritable == 0 {
-			return core.Errorf(core.KindAttr, "field %s is read-only", f)
+			return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 		}
 	}
 	values, err := d.encodeFields(record.Addr().UnsafePointer())
@@ -213,12 +216,12 @@ func (d *definition) store(o *core.Object, record reflect.Value) error {
 }
 
 // make makes an object of the fields in the struct.
-func (d *definition) make(record reflect.Value) (*core.Object, error) {
+func (d *definition) make(record reflect.Value) (*objects.Object, error) {
 	handle, err := d.makeAt(record.Addr().UnsafePointer())
 	if err != nil {
 		return nil, err
 	}
-	return core.Own(handle), nil
+	return objects.Own(handle), nil
 }
 
 func (d *definition) makeAt(p unsafe.Pointer) (uintptr, error) {
@@ -256,7 +259,7 @@ func (d *definition) codec() *codec.Codec {
 			}
 			return core.Temp{Value: abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
 		},
-		Decode: func(v abi.Any, from core.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
 				return entries().Decode(v, from, p)
 			}
@@ -285,13 +288,13 @@ func (f *recordField) parseDefault(text string) error {
 	if target.Type() == reflect.TypeFor[tvmffi.DataType]() {
 		x, err := tvmffi.ParseDataType(text)
 		if err != nil {
-			return core.Errorf(core.KindValue, "the default %q: %v", text, core.Message(err))
+			return failure.Errorf(failure.KindValue, "the default %q: %v", text, failure.Message(err))
 		}
 		target.Set(reflect.ValueOf(x))
 	} else if ok, err := fieldtag.SetDefault(text, target); err != nil {
-		return core.Errorf(core.KindValue, "%v", err)
+		return failure.Errorf(failure.KindValue, "%v", err)
 	} else if !ok {
-		return core.Errorf(core.KindType, "a tag cannot hold a default of the Go type %s: use the option Default or DefaultFunc", f.goType)
+		return failure.Errorf(failure.KindType, "a tag cannot hold a default of the Go type %s: use the option Default or DefaultFunc", f.goType)
 	}
 	if target != v {
 		v.Set(target.Addr())
@@ -305,7 +308,7 @@ func (d *definition) applyDefaults(p *plan) error {
 	for _, g := range d.given {
 		f := p.find(g.field)
 		if f == nil {
-			return d.errorf(core.KindAttr, "a default is given for %s, which is no field", g.field)
+			return d.errorf(failure.KindAttr, "a default is given for %s, which is no field", g.field)
 		}
 		t := reflect.TypeFor[any]()
 		if g.value.IsValid() {
@@ -313,7 +316,7 @@ func (d *definition) applyDefaults(p *plan) error {
 		}
 		if g.factory {
 			if g.value.IsNil() {
-				return d.errorf(core.KindType, "the default of field %s is a nil func", g.field)
+				return d.errorf(failure.KindType, "the default of field %s is a nil func", g.field)
 			}
 			t = t.Out(0)
 		} else if !g.value.IsValid() {
@@ -321,7 +324,7 @@ func (d *definition) applyDefaults(p *plan) error {
 			t = f.goType
 		}
 		if !t.AssignableTo(f.goType) {
-			return d.errorf(core.KindType, "the default of field %s is a %s, not a %s", g.field, t, f.goType)
+			return d.errorf(failure.KindType, "the default of field %s is a %s, not a %s", g.field, t, f.goType)
 		}
 		f.hasDefault, f.value, f.make = true, g.value, reflect.Value{}
 		if g.factory {
@@ -331,10 +334,10 @@ func (d *definition) applyDefaults(p *plan) error {
 	for _, g := range d.converters {
 		f := p.find(g.field)
 		if f == nil {
-			return d.errorf(core.KindAttr, "a converter is given for %s, which is no field", g.field)
+			return d.errorf(failure.KindAttr, "a converter is given for %s, which is no field", g.field)
 		}
 		if t := g.convert.Type().Out(0); g.convert.IsNil() || t != f.goType {
-			return d.errorf(core.KindType, "the converter of field %s makes %s, not %s", g.field, t, f.goType)
+			return d.errorf(failure.KindType, "the converter of field %s makes %s, not %s", g.field, t, f.goType)
 		}
 		f.convert = g.convert
 	}
@@ -365,7 +368,7 @@ func (f *recordField) prepareDefault() error {
 		}
 		defer fn.Release()
 		f.Flags |= abi.FieldHasDefault | abi.FieldDefaultFromFactory
-		core.IncRef(codec.Ref(fn).Handle())
+		objects.IncRef(codec.Ref(fn).Handle())
 		f.Default = abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}
 		return nil
 	}
@@ -419,12 +422,12 @@ func (h *fieldHandle) find() *recordField {
 			return f
 		}
 	}
-	panic(core.Errorf(core.KindAttr, "%s has no field with a tag at the place that the func of FieldOf points to", h.d.key))
+	panic(failure.Errorf(failure.KindAttr, "%s has no field with a tag at the place that the func of FieldOf points to", h.d.key))
 }
 
 // object returns the handle of an object whose field is used. It panics: a nil or
 // released object is a mistake of the programmer.
-func (h *fieldHandle) object(o *core.Object) uintptr {
+func (h *fieldHandle) object(o *objects.Object) uintptr {
 	handle, err := h.d.check(o)
 	if err != nil {
 		panic(err)
@@ -441,32 +444,32 @@ func stateValue(x tvmffi.ObjectRef, t reflect.Type, fresh func() any) (any, erro
 	defer runtime.KeepAlive(o)
 	d := stateOwner(o.TypeIndex())
 	if d == nil {
-		return nil, core.Errorf(core.KindType, "objects of the type %s have no Go state: give it the option State", core.KeyOf(o.TypeIndex()))
+		return nil, failure.Errorf(failure.KindType, "objects of the type %s have no Go state: give it the option State", capi.KeyOf(o.TypeIndex()))
 	}
 	if d.state != t {
-		return nil, core.Errorf(core.KindType, "the Go state of %s is a %s, not a %s", d.key, d.state, t)
+		return nil, failure.Errorf(failure.KindType, "the Go state of %s is a %s, not a %s", d.key, d.state, t)
 	}
-	slot := core.At[uintptr](o.Handle() + uintptr(d.plan.State))
+	slot := capi.At[uintptr](o.Handle() + uintptr(d.plan.State))
 	for {
 		if handle := atomic.LoadUintptr(slot); handle != 0 {
-			value, _ := core.GoValue(handle)
+			value, _ := failure.GoValue(handle)
 			return value, nil
 		}
-		handle, err := core.NewValue(fresh())
+		handle, err := failure.NewValue(fresh())
 		if err != nil {
 			return nil, err
 		}
 		if !atomic.CompareAndSwapUintptr(slot, 0, handle) {
-			core.DecRef(handle)
+			objects.DecRef(handle)
 			continue
 		}
-		core.FreeState(o.Handle(), d.plan.State)
+		objects.FreeState(o.Handle(), d.plan.State)
 	}
 }
 
 // stateOwner finds the type with state among a type and its ancestors.
 func stateOwner(index abi.TypeIndex) *definition {
-	info := core.InfoOf(index)
+	info := capi.InfoOf(index)
 	for depth := info.Depth; ; depth-- {
 		if d, ok := registered.Load(info.TypeIndex); ok && d.(*definition).state != nil {
 			return d.(*definition)
@@ -474,6 +477,6 @@ func stateOwner(index abi.TypeIndex) *definition {
 		if depth == 0 {
 			return nil
 		}
-		info = core.Ancestor(core.InfoOf(index), depth-1)
+		info = capi.Ancestor(capi.InfoOf(index), depth-1)
 	}
 }

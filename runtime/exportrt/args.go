@@ -6,7 +6,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -19,12 +19,12 @@ func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 		return bindrt.Arg[F](a, i) // nil for None, or an error
 	}
 	handle, form := uintptr(v.Bits), **(**uintptr)(unsafe.Pointer(&wrap))
-	if f := core.RecentFunc(handle, form); f != nil {
+	if f := objects.RecentFunc(handle, form); f != nil {
 		return *(*F)(unsafe.Pointer(&f))
 	}
-	core.IncRef(handle)
-	fn := (*tvmffi.Function)(unsafe.Pointer(core.OwnByFunc(handle)))
+	objects.IncRef(handle)
+	fn := (*tvmffi.Function)(unsafe.Pointer(objects.OwnByFunc(handle)))
 	f := bindrt.Bind(fn, wrap(fn))
-	core.KeepRecentFunc(handle, form, *(*unsafe.Pointer)(unsafe.Pointer(&f)))
+	objects.KeepRecentFunc(handle, form, *(*unsafe.Pointer)(unsafe.Pointer(&f)))
 	return f
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
@@ -117,7 +117,7 @@ func TestCallee(t *testing.T) {
 		if n == 100 {
 			t.Fatalf("%d references, want only ours", bindrt.Ref(fn).UseCount())
 		}
-		core.GuardRecent()
+		objects.GuardRecent()
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}

@@ -6,7 +6,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // interval is how often the host is asked whether a call shall end.
@@ -21,10 +21,10 @@ func Interruptible(f func(context.Context) error) error {
 	defer cancel(nil)
 	done := make(chan error, 1)
 	go func() {
-		err := core.Errorf(core.KindRuntime, "the Go function ended by runtime.Goexit")
+		err := failure.Errorf(failure.KindRuntime, "the Go function ended by runtime.Goexit")
 		defer func() {
 			if p := recover(); p != nil {
-				err = core.Recovered(p)
+				err = failure.Recovered(p)
 			}
 			done <- err
 		}()

@@ -19,6 +19,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -90,7 +92,7 @@ func (l *Library) attempt() (err error) {
 	// panic would end the host.
 	defer func() {
 		if p := recover(); p != nil {
-			err = &tvmffi.Error{Kind: core.KindRuntime, Message: fmt.Sprintf("panic while %s was registered: %v", l.Name, p), Backtrace: string(debug.Stack())}
+			err = &tvmffi.Error{Kind: failure.KindRuntime, Message: fmt.Sprintf("panic while %s was registered: %v", l.Name, p), Backtrace: string(debug.Stack())}
 		}
 	}()
 	if err := tvmffi.Load(); err != nil {
@@ -108,8 +110,8 @@ func (l *Library) attempt() (err error) {
 			return err
 		}
 		if taken != 0 {
-			core.DecRef(taken)
-			return core.Errorf(core.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
+			objects.DecRef(taken)
+			return failure.Errorf(failure.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
 				"Was the same library loaded under another name? Else give it another one, with --prefix of export or register of a kernel", l.Name, name)
 		}
 	}
@@ -151,7 +153,7 @@ func (l *Library) named() map[string]*Function {
 
 // registerGlobal makes f a global function.
 func (l *Library) registerGlobal(f *Function) error {
-	fn := (*tvmffi.Function)(unsafe.Pointer(core.Own(core.NewCallbackOf(f.Call, f.origin()))))
+	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewCallbackOf(f.Call, f.origin()))))
 	defer fn.Release()
 	options := f.options()
 	metadata, err := f.metadata()
@@ -161,7 +163,7 @@ func (l *Library) registerGlobal(f *Function) error {
 		options = append(options, tvmffi.Signature(signature))
 	}
 	if err != nil {
-		return core.Errorf(core.KindType, "%s: %w", l.global(f), err)
+		return failure.Errorf(failure.KindType, "%s: %w", l.global(f), err)
 	}
 	return tvmffi.Register(l.global(f), fn, options...)
 }

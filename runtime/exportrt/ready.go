@@ -9,8 +9,10 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -50,7 +52,7 @@ var reclaim func()
 func Ready(l *Library, table uintptr, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := core.At[symbols](table)
+	s := capi.At[symbols](table)
 	if s.call.Load() != 0 {
 		return
 	}
@@ -74,7 +76,7 @@ func Ready(l *Library, table uintptr, names []string) {
 		if f == nil {
 			f = &Function{Func: Ready} // nothing is behind it
 			if err == nil {
-				err = core.Errorf(core.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
+				err = failure.Errorf(failure.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
 			}
 		}
 		for j, g := range [perFunction]func(*bindrt.Args) error{f.Call, f.tellMetadata, f.tellDoc} {
@@ -135,8 +137,8 @@ func adoptEnvironment(environ uintptr) {
 	if environ == 0 {
 		return
 	}
-	for p := environ; *core.At[uintptr](p) != 0; p += unsafe.Sizeof(p) {
-		name, value, ok := strings.Cut(goString(*core.At[uintptr](p)), "=")
+	for p := environ; *capi.At[uintptr](p) != 0; p += unsafe.Sizeof(p) {
+		name, value, ok := strings.Cut(goString(*capi.At[uintptr](p)), "=")
 		if old, found := os.LookupEnv(name); ok && name != "" && (!found || old != value) {
 			_ = os.Setenv(name, value)
 		}
@@ -145,10 +147,10 @@ func adoptEnvironment(environ uintptr) {
 
 func goString(address uintptr) string {
 	n := uintptr(0)
-	for *core.At[byte](address + n) != 0 {
+	for *capi.At[byte](address + n) != 0 {
 		n++
 	}
-	return string(unsafe.Slice(core.At[byte](address), n))
+	return string(unsafe.Slice(capi.At[byte](address), n))
 }
 
 func (f *Function) tellMetadata(a *bindrt.Args) error {

@@ -6,8 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -35,7 +37,7 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	m := abi.Any{}
 	if metadata != nil {
 		if m, err = o.PackBounded(metadata); err != nil {
-			return nil, core.Place("metadata", err)
+			return nil, failure.Place("metadata", err)
 		}
 	}
 	text, ok, err := writeGraph(v)
@@ -59,7 +61,7 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 	}
 	out, err := graphStringify.Call(m, abi.Any{})
 	if err != nil {
-		return nil, core.Place("metadata", err)
+		return nil, failure.Place("metadata", err)
 	}
 	more, err := codec.TakeText(out)
 	text = append(text, `,"metadata":`...)
@@ -72,14 +74,14 @@ func serializable(v abi.Any) (err error) {
 	defer codec.Catch(&err)
 	var b codec.Bounder
 	if _, err = b.Visit(v, 0); err != nil && b.Cycle != 0 {
-		name := core.KeyOf(b.Cycle)
+		name := capi.KeyOf(b.Cycle)
 		switch b.Cycle {
 		case abi.TypeList:
 			name = "List"
 		case abi.TypeDict:
 			name = "Dict"
 		}
-		err = core.Errorf(core.KindValue, "Cycle detected during serialization: a %s contains itself", name)
+		err = failure.Errorf(failure.KindValue, "Cycle detected during serialization: a %s contains itself", name)
 	}
 	return err
 }
@@ -222,17 +224,17 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeStr, abi.TypeShape:
 		return &nodeType{}, nil
 	}
-	if _, ok := core.TypeAttribute(index, "__data_from_json__"); ok {
+	if _, ok := capi.TypeAttribute(index, "__data_from_json__"); ok {
 		return &nodeType{}, nil
 	}
-	info := core.InfoOf(index)
+	info := capi.InfoOf(index)
 	for depth := range info.Depth {
-		if core.Text(core.Ancestor(info, depth).Key) == "ffi.Enum" {
+		if capi.Text(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
 			return &nodeType{}, nil
 		}
 	}
 	if !creatable(info) {
-		return nil, core.Errorf(core.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
+		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
 	t := &nodeType{kind: nodeObject, links: map[string]bool{}}
 	for _, f := range codec.FieldsOf(index) {
@@ -247,10 +249,10 @@ func nodeTypeOf(key string) (*nodeType, error) {
 
 // creatable reports whether the library can make an empty object of a type.
 func creatable(info *abi.TypeInfo) bool {
-	if info.Metadata != 0 && core.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true
 	}
-	_, ok := core.TypeAttribute(info.TypeIndex, "__ffi_new__")
+	_, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_new__")
 	return ok
 }
 
@@ -270,21 +272,21 @@ const badGraph = "Invalid JSON Object Graph"
 // that the library has too have its text.
 func checkGraph(data []byte, limits graphLimits) error {
 	if len(data) > limits.bytes || len(data) > math.MaxInt32 {
-		return core.Errorf(core.KindValue, "%s: %d bytes are more than the limit of %d", badGraph, len(data), min(limits.bytes, math.MaxInt32))
+		return failure.Errorf(failure.KindValue, "%s: %d bytes are more than the limit of %d", badGraph, len(data), min(limits.bytes, math.MaxInt32))
 	}
 	c := &graphChecker{jsonScanner: jsonScanner{data: data}, limits: limits, types: map[string]*nodeType{}}
 	if c.peek() != '{' {
 		if err := c.Value(1); err != nil {
 			return err
 		}
-		return core.Errorf(core.KindValue, "%s, expected an object", badGraph)
+		return failure.Errorf(failure.KindValue, "%s, expected an object", badGraph)
 	}
 	var root int64
 	var hasRoot, hasNodes bool
 	once := map[string]bool{}
 	err := c.object(func(key []byte) (err error) {
 		if once[string(key)] {
-			return core.Errorf(core.KindValue, "%s: %q occurs twice", badGraph, key)
+			return failure.Errorf(failure.KindValue, "%s: %q occurs twice", badGraph, key)
 		}
 		once[string(key)] = true
 		switch string(key) {
@@ -307,9 +309,9 @@ func checkGraph(data []byte, limits graphLimits) error {
 	case err != nil:
 		return err
 	case !hasRoot:
-		return core.Errorf(core.KindValue, "%s, expected `root_index` integer field", badGraph)
+		return failure.Errorf(failure.KindValue, "%s, expected `root_index` integer field", badGraph)
 	case !hasNodes:
-		return core.Errorf(core.KindValue, "%s, expected `nodes` array field", badGraph)
+		return failure.Errorf(failure.KindValue, "%s, expected `nodes` array field", badGraph)
 	}
 	return c.follow(root)
 }
@@ -319,7 +321,7 @@ func (c *graphChecker) nodes() error {
 	c.starts = append(c.starts, 0)
 	return c.array(func() error {
 		if len(c.starts) > c.limits.nodes {
-			return core.Errorf(core.KindValue, "%s: more than %d nodes", badGraph, c.limits.nodes)
+			return failure.Errorf(failure.KindValue, "%s: more than %d nodes", badGraph, c.limits.nodes)
 		}
 		if err := c.node(); err != nil {
 			return err
@@ -371,7 +373,7 @@ func (c *graphChecker) node() error {
 }
 
 func (c *graphChecker) failNode(what string) error {
-	return core.Errorf(core.KindValue, "%s: node %d %s", badGraph, len(c.starts)-1, what)
+	return failure.Errorf(failure.KindValue, "%s: node %d %s", badGraph, len(c.starts)-1, what)
 }
 
 func (c *graphChecker) typeOf() (*nodeType, error) {
@@ -401,7 +403,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			return err
 		}
 		if n := len(c.edges) - first; n%2 != 0 {
-			return core.Errorf(core.KindValue, "%s: Map/Dict data must contain an even number of [key, value] entries, got %d", badGraph, n)
+			return failure.Errorf(failure.KindValue, "%s: Map/Dict data must contain an even number of [key, value] entries, got %d", badGraph, n)
 		}
 		return nil
 	case t.kind == nodeDevice && next == '[':
@@ -410,7 +412,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			return err
 		}
 		if n != 2 {
-			return core.Errorf(core.KindValue, "%s: Device data must be an array of [device_type, device_id], got %d element(s)", badGraph, n)
+			return failure.Errorf(failure.KindValue, "%s: Device data must be an array of [device_type, device_id], got %d element(s)", badGraph, n)
 		}
 		return nil
 	case t.kind == nodeBytes && next == '"':
@@ -462,7 +464,7 @@ func (c *graphChecker) link() error {
 		return c.failNode("refers to a node by what is no integer")
 	}
 	if i < 0 || i > math.MaxInt32 {
-		return core.Errorf(core.KindValue, "%s: invalid node index %d", badGraph, i)
+		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, i)
 	}
 	c.edges = append(c.edges, int32(i))
 	return nil
@@ -473,7 +475,7 @@ func (c *graphChecker) link() error {
 func (c *graphChecker) follow(root int64) error {
 	n := len(c.starts) - 1
 	if root < 0 || root >= int64(n) {
-		return core.Errorf(core.KindValue, "%s: invalid node index %d", badGraph, root)
+		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, root)
 	}
 	// heights holds, for each node, 0 before it is seen, onPath on the way to where
 	// we are, else the number of its levels.
@@ -491,7 +493,7 @@ func (c *graphChecker) follow(root int64) error {
 			}
 			heights[p.node] = height + 1
 			if len(path)+int(height) > c.limits.depth {
-				return core.Errorf(core.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+				return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
 			}
 			path = path[:len(path)-1]
 			continue
@@ -499,17 +501,17 @@ func (c *graphChecker) follow(root int64) error {
 		e := c.edges[p.next]
 		p.next++
 		if int(e) >= n {
-			return core.Errorf(core.KindValue, "%s: invalid node index %d", badGraph, e)
+			return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, e)
 		}
 		switch h := heights[e]; {
 		case h == codec.OnPath:
-			return core.Errorf(core.KindValue, "%s: node %d contains itself", badGraph, e)
+			return failure.Errorf(failure.KindValue, "%s: node %d contains itself", badGraph, e)
 		case h > 0:
 			if len(path)+int(h) > c.limits.depth {
-				return core.Errorf(core.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+				return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
 			}
 		case len(path) >= c.limits.depth:
-			return core.Errorf(core.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+			return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
 		default:
 			heights[e] = codec.OnPath
 			path = append(path, place{e, c.starts[e]})

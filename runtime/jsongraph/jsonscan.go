@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // jsonScanner reads JSON text strictly: what it accepts, the lenient parser of the
@@ -21,7 +21,7 @@ type jsonScanner struct {
 func (s *jsonScanner) fail(what string) error {
 	line := 1 + bytes.Count(s.data[:s.at], []byte("\n"))
 	column := s.at - bytes.LastIndexByte(s.data[:s.at], '\n')
-	return core.Errorf(core.KindValue, "%s: line %d column %d (char %d)", what, line, column, s.at)
+	return failure.Errorf(failure.KindValue, "%s: line %d column %d (char %d)", what, line, column, s.at)
 }
 
 func (s *jsonScanner) space() {
@@ -201,7 +201,7 @@ func (s *jsonScanner) number() error {
 // value skips a value of any kind, which has depth levels around it.
 func (s *jsonScanner) Value(depth int) error {
 	if depth > codec.MaxDepth {
-		return core.Errorf(core.KindValue, "the JSON text is nested deeper than %d levels", codec.MaxDepth)
+		return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", codec.MaxDepth)
 	}
 	switch s.peek() {
 	case '{':

@@ -7,8 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -51,7 +52,7 @@ func writeGraph(v abi.Any) (text []byte, ok bool, err error) {
 func (w *graphWriter) keyOf(index abi.TypeIndex) string {
 	key, ok := w.keys[index]
 	if !ok {
-		key = core.KeyOf(index)
+		key = capi.KeyOf(index)
 		w.keys[index] = key
 	}
 	return key
@@ -90,14 +91,14 @@ func (w *graphWriter) node(v abi.Any) (int64, bool) {
 		return i, true
 	}
 	i, ok := w.object(v, handle)
-	if ok && core.Strong(handle) > 1 {
+	if ok && objects.Strong(handle) > 1 {
 		w.objects[handle] = i // nobody else can refer to one with a single reference
 	}
 	return i, ok
 }
 
 func (w *graphWriter) text(v abi.Any) int64 {
-	text, _ := core.TextOf(v)
+	text, _ := capi.TextOf(v)
 	n := textNode{text, v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr}
 	if i, seen := w.texts[n]; seen {
 		return i
@@ -219,7 +220,7 @@ func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
 		return w.end(), true
 	case abi.TypeShape:
 		w.begin("ffi.Shape")
-		w.references(append(refs, codec.Wrap[*tvmffi.Shape](core.Static(handle)).Slice()...))
+		w.references(append(refs, codec.Wrap[*tvmffi.Shape](objects.Static(handle)).Slice()...))
 		return w.end(), true
 	}
 	if !w.writesFields(v.TypeIndex) {
@@ -243,7 +244,7 @@ func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bo
 		}
 		if owned {
 			// A node of an object that only the getter holds has no address to remember.
-			if x.TypeIndex.IsObject() && core.Strong(uintptr(x.Bits)) == 1 {
+			if x.TypeIndex.IsObject() && objects.Strong(uintptr(x.Bits)) == 1 {
 				ok = ok && !codec.TakesApart(x)
 			}
 			codec.Release(x)
@@ -286,14 +287,14 @@ func plainFields(index abi.TypeIndex) bool {
 	if index < abi.TypeDynObjectBegin {
 		return false
 	}
-	info := core.InfoOf(index)
+	info := capi.InfoOf(index)
 	for depth := range info.Depth {
-		if core.Text(core.Ancestor(info, depth).Key) == "ffi.Enum" {
+		if capi.Text(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
 			return false
 		}
 	}
 	for _, name := range []string{"__data_to_json__", "__any_hash__", "__any_equal__"} {
-		if _, ok := core.TypeAttribute(index, name); ok {
+		if _, ok := capi.TypeAttribute(index, name); ok {
 			return false
 		}
 	}
@@ -304,10 +305,10 @@ func plainFields(index abi.TypeIndex) bool {
 		}
 		names[f.Name()] = true
 	}
-	if info.Metadata != 0 && core.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true
 	}
-	_, ok := core.TypeAttribute(index, "__ffi_new__")
+	_, ok := capi.TypeAttribute(index, "__ffi_new__")
 	return ok
 }
 

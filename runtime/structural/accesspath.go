@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -91,7 +92,7 @@ func NewAccessPath(steps ...AccessStep) (*AccessPath, error) {
 		}
 		if s.Kind < 0 || int(s.Kind) >= len(extendPath) {
 			path.Release()
-			return nil, core.Errorf(core.KindValue, "there is no kind of step %d", s.Kind)
+			return nil, failure.Errorf(failure.KindValue, "there is no kind of step %d", s.Kind)
 		}
 		var c core.Call8
 		c.Begin(&extendPath[s.Kind], 2)
@@ -188,7 +189,7 @@ func (p *AccessPath) Find(root any) (found tvmffi.Any, err error) {
 		next, err := s.follow(at)
 		at.Release()
 		if err != nil {
-			return tvmffi.Any{}, core.Place(way, err)
+			return tvmffi.Any{}, failure.Place(way, err)
 		}
 		way += s.String()
 		at = next
@@ -200,22 +201,22 @@ func (p *AccessPath) Find(root any) (found tvmffi.Any, err error) {
 func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 	r := codec.RecordOfAny(&v)
 	fail := func(kind, what string) (tvmffi.Any, error) {
-		return tvmffi.Any{}, core.Errorf(kind, "%s %s", v.TypeKey(), what)
+		return tvmffi.Any{}, failure.Errorf(kind, "%s %s", v.TypeKey(), what)
 	}
 	switch s.Kind {
 	case AccessField:
 		if r.Object == nil || codec.FieldNamed(r.Index, codec.RecordOfAny(&s.Key).Text) == nil {
-			return fail(core.KindAttr, "has no field "+codec.Quote(codec.RecordOfAny(&s.Key).Text))
+			return fail(failure.KindAttr, "has no field "+codec.Quote(codec.RecordOfAny(&s.Key).Text))
 		}
 		return codec.TakeAnyAs[tvmffi.Any](codec.FieldNamed(r.Index, codec.RecordOfAny(&s.Key).Text).Get(r.Object)), nil
 	case AccessItem:
 		i, err := tvmffi.As[int64](s.Key)
 		if err != nil || r.Index != abi.TypeArray && r.Index != abi.TypeList {
-			return fail(core.KindIndex, "has no items")
+			return fail(failure.KindIndex, "has no items")
 		}
 		all, _ := codec.Sequence(abi.Any{TypeIndex: r.Index, Bits: uint64(r.Object.Handle())}, "")
 		if uint64(i) >= uint64(len(all)) {
-			return fail(core.KindIndex, "has no item "+strconv.FormatInt(i, 10))
+			return fail(failure.KindIndex, "has no item "+strconv.FormatInt(i, 10))
 		}
 		return codec.LendAny[tvmffi.Any](all[i], nil), nil
 	case AccessKey:
@@ -228,11 +229,11 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 			x, ok = codec.Wrap[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](r.Object).Get(s.Key)
 		}
 		if !ok {
-			return fail(core.KindKey, "has no key "+s.Key.String())
+			return fail(failure.KindKey, "has no key "+s.Key.String())
 		}
 		return x, nil
 	}
-	return fail(core.KindKey, "lacks what the path names")
+	return fail(failure.KindKey, "lacks what the path names")
 }
 
 // Equal reports whether the paths have the same steps.

@@ -8,8 +8,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -39,7 +42,7 @@ func DeepCopy[T any](x T) (T, error) {
 // nil stays nil. It fails with ErrType if the type has no copy constructor.
 func Clone[P tvmffi.ObjectType[P]](x P) (P, error) {
 	var none P
-	if core.StateOf(x) == nil {
+	if objects.StateOf(x) == nil {
 		return none, nil
 	}
 	o, err := codec.Live(x)
@@ -55,7 +58,7 @@ func Clone[P tvmffi.ObjectType[P]](x P) (P, error) {
 }
 
 // shallowCopy returns an owned copy of a live object.
-func shallowCopy(o *core.Object) (abi.Any, error) {
+func shallowCopy(o *objects.Object) (abi.Any, error) {
 	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
 	switch v.TypeIndex {
 	case abi.TypeArray, abi.TypeMap, abi.TypeShape, abi.TypeStr, abi.TypeBytes, abi.TypeBigInt:
@@ -72,9 +75,9 @@ func shallowCopy(o *core.Object) (abi.Any, error) {
 	case abi.TypeDict:
 		return copyDict(v)
 	}
-	attribute, ok := core.TypeAttribute(v.TypeIndex, "__ffi_shallow_copy__")
+	attribute, ok := capi.TypeAttribute(v.TypeIndex, "__ffi_shallow_copy__")
 	if !ok || attribute.TypeIndex != abi.TypeFunction {
-		return abi.Any{}, core.Errorf(core.KindType, "Type `%s` does not support copy. The underlying C++ type is not copy-constructible.", core.KeyOf(v.TypeIndex))
+		return abi.Any{}, failure.Errorf(failure.KindType, "Type `%s` does not support copy. The underlying C++ type is not copy-constructible.", capi.KeyOf(v.TypeIndex))
 	}
 	return core.Apply(uintptr(attribute.Bits), []abi.Any{v})
 }
@@ -108,17 +111,17 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 	index := from.TypeIndex()
 	for _, name := range names {
 		if codec.FieldNamed(index, name) == nil {
-			return none, core.Errorf(core.KindAttr, "%s has no field %q", core.KeyOf(index), name)
+			return none, failure.Errorf(failure.KindAttr, "%s has no field %q", capi.KeyOf(index), name)
 		}
 	}
 	v, err := shallowCopy(from)
 	if err != nil {
 		return none, err
 	}
-	to := core.Own(uintptr(v.Bits))
+	to := objects.Own(uintptr(v.Bits))
 	if len(names) > 0 && to.Handle() == from.Handle() {
 		to.Release()
-		return none, core.Errorf(core.KindType, "%s has no fields that can be replaced", core.KeyOf(index))
+		return none, failure.Errorf(failure.KindType, "%s has no fields that can be replaced", capi.KeyOf(index))
 	}
 	for _, name := range names {
 		value := fields[name]
@@ -133,7 +136,7 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 
 // entriesOf ranges over a borrowed Map or Dict; the entries are borrowed too.
 func entriesOf(v abi.Any) iter.Seq2[tvmffi.Any, tvmffi.Any] {
-	o := core.Static(uintptr(v.Bits)) // the caller keeps it alive
+	o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
 	if v.TypeIndex == abi.TypeDict {
 		return codec.Wrap[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](o).All()
 	}

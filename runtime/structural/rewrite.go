@@ -6,6 +6,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -46,7 +48,7 @@ func owned(x any, err error) (abi.Any, error) {
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {
-		return abi.Any{}, core.Place("the result of the Go function", err)
+		return abi.Any{}, failure.Place("the result of the Go function", err)
 	}
 	return core.Owned(v)
 }
@@ -59,7 +61,7 @@ func owned(x any, err error) (abi.Any, error) {
 func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 	var none T
 	if order != PreOrder && order != PostOrder {
-		return none, core.Errorf(core.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
+		return none, failure.Errorf(failure.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
 	}
 	w := &traversal{rewrites: true}
 	defer w.Close()
@@ -131,7 +133,7 @@ func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 
 // Mutator is what a callback of [Mutate] replaces with. It ends when the callback
 // returns.
-type Mutator struct{ object *core.Object }
+type Mutator struct{ object *objects.Object }
 
 // Mutate replaces x, a part of the value of the callback, by the rules.
 func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMutate, x) }

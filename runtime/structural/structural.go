@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -113,7 +114,7 @@ type Key struct{ entry *keyEntry }
 
 // keyEntry is the only one of its structure while a key refers to it.
 type keyEntry struct {
-	key  *core.Object // ffi.StructuralKey
+	key  *objects.Object // ffi.StructuralKey
 	hash uint64
 }
 
@@ -141,7 +142,7 @@ func KeyOf(x any) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	fresh := &keyEntry{key: core.Own(uintptr(out.Bits))}
+	fresh := &keyEntry{key: objects.Own(uintptr(out.Bits))}
 	fresh.hash = uint64(keyHash.Int(fresh.key))
 	found, err := internKey(fresh)
 	if err != nil || found != fresh {

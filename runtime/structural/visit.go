@@ -7,8 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -72,7 +75,7 @@ func Visit(root any, rules ...VisitRule) error {
 // returns.
 type Visitor struct {
 	walk   *traversal
-	object *core.Object
+	object *objects.Object
 }
 
 // Visit visits x, a part of the value of the callback, by the rules. Its error is
@@ -106,7 +109,7 @@ func (v *Visitor) InRegion(r Region, f func() error) error {
 	return inRegion(visitorWithRegion, v.object, r, f)
 }
 
-func regionOf(f *codec.Feature, visitor *core.Object) (Region, error) {
+func regionOf(f *codec.Feature, visitor *objects.Object) (Region, error) {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return 0, err
@@ -120,13 +123,13 @@ func regionOf(f *codec.Feature, visitor *core.Object) (Region, error) {
 }
 
 // inRegion calls f in a region of a visitor or mutator.
-func inRegion(feature *codec.Feature, visitor *core.Object, r Region, f func() error) error {
+func inRegion(feature *codec.Feature, visitor *objects.Object, r Region, f func() error) error {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return err
 	}
 	if r < RegionNone || r > RegionSimple {
-		return core.Errorf(core.KindValue, "there is no region %d", r)
+		return failure.Errorf(failure.KindValue, "there is no region %d", r)
 	}
 	// An error goes through the library, which leaves the region; the caller gets
 	// the very same one.
@@ -135,7 +138,7 @@ func inRegion(feature *codec.Feature, visitor *core.Object, r Region, f func() e
 		failed = f()
 		return failed
 	})
-	defer core.DecRef(fn)
+	defer objects.DecRef(fn)
 	out, err := feature.Call(self.Value, codec.IntValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
 	if failed != nil {
 		return failed
@@ -163,22 +166,22 @@ func ErrorPaths(root tvmffi.ObjectRef, err error, partial bool) ([]*AccessPath, 
 		if !errors.As(err, &e) || e == nil {
 			return nil, nil
 		}
-		if h := core.FailureOf(e).Native().Handle(); h != 0 {
-			context := core.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
-			if context != 0 && core.KeyOf(core.At[abi.Object](context).TypeIndex) == core.VisitContext.Key {
+		if h := failure.FailureOf(e).Native().Handle(); h != 0 {
+			context := capi.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
+			if context != 0 && capi.KeyOf(capi.At[abi.Object](context).TypeIndex) == failure.VisitContext {
 				return accessPaths(o, context, partial, e)
 			}
 		}
-		err = core.FailureOf(e).Cause
+		err = failure.FailureOf(e).Cause
 	}
 }
 
 // accessPaths returns the paths of a context that e keeps.
-func accessPaths(root *core.Object, context uintptr, partial bool, e *tvmffi.Error) (paths []*AccessPath, err error) {
+func accessPaths(root *objects.Object, context uintptr, partial bool, e *tvmffi.Error) (paths []*AccessPath, err error) {
 	defer codec.Catch(&err)
 	defer runtime.KeepAlive(e)
 	x := abi.Any{TypeIndex: root.TypeIndex(), Bits: uint64(root.Handle())}
-	c := abi.Any{TypeIndex: core.At[abi.Object](context).TypeIndex, Bits: uint64(context)}
+	c := abi.Any{TypeIndex: capi.At[abi.Object](context).TypeIndex, Bits: uint64(context)}
 	ways, err := recordedWays(x, c)
 	if err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
 	if pattern == nil {
 		return nil, nil
 	}
-	list := pattern.Get(core.Static(uintptr(context.Bits)))
+	list := pattern.Get(objects.Static(uintptr(context.Bits)))
 	defer codec.Release(list)
 	nodes, err := codec.Sequence(list, "ffi.List")
 	if err != nil {

@@ -7,8 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -85,7 +88,7 @@ func OnIn[T any](f func(x T, r Region) error) WalkRule {
 // was. It needs libtvm_ffi 0.1.14.
 func Walk(root any, order Order, rules ...WalkRule) error {
 	if order != PreOrder && order != PostOrder {
-		return core.Errorf(core.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
+		return failure.Errorf(failure.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
 	}
 	w := &traversal{}
 	defer w.Close()
@@ -117,7 +120,7 @@ func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule 
 	r := rule{index: typeIndexFor[T]}
 	if !given {
 		r.index = func() (abi.TypeIndex, error) {
-			return 0, core.Errorf(core.KindType, "the func for %s is nil", reflect.TypeFor[T]())
+			return 0, failure.Errorf(failure.KindType, "the func for %s is nil", reflect.TypeFor[T]())
 		}
 		return r
 	}
@@ -144,7 +147,7 @@ type traversal struct {
 
 func (w *traversal) Close() {
 	for _, handle := range w.owned {
-		core.DecRef(handle)
+		objects.DecRef(handle)
 	}
 	w.Operands.Close()
 }
@@ -248,7 +251,7 @@ func (w *traversal) signal(err error) (abi.Any, error) {
 // carried returns the form of an error of a callback to which the library can add
 // where it was.
 func carried(err error) error {
-	if e := core.FailureOf(err); e != nil && e.Raised() == nil {
+	if e := failure.FailureOf(err); e != nil && e.Raised() == nil {
 		return &visitFailure{err}
 	}
 	return err
@@ -260,14 +263,14 @@ func (w *traversal) interrupt(out abi.Any, err error) error {
 	if err != nil || !out.TypeIndex.IsObject() {
 		return err
 	}
-	o := core.Own(uintptr(out.Bits))
+	o := objects.Own(uintptr(out.Bits))
 	defer o.Release()
 	if w.stopped != nil {
 		return w.stopped
 	}
 	f := core.FieldOf(o.TypeIndex(), "value")
 	if f == nil {
-		return core.Errorf(core.KindType, "expected ffi.VisitInterrupt, got %s", core.KeyOf(o.TypeIndex()))
+		return failure.Errorf(failure.KindType, "expected ffi.VisitInterrupt, got %s", capi.KeyOf(o.TypeIndex()))
 	}
 	return &Interrupted{codec.TakeAnyAs[tvmffi.Any](f.Get(o))}
 }
@@ -285,7 +288,7 @@ func (w *traversal) end(out abi.Any, err error) error {
 type visitFailure struct{ err error }
 
 // Error is the message of what failed.
-func (f *visitFailure) Error() string { return core.Message(f.err) }
+func (f *visitFailure) Error() string { return failure.Message(f.err) }
 
 // Unwrap returns what failed.
 func (f *visitFailure) Unwrap() error { return f.err }
@@ -323,5 +326,5 @@ func typeIndexFor[T any]() (abi.TypeIndex, error) {
 	case *tvmffi.Pointer:
 		return abi.TypeOpaquePtr, nil
 	}
-	return 0, core.Errorf(core.KindType, "%s names no type of the library: use a pointer to an object type, any, tvmffi.Any, int64, float64, bool, string, []byte, DataType or Device", fmt.Sprintf("%T", &x)[1:])
+	return 0, failure.Errorf(failure.KindType, "%s names no type of the library: use a pointer to an object type, any, tvmffi.Any, int64, float64, bool, string, []byte, DataType or Device", fmt.Sprintf("%T", &x)[1:])
 }

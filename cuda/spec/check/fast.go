@@ -6,7 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -171,8 +172,8 @@ func (f *fast) accept(args []any, nums *[few]int64) bool {
 				return false
 			}
 			// Every object type has the layout of core.Object.
-			h := (*core.Object)(unsafe.Pointer(t)).Handle()
-			if h == 0 || !a.isTensor(core.At[abi.DLTensor](h+abi.ObjectSize), nums) {
+			h := (*objects.Object)(unsafe.Pointer(t)).Handle()
+			if h == 0 || !a.isTensor(capi.At[abi.DLTensor](h+abi.ObjectSize), nums) {
 				return false
 			}
 			continue
@@ -200,7 +201,7 @@ func (f *fast) acceptPacked(args []abi.Any, nums *[few]int64) bool {
 			case v.TypeIndex != abi.TypeDLTensorPtr || at == 0:
 				return false
 			}
-			if !a.isTensor(core.At[abi.DLTensor](at), nums) {
+			if !a.isTensor(capi.At[abi.DLTensor](at), nums) {
 				return false
 			}
 			continue
@@ -238,7 +239,7 @@ func (a *argument) isTensor(d *abi.DLTensor, nums *[few]int64) bool {
 		if s.strides {
 			at = d.Strides
 		}
-		if !s.holds(*core.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && size(d, int(s.index)) == 1) {
+		if !s.holds(*capi.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && size(d, int(s.index)) == 1) {
 			return false
 		}
 	}
@@ -273,8 +274,8 @@ func (s *step) holds(v int64, nums *[few]int64) bool {
 func contiguous(d *abi.DLTensor) bool {
 	step := int64(1)
 	for i := uintptr(d.NDim); i > 0; i-- {
-		n := *core.At[int64](d.Shape + 8*(i-1))
-		if *core.At[int64](d.Strides + 8*(i-1)) != step && n != 1 {
+		n := *capi.At[int64](d.Shape + 8*(i-1))
+		if *capi.At[int64](d.Strides + 8*(i-1)) != step && n != 1 {
 			return false
 		}
 		step *= n

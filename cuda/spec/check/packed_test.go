@@ -6,7 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -33,7 +33,7 @@ func packed(t testing.TB, args []any) []abi.Any {
 		case tvmffi.Pointer:
 			out[i] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(x.Address)}
 		case tvmffi.ObjectRef:
-			o := core.StateOf(x)
+			o := objects.StateOf(x)
 			out[i] = abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
 		default:
 			t.Fatalf("%T", arg)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -47,18 +48,18 @@ func pack(v abi.Any) cell {
 	at := uintptr(v.Bits)
 	switch v.TypeIndex {
 	case abi.TypeTensor:
-		c.form, c.memory = formTensor, unsafe.Pointer(core.At[abi.DLTensor](at+abi.ObjectSize))
+		c.form, c.memory = formTensor, unsafe.Pointer(capi.At[abi.DLTensor](at+abi.ObjectSize))
 	case abi.TypeDLTensorPtr:
 		if at == 0 {
 			return cell{value: v}
 		}
-		c.form, c.memory = formTensor, unsafe.Pointer(core.At[abi.DLTensor](at))
+		c.form, c.memory = formTensor, unsafe.Pointer(capi.At[abi.DLTensor](at))
 	case abi.TypeShape:
-		s := core.At[abi.ShapeCell](at + abi.ObjectSize)
-		c.form, c.memory, c.n = formInts, unsafe.Pointer(core.At[int64](s.Data)), int64(s.Size)
+		s := capi.At[abi.ShapeCell](at + abi.ObjectSize)
+		c.form, c.memory, c.n = formInts, unsafe.Pointer(capi.At[int64](s.Data)), int64(s.Size)
 	case abi.TypeArray:
-		s := core.At[abi.SeqCell](at + abi.ObjectSize)
-		c.form, c.memory, c.n = formValues, unsafe.Pointer(core.At[abi.Any](s.Data)), s.Size
+		s := capi.At[abi.SeqCell](at + abi.ObjectSize)
+		c.form, c.memory, c.n = formValues, unsafe.Pointer(capi.At[abi.Any](s.Data)), s.Size
 	}
 	return c
 }
@@ -67,7 +68,7 @@ func pack(v abi.Any) cell {
 // that it does not know, which would put the arguments of all callers on the heap.
 // Sound, because those functions keep nothing, and because stacks move only at calls
 // and there is none between the two conversions.
-func hidden(arg *any) *any { return core.At[any](uintptr(unsafe.Pointer(arg))) }
+func hidden(arg *any) *any { return capi.At[any](uintptr(unsafe.Pointer(arg))) }
 
 // streamer is a *cuda.Stream.
 type streamer interface{ Pointer() tvmffi.Pointer }
@@ -85,7 +86,7 @@ func packGo(arg *any) cell {
 	case []any:
 		return cell{kind: spec.AcceptArray, form: formGo, memory: unsafe.Pointer(unsafe.SliceData(x)), n: int64(len(x))}
 	case tvmffi.ObjectRef:
-		o := core.StateOf((*hidden(arg)).(core.Ref))
+		o := objects.StateOf((*hidden(arg)).(objects.Ref))
 		if o == nil {
 			return cell{kind: spec.AcceptNone}
 		}
@@ -142,7 +143,7 @@ func (c *cell) dim(i int) int64 {
 // stride returns a stride of d, which may have none.
 func stride(d *abi.DLTensor, i int) int64 {
 	if d.Strides != 0 {
-		return *core.At[int64](d.Strides + 8*uintptr(i))
+		return *capi.At[int64](d.Strides + 8*uintptr(i))
 	}
 	step := int64(1)
 	for j := int(d.NDim) - 1; j > i; j-- {
@@ -151,7 +152,7 @@ func stride(d *abi.DLTensor, i int) int64 {
 	return step
 }
 
-func size(d *abi.DLTensor, i int) int64 { return *core.At[int64](d.Shape + 8*uintptr(i)) }
+func size(d *abi.DLTensor, i int) int64 { return *capi.At[int64](d.Shape + 8*uintptr(i)) }
 
 // number returns the number that a check compares.
 func (c *cell) number(f spec.Field, i int) int64 {

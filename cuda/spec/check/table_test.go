@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -45,17 +45,17 @@ func addressOf[T any](s []T) uintptr {
 
 var kept []any
 
-type change func(*core.TensorSpec, *[]int64)
+type change func(*objects.TensorSpec, *[]int64)
 
 func on(d tvmffi.Device) change {
-	return func(s *core.TensorSpec, _ *[]int64) { s.Device = abi.DLDevice(d) }
+	return func(s *objects.TensorSpec, _ *[]int64) { s.Device = abi.DLDevice(d) }
 }
 
 func shifted(bytes uintptr) change {
-	return func(s *core.TensorSpec, _ *[]int64) { s.Address += bytes }
+	return func(s *objects.TensorSpec, _ *[]int64) { s.Address += bytes }
 }
 
-func strides(n ...int64) change { return func(_ *core.TensorSpec, s *[]int64) { *s = n } }
+func strides(n ...int64) change { return func(_ *objects.TensorSpec, s *[]int64) { *s = n } }
 
 // tensor makes a tensor on cuda:0, whose memory is not touched.
 func (m maker) tensor(dtype tvmffi.DataType, shape []int64, changes ...change) *tvmffi.Tensor {
@@ -63,14 +63,14 @@ func (m maker) tensor(dtype tvmffi.DataType, shape []int64, changes ...change) *
 	if err := tvmffi.Load(); err != nil {
 		m.t.Fatal(err)
 	}
-	s := core.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(tvmffi.CUDA(0))}
+	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(tvmffi.CUDA(0))}
 	var strides []int64
 	for _, c := range changes {
 		c(&s, &strides)
 	}
-	h := core.NewTensor(s, shape, strides)
+	h := objects.NewTensor(s, shape, strides)
 	// Every object type has the layout of core.Object.
-	t := (*tvmffi.Tensor)(unsafe.Pointer(core.Own(h)))
+	t := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(h)))
 	m.t.Cleanup(t.Release)
 	return t
 }

@@ -1,4 +1,4 @@
-package core
+package capi
 
 import (
 	"runtime"
@@ -52,13 +52,16 @@ func (r *reentrant) Unlock() {
 }
 
 func attributeColumn(name string) *abi.TypeAttrColumn {
-	key := byteArray(name)
+	key := ByteArray(name)
 	Registry.Lock()
 	defer Registry.Unlock()
-	p, _, _ := purego.SyscallN(API.GetTypeAttrColumn, address(key))
-	keepAlive(key, name)
+	p, _, _ := purego.SyscallN(API.GetTypeAttrColumn, Address(key))
+	KeepAlive(key, name)
 	if p == 0 {
 		return nil
 	}
 	return At[abi.TypeAttrColumn](p)
 }
+
+// ThreadID identifies the OS thread of a pinned goroutine.
+func ThreadID() int { return threadID() }

@@ -1,4 +1,4 @@
-package core
+package capi
 
 import (
 	"runtime"
@@ -7,10 +7,10 @@ import (
 )
 
 // keepValue keeps a value that C looks at alive until here.
-func keepValue(v *abi.Any) { runtime.KeepAlive(v) }
+func KeepValue(v *abi.Any) { runtime.KeepAlive(v) }
 
 // keepAlive keeps a text and its description alive until here.
-func keepAlive(array *abi.ByteArray, s string) {
+func KeepAlive(array *abi.ByteArray, s string) {
 	runtime.KeepAlive(array)
 	runtime.KeepAlive(s)
 }

@@ -1,4 +1,4 @@
-package core
+package objects
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
 // The collector does not see the memory behind tensors: a program that forgets to
@@ -131,7 +132,7 @@ func TensorBytes(t *abi.DLTensor) int64 {
 	if t.NDim <= 0 {
 		return bytesOf(t.DType, nil)
 	}
-	return bytesOf(t.DType, unsafe.Slice(At[int64](t.Shape), t.NDim))
+	return bytesOf(t.DType, unsafe.Slice(capi.At[int64](t.Shape), t.NDim))
 }
 
 func bytesOf(t abi.DLDataType, shape []int64) int64 {
@@ -167,12 +168,12 @@ func OwnView(handle uintptr, source *Object) *Object {
 func (o *Object) heavy() bool {
 	switch o.index {
 	case abi.TypeTensor:
-		if TensorBytes(At[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
+		if TensorBytes(capi.At[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
 			count(o, 0)
 			return true
 		}
 	case abi.TypeArray, abi.TypeList:
-		return uintptr(At[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
+		return uintptr(capi.At[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
 	}
 	return false
 }
@@ -185,7 +186,7 @@ func count(o *Object, source uintptr) {
 	fresh := false
 	if c.region == nil {
 		if c.region = foreign.tensors[source].region; c.region == nil {
-			t := At[abi.DLTensor](o.handle + abi.ObjectSize)
+			t := capi.At[abi.DLTensor](o.handle + abi.ObjectSize)
 			c.region, fresh = regionOf(place{deviceOf(t.Device), t.Data}, TensorBytes(t))
 			if c.region.bytes == 0 {
 				foreign.mu.Unlock()

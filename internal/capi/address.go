@@ -1,9 +1,9 @@
-package core
+package capi
 
 import "unsafe"
 
 // address is the address of what p points to, which it forces to the heap.
-func address[T any](p *T) uintptr {
-	escape(unsafe.Pointer(p))
+func Address[T any](p *T) uintptr {
+	Escape(unsafe.Pointer(p))
 	return uintptr(unsafe.Pointer(p))
 }

@@ -1,4 +1,4 @@
-package core
+package failure
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -17,11 +19,11 @@ var Backtraces sync.Mutex
 // NewError makes an Error object and returns its only reference. cause and
 // context are objects that it keeps, or 0.
 func NewError(kind, message, backtrace string, cause, context uintptr) (uintptr, error) {
-	k, m, b, out := byteArray(kind), byteArray(message), byteArray(backtrace), new(uintptr)
-	rc, _, _ := purego.SyscallN(API.ErrorCreate, address(k), address(m), address(b), cause, context, address(out))
-	keepAlive(k, kind)
-	keepAlive(m, message)
-	keepAlive(b, backtrace)
+	k, m, b, out := capi.ByteArray(kind), capi.ByteArray(message), capi.ByteArray(backtrace), new(uintptr)
+	rc, _, _ := purego.SyscallN(capi.API.ErrorCreate, capi.Address(k), capi.Address(m), capi.Address(b), cause, context, capi.Address(out))
+	capi.KeepAlive(k, kind)
+	capi.KeepAlive(m, message)
+	capi.KeepAlive(b, backtrace)
 	handle := *out
 	if int32(rc) != 0 || handle == 0 {
 		return 0, errors.New("TVMFFIErrorCreateWithCauseAndExtraContext failed")
@@ -30,12 +32,12 @@ func NewError(kind, message, backtrace string, cause, context uintptr) (uintptr,
 }
 
 // AppendBacktrace adds text to the backtrace of an Error object.
-func AppendBacktrace(o *Object, text string) {
+func AppendBacktrace(o *objects.Object, text string) {
 	Backtraces.Lock()
 	defer Backtraces.Unlock()
-	cell := At[abi.ErrorCell](o.handle + abi.ObjectSize)
-	array := byteArray(text)
-	purego.SyscallN(cell.UpdateBacktrace, o.handle, address(array), abi.BacktraceAppend)
-	keepAlive(array, text)
+	cell := capi.At[abi.ErrorCell](o.Addr() + abi.ObjectSize)
+	array := capi.ByteArray(text)
+	purego.SyscallN(cell.UpdateBacktrace, o.Addr(), capi.Address(array), abi.BacktraceAppend)
+	capi.KeepAlive(array, text)
 	runtime.KeepAlive(o)
 }

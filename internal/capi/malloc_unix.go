@@ -1,11 +1,11 @@
 //go:build !windows
 
-package core
+package capi
 
 import "github.com/ebitengine/purego"
 
 // cFunction returns the address of a function of the C library.
-func cFunction(name string) uintptr {
+func CFunction(name string) uintptr {
 	f, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
 	if err != nil {
 		panic("tvmffi: the C library has no " + name + ": " + err.Error())

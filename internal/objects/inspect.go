@@ -1,7 +1,10 @@
-package core
+package objects
 
 import (
+	"unsafe"
+
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
@@ -21,7 +24,7 @@ const BlockClasses = len(spareBlocks)
 // SpareBlock is the memory that waits for an Array of n elements, as the handle that
 // the Array would have; 0 if there is none.
 func SpareBlock(n int) uintptr {
-	class, _ := blockClass(arrayBody + uintptr(n)*anySize)
+	class, _ := blockClass(arrayBody + uintptr(n)*unsafe.Sizeof(abi.Any{}))
 	if class >= len(spareBlocks) {
 		return 0
 	}
@@ -42,7 +45,7 @@ func SpareBlocks() (n int) {
 }
 
 // ArrayCell is the cell of an Array built in place.
-func ArrayCell(handle uintptr) abi.SeqCell { return At[arrayObject](handle).cell }
+func ArrayCell(handle uintptr) abi.SeqCell { return capi.At[arrayObject](handle).cell }
 
 // KeepSpareBlocks keeps collections from freeing the blocks that wait, until release.
 func KeepSpareBlocks() (release func()) {

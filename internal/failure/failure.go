@@ -1,6 +1,6 @@
 // What the machine knows of errors: a record, and how one crosses into C++ and back.
 
-package core
+package failure
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -105,10 +107,10 @@ func ErrorOf(handle uintptr) error {
 	if handle == 0 {
 		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without saying why"})
 	}
-	cell := At[abi.ErrorCell](handle + abi.ObjectSize)
+	cell := capi.At[abi.ErrorCell](handle + abi.ObjectSize)
 	e := &Failure{
-		Kind:      Text(cell.Kind),
-		Message:   Text(cell.Message),
+		Kind:      capi.Text(cell.Kind),
+		Message:   capi.Text(cell.Message),
 		Backtrace: nativeBacktrace(cell),
 	}
 	if value, ok := errorValue(cell.ExtraContext); ok {
@@ -117,35 +119,35 @@ func ErrorOf(handle uintptr) error {
 			if e.Backtrace != same.Backtrace {
 				atomic.StorePointer(&same.trace, unsafe.Pointer(&e.Backtrace))
 			}
-			DecRef(handle)
+			objects.DecRef(handle)
 			return same.public()
 		}
 		e.Cause = original
 	} else if cell.CauseChain != 0 {
-		IncRef(cell.CauseChain)
+		objects.IncRef(cell.CauseChain)
 		e.Cause = ErrorOf(cell.CauseChain)
 	}
-	if cell.ExtraContext == 0 && cell.CauseChain == 0 && Strong(handle) == 1 && At[abi.Object](handle).TypeIndex == abi.TypeError {
+	if cell.ExtraContext == 0 && cell.CauseChain == 0 && objects.Strong(handle) == 1 && capi.At[abi.Object](handle).TypeIndex == abi.TypeError {
 		// Nobody else has the object, so its memory need not wait for the collector.
 		e.plain = true
-		DecRef(handle)
+		objects.DecRef(handle)
 	} else {
-		e.native = unsafe.Pointer(Own(handle))
+		e.native = unsafe.Pointer(objects.Own(handle))
 	}
 	return e.public()
 }
 
 // own returns the Error object that e has, nil if it has none.
-func (e *Failure) Native() *Object {
+func (e *Failure) Native() *objects.Object {
 	if e == nil {
 		return nil
 	}
-	return (*Object)(atomic.LoadPointer(&e.native))
+	return (*objects.Object)(atomic.LoadPointer(&e.native))
 }
 
 // raised returns the Error object that stands for e, an error of the library, in C++; nil
 // for other errors.
-func (e *Failure) Raised() *Object {
+func (e *Failure) Raised() *objects.Object {
 	if o := e.Native(); o != nil || e == nil || !e.plain {
 		return o
 	}
@@ -153,7 +155,7 @@ func (e *Failure) Raised() *Object {
 	if err != nil {
 		return nil
 	}
-	o := Own(handle)
+	o := objects.Own(handle)
 	if !atomic.CompareAndSwapPointer(&e.native, nil, unsafe.Pointer(o)) {
 		o.Release()
 	}
@@ -162,28 +164,32 @@ func (e *Failure) Raised() *Object {
 
 // VisitContext is what the library puts around the extra context of an error that
 // leaves a structural visit.
-var (
-	VisitContext = Type{Key: "ffi.VisitErrorContext"}
-	innerContext = Field{Owner: &VisitContext, Name: "prev_error_context"}
-)
+const VisitContext = "ffi.VisitErrorContext"
 
 // errorValue returns the Go value in the extra context of an error.
 func errorValue(context uintptr) (any, bool) {
 	if context == 0 {
 		return nil, false
 	}
-	if value, ok := GoValue(context); ok || KeyOf(At[abi.Object](context).TypeIndex) != VisitContext.Key {
+	index := capi.At[abi.Object](context).TypeIndex
+	if value, ok := GoValue(context); ok || capi.KeyOf(index) != VisitContext {
 		return value, ok
 	}
-	IncRef(context)
-	o := Own(context)
-	inner := innerContext.Get(o)
-	o.Release()
-	if !inner.TypeIndex.IsObject() {
+	inner, err := read(context, index, "prev_error_context")
+	if err != nil || !inner.TypeIndex.IsObject() {
 		return nil, false
 	}
-	defer ReleaseValue(inner)
+	defer objects.ReleaseValue(inner)
 	return errorValue(uintptr(inner.Bits))
+}
+
+// read asks the getter of a field, which is enough for the fields that errors have.
+func read(handle uintptr, index abi.TypeIndex, name string) (abi.Any, error) {
+	f := capi.FieldNamed(capi.InfoOf(index), name)
+	if f == nil {
+		return abi.Any{}, nil
+	}
+	return InvokeResult(f.Getter, handle+uintptr(f.Offset))
 }
 
 // nativeBacktrace copies the backtrace of an Error object, to which another thread
@@ -191,20 +197,20 @@ func errorValue(context uintptr) (any, bool) {
 func nativeBacktrace(cell *abi.ErrorCell) string {
 	Backtraces.Lock()
 	defer Backtraces.Unlock()
-	return Text(cell.Backtrace)
+	return capi.Text(cell.Backtrace)
 }
 
 // raise puts err into the error slot of this thread, which must be that of the
 // callback that failed.
-func raise(err error) int64 {
+func Raise(err error) int64 {
 	handle, made := NativeError(err)
 	if made != nil {
 		// Only a broken library cannot make an error; -1 with an empty slot is all
 		// that is left to say.
 		return -1
 	}
-	purego.SyscallN(API.ErrorSetRaised, handle)
-	DecRef(handle)
+	purego.SyscallN(capi.API.ErrorSetRaised, handle)
+	objects.DecRef(handle)
 	return -1
 }
 
@@ -215,7 +221,7 @@ func NativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
 func nativeErrorAt(err error, depth int) (uintptr, error) {
 	if o := FailureOf(err).Raised(); o != nil {
 		defer runtime.KeepAlive(o)
-		IncRef(o.Handle())
+		objects.IncRef(o.Handle())
 		return o.Handle(), nil
 	}
 	kind, message, backtrace := KindRuntime, err.Error(), ""
@@ -233,13 +239,13 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 		return 0, failed
 	}
 	if cause != 0 {
-		defer DecRef(cause)
+		defer objects.DecRef(cause)
 	}
 	value, failed := NewValue(err)
 	if failed != nil {
 		return 0, failed
 	}
-	defer DecRef(value)
+	defer objects.DecRef(value)
 	handle, err := NewError(kind, message, backtrace, cause, value)
 	if err != nil {
 		return 0, errors.New("the library cannot make an error")
@@ -310,9 +316,9 @@ func original(err error) error {
 const maxBacktrace = 64 << 10
 
 // passed adds Go frames to the backtrace of an error that a callback returns.
-func passed(err error, origin uintptr) error {
+func Passed(err error, origin uintptr) error {
 	if o := FailureOf(err).Raised(); o != nil {
-		cell := At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+		cell := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
 		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
 	}
@@ -335,8 +341,8 @@ func backtraceOf(err error) string {
 }
 
 // appendBacktrace adds frames to the backtrace of an Error object.
-func appendBacktrace(o *Object, frames string) {
-	cell := At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+func appendBacktrace(o *objects.Object, frames string) {
+	cell := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
 	if frames == "" || cell.UpdateBacktrace == 0 || cell.Backtrace.Size > maxBacktrace {
 		return
 	}
@@ -346,7 +352,7 @@ func appendBacktrace(o *Object, frames string) {
 // originFrame is the line of the func whose code is at origin, unless the backtrace
 // has it: as the caller of what failed.
 func originFrame(origin uintptr, backtrace string) string {
-	name, file, line := originOf(origin)
+	name, file, line := OriginOf(origin)
 	if name == "" || strings.Contains(backtrace, ", in "+name+"\n") {
 		return ""
 	}
@@ -354,7 +360,7 @@ func originFrame(origin uintptr, backtrace string) string {
 }
 
 // originOf names the func whose code is at origin, unless it is of this module.
-func originOf(origin uintptr) (name, file string, line int) {
+func OriginOf(origin uintptr) (name, file string, line int) {
 	f := runtime.FuncForPC(origin)
 	if f == nil || ours(f.Name()) {
 		return "", "", 0
@@ -373,7 +379,9 @@ const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/core.callbackEnt
 // machinery are the packages whose functions stand between Go and C++ and tell nothing.
 var machinery = []string{
 	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
-	"github.com/tvmffi-go/tvmffi/internal/ccall.", "github.com/tvmffi-go/tvmffi/internal/core.", "github.com/tvmffi-go/tvmffi/internal/codec.",
+	"github.com/tvmffi-go/tvmffi/internal/ccall.", "github.com/tvmffi-go/tvmffi/internal/core.",
+	"github.com/tvmffi-go/tvmffi/internal/capi.", "github.com/tvmffi-go/tvmffi/internal/objects.", "github.com/tvmffi-go/tvmffi/internal/failure.",
+	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.", "github.com/tvmffi-go/tvmffi/runtime/bindrt.",
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt.", "github.com/tvmffi-go/tvmffi/runtime/structural.", "github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
 }

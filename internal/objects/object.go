@@ -1,10 +1,13 @@
-package core
+package objects
 
 import (
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/ebitengine/purego"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
@@ -26,7 +29,7 @@ type Object struct {
 
 // refer makes a wrapper of a live object.
 func refer(handle uintptr, status uint32) *Object {
-	return &Object{handle: handle, index: At[abi.Object](handle).TypeIndex, status: status}
+	return &Object{handle: handle, index: capi.At[abi.Object](handle).TypeIndex, status: status}
 }
 
 // The states of a wrapper, in the low byte of its status.
@@ -164,33 +167,20 @@ func (o *Object) Ended() (why string, ended bool) {
 	return "was never set", true
 }
 
-// NoReceiver is the error of a method, or of the accessor of a field, of o, which is
-// nil or has ended.
-func NoReceiver(kind, method string, o *Object) error {
-	why, _ := o.Ended()
-	switch {
-	case o == nil:
-		why = "is nil, which stands for None: compare it with nil first"
-	case o.load()&stateMask == stateReleased:
-		why += ": release it after its last use, or use a tvmffi.Retain of it"
-	}
-	return Errorf(kind, "%s: the receiver %s", method, why)
-}
-
 // TypeIndex returns the run-time type of the object. o must not have ended.
 func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
 	scalars := o != nil && o.load()&flagScalars != 0
-	if h := o.end(); h != 0 && !(scalars && endArray(h, true)) {
+	if h := o.Detach(); h != 0 && !(scalars && endArray(h, true)) {
 		DecRef(h)
 	}
 }
 
 // end ends the wrapper and returns the object whose reference is to be dropped,
 // or 0.
-func (o *Object) end() uintptr {
+func (o *Object) Detach() uintptr {
 	if o == nil || o.handle == 0 {
 		return 0
 	}
@@ -233,11 +223,11 @@ func (o *Object) Retain() *Object {
 }
 
 // IncRef adds a strong reference.
-func IncRef(handle uintptr) { atomic.AddUint64(&At[abi.Object](handle).RefCounts, 1) }
+func IncRef(handle uintptr) { atomic.AddUint64(&capi.At[abi.Object](handle).RefCounts, 1) }
 
 // tryDecRef drops a strong reference in Go, unless it is the last one.
-func tryDecRef(handle uintptr) bool {
-	counts := &At[abi.Object](handle).RefCounts
+func TryDecRef(handle uintptr) bool {
+	counts := &capi.At[abi.Object](handle).RefCounts
 	for {
 		v := atomic.LoadUint64(counts)
 		if uint32(v) <= 1 {
@@ -252,14 +242,14 @@ func tryDecRef(handle uintptr) bool {
 // DecRef drops a strong reference: in Go while others remain and where the deleter is
 // ours, in C for other last ones, because then deleters run.
 func DecRef(handle uintptr) {
-	if tryDecRef(handle) || endNode(handle) || endArray(handle, false) {
+	if TryDecRef(handle) || endNode(handle) || endArray(handle, false) {
 		return
 	}
-	h := ccall.Head{Fn: API.ObjectDecRef, Handle: handle, Mode: ccall.Value}
+	h := ccall.Head{Fn: capi.API.ObjectDecRef, Handle: handle, Mode: ccall.Value}
 	ccall.Call(&h)
-	dropError(h.RC, h.Err)
+	DropError(h.RC, h.Err)
 	if ccall.HasReleased() {
-		drain()
+		Drain()
 	}
 }
 
@@ -268,9 +258,74 @@ func (o *Object) UseCount() int {
 	if o.Handle() == 0 {
 		return 0
 	}
-	n := uint32(atomic.LoadUint64(&At[abi.Object](o.handle).RefCounts))
+	n := uint32(atomic.LoadUint64(&capi.At[abi.Object](o.handle).RefCounts))
 	runtime.KeepAlive(o)
 	return int(n)
 }
 
-func (o *Object) keepAlive() { runtime.KeepAlive(o) }
+// Addr is Handle of an o that is not nil.
+func (o *Object) Addr() uintptr { return o.handle }
+
+// SetScalars says that o is an Array built in place that holds no objects.
+func (o *Object) SetScalars() { atomic.OrUint32(&o.status, flagScalars) }
+
+// Released says that Release was called.
+func (o *Object) Released() bool { return o.load()&stateMask == stateReleased }
+
+func (o *Object) KeepAlive() { runtime.KeepAlive(o) }
+
+// CallDeleter calls the deleter of a struct of DLPack.
+func CallDeleter(deleter, managed uintptr) {
+	if deleter != 0 {
+		purego.SyscallN(deleter, managed)
+	}
+	if ccall.HasReleased() {
+		Drain()
+	}
+}
+
+// dropError drops what errorOf would make an error of.
+func DropError(rc int64, raised uintptr) {
+	if raised != 0 && rc != ccall.Thrown {
+		DecRef(raised)
+	}
+}
+
+// StateAt returns the state behind a pointer to a struct that begins with one:
+// every object type of package tvmffi.
+func StateAt[T any](p *T) *Object { return (*Object)(unsafe.Pointer(p)) }
+
+// ReleaseValue drops the reference of an owned value, if it is an object.
+func ReleaseValue(v abi.Any) {
+	if v.TypeIndex.IsObject() && v.Bits != 0 {
+		DecRef(uintptr(v.Bits))
+	}
+}
+
+// Strong returns the number of strong references to an object.
+func Strong(handle uintptr) uint32 {
+	return uint32(atomic.LoadUint64(&capi.At[abi.Object](handle).RefCounts))
+}
+
+// Share returns an owned value for a borrowed one that the registry holds.
+func Share(v abi.Any) abi.Any {
+	if v.TypeIndex.IsObject() && v.Bits != 0 {
+		IncRef(uintptr(v.Bits))
+	}
+	return v
+}
+
+// Attribute reads an attribute of a type as an owned value.
+func Attribute(index abi.TypeIndex, name string) (abi.Any, bool) {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	v, ok := capi.TypeAttribute(index, name)
+	return Share(v), ok
+}
+
+// takeText copies the text of an owned String or Bytes object and releases it.
+func TakeText(v abi.Any) string {
+	s := capi.Text(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+	DecRef(uintptr(v.Bits))
+	return s
+}

@@ -1,4 +1,4 @@
-package core
+package capi
 
 import (
 	"reflect"
@@ -56,20 +56,13 @@ var API struct {
 
 	BigIntFromByteArray uintptr `symbol:"TVMFFIBigIntFromByteArray,optional"`
 	BigIntContent       uintptr `symbol:"TVMFFIBigIntGetContentByteArray,optional"`
+
+	Demangle uintptr `symbol:"__cxa_demangle,optional"`
 }
 
-var (
-	attachOnce sync.Mutex
-	attached   atomic.Bool
-	malloc     uintptr
-)
-
-// Attached reports whether the C functions have been found.
-func Attached() bool { return attached.Load() }
-
-// Attach finds the C functions in the library. It returns the names of the
-// required ones that are missing; then nothing is attached.
-func Attach(h dynlib.Handle) (missing []string) {
+// attach reads the addresses of the C functions from h, and calls ready before
+// Attached says so. It returns the names that h lacks.
+func Attach(h dynlib.Handle, ready func()) (missing []string) {
 	attachOnce.Lock()
 	defer attachOnce.Unlock()
 	if attached.Load() {
@@ -88,12 +81,11 @@ func Attach(h dynlib.Handle) (missing []string) {
 	if missing != nil {
 		return missing
 	}
-	malloc = cFunction("malloc")
-	ccall.SetAllocator(malloc, cFunction("free"))
+	Malloc = CFunction("malloc")
+	ccall.SetAllocator(Malloc, CFunction("free"))
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
-	ccall.SetCallback(callbackEntry)
 	ccall.CatchThrown(h.Symbol)
-	demangle, _ = h.Symbol("__cxa_demangle")
+	ready()
 	attached.Store(true)
 	return nil
 }
@@ -101,26 +93,15 @@ func Attach(h dynlib.Handle) (missing []string) {
 // Version asks the attached library for its version.
 func Version() abi.Version {
 	v := new(abi.Version)
-	purego.SyscallN(API.GetVersion, address(v))
+	purego.SyscallN(API.GetVersion, Address(v))
 	return *v
 }
 
-// invoke calls a C function of the form int f(handle, second, third, result).
-func invoke(fn, handle, second, third uintptr) (abi.Any, error) {
-	h := ccall.Head{Fn: fn, Handle: handle, Word: second, N: third, Mode: ccall.Value}
-	ccall.Call(&h)
-	if h.RC != 0 {
-		return abi.Any{}, errorOf(h.RC, h.Err)
-	}
-	return h.Res, nil
-}
+var attachOnce sync.Mutex
 
-// invokeResult calls a C function of the form int f(handle, result).
-func invokeResult(fn, handle uintptr) (abi.Any, error) {
-	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
-	ccall.Call(&h)
-	if h.RC != 0 {
-		return abi.Any{}, errorOf(h.RC, h.Err)
-	}
-	return h.Res, nil
-}
+var attached atomic.Bool
+
+var Malloc uintptr
+
+// Attached reports whether the C functions have been found.
+func Attached() bool { return attached.Load() }

@@ -1,6 +1,7 @@
-package core
+package failure
 
 import (
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 
 	"github.com/ebitengine/purego"
@@ -9,11 +10,8 @@ import (
 // CatchesThrown says that C++ exceptions of any type are errors of the call.
 const CatchesThrown = ccall.CatchesThrown
 
-// demangle is __cxa_demangle of what libtvm_ffi is linked with, or 0.
-var demangle uintptr
-
 // thrown is the error of a call that ccall.Thrown ended.
-func thrown(what string, name uintptr) error {
+func Thrown(what string, name uintptr) error {
 	return Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
 }
 
@@ -23,14 +21,14 @@ func typeName(address uintptr) string {
 	if address == 0 {
 		return "unknown"
 	}
-	if *At[byte](address) == '*' { // a mark that the name is compared by its address
+	if *capi.At[byte](address) == '*' { // a mark that the name is compared by its address
 		address++
 	}
-	if demangle != 0 {
-		if name, _, _ := purego.SyscallN(demangle, address, 0, 0, 0); name != 0 {
-			defer purego.SyscallN(cFunction("free"), name)
+	if capi.API.Demangle != 0 {
+		if name, _, _ := purego.SyscallN(capi.API.Demangle, address, 0, 0, 0); name != 0 {
+			defer purego.SyscallN(capi.CFunction("free"), name)
 			address = name
 		}
 	}
-	return cString(address)
+	return capi.CString(address)
 }

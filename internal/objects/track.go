@@ -1,6 +1,6 @@
 //go:build tvmffi_debug
 
-package core
+package objects
 
 import (
 	"runtime"

@@ -1,4 +1,4 @@
-package core
+package objects
 
 import "github.com/tvmffi-go/tvmffi/internal/abi"
 
@@ -35,15 +35,6 @@ func (o *Object) View() abi.Any {
 		return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(o.handle + abi.ObjectSize)}
 	}
 	return abi.Any{TypeIndex: o.index, Bits: uint64(o.handle)}
-}
-
-// Lasting returns an error if the value is a tensor over memory that is lent for
-// a callback: what may outlive the callback must not hold it.
-func (t Temp) Lasting() error {
-	if o, ok := t.Keep.(*Object); ok && o.Lent() {
-		return Errorf(KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
-	}
-	return nil
 }
 
 // Loan is a Lender whose objects end together.

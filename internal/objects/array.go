@@ -1,4 +1,4 @@
-package core
+package objects
 
 import (
 	"math/bits"
@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
@@ -27,35 +28,26 @@ func NewArray(n int) (uintptr, []abi.Any) {
 	if deleter == 0 {
 		return 0, nil
 	}
-	base, size := newBlock(arrayBody + uintptr(n)*anySize)
-	*At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
+	base, size := newBlock(arrayBody + uintptr(n)*unsafe.Sizeof(abi.Any{}))
+	*capi.At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
 	data := base + arrayBody
-	*At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
+	*capi.At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeArray, Deleter: deleter},
-		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64((size - arrayBody) / anySize)},
+		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64((size - arrayBody) / unsafe.Sizeof(abi.Any{}))},
 	}
-	return base + ccall.ArrayOffset, unsafe.Slice(At[abi.Any](data), n)
-}
-
-// OwnArray wraps a new Array, of which t is the only reference.
-func OwnArray(t Temp) *Object {
-	o := Own(uintptr(t.Value.Bits))
-	if t.Scalars {
-		atomic.OrUint32(&o.status, flagScalars)
-	}
-	return o
+	return base + ccall.ArrayOffset, unsafe.Slice(capi.At[abi.Any](data), n)
 }
 
 // endArray drops the only reference to an Array built in place that holds no objects,
 // and keeps its memory for the next one. A caller who knows that it holds none spares
 // the look at the elements.
 func endArray(handle uintptr, scalars bool) bool {
-	a := At[arrayObject](handle)
+	a := capi.At[arrayObject](handle)
 	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
 		return false
 	}
 	if !scalars { // nobody else has the Array: an element cannot change any more
-		all := unsafe.Slice(At[abi.Any](a.cell.Data), a.cell.Size)
+		all := unsafe.Slice(capi.At[abi.Any](a.cell.Data), a.cell.Size)
 		for i := range all {
 			if all[i].TypeIndex.IsObject() {
 				return false
@@ -65,7 +57,7 @@ func endArray(handle uintptr, scalars bool) bool {
 	if !atomic.CompareAndSwapUint64(&a.RefCounts, oneReference, 0) {
 		return false
 	}
-	endBlock(handle-ccall.ArrayOffset, arrayBody+uintptr(a.cell.Capacity)*anySize)
+	endBlock(handle-ccall.ArrayOffset, arrayBody+uintptr(a.cell.Capacity)*unsafe.Sizeof(abi.Any{}))
 	return true
 }
 

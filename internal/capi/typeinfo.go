@@ -1,0 +1,129 @@
+package capi
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// kindNames names the types that are not objects, as the registry does.
+var kindNames = map[abi.TypeIndex]string{
+	abi.TypeNone: "None", abi.TypeInt: "int", abi.TypeBool: "bool", abi.TypeFloat: "float",
+	abi.TypeOpaquePtr: "void*", abi.TypeDataType: "DataType", abi.TypeDevice: "Device",
+	abi.TypeDLTensorPtr: "DLTensor*", abi.TypeRawStr: "const char*", abi.TypeByteArrayPtr: "TVMFFIByteArray*",
+	abi.TypeObjectRValueRef: "ObjectRValueRef", abi.TypeSmallStr: "ffi.SmallStr", abi.TypeSmallBytes: "ffi.SmallBytes",
+	abi.TypeUnchanged: "ffi.Unchanged",
+}
+
+// TypeAttribute returns the borrowed value of an attribute of a type.
+func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
+	Registry.Lock()
+	defer Registry.Unlock()
+	column := attributeColumn(name)
+	if column == nil || index < abi.TypeIndex(column.BeginIndex) || index >= abi.TypeIndex(column.BeginIndex+column.Size) {
+		return abi.Any{}, false
+	}
+	v := *At[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
+	return v, v.TypeIndex != abi.TypeNone
+}
+
+// FieldsOf copies the entries of the fields of a type, without those of its
+// ancestors. The library moves the entries when it registers another one.
+func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	if info.NumFields <= 0 {
+		return nil
+	}
+	return append([]abi.FieldInfo(nil), unsafe.Slice(At[abi.FieldInfo](info.Fields), info.NumFields)...)
+}
+
+// MethodsOf is FieldsOf for methods.
+func MethodsOf(info *abi.TypeInfo) []abi.MethodInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	if info.NumMethods <= 0 {
+		return nil
+	}
+	return append([]abi.MethodInfo(nil), unsafe.Slice(At[abi.MethodInfo](info.Methods), info.NumMethods)...)
+}
+
+// infos caches the type table. Entries are C memory that is never freed.
+var infos sync.Map // abi.TypeIndex -> *abi.TypeInfo
+
+// InfoOf returns the entry of a registered type. index must come from a live
+// object or from the table itself: the library does not check it.
+func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
+	if info, ok := infos.Load(index); ok {
+		return info.(*abi.TypeInfo)
+	}
+	Registry.Lock()
+	p, _, _ := purego.SyscallN(API.GetTypeInfo, uintptr(index))
+	Registry.Unlock()
+	if p == 0 {
+		return nil
+	}
+	info := At[abi.TypeInfo](p)
+	infos.Store(index, info)
+	return info
+}
+
+// fieldNamed copies the entry of a field of a type, without those of its ancestors.
+// The library moves the entries when it registers another one.
+func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	for i := range uintptr(owner.NumFields) {
+		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+		if Text(info.Name) == name {
+			found := *info
+			return &found
+		}
+	}
+	return nil
+}
+
+// methodNamed is fieldNamed for methods.
+func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
+	Registry.Lock()
+	defer Registry.Unlock()
+	for i := range uintptr(owner.NumMethods) {
+		info := At[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
+		if Text(info.Name) == name {
+			found := *info
+			return &found
+		}
+	}
+	return nil
+}
+
+// Ancestor returns the ancestor at the given depth; 0 is the root.
+func Ancestor(info *abi.TypeInfo, depth int32) *abi.TypeInfo {
+	return At[abi.TypeInfo](*At[uintptr](info.Ancestors + uintptr(depth)*unsafe.Sizeof(uintptr(0))))
+}
+
+// KeyOf returns the key of a type, such as ffi.Array.
+func KeyOf(index abi.TypeIndex) string {
+	if name, ok := kindNames[index]; ok {
+		return name
+	}
+	if !index.IsObject() || !attached.Load() {
+		return "unknown type"
+	}
+	info := InfoOf(index)
+	if info == nil {
+		return "unknown type"
+	}
+	return Text(info.Key)
+}
+
+// Derives reports whether index is target or derives from it.
+func Derives(index abi.TypeIndex, target *abi.TypeInfo) bool {
+	if index == target.TypeIndex {
+		return true
+	}
+	info := InfoOf(index)
+	return info != nil && info.Depth > target.Depth && Ancestor(info, target.Depth).TypeIndex == target.TypeIndex
+}

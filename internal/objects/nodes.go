@@ -1,0 +1,240 @@
+package objects
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+)
+
+// newCallNode makes a node that keeps a closure, which origin made.
+func newCallNode(call unsafe.Pointer, origin uintptr) uintptr {
+	n := newNode(&held{call: call, origin: origin}, nil)
+	capi.At[node](n).Call = uintptr(call)
+	return n
+}
+
+// newFunctionNode makes a Function that calls a closure.
+func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
+	n := newCallNode(call, origin)
+	*capi.At[functionObject](n) = functionObject{
+		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()},
+		abi.FunctionCell{SafeCall: ccall.Callback()},
+	}
+	return n
+}
+
+// newLastingNode is newCallNode for an export: nobody releases it.
+func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
+	n := newCallNode(call, origin)
+	slots.mu.Lock()
+	slots.kept++
+	slots.mu.Unlock()
+	return n
+}
+
+// originOfNode is what newCallNode was given, while the node still keeps call.
+func OriginOfNode(handle, call uintptr) uintptr {
+	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
+		return h.origin
+	}
+	return 0
+}
+
+// newValueNode makes an object of a type that has nothing but a Go value.
+func NewValueNode(index abi.TypeIndex, value any) uintptr {
+	n := freeNode()
+	slotOf(n).setValue(value)
+	*capi.At[abi.Object](n) = abi.Object{RefCounts: oneReference, TypeIndex: index, Deleter: ccall.ReleaseObject()}
+	return n
+}
+
+// valueOfNode is the value given to newValueNode.
+func ValueOfNode(handle uintptr) any { return slotOf(handle).value() }
+
+const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
+
+// node is the block in C memory behind a Go value that native code holds: a
+// Function, a Tensor or an object of the type go.Value, or the handle of a DLPack
+// tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native
+// code lets go waits on a list and enters Go only when drain takes it.
+type node struct {
+	ccall.Released
+	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
+	dims [2 * FewDims]int64 // of a tensor
+}
+
+// functionObject is a Function object: what the library reads of any, and no more.
+type functionObject struct {
+	abi.Object
+	abi.FunctionCell
+}
+
+// oneReference is the count of an object with one strong and one weak reference.
+const oneReference = 1<<32 | 1
+
+// allocHeader is the size of TVMFFIObjectAllocHeader, which lies, empty, in front
+// of every object.
+const allocHeader = 16
+
+const nodeStride = allocHeader + unsafe.Sizeof(node{})
+
+// slots holds the Go values behind nodes, each node with its slot for ever. A slot
+// is written before its node is handed out and cleared after native code has
+// released it.
+var slots struct {
+	mu    sync.Mutex
+	slabs [][]slot
+	nodes int
+	free  []uintptr // nodes
+	// spare is a free node that is not in free, or 0: values that come and go need no
+	// lock.
+	spare atomic.Uintptr
+	// kept counts the nodes that native code never lets go.
+	kept int
+}
+
+// slot refers to what a node holds. It is atomic because the threads of native
+// code order its reads and writes in a way that the race detector does not see.
+type slot struct {
+	atomic.Pointer[held]
+	data unsafe.Pointer // memory of a tensor, or the second word of a value; atomic too
+	kind unsafe.Pointer // the first word of a value, its type; atomic too
+}
+
+// words are the two pointers that an interface value consists of: the collector may
+// find them in any place, and follows them there.
+type words struct{ kind, data unsafe.Pointer }
+
+func (s *slot) setValue(v any) {
+	w := (*words)(unsafe.Pointer(&v))
+	atomic.StorePointer(&s.kind, w.kind)
+	atomic.StorePointer(&s.data, w.data)
+}
+
+func (s *slot) value() (v any) {
+	*(*words)(unsafe.Pointer(&v)) = words{atomic.LoadPointer(&s.kind), atomic.LoadPointer(&s.data)}
+	return v
+}
+
+// clear lets go of what the node held.
+func (s *slot) clear() {
+	if h := s.Load(); h != nil {
+		if h.region != nil {
+			h.region.leave()
+		}
+		s.Store(nil)
+	}
+	if atomic.LoadPointer(&s.data) != nil {
+		atomic.StorePointer(&s.data, nil)
+	}
+	if atomic.LoadPointer(&s.kind) != nil {
+		atomic.StorePointer(&s.kind, nil)
+	}
+}
+
+// held is a callback, or what a tensor stands on.
+type held struct {
+	call  unsafe.Pointer // the closure
+	value any
+	// origin is the code of the Go func behind a callback, for backtraces.
+	origin uintptr
+	// region is that of large memory of Go under a tensor.
+	region *region
+}
+
+// LiveCallbacks counts the Go values that native code holds.
+func LiveCallbacks() int64 {
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	reclaim()
+	live := int64(slots.nodes - len(slots.free) - slots.kept)
+	if slots.spare.Load() != 0 {
+		live--
+	}
+	return live
+}
+
+func slotOf(nodeAddress uintptr) *slot { return capi.At[slot](capi.At[node](nodeAddress).slot) }
+
+// newNode takes a free node and fills its slot.
+func newNode(h *held, data unsafe.Pointer) uintptr {
+	n := freeNode()
+	s := slotOf(n)
+	if h != nil {
+		s.Store(h)
+	}
+	if data != nil {
+		atomic.StorePointer(&s.data, data)
+	}
+	return n
+}
+
+func freeNode() uintptr {
+	if !ccall.HasReleased() && slots.spare.Load() != 0 {
+		if n := slots.spare.Swap(0); n != 0 {
+			return n
+		}
+	}
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	if ccall.HasReleased() {
+		reclaim()
+	}
+	if len(slots.free) == 0 {
+		growNodes()
+	}
+	last := len(slots.free) - 1
+	n := slots.free[last]
+	slots.free = slots.free[:last]
+	return n
+}
+
+// growNodes doubles the number of nodes; they are used again and never freed.
+func growNodes() {
+	slab := make([]slot, max(64, slots.nodes))
+	base := capi.Allocate(uintptr(len(slab)) * nodeStride)
+	for i := range slab {
+		n := base + uintptr(i)*nodeStride + allocHeader
+		*capi.At[node](n) = node{slot: uintptr(unsafe.Pointer(&slab[i]))}
+		slots.free = append(slots.free, n)
+	}
+	slots.slabs = append(slots.slabs, slab)
+	slots.nodes += len(slab)
+}
+
+// drain clears the slots of the nodes that native code has released.
+func Drain() {
+	if !ccall.HasReleased() {
+		return
+	}
+	slots.mu.Lock()
+	reclaim()
+	slots.mu.Unlock()
+}
+
+// reclaim is drain while slots.mu is held.
+func reclaim() {
+	ccall.TakeReleased(func(released uintptr) {
+		slotOf(released).clear()
+		slots.free = append(slots.free, released)
+	})
+}
+
+// endNode drops the only reference to an object in a node, without C.
+func endNode(handle uintptr) bool {
+	o := capi.At[abi.Object](handle)
+	if o.Deleter != ccall.ReleaseObject() || !atomic.CompareAndSwapUint64(&o.RefCounts, oneReference, 0) {
+		return false
+	}
+	slotOf(handle).clear()
+	if old := slots.spare.Swap(handle); old != 0 {
+		slots.mu.Lock()
+		slots.free = append(slots.free, old)
+		slots.mu.Unlock()
+	}
+	return true
+}
