@@ -389,7 +389,7 @@ func TestMemoryPressure(t *testing.T) {
 	}
 	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
 		out, err := child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
-		if err == nil || !strings.Contains(out, fmt.Sprintf("TVMFFI_MEMORY_LIMIT: %q is no size", bad)) {
+		if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
 			t.Errorf("%q: %v: %s", bad, err, out)
 		}
 	}

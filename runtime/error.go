@@ -3,7 +3,6 @@ package tvmffi
 import (
 	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
@@ -37,7 +36,7 @@ var (
 	// bindings were generated from.
 	ErrSchema error = kindError(failure.KindSchema)
 	// ErrNotFound is the kind of the error that a library could not be found.
-	ErrNotFound error = kindError("LibraryNotFound")
+	ErrNotFound error = kindError(failure.KindLibrary)
 )
 
 // kindError is the target that errors.Is compares an Error with.
@@ -114,7 +113,4 @@ func (errorTypes) Failure(err error) *failure.Failure {
 	return e.failure()
 }
 
-func init() {
-	failure.Errors = errorTypes{}
-	core.Loader = loadLibrary
-}
+func init() { failure.Errors = errorTypes{} }

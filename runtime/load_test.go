@@ -115,7 +115,7 @@ func init() {
 		if p := os.Getenv(envDir); p != "" {
 			options = append(options, tvmffi.WithDir(p))
 		}
-		if err := l.Load(options...); err != nil {
+		if err := bindrt.Load(&l, options...); err != nil {
 			return err
 		}
 		var c bindrt.Call1
@@ -129,7 +129,7 @@ func init() {
 	children["packages"] = func() error {
 		file := bindrt.File{Name: "libgarden.so"}
 		first := bindrt.Library{Files: []bindrt.File{file}}
-		if err := first.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+		if err := bindrt.Load(&first, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 			return err
 		}
 		second, third := bindrt.Library{Files: []bindrt.File{file}}, bindrt.Library{Files: []bindrt.File{{Name: file.Name, Dependency: true}}}
@@ -147,14 +147,14 @@ func init() {
 	}
 	children["version"] = func() error {
 		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: sites.Library(runtime.GOOS), Dependency: true}}}
-		if err := l.Load(); err != nil {
+		if err := bindrt.Load(&l); err != nil {
 			return err
 		}
 		fmt.Println("loaded", tvmffi.LibraryPath())
 		return nil
 	}
 	children["matrix"] = func() error {
-		if err := calls.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+		if err := bindrt.Load(&calls, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 			return err
 		}
 		return smallMatrix()
@@ -313,7 +313,7 @@ func TestLoadErrors(t *testing.T) {
 		{"empty", write(t, filepath.Join(dir, "empty.so"), ""), []string{"empty.so (named explicitly): ", "file too short"}},
 		{"a folder", dir, []string{dir + " (named explicitly): "}},
 		{"another architecture", nativetest.Get(t, foreign).Library(), []string{"(named explicitly): ", "libtvm_ffi.so"}},
-		{"another library", nativetest.BuildText(t, "another", "int another;", nativetest.Standalone()), []string{"libanother.so is no libtvm_ffi: it has no symbol TVMFFIGetVersion"}},
+		{"another library", nativetest.BuildText(t, "another", "int another;", nativetest.Standalone()), []string{"libanother.so is not libtvm_ffi: symbol TVMFFIGetVersion not found"}},
 	} {
 		for _, env := range []string{"TVMFFI_LIBRARY=", envOption + "="} {
 			out, err := child(t, "load", env+c.path)
@@ -399,7 +399,7 @@ func TestLibraryOfBindings(t *testing.T) {
 		t.Error("a file of the cache with another hash was loaded")
 	}
 	for _, part := range []string{"libgarden.so was not found; tried:", file + " (cache of tvmffi-bind): another version: its sha256 is ",
-		"some/where (TVMFFI_LIBRARY_PATH): is no absolute path", "./libother.so (named explicitly): has another name",
+		"some/where (TVMFFI_LIBRARY_PATH): is not an absolute path", "./libother.so (named explicitly): has another name",
 		"the bindings were made from 0000", "pip install garden==1.0", "TVMFFI_LIBRARY_PATH (absolute)", "tvmffi.WithFile"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("the error lacks %q:\n%s", part, out)
@@ -423,7 +423,7 @@ func TestLibraryOfBindings(t *testing.T) {
 			t.Errorf("%s: a file with another name was loaded", how)
 		}
 		for _, part := range []string{filepath.Join(filepath.Dir(renamed), "libgarden.so") + " (", "): no such file; did you mean libgarden-2.so?",
-			"if it got another name since the bindings were generated, give it this one, or write the new one under libraries in tvmffi.yaml and run go generate"} {
+			"if it was renamed after the bindings were generated, restore the name, or write the new name under libraries in tvmffi.yaml and run go generate"} {
 			if !strings.Contains(out, part) {
 				t.Errorf("%s: the error lacks %q:\n%s", how, part, out)
 			}
@@ -487,10 +487,10 @@ func TestLoadRemedies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ what, path, remedy string }{
-		{"another libtvm_ffi", future, "FromTheFutureEv; it was built for another version of libtvm_ffi than " + tvmffi.LibraryPath() + " (" + version + "): name the right one by TVMFFI_LIBRARY"},
-		{"another libtvm_ffi, installed", installed, "(" + version + "): name the one that is installed beside it, TVMFFI_LIBRARY=" + beside},
-		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library has that symbol: load it first, by --dep"},
-		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7: install that where the system finds it, or load the file first, by --dep"},
+		{"another libtvm_ffi", future, "FromTheFutureEv; it was built for another version of libtvm_ffi than " + tvmffi.LibraryPath() + " (" + version + "); set TVMFFI_LIBRARY to the right one"},
+		{"another libtvm_ffi, installed", installed, "(" + version + "); use the one that is installed beside it: TVMFFI_LIBRARY=" + beside},
+		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library defines the symbol; load that one first"},
+		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7; install it where the system finds it, or load the file first (--dep"},
 		{"the driver", needs("libcuda.so.999"), "libcuda.so.999 comes with the driver of NVIDIA GPUs"},
 	} {
 		if err := tvmffi.LoadLibrary(c.path); err == nil || !strings.Contains(err.Error(), c.remedy) {

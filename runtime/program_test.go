@@ -54,7 +54,7 @@ func loadProgram(t testing.TB) {
 	t.Helper()
 	balanced(t)
 	programOnce.Do(t, func() {
-		if err := program.Load(tvmffi.WithFile(nativetest.Build(t, "program"))); err != nil {
+		if err := bindrt.Load(&program, tvmffi.WithFile(nativetest.Build(t, "program"))); err != nil {
 			t.Fatal(err)
 		}
 	})

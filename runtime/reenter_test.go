@@ -81,7 +81,7 @@ func reenterChild() error {
 		return c.IntResult()
 	}
 	use := func() error {
-		if err := library.Load(); err != nil {
+		if err := bindrt.Load(library); err != nil {
 			return fmt.Errorf("load again: %w", err)
 		}
 		if x, err := apply(funcs["reenter.early"]); x != 2 || err != nil {
@@ -107,7 +107,7 @@ func reenterChild() error {
 	if err := tvmffi.Register("reentertest.on_load", func() { inside = use() }); err != nil {
 		return err
 	}
-	if err := library.Load(tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+	if err := bindrt.Load(library, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 		return err
 	}
 	if inside != nil {
@@ -153,7 +153,7 @@ func lockOrderChild() error {
 		return fmt.Errorf("the map has %d, %v", v, ok)
 	}
 	for what, use := range map[string]func() error{
-		"a library":         func() error { return library.Load(tvmffi.WithFile(os.Getenv(envFile))) },
+		"a library":         func() error { return bindrt.Load(library, tvmffi.WithFile(os.Getenv(envFile))) },
 		"a type made in Go": made.Register,
 		"a key that is not in a map": func() error {
 			if v, ok := m.Get(2.5); ok {

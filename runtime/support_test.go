@@ -81,7 +81,7 @@ func load(t testing.TB) {
 		if err := tvmffi.LoadLibrary(nativetest.Testing(t)); err != nil {
 			t.Fatal(err)
 		}
-		if err := calls.Load(tvmffi.WithFile(callsPath)); err != nil {
+		if err := bindrt.Load(&calls, tvmffi.WithFile(callsPath)); err != nil {
 			t.Fatal(err)
 		}
 	})

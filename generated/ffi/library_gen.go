@@ -20,7 +20,7 @@ var library = bindrt.Library{Files: []bindrt.File{
 // Load loads the library of this package, with options that say where it is.
 // Without a call to Load, the first use of the package loads it.
 func Load(options ...tvmffi.LoadOption) error {
-	return library.Load(options...)
+	return bindrt.Load(&library, options...)
 }
 
 // Structs embed their parents under unexported names, so that methods are

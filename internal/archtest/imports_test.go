@@ -33,10 +33,11 @@ var rooms = []room{
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure", "internal/objects", "schema"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "schema"}, other: []string{purego}},
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
+	{dir: "internal/locate", own: []string{"internal/nearest", "internal/wheel/sites"}},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
@@ -49,13 +50,13 @@ var rooms = []room{
 	{dir: "internal/symbols"},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
-	{dir: "runtime", own: machine("internal/dynlib", "internal/nearest", "internal/wheel/sites", "internal/fieldtag", "schema"), other: []string{purego, "github.com/x448/float16"}},
+	{dir: "runtime", own: machine("internal/fieldtag", "internal/locate", "internal/nearest", "schema"), other: []string{"github.com/x448/float16"}},
 	{dir: "runtime/define", own: machine("runtime/structural", "internal/fieldtag", "runtime", "schema")},
 	{dir: "runtime/structural", own: machine("runtime")},
 	{dir: "runtime/jsongraph", own: machine("runtime")},
 	{dir: "runtime/leaktest", own: []string{"runtime"}},
 	{dir: "runtime/exportrt", own: machine("internal/dynlib", "runtime", "runtime/bindrt")},
-	{dir: "runtime/bindrt", own: machine("runtime")},
+	{dir: "runtime/bindrt", own: machine("internal/locate", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema"}, other: []string{"golang.org/x/mod/module"}},
@@ -91,7 +92,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

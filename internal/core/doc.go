@@ -2,5 +2,5 @@
 // objects and their reference counts, the type table, call frames and callbacks.
 //
 // It knows nothing of the public types of package tvmffi. What it needs from
-// there it asks for through failure.Errors and Loader.
+// there it asks for through failure.Errors.
 package core

@@ -1,8 +1,9 @@
 package core
 
 import (
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // The frames: CallN has a block of N units of 16 bytes, one for each argument

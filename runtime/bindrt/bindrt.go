@@ -26,6 +26,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/locate"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -38,7 +39,7 @@ const Generation1 = 1
 // runs when a generated package is imported, and each is resolved on first use.
 type (
 	// File is a shared library behind a generated package.
-	File = core.File
+	File = locate.File
 	// Library is the set of those files.
 	Library = core.Library
 	// Func is a function.
@@ -236,4 +237,17 @@ func PutOption(c *CallN, o Option) {
 	if o.put != nil {
 		o.put(&c.Call, c.Next())
 	}
+}
+
+// Load finds and loads the libraries behind a generated package, once, with options
+// that name their places. Without options it reports the failure of an earlier call.
+func Load(l *Library, options ...tvmffi.LoadOption) error {
+	if len(options) == 0 {
+		return l.Load(nil)
+	}
+	var o locate.Options
+	for _, option := range options {
+		option(&o)
+	}
+	return l.Load(&o)
 }

@@ -21,7 +21,7 @@ func (e *emitter) handshake() {
 			"// Load loads the library of this package, with options that say where it is.",
 			"// Without a call to Load, the first use of the package loads it.",
 		}, jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
-			jen.Return(jen.Id(e.pkg.Library).Dot("Load").Call(jen.Id("options").Op("...")))))
+			jen.Return(bindrt("Load").Call(address(e.pkg.Library), jen.Id("options").Op("...")))))
 	}
 	if len(e.pkg.Bases) > 0 || e.pkg.VariantBase != "" {
 		e.add([]string{"// Structs embed their parents under unexported names, so that methods are",

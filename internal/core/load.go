@@ -1,0 +1,199 @@
+package core
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
+
+	"github.com/ebitengine/purego"
+)
+
+// attached holds the file of the libtvm_ffi of the process.
+var attached struct {
+	sync.Mutex
+	path string
+}
+
+// LibraryPath returns the file of the loaded libtvm_ffi, "" if none is loaded.
+func LibraryPath() string {
+	attached.Lock()
+	defer attached.Unlock()
+	return attached.path
+}
+
+// VersionText returns a version of libtvm_ffi as text, such as "0.1.16".
+func VersionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// Open loads libtvm_ffi, once. Once it is loaded, a call that names another file fails.
+func Open(o *locate.Options) error {
+	attached.Lock()
+	defer attached.Unlock()
+	if capi.Attached() {
+		return sameCore(o.Core)
+	}
+	if err := EnvironmentLimit(); err != nil {
+		return err
+	}
+	name := locate.CoreName()
+	if h, err := dynlib.Loaded(name); err == nil {
+		if err := attach(h, name); err != nil {
+			return err
+		}
+		return sameCore(locate.ExplicitCore(o))
+	}
+	s := locate.Search{Name: name}
+	for _, c := range locate.Core(o) {
+		if _, err := os.Stat(c.Path); err != nil {
+			s.Absent(c)
+		} else if h, err := dynlib.Open(c.Path); err != nil {
+			s.Miss(c, err)
+		} else {
+			return attach(h, c.Path)
+		}
+		if c.Explicit {
+			break
+		}
+	}
+	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.CoreError()})
+}
+
+// sameCore refuses a second libtvm_ffi.
+func sameCore(want string) error {
+	if want == "" {
+		return nil
+	}
+	if full, err := filepath.Abs(want); err == nil && full == filepath.Clean(attached.path) {
+		return nil // the file may have been removed since
+	}
+	a, err := os.Stat(want)
+	if err != nil {
+		return failure.Errorf(failure.KindLibrary, "libtvm_ffi %s: %w", want, err)
+	}
+	b, err := os.Stat(attached.path)
+	if err != nil {
+		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", attached.path, want, err)
+	}
+	if !os.SameFile(a, b) {
+		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", attached.path, want)
+	}
+	return nil
+}
+
+// oldestPatch is the oldest 0.1.x whose C functions this package knows to work.
+const oldestPatch = 9
+
+// attach makes the library at path the libtvm_ffi of the process.
+func attach(h dynlib.Handle, path string) error {
+	getVersion, err := h.Symbol("TVMFFIGetVersion")
+	if err != nil {
+		return failure.Errorf(failure.KindRuntime, "%s is not libtvm_ffi: symbol TVMFFIGetVersion not found; set TVMFFI_LIBRARY to the file, or run \"go tool tvmffi-bind setup\"", path)
+	}
+	path = dynlib.File(getVersion)
+	v := new(abi.Version)
+	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
+	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, VersionText(*v), oldestPatch)
+	}
+	if missing := capi.Attach(h, func() { ccall.SetCallback(callbackEntry) }); missing != nil {
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, VersionText(*v), strings.Join(missing, ", "))
+	}
+	attached.path = path
+	return nil
+}
+
+// OpenFile loads the shared library at path, which registers functions and types while
+// it is loaded. Nobody else uses the registries meanwhile.
+func OpenFile(path string) error {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(full); err != nil {
+		return failure.Errorf(failure.KindLibrary, "library %s: %w%s", path, err, nearest.File(full))
+	}
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	if _, err := dynlib.Open(full); err != nil {
+		return failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
+	}
+	return nil
+}
+
+// find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
+func (l *Library) find(o *locate.Options) error {
+	if o == nil {
+		o = &locate.Options{}
+	}
+	for name, path := range o.Paths {
+		if o.Core == "" && locate.IsCore(name) {
+			o.Core = path
+		}
+	}
+	for _, f := range l.Files {
+		if locate.IsCore(f.Name) {
+			o.CoreVersion = f.Version
+		}
+	}
+	if o.Core != "" || !capi.Attached() {
+		if err := Open(o); err != nil {
+			return err
+		}
+	}
+	l.Paths = nil
+	for _, f := range l.Files {
+		if locate.IsCore(f.Name) {
+			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
+			// would end the process.
+			l.Paths = append(l.Paths, LibraryPath())
+			continue
+		}
+		key := f
+		key.Dependency = false
+		path := loadedFiles[key]
+		if _, named := o.Paths[f.Name]; path == "" || named || len(o.Dirs) > 0 {
+			var err error
+			if path, err = findFile(f, o); err != nil {
+				return err
+			}
+			loadedFiles[key] = path
+		}
+		l.Paths = append(l.Paths, path)
+	}
+	return nil
+}
+
+// loadedFiles holds where the libraries of generated packages were found. The packages of
+// one library share what the options of one Load named: a copy from elsewhere would
+// register everything again. The Registry guards it.
+var loadedFiles = map[locate.File]string{}
+
+func findFile(f locate.File, o *locate.Options) (string, error) {
+	s := locate.Search{Name: f.Name}
+	for _, c := range locate.Library(f, o) {
+		if _, err := os.Stat(c.Path); err != nil {
+			s.Absent(c)
+		} else if err := c.Check(f); err != nil {
+			s.Miss(c, err)
+		} else if err := OpenFile(c.Path); err != nil {
+			s.Miss(c, failure.Message(err))
+			s.Refused = true
+		} else {
+			return filepath.Abs(c.Path)
+		}
+		if c.Explicit {
+			break
+		}
+	}
+	return "", failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.LibraryError(f, o)})
+}
