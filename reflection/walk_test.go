@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/reflection"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -196,8 +197,8 @@ func TestWalk_changes(t *testing.T) {
 			}
 		}
 	}
-	if seen < 4 || tvmffi.UseCount(kept) != 1 {
-		t.Errorf("%d steps, count %d", seen, tvmffi.UseCount(kept))
+	if seen < 4 || memstat.UseCount(kept) != 1 {
+		t.Errorf("%d steps, count %d", seen, memstat.UseCount(kept))
 	}
 	kept.Release()
 	var after *tvmffi.Object
@@ -212,8 +213,8 @@ func TestWalk_changes(t *testing.T) {
 			reflection.ValueOf(nil).Fields()(nil)
 		}
 	}), tvmffi.ErrType, "nil")
-	if tvmffi.UseCount(root) != 1 || tvmffi.UseCount(list) != 2 {
-		t.Errorf("counts: %d, %d", tvmffi.UseCount(root), tvmffi.UseCount(list))
+	if memstat.UseCount(root) != 1 || memstat.UseCount(list) != 2 {
+		t.Errorf("counts: %d, %d", memstat.UseCount(root), memstat.UseCount(list))
 	}
 }
 
@@ -269,7 +270,7 @@ func TestWalk_computedCycle(t *testing.T) {
 		if err := knot.Clear(); err != nil {
 			t.Error(err)
 		}
-		if n := tvmffi.UseCount(knot); n != 1 {
+		if n := memstat.UseCount(knot); n != 1 {
 			t.Errorf("%d references are left", n)
 		}
 		knot.Release()

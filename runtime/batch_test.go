@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func lookup(t testing.TB, name string) *tvmffi.Function {
@@ -25,69 +27,69 @@ func TestBatch(t *testing.T) {
 	echo, nop := lookup(t, "calls.echo"), lookup(t, "calls.nop")
 	long := strings.Repeat("long ", 2000)
 	b := box(t, 5)
-	var batch tvmffi.Batch
+	var queue batch.Batch
 	for round := range 3 {
-		sum := batch.Add(add, 1, 2)
-		typed := batch.Call(add).Int(300).Int(-1)
-		text := batch.Call(concat).Text("a text that does not fit, ").Text(long)
-		small := batch.Add(concat, "a", "\x00b")
-		made := batch.Call(boxOf).Int(7)
-		same := batch.Call(echo).Object(b)
-		none := batch.Call(nop)
-		list := batch.Add(echo, []any{1, "two", []float64{3}})
-		flag := batch.Call(echo).Bool(true)
-		half := batch.Call(echo).Float(0.5)
-		if _, err := tvmffi.Result[int64](sum); err == nil || batch.Len() != 10 {
+		sum := queue.Add(add, 1, 2)
+		typed := queue.Call(add).Int(300).Int(-1)
+		text := queue.Call(concat).Text("a text that does not fit, ").Text(long)
+		small := queue.Add(concat, "a", "\x00b")
+		made := queue.Call(boxOf).Int(7)
+		same := queue.Call(echo).Object(b)
+		none := queue.Call(nop)
+		list := queue.Add(echo, []any{1, "two", []float64{3}})
+		flag := queue.Call(echo).Bool(true)
+		half := queue.Call(echo).Float(0.5)
+		if _, err := batch.Result[int64](sum); err == nil || queue.Len() != 10 {
 			t.Error("a result before Do")
 		}
-		if err := batch.Do(); err != nil {
+		if err := queue.Do(); err != nil {
 			t.Fatal(err)
 		}
-		if n := must[int64](t)(tvmffi.Result[int64](sum)); n != 3 {
+		if n := must[int64](t)(batch.Result[int64](sum)); n != 3 {
 			t.Error(n)
 		}
-		if n := must[int64](t)(tvmffi.Result[int64](typed)); n != 299 {
+		if n := must[int64](t)(batch.Result[int64](typed)); n != 299 {
 			t.Error(n)
 		}
-		if s := must[string](t)(tvmffi.Result[string](text)); s != "a text that does not fit, "+long {
+		if s := must[string](t)(batch.Result[string](text)); s != "a text that does not fit, "+long {
 			t.Errorf("%d bytes", len(s))
 		}
-		if s := must[string](t)(tvmffi.Result[string](small)); s != "a\x00b" {
+		if s := must[string](t)(batch.Result[string](small)); s != "a\x00b" {
 			t.Errorf("%q", s)
 		}
-		x := must[*Box](t)(tvmffi.Result[*Box](made))
-		if again := must[*Box](t)(tvmffi.Result[*Box](made)); x != again || x.I64() != 7 {
+		x := must[*Box](t)(batch.Result[*Box](made))
+		if again := must[*Box](t)(batch.Result[*Box](made)); x != again || x.I64() != 7 {
 			t.Error("both results are one object")
 		}
 		x.Release()
-		y := must[*tvmffi.Object](t)(tvmffi.Result[*tvmffi.Object](same))
-		if !tvmffi.Same(y, b) || tvmffi.UseCount(b) != 2 {
-			t.Errorf("use count %d", tvmffi.UseCount(b))
+		y := must[*tvmffi.Object](t)(batch.Result[*tvmffi.Object](same))
+		if !tvmffi.Same(y, b) || memstat.UseCount(b) != 2 {
+			t.Errorf("use count %d", memstat.UseCount(b))
 		}
 		y.Release()
-		if v := must[tvmffi.Any](t)(tvmffi.Result[tvmffi.Any](none)); !v.IsNone() {
+		if v := must[tvmffi.Any](t)(batch.Result[tvmffi.Any](none)); !v.IsNone() {
 			t.Error(v)
 		}
-		a := must[*tvmffi.Array[any]](t)(tvmffi.Result[*tvmffi.Array[any]](list))
+		a := must[*tvmffi.Array[any]](t)(batch.Result[*tvmffi.Array[any]](list))
 		if a.At(1) != "two" || a.Len() != 3 {
 			t.Error(a)
 		}
 		a.Release()
-		if !must[bool](t)(tvmffi.Result[bool](flag)) || must[float64](t)(tvmffi.Result[float64](half)) != 0.5 {
+		if !must[bool](t)(batch.Result[bool](flag)) || must[float64](t)(batch.Result[float64](half)) != 0.5 {
 			t.Error("scalars")
 		}
-		_, err := tvmffi.Result[string](sum)
+		_, err := batch.Result[string](sum)
 		wantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
 		if round == 2 {
-			batch.Add(nop)
-			_, err := tvmffi.Result[int64](sum)
+			queue.Add(nop)
+			_, err := batch.Result[int64](sum)
 			wantError(t, err, tvmffi.ErrRuntime, "has begun new ones")
 		}
 	}
-	if err := batch.Do(); err != nil {
+	if err := queue.Do(); err != nil {
 		t.Error(err)
 	}
-	if err := batch.Do(); err != nil || batch.Len() != 0 {
+	if err := queue.Do(); err != nil || queue.Len() != 0 {
 		t.Error("an empty batch", err)
 	}
 	b.Release()
@@ -101,31 +103,31 @@ func TestBatchOfMany(t *testing.T) {
 	balanced(t)
 	sum := lookup(t, "calls.sum")
 	defer sum.Release()
-	var batch tvmffi.Batch
+	var queue batch.Batch
 	for range 2 {
-		var all []tvmffi.Pending
+		var all []batch.Pending
 		for i := range 500 {
-			p := batch.Call(sum)
+			p := queue.Call(sum)
 			for j := range i % 257 {
 				p = p.Int(int64(j))
 			}
 			all = append(all, p)
 		}
-		if err := batch.Do(); err != nil {
+		if err := queue.Do(); err != nil {
 			t.Fatal(err)
 		}
 		for i, p := range all {
 			n := int64(i % 257)
-			if got := must[int64](t)(tvmffi.Result[int64](p)); got != n*(n-1)/2 {
+			if got := must[int64](t)(batch.Result[int64](p)); got != n*(n-1)/2 {
 				t.Fatalf("call %d: %d", i, got)
 			}
 		}
 	}
-	p := batch.Call(sum)
+	p := queue.Call(sum)
 	for range 257 {
 		p.Int(1)
 	}
-	wantError(t, batch.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
+	wantError(t, queue.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
 }
 
 // Calls of one function with as many arguments each are made as one: wherever such a run
@@ -147,21 +149,21 @@ func TestBatchRuns(t *testing.T) {
 	}))
 	random := rand.New(rand.NewPCG(1, 2))
 	widths := []int{0, 1, 2, 3, 5, 64, 100, 255, 256}
-	var batch tvmffi.Batch
+	var queue batch.Batch
 	for round := range 300 {
 		calls := random.IntN(300)
 		failing := random.IntN(3*calls + 1) // most often none does
-		var pending []tvmffi.Pending
+		var pending []batch.Pending
 		var want, wantSeen []int64
 		next := int64(1)
 		for len(pending) < calls {
 			width, through := widths[random.IntN(len(widths))], random.IntN(2)
 			for range min(calls-len(pending), 1+random.IntN(1+random.IntN(150))) {
 				if len(pending) == failing {
-					pending, want = append(pending, batch.Call(seen).Int(-1)), append(want, -1)
+					pending, want = append(pending, queue.Call(seen).Int(-1)), append(want, -1)
 					continue
 				}
-				p, n := batch.Call([]*tvmffi.Function{sum, seen}[through]), int64(0)
+				p, n := queue.Call([]*tvmffi.Function{sum, seen}[through]), int64(0)
 				for range width {
 					p.Int(next)
 					n, next = n+next, next+1
@@ -173,8 +175,8 @@ func TestBatchRuns(t *testing.T) {
 			}
 		}
 		got = got[:0]
-		err := batch.Do()
-		var failed *tvmffi.BatchError
+		err := queue.Do()
+		var failed *batch.Error
 		if failing >= calls && err != nil || failing < calls && (!errors.As(err, &failed) || failed.Call != failing || !errors.Is(err, io.ErrUnexpectedEOF)) {
 			t.Fatalf("round %d, call %d of %d: %v", round, failing, calls, err)
 		}
@@ -182,19 +184,19 @@ func TestBatchRuns(t *testing.T) {
 			t.Fatalf("round %d: the callback got %d, want %d", round, got, wantSeen)
 		}
 		for i, p := range pending[:min(failing, calls)] {
-			if n := must[int64](t)(tvmffi.Result[int64](p)); n != want[i] {
+			if n := must[int64](t)(batch.Result[int64](p)); n != want[i] {
 				t.Fatalf("round %d, call %d: %d, want %d", round, i, n, want[i])
 			}
 		}
 		for _, p := range pending[min(failing, calls):] {
-			if n, err := tvmffi.Result[int64](p); err == nil {
+			if n, err := batch.Result[int64](p); err == nil {
 				t.Fatalf("round %d: a result %d after the failure", round, n)
 			}
 		}
 	}
 	sum.Release()
 	seen.Release()
-	batch = tvmffi.Batch{}
+	queue = batch.Batch{}
 	drop(t)
 }
 
@@ -205,19 +207,19 @@ func TestBatchStopsAtError(t *testing.T) {
 	count := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { calls++ }))
 	for _, at := range []int{0, 1, 63, 64, 100, 199} {
 		calls = 0
-		var batch tvmffi.Batch
-		var results []tvmffi.Pending
+		var queue batch.Batch
+		var results []batch.Pending
 		for i := range 200 {
 			if i == at {
-				results = append(results, batch.Add(fail, "ValueError", "on purpose"))
+				results = append(results, queue.Add(fail, "ValueError", "on purpose"))
 			} else if i%2 == 0 {
-				results = append(results, batch.Add(add, i, 1))
+				results = append(results, queue.Add(add, i, 1))
 			} else {
-				results = append(results, batch.Add(count))
+				results = append(results, queue.Add(count))
 			}
 		}
-		err := batch.Do()
-		var failed *tvmffi.BatchError
+		err := queue.Do()
+		var failed *batch.Error
 		if !errors.As(err, &failed) || failed.Call != at {
 			t.Fatalf("at %d: %v", at, err)
 		}
@@ -226,7 +228,7 @@ func TestBatchStopsAtError(t *testing.T) {
 			t.Errorf("%d calls before call %d", calls, at)
 		}
 		for i, p := range results {
-			v, err := tvmffi.Result[tvmffi.Any](p)
+			v, err := batch.Result[tvmffi.Any](p)
 			switch {
 			case i < at && (err != nil || i%2 == 0 && v.Value() != int64(i+1)):
 				t.Errorf("call %d: %v, %v", i, v, err)
@@ -240,63 +242,63 @@ func TestBatchStopsAtError(t *testing.T) {
 	// A Go error comes out as itself, and a result before it is not lost.
 	back := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return io.ErrUnexpectedEOF }))
 	boxOf := lookup(t, "calls.box")
-	var batch tvmffi.Batch
-	made := batch.Call(boxOf).Int(1)
-	batch.Call(back)
-	if err := batch.Do(); !errors.Is(err, io.ErrUnexpectedEOF) {
+	var queue batch.Batch
+	made := queue.Call(boxOf).Int(1)
+	queue.Call(back)
+	if err := queue.Do(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	must[*Box](t)(tvmffi.Result[*Box](made)).Release()
+	must[*Box](t)(batch.Result[*Box](made)).Release()
 	for _, f := range []*tvmffi.Function{add, fail, count, back, boxOf} {
 		f.Release()
 	}
-	batch = tvmffi.Batch{}
+	queue = batch.Batch{}
 	drop(t)
 }
 
 func TestBatchRefuses(t *testing.T) {
 	balanced(t)
 	add, boxOf, echo := lookup(t, "calls.add"), lookup(t, "calls.box"), lookup(t, "calls.echo")
-	var batch tvmffi.Batch
-	batch.Add(boxOf, 1)
-	batch.Add(echo, make(chan int))
-	wantError(t, batch.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
-	batch.Add(nil)
-	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: the function: the object is nil")
+	var queue batch.Batch
+	queue.Add(boxOf, 1)
+	queue.Add(echo, make(chan int))
+	wantError(t, queue.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
+	queue.Add(nil)
+	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: the function: the object is nil")
 	b := box(t, 1)
-	batch.Call(add).Int(1).Int(1)
-	p := batch.Call(echo).Object(b)
+	queue.Call(add).Int(1).Int(1)
+	p := queue.Call(echo).Object(b)
 	b.Release()
-	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
-	if _, err := tvmffi.Result[int64](p); err == nil {
+	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
+	if _, err := batch.Result[int64](p); err == nil {
 		t.Error("no result")
 	}
-	batch.Call(echo).Object(b)
-	wantError(t, batch.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
-	first := batch.Call(add).Int(1)
-	batch.Call(add).Int(1).Int(2)
+	queue.Call(echo).Object(b)
+	wantError(t, queue.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
+	first := queue.Call(add).Int(1)
+	queue.Call(add).Int(1).Int(2)
 	first.Int(2)
-	wantError(t, batch.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
+	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
 	wantPanic(t, tvmffi.ErrRuntime, "added to a batch that is done", func() { first.Int(2) })
-	if _, err := tvmffi.Result[int64](tvmffi.Pending{}); err == nil {
+	if _, err := batch.Result[int64](batch.Pending{}); err == nil {
 		t.Error("a Pending of no batch")
 	}
 	// A callback may not use the batch that calls it, but one of its own.
 	own := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
-		var inner tvmffi.Batch
+		var inner batch.Batch
 		p := inner.Add(add, 20, 1)
 		if err := inner.Do(); err != nil {
 			return 0, err
 		}
-		return tvmffi.Result[int64](p)
+		return batch.Result[int64](p)
 	}))
-	p = batch.Call(own)
-	if err := batch.Do(); err != nil || must[int64](t)(tvmffi.Result[int64](p)) != 21 {
+	p = queue.Call(own)
+	if err := queue.Do(); err != nil || must[int64](t)(batch.Result[int64](p)) != 21 {
 		t.Error(err)
 	}
-	same := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { batch.Add(add, 1, 2) }))
-	batch.Call(same)
-	wantError(t, batch.Do(), tvmffi.ErrRuntime, "the batch is making its calls")
+	same := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { queue.Add(add, 1, 2) }))
+	queue.Call(same)
+	wantError(t, queue.Do(), tvmffi.ErrRuntime, "the batch is making its calls")
 	for _, f := range []*tvmffi.Function{add, boxOf, echo, own, same} {
 		f.Release()
 	}
@@ -310,17 +312,17 @@ func TestBatchWhileStackMoves(t *testing.T) {
 	done := make(chan []int64)
 	for range 4 {
 		go func() {
-			var batch tvmffi.Batch
+			var queue batch.Batch
 			var results []int64
-			var pending []tvmffi.Pending
+			var pending []batch.Pending
 			for i := range 100 {
-				pending = append(pending, batch.Call(grow).Int(int64(10*i)))
+				pending = append(pending, queue.Call(grow).Int(int64(10*i)))
 			}
-			if err := batch.Do(); err != nil {
+			if err := queue.Do(); err != nil {
 				t.Error(err)
 			}
 			for _, p := range pending {
-				n, err := tvmffi.Result[int64](p)
+				n, err := batch.Result[int64](p)
 				if err != nil {
 					t.Error(err)
 				}
@@ -350,8 +352,8 @@ func TestScopeReleasesTogether(t *testing.T) {
 	s.Add(released)
 	released.Release()
 	s.Release()
-	if n := liveBoxes(t); n != before+1 || tvmffi.UseCount(shared) != 1 {
-		t.Errorf("%d boxes, use count %d", n-before, tvmffi.UseCount(shared))
+	if n := liveBoxes(t); n != before+1 || memstat.UseCount(shared) != 1 {
+		t.Errorf("%d boxes, use count %d", n-before, memstat.UseCount(shared))
 	}
 	shared.Release()
 }
@@ -360,18 +362,18 @@ func BenchmarkBatch(b *testing.B) {
 	addOne := lookup(b, "calls.add_one")
 	b.Run("64 ints", func(b *testing.B) {
 		b.ReportAllocs()
-		var batch tvmffi.Batch
-		var pending [64]tvmffi.Pending
+		var queue batch.Batch
+		var pending [64]batch.Pending
 		var sum int64
 		for b.Loop() {
 			for i := range pending {
-				pending[i] = batch.Call(addOne).Int(int64(i))
+				pending[i] = queue.Call(addOne).Int(int64(i))
 			}
-			if err := batch.Do(); err != nil {
+			if err := queue.Do(); err != nil {
 				b.Fatal(err)
 			}
 			for _, p := range pending {
-				n, err := tvmffi.Result[int64](p)
+				n, err := batch.Result[int64](p)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -382,12 +384,12 @@ func BenchmarkBatch(b *testing.B) {
 	})
 	b.Run("64 ints by Add", func(b *testing.B) {
 		b.ReportAllocs()
-		var batch tvmffi.Batch
+		var queue batch.Batch
 		for b.Loop() {
 			for i := range 64 {
-				batch.Add(addOne, i)
+				queue.Add(addOne, i)
 			}
-			if err := batch.Do(); err != nil {
+			if err := queue.Do(); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -418,7 +420,7 @@ func addOneOf(x int64) (int64, error) {
 // A callback that uses the batch which calls it gets an error, and the batch goes on.
 func TestBatchFromItsCallback(t *testing.T) {
 	balanced(t)
-	var b tvmffi.Batch
+	var b batch.Batch
 	const text = "the batch is making its calls: a callback needs a batch of its own"
 	one := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 }))
 	defer one.Release()
@@ -427,17 +429,17 @@ func TestBatchFromItsCallback(t *testing.T) {
 		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Call(one) })
 		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Add(one, 1) })
 		wantPanic(t, tvmffi.ErrRuntime, text, func() { _ = b.Do() })
-		var own tvmffi.Batch
+		var own batch.Batch
 		p := own.Call(one)
 		if err := own.Do(); err != nil {
 			return 0, err
 		}
-		x, err := tvmffi.Result[int64](p)
+		x, err := batch.Result[int64](p)
 		n += x
 		return n, err
 	}))
 	defer within.Release()
-	var all []tvmffi.Pending
+	var all []batch.Pending
 	for range 70 {
 		all = append(all, b.Call(within))
 	}
@@ -445,7 +447,7 @@ func TestBatchFromItsCallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, p := range all {
-		if x, err := tvmffi.Result[int64](p); err != nil || x != int64(i+1) {
+		if x, err := batch.Result[int64](p); err != nil || x != int64(i+1) {
 			t.Fatalf("call %d: %d, %v", i, x, err)
 		}
 	}
@@ -454,7 +456,7 @@ func TestBatchFromItsCallback(t *testing.T) {
 	defer careless.Release()
 	b.Call(one)
 	b.Call(careless)
-	var failed *tvmffi.BatchError
+	var failed *batch.Error
 	if err := b.Do(); !errors.As(err, &failed) || failed.Call != 1 || !strings.Contains(err.Error(), text) {
 		t.Error(err)
 	}

@@ -17,6 +17,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestCallbackKinds(t *testing.T) {
@@ -243,7 +244,7 @@ func TestBorrowedArguments(t *testing.T) {
 	var text *tvmffi.Array[int64]
 	var packed []tvmffi.Any
 	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box, s string, a *tvmffi.Array[int64]) (string, error) {
-		if n := tvmffi.UseCount(x); n != 2 { // b and the parameter of calls.borrow
+		if n := memstat.UseCount(x); n != 2 { // b and the parameter of calls.borrow
 			return "", fmt.Errorf("use count in the callback: %d", n)
 		}
 		escaped, text, kept = x, a, tvmffi.Retain(x)
@@ -264,7 +265,7 @@ func TestBorrowedArguments(t *testing.T) {
 	_, err = text.Slice()
 	wantError(t, err, tvmffi.ErrRuntime, expired)
 	escaped.Release()
-	if kept.I64() != 1 || !tvmffi.Same(kept, b) || tvmffi.UseCount(b) != 2 {
+	if kept.I64() != 1 || !tvmffi.Same(kept, b) || memstat.UseCount(b) != 2 {
 		t.Error("what Retain kept is still there")
 	}
 	kept.Release()
@@ -282,7 +283,7 @@ func TestBorrowedArguments(t *testing.T) {
 	wantError(t, err, tvmffi.ErrRuntime, expired)
 	_, err = call("calls.echo", packed[0])
 	wantError(t, err, tvmffi.ErrRuntime, expired)
-	if n := tvmffi.UseCount(b); n != 3 { // b, kept, v
+	if n := memstat.UseCount(b); n != 3 { // b, kept, v
 		t.Errorf("use count %d", n)
 	}
 	v.Release()
@@ -290,11 +291,11 @@ func TestBorrowedArguments(t *testing.T) {
 	f.Release()
 	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x any) { loose = x }))
 	mustCall(t, "calls.apply", f, b)
-	if o, ok := loose.(tvmffi.ObjectRef); !ok || tvmffi.UseCount(o) != 0 {
+	if o, ok := loose.(tvmffi.ObjectRef); !ok || memstat.UseCount(o) != 0 {
 		t.Errorf("an object as any: %T", loose)
 	}
 	f.Release()
-	if n := tvmffi.UseCount(b); n != 1 {
+	if n := memstat.UseCount(b); n != 1 {
 		t.Errorf("use count %d", n)
 	}
 	b.Release()
@@ -312,10 +313,10 @@ func TestBorrowedInNest(t *testing.T) {
 		if _, err := in.Call(x); err == nil {
 			return errors.New("no error")
 		}
-		if tvmffi.UseCount(x) != 1 {
+		if memstat.UseCount(x) != 1 {
 			return errors.New("a borrowed argument adds no reference")
 		}
-		if tvmffi.UseCount(inner) != 0 || x.I64() != 1 {
+		if memstat.UseCount(inner) != 0 || x.I64() != 1 {
 			return errors.New("the inner argument has ended, the outer has not")
 		}
 		return nil
@@ -323,7 +324,7 @@ func TestBorrowedInNest(t *testing.T) {
 	if _, err := out.Call(b); err != nil {
 		t.Error(err)
 	}
-	if tvmffi.UseCount(outer) != 0 {
+	if memstat.UseCount(outer) != 0 {
 		t.Error("the outer argument has ended")
 	}
 	in.Release()

@@ -11,6 +11,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestArray(t *testing.T) {
@@ -94,7 +95,7 @@ func TestArrayOfObjects(t *testing.T) {
 	before := liveBoxes(t)
 	var kept, lent *Box
 	for i, b := range a.All() {
-		if b.I64() != int64(i) || tvmffi.UseCount(b) != 1 {
+		if b.I64() != int64(i) || memstat.UseCount(b) != 1 {
 			t.Error("a borrowed element adds no reference")
 		}
 		if i == 2 {
@@ -103,8 +104,8 @@ func TestArrayOfObjects(t *testing.T) {
 	}
 	wantPanic(t, tvmffi.ErrRuntime, "for a step of a loop (tvmffi.Retain keeps an object)", func() { lent.I64() })
 	at := a.At(2)
-	if !tvmffi.Same(at, kept) || tvmffi.UseCount(at) != 3 {
-		t.Errorf("use count %d", tvmffi.UseCount(at))
+	if !tvmffi.Same(at, kept) || memstat.UseCount(at) != 3 {
+		t.Errorf("use count %d", memstat.UseCount(at))
 	}
 	s := must[[]*Box](t)(a.Slice())
 	a.Release()
@@ -125,7 +126,7 @@ func TestArrayOfObjects(t *testing.T) {
 		lent = b
 		break
 	}
-	if tvmffi.UseCount(lent) != 0 {
+	if memstat.UseCount(lent) != 0 {
 		t.Error("borrowed after break")
 	}
 	func() {
@@ -135,7 +136,7 @@ func TestArrayOfObjects(t *testing.T) {
 			panic("in the loop")
 		}
 	}()
-	if tvmffi.UseCount(lent) != 0 {
+	if memstat.UseCount(lent) != 0 {
 		t.Error("borrowed after a panic")
 	}
 	a.Release()
@@ -287,10 +288,10 @@ func TestList(t *testing.T) {
 	wantPanic(t, tvmffi.ErrRuntime, "List.Len: the receiver is nil", func() { none.Len() })
 	boxes := must[*tvmffi.List[*Box]](t)(tvmffi.NewList[*Box]())
 	b := box(t, 1)
-	if err := boxes.Append(b); err != nil || tvmffi.UseCount(b) != 2 {
+	if err := boxes.Append(b); err != nil || memstat.UseCount(b) != 2 {
 		t.Error(err)
 	}
-	if err := boxes.Set(0, nil); err != nil || tvmffi.UseCount(b) != 1 || boxes.At(0) != nil {
+	if err := boxes.Set(0, nil); err != nil || memstat.UseCount(b) != 1 || boxes.At(0) != nil {
 		t.Error("a nil element")
 	}
 	boxes.Release()
@@ -376,7 +377,7 @@ func TestMapOfObjects(t *testing.T) {
 	balanced(t)
 	b := box(t, 7)
 	m := must[*tvmffi.Map[string, *Box]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]*Box{"b": b, "none": nil})))
-	if n := tvmffi.UseCount(b); n != 2 {
+	if n := memstat.UseCount(b); n != 2 {
 		t.Errorf("use count %d", n)
 	}
 	var lent *Box
@@ -389,13 +390,13 @@ func TestMapOfObjects(t *testing.T) {
 	}
 	wantPanic(t, tvmffi.ErrRuntime, "tvmffi.Retain keeps", func() { lent.I64() })
 	v, ok := m.Get("b")
-	if !ok || v.I64() != 7 || tvmffi.UseCount(b) != 3 {
-		t.Errorf("use count %d", tvmffi.UseCount(b))
+	if !ok || v.I64() != 7 || memstat.UseCount(b) != 3 {
+		t.Errorf("use count %d", memstat.UseCount(b))
 	}
 	v.Release()
 	g := must[map[string]*Box](t)(m.Map())
 	m.Release()
-	if g["b"].I64() != 7 || g["none"] != nil || tvmffi.UseCount(b) != 2 {
+	if g["b"].I64() != 7 || g["none"] != nil || memstat.UseCount(b) != 2 {
 		t.Error("a Go map owns its objects")
 	}
 	g["b"].Release()
@@ -405,13 +406,13 @@ func TestMapOfObjects(t *testing.T) {
 	}
 	byBox := must[map[*Box]int64](t)(keyed.Map())
 	for k := range byBox {
-		if tvmffi.UseCount(k) == 0 || k.I64() != 7 {
+		if memstat.UseCount(k) == 0 || k.I64() != 7 {
 			t.Error("the keys of a Go map own their objects too")
 		}
 		k.Release()
 	}
 	keyed.Release()
-	if n := tvmffi.UseCount(b); n != 1 {
+	if n := memstat.UseCount(b); n != 1 {
 		t.Errorf("use count %d", n)
 	}
 	b.Release()
@@ -583,7 +584,7 @@ func TestNestedContainers(t *testing.T) {
 	a := get[*tvmffi.Array[int64]](t, "calls.ints", 3)
 	var arg tvmffi.ArrayArg[int64] = a
 	out := mustCall(t, "calls.echo_ints", arg)
-	if same, err := tvmffi.As[*tvmffi.Array[int64]](out); err != nil || !tvmffi.Same(same, a) || tvmffi.UseCount(a) != 2 {
+	if same, err := tvmffi.As[*tvmffi.Array[int64]](out); err != nil || !tvmffi.Same(same, a) || memstat.UseCount(a) != 2 {
 		t.Error("by handle")
 	}
 	out.Release()

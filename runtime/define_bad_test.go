@@ -6,6 +6,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 type registrable interface{ Register() error }
@@ -230,8 +231,8 @@ func TestDefineBadInput(t *testing.T) {
 	defer p.Release()
 	_, err = strictType.New(strict{A: p, B: 1 << 63})
 	wantError(t, err, tvmffi.ErrValue, "field b", "does not fit")
-	if tvmffi.UseCount(p) != 1 {
-		t.Error(tvmffi.UseCount(p))
+	if memstat.UseCount(p) != 1 {
+		t.Error(memstat.UseCount(p))
 	}
 	var missing define.Instance[again]
 	wantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")

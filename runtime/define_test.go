@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
@@ -118,16 +119,16 @@ func TestDefine(t *testing.T) {
 	}
 	q := newPoint(t, Point{X: 1, Name: "q", Next: p})
 	defer q.Release()
-	if tvmffi.UseCount(p) != 2 {
-		t.Error(tvmffi.UseCount(p))
+	if memstat.UseCount(p) != 2 {
+		t.Error(memstat.UseCount(p))
 	}
 	next := pointNext.Get(q)
 	if !tvmffi.Same(next, p) {
 		t.Error("another object")
 	}
 	next.Release()
-	if err := pointNext.Set(q, nil); err != nil || tvmffi.UseCount(p) != 1 {
-		t.Error(err, tvmffi.UseCount(p))
+	if err := pointNext.Set(q, nil); err != nil || memstat.UseCount(p) != 1 {
+		t.Error(err, memstat.UseCount(p))
 	}
 	wantError(t, q.SetValue(Point{Name: "x", Tag: make(chan int)}), tvmffi.ErrType, "gotest.Point", "tag", "chan int")
 	if v := q.Value(); v.X != 1 || v.Name != "q" {
@@ -171,7 +172,7 @@ func TestDefineSetterErrors(t *testing.T) {
 			t.Errorf("%s = %v: %v, in C++ %v", c.field, c.value, err, want)
 		}
 	}
-	if v := p.Value(); v.X != 3 || v.Name != "n" || tvmffi.UseCount(p) != 1 {
+	if v := p.Value(); v.X != 3 || v.Name != "n" || memstat.UseCount(p) != 1 {
 		t.Errorf("changed: %+v", v)
 	}
 }

@@ -105,13 +105,13 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	if c.NDim > 0 && c.Shape == 0 {
 		return failure.Errorf(failure.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
 	}
-	shape := words(c, c.Shape)
-	size, err := sizeOf(dtype, shape)
+	shape := core.ShapeOf(c)
+	size, err := dtype.BytesOf(shape)
 	if err != nil {
 		return failure.Place("DLPack", err)
 	}
 	if c.Strides != 0 && size > 0 {
-		if _, _, err := reach(shape, words(c, c.Strides)); err != nil {
+		if _, _, err := core.Reach(shape, core.Strides(c)); err != nil {
 			return failure.Place("DLPack", err)
 		}
 	}
@@ -126,8 +126,8 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 		return failure.Errorf(failure.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
 	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
-	case d.contiguous && !contiguous(shape, stridesOf(c)):
-		return failure.Errorf(failure.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(words(c, c.Strides)))
+	case d.contiguous && !core.Contiguous(shape, core.Strides(c)):
+		return failure.Errorf(failure.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(core.Strides(c)))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // managed makes a struct in C++ whose deleter counts.
@@ -176,7 +177,7 @@ func TestToDLPack(t *testing.T) {
 	balanced(t)
 	x := vector(t, 2, 3)
 	p := must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
-	if n := tvmffi.UseCount(x); n != 2 {
+	if n := memstat.UseCount(x); n != 2 {
 		t.Errorf("%d references, want 2", n)
 	}
 	m := capi.At[abi.DLManagedTensorVersioned](p.Address)
@@ -186,7 +187,7 @@ func TestToDLPack(t *testing.T) {
 	tvmffi.DeleteDLPackVersioned(p)
 	old := must[tvmffi.Pointer](t)(x.ToDLPack())
 	tvmffi.DeleteDLPack(old)
-	if n := tvmffi.UseCount(x); n != 1 {
+	if n := memstat.UseCount(x); n != 1 {
 		t.Errorf("%d references, want 1", n)
 	}
 	if sum := get[float64](t, "tensors.consume", must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {

@@ -18,10 +18,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-func floats(shape ...int64) tvmffi.TensorSpec {
-	return tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: shape}
+func floats(shape ...int64) env.TensorSpec {
+	return env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: shape}
 }
 
 func envAlloc(name string, shape ...int64) (*tvmffi.Tensor, error) {
@@ -35,23 +37,23 @@ func envAlloc(name string, shape ...int64) (*tvmffi.Tensor, error) {
 func TestWithAllocator(t *testing.T) {
 	loadTensors(t)
 	balanced(t)
-	_, err := tvmffi.EnvTensor(floats(2))
+	_, err := env.EnvTensor(floats(2))
 	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
-	var specs []tvmffi.TensorSpec
-	count := func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+	var specs []env.TensorSpec
+	count := func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 		specs = append(specs, spec)
-		return tvmffi.GoAllocator(spec)
+		return env.GoAllocator(spec)
 	}
-	err = tvmffi.WithAllocator(count, func() error {
+	err = env.WithAllocator(count, func() error {
 		x, err := envAlloc("tensors.env_alloc", 2, 3)
 		if err != nil {
 			return err
 		}
 		defer x.Release()
-		if s := x.String(); s != "float32[2, 3]@cpu:0" || get[float64](t, "tensors.sum", x) != 0 || tvmffi.UseCount(x) != 1 {
-			t.Errorf("%+v, %d references", x, tvmffi.UseCount(x))
+		if s := x.String(); s != "float32[2, 3]@cpu:0" || get[float64](t, "tensors.sum", x) != 0 || memstat.UseCount(x) != 1 {
+			t.Errorf("%+v, %d references", x, memstat.UseCount(x))
 		}
-		y, err := tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Int16, Device: tvmffi.CPU, Shape: []int64{2, 3, 1, 1, 1}, Strides: []int64{4, 1, 1, 1, 1}})
+		y, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Int16, Device: tvmffi.CPU, Shape: []int64{2, 3, 1, 1, 1}, Strides: []int64{4, 1, 1, 1, 1}})
 		if err != nil {
 			return err
 		}
@@ -60,15 +62,15 @@ func TestWithAllocator(t *testing.T) {
 			t.Errorf("%v with strides %v", y, y.Strides())
 		}
 		// Inside of it another one, on the same thread.
-		err = tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
-			z, err := tvmffi.EnvTensor(floats(1))
+		err = env.WithAllocator(env.GoAllocator, func() error {
+			z, err := env.EnvTensor(floats(1))
 			z.Release()
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		w, err := tvmffi.EnvTensor(floats())
+		w, err := env.EnvTensor(floats())
 		w.Release()
 		if len(specs) != 3 || specs[0].Strides != nil || !slices.Equal(specs[1].Strides, []int64{4, 1, 1, 1, 1}) {
 			t.Errorf("%+v", specs)
@@ -80,7 +82,7 @@ func TestWithAllocator(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	_, err = tvmffi.EnvTensor(floats(2))
+	_, err = env.EnvTensor(floats(2))
 	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 	drop(t)
 }
@@ -92,19 +94,19 @@ func TestWithAllocator_errors(t *testing.T) {
 	mine := errors.New("the arena is full")
 	for _, c := range []struct {
 		text string
-		a    tvmffi.Allocator
+		a    env.Allocator
 	}{
-		{"the arena is full", func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) { return nil, mine }},
-		{"a bug", func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) { panic("a bug") }},
-		{"result of the allocator: the object is nil", func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) { return nil, nil }},
-		{"it made float32[3]@cpu:0 instead of float32[2]@cpu:0", func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+		{"the arena is full", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, mine }},
+		{"a bug", func(env.TensorSpec) (*tvmffi.Tensor, error) { panic("a bug") }},
+		{"result of the allocator: the object is nil", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, nil }},
+		{"it made float32[3]@cpu:0 instead of float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 			return tvmffi.NewTensor(spec.DataType, 3)
 		}},
 	} {
 		for _, name := range []string{"C++", "Go"} {
-			err := tvmffi.WithAllocator(c.a, func() error {
+			err := env.WithAllocator(c.a, func() error {
 				if name == "Go" {
-					return second(tvmffi.EnvTensor(floats(2)))
+					return second(env.EnvTensor(floats(2)))
 				}
 				return second(envAlloc("tensors.env_alloc", 2))
 			})
@@ -114,16 +116,16 @@ func TestWithAllocator_errors(t *testing.T) {
 			}
 		}
 	}
-	err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
-		return second(tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
+	err := env.WithAllocator(env.GoAllocator, func() error {
+		return second(env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
 	})
 	wantError(t, err, tvmffi.ErrValue, "cuda:0 is not the host: set an allocator for it")
-	wantError(t, tvmffi.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
-	_, err = tvmffi.SetAllocator(nil)
+	wantError(t, env.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
+	_, err = env.SetAllocator(nil)
 	wantError(t, err, tvmffi.ErrValue, "the allocator is nil")
-	_, err = tvmffi.EnvTensor(floats(-1))
+	_, err = env.EnvTensor(floats(-1))
 	wantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
-	_, err = tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
+	_, err = env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
 	wantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
 	// A panic of f goes on, and nothing stays behind.
 	func() {
@@ -132,9 +134,9 @@ func TestWithAllocator_errors(t *testing.T) {
 				t.Error(p)
 			}
 		}()
-		tvmffi.WithAllocator(tvmffi.GoAllocator, func() error { panic("mine") })
+		env.WithAllocator(env.GoAllocator, func() error { panic("mine") })
 	}()
-	_, err = tvmffi.EnvTensor(floats(2))
+	_, err = env.EnvTensor(floats(2))
 	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 	drop(t)
 }
@@ -143,12 +145,12 @@ func TestSetAllocator(t *testing.T) {
 	loadTensors(t)
 	var mu sync.Mutex
 	calls := map[string]int{}
-	named := func(name string) tvmffi.Allocator {
-		return func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+	named := func(name string) env.Allocator {
+		return func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 			mu.Lock()
 			calls[name]++
 			mu.Unlock()
-			return tvmffi.GoAllocator(spec)
+			return env.GoAllocator(spec)
 		}
 	}
 	use := func(name string, want string) {
@@ -164,12 +166,12 @@ func TestSetAllocator(t *testing.T) {
 		}
 		x.Release()
 	}
-	restore := must[func() error](t)(tvmffi.SetAllocator(named("first")))
+	restore := must[func() error](t)(env.SetAllocator(named("first")))
 	use("tensors.env_alloc", "first")
 	use("tensors.env_alloc_on_thread", "first")
-	again := must[func() error](t)(tvmffi.SetAllocator(named("second")))
+	again := must[func() error](t)(env.SetAllocator(named("second")))
 	use("tensors.env_alloc_on_thread", "second")
-	if err := tvmffi.WithAllocator(named("own"), func() error {
+	if err := env.WithAllocator(named("own"), func() error {
 		use("tensors.env_alloc", "own")
 		use("tensors.env_alloc_on_thread", "second")
 		return nil
@@ -180,7 +182,7 @@ func TestSetAllocator(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				x, err := tvmffi.EnvTensor(floats(4))
+				x, err := env.EnvTensor(floats(4))
 				if err != nil {
 					t.Error(err)
 					return
@@ -199,7 +201,7 @@ func TestSetAllocator(t *testing.T) {
 	if err := restore(); err != nil {
 		t.Error(err)
 	}
-	_, err := tvmffi.EnvTensor(floats(1))
+	_, err := env.EnvTensor(floats(1))
 	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 }
 
@@ -210,11 +212,11 @@ func TestAllocatorOfALibrary(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	mustCall(t, "tensors.set_allocator", true, false)
 	defer mustCall(t, "tensors.set_allocator", false, false)
-	restore := must[func() error](t)(tvmffi.SetAllocator(func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+	restore := must[func() error](t)(env.SetAllocator(func(env.TensorSpec) (*tvmffi.Tensor, error) {
 		return nil, errors.New("the thread has its own")
 	}))
 	before := get[int64](t, "tensors.live_bytes")
-	x := must[*tvmffi.Tensor](t)(tvmffi.EnvTensor(floats(100)))
+	x := must[*tvmffi.Tensor](t)(env.EnvTensor(floats(100)))
 	if n := get[int64](t, "tensors.live_bytes") - before; n != 400 {
 		t.Errorf("%d bytes, want 400", n)
 	}
@@ -222,8 +224,8 @@ func TestAllocatorOfALibrary(t *testing.T) {
 	if n := get[int64](t, "tensors.live_bytes") - before; n != 0 {
 		t.Errorf("%d bytes left", n)
 	}
-	if err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
-		x, err := tvmffi.EnvTensor(floats(100))
+	if err := env.WithAllocator(env.GoAllocator, func() error {
+		x, err := env.EnvTensor(floats(100))
 		x.Release()
 		if get[bool](t, "tensors.has_allocator") {
 			t.Error("the allocator of the library is still set")
@@ -244,7 +246,7 @@ func TestWithStream(t *testing.T) {
 	loadTensors(t)
 	current := func(d tvmffi.Device) uintptr {
 		t.Helper()
-		inGo := must[tvmffi.Pointer](t)(tvmffi.CurrentStream(d)).Address
+		inGo := must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
 		inC := get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
 		if inGo != inC {
 			t.Errorf("Go sees %#x, C++ %#x", inGo, inC)
@@ -252,7 +254,7 @@ func TestWithStream(t *testing.T) {
 		return inC
 	}
 	mine := errors.New("mine")
-	err := tvmffi.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
+	err := env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
 		if s := current(tvmffi.CUDA(1)); s != 0x10 {
 			t.Errorf("%#x", s)
 		}
@@ -268,7 +270,7 @@ func TestWithStream(t *testing.T) {
 					t.Error("the panic is lost")
 				}
 			}()
-			tvmffi.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x20}, func() error {
+			env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x20}, func() error {
 				if s := current(tvmffi.CUDA(1)); s != 0x20 {
 					t.Errorf("%#x", s)
 				}
@@ -279,7 +281,7 @@ func TestWithStream(t *testing.T) {
 			t.Errorf("%#x after the panic", s)
 		}
 		runtime.Gosched()
-		if err := tvmffi.WithStream(tvmffi.CPU, tvmffi.Pointer{Address: 0x30}, func() error { return nil }); err != nil {
+		if err := env.WithStream(tvmffi.CPU, tvmffi.Pointer{Address: 0x30}, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
 		return mine
@@ -293,9 +295,9 @@ func TestWithStream(t *testing.T) {
 		all.Go(func() {
 			for range 100 {
 				s := tvmffi.Pointer{Address: uintptr(16 * (i + 1))}
-				if err := tvmffi.WithStream(tvmffi.CUDA(0), s, func() error {
+				if err := env.WithStream(tvmffi.CUDA(0), s, func() error {
 					runtime.Gosched()
-					if got, err := tvmffi.CurrentStream(tvmffi.CUDA(0)); err != nil || got != s {
+					if got, err := env.CurrentStream(tvmffi.CUDA(0)); err != nil || got != s {
 						return fmt.Errorf("%v, want %v: %v", got, s, err)
 					}
 					return nil
@@ -310,8 +312,8 @@ func TestWithStream(t *testing.T) {
 		t.Errorf("%#x stays behind", s)
 	}
 	for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
-		wantError(t, tvmffi.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
-		wantError(t, second(tvmffi.CurrentStream(d)), tvmffi.ErrValue, "is no device")
+		wantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
+		wantError(t, second(env.CurrentStream(d)), tvmffi.ErrValue, "is no device")
 	}
 }
 
@@ -328,8 +330,8 @@ func goexitChild() error {
 	if err := loadChild(); err != nil {
 		return err
 	}
-	exit := func(tvmffi.TensorSpec) (*tvmffi.Tensor, error) { runtime.Goexit(); return nil, nil }
-	return tvmffi.WithAllocator(exit, func() error { return second(tvmffi.EnvTensor(floats(1))) })
+	exit := func(env.TensorSpec) (*tvmffi.Tensor, error) { runtime.Goexit(); return nil, nil }
+	return env.WithAllocator(exit, func() error { return second(env.EnvTensor(floats(1))) })
 }
 
 func TestGoexitInAllocator(t *testing.T) {
@@ -362,7 +364,7 @@ func memoryChild() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("peak", v.Value().(int64)>>20, "MB, now", tvmffi.ForeignMemory(tvmffi.CPU)>>20)
+	fmt.Println("peak", v.Value().(int64)>>20, "MB, now", memstat.ForeignMemory(tvmffi.CPU)>>20)
 	if peak := v.Value().(int64); peak > 2<<30 {
 		return fmt.Errorf("the peak is %d MB", peak>>20)
 	}
@@ -398,14 +400,14 @@ func TestMemoryPressure(t *testing.T) {
 func TestForeignMemory(t *testing.T) {
 	loadTensors(t)
 	drop(t)
-	if old := tvmffi.SetForeignMemoryLimit(1 << 40); old != 1536<<20 || tvmffi.SetForeignMemoryLimit(-1) != 1<<40 {
+	if old := memstat.SetForeignMemoryLimit(1 << 40); old != 1536<<20 || memstat.SetForeignMemoryLimit(-1) != 1<<40 {
 		t.Error(old)
 	}
-	defer tvmffi.SetForeignMemoryLimit(1536 << 20)
-	before := tvmffi.ForeignMemory(tvmffi.CPU)
+	defer memstat.SetForeignMemoryLimit(1536 << 20)
+	before := memstat.ForeignMemory(tvmffi.CPU)
 	expect := func(what string, want int64) {
 		t.Helper()
-		if n := tvmffi.ForeignMemory(tvmffi.CPU) - before; n != want {
+		if n := memstat.ForeignMemory(tvmffi.CPU) - before; n != want {
 			t.Errorf("%s: %d bytes, want %d", what, n, want)
 		}
 	}
@@ -433,8 +435,8 @@ func TestForeignMemory(t *testing.T) {
 	again2.Release()
 	expect("no view left", 0)
 	localView.Release()
-	err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
-		made, err := tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Uint8, Device: tvmffi.CPU, Shape: []int64{1 << 20}})
+	err := env.WithAllocator(env.GoAllocator, func() error {
+		made, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Uint8, Device: tvmffi.CPU, Shape: []int64{1 << 20}})
 		if err == nil {
 			expect("a tensor of GoAllocator, whose memory the collector sees", 0)
 			made.Release()
@@ -449,9 +451,9 @@ func TestForeignMemory(t *testing.T) {
 	back.Release()
 	expect("none", 0)
 	get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
-	collect(t, "a tensor that nobody released", func() bool { return tvmffi.ForeignMemory(tvmffi.CPU) == before })
+	collect(t, "a tensor that nobody released", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
 	device := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Uint8, tvmffi.CUDA(5), nil, 1<<20))
-	if n := tvmffi.ForeignMemory(tvmffi.CUDA(5)); n != 1<<20 {
+	if n := memstat.ForeignMemory(tvmffi.CUDA(5)); n != 1<<20 {
 		t.Errorf("%d bytes on the device", n)
 	}
 	expect("memory of a device", 0)
@@ -484,13 +486,13 @@ func TestFromPointer_keeps(t *testing.T) {
 func TestSetAllocator_refused(t *testing.T) {
 	loadTensors(t)
 	var asked []string
-	named := func(name string) tvmffi.Allocator {
-		return func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+	named := func(name string) env.Allocator {
+		return func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 			asked = append(asked, name)
-			return tvmffi.GoAllocator(spec)
+			return env.GoAllocator(spec)
 		}
 	}
-	restore := must[func() error](t)(tvmffi.SetAllocator(named("first")))
+	restore := must[func() error](t)(env.SetAllocator(named("first")))
 	real, calls := capi.API.EnvSetAllocator, 0
 	defer func() { capi.API.EnvSetAllocator = real }()
 	refuseAt := 1
@@ -503,9 +505,9 @@ func TestSetAllocator_refused(t *testing.T) {
 	})
 	for refuseAt = range []int{1, 2} {
 		refuseAt, calls = refuseAt+1, 0
-		_, err := tvmffi.SetAllocator(named("second"))
+		_, err := env.SetAllocator(named("second"))
 		wantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
-		must[*tvmffi.Tensor](t)(tvmffi.EnvTensor(floats(1))).Release()
+		must[*tvmffi.Tensor](t)(env.EnvTensor(floats(1))).Release()
 	}
 	capi.API.EnvSetAllocator = real
 	if !slices.Equal(asked, []string{"first", "first"}) {

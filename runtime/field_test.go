@@ -8,6 +8,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestFieldDefaults(t *testing.T) {
@@ -107,11 +108,11 @@ func TestFieldWrites(t *testing.T) {
 		t.Error(err)
 	}
 	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
-	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), x); err != nil || tvmffi.UseCount(x) != 2 {
-		t.Errorf("%v, use count %d", err, tvmffi.UseCount(x))
+	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), x); err != nil || memstat.UseCount(x) != 2 {
+		t.Errorf("%v, use count %d", err, memstat.UseCount(x))
 	}
-	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), (*tvmffi.Tensor)(nil)); err != nil || tvmffi.UseCount(x) != 1 {
-		t.Errorf("%v, use count %d", err, tvmffi.UseCount(x))
+	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), (*tvmffi.Tensor)(nil)); err != nil || memstat.UseCount(x) != 1 {
+		t.Errorf("%v, use count %d", err, memstat.UseCount(x))
 	}
 	x.Release()
 	b.Release()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
@@ -169,7 +170,7 @@ func TestNoMemoryForTensors(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"NewTensor": func() error { _, err := tvmffi.NewTensor(tvmffi.Float32, huge); return err },
 		"GoAllocator": func() error {
-			_, err := tvmffi.GoAllocator(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
+			_, err := env.GoAllocator(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
 			return err
 		},
 		"Clone":     func() error { _, err := one.Clone(); return err },
@@ -181,8 +182,8 @@ func TestNoMemoryForTensors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
-		_, err := tvmffi.EnvTensor(tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
+	if err := env.WithAllocator(env.GoAllocator, func() error {
+		_, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{huge}})
 		return err
 	}); !errors.Is(err, tvmffi.ErrMemory) {
 		t.Errorf("through the environment: %v", err)

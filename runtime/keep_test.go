@@ -21,6 +21,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // What C reads during a call must be alive until it returns, and the tables of the
@@ -57,7 +58,7 @@ func TestRegistryIsLocked(t *testing.T) {
 
 // collectGarbage makes what can be freed now be freed, and used again.
 func collectGarbage() {
-	tvmffi.Collected()
+	memstat.Collected()
 	for range 3 {
 		runtime.GC()
 		time.Sleep(time.Millisecond) // for the cleanups
@@ -173,7 +174,7 @@ func stateHandle(x *tvmffi.Object) uintptr { return objects.StateOf(x).Handle() 
 
 // tensorAlive runs use on a tensor that nothing else refers to.
 func tensorAlive(use func(*tvmffi.Tensor) error) error {
-	before := tvmffi.Collected()
+	before := memstat.Collected()
 	fn, err := tvmffi.Lookup("tensors.malloc")
 	if err != nil {
 		return err
@@ -190,11 +191,11 @@ func tensorAlive(use func(*tvmffi.Tensor) error) error {
 		if err := use(make()); err != nil {
 			return err
 		}
-		if n := tvmffi.Collected(); n != before {
+		if n := memstat.Collected(); n != before {
 			return errors.New("the collector released it during the call")
 		}
 		collectGarbage()
-		before = tvmffi.Collected()
+		before = memstat.Collected()
 	}
 	return nil
 }
@@ -287,7 +288,7 @@ type linked struct {
 	Next *define.Instance[linked] `ffi:"next,optional"`
 }
 
-func (l linked) Sum() int64 { return l.N + int64(tvmffi.UseCount(l.Next)) }
+func (l linked) Sum() int64 { return l.N + int64(memstat.UseCount(l.Next)) }
 
 func (l *linked) Bump() { l.N++ }
 
@@ -306,7 +307,7 @@ func TestObjectsInStructArguments(t *testing.T) {
 	x := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
 	defer x.Release()
 	owner := &bindrt.Type{Key: "gotest.Linked"}
-	before := tvmffi.Collected()
+	before := memstat.Collected()
 	for _, name := range []string{"sum", "bump"} {
 		method := bindrt.Func{Owner: owner, Name: name}
 		for range 50 {
@@ -321,8 +322,8 @@ func TestObjectsInStructArguments(t *testing.T) {
 	if n := x.Value().N; n != 51 {
 		t.Error(n)
 	}
-	collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == 2 })
-	if n := tvmffi.Collected() - before; n > 0 {
+	collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == 2 })
+	if n := memstat.Collected() - before; n > 0 {
 		t.Errorf("%d handles count as leaks", n)
 	}
 }
@@ -354,12 +355,12 @@ func TestObjectsInFields(t *testing.T) {
 	leaks := func(what string, want int64, f func()) {
 		t.Helper()
 		drop(t)
-		before, references := tvmffi.Collected(), tvmffi.UseCount(next)
+		before, references := memstat.Collected(), memstat.UseCount(next)
 		for range 20 {
 			f()
 		}
-		collect(t, what, func() bool { objects.GuardRecent(); runtime.GC(); return tvmffi.UseCount(next) == references })
-		if n := tvmffi.Collected() - before; n != want {
+		collect(t, what, func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == references })
+		if n := memstat.Collected() - before; n != want {
 			t.Errorf("%s: %d handles count as leaks, want %d", what, n, want)
 		}
 	}
@@ -381,7 +382,7 @@ func TestObjectsInFields(t *testing.T) {
 	defer array.Release()
 	leaks("the constructor", 0, func() {
 		made := mustCall(t, "define.init", "gotest.Keeper", next, array, next)
-		if n := tvmffi.UseCount(next); n < 5 {
+		if n := memstat.UseCount(next); n < 5 {
 			t.Errorf("%d references", n)
 		}
 		made.Release()

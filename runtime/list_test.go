@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // The index rules and the texts are those of the library.
@@ -389,13 +390,13 @@ func TestMapMethods(t *testing.T) {
 		}
 		break
 	}
-	if tvmffi.UseCount(b) != 101 {
-		t.Errorf("use count %d", tvmffi.UseCount(b))
+	if memstat.UseCount(b) != 101 {
+		t.Errorf("use count %d", memstat.UseCount(b))
 	}
 	wantPanic(t, tvmffi.ErrRuntime, "Retain keeps", func() { lent.I64() })
 	held.Release()
-	if tvmffi.UseCount(b) != 1 {
-		t.Errorf("use count %d", tvmffi.UseCount(b))
+	if memstat.UseCount(b) != 1 {
+		t.Errorf("use count %d", memstat.UseCount(b))
 	}
 	b.Release()
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // LiveHandles looks at no native object: those that it lists may be freed at any
@@ -29,7 +29,7 @@ func TestLiveHandles_whileOthersRelease(t *testing.T) {
 	defer kept.Release()
 	for range 2000 {
 		found := false
-		for _, h := range tvmffi.LiveHandles() {
+		for _, h := range memstat.LiveHandles() {
 			if h.TypeKey == "calls.Box" {
 				found = found || strings.Contains(h.String(), "TestLiveHandles_whileOthersRelease")
 			} else if h.TypeKey == "unknown type" {

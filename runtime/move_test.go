@@ -9,6 +9,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 const moveText = `
@@ -94,7 +96,7 @@ func TestMove(t *testing.T) {
 	b = box(t, 1)
 	_, err = call("move.take", tvmffi.Move(b), make(chan int))
 	wantError(t, err, tvmffi.ErrType, "argument 1")
-	if n := liveBoxes(t); n != before || tvmffi.UseCount(b) != 0 {
+	if n := liveBoxes(t); n != before || memstat.UseCount(b) != 0 {
 		t.Errorf("%d boxes that nobody took are left", n-before)
 	}
 	// An array that nobody else has is changed in place.
@@ -119,19 +121,19 @@ func TestMove(t *testing.T) {
 	b = box(t, 5)
 	other := tvmffi.Retain(b)
 	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](tvmffi.Move(b)))
-	if tvmffi.UseCount(other) != 2 || tvmffi.UseCount(b) != 0 {
-		t.Errorf("use count %d", tvmffi.UseCount(other))
+	if memstat.UseCount(other) != 2 || memstat.UseCount(b) != 0 {
+		t.Errorf("use count %d", memstat.UseCount(other))
 	}
 	a.Release()
 	v := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Move(other)))
-	if x := must[*Box](t)(tvmffi.As[*Box](v)); tvmffi.UseCount(x) != 1 {
-		t.Errorf("use count %d", tvmffi.UseCount(x))
+	if x := must[*Box](t)(tvmffi.As[*Box](v)); memstat.UseCount(x) != 1 {
+		t.Errorf("use count %d", memstat.UseCount(x))
 	}
 	v.Release()
 	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (any, error) { return tvmffi.Move(box(t, 6)), nil }))
 	r := must[tvmffi.Any](t)(f.Call())
-	if x := must[*Box](t)(tvmffi.As[*Box](r)); x.I64() != 6 || tvmffi.UseCount(x) != 1 {
-		t.Errorf("use count %d", tvmffi.UseCount(x))
+	if x := must[*Box](t)(tvmffi.As[*Box](r)); x.I64() != 6 || memstat.UseCount(x) != 1 {
+		t.Errorf("use count %d", memstat.UseCount(x))
 	}
 	r.Release()
 	f.Release()
@@ -188,11 +190,11 @@ func TestErrorOfTheHost(t *testing.T) {
 	host := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(get[tvmffi.Pointer](t, "move.with_host"), tvmffi.Pointer{}, tvmffi.Pointer{}))
 	for _, args := range [][]any{{}, {1}, {1, 2}} {
 		_, err := host.Call(args...)
-		wantError(t, err, tvmffi.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
+		wantError(t, err, env.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
 	}
 	pass := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { _, err := host.Call(1); return err }))
 	_, err := call("calls.apply_packed", pass)
-	wantError(t, err, tvmffi.ErrSignal)
+	wantError(t, err, env.ErrSignal)
 	if v, err := call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
 		t.Error(v, err)
 	}
@@ -277,7 +279,7 @@ func TestValuer(t *testing.T) {
 	}
 	b := box(t, 3)
 	v := mustCall(t, "calls.echo_box", boxed{b})
-	if x := must[*Box](t)(tvmffi.As[*Box](v)); !tvmffi.Same(x, b) || tvmffi.UseCount(b) != 2 {
+	if x := must[*Box](t)(tvmffi.As[*Box](v)); !tvmffi.Same(x, b) || memstat.UseCount(b) != 2 {
 		t.Error("the object of a value")
 	}
 	v.Release()

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // holderText holds an object by strong and by weak references, which end on threads
@@ -59,7 +60,7 @@ func TestFunctionObject(t *testing.T) {
 	loadHolder(t)
 	balanced(t)
 	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return 3 * x }))
-	if n := tvmffi.UseCount(f); n != 1 {
+	if n := memstat.UseCount(f); n != 1 {
 		t.Errorf("a new Function has %d references", n)
 	}
 	handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
@@ -68,8 +69,8 @@ func TestFunctionObject(t *testing.T) {
 	}
 	mustCall(t, "holder.hold", f)
 	back := get[*tvmffi.Function](t, "holder.held")
-	if !tvmffi.Same(f, back) || tvmffi.UseCount(f) != 3 {
-		t.Errorf("another Function came back, or its count %d is wrong", tvmffi.UseCount(f))
+	if !tvmffi.Same(f, back) || memstat.UseCount(f) != 3 {
+		t.Errorf("another Function came back, or its count %d is wrong", memstat.UseCount(f))
 	}
 	f.Release()
 	back.Release()
@@ -131,13 +132,13 @@ func notAgain(t *testing.T, handle uintptr, fresh func() *tvmffi.Object) {
 // A Function that nobody releases is found by the collector, which counts it.
 func TestFunctionIsCollected(t *testing.T) {
 	balanced(t)
-	before, nodes := tvmffi.Collected(), objects.LiveCallbacks()
+	before, nodes := memstat.Collected(), objects.LiveCallbacks()
 	func() {
 		for range 10 {
 			must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 		}
 	}()
-	collect(t, "the Functions", func() bool { return tvmffi.Collected() == before+10 && objects.LiveCallbacks() == nodes })
+	collect(t, "the Functions", func() bool { return memstat.Collected() == before+10 && objects.LiveCallbacks() == nodes })
 }
 
 // An Array of numbers that only Go had is freed without reading it. Others have to see
@@ -165,7 +166,7 @@ func TestReleaseOfScalars(t *testing.T) {
 			back := get[*tvmffi.Array[int64]](t, "holder.held")
 			whole(back)
 			mustCall(t, "holder.drop_strong")
-			if c := tvmffi.UseCount(back); c != 1 {
+			if c := memstat.UseCount(back); c != 1 {
 				t.Errorf("%d references", c)
 			}
 			back.Release()
@@ -209,14 +210,14 @@ func TestReleaseOfScalars(t *testing.T) {
 			t.Error("the array had another owner")
 		}
 		inner := must[*tvmffi.Array[tvmffi.Any]](t)(tvmffi.As[*tvmffi.Array[tvmffi.Any]](filled.At(0)))
-		if c := tvmffi.UseCount(b); inner.Len() < n || c != 1+inner.Len() { // the room behind the elements is real
+		if c := memstat.UseCount(b); inner.Len() < n || c != 1+inner.Len() { // the room behind the elements is real
 			t.Errorf("%d references to the box in an array of %d, filled up to %d", c, n, inner.Len())
 		}
 		a.Release() // ended before
 		filled.Release()
 		inner.Release()
 		drop(t)
-		if c := tvmffi.UseCount(b); c != 1 {
+		if c := memstat.UseCount(b); c != 1 {
 			t.Errorf("%d references to the box are left", c)
 		}
 		b.Release()

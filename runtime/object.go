@@ -17,18 +17,9 @@ import (
 //
 // A nil *Object stands for None.
 type Object struct {
-	_     noCopy
+	_     objects.NoCopy
 	state objects.Object
 }
-
-// noCopy makes go vet report copies of a struct.
-type noCopy struct{}
-
-// Lock does nothing: vet takes what has it for a lock.
-func (*noCopy) Lock() {}
-
-// Unlock does nothing.
-func (*noCopy) Unlock() {}
 
 // ObjectRef is a pointer to an object of any type: *Object, *Function, a
 // generated type, or a struct of the user's that embeds one. A nil interface and
@@ -152,19 +143,4 @@ func Same(x, y ObjectRef) bool {
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
 	return same
-}
-
-// UseCount returns the number of strong references to the object of x, from all
-// languages; 0 for nil and for an object that has ended. Another goroutine may
-// change it at any time: it is for tests.
-func UseCount(x ObjectRef) int { return objects.StateOf(x).UseCount() }
-
-// Collected returns how many references the collector had to release so far
-// because nobody had called Release. A test that compares it before and after
-// finds handles that leaked. The collector only looks at handles that are not
-// among the last few; a call of Collected ends that, so that the next collection
-// finds all that were made before it.
-func Collected() int64 {
-	objects.GuardRecent()
-	return objects.Collected.Load()
 }

@@ -7,6 +7,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func box(t testing.TB, n int64) *Box {
@@ -20,7 +21,7 @@ func TestReferenceCounts(t *testing.T) {
 	b := box(t, 1)
 	count := func(want int) {
 		t.Helper()
-		if n := tvmffi.UseCount(b); n != want {
+		if n := memstat.UseCount(b); n != want {
 			t.Errorf("use count %d, want %d", n, want)
 		}
 		if n := get[int64](t, "calls.use_count", b); n != int64(want) {
@@ -76,12 +77,12 @@ func TestReferenceCounts(t *testing.T) {
 	count(1)
 	b.Release()
 	b.Release()
-	if n := tvmffi.UseCount(b); n != 0 {
+	if n := memstat.UseCount(b); n != 0 {
 		t.Errorf("use count after Release: %d", n)
 	}
 	var none *Box
 	tvmffi.Upcast[*tvmffi.Object](none).Release()
-	if tvmffi.UseCount(none) != 0 || tvmffi.UseCount(nil) != 0 {
+	if memstat.UseCount(none) != 0 || memstat.UseCount(nil) != 0 {
 		t.Error("use count of nil")
 	}
 }
@@ -231,17 +232,17 @@ func TestUserStruct(t *testing.T) {
 		}
 		v.Release()
 	}
-	if up := tvmffi.Upcast[*Box](u); up != b || tvmffi.UseCount(u) != 1 || !tvmffi.Same(u, b) {
+	if up := tvmffi.Upcast[*Box](u); up != b || memstat.UseCount(u) != 1 || !tvmffi.Same(u, b) {
 		t.Error("upcast of a struct around a Box")
 	}
 	a := must[*tvmffi.Array[UserBox]](t)(tvmffi.NewArray(u, u))
-	if tvmffi.UseCount(b) != 3 {
-		t.Errorf("use count %d in an array", tvmffi.UseCount(b))
+	if memstat.UseCount(b) != 3 {
+		t.Errorf("use count %d in an array", memstat.UseCount(b))
 	}
 	wantPanic(t, tvmffi.ErrType, "Array[0]: ", func() { a.At(0) })
 	a.Release()
 	u.Release()
-	if tvmffi.UseCount(b) != 0 {
+	if memstat.UseCount(b) != 0 {
 		t.Error("Release through the struct")
 	}
 	v := &UserValue{Note: "never set"}
@@ -297,24 +298,24 @@ func TestScope(t *testing.T) {
 
 func TestCollectorReleases(t *testing.T) {
 	load(t)
-	before, collected := liveBoxes(t), tvmffi.Collected()
+	before, collected := liveBoxes(t), memstat.Collected()
 	func() {
 		for i := range 100 {
 			box(t, int64(i))
 		}
 	}()
 	collect(t, "boxes", func() bool { return liveBoxes(t) <= before })
-	if n := tvmffi.Collected() - collected; n < 100 {
+	if n := memstat.Collected() - collected; n < 100 {
 		t.Errorf("Collected grew by %d, want at least 100", n)
 	}
-	collect(t, "handles of other tests", func() bool { runtime.GC(); n := tvmffi.Collected(); runtime.GC(); return n == tvmffi.Collected() })
-	collected = tvmffi.Collected()
+	collect(t, "handles of other tests", func() bool { runtime.GC(); n := memstat.Collected(); runtime.GC(); return n == memstat.Collected() })
+	collected = memstat.Collected()
 	for i := range 100 {
 		box(t, int64(i)).Release()
 	}
 	runtime.GC()
 	runtime.GC()
-	if n := tvmffi.Collected() - collected; n != 0 {
+	if n := memstat.Collected() - collected; n != 0 {
 		t.Errorf("%d handles were collected although all were released", n)
 	}
 }

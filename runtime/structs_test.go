@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 type layer struct {
@@ -52,8 +53,8 @@ func TestMarshal(t *testing.T) {
 	if err := tvmffi.Unmarshal(m, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !tvmffi.Same(out.Box, b) || tvmffi.UseCount(b) != 3 {
-		t.Errorf("use count %d", tvmffi.UseCount(b))
+	if !tvmffi.Same(out.Box, b) || memstat.UseCount(b) != 3 {
+		t.Errorf("use count %d", memstat.UseCount(b))
 	}
 	out.Box.Release()
 	out.Box, in.Ignored = b, "kept"

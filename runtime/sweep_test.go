@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
@@ -55,9 +58,9 @@ func TestMethodsOfNothing(t *testing.T) {
 	zero := []any{
 		tvmffi.Object{}, tvmffi.Any{}, tvmffi.Array[int64]{}, tvmffi.Array[string]{}, tvmffi.List[any]{}, tvmffi.Map[string, int64]{}, tvmffi.Map[any, any]{}, tvmffi.Dict[string, int64]{},
 		tvmffi.Shape{}, tvmffi.Tensor{}, tvmffi.Function{}, tvmffi.Module{}, tvmffi.GoValue{}, define.Instance[linked]{}, tvmffi.Moved{}, tvmffi.Variant{}, tvmffi.Tuple2[any, int64]{},
-		tvmffi.Error{}, tvmffi.BatchError{}, structural.Interrupted{}, tvmffi.Frame{}, tvmffi.Handle{}, tvmffi.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
+		tvmffi.Error{}, batch.Error{}, structural.Interrupted{}, tvmffi.Frame{}, memstat.Handle{}, batch.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
 		structural.AccessPath{}, structural.AccessStep{}, structural.AccessKind(99), structural.Mismatch{}, structural.Order(99), structural.Region(99), structural.Key{}, structural.Kind(99), structural.Option(255),
-		structural.Visitor{}, structural.Mutator{}, tvmffi.ModuleProperties(-1), tvmffi.TensorSpec{}, tvmffi.BF16(0),
+		structural.Visitor{}, structural.Mutator{}, tvmffi.ModuleProperties(-1), env.TensorSpec{}, tvmffi.BF16(0),
 	}
 	for _, x := range released {
 		sweep(t, "released", reflect.ValueOf(x))

@@ -6,14 +6,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Tensor is an ffi.Tensor: an n-dimensional array in the memory of a device.
@@ -36,32 +34,13 @@ func (t *Tensor) cell() *abi.DLTensor {
 	return capi.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 
-// words views the numbers of c at an address; t must be kept alive.
-func words(c *abi.DLTensor, at uintptr) []int64 {
-	if at == 0 || c.NDim <= 0 {
-		return []int64{}
-	}
-	return unsafe.Slice(capi.At[int64](at), c.NDim)
-}
-
-// stridesOf returns the strides of c, which the library may leave out.
-func stridesOf(c *abi.DLTensor) []int64 {
-	if c.Strides == 0 {
-		shape := words(c, c.Shape)
-		strides := make([]int64, len(shape))
-		objects.RowMajor(shape, strides)
-		return strides
-	}
-	return words(c, c.Strides)
-}
-
 // address returns where the elements begin, on devices that have addresses.
 func address(c *abi.DLTensor) uintptr { return c.Data + uintptr(c.ByteOffset) }
 
 // Shape returns the dimensions.
 func (t *Tensor) Shape() []int64 {
 	c := t.cell()
-	s := slices.Clone(words(c, c.Shape))
+	s := slices.Clone(core.ShapeOf(c))
 	runtime.KeepAlive(t)
 	return s
 }
@@ -69,7 +48,7 @@ func (t *Tensor) Shape() []int64 {
 // Strides returns, for each dimension, the number of elements from one index to
 // the next.
 func (t *Tensor) Strides() []int64 {
-	s := slices.Clone(stridesOf(t.cell()))
+	s := slices.Clone(core.Strides(t.cell()))
 	runtime.KeepAlive(t)
 	return s
 }
@@ -85,7 +64,7 @@ func (t *Tensor) NDim() int {
 // *Error if there is no such dimension.
 func (t *Tensor) Size(dim int) int64 {
 	c := t.cell()
-	shape := words(c, c.Shape)
+	shape := core.ShapeOf(c)
 	i, err := dimension(dim, len(shape))
 	if err != nil {
 		panic(err)
@@ -124,16 +103,8 @@ func (t *Tensor) Device() Device {
 // Len returns the number of elements.
 func (t *Tensor) Len() int64 {
 	c := t.cell()
-	n := product(words(c, c.Shape))
+	n := core.Product(core.ShapeOf(c))
 	runtime.KeepAlive(t)
-	return n
-}
-
-func product(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
 	return n
 }
 
@@ -167,23 +138,9 @@ func (t *Tensor) ByteOffset() uint64 {
 // tensor without elements is contiguous.
 func (t *Tensor) Contiguous() bool {
 	c := t.cell()
-	dense := contiguous(words(c, c.Shape), stridesOf(c))
+	dense := core.Contiguous(core.ShapeOf(c), core.Strides(c))
 	runtime.KeepAlive(t)
 	return dense
-}
-
-func contiguous(shape, strides []int64) bool {
-	if slices.Contains(shape, 0) {
-		return true
-	}
-	step := int64(1)
-	for i := len(shape) - 1; i >= 0; i-- {
-		if shape[i] != 1 && strides[i] != step {
-			return false
-		}
-		step *= shape[i]
-	}
-	return true
 }
 
 // ReadOnly reports whether the memory must not be written: it came that way from

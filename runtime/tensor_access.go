@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
@@ -34,10 +35,10 @@ func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	if err := holds[T](DataType(c.DType)); err != nil {
 		return nil, err
 	}
-	shape, strides := words(c, c.Shape), stridesOf(c)
-	n := product(shape)
+	shape, strides := core.ShapeOf(c), core.Strides(c)
+	n := core.Product(shape)
 	switch {
-	case !contiguous(shape, strides):
+	case !core.Contiguous(shape, strides):
 		return nil, failure.Errorf(failure.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
 	case n == 0:
 		return []T{}, nil
@@ -59,7 +60,7 @@ func hostCell(t *Tensor) (*abi.DLTensor, error) {
 	if d := Device(c.Device); !d.IsHost() {
 		return nil, failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: copy it there first", d)
 	}
-	if c.Data == 0 && product(words(c, c.Shape)) > 0 {
+	if c.Data == 0 && core.Product(core.ShapeOf(c)) > 0 {
 		return nil, failure.Errorf(failure.KindValue, "tensor %s: its memory is at address 0", t)
 	}
 	return c, nil
@@ -235,7 +236,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 	if err := holds[T](DataType(c.DType)); err != nil {
 		return nil, err
 	}
-	if have := product(words(c, c.Shape)); have != int64(n) {
+	if have := core.Product(core.ShapeOf(c)); have != int64(n) {
 		return nil, failure.Errorf(failure.KindValue, "copy: %s has %d elements, the slice has %d", t, have, n)
 	}
 	return c, nil
@@ -268,10 +269,10 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 
 // move copies the elements of c, which are whole bytes, to dense memory or back.
 func move(c *abi.DLTensor, dense []byte, out bool) {
-	shape, strides := words(c, c.Shape), stridesOf(c)
+	shape, strides := core.ShapeOf(c), core.Strides(c)
 	item := DataType(c.DType).elementBits() / 8
 	run := item
-	if n := len(shape); contiguous(shape, strides) {
+	if n := len(shape); core.Contiguous(shape, strides) {
 		shape, strides, run = nil, nil, int64(len(dense))
 	} else if strides[n-1] == 1 {
 		run, shape, strides = item*shape[n-1], shape[:n-1], strides[:n-1]
@@ -303,21 +304,21 @@ func Copy(to, from *Tensor) error {
 	if err != nil {
 		return failure.Place("target", err)
 	}
-	if source.DType != target.DType || !slices.Equal(words(source, source.Shape), words(target, target.Shape)) {
+	if source.DType != target.DType || !slices.Equal(core.ShapeOf(source), core.ShapeOf(target)) {
 		return failure.Errorf(failure.KindValue, "copy: %s does not fit %s", from, to)
 	}
 	if err := writable(to); err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(to)
-	if contiguous(words(target, target.Shape), stridesOf(target)) {
+	if core.Contiguous(core.ShapeOf(target), core.Strides(target)) {
 		b, err := dense(target, to)
 		if err != nil {
 			return err
 		}
 		return from.read(source, b)
 	}
-	size, err := sizeOf(DataType(target.DType), words(target, target.Shape))
+	size, err := DataType(target.DType).BytesOf(core.ShapeOf(target))
 	if err == nil {
 		err = roomFor(size)
 	}
@@ -338,7 +339,7 @@ func Copy(to, from *Tensor) error {
 // read copies the elements of t, whose cell is c, to dense memory.
 func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	switch dtype := DataType(c.DType); {
-	case contiguous(words(c, c.Shape), stridesOf(c)):
+	case core.Contiguous(core.ShapeOf(c), core.Strides(c)):
 		copy(to, bytesAt(address(c), int64(len(to))))
 	case dtype.elementBits()%8 == 0:
 		move(c, to, true)
@@ -368,10 +369,10 @@ func (t *Tensor) Clone() (*Tensor, error) {
 
 // dense views the bytes of a contiguous tensor.
 func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
-	if !contiguous(words(c, c.Shape), stridesOf(c)) {
+	if !core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
 		return nil, failure.Errorf(failure.KindValue, "bytes of %s: it has strides %v and is not contiguous: use Clone", t, t.Strides())
 	}
-	size, err := DataType(c.DType).size(product(words(c, c.Shape)))
+	size, err := DataType(c.DType).size(core.Product(core.ShapeOf(c)))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
 )
 
 // The costs of making tensors, released at once.
@@ -40,7 +41,7 @@ func BenchmarkEnvTensor(b *testing.B) {
 	defer mustCall(b, "tensors.set_allocator", false, true)
 	b.ReportAllocs()
 	for b.Loop() {
-		x, err := tvmffi.EnvTensor(floats(32, 32))
+		x, err := env.EnvTensor(floats(32, 32))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -51,9 +52,9 @@ func BenchmarkEnvTensor(b *testing.B) {
 func BenchmarkEnvTensor_goAllocator(b *testing.B) {
 	loadTensors(b)
 	b.ReportAllocs()
-	err := tvmffi.WithAllocator(tvmffi.GoAllocator, func() error {
+	err := env.WithAllocator(env.GoAllocator, func() error {
 		for b.Loop() {
-			x, err := tvmffi.EnvTensor(floats(32, 32))
+			x, err := env.EnvTensor(floats(32, 32))
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ func BenchmarkWithStream(b *testing.B) {
 	load(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := tvmffi.WithStream(tvmffi.CUDA(0), tvmffi.Pointer{Address: 16}, func() error { return nil }); err != nil {
+		if err := env.WithStream(tvmffi.CUDA(0), tvmffi.Pointer{Address: 16}, func() error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package tvmffi
 
 import (
 	"math"
-	"math/bits"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -12,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -60,7 +60,7 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 	if shape == nil {
 		shape = []int64{int64(len(data))}
 	}
-	n, err := elements(shape)
+	n, err := core.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 // takes the rows of a matrix with a stride, the planes of an image, a column.
 func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 	dtype := elementType[T]()
-	n, err := elements(shape)
+	n, err := core.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := reach(shape, strides)
+	low, high, err := core.Reach(shape, strides)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ const alignment = 64
 // NewTensor makes a tensor of zeros in memory of the Go heap, aligned to 64
 // bytes. Without a shape it is a scalar.
 func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
-	size, err := sizeOf(dtype, shape)
+	size, err := dtype.BytesOf(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -131,21 +131,23 @@ func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 	return localTensor(dtype, unsafe.Add(data, -uintptr(data)%alignment), shape, nil)
 }
 
-// sizeOf returns the number of bytes of a dense tensor.
-func sizeOf(dtype DataType, shape []int64) (int64, error) {
-	n, err := elements(shape)
+// BytesOf returns the number of bytes of a dense tensor with the data type and a shape.
+// It fails if a dimension is negative, the elements have no size, or the result is more
+// than any memory has.
+func (t DataType) BytesOf(shape []int64) (int64, error) {
+	n, err := core.Elements(shape)
 	if err != nil {
 		return 0, err
 	}
-	if dtype.elementBits() == 0 {
-		return 0, failure.Errorf(failure.KindType, "tensor: a data type of %d bits and %d lanes has no elements", dtype.Bits, dtype.Lanes)
+	if t.elementBits() == 0 {
+		return 0, failure.Errorf(failure.KindType, "tensor: a data type of %d bits and %d lanes has no elements", t.Bits, t.Lanes)
 	}
-	size, err := dtype.size(n)
+	size, err := t.size(n)
 	if err != nil {
 		return 0, err
 	}
 	if size > math.MaxInt64>>16 {
-		return 0, failure.Errorf(failure.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", dtype, slices.Clone(shape), size)
+		return 0, failure.Errorf(failure.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", t, slices.Clone(shape), size)
 	}
 	return size, nil
 }
@@ -170,7 +172,7 @@ func roomFor(size int64) error {
 // device, of a file, of a C library. keep is kept alive until native code has
 // released the tensor; a cleanup of it (runtime.AddCleanup) can free the memory.
 func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...int64) (*Tensor, error) {
-	size, err := sizeOf(dtype, shape)
+	size, err := dtype.BytesOf(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -198,52 +200,6 @@ func aligned(address uintptr, dtype DataType, device Device) error {
 	return nil
 }
 
-// elements returns the number of elements of a shape.
-func elements(shape []int64) (int64, error) {
-	n := int64(1)
-	for i, d := range shape {
-		if d < 0 {
-			return 0, failure.Errorf(failure.KindValue, "tensor: dimension %d of shape %v is negative", i, slices.Clone(shape))
-		}
-		high, low := bits.Mul64(uint64(n), uint64(d))
-		if high != 0 || low > 1<<62 {
-			return 0, failure.Errorf(failure.KindValue, "tensor: shape %v has too many elements", slices.Clone(shape))
-		}
-		n = int64(low)
-	}
-	return n, nil
-}
-
-// reach returns the least and the greatest offset, in elements, of a tensor that
-// has elements.
-func reach(shape, strides []int64) (low, high int64, err error) {
-	if len(shape) != len(strides) {
-		return 0, 0, failure.Errorf(failure.KindValue, "tensor: %d dimensions, but %d strides", len(shape), len(strides))
-	}
-	const most = 1 << 61
-	for i, d := range shape {
-		if d < 1 || strides[i] == 0 {
-			continue
-		}
-		size := strides[i]
-		if size < 0 {
-			size = -size
-		}
-		if size < 0 || d-1 > most/size {
-			return 0, 0, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
-		}
-		if strides[i] < 0 {
-			low -= (d - 1) * size
-		} else {
-			high += (d - 1) * size
-		}
-		if low < -most || high > most {
-			return 0, 0, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches too far", slices.Clone(shape), slices.Clone(strides))
-		}
-	}
-	return low, high, nil
-}
-
 // lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
 // the memory, when the callback returns.
 func lendTensor(v abi.Any, from objects.Lender) (*objects.Object, error) {
@@ -255,14 +211,14 @@ func lendTensor(v abi.Any, from objects.Lender) (*objects.Object, error) {
 		return nil, codec.WrongType(typeTensor.Key, v)
 	}
 	c := capi.At[abi.DLTensor](uintptr(v.Bits))
-	shape := words(c, c.Shape)
-	if _, err := elements(shape); err != nil {
+	shape := core.ShapeOf(c)
+	if _, err := core.Elements(shape); err != nil {
 		return nil, err
 	}
 	data := c.Data
 	if Device(c.Device).hasAddresses() {
 		data = address(c)
 	}
-	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, stridesOf(c))
+	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, core.Strides(c))
 	return lender.Adopt(handle), nil
 }

@@ -48,8 +48,8 @@ func (t *Tensor) describe(b *room) (o *objects.Object, shape, strides []int64, e
 		return nil, nil, nil, err
 	}
 	c := t.cell()
-	shape = append(b[:0:len(b)/2], words(c, c.Shape)...)
-	strides = append(b[len(b)/2:len(b)/2], stridesOf(c)...)
+	shape = append(b[:0:len(b)/2], core.ShapeOf(c)...)
+	strides = append(b[len(b)/2:len(b)/2], core.Strides(c)...)
 	runtime.KeepAlive(t)
 	return o, shape, strides, nil
 }
@@ -117,10 +117,10 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !contiguous(old, strides) {
+	if !core.Contiguous(old, strides) {
 		return nil, failure.Errorf(failure.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, t.Strides())
 	}
-	n := product(old)
+	n := core.Product(old)
 	shape = slices.Clone(shape)
 	unknown, known := -1, int64(1)
 	for i, d := range shape {
@@ -242,15 +242,15 @@ func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	n, err := elements(shape)
+	n, err := core.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := reach(shape, strides)
+	low, high, err := core.Reach(shape, strides)
 	if err != nil {
 		return nil, err
 	}
-	first, last, err := reach(oldShape, oldStrides)
+	first, last, err := core.Reach(oldShape, oldStrides)
 	if err != nil {
 		return nil, err
 	}

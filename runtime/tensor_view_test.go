@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestTensorViews(t *testing.T) {
@@ -62,7 +63,7 @@ func TestTensorViews(t *testing.T) {
 		if got := get[float64](t, "tensors.sum", v); got != sum {
 			t.Errorf("%s: C++ sums %v, want %v", c.name, got, sum)
 		}
-		if n := tvmffi.UseCount(x); n != 2 {
+		if n := memstat.UseCount(x); n != 2 {
 			t.Errorf("%s: the source has %d references, want 2", c.name, n)
 		}
 		v.Release()

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -91,20 +92,20 @@ func TestThrownInBatch(t *testing.T) {
 	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 	defer nothing.Release()
 	for _, n := range []int{0, 1, 70} {
-		var batch tvmffi.Batch
-		var sums []tvmffi.Pending
+		var queue batch.Batch
+		var sums []batch.Pending
 		for i := range n {
-			sums = append(sums, batch.Add(add, i, 1))
+			sums = append(sums, queue.Add(add, i, 1))
 		}
-		batch.Add(throw, "text", nothing)
-		batch.Add(add, 1, 1)
-		err := batch.Do()
+		queue.Add(throw, "text", nothing)
+		queue.Add(add, 1, 1)
+		err := queue.Do()
 		wantThrown(t, err, "text")
 		if want := fmt.Sprintf("call %d", n); !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %q", want, err)
 		}
 		for i, p := range sums {
-			if sum := must[int64](t)(tvmffi.Result[int64](p)); sum != int64(i+1) {
+			if sum := must[int64](t)(batch.Result[int64](p)); sum != int64(i+1) {
 				t.Errorf("call %d: %d", i, sum)
 			}
 		}

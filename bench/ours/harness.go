@@ -54,16 +54,16 @@ func serve() {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		ns, quiet := batch(f, n/pieces, pieces)
+		ns, quiet := pieceTime(f, n/pieces, pieces)
 		runtime.ReadMemStats(&after)
 		fmt.Printf("%.2f %.3f %d\n", ns, float64(after.Mallocs-before.Mallocs)/float64(n/pieces*pieces), quiet)
 	}
 }
 
-// batch runs pieces of n operations and returns the nanoseconds of an operation: the
+// pieceTime runs pieces of n operations and returns the nanoseconds of an operation: the
 // median of the pieces before and after which nothing disturbed the processor, and how many
 // these are. If there are none all count.
-func batch(f func(n int), n, pieces int) (ns float64, quiet int) {
+func pieceTime(f func(n int), n, pieces int) (ns float64, quiet int) {
 	all, undisturbed := make([]float64, 0, pieces), make([]float64, 0, pieces)
 	before := disturbed()
 	for range pieces {

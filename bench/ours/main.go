@@ -12,7 +12,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/bench/perf"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
 
@@ -43,17 +45,17 @@ func addOne(n int) {
 func calls() {
 	item("int", addOne)
 	addOneFunction := must(tvmffi.Lookup("perf.add_one"))
-	var batch tvmffi.Batch
+	var queue batch.Batch
 	item("batch64", func(n int) { // per call
-		var pending [64]tvmffi.Pending
+		var pending [64]batch.Pending
 		for left := n; left > 0; left -= len(pending) {
 			these := pending[:min(left, len(pending))]
 			for j := range these {
-				these[j] = batch.Call(addOneFunction).Int(int64(j))
+				these[j] = queue.Call(addOneFunction).Int(int64(j))
 			}
-			check(batch.Do())
+			check(queue.Do())
 			for _, p := range these {
-				intSink += must(tvmffi.Result[int64](p))
+				intSink += must(batch.Result[int64](p))
 			}
 		}
 	})
@@ -137,10 +139,10 @@ func objects() {
 			must(tvmffi.FromSlice(host)).Release()
 		}
 	})
-	spec := tvmffi.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{1024}}
+	spec := env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{1024}}
 	item("env_tensor", func(n int) {
 		for range n {
-			must(tvmffi.EnvTensor(spec)).Release()
+			must(env.EnvTensor(spec)).Release()
 		}
 	})
 	value := new(int)

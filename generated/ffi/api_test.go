@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // The generic containers that packed functions of the library return.
@@ -451,16 +452,16 @@ var modules = map[string]func(*testing.T){
 	"ModuleImportModule": onModule(testImports),
 	"ModuleClearImports": onModule(testImports),
 	"ModuleGlobalsAdd": onModule(func(t *testing.T, m *tvmffi.Module) {
-		before := tvmffi.UseCount(m)
+		before := memstat.UseCount(m)
 		check.OK(t, ffi.ModuleGlobalsAdd(m))
-		check.Equal(t, tvmffi.UseCount(m), before+1)
+		check.Equal(t, memstat.UseCount(m), before+1)
 		check.OK(t, ffi.ModuleGlobalsRemove(m))
 	}),
 	"ModuleGlobalsRemove": onModule(func(t *testing.T, m *tvmffi.Module) {
-		before := tvmffi.UseCount(m)
+		before := memstat.UseCount(m)
 		check.OK(t, ffi.ModuleGlobalsAdd(m))
 		check.OK(t, ffi.ModuleGlobalsRemove(m))
-		check.Equal(t, tvmffi.UseCount(m), before)
+		check.Equal(t, memstat.UseCount(m), before)
 	}),
 	"SystemLib": func(t *testing.T) {
 		m := as[*tvmffi.Module](ffi.SystemLib())(t)

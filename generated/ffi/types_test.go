@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // types has a test for every generated object type.
@@ -107,7 +108,7 @@ func makeObject[P tvmffi.ObjectType[P]](t testing.TB, fields ...any) P {
 // asEnum uses x where an Enum is expected.
 func asEnum(t *testing.T, x ffi.EnumRef) {
 	t.Helper()
-	if e := x.AsFFIEnum(); !tvmffi.Same(e, x) || tvmffi.UseCount(x) != 1 {
+	if e := x.AsFFIEnum(); !tvmffi.Same(e, x) || memstat.UseCount(x) != 1 {
 		t.Errorf("%v as an enum is %v", x, e)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // load loads the libraries from where the tests have them.
@@ -116,8 +117,8 @@ var functions = map[string]func(*testing.T){
 		defer pair.Release()
 		same := check.Value(lib.SchemaIDObject(pair))(t)
 		defer same.Release()
-		if !tvmffi.Same(pair, same) || tvmffi.UseCount(pair) != 2 {
-			t.Errorf("same %v, %d references", tvmffi.Same(pair, same), tvmffi.UseCount(pair))
+		if !tvmffi.Same(pair, same) || memstat.UseCount(pair) != 2 {
+			t.Errorf("same %v, %d references", tvmffi.Same(pair, same), memstat.UseCount(pair))
 		}
 	},
 	"ObjectUseCount": func(t *testing.T) {

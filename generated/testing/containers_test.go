@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // containerFunctions are the functions that take or return containers or tensors.
@@ -256,7 +257,7 @@ func testArrObj(t *testing.T) {
 	defer base.Release()
 	out := check.Value(lib.SchemaIDArrObj(tvmffi.Of[tvmffi.ObjectRef](pair, base)))(t)
 	defer out.Release()
-	check.Equal(t, tvmffi.UseCount(pair), 2)
+	check.Equal(t, memstat.UseCount(pair), 2)
 	first := out.At(0)
 	defer first.Release()
 	if p, ok := tvmffi.Cast[*lib.TestIntPair](first); !ok || p.B() != 2 {

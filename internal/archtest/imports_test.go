@@ -54,8 +54,11 @@ var rooms = []room{
 	{dir: "runtime/define", own: machine("runtime/structural", "internal/fieldtag", "runtime", "schema")},
 	{dir: "runtime/structural", own: machine("runtime")},
 	{dir: "runtime/jsongraph", own: machine("runtime")},
-	{dir: "runtime/leaktest", own: []string{"runtime"}},
-	{dir: "runtime/exportrt", own: machine("internal/dynlib", "runtime", "runtime/bindrt")},
+	{dir: "runtime/batch", own: machine("runtime")},
+	{dir: "runtime/env", own: machine("runtime")},
+	{dir: "runtime/memstat", own: machine("runtime")},
+	{dir: "runtime/leaktest", own: []string{"runtime/memstat"}},
+	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "runtime", "runtime/bindrt")},
 	{dir: "runtime/bindrt", own: machine("internal/locate", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 

@@ -14,6 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // describe puts the description of a tensor into the block, with shape and strides
@@ -93,7 +95,7 @@ func wantTensor(handle uintptr, shape, strides []int64) error {
 func TestFirst(t *testing.T) {
 	function(t, "calls.nop")
 	float := abi.DLDataType{Code: 2, Bits: 32, Lanes: 1}
-	moves := func(spec tvmffi.TensorSpec) (*tvmffi.Tensor, error) {
+	moves := func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 		deep(3000)
 		runtime.GC()
 		if len(spec.Shape) == 6 {
@@ -114,7 +116,7 @@ func TestFirst(t *testing.T) {
 	for i, shape := range shapes {
 		objects.RowMajor(shape, strides[i]) // a result of another layout would be refused
 		err := onNewStack(func() error {
-			return tvmffi.WithAllocator(moves, func() error {
+			return env.WithAllocator(moves, func() error {
 				var f frame
 				f.head.Fn, f.head.Mode = capi.API.EnvTensorAlloc, ccall.First
 				f.describe(abi.DLTensor{DType: float, Device: abi.DLDevice{Type: 1}}, shape, strides[i])
@@ -170,7 +172,7 @@ func TestMiddle(t *testing.T) {
 			t.Errorf("%d dimensions: %v", len(shape), err)
 		}
 	}
-	if n := tvmffi.UseCount(x); n != 1 {
+	if n := memstat.UseCount(x); n != 1 {
 		t.Errorf("%d references to the source", n)
 	}
 }

@@ -376,14 +376,24 @@ func frameLine(file string, line int, function string) string {
 // callbackEntry is the function that stands between C and a Go callback.
 const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
 
-// machinery are the packages whose functions stand between Go and C++ and tell nothing.
+// machinery lists the packages whose functions stand between Go and C++. Their frames
+// say nothing about the program. A test in internal/archtest checks that each exists.
 var machinery = []string{
 	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
-	"github.com/tvmffi-go/tvmffi/internal/ccall.", "github.com/tvmffi-go/tvmffi/internal/core.",
-	"github.com/tvmffi-go/tvmffi/internal/capi.", "github.com/tvmffi-go/tvmffi/internal/objects.", "github.com/tvmffi-go/tvmffi/internal/failure.",
+	"github.com/tvmffi-go/tvmffi/internal/ccall.",
+	"github.com/tvmffi-go/tvmffi/internal/capi.",
+	"github.com/tvmffi-go/tvmffi/internal/objects.",
+	"github.com/tvmffi-go/tvmffi/internal/failure.",
+	"github.com/tvmffi-go/tvmffi/internal/core.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
-	"github.com/tvmffi-go/tvmffi/runtime.", "github.com/tvmffi-go/tvmffi/runtime/bindrt.",
-	"github.com/tvmffi-go/tvmffi/runtime/exportrt.", "github.com/tvmffi-go/tvmffi/runtime/structural.", "github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
+	"github.com/tvmffi-go/tvmffi/runtime.",
+	"github.com/tvmffi-go/tvmffi/runtime/batch.",
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt.",
+	"github.com/tvmffi-go/tvmffi/runtime/define.",
+	"github.com/tvmffi-go/tvmffi/runtime/env.",
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt.",
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
+	"github.com/tvmffi-go/tvmffi/runtime/structural.",
 }
 
 // ours reports whether a function is of the Go runtime or of this module's.

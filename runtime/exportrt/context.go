@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
@@ -37,7 +37,7 @@ func Interruptible(f func(context.Context) error) error {
 		case err := <-done:
 			return err
 		case <-clock.C:
-			if err := tvmffi.CheckSignals(); err != nil {
+			if err := env.CheckSignals(); err != nil {
 				cancel(err)
 				<-done
 				return err // the host has set its error, so it must be raised

@@ -1,3 +1,6 @@
+// Package jsongraph reads and writes values as JSON text that keeps types and sharing.
+// Every language of TVM-FFI reads that text back. JSON as Go programs expect it, without
+// types, is the job of encoding/json.
 package jsongraph
 
 import (

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // Check fails the test, when it ends, if the collector had to release a handle
@@ -18,20 +18,20 @@ import (
 func Check(t testing.TB) {
 	t.Helper()
 	collect()
-	before, live := tvmffi.Collected(), len(tvmffi.LiveHandles())
+	before, live := memstat.Collected(), len(memstat.LiveHandles())
 	t.Cleanup(func() {
 		t.Helper()
-		if handles := tvmffi.LiveHandles(); len(handles) > live {
+		if handles := memstat.LiveHandles(); len(handles) > live {
 			t.Errorf("%d handles were not released:\n%s", len(handles)-live, describe(handles))
 		}
 		collect()
-		if n := tvmffi.Collected() - before; n > 0 {
+		if n := memstat.Collected() - before; n > 0 {
 			t.Errorf("the collector had to release %d handles; build with -tags tvmffi_debug to see where they were made", n)
 		}
 	})
 }
 
-func describe(handles []tvmffi.Handle) string {
+func describe(handles []memstat.Handle) string {
 	var b strings.Builder
 	for _, h := range handles {
 		b.WriteString(h.String() + "\n")
@@ -43,7 +43,7 @@ func describe(handles []tvmffi.Handle) string {
 // of the runtime: a cleanup of our own, queued by the same collection, tells that
 // those before it have been taken up.
 func collect() {
-	tvmffi.Collected() // it makes the newest handles known to the collector
+	memstat.Collected() // it makes the newest handles known to the collector
 	for range 2 {
 		done := make(chan bool)
 		runtime.AddCleanup(&struct{ p *int }{new(int)}, func(int) { close(done) }, 0)

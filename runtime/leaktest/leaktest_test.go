@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // recorder stands for the test that Check watches.
@@ -57,7 +58,7 @@ func TestCheck(t *testing.T) {
 	if len(failures) == 0 {
 		t.Fatal("three leaked handles are not reported")
 	}
-	if all := strings.Join(failures, "\n"); tvmffi.Tracking && !strings.Contains(all, "leaktest_test.go") {
+	if all := strings.Join(failures, "\n"); memstat.Tracking && !strings.Contains(all, "leaktest_test.go") {
 		t.Errorf("the report does not say where the handles were made:\n%s", all)
 	}
 }

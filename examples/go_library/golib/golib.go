@@ -14,6 +14,7 @@ import (
 	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
 )
 
 // Add adds two integers.
@@ -173,7 +174,7 @@ func Sleep(ctx context.Context, milliseconds int64) error {
 func Poll(milliseconds int64) error {
 	for end := time.Now().Add(time.Duration(milliseconds) * time.Millisecond); time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
-		if err := tvmffi.CheckSignals(); err != nil {
+		if err := env.CheckSignals(); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,6 @@
-package tvmffi
+// Package batch makes many calls of native functions in one crossing into C. Single
+// calls belong to package tvmffi and to generated code.
+package batch
 
 import (
 	"fmt"
@@ -11,35 +13,36 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // Batch collects calls of functions and makes them together, 64 in each crossing
 // into C, which costs a fraction of single calls:
 //
-//	var b tvmffi.Batch
+//	var b batch.Batch
 //	sum := b.Add(add, 1, 2)             // arguments of any type, or
 //	next := b.Call(add).Int(3).Int(4)   // typed, which is faster
 //	if err := b.Do(); err != nil {
 //		return err                      // call 1 of the batch: ValueError: ...
 //	}
-//	n, err := tvmffi.Result[int64](sum)
+//	n, err := batch.Result[int64](sum)
 //
 // The calls are made in order; the first that fails is the last. No call gets the
 // result of another. The zero value is ready, and ready again after Do: the next
 // call that is added begins a new batch, and ends the results of the one before.
 // A Batch must not be copied, nor used by two goroutines at once.
 type Batch struct {
-	_       noCopy
+	_       objects.NoCopy
 	vector  core.Vector
 	keep    []any
 	owned   []abi.Any
-	text    []byte // the room that is left for texts
-	objects []Any  // results that are objects or text, by call, if there are any
-	failure *BatchError
+	text    []byte       // the room that is left for texts
+	objects []tvmffi.Any // results that are objects or text, by call, if there are any
+	failure *Error
 }
 
-// BatchError says which call of a Batch failed.
-type BatchError struct {
+// Error says which call of a Batch failed.
+type Error struct {
 	// Call is the index of the call, from 0.
 	Call int
 	// Err is the error of the call.
@@ -47,10 +50,10 @@ type BatchError struct {
 }
 
 // Error returns the index and the text of the error.
-func (e *BatchError) Error() string { return fmt.Sprintf("call %d of the batch: %v", e.Call, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("call %d of the batch: %v", e.Call, e.Err) }
 
 // Unwrap returns the error of the call.
-func (e *BatchError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Pending is a call in a Batch. Its methods add arguments, as long as it is the
 // last call, and return it; [Result] reads its result. The first error of adding
@@ -66,10 +69,10 @@ func (p Pending) call() int { return int(uint32(p.serial)) - 1 }
 func (b *Batch) Len() int { return b.vector.Len() }
 
 // Call adds a call of f, whose arguments follow.
-func (b *Batch) Call(f *Function) Pending { return Pending{b, b.vector.Begin(codec.Ref(f))} }
+func (b *Batch) Call(f *tvmffi.Function) Pending { return Pending{b, b.vector.Begin(codec.Ref(f))} }
 
 // Add adds a call of f with arguments of any type that [Function.Call] takes.
-func (b *Batch) Add(f *Function, args ...any) Pending {
+func (b *Batch) Add(f *tvmffi.Function, args ...any) Pending {
 	p := b.Call(f)
 	for i := range args {
 		p.Value(args[i])
@@ -120,7 +123,7 @@ func (p Pending) Text(s string) Pending {
 }
 
 // Object adds an object, or None for nil. It must not be released before Do.
-func (p Pending) Object(x ObjectRef) Pending {
+func (p Pending) Object(x tvmffi.ObjectRef) Pending {
 	t, err := codec.EncodeObject(objects.StateOf(x))
 	return p.temp(t, err)
 }
@@ -163,7 +166,7 @@ func (p Pending) temp(t core.Temp, err error) Pending {
 }
 
 // Do makes the calls, in order, up to the first that fails. Its error is a
-// *BatchError around that of the call. If an argument could not be added, no call
+// *Error around that of the call. If an argument could not be added, no call
 // is made.
 func (b *Batch) Do() error {
 	clear(b.objects)
@@ -171,7 +174,7 @@ func (b *Batch) Do() error {
 	done, failed, err := b.vector.Do()
 	b.finish(done)
 	if err != nil {
-		b.failure = &BatchError{failed, err}
+		b.failure = &Error{failed, err}
 		return b.failure
 	}
 	return nil
@@ -183,13 +186,13 @@ func (b *Batch) finish(done int) {
 	r := core.NewReleaser()
 	b.vector.Objects(done, func(i int, v abi.Any) {
 		if len(b.objects) == 0 {
-			b.objects = append(b.objects, make([]Any, done)...)
+			b.objects = append(b.objects, make([]tvmffi.Any, done)...)
 		}
 		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
-			b.objects[i] = anyOf(v, nil)
+			b.objects[i] = codec.LendAny[tvmffi.Any](v, nil)
 			r.ReleaseValue(v)
 		} else {
-			b.objects[i] = takeAny(v)
+			b.objects[i] = codec.TakeAnyAs[tvmffi.Any](v)
 		}
 	})
 	for _, v := range b.owned {
@@ -220,7 +223,7 @@ func result[T any](p Pending) (x T, err error) {
 	case v == nil:
 		return x, p.noResult()
 	case v.TypeIndex.IsObject():
-		return As[T](p.batch.objects[p.call()])
+		return tvmffi.As[T](p.batch.objects[p.call()])
 	}
 	return codec.Element[T](v, nil)
 }

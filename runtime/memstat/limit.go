@@ -1,9 +1,13 @@
-package tvmffi
+// Package memstat reports what the references that a program holds keep alive: handles
+// that were never released, reference counts, and memory behind tensors. It is for tests
+// and for tuning; a program that releases what it uses needs nothing of it.
+package memstat
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // SetForeignMemoryLimit changes how much memory of the host may lie behind the
@@ -26,4 +30,4 @@ func SetForeignMemoryLimit(limit int64) int64 {
 
 // ForeignMemory returns the number of bytes on a device behind the tensors that
 // this program holds, without small ones and those over memory of Go.
-func ForeignMemory(device Device) int64 { return objects.ForeignMemory(abi.DLDevice(device)) }
+func ForeignMemory(device tvmffi.Device) int64 { return objects.ForeignMemory(abi.DLDevice(device)) }

@@ -1,4 +1,4 @@
-package tvmffi
+package memstat
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package tvmffi
+package env
 
 import (
 	"runtime"
@@ -6,6 +6,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // WithStream runs f with stream as the current stream of a device, which native
@@ -13,11 +14,11 @@ import (
 // thread: f runs on one thread, and goroutines that it starts do not see the
 // stream. The stream before is current again when f has ended, also by a panic.
 // A stream of address 0 is the default one.
-func WithStream(device Device, stream Pointer, f func() error) error {
+func WithStream(device tvmffi.Device, stream tvmffi.Pointer, f func() error) error {
 	if err := streamDevice(device); err != nil {
 		return err
 	}
-	if err := Load(); err != nil {
+	if err := tvmffi.Load(); err != nil {
 		return err
 	}
 	runtime.LockOSThread()
@@ -33,19 +34,19 @@ func WithStream(device Device, stream Pointer, f func() error) error {
 
 // CurrentStream returns the current stream of a device: that of [WithStream], or
 // in a callback that of the caller; address 0 stands for the default one.
-func CurrentStream(device Device) (Pointer, error) {
+func CurrentStream(device tvmffi.Device) (tvmffi.Pointer, error) {
 	if err := streamDevice(device); err != nil {
-		return Pointer{}, err
+		return tvmffi.Pointer{}, err
 	}
-	if err := Load(); err != nil {
-		return Pointer{}, err
+	if err := tvmffi.Load(); err != nil {
+		return tvmffi.Pointer{}, err
 	}
-	return Pointer{core.Stream(abi.DLDevice(device))}, nil
+	return tvmffi.Pointer{Address: core.Stream(abi.DLDevice(device))}, nil
 }
 
 // streamDevice refuses what would make the library index a table out of range or
 // grow it without bound.
-func streamDevice(d Device) error {
+func streamDevice(d tvmffi.Device) error {
 	const most = 1 << 12
 	if d.Type < 1 || d.Type >= most || d.ID < 0 || d.ID >= most {
 		return failure.Errorf(failure.KindValue, "stream: %s is no device", d)

@@ -1,4 +1,7 @@
-package tvmffi
+// Package env lends to native code what it asks its environment for: an allocator of
+// tensors, the current stream of a device, and whether the host wants a call to end.
+// Values themselves, and tensors made by the program, belong to package tvmffi.
+package env
 
 import (
 	"runtime"
@@ -11,12 +14,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // TensorSpec says which tensor is wanted.
 type TensorSpec struct {
-	DataType DataType
-	Device   Device
+	DataType tvmffi.DataType
+	Device   tvmffi.Device
 	Shape    []int64
 	// Strides are in elements; nil stands for row-major order.
 	Strides []int64
@@ -28,25 +32,25 @@ type TensorSpec struct {
 // the spec and be on its device; its reference passes to the caller (an allocator
 // that keeps its tensors returns a Retain of them). An error, or a panic, becomes
 // the error of the native function.
-type Allocator func(spec TensorSpec) (*Tensor, error)
+type Allocator func(spec TensorSpec) (*tvmffi.Tensor, error)
 
 // GoAllocator makes tensors of zeros in memory of the Go heap. It is for the host
 // only.
-func GoAllocator(spec TensorSpec) (*Tensor, error) {
+func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
 		return nil, failure.Errorf(failure.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
 	}
-	if spec.Strides == nil || contiguous(spec.Shape, spec.Strides) {
-		return NewTensor(spec.DataType, spec.Shape...)
+	if spec.Strides == nil || core.Contiguous(spec.Shape, spec.Strides) {
+		return tvmffi.NewTensor(spec.DataType, spec.Shape...)
 	}
-	low, high, err := reach(spec.Shape, spec.Strides)
+	low, high, err := core.Reach(spec.Shape, spec.Strides)
 	if err != nil {
 		return nil, err
 	}
 	if low < 0 {
 		return nil, failure.Errorf(failure.KindValue, "allocator: a stride of %v is negative", spec.Strides)
 	}
-	all, err := NewTensor(spec.DataType, high+1)
+	all, err := tvmffi.NewTensor(spec.DataType, high+1)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func WithAllocator(a Allocator, f func() error) error {
 	if a == nil {
 		return failure.Errorf(failure.KindValue, "WithAllocator: the allocator is nil")
 	}
-	if err := Load(); err != nil {
+	if err := tvmffi.Load(); err != nil {
 		return err
 	}
 	runtime.LockOSThread()
@@ -112,7 +116,7 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 	if a == nil {
 		return nil, failure.Errorf(failure.KindValue, "SetAllocator: the allocator is nil")
 	}
-	if err := Load(); err != nil {
+	if err := tvmffi.Load(); err != nil {
 		return nil, err
 	}
 	processMu.Lock()
@@ -168,9 +172,9 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	if a == nil {
 		return 0, failure.Errorf(failure.KindRuntime, "allocator: none is set")
 	}
-	spec := TensorSpec{DataType(prototype.DType), Device(prototype.Device), slices.Clone(words(prototype, prototype.Shape)), nil}
+	spec := TensorSpec{tvmffi.DataType(prototype.DType), tvmffi.Device(prototype.Device), slices.Clone(core.ShapeOf(prototype)), nil}
 	if prototype.Strides != 0 {
-		spec.Strides = slices.Clone(words(prototype, prototype.Strides))
+		spec.Strides = slices.Clone(core.Strides(prototype))
 	}
 	t, err := a(spec)
 	if err != nil {
@@ -181,8 +185,8 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 		return 0, failure.Place("result of the allocator", err)
 	}
 	defer t.Release()
-	c := t.cell()
-	if DataType(c.DType) != spec.DataType || Device(c.Device) != spec.Device || !slices.Equal(words(c, c.Shape), spec.Shape) {
+	c := capi.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
+	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), spec.Shape) {
 		return 0, failure.Errorf(failure.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
 	if o.Lent() || t.ReadOnly() {
@@ -194,21 +198,21 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 // EnvTensor asks the allocator of the environment for a tensor, as native code
 // does: that of [WithAllocator], of [SetAllocator], or one that a library has set.
 // Its elements are not initialised. Strides are a wish that allocators may ignore.
-func EnvTensor(spec TensorSpec) (*Tensor, error) {
-	if _, err := sizeOf(spec.DataType, spec.Shape); err != nil {
+func EnvTensor(spec TensorSpec) (*tvmffi.Tensor, error) {
+	if _, err := spec.DataType.BytesOf(spec.Shape); err != nil {
 		return nil, err
 	}
 	if spec.Strides != nil {
-		if _, _, err := reach(spec.Shape, spec.Strides); err != nil {
+		if _, _, err := core.Reach(spec.Shape, spec.Strides); err != nil {
 			return nil, err
 		}
 	}
-	if err := Load(); err != nil {
+	if err := tvmffi.Load(); err != nil {
 		return nil, err
 	}
 	handle, err := core.EnvTensor(abi.DLDataType(spec.DataType), abi.DLDevice(spec.Device), spec.Shape, spec.Strides)
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Tensor](objects.Own(handle)), nil
+	return codec.Wrap[*tvmffi.Tensor](objects.Own(handle)), nil
 }
