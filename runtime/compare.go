@@ -13,10 +13,10 @@ var (
 	printing      = &codec.Feature{Func: core.Func{Name: "ffi.ReprPrint"}, Since: "0.1.9"}
 )
 
-// Sprint returns the text that the library prints for a value of any type, as
+// Repr returns the text that the library prints for a value of any type, as
 // [Object.String] does for objects: "text" in quotes, (1, 2) for an Array, [1, 2]
 // for a List. What contains itself is printed as "..." the second time.
-func Sprint(x any) (string, error) { return codec.Unary[string](printing, x) }
+func Repr(x any) (string, error) { return codec.Unary[string](printing, x) }
 
 // Equal reports whether x and y, of any types that a function can take, are equal
 // by their contents: elements, entries, and the fields of objects that their type

@@ -36,7 +36,7 @@ func untie(t testing.TB, l *tvmffi.List[any]) {
 	l.Release()
 }
 
-func TestSprint(t *testing.T) {
+func TestRepr(t *testing.T) {
 	balanced(t)
 	l := loop(t)
 	b := box(t, 3)
@@ -47,12 +47,12 @@ func TestSprint(t *testing.T) {
 		{nil, "None"}, {true, "True"}, {7, "7"}, {2.5, "2.5"}, {"ab", `"ab"`}, {[]byte("x"), `b"x"`}, {tvmffi.Float32, "float32"}, {tvmffi.CPU, "cpu:0"},
 		{[]any{1, []any{2}}, "(1, (2,))"}, {map[string]any{"k": nil}, `{"k": None}`}, {(*Box)(nil), "None"},
 	} {
-		if s, err := tvmffi.Sprint(c.x); s != c.want || err != nil {
+		if s, err := tvmffi.Repr(c.x); s != c.want || err != nil {
 			t.Errorf("%v is %q, want %q; %v", c.x, s, c.want, err)
 		}
 	}
 	for _, x := range []any{l, b} {
-		s, err := tvmffi.Sprint(x)
+		s, err := tvmffi.Repr(x)
 		if err != nil || s != fmt.Sprintf("%v", x) || s != fmt.Sprint(x) {
 			t.Errorf("%q, %v", s, err)
 		}
@@ -62,9 +62,9 @@ func TestSprint(t *testing.T) {
 	}
 	untie(t, l)
 	b.Release()
-	_, err := tvmffi.Sprint(b)
+	_, err := tvmffi.Repr(b)
 	wantError(t, err, tvmffi.ErrRuntime, "was released")
-	_, err = tvmffi.Sprint(make(chan int))
+	_, err = tvmffi.Repr(make(chan int))
 	wantError(t, err, tvmffi.ErrType, "chan int")
 }
 
@@ -262,7 +262,7 @@ func TestReplace(t *testing.T) {
 		Small int8  `ffi:"small"`
 		Next  *Link `ffi:"next"`
 	}
-	if err := tvmffi.Unmarshal(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
+	if err := tvmffi.UnmarshalMap(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	got.Next.Release()

@@ -90,7 +90,7 @@ func TestDefineParentInCpp(t *testing.T) {
 	}
 	mustCall(t, "define.set", d, "label", "the label of the base")
 	mustCall(t, "define.set", d, "id", 4)
-	value, err := tvmffi.Wrap(&before)
+	value, err := tvmffi.NewOpaque(&before)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@
 //	                                         fields, with paths
 //	structural.Walk, structural.Visit        the library goes on by itself, or the rule decides
 //	structural.Rewrite, structural.Mutate    the same for replacing
-//	Marshal, Unmarshal                       a Go struct to a Map and back: values, no text
+//	MarshalMap, UnmarshalMap                 a Go struct to a Map and back: values, no text
 //	jsongraph.Marshal, jsongraph.Graph       JSON text that keeps types and sharing; every
 //	                                         language of TVM-FFI reads it back
 //	json.Marshal                             JSON text as Go programs expect it, without types

@@ -91,7 +91,7 @@ func TestMarshalObjects(t *testing.T) {
 	_, err = json.Marshal(deep)
 	wantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
 	fn := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-	value := must[*tvmffi.GoValue](t)(tvmffi.Wrap(1))
+	value := must[*tvmffi.Opaque](t)(tvmffi.NewOpaque(1))
 	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
 	for _, c := range []struct {
 		x    tvmffi.ObjectRef

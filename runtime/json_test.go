@@ -22,7 +22,7 @@ func TestParseJSON(t *testing.T) {
 		{`{"b":1,"a":[]}`, `{"b": 1, "a": ()}`}, {` [1, {"k": "v"}] `, `(1, {"k": "v"})`}, {`"\u0041\ud83d\ude00"`, `"A`},
 	} {
 		x, err := tvmffi.ParseJSON[tvmffi.Any]([]byte(c.text))
-		s, failed := tvmffi.Sprint(x)
+		s, failed := tvmffi.Repr(x)
 		if err != nil || failed != nil || s != c.want && !strings.HasPrefix(s, c.want) {
 			t.Errorf("%s is %s, want %s; %v, %v", c.text, s, c.want, err, failed)
 		}
@@ -137,7 +137,7 @@ func TestUnmarshalJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"A":{"k":[1,2.5,"x",null,true]},"B":7}`), &v); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := tvmffi.Sprint(v.A); s != `{"k": (1, 2.5, "x", None, True)}` || err != nil || v.B.Value() != any(int64(7)) {
+	if s, err := tvmffi.Repr(v.A); s != `{"k": (1, 2.5, "x", None, True)}` || err != nil || v.B.Value() != any(int64(7)) {
 		t.Error(s, err)
 	}
 	if b, err := json.Marshal(v); err != nil || string(b) != `{"A":{"k":[1,2.5,"x",null,true]},"B":7}` {

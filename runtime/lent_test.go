@@ -32,7 +32,7 @@ func keepers(t *testing.T, x *tvmffi.Tensor) map[string]error {
 		"argument 2":       loose.Set(0, x),
 		"keep a Clone":     dict.Set("key", x),
 		"value of key":     second(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, *tvmffi.Tensor]{Key: "key", Value: x}))),
-		"tensor":           second(tvmffi.Marshal(tagged{x})),
+		"tensor":           second(tvmffi.MarshalMap(tagged{x})),
 		"of the tensor is": second(call("calls.echo_any", []*tvmffi.Tensor{x})),
 		"calls.Box.tensor": bindrt.SetField(field("tensor", ""), bindrt.Ref(b), x),
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Marshal makes a Map of a struct with tags:
+// MarshalMap makes a Map of a struct with tags:
 //
 //	type Config struct {
 //		Name  string   `ffi:"name"`
@@ -27,7 +27,7 @@ import (
 //
 // A struct with tags may as well be an argument of [Function.Call], an element of
 // a container, or the T of [As].
-func Marshal(x any) (*Map[string, Any], error) {
+func MarshalMap(x any) (*Map[string, Any], error) {
 	v := reflect.ValueOf(x)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
@@ -48,13 +48,13 @@ func Marshal(x any) (*Map[string, Any], error) {
 	return codec.Wrap[*Map[string, Any]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-// Unmarshal reads a Map or a Dict with string keys, or an object with fields, into
+// UnmarshalMap reads a Map or a Dict with string keys, or an object with fields, into
 // the struct with tags that into points to. What is not there is an error, unless
 // the field is optional; what the struct has no field for is passed over. Fields
 // that are objects get references of their own. If there is an error, which says
 // where, as in Config.layers[1].name: expected ffi.String, got int, the struct may
 // have been set in part.
-func Unmarshal(from ObjectRef, into any) error {
+func UnmarshalMap(from ObjectRef, into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || len(codec.TaggedFields(v.Elem().Type())) == 0 {
 		return failure.Errorf(failure.KindType, "unmarshal into %T: expected a pointer to a struct with ffi tags", into)

@@ -9,20 +9,19 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// GoValue is an object that carries a Go value through native code: containers,
-// fields and functions of any language hold it, and [Unwrap] gives the very value
-// back. The value lives until the last reference to the object ends. Other
-// languages see an object without fields, which no other Go runtime in the process
-// takes for its own.
-type GoValue struct{ objectBase }
+// Opaque is an object that carries a Go value through native code. Containers, fields
+// and functions of any language can hold it, and [OpaqueAs] returns the value. The value
+// lives until the last reference to the object ends. Other languages see an object
+// without fields. Another Go runtime in the process does not take it for its own.
+type Opaque struct{ objectBase }
 
-var typeGoValue = core.Type{Key: "go.Value", Resolve: failure.ValueType}
+var typeOpaque = core.Type{Key: "go.Value", Resolve: failure.ValueType}
 
 // TVMFFIType identifies the type to the runtime.
-func (*GoValue) TVMFFIType(*GoValue) *core.Type { return &typeGoValue }
+func (*Opaque) TVMFFIType(*Opaque) *core.Type { return &typeOpaque }
 
-// Wrap makes an object that carries v.
-func Wrap(v any) (*GoValue, error) {
+// NewOpaque makes an object that carries v. The caller owns the reference.
+func NewOpaque(v any) (*Opaque, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
@@ -30,11 +29,12 @@ func Wrap(v any) (*GoValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*GoValue](objects.Own(handle)), nil
+	return codec.Wrap[*Opaque](objects.Own(handle)), nil
 }
 
-// Unwrap returns the Go value that x carries, if it is a V.
-func Unwrap[V any](x ObjectRef) (V, bool) {
+// OpaqueAs returns the Go value that x carries. It reports false if x carries none or the
+// value is not a V.
+func OpaqueAs[V any](x ObjectRef) (V, bool) {
 	s := objects.StateOf(x)
 	value, _ := failure.GoValue(s.Handle())
 	runtime.KeepAlive(s)

@@ -30,7 +30,7 @@ func TestWrap(t *testing.T) {
 	newPoint(t, Point{Name: "p"}).Release() // its type has callbacks
 	before := settled()
 	m := map[string]int{"a": 1}
-	v, err := tvmffi.Wrap(m)
+	v, err := tvmffi.NewOpaque(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,22 +42,22 @@ func TestWrap(t *testing.T) {
 	runtime.GC()
 	tag := p.Value().Tag.(tvmffi.ObjectRef)
 	for _, x := range []tvmffi.ObjectRef{item.Value().(tvmffi.ObjectRef), tag} {
-		got, ok := tvmffi.Unwrap[map[string]int](x)
+		got, ok := tvmffi.OpaqueAs[map[string]int](x)
 		if !ok || got["a"] != 1 {
 			t.Error(got, ok)
 		}
 		got["a"] = 1
-		if _, ok := tvmffi.Cast[*tvmffi.GoValue](x); !ok {
-			t.Error("no GoValue")
+		if _, ok := tvmffi.Cast[*tvmffi.Opaque](x); !ok {
+			t.Error("not an Opaque")
 		}
-		if _, ok := tvmffi.Unwrap[int](x); ok {
+		if _, ok := tvmffi.OpaqueAs[int](x); ok {
 			t.Error("a map is no int")
 		}
 	}
-	if _, ok := tvmffi.Unwrap[any](p); ok {
+	if _, ok := tvmffi.OpaqueAs[any](p); ok {
 		t.Error("a Point carries no Go value")
 	}
-	if _, ok := tvmffi.Unwrap[any](nil); ok {
+	if _, ok := tvmffi.OpaqueAs[any](nil); ok {
 		t.Error("None carries no Go value")
 	}
 	if n := objects.LiveCallbacks() - before; n != 1 {
@@ -71,11 +71,11 @@ func TestWrap(t *testing.T) {
 	if n := objects.LiveCallbacks() - before; n != 0 {
 		t.Error(n, "values left")
 	}
-	null, err := tvmffi.Wrap(nil)
+	null, err := tvmffi.NewOpaque(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, ok := tvmffi.Unwrap[any](null); ok || x != nil {
+	if x, ok := tvmffi.OpaqueAs[any](null); ok || x != nil {
 		t.Error(x, ok) // a nil interface is of no type
 	}
 	null.Release()
@@ -88,14 +88,14 @@ func TestWrapThreads(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 2000 {
-				v, err := tvmffi.Wrap([2]int{g, i})
+				v, err := tvmffi.NewOpaque([2]int{g, i})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				second := tvmffi.Retain(v)
 				v.Release()
-				if x, ok := tvmffi.Unwrap[[2]int](second); !ok || x != [2]int{g, i} {
+				if x, ok := tvmffi.OpaqueAs[[2]int](second); !ok || x != [2]int{g, i} {
 					t.Error(x, ok)
 				}
 				second.Release()
@@ -115,7 +115,7 @@ func BenchmarkWrap(b *testing.B) {
 	load(b)
 	x := new(int)
 	for b.Loop() {
-		v, err := tvmffi.Wrap(x)
+		v, err := tvmffi.NewOpaque(x)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -45,12 +45,12 @@ func TestMarshal(t *testing.T) {
 		ByName: map[string]layer{"x": {Name: "d"}},
 		Scale:  &half, Box: b, Any: "anything", Ignored: "not sent", Pair: [2]int32{4, 5}, Tuple: tvmffi.Tuple1[bool]{A: true},
 	}
-	m := must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.Marshal(&in))
+	m := must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(&in))
 	if v, ok := m.Get("version"); !ok || v.Value() != int64(3) || m.Has("ignored") || m.Has("Ignored") || m.Has("raw") || m.Has("dtype") {
 		t.Errorf("map %v", m)
 	}
 	out := config{Ignored: "kept"}
-	if err := tvmffi.Unmarshal(m, &out); err != nil {
+	if err := tvmffi.UnmarshalMap(m, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !tvmffi.Same(out.Box, b) || memstat.UseCount(b) != 3 {
@@ -75,7 +75,7 @@ func TestMarshal(t *testing.T) {
 	}
 	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
 	var l layer
-	if err := tvmffi.Unmarshal(d, &l); err != nil || l.Name != "of a dict" {
+	if err := tvmffi.UnmarshalMap(d, &l); err != nil || l.Name != "of a dict" {
 		t.Error(l, err)
 	}
 	d.Release()
@@ -97,7 +97,7 @@ func TestUnmarshalObject(t *testing.T) {
 		Absent  int64            `ffi:"absent,optional"`
 	}
 	b := box(t, 11)
-	if err := tvmffi.Unmarshal(b, &fields); err != nil {
+	if err := tvmffi.UnmarshalMap(b, &fields); err != nil {
 		t.Fatal(err)
 	}
 	if fields.I64 != 11 || fields.U8 != 200 || len(fields.Numbers) != 3 || fields.Table["two"] != 2 || fields.Child != nil || fields.None != nil || fields.Extra != 0 {
@@ -105,20 +105,20 @@ func TestUnmarshalObject(t *testing.T) {
 	}
 	b.Release()
 	sub := must[*Box](t)(NewSubBox(12))
-	if err := tvmffi.Unmarshal(sub, &fields); err != nil || fields.I64 != 12 || fields.Extra != 1 {
+	if err := tvmffi.UnmarshalMap(sub, &fields); err != nil || fields.I64 != 12 || fields.Extra != 1 {
 		t.Errorf("%+v, %v", fields, err)
 	}
 	var wrong struct {
 		Text int64 `ffi:"text"`
 	}
-	wantError(t, tvmffi.Unmarshal(sub, &wrong), tvmffi.ErrType, "TypeError: text: expected int, got ffi.Str")
+	wantError(t, tvmffi.UnmarshalMap(sub, &wrong), tvmffi.ErrType, "TypeError: text: expected int, got ffi.Str")
 	var absent struct {
 		X int64 `ffi:"x"`
 	}
-	wantError(t, tvmffi.Unmarshal(sub, &absent), tvmffi.ErrKey, "KeyError: calls.SubBox has no x")
+	wantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrKey, "KeyError: calls.SubBox has no x")
 	sub.Release()
-	wantError(t, tvmffi.Unmarshal(sub, &absent), tvmffi.ErrRuntime, "was released")
-	wantError(t, tvmffi.Unmarshal(nil, &absent), tvmffi.ErrType, "is nil")
+	wantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrRuntime, "was released")
+	wantError(t, tvmffi.UnmarshalMap(nil, &absent), tvmffi.ErrType, "is nil")
 }
 
 func TestMarshalErrors(t *testing.T) {
@@ -126,28 +126,28 @@ func TestMarshalErrors(t *testing.T) {
 	type bad struct {
 		Layers []any `ffi:"layers"`
 	}
-	_, err := tvmffi.Marshal(bad{Layers: []any{1, map[string]any{"k": make(chan int)}}})
+	_, err := tvmffi.MarshalMap(bad{Layers: []any{1, map[string]any{"k": make(chan int)}}})
 	wantError(t, err, tvmffi.ErrType, `TypeError: bad.layers[1]["k"]: Go type chan int: this type has no counterpart in TVM-FFI`)
 	l := &layer{Name: "loop"}
 	l.Next = l
-	_, err = tvmffi.Marshal(l)
+	_, err = tvmffi.MarshalMap(l)
 	wantError(t, err, tvmffi.ErrValue, "contains itself")
 	for _, x := range []any{nil, 1, struct{ X int }{}, (*layer)(nil), []layer{}} {
-		_, err = tvmffi.Marshal(x)
+		_, err = tvmffi.MarshalMap(x)
 		wantError(t, err, tvmffi.ErrType, "expected a struct with ffi tags")
 	}
 	var twice struct {
 		A int `ffi:"a"`
 		B int `ffi:"a"`
 	}
-	_, err = tvmffi.Marshal(twice)
+	_, err = tvmffi.MarshalMap(twice)
 	wantError(t, err, tvmffi.ErrType, "two of its fields are named a")
 	m := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{
 		"version": 1, "scale": nil, "pair": []int64{1, 2}, "tuple": []any{true},
 		"layers": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "sizes": []any{1, "two"}}},
 	})))
 	var c config
-	err = tvmffi.Unmarshal(m, &c)
+	err = tvmffi.UnmarshalMap(m, &c)
 	wantError(t, err, tvmffi.ErrType, "TypeError: config.layers[1].sizes[1]: expected int, got ffi.SmallStr")
 	var e *tvmffi.Error
 	if !errors.As(err, &e) || c.Version != 1 {
@@ -155,10 +155,10 @@ func TestMarshalErrors(t *testing.T) {
 	}
 	m.Release()
 	for _, into := range []any{nil, c, new(int), (*config)(nil), new(struct{})} {
-		wantError(t, tvmffi.Unmarshal(m, into), tvmffi.ErrType, "expected a pointer to a struct with ffi tags")
+		wantError(t, tvmffi.UnmarshalMap(m, into), tvmffi.ErrType, "expected a pointer to a struct with ffi tags")
 	}
 	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
-	wantError(t, tvmffi.Unmarshal(a, &c), tvmffi.ErrKey, "ffi.Array has no version")
+	wantError(t, tvmffi.UnmarshalMap(a, &c), tvmffi.ErrKey, "ffi.Array has no version")
 	a.Release()
 	_, err = tvmffi.As[layer](must[tvmffi.Any](t)(tvmffi.AnyOf(1)))
 	wantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")

@@ -178,7 +178,7 @@ func TestAccessPath(t *testing.T) {
 		if p.String() != c.want || p.Depth() != len(c.steps) || len(p.Steps()) != len(c.steps) {
 			t.Errorf("%v, want %s", p, c.want)
 		}
-		if text, err := tvmffi.Sprint(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
+		if text, err := tvmffi.Repr(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
 			t.Errorf("the library prints %s", text) // an older one prints the fields
 		}
 		if b, err := json.Marshal(p); err != nil || string(b) != string(must[[]byte](t)(json.Marshal(c.want))) {

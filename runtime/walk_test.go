@@ -91,7 +91,7 @@ func TestWalk_objects(t *testing.T) {
 		if want := []string{"program.Func", "x1", "x0", "x0"}; err != nil || !slices.Equal(names, want) {
 			t.Errorf("%q, want %q; %v", names, want, err)
 		}
-		_, err = tvmffi.Sprint(kept)
+		_, err = tvmffi.Repr(kept)
 		wantError(t, err, tvmffi.ErrRuntime, "borrowed")
 	}
 	f.Release()
@@ -242,7 +242,7 @@ func TestRewrite(t *testing.T) {
 		l.Release()
 		return
 	}
-	if s := must[string](t)(tvmffi.Sprint(out)); err != nil || s != `(2, (4, "keep"), {"k": 6}, None, [2, "x"])` || l.At(0) != any(int64(1)) {
+	if s := must[string](t)(tvmffi.Repr(out)); err != nil || s != `(2, (4, "keep"), {"k": 6}, None, [2, "x"])` || l.At(0) != any(int64(1)) {
 		t.Error(s, err)
 	}
 	for _, x := range out {

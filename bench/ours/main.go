@@ -148,7 +148,7 @@ func objects() {
 	value := new(int)
 	item("opaque", func(n int) {
 		for range n {
-			must(tvmffi.Wrap(value)).Release()
+			must(tvmffi.NewOpaque(value)).Release()
 		}
 	})
 	item("cleanup", func(n int) {

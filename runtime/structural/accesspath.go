@@ -63,7 +63,7 @@ type AccessStep struct {
 func (s AccessStep) String() string {
 	key := s.Key.String()
 	if s.Kind >= AccessKey && s.Kind != AccessItemMissing {
-		if text, err := tvmffi.Sprint(s.Key); err == nil {
+		if text, err := tvmffi.Repr(s.Key); err == nil {
 			key = text
 		}
 	}

@@ -240,7 +240,7 @@ func (k Key) Value() tvmffi.Any {
 func (k Key) String() string {
 	v := k.Value()
 	defer v.Release()
-	s, err := tvmffi.Sprint(v)
+	s, err := tvmffi.Repr(v)
 	if err != nil {
 		return err.Error()
 	}
