@@ -106,7 +106,7 @@ func TestCallErrors(t *testing.T) {
 	for range 3 {
 		var f frame
 		f.head.Fn, f.head.Handle = capi.API.FunctionCall, fail
-		f.pack(1, "this is no int")
+		f.pack(1, "not an int")
 		ccall.Call(&f.head)
 		if f.head.RC != -1 || f.head.Err == 0 || f.head.TextEnd != 0 {
 			t.Fatalf("%+v", f.head)

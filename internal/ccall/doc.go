@@ -21,4 +21,24 @@
 // On linux and darwin, amd64 and arm64, the trampolines are assembly. Elsewhere,
 // and with the build tag tvmffi_portable, the same functions are written on the
 // public API of purego.
+//
+// # What belongs here
+//
+// Here is what crosses between Go and C, or runs in C without Go: the trampolines, the C
+// functions of object types made in Go, and the descriptions that both read. The package
+// knows addresses and layouts of package abi, but no library, no type by its key, and no
+// error of Go; those are the business of internal/capi and the packages above it.
+//
+// # Files
+//
+// Each task has its descriptions in the first file, and its implementations after it:
+// assembly (_asm.go, _amd64, _arm64), or purego (_portable.go).
+//
+//	one call, callbacks, releases   head.go; call_*, g_*
+//	many calls in one crossing      vector.go; vector_*
+//	a call within a setting         within.go; within_*
+//	object types made in Go         stub.go; stub_*, stubtable_*
+//	C++ exceptions                  throw_linux*, throw_none.go
+//	threads that C made             bind_*
+//	names for the assembly          layout_*
 package ccall

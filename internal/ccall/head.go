@@ -59,7 +59,7 @@ const (
 
 // Thrown is the return code of a call that a C++ exception left. The error is then the
 // address of the mangled name of its type, which the library holds; 0 if it has none.
-// It is no code of TVM-FFI, whose own are -1 and -2.
+// TVM-FFI itself returns -1 and -2 only.
 const Thrown = -0x7468726f
 
 // HeadSize is the distance from a Head to its block.

@@ -4,7 +4,7 @@ package ccall
 
 import "unsafe"
 
-// Table indices of what is no getter.
+// Indices in stubCodes behind those of the getters.
 const (
 	codeSetInt64 = int(FieldKinds) + iota
 	codeSetFloat64

@@ -1,59 +1,61 @@
 //go:build (linux || darwin) && !tvmffi_portable
 
 #include "textflag.h"
+#include "go_asm.h"
 
-// The getters, and the texts, the table of codes and the entries of stub_amd64.s.
+// The getters, the table of codes, and the entries of setters and creators.
 
 // int getter(void* field DI, Any* result SI)
 #define GETTER(name, index, load) \
 TEXT name(SB), NOSPLIT|NOFRAME, $0 \
-	load  (DI), AX \
-	MOVQ  $index, 0(SI) \
-	MOVQ  AX, 8(SI) \
-	XORL  AX, AX \
+	load (DI), AX                     \
+	MOVQ $index, abiAny_TypeIndex(SI) \
+	MOVQ AX, abiAny_Bits(SI)          \
+	XORL AX, AX                       \
 	RET
 
-GETTER(tvmffi_getInt64, 1, MOVQ)
-GETTER(tvmffi_getInt32, 1, MOVLQSX)
-GETTER(tvmffi_getInt16, 1, MOVWQSX)
-GETTER(tvmffi_getInt8, 1, MOVBQSX)
-GETTER(tvmffi_getUint32, 1, MOVL)
-GETTER(tvmffi_getUint16, 1, MOVWQZX)
-GETTER(tvmffi_getUint8, 1, MOVBQZX)
-GETTER(tvmffi_getFloat64, 3, MOVQ)
-GETTER(tvmffi_getBool, 2, MOVBQZX)
-GETTER(tvmffi_getDataType, 5, MOVL)
-GETTER(tvmffi_getDevice, 6, MOVQ)
+GETTER(tvmffi_getInt64, const_typeInt, MOVQ)
+GETTER(tvmffi_getInt32, const_typeInt, MOVLQSX)
+GETTER(tvmffi_getInt16, const_typeInt, MOVWQSX)
+GETTER(tvmffi_getInt8, const_typeInt, MOVBQSX)
+GETTER(tvmffi_getUint32, const_typeInt, MOVL)
+GETTER(tvmffi_getUint16, const_typeInt, MOVWQZX)
+GETTER(tvmffi_getUint8, const_typeInt, MOVBQZX)
+GETTER(tvmffi_getFloat64, const_typeFloat, MOVQ)
+GETTER(tvmffi_getBool, const_typeBool, MOVBQZX)
+GETTER(tvmffi_getDataType, const_typeDataType, MOVL)
+GETTER(tvmffi_getDevice, const_typeDevice, MOVQ)
 
 TEXT tvmffi_getFloat32(SB), NOSPLIT|NOFRAME, $0
-	XORPS X0, X0
+	XORPS    X0, X0
 	CVTSS2SD (DI), X0
-	MOVQ  $3, 0(SI)
-	MOVSD X0, 8(SI)
-	XORL  AX, AX
+	MOVQ     $const_typeFloat, abiAny_TypeIndex(SI)
+	MOVSD    X0, abiAny_Bits(SI)
+	XORL     AX, AX
 	RET
 
 TEXT tvmffi_getPointer(SB), NOSPLIT|NOFRAME, $0
-	MOVQ  (DI), DX
-	XORL  AX, AX
-	MOVL  $4, CX
-	TESTQ DX, DX
+	MOVQ    (DI), DX
+	XORL    AX, AX
+	MOVL    $const_typeOpaquePtr, CX
+	TESTQ   DX, DX
 	CMOVQEQ AX, CX
-	MOVQ  CX, 0(SI)
-	MOVQ  DX, 8(SI)
+	MOVQ    CX, abiAny_TypeIndex(SI)
+	MOVQ    DX, abiAny_Bits(SI)
 	RET
 
 TEXT tvmffi_getAny(SB), NOSPLIT|NOFRAME, $0
-	MOVQ  0(DI), AX
-	MOVQ  8(DI), DX
-	MOVQ  AX, 0(SI)
-	MOVQ  DX, 8(SI)
-	CMPL  AX, $64
-	JLT   done
+	MOVQ abiAny_TypeIndex(DI), AX
+	MOVQ abiAny_Bits(DI), DX
+	MOVQ AX, abiAny_TypeIndex(SI)
+	MOVQ DX, abiAny_Bits(SI)
+	CMPL AX, $const_typeObject
+	JLT  done
 	LOCK
-	INCQ  (DX)
+	INCQ abiObject_RefCounts(DX)
+
 done:
-	XORL  AX, AX
+	XORL AX, AX
 	RET
 
 TEXT tvmffi_getObject(SB), NOSPLIT|NOFRAME, $0
@@ -62,55 +64,63 @@ TEXT tvmffi_getObject(SB), NOSPLIT|NOFRAME, $0
 	TESTQ DX, DX
 	JEQ   none
 	LOCK
-	INCQ  (DX)
-	MOVL  8(DX), AX
+	INCQ  abiObject_RefCounts(DX)
+	MOVL  abiObject_TypeIndex(DX), AX
+
 none:
-	MOVQ  AX, 0(SI)
-	MOVQ  DX, 8(SI)
-	XORL  AX, AX
+	MOVQ AX, abiAny_TypeIndex(SI)
+	MOVQ DX, abiAny_Bits(SI)
+	XORL AX, AX
 	RET
 
-DATA tvmffi_textInt+0(SB)/4, $"int\x00"
-GLOBL tvmffi_textInt(SB), RODATA|NOPTR, $4
-DATA tvmffi_textFloat+0(SB)/8, $"float\x00\x00\x00"
-GLOBL tvmffi_textFloat(SB), RODATA|NOPTR, $8
-DATA tvmffi_textBool+0(SB)/8, $"bool\x00\x00\x00\x00"
-GLOBL tvmffi_textBool(SB), RODATA|NOPTR, $8
-DATA tvmffi_noneValue+0(SB)/8, $0
-DATA tvmffi_noneValue+8(SB)/8, $0
-GLOBL tvmffi_noneValue(SB), RODATA|NOPTR, $16
+// STRING is a C string of up to seven bytes.
+#define STRING(name, text) \
+DATA name+0(SB)/const_word, $text \
+GLOBL name(SB), RODATA|NOPTR, $const_word
 
-// The order is that of FieldKind and of the code constants.
-DATA tvmffi_stubCodes+0(SB)/8, $tvmffi_getInt64(SB)
-DATA tvmffi_stubCodes+8(SB)/8, $tvmffi_getInt32(SB)
-DATA tvmffi_stubCodes+16(SB)/8, $tvmffi_getInt16(SB)
-DATA tvmffi_stubCodes+24(SB)/8, $tvmffi_getInt8(SB)
-DATA tvmffi_stubCodes+32(SB)/8, $tvmffi_getInt64(SB)
-DATA tvmffi_stubCodes+40(SB)/8, $tvmffi_getUint32(SB)
-DATA tvmffi_stubCodes+48(SB)/8, $tvmffi_getUint16(SB)
-DATA tvmffi_stubCodes+56(SB)/8, $tvmffi_getUint8(SB)
-DATA tvmffi_stubCodes+64(SB)/8, $tvmffi_getFloat64(SB)
-DATA tvmffi_stubCodes+72(SB)/8, $tvmffi_getFloat32(SB)
-DATA tvmffi_stubCodes+80(SB)/8, $tvmffi_getBool(SB)
-DATA tvmffi_stubCodes+88(SB)/8, $tvmffi_getAny(SB)
-DATA tvmffi_stubCodes+96(SB)/8, $tvmffi_getObject(SB)
-DATA tvmffi_stubCodes+104(SB)/8, $tvmffi_getDataType(SB)
-DATA tvmffi_stubCodes+112(SB)/8, $tvmffi_getDevice(SB)
-DATA tvmffi_stubCodes+120(SB)/8, $tvmffi_getPointer(SB)
-DATA tvmffi_stubCodes+128(SB)/8, $tvmffi_setInt64(SB)
-DATA tvmffi_stubCodes+136(SB)/8, $tvmffi_setFloat64(SB)
-DATA tvmffi_stubCodes+144(SB)/8, $tvmffi_setFloat32(SB)
-DATA tvmffi_stubCodes+152(SB)/8, $tvmffi_setBool(SB)
-DATA tvmffi_stubCodes+160(SB)/8, $tvmffi_setNarrow(SB)
-DATA tvmffi_stubCodes+168(SB)/8, $tvmffi_setAny(SB)
-DATA tvmffi_stubCodes+176(SB)/8, $tvmffi_setObject(SB)
-DATA tvmffi_stubCodes+184(SB)/8, $tvmffi_setWord(SB)
-DATA tvmffi_stubCodes+192(SB)/8, $tvmffi_newObject(SB)
-DATA tvmffi_stubCodes+200(SB)/8, $tvmffi_copyObject(SB)
-DATA tvmffi_stubCodes+208(SB)/8, $tvmffi_deleteObject(SB)
-GLOBL tvmffi_stubCodes(SB), NOPTR, $216
+STRING(tvmffi_textInt, "int\x00\x00\x00\x00\x00")
+STRING(tvmffi_textFloat, "float\x00\x00\x00")
+STRING(tvmffi_textBool, "bool\x00\x00\x00\x00")
 
-// An entry is 10 bytes. It must not CALL: a dropped return address would mislead
+DATA tvmffi_noneValue+abiAny_TypeIndex(SB)/const_word, $const_typeNone
+DATA tvmffi_noneValue+abiAny_Bits(SB)/const_word, $0
+GLOBL tvmffi_noneValue(SB), RODATA|NOPTR, $abiAny__size
+
+// CODE sets an entry of the table of codes.
+#define CODE(code, function) \
+DATA tvmffi_stubCodes+code*const_word(SB)/const_word, $function(SB)
+
+CODE(const_Int64, tvmffi_getInt64)
+CODE(const_Int32, tvmffi_getInt32)
+CODE(const_Int16, tvmffi_getInt16)
+CODE(const_Int8, tvmffi_getInt8)
+CODE(const_Uint64, tvmffi_getInt64)
+CODE(const_Uint32, tvmffi_getUint32)
+CODE(const_Uint16, tvmffi_getUint16)
+CODE(const_Uint8, tvmffi_getUint8)
+CODE(const_Float64, tvmffi_getFloat64)
+CODE(const_Float32, tvmffi_getFloat32)
+CODE(const_Bool, tvmffi_getBool)
+CODE(const_AnyValue, tvmffi_getAny)
+CODE(const_ObjectPointer, tvmffi_getObject)
+CODE(const_DataType, tvmffi_getDataType)
+CODE(const_Device, tvmffi_getDevice)
+CODE(const_OpaquePointer, tvmffi_getPointer)
+CODE(const_codeSetInt64, tvmffi_setInt64)
+CODE(const_codeSetFloat64, tvmffi_setFloat64)
+CODE(const_codeSetFloat32, tvmffi_setFloat32)
+CODE(const_codeSetBool, tvmffi_setBool)
+CODE(const_codeSetNarrow, tvmffi_setNarrow)
+CODE(const_codeSetAny, tvmffi_setAny)
+CODE(const_codeSetObject, tvmffi_setObject)
+CODE(const_codeSetWord, tvmffi_setWord)
+CODE(const_codeNew, tvmffi_newObject)
+CODE(const_codeCopy, tvmffi_copyObject)
+CODE(const_codeDelete, tvmffi_deleteObject)
+
+GLOBL tvmffi_stubCodes(SB), NOPTR, $(const_codes*const_word)
+
+// An entry, of entrySize bytes, must not CALL: a dropped return address would mislead
 // the processor's prediction of returns, which costs more than the setter itself.
 #define SETTER1(i) MOVL $(i), AX; JMP tvmffi_setField(SB)
 #define CREATOR1(i) MOVL $(i), AX; JMP tvmffi_create(SB)

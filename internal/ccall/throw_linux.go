@@ -31,11 +31,6 @@ var thrower Thrower
 //go:linkname _personality tvmffi_personality
 var _personality byte
 
-// gnuClass is the class of the exceptions of C++, "GNUCC++" and a byte, without that byte.
-//
-//lint:ignore U1000 read by the assembly
-const gnuClass = 0x474e5543432b2b
-
 // trampoline is a function that calls C, and the instructions that say where its
 // caller's state is.
 type trampoline struct {

@@ -7,43 +7,45 @@
 // _Unwind_Exception* exception, _Unwind_Context* context). It stops exceptions of C++
 // at the call: the call returns Thrown, with the exception in DX.
 TEXT tvmffi_personality(SB), NOSPLIT|NOFRAME, $0
-	TESTL $8, SI                 // _UA_FORCE_UNWIND: the thread ends
+	TESTL $const_forceUnwind, SI  // the thread ends
 	JNE   pass
-	SHRQ  $8, DX
+	SHRQ  $const_classShift, DX
 	MOVQ  $const_gnuClass, AX
 	CMPQ  DX, AX
 	JNE   pass
-	TESTL $1, SI                 // _UA_SEARCH_PHASE
+	TESTL $const_searchPhase, SI
 	JEQ   install
-	MOVL  $6, AX                 // _URC_HANDLER_FOUND
+	MOVL  $const_handlerFound, AX
 	RET
+
 install:
 	PUSHQ BX
 	PUSHQ R12
-	SUBQ  $8, SP
+	SUBQ  $const_align, SP
 	MOVQ  CX, BX
 	MOVQ  R8, R12
 	MOVQ  R12, DI
-	XORL  SI, SI                 // the DWARF number of AX
+	XORL  SI, SI                         // AX by the number of DWARF
 	MOVQ  $const_Thrown, DX
 	MOVQ  ·thrower+Thrower_SetGR(SB), AX
 	CALL  AX
 	MOVQ  R12, DI
-	MOVL  $1, SI                 // that of DX
+	MOVL  $1, SI                         // DX
 	MOVQ  BX, DX
 	MOVQ  ·thrower+Thrower_SetGR(SB), AX
 	CALL  AX
-	ADDQ  $8, SP
+	ADDQ  $const_align, SP
 	POPQ  R12
 	POPQ  BX
-	MOVL  $7, AX                 // _URC_INSTALL_CONTEXT
-	RET
-pass:
-	MOVL  $8, AX                 // _URC_CONTINUE_UNWIND
+	MOVL  $const_installContext, AX
 	RET
 
-// void catch(char const** type, _Unwind_Exception*) ends the exception, and tells the
-// name of its type, which is 0 if there is none.
+pass:
+	MOVL $const_continueUnwind, AX
+	RET
+
+// void catch(char const** type, _Unwind_Exception*) ends the exception and
+// stores the name of its type, 0 if it has none.
 TEXT tvmffi_catch(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BX
 	MOVQ  DI, BX
@@ -54,10 +56,11 @@ TEXT tvmffi_catch(SB), NOSPLIT|NOFRAME, $0
 	CALL  AX
 	TESTQ AX, AX
 	JEQ   unknown
-	MOVQ  8(AX), AX              // std::type_info: a table, the name
+	MOVQ  typeInfo_name(AX), AX
+
 unknown:
-	MOVQ  AX, (BX)
-	MOVQ  ·thrower+Thrower_EndCatch(SB), AX
-	CALL  AX
-	POPQ  BX
+	MOVQ AX, (BX)
+	MOVQ ·thrower+Thrower_EndCatch(SB), AX
+	CALL AX
+	POPQ BX
 	RET

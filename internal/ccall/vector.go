@@ -1,5 +1,11 @@
 package ccall
 
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
 // Vector describes calls that CallAll makes in one crossing. It and all that it
 // names lie in Go heap memory or in C memory, which do not move, and are kept
 // alive by the caller; never on a goroutine stack.
@@ -18,8 +24,8 @@ type Vector struct {
 	Err uintptr
 }
 
-// resultSize is that of a TVMFFIAny, also of an argument.
-const resultSize = 16
+// resultSize is the size of a result, and of an argument.
+const resultSize = unsafe.Sizeof(abi.Any{})
 
 // SetResults says where the results of n calls, one at least, are. The address may be
 // 0 for functions that have none.

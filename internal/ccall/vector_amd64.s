@@ -16,9 +16,11 @@ TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  DI, BX
 	MOVQ  Vector_Records(BX), R12
 	MOVQ  Vector_Results(BX), R13
+
 record:
-	MOVQ  Record_Args(R12), R15
-	MOVQ  Record_Calls(R12), R14
+	MOVQ Record_Args(R12), R15
+	MOVQ Record_Calls(R12), R14
+
 next:
 	MOVQ  Record_Handle(R12), DI
 	MOVQ  R15, SI
@@ -29,41 +31,46 @@ next:
 	TESTL AX, AX
 	JNE   failed
 	MOVQ  Record_N(R12), DX
-	SHLQ  $4, DX                 // resultSize
+	SHLQ  $const_anyShift, DX
 	ADDQ  DX, R15
-	ADDQ  $const_resultSize, R13
+	ADDQ  $abiAny__size, R13
 	DECQ  R14
 	JNE   next
 	ADDQ  $Record__size, R12
 	CMPQ  R13, Vector_End(BX)
 	JNE   record
 	JMP   done
+
 failed:
 	MOVLQSX AX, AX
-	MOVQ  AX, Vector_RC(BX)
-	LEAQ  Vector_Err(BX), DI
+	MOVQ    AX, Vector_RC(BX)
+	LEAQ    Vector_Err(BX), DI
+
 #ifdef GOOS_linux
-	CMPQ  AX, $const_Thrown
-	JEQ   thrown
+	CMPQ AX, $const_Thrown
+	JEQ  thrown
+
 #endif
-	MOVQ  ·errorMove(SB), AX
-	CALL  AX
-	JMP   done
+	MOVQ ·errorMove(SB), AX
+	CALL AX
+	JMP  done
+
 #ifdef GOOS_linux
-thrown:                        // DX: the exception
-	MOVQ  DX, SI
-	CALL  tvmffi_catch(SB)
+thrown:  // DX: the exception
+	MOVQ DX, SI
+	CALL tvmffi_catch(SB)
+
 #endif
 done:
-	MOVQ  Vector_End(BX), AX
-	SUBQ  R13, AX
-	SHRQ  $4, AX                 // resultSize
-	MOVQ  AX, Vector_Left(BX)
-	POPQ  R15
-	POPQ  R14
-	POPQ  R13
-	POPQ  R12
-	POPQ  BX
+	MOVQ Vector_End(BX), AX
+	SUBQ R13, AX
+	SHRQ $const_anyShift, AX
+	MOVQ AX, Vector_Left(BX)
+	POPQ R15
+	POPQ R14
+	POPQ R13
+	POPQ R12
+	POPQ BX
 	RET
 
 // void allocate(allocation*)
@@ -85,52 +92,57 @@ TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ R12
 	PUSHQ R13
 	PUSHQ R14
-	SUBQ  $8, SP
+	SUBQ  $const_align, SP
 	MOVQ  DI, BX
 	MOVL  SI, R14
-	TESTL $1, R14
+	TESTL $const_deleterStrong, R14
 	JEQ   weak
-	MOVQ  24(BX), R12            // the cell: data, size
-	MOVQ  32(BX), R13
-eight:                         // values without an object, eight at a time
-	CMPQ  R13, $8
-	JLT   element
-	MOVL  (R12), AX
-	ORL   16(R12), AX
-	ORL   32(R12), AX
-	ORL   48(R12), AX
-	ORL   64(R12), AX
-	ORL   80(R12), AX
-	ORL   96(R12), AX
-	ORL   112(R12), AX
-	CMPL  AX, $64                // the first index of objects, a power of two
-	JGE   element
-	ADDQ  $128, R12
-	SUBQ  $8, R13
-	JMP   eight
+	MOVQ  const_arrayData(BX), R12
+	MOVQ  const_arraySize(BX), R13
+
+several:  // values without an object, atOnce at a time
+	CMPQ R13, $const_atOnce
+	JLT  element
+	MOVL abiAny_TypeIndex(R12), AX
+	ORL  (abiAny_TypeIndex+1*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+2*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+3*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+4*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+5*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+6*abiAny__size)(R12), AX
+	ORL  (abiAny_TypeIndex+7*abiAny__size)(R12), AX
+	CMPL AX, $const_typeObject                      // a power of two
+	JGE  element
+	ADDQ $(const_atOnce*abiAny__size), R12
+	SUBQ $const_atOnce, R13
+	JMP  several
+
 element:
 	TESTQ R13, R13
 	JEQ   weak
-	CMPL  (R12), $64
+	CMPL  abiAny_TypeIndex(R12), $const_typeObject
 	JLT   scalar
-	MOVQ  8(R12), DI
+	MOVQ  abiAny_Bits(R12), DI
 	MOVQ  ·decRef(SB), AX
 	CALL  AX
+
 scalar:
-	ADDQ  $16, R12
-	DECQ  R13
-	JMP   eight
+	ADDQ $abiAny__size, R12
+	DECQ R13
+	JMP  several
+
 weak:
-	TESTL $2, R14
+	TESTL $const_deleterWeak, R14
 	JEQ   done
 	LEAQ  -const_ArrayOffset(BX), DI
 	MOVQ  ·free(SB), AX
 	CALL  AX
+
 done:
-	XORL  AX, AX                 // callBlock takes it for the return code
-	ADDQ  $8, SP
-	POPQ  R14
-	POPQ  R13
-	POPQ  R12
-	POPQ  BX
+	XORL AX, AX           // callBlock takes it for the return code
+	ADDQ $const_align, SP
+	POPQ R14
+	POPQ R13
+	POPQ R12
+	POPQ BX
 	RET

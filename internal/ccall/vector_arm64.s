@@ -11,16 +11,18 @@
 // The functions here have frames of their own making: the assembler saves R29
 // below the stack pointer, where the C functions that are called write.
 TEXT tvmffi_callAll(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -64(RSP)
-	STP   (R19, R20), 16(RSP)
-	STP   (R21, R22), 32(RSP)
-	MOVD  R23, 48(RSP)
+	STP.W (R29, R30), -saved5__size(RSP)
+	STP   (R19, R20), saved5_r19(RSP)
+	STP   (R21, R22), saved5_r21(RSP)
+	MOVD  R23, saved5_r23(RSP)
 	MOVD  R0, R19
 	MOVD  Vector_Records(R19), R20
 	MOVD  Vector_Results(R19), R21
+
 record:
-	MOVD  Record_Args(R20), R22
-	MOVD  Record_Calls(R20), R23
+	MOVD Record_Args(R20), R22
+	MOVD Record_Calls(R20), R23
+
 next:
 	MOVD  Record_Handle(R20), R0
 	MOVD  R22, R1
@@ -30,8 +32,8 @@ next:
 	BL    (R9)
 	CBNZW R0, failed
 	MOVD  Record_N(R20), R2
-	ADD   R2<<4, R22              // resultSize
-	ADD   $const_resultSize, R21
+	ADD   R2<<const_anyShift, R22
+	ADD   $abiAny__size, R21
 	SUB   $1, R23
 	CBNZ  R23, next
 	ADD   $Record__size, R20
@@ -39,96 +41,106 @@ next:
 	CMP   R2, R21
 	BNE   record
 	B     done
+
 failed:
-	SXTW  R0, R0
-	MOVD  R0, Vector_RC(R19)
+	SXTW R0, R0
+	MOVD R0, Vector_RC(R19)
+
 #ifdef GOOS_linux
-	MOVD  $const_Thrown, R9
-	CMP   R9, R0
-	BEQ   thrown
+	MOVD $const_Thrown, R9
+	CMP  R9, R0
+	BEQ  thrown
+
 #endif
-	ADD   $Vector_Err, R19, R0
-	MOVD  ·errorMove(SB), R9
-	BL    (R9)
-	B     done
+	ADD  $Vector_Err, R19, R0
+	MOVD ·errorMove(SB), R9
+	BL   (R9)
+	B    done
+
 #ifdef GOOS_linux
-thrown:                       // R1: the exception
-	ADD   $Vector_Err, R19, R0
-	BL    tvmffi_catch(SB)
+thrown:  // R1: the exception
+	ADD $Vector_Err, R19, R0
+	BL  tvmffi_catch(SB)
+
 #endif
 done:
 	MOVD  Vector_End(R19), R0
 	SUB   R21, R0
-	LSR   $4, R0                  // resultSize
+	LSR   $const_anyShift, R0
 	MOVD  R0, Vector_Left(R19)
-	MOVD  48(RSP), R23
-	LDP   32(RSP), (R21, R22)
-	LDP   16(RSP), (R19, R20)
-	LDP.P 64(RSP), (R29, R30)
+	MOVD  saved5_r23(RSP), R23
+	LDP   saved5_r21(RSP), (R21, R22)
+	LDP   saved5_r19(RSP), (R19, R20)
+	LDP.P saved5__size(RSP), (R29, R30)
 	RET
 
 // void allocate(allocation*)
 TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -32(RSP)
-	MOVD  R19, 16(RSP)
+	STP.W (R29, R30), -saved2__size(RSP)
+	MOVD  R19, saved2_r19(RSP)
 	MOVD  R0, R19
 	MOVD  allocation_Size(R19), R0
 	MOVD  ·malloc(SB), R9
 	BL    (R9)
 	MOVD  R0, allocation_Address(R19)
-	MOVD  16(RSP), R19
-	LDP.P 32(RSP), (R29, R30)
+	MOVD  saved2_r19(RSP), R19
+	LDP.P saved2__size(RSP), (R29, R30)
 	RET
 
 // void releaseArray(void* self, int flags), the deleter of an array made in Go.
 // The strong flag releases the elements, the weak flag frees the memory.
 // R19: the array. R20: the next element. R21: the elements left. R22: the flags.
 TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -48(RSP)
-	STP   (R19, R20), 16(RSP)
-	STP   (R21, R22), 32(RSP)
+	STP.W (R29, R30), -saved4__size(RSP)
+	STP   (R19, R20), saved4_r19(RSP)
+	STP   (R21, R22), saved4_r21(RSP)
 	MOVD  R0, R19
 	MOVW  R1, R22
-	TBZ   $0, R22, weak
-	MOVD  24(R19), R20           // the cell: data, size
-	MOVD  32(R19), R21
-four:                          // values without an object, four at a time
-	CMP   $4, R21
+	TBZ   $const_deleterStrongBit, R22, weak
+	MOVD  const_arrayData(R19), R20
+	MOVD  const_arraySize(R19), R21
+
+several:  // values without an object, atOnce at a time
+	CMP   $const_atOnce, R21
 	BLT   element
-	MOVWU (R20), R2
-	MOVWU 16(R20), R3
-	MOVWU 32(R20), R4
-	MOVWU 48(R20), R5
+	MOVWU abiAny_TypeIndex(R20), R2
+	MOVWU (abiAny_TypeIndex+1*abiAny__size)(R20), R3
+	MOVWU (abiAny_TypeIndex+2*abiAny__size)(R20), R4
+	MOVWU (abiAny_TypeIndex+3*abiAny__size)(R20), R5
 	ORR   R3, R2
 	ORR   R5, R4
 	ORR   R4, R2
-	CMPW  $64, R2                // the first index of objects, a power of two
+	CMPW  $const_typeObject, R2                      // a power of two
 	BGE   element
-	ADD   $64, R20
-	SUB   $4, R21
-	B     four
+	ADD   $(const_atOnce*abiAny__size), R20
+	SUB   $const_atOnce, R21
+	B     several
+
 element:
-	CBZ   R21, weak
-	MOVW  (R20), R2
-	CMPW  $64, R2
-	BLT   scalar
-	MOVD  8(R20), R0
-	MOVD  $·decRef(SB), R9        // not through R27, which C wants back
-	MOVD  (R9), R9
-	BL    (R9)
+	CBZ  R21, weak
+	MOVW abiAny_TypeIndex(R20), R2
+	CMPW $const_typeObject, R2
+	BLT  scalar
+	MOVD abiAny_Bits(R20), R0
+	MOVD $·decRef(SB), R9          // not through R27, which C wants back
+	MOVD (R9), R9
+	BL   (R9)
+
 scalar:
-	ADD   $16, R20
-	SUB   $1, R21
-	B     four
+	ADD $abiAny__size, R20
+	SUB $1, R21
+	B   several
+
 weak:
-	TBZ   $1, R22, done
-	SUB   $const_ArrayOffset, R19, R0
-	MOVD  $·free(SB), R9
-	MOVD  (R9), R9
-	BL    (R9)
+	TBZ  $const_deleterWeakBit, R22, done
+	SUB  $const_ArrayOffset, R19, R0
+	MOVD $·free(SB), R9
+	MOVD (R9), R9
+	BL   (R9)
+
 done:
-	MOVD  ZR, R0                 // callBlock takes it for the return code
-	LDP   32(RSP), (R21, R22)
-	LDP   16(RSP), (R19, R20)
-	LDP.P 48(RSP), (R29, R30)
+	MOVD  ZR, R0                        // callBlock takes it for the return code
+	LDP   saved4_r21(RSP), (R21, R22)
+	LDP   saved4_r19(RSP), (R19, R20)
+	LDP.P saved4__size(RSP), (R29, R30)
 	RET

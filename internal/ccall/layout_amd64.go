@@ -1,0 +1,63 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+//lint:file-ignore U1000 read by the assembly
+
+package ccall
+
+import "github.com/tvmffi-go/tvmffi/internal/abi"
+
+// The stack frames of the assembly, from the stack pointer upwards. C wants the stack
+// pointer at a multiple of 16 bytes where it is called: a frame, the registers pushed
+// above it and the return address have such a size together.
+
+// callStack is what callBlock has below BP. The block lies below it.
+type callStack struct {
+	result       abi.Any
+	err          uintptr
+	rc           int64
+	low          uintptr // the low end of the goroutine stack
+	r13, r12, bx uintptr
+}
+
+// callbackStack begins with the arguments of cgocallback.
+type callbackStack struct {
+	entry, frame, context  uintptr
+	call                   CallbackFrame
+	bx, r12, r13, r14, r15 uintptr
+	_                      uintptr
+	bp                     uintptr
+}
+
+// withinStack holds the arguments from the seventh on.
+type withinStack struct {
+	args [5]uintptr
+	_    uintptr
+}
+
+// castStack holds the parts of the message of a failed conversion.
+type castStack struct {
+	from, key, to, expected, end uintptr
+	_                            [2]uintptr
+}
+
+// rangeStack and memoryStack hold a message of one part.
+type (
+	rangeStack struct {
+		message uintptr
+		_       [2]uintptr
+	}
+	memoryStack struct {
+		message uintptr
+		_       uintptr
+	}
+)
+
+const (
+	// align is what a function without a frame puts below an even number of pushed
+	// registers.
+	align = 8
+	// atOnce is the number of elements that releaseArray looks at together.
+	atOnce = 8
+	// xmm is the size of a vector register.
+	xmm = 16
+)

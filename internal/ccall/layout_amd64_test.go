@@ -1,0 +1,21 @@
+//go:build (linux || darwin) && !tvmffi_portable
+
+package ccall
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// frames are the sizes of frames with the pushed registers and the return address.
+var frames = map[string]uintptr{
+	"callBlock":         unsafe.Sizeof(callStack{}) + 2*word, // BP
+	"callback":          unsafe.Sizeof(callbackStack{}) + word,
+	"callWithin":        unsafe.Sizeof(withinStack{}) + 2*word,
+	"setNarrow":         unsafe.Sizeof(rangeStack{}) + word,
+	"setAny":            unsafe.Sizeof(abi.Any{}) + 4*word,
+	"raiseCast":         unsafe.Sizeof(castStack{}) + word,
+	"allocateObject":    unsafe.Sizeof(memoryStack{}) + 2*word,
+	"without registers": align + word,
+}

@@ -1,0 +1,92 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !tvmffi_portable
+
+//lint:file-ignore U1000 read by the assembly
+
+package ccall
+
+import (
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// The assembly names every offset, index and size by go_asm.h, which the compiler
+// writes from the types and constants of this package: abiAny_Bits is the offset of
+// Bits in abi.Any, abiAny__size is the size of abi.Any, const_typeInt is typeInt. So
+// each layout is stated once: those of C in package abi, those of calls in head.go,
+// vector.go, within.go and stub.go, those of stack frames in layout_amd64.go and
+// layout_arm64.go, and what remains here. TestNumbers refuses a number in a *.s file.
+
+// The structs of C that the assembly reads or writes.
+type (
+	abiAny       abi.Any
+	abiObject    abi.Object
+	abiByteArray abi.ByteArray
+	abiTypeInfo  abi.TypeInfo
+)
+
+// The type indices that the assembly compares with.
+const (
+	typeNone      = abi.TypeNone
+	typeInt       = abi.TypeInt
+	typeBool      = abi.TypeBool
+	typeFloat     = abi.TypeFloat
+	typeOpaquePtr = abi.TypeOpaquePtr
+	typeDataType  = abi.TypeDataType
+	typeDevice    = abi.TypeDevice
+	typeRawStr    = abi.TypeRawStr
+	typeRValueRef = abi.TypeObjectRValueRef
+	typeObject    = abi.TypeObject // of ffi.Object, which is also the least of all objects
+	typeStr       = abi.TypeStr
+)
+
+// Offsets in objects whose cell follows the header.
+const (
+	stringData = abi.ObjectSize + unsafe.Offsetof(abi.ByteArray{}.Data)
+	stringSize = abi.ObjectSize + unsafe.Offsetof(abi.ByteArray{}.Size)
+	arrayData  = abi.ObjectSize + unsafe.Offsetof(abi.SeqCell{}.Data)
+	arraySize  = abi.ObjectSize + unsafe.Offsetof(abi.SeqCell{}.Size)
+)
+
+// typeKey is the offset of the address of the type key in abi.TypeInfo.
+const typeKey = unsafe.Offsetof(abi.TypeInfo{}.Key) + unsafe.Offsetof(abi.ByteArray{}.Data)
+
+// The flags of a deleter, and the numbers of their bits.
+const (
+	deleterStrong    = abi.DeleterStrong
+	deleterWeak      = abi.DeleterWeak
+	deleterStrongBit = 0
+	deleterWeakBit   = 1
+)
+
+// The reference counts of a new object: one strong reference in the low half, and in the
+// high half, which begins at bit weakShift, the weak one that all strong ones share.
+const (
+	oneReference = 1<<weakShift | 1
+	weakShift    = 32
+)
+
+// A word of Layout.Refs is an offset, shifted left by refShift; the bit refAny, whose
+// number is refAnyBit, marks an Any.
+const (
+	refShift  = 1
+	refAny    = 1
+	refAnyBit = 0
+)
+
+// Sizes in bytes. Each shift is the binary logarithm of the size before it.
+const (
+	word      = unsafe.Sizeof(uintptr(0))
+	wordShift = 3
+	anyShift  = 4
+	unit      = 16 // of the block that follows a Head
+	unitShift = 4
+	sizeInt8  = unsafe.Sizeof(int8(0))
+	sizeInt32 = unsafe.Sizeof(int32(0))
+)
+
+// failed is the return code of a C function that has raised an error.
+const failed = -1
+
+// castParts is the number of strings that make up the message of a failed conversion.
+const castParts = 5
