@@ -176,7 +176,7 @@ func (r *reader) exports(l Library, file symbols.File) error {
 				continue
 			}
 		} else {
-			f.Signature, f.Told = told(module, symbol.Name)
+			f.Signature, f.Reported = reported(module, symbol.Name)
 		}
 		if symbol.HasDoc {
 			if f.Doc, err = module.FunctionDoc(symbol.Name); err != nil {
@@ -188,11 +188,11 @@ func (r *reader) exports(l Library, file symbols.File) error {
 	return nil
 }
 
-// told asks a function without metadata for its signature: kernels of TVM and of
+// reported asks a function without metadata for its signature: kernels of TVM and of
 // CuTe DSL, and typed functions of C++, refuse a call with a wrong number of
 // arguments with a text that holds it. No function has as many as tooMany, so
 // none of them runs.
-func told(module *tvmffi.Module, name string) (*schema.Signature, bool) {
+func reported(module *tvmffi.Module, name string) (*schema.Signature, bool) {
 	f, err := module.Function(name)
 	if err != nil {
 		return nil, false
@@ -203,7 +203,7 @@ func told(module *tvmffi.Module, name string) (*schema.Signature, bool) {
 		result.Release()
 		return nil, false
 	}
-	_, signature, err := schema.ParseTold(err.Error())
+	_, signature, err := schema.ParseReported(err.Error())
 	return signature, err == nil && signature != nil
 }
 

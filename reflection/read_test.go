@@ -13,8 +13,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// told is a module whose functions have no metadata.
-const told = `
+// withoutMetadata is a module whose functions have no metadata.
+const withoutMetadata = `
 #include <tvm/ffi/tvm_ffi.h>
 #include <cstdlib>
 namespace ffi = tvm::ffi;
@@ -47,7 +47,7 @@ func read(t testing.TB) schema.Schema {
 			library(nativetest.Testing(t), schema.RoleBound),
 			library(nativetest.Build(t, "garden"), schema.RoleBound),
 			library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
-			library(nativetest.BuildText(t, "told", told, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
+			library(nativetest.BuildText(t, "reported", withoutMetadata, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
 		})
 		readAll = must(t, s, err)
 	})
@@ -87,16 +87,16 @@ func TestRead(t *testing.T) {
 		{"libtvm_ffi_testing.so", "testing.echo", ""},
 		{"libgarden.so", "garden.water", "(garden.Plant, float) -> None"},
 		{"libgarden.so", "area", "(float, float) -> float"},
-		{"libtold.so", "seven", "() -> int"},
-		{"libtold.so", "scale", "(float, DLTensor*) -> float"},
-		{"libtold.so", "packed", ""},
+		{"libreported.so", "seven", "() -> int"},
+		{"libreported.so", "scale", "(float, DLTensor*) -> float"},
+		{"libreported.so", "packed", ""},
 	} {
 		f := function(c.library, c.name)
 		if got := f.Signature.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if f.Told != (c.library == "libtold.so" && c.want != "") {
-			t.Errorf("%s: told is %v", c.name, f.Told)
+		if f.Reported != (c.library == "libreported.so" && c.want != "") {
+			t.Errorf("%s: Reported is %v", c.name, f.Reported)
 		}
 	}
 	if doc := function("libgarden.so", "area").Doc; doc == "" {

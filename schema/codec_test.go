@@ -24,7 +24,7 @@ func garden() Schema {
 			{File: "libgarden.so", Role: RoleBound},
 		},
 		Functions: []Function{
-			{Name: "scale", Source: SourceModule, Library: "libgarden.so", Told: true,
+			{Name: "scale", Source: SourceModule, Library: "libgarden.so", Reported: true,
 				Signature: &Signature{Params: []Param{{Name: "a", Type: TypeExpr{Name: "DLTensor*"}, Note: "Tensor([n], float32)"}}, Return: TypeExpr{Name: "None"}}},
 			{Name: "garden.water", Source: SourceGlobal, Library: "libgarden.so", Signature: sig("(garden.Plant, float) -> None"), Doc: "Waters <a> plant & more.",
 				Metadata: map[string]any{"flag": true, "n": int64(9007199254740993), "f": 3.0, "small": 1e-30, "s": "x"}},
@@ -141,7 +141,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"cycle", edit("\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"ffi.Object\"", "\"key\": \"garden.Plant\",\n      \"ancestors\": [\n        \"garden.Rose\""), `disagree`},
 		{"jump", edit("\"ffi.Object\",\n        \"garden.Plant\"", `"garden.Plant"`), `type "garden.Rose": its ancestors disagree with those of "garden.Plant"`},
 		{"offset", edit(`"offset": 24`, `"offset": -99999`), `type "garden.Plant": field "height": offset -99999 is out of range`},
-		{"outside", edit(`"offset": 24`, `"offset": 28`), "lie outside of the object"},
+		{"outside", edit(`"offset": 24`, `"offset": 28`), "lie outside the object"},
 		{"huge", edit(`"offset": 24`, `"offset": 99999999999`), "is out of range"},
 		{"overflow", edit(`"offset": 24`, `"offset": 99999999999999999999`), "cannot unmarshal number"},
 		{"size", edit(`"size": 8`, `"size": -8`), "size -8 is out of range"},
@@ -150,7 +150,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"method twice", edit(`"name": "any"`, `"name": "grow"`), `type "garden.Plant": method "grow": it occurs twice`},
 		{"field name", edit(`"name": "height"`, `"name": ""`), `field "": the name is empty`},
 		{"attribute", edit(`"__ffi_new__"`, `"__ffi_init__"`), `attribute "__ffi_init__" occurs twice`},
-		{"told packed", edit(`"source": "global"`, `"source": "global", "told": true`), "a told function needs a signature"},
+		{"reported packed", edit(`"source": "global"`, `"source": "global", "reported": true`), "reported is set, but there is no signature"},
 	} {
 		s, err := Decode([]byte(c.data))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -83,10 +83,10 @@ type Function struct {
 	Library string `json:"library,omitempty"`
 	// Signature is nil for a packed function: it takes and returns anything.
 	Signature *Signature `json:"signature,omitempty"`
-	// Told is true when the signature was read from the text with which the
+	// Reported is true when the signature was read from the text with which the
 	// function refuses a call without arguments, not from metadata.
-	Told bool   `json:"told,omitempty"`
-	Doc  string `json:"doc,omitempty"`
+	Reported bool   `json:"reported,omitempty"`
+	Doc      string `json:"doc,omitempty"`
 	// Metadata holds what the metadata says beside the type schema: values are
 	// bool, int64, float64 or string.
 	Metadata map[string]any `json:"metadata,omitempty"`
@@ -98,11 +98,11 @@ type Signature struct {
 	Return TypeExpr `json:"return"`
 }
 
-// Param is one parameter. Metadata never names parameters, told signatures do.
+// Param is one parameter. Metadata never names parameters; reported signatures do.
 type Param struct {
 	Name string   `json:"name,omitempty"`
 	Type TypeExpr `json:"type"`
-	// Note is the rest of a told parameter, such as "Tensor([n0], float32)".
+	// Note is the rest of a reported parameter, such as "Tensor([n0], float32)".
 	Note string `json:"note,omitempty"`
 }
 

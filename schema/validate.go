@@ -219,8 +219,8 @@ func (f Function) validate(libraries map[string]bool) error {
 		return errors.New("a function of a module needs its library")
 	case !libraries[f.Library]:
 		return fmt.Errorf("library %q is not in the list of libraries", f.Library)
-	case f.Told && f.Signature == nil:
-		return errors.New("a told function needs a signature")
+	case f.Reported && f.Signature == nil:
+		return errors.New("reported is set, but there is no signature")
 	}
 	if err := f.Signature.validate(1); err != nil {
 		return fmt.Errorf("signature: %w", err)
@@ -341,7 +341,7 @@ func (f Field) validate(totalSize int) error {
 	case f.Size < 0 || f.Size > maxObjectSize:
 		return fmt.Errorf("size %d is out of range", f.Size)
 	case totalSize > 0 && f.Offset+f.Size > totalSize:
-		return fmt.Errorf("offset %d and size %d lie outside of the object, which has %d bytes", f.Offset, f.Size, totalSize)
+		return fmt.Errorf("offset %d and size %d lie outside the object, which has %d bytes", f.Offset, f.Size, totalSize)
 	case f.Alignment < 0 || f.Alignment > maxAlignment || f.Alignment&(f.Alignment-1) != 0:
 		return fmt.Errorf("alignment %d is not a power of two", f.Alignment)
 	}

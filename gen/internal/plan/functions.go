@@ -41,7 +41,7 @@ func (p *planner) describeFunctions() {
 		}
 		pkg.funcs = append(pkg.funcs, f)
 		p.sign(f, pkg, b.schema.Signature)
-		if b.schema.Told {
+		if b.schema.Reported {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
 		}
@@ -121,7 +121,7 @@ func (f *Func) units() int {
 	return units
 }
 
-// notes are what a told signature says beside the types.
+// notes are what a reported signature says beside the types.
 func notes(s *schema.Signature) string {
 	var lines []string
 	if s != nil {

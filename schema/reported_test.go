@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	toldTVM  = "Expected 2 arguments when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`"
-	toldCuTe = "TypeError: Expects 5 parameters when calling: " +
+	messageTVM  = "Expected 2 arguments when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`"
+	messageCuTe = "TypeError: Expects 5 parameters when calling: " +
 		"`add(a: Tensor([n0], float32), b: Tensor([n0], float32), c: Tensor([n0], float32), k: int32, stream: Stream)`"
-	toldCPP = "TypeError: Mismatched number of arguments when calling: `testing.apply2(0: Array<str>, 1: (0: int, 1: bytes) -> void, 2: std::function<int(str, Any)>) -> Map<str, BigInt>`. Expected 1 but got 0 arguments"
+	messageCPP = "TypeError: Mismatched number of arguments when calling: `testing.apply2(0: Array<str>, 1: (0: int, 1: bytes) -> void, 2: std::function<int(str, Any)>) -> Map<str, BigInt>`. Expected 1 but got 0 arguments"
 )
 
-func TestParseTold(t *testing.T) {
+func TestParseReported(t *testing.T) {
 	const tensors = "(DLTensor*, DLTensor*) -> None"
 	for _, c := range []struct{ message, name, sig string }{
-		{toldTVM, "add_one", tensors},
-		{toldCuTe, "add", "(DLTensor*, DLTensor*, DLTensor*, int, void*) -> None"},
-		{toldCPP, "testing.apply2", "(ffi.Array<ffi.String>, (int, ffi.Bytes) -> None, (ffi.String, Any) -> int) -> ffi.Map<ffi.String, ffi.BigInt>"},
+		{messageTVM, "add_one", tensors},
+		{messageCuTe, "add", "(DLTensor*, DLTensor*, DLTensor*, int, void*) -> None"},
+		{messageCPP, "testing.apply2", "(ffi.Array<ffi.String>, (int, ffi.Bytes) -> None, (ffi.String, Any) -> int) -> ffi.Map<ffi.String, ffi.BigInt>"},
 		{"Mismatched type on argument #1 when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`,\n  expected Tensor", "add_one", tensors},
 		{"Expects 0 parameters when calling: `noop()`", "noop", "() -> None"},
 		{"Mismatched number of arguments when calling: `NAME(0: int) -> int`. Expected 1 but got 0 arguments", "NAME", "(int) -> int"},
@@ -28,7 +28,7 @@ func TestParseTold(t *testing.T) {
 		{"when calling: `k(a: int8, b: uint64, c: float16, d: bool, e: handle, f: DataPointer, g: float8_e4m3fn, h: bfloat16, i: Shape([n]), j: int, l: int32x4, m: intent, n: Tuple(int32, Tensor([a, b], int8)))`",
 			"k", "(int, int, float, bool, void*, void*, float, float, ffi.Shape, int, Any, Any, Any) -> None"},
 	} {
-		name, sig, err := ParseTold(c.message)
+		name, sig, err := ParseReported(c.message)
 		if err != nil {
 			t.Errorf("%s: %v", c.message, err)
 		} else if name != c.name || sig.String() != c.sig {
@@ -37,8 +37,8 @@ func TestParseTold(t *testing.T) {
 	}
 }
 
-func TestToldNamesAndNotes(t *testing.T) {
-	_, sig, err := ParseTold(toldCuTe)
+func TestReportedNamesAndNotes(t *testing.T) {
+	_, sig, err := ParseReported(messageCuTe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,19 +50,19 @@ func TestToldNamesAndNotes(t *testing.T) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	_, sig, err = ParseTold("when calling: `f(flag: bool, n: int)`")
+	_, sig, err = ParseReported("when calling: `f(flag: bool, n: int)`")
 	if err != nil || sig.Params[0].Note != "" || sig.Params[1].Note != "" {
 		t.Errorf("a note that repeats the type: %+v, %v", sig, err)
 	}
-	if _, sig, err := ParseTold(toldCPP); err != nil || sig.Params[0].Name != "" {
+	if _, sig, err := ParseReported(messageCPP); err != nil || sig.Params[0].Name != "" {
 		t.Errorf("an index is not a name: %+v, %v", sig, err)
 	}
 }
 
-// Every function of the real libraries refused a call with 40 arguments; what
-// it told must agree with its metadata.
-func TestToldAgreesWithMetadata(t *testing.T) {
-	data, err := os.ReadFile("testdata/told-" + newRelease + ".json")
+// Every function of the real libraries refused a call with 40 arguments; the
+// signature in its message must agree with its metadata.
+func TestReportedAgreesWithMetadata(t *testing.T) {
+	data, err := os.ReadFile("testdata/reported-" + newRelease + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,18 +75,18 @@ func TestToldAgreesWithMetadata(t *testing.T) {
 	}
 	s := realSchema(t, newRelease)
 	for name, message := range messages {
-		told, sig, err := ParseTold(message)
+		reported, sig, err := ParseReported(message)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if want := function(t, s, name).Signature.String(); told != name || sig.String() != want {
-			t.Errorf("%s: told %s %s, metadata says %s", name, told, sig, want)
+		if want := function(t, s, name).Signature.String(); reported != name || sig.String() != want {
+			t.Errorf("%s: the message has %s %s, the metadata %s", name, reported, sig, want)
 		}
 	}
 }
 
-func TestParseToldErrors(t *testing.T) {
+func TestParseReportedErrors(t *testing.T) {
 	for _, c := range []struct{ message, want string }{
 		{"", "lacks \"when calling:\""},
 		{"RuntimeError: out of memory", "lacks \"when calling:\""},
@@ -106,20 +106,20 @@ func TestParseToldErrors(t *testing.T) {
 		{"when calling: `f(" + strings.Repeat("(", 10000) + "`", "nest deeper"},
 		{strings.Repeat("x", maxTextLen+1), "the limit is"},
 	} {
-		name, sig, err := ParseTold(c.message)
+		name, sig, err := ParseReported(c.message)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: %s %s, error %v, want %q", c.message, name, sig, err, c.want)
 		}
 	}
 }
 
-func FuzzParseTold(f *testing.F) {
-	f.Add(toldTVM)
-	f.Add(toldCuTe)
-	f.Add(toldCPP)
+func FuzzParseReported(f *testing.F) {
+	f.Add(messageTVM)
+	f.Add(messageCuTe)
+	f.Add(messageCPP)
 	f.Add("when calling: `k(a: Tuple(int32, Tensor([a, b], int8)), b: bool)`")
 	f.Fuzz(func(t *testing.T, message string) {
-		_, sig, err := ParseTold(message)
+		_, sig, err := ParseReported(message)
 		if err != nil {
 			return
 		}

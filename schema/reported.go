@@ -13,27 +13,27 @@ var cppNames = map[string]string{
 	"RValueRef": "ObjectRValueRef",
 }
 
-// ParseTold reads the name and the signature of a function from the message
+// ParseReported reads the name and the signature of a function from the message
 // with which it refuses a call with wrong arguments. It knows the messages of
 // kernels compiled by TVM and by the CuTe DSL, whose parameters have names and
 // which return None, and those of functions written in C++. Names stay in
 // Param.Name; what a parameter type says beyond its registry type, such as
 // "Tensor([n0], float32)", is in Param.Note.
-func ParseTold(errorMessage string) (name string, sig *Signature, err error) {
-	name, sig, err = parseTold(errorMessage)
+func ParseReported(errorMessage string) (name string, sig *Signature, err error) {
+	name, sig, err = parseReported(errorMessage)
 	if err != nil {
 		return "", nil, fmt.Errorf("signature in the message %s: %w", abbreviate(errorMessage), err)
 	}
 	return name, sig, nil
 }
 
-func parseTold(message string) (string, *Signature, error) {
+func parseReported(message string) (string, *Signature, error) {
 	if len(message) > maxTextLen {
 		return "", nil, fmt.Errorf("the text has %d bytes, the limit is %d", len(message), maxTextLen)
 	}
 	_, rest, ok := strings.Cut(message, "when calling:")
 	if !ok {
-		return "", nil, errors.New("it lacks \"when calling:\", so it tells no signature")
+		return "", nil, errors.New("it lacks \"when calling:\", so it contains no signature")
 	}
 	_, rest, ok = strings.Cut(rest, "`")
 	if !ok {
@@ -107,7 +107,7 @@ func (p *textParser) stdFunction(depth int) (TypeExpr, error) {
 	return t, nil
 }
 
-// splitParams cuts the text at the commas outside of brackets, up to the
+// splitParams cuts the text at the commas outside brackets, up to the
 // parenthesis that closes the list, and returns what follows it.
 func splitParams(text string) (params []string, after string, err error) {
 	var closers []byte
