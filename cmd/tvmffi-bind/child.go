@@ -48,7 +48,7 @@ var errTimeout = errors.New("timeout")
 // readLibraries reads what libs offer.
 func (t *tool) readLibraries(ctx context.Context, libs []library) (schema.Schema, error) {
 	var reply childReply
-	_, err := t.step("reading the libraries", func() (err error) {
+	_, err := t.Step("reading the libraries", func() (err error) {
 		reply, err = t.inChild(ctx, childRequest{Libraries: libs})
 		return err
 	})

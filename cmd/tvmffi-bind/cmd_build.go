@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/native"
 )
@@ -27,7 +28,7 @@ and with nvcc (.cu), against the headers of the libtvm_ffi that setup finds, and
 them to a shared library. What "config" prints is what it passes.`,
 		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so native/garden.cc
   //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
-		Args: takes(1, math.MaxInt),
+		Args: console.Takes(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			file, err := filepath.Abs(output)
 			if err != nil {
@@ -43,17 +44,17 @@ them to a shared library. What "config" prints is what it passes.`,
 			code.Name = strings.TrimPrefix(strings.TrimSuffix(filepath.Base(output), filepath.Ext(output)), "lib")
 			code.Files, code.Library = files, core.Path
 			if verbose {
-				code.Log = t.err
+				code.Log = t.Err
 			}
-			_, err = t.step("compiling", func() error { return native.BuildTo(cmd.Context(), code, file) })
+			_, err = t.Step("compiling", func() error { return native.BuildTo(cmd.Context(), code, file) })
 			var failed *native.CompileError
 			if errors.As(err, &failed) {
-				return refuse("%w", err)
+				return console.Refuse("%w", err)
 			}
 			if err != nil {
 				return err
 			}
-			t.notef("wrote %s\n", shown(file))
+			t.Notef("wrote %s\n", console.Shown(file))
 			return nil
 		},
 	}
@@ -87,7 +88,7 @@ func replaceable(file string) error {
 		return nil
 	}
 	if _, err := symbols.Read(file); err != nil {
-		return refuse("%s is in the way and is no library: move it, or give -o another name", shown(file))
+		return console.Refuse("%s is in the way and is no library: move it, or give -o another name", console.Shown(file))
 	}
 	return nil
 }

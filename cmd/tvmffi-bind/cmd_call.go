@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 func newCall(t *tool) *cobra.Command {
@@ -24,7 +26,7 @@ such as an object, is printed as text. The call happens in a process of its own.
 				return err
 			}
 			if len(args) < 1 || len(args) > 2 {
-				return fmt.Errorf("call takes the library, the name of the function, and its arguments as one JSON array, as in %s call libgarden.so garden.water '[1, 2.5]'", commandName())
+				return fmt.Errorf("call takes the library, the name of the function, and its arguments as one JSON array, as in %s call libgarden.so garden.water '[1, 2.5]'", console.Command())
 			}
 			c, err := in.source()
 			if err != nil {
@@ -54,9 +56,9 @@ such as an object, is printed as text. The call happens in a process of its own.
 				return err
 			}
 			if reply.Thrown != "" {
-				return refuse("%s: %s", request.Name, reply.Thrown)
+				return console.Refuse("%s: %s", request.Name, reply.Thrown)
 			}
-			t.printf("%s\n", reply.Result)
+			t.Printf("%s\n", reply.Result)
 			return nil
 		},
 	}

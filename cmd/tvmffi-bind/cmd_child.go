@@ -29,7 +29,7 @@ func newChild(t *tool) *cobra.Command {
 			out := json.NewEncoder(pipe)
 
 			var request childRequest
-			if err := json.NewDecoder(t.in).Decode(&request); err != nil {
+			if err := json.NewDecoder(t.In).Decode(&request); err != nil {
 				return err
 			}
 			reply, err := answer(cmd.Context(), request, func(doing string) error {

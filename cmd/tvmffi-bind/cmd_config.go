@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/native"
 )
 
@@ -18,7 +19,7 @@ func newCompilerFlags(t *tool) *cobra.Command {
 the library of the libtvm_ffi that setup finds, and the definition that gives
 exported functions their metadata.`,
 		Example: `  g++ -shared -o libgarden.so garden.cc $(go tool tvmffi-bind config --cxxflags --ldflags)`,
-		Args:    takes(0, 0),
+		Args:    console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			core, err := t.locateCore(cmd.Context(), "")
 			if err != nil {
@@ -29,7 +30,7 @@ exported functions their metadata.`,
 				return err
 			}
 			if asJSON {
-				return t.printJSON(f)
+				return t.JSON(f)
 			}
 			var flags []string
 			if cxx || !ld {
@@ -55,6 +56,6 @@ func (t *tool) printFlags(flags []string) error {
 			return fmt.Errorf("a shell would tear %q apart: use --json, or set TVMFFI_CACHE to a folder without spaces in its name", f)
 		}
 	}
-	t.printf("%s\n", strings.Join(flags, " "))
+	t.Printf("%s\n", strings.Join(flags, " "))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
@@ -24,7 +25,7 @@ func newDemo(t *tool) *cobra.Command {
 		Short: "Show the main job on a real library, from nothing",
 		Long: `demo gets libtvm_ffi, binds its testing library in a new Go module, and builds and
 runs a program on the bindings. It leaves nothing behind, except with --keep.`,
-		Args: takes(0, 0),
+		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.demo(cmd.Context(), keep)
 		},
@@ -44,24 +45,24 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	}
 	defer func() { err = errors.Join(err, clean()) }()
 
-	t.printf("1. libtvm_ffi, the official build\n")
+	t.Printf("1. libtvm_ffi, the official build\n")
 	core, err := t.locateCore(ctx, "")
 	if err != nil {
 		return err
 	}
-	t.printf("   %s\n\n", core.Path)
+	t.Printf("   %s\n\n", core.Path)
 
-	t.printf("2. a new Go module\n")
+	t.Printf("2. a new Go module\n")
 	if err := t.demoModule(ctx, dir); err != nil {
 		return err
 	}
 	if keep == "" {
-		t.printf("   in a temporary folder; --keep DIR keeps it\n\n")
+		t.Printf("   in a temporary folder; --keep DIR keeps it\n\n")
 	} else {
-		t.printf("   %s\n\n", shown(dir))
+		t.Printf("   %s\n\n", console.Shown(dir))
 	}
 
-	t.printf("3. bindings of the testing library\n")
+	t.Printf("3. bindings of the testing library\n")
 	b, err := t.generate(ctx, demoConfig(dir))
 	if err != nil {
 		if os.Getenv("TVMFFI_LIBRARY") != "" {
@@ -73,25 +74,25 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	n := b.generatedByKind()
-	t.printf("   %s, %s, %s and %s in %s\n\n", count(n[gen.KindFunction], "function"), count(n[gen.KindType], "type"),
-		count(n[gen.KindMethod], "method"), count(n[gen.KindField], "field"), count(len(b.files), "file"))
+	t.Printf("   %s, %s, %s and %s in %s\n\n", console.Count(n[gen.KindFunction], "function"), console.Count(n[gen.KindType], "type"),
+		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.files), "file"))
 
-	t.printf("4. a program on them\n")
-	program, err := render("templates/demo/main.go.tmpl", scaffold{Runtime: modulePath + "/runtime", Package: demoPackage, Import: b.importPath})
+	t.Printf("4. a program on them\n")
+	program, err := render("templates/demo/main.go.tmpl", scaffold{Runtime: console.ModulePath + "/runtime", Package: demoPackage, Import: b.importPath})
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, mainName), program, 0o644); err != nil {
 		return err
 	}
-	t.printf("%s\n", indented(string(program)))
+	t.Printf("%s\n", indented(string(program)))
 
-	t.printf("5. CGO_ENABLED=0 go build, and run\n")
+	t.Printf("5. CGO_ENABLED=0 go build, and run\n")
 	binary := filepath.Join(dir, "demo")
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	took, err := t.step("building", func() error {
+	took, err := t.Step("building", func() error {
 		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, ".")
 		return err
 	})
@@ -102,7 +103,7 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	t.printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), commandName())
+	t.Printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
 	return nil
 }
 
@@ -117,7 +118,7 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return "", nil, refuse("%s exists already: give --keep the name of a new folder", keep)
+			return "", nil, console.Refuse("%s exists already: give --keep the name of a new folder", keep)
 		}
 		return "", nil, fmt.Errorf("cannot make the folder of the demo: %w", err)
 	}
@@ -140,31 +141,31 @@ func demoConfig(dir string) *config {
 // demoModule writes a go.mod that uses this very version of the bindings: the
 // source that the go command knows here, or the release that the tool is.
 func (t *tool) demoModule(ctx context.Context, dir string) error {
-	mod := fmt.Sprintf("module demo\n\ngo 1.26\n\nrequire %s ", modulePath)
-	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath).Output()
+	mod := fmt.Sprintf("module demo\n\ngo 1.26\n\nrequire %s ", console.ModulePath)
+	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", console.ModulePath).Output()
 	if root := strings.TrimSpace(string(source)); err == nil && root != "" {
-		mod += fmt.Sprintf("v0.0.0\n\nreplace %s => %q\n", modulePath, root)
+		mod += fmt.Sprintf("v0.0.0\n\nreplace %s => %q\n", console.ModulePath, root)
 		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 		if err != nil {
-			return fmt.Errorf("the source of %s is not whole: %w", modulePath, err)
+			return fmt.Errorf("the source of %s is not whole: %w", console.ModulePath, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644); err != nil {
 			return err
 		}
-	} else if v := toolVersion(); v.Released {
-		mod += v.Version + "\n"
+	} else if v := console.Release(); v != "" {
+		mod += v + "\n"
 	} else {
-		return fmt.Errorf("demo needs the source of %s: run it in the repository, in a module that requires it, or as \"go run %s/cmd/tvmffi-bind@latest demo\"", modulePath, modulePath)
+		return fmt.Errorf("demo needs the source of %s: run it in the repository, in a module that requires it, or as \"go run %s/cmd/tvmffi-bind@latest demo\"", console.ModulePath, console.ModulePath)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644); err != nil {
 		return err
 	}
 	// A first program that imports the runtime completes go.mod and go.sum.
-	first := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", modulePath+"/runtime/bindrt")
+	first := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", console.ModulePath+"/runtime/bindrt")
 	if err := os.WriteFile(filepath.Join(dir, mainName), []byte(first), 0o644); err != nil {
 		return err
 	}
-	_, err = t.step("building the runtime", func() error {
+	_, err = t.Step("building the runtime", func() error {
 		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-mod=mod", "-o", os.DevNull, ".")
 		return err
 	})
@@ -179,9 +180,7 @@ func inModule(ctx context.Context, dir string, env []string, name string, args .
 	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS="), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		words := &lastWords{}
-		_, _ = words.Write(out)
-		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, words)
+		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, console.LastLines(string(out)))
 	}
 	return string(out), nil
 }

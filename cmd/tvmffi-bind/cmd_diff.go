@@ -7,6 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -20,7 +21,7 @@ func newDiff(t *tool) *cobra.Command {
 first; with any, the exit code is 1.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,
-		Args: takes(2, 2),
+		Args: console.Takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]schema.Schema
 			for i, file := range args {
@@ -47,7 +48,7 @@ first; with any, the exit code is 1.`,
 				return err
 			}
 			if len(changes) > 0 && changes[0].Breaking {
-				return refuseQuietly("the new interface breaks the old one")
+				return console.RefuseQuietly("the new interface breaks the old one")
 			}
 			return nil
 		},
@@ -63,17 +64,17 @@ func (t *tool) printChanges(changes []schema.Change, asJSON bool) error {
 		if changes == nil {
 			changes = []schema.Change{}
 		}
-		return t.printJSON(changes)
+		return t.JSON(changes)
 	}
 	breaking := 0
 	for _, c := range changes {
 		line := c.String()
 		if c.Breaking {
 			breaking++
-			line = paint(t.out, text.FgRed, line)
+			line = t.Paint(text.FgRed, line)
 		}
-		t.printf("%s\n", line)
+		t.Printf("%s\n", line)
 	}
-	t.notef("%d breaking, %d additive\n", breaking, len(changes)-breaking)
+	t.Notef("%d breaking, %d additive\n", breaking, len(changes)-breaking)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
@@ -78,14 +79,14 @@ loads each library FILE, too, and says what is in it; without any, those of
 				}
 			}
 			if asJSON {
-				if err := t.printJSON(findings); err != nil {
+				if err := t.JSON(findings); err != nil {
 					return err
 				}
 			} else {
 				t.printFindings(findings)
 			}
 			if problems > 0 {
-				return refuseQuietly("%d problems", problems)
+				return console.RefuseQuietly("%d problems", problems)
 			}
 			return nil
 		},
@@ -101,9 +102,9 @@ loads each library FILE, too, and says what is in it; without any, those of
 func (t *tool) printFindings(findings []finding) {
 	colours := map[verdict]text.Color{verdictOK: text.FgGreen, verdictNote: text.FgYellow, verdictProblem: text.FgRed}
 	for _, f := range findings {
-		t.printf("%s  %-14s %s\n", paint(t.out, colours[f.Verdict], fmt.Sprintf("%-7s", f.Verdict)), f.Check, strings.ReplaceAll(f.Found, "\n", "\n"+strings.Repeat(" ", 24)))
+		t.Printf("%s  %-14s %s\n", t.Paint(colours[f.Verdict], fmt.Sprintf("%-7s", f.Verdict)), f.Check, strings.ReplaceAll(f.Found, "\n", "\n"+strings.Repeat(" ", 24)))
 		if f.Remedy != "" {
-			t.printf("%24s-> %s\n", "", f.Remedy)
+			t.Printf("%24s-> %s\n", "", f.Remedy)
 		}
 	}
 }
@@ -144,7 +145,7 @@ func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) fin
 		f.Remedy = "build it for this platform and this libtvm_ffi; what it needs besides goes before it with --dep"
 		return f
 	}
-	f.Verdict, f.Found = verdictOK, fmt.Sprintf("%s, %s", count(len(s.Functions), "function"), count(len(s.Types), "type"))
+	f.Verdict, f.Found = verdictOK, fmt.Sprintf("%s, %s", console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
 	if len(s.Functions)+len(s.Types) == 0 {
 		f.Verdict, f.Remedy = verdictNote, "it loads and adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 	}
@@ -160,7 +161,7 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 		return f
 	}
 	if len(c.Kernels) > 0 {
-		f.Verdict, f.Found = verdictOK, count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
+		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
 		return f
 	}
 	if _, err := t.locateCore(ctx, c.coreVersion()); err != nil && c.From == "" {
@@ -176,12 +177,12 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 		f.Verdict, f.Found = verdictProblem, err.Error()
 		return f
 	}
-	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s, %s", c.Package, count(len(s.Functions), "function"), count(len(s.Types), "type"))
+	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s, %s", c.Package, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
 	return f
 }
 
 func checkTool() finding {
-	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", toolVersion().Version, runtime.Version(), platform())}
+	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", console.Version(), runtime.Version(), platform())}
 }
 
 // checkCore loads libtvm_ffi in a child and asks it for its version.
@@ -189,13 +190,13 @@ func (t *tool) checkCore(ctx context.Context) finding {
 	f := finding{Check: "libtvm_ffi"}
 	lib, err := t.locateCore(ctx, "")
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", commandName())
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", console.Command())
 		return f
 	}
 	s, err := t.readLibraries(ctx, []library{lib})
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
-		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", commandName(), wheel.DefaultVersion)
+		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", console.Command(), wheel.DefaultVersion)
 		return f
 	}
 	f.Verdict = verdictOK
@@ -241,12 +242,12 @@ func (t *tool) checkAPI(ctx context.Context) finding {
 	if len(absent) > 0 {
 		f.Verdict = verdictNote
 		f.Found += "; too old for " + strings.Join(absent, ", ")
-		f.Remedy = fmt.Sprintf("values that need them are refused; run \"%s setup --version %s\" for the newest", commandName(), wheel.DefaultVersion)
+		f.Remedy = fmt.Sprintf("values that need them are refused; run \"%s setup --version %s\" for the newest", console.Command(), wheel.DefaultVersion)
 	}
 	if len(missing) > 0 {
 		f.Verdict = verdictProblem
 		f.Found += "; missing: " + strings.Join(missing, ", ")
-		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and name its library by TVMFFI_LIBRARY", commandName(), wheel.DefaultVersion)
+		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and name its library by TVMFFI_LIBRARY", console.Command(), wheel.DefaultVersion)
 	}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -38,7 +39,7 @@ to work without the libraries.`,
 				return err
 			}
 			if file == "-" {
-				_, err := t.out.Write(data)
+				_, err := t.Out.Write(data)
 				return err
 			}
 			if err := writeOne(file, data, isSchema); err != nil {
@@ -48,7 +49,7 @@ to work without the libraries.`,
 			if err != nil {
 				return err
 			}
-			t.notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, count(len(own.Functions), "function"), count(len(own.Types), "type"),
+			t.Notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
 				strings.Join(boundNames(s), ", "), len(s.Functions), len(s.Types))
 			return nil
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // exportOptions are the flags of export.
@@ -49,7 +50,7 @@ PACKAGE is a folder or an import path, by default the folder that you are in. Th
 result is checked by the compiler before anything is written.`,
 		Example: `  //go:generate go tool tvmffi-bind export
   tvmffi-bind export ./golib --build --stubs ./python`,
-		Args: takes(0, 1),
+		Args: console.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "."
 			if len(args) > 0 {
@@ -87,16 +88,14 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 		}
 	}
 	var x *gen.Exports
-	if _, err = t.step("reading the package", func() error {
+	if _, err = t.Step("reading the package", func() error {
 		x, err = gen.ReadExports(wd, pattern)
 		return err
 	}); err != nil {
-		return &refusal{err: err}
+		return &console.Refusal{Err: err}
 	}
 	c := gen.ExportConfig{Name: o.name, Prefix: o.prefix}
-	if v := toolVersion(); v.Released {
-		c.ToolVersion = v.Version
-	}
+	c.ToolVersion = console.Release()
 	if o.out != "" {
 		if c.Out, err = below(x.Dir(), o.out); err != nil {
 			return err
@@ -105,10 +104,10 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 	c = x.Defaults(c)
 	files, err := x.Generate(c)
 	if err != nil {
-		return &refusal{err: err}
+		return &console.Refusal{Err: err}
 	}
-	if _, err := t.step("checking that it compiles", func() error { return x.Verify(files) }); err != nil {
-		return refuse("the result would not compile, so nothing was written:\n%s", firstLines(err.Error(), 20))
+	if _, err := t.Step("checking that it compiles", func() error { return x.Verify(files) }); err != nil {
+		return console.Refuse("the result would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
 	}
 	changes := &output{}
 	for _, f := range files {
@@ -121,10 +120,10 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 	case o.check:
 		return t.checkExport(changes)
 	case o.diff:
-		t.printf("%s", changes.diff())
+		t.Printf("%s", changes.diff())
 		return nil
 	case o.dryRun:
-		t.printf("%s", changes.list())
+		t.Printf("%s", changes.list())
 		return nil
 	}
 	if err := changes.write(); err != nil {
@@ -132,17 +131,17 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 	}
 	functions, types, methods := x.Count()
 	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
-	t.notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", shown(x.Dir()),
-		count(functions, "function"), count(types, "type"), count(methods, "method"), c.Name, len(changes.changes), len(files))
+	t.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
+		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name, len(changes.changes), len(files))
 	if !o.build && o.stubs == "" {
-		t.notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), shown(main))
+		t.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
 		return nil
 	}
 	file := filepath.Join(main, libraryFile(c.Name))
-	if _, err := t.step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
+	if _, err := t.Step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
 		return err
 	}
-	t.notef("built %s\n", shown(file))
+	t.Notef("built %s\n", console.Shown(file))
 	if o.stubs == "" {
 		return nil
 	}
@@ -151,15 +150,15 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 
 func (t *tool) checkExport(changes *output) error {
 	if len(changes.changes) == 0 {
-		t.notef("up to date (%d files)\n", changes.same)
+		t.Notef("up to date (%d files)\n", changes.same)
 		return nil
 	}
 	for _, c := range changes.changes {
 		state := map[string]string{"create": "missing", "update": "stale"}[c.verb()]
-		t.printf("%s: %s\n", state, shown(c.path))
+		t.Printf("%s: %s\n", state, console.Shown(c.path))
 	}
-	t.printf("run: %s\n", strings.Join(cureCommand(os.Args[1:]), " "))
-	return refuseQuietly("the export is stale")
+	t.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
+	return console.RefuseQuietly("the export is stale")
 }
 
 // below is the folder to, named from the working directory, as a path from dir.
@@ -207,7 +206,7 @@ func buildLibrary(ctx context.Context, main, file string) error {
 	cmd.Dir = main
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build -buildmode=c-shared: %w; it needs a C compiler, such as gcc\n%s", err, firstLines(strings.TrimSpace(string(out)), 20))
+		return fmt.Errorf("go build -buildmode=c-shared: %w; it needs a C compiler, such as gcc\n%s", err, console.FirstLines(strings.TrimSpace(string(out))))
 	}
 	return ignoreMissing(os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ".h"))
 }
@@ -225,8 +224,8 @@ func (t *tool) stubs(ctx context.Context, dir, file string, c gen.ExportConfig) 
 	namespace := strings.TrimSuffix(c.Prefix, ".")
 	cmd := exec.CommandContext(ctx, path, dir, "--dlls", file, "--init-lib", c.Name, "--init-pypkg", namespace, "--init-prefix", c.Prefix)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", program, err, firstLines(strings.TrimSpace(string(out)), 20))
+		return fmt.Errorf("%s: %w\n%s", program, err, console.FirstLines(strings.TrimSpace(string(out))))
 	}
-	t.notef("stubs for Python in %s\n", shown(dir))
+	t.Notef("stubs for Python in %s\n", console.Shown(dir))
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // genOptions are the flags of gen.
@@ -109,16 +111,16 @@ func (t *tool) finish(b *bindings, o *genOptions) error {
 	case o.check:
 		return t.check(b)
 	case o.diff:
-		t.printf("%s", b.output.diff())
+		t.Printf("%s", b.output.diff())
 	case o.dryRun:
 		if o.report == "-" {
-			t.notef("%s", b.output.list()) // standard output belongs to the report
+			t.Notef("%s", b.output.list()) // standard output belongs to the report
 		} else {
-			t.printf("%s", b.output.list())
+			t.Printf("%s", b.output.list())
 		}
 		t.summarize(b, o.timing)
 	default:
-		took, err := t.step("writing", b.output.write)
+		took, err := t.Step("writing", b.output.write)
 		if err != nil {
 			return err
 		}
@@ -131,33 +133,16 @@ func (t *tool) finish(b *bindings, o *genOptions) error {
 // check says what is stale, why, and which command cures it.
 func (t *tool) check(b *bindings) error {
 	if len(b.output.changes) == 0 {
-		t.notef("%s: up to date (%d files)\n", shown(b.root), b.output.same)
+		t.Notef("%s: up to date (%d files)\n", console.Shown(b.root), b.output.same)
 		return nil
 	}
 	for _, c := range b.output.changes {
 		state := map[string]string{"create": "missing", "update": "stale", "remove": "left over"}[c.verb()]
-		t.printf("%s: %s\n", state, shown(c.path))
+		t.Printf("%s: %s\n", state, console.Shown(c.path))
 	}
 	for _, note := range b.lock.changed(b.previous) {
-		t.printf("%s\n", note)
+		t.Printf("%s\n", note)
 	}
-	t.printf("run: %s\n", strings.Join(cureCommand(os.Args[1:]), " "))
-	return refuseQuietly("the bindings are stale")
-}
-
-// cureCommand is the command line without the flags that keep it from writing.
-func cureCommand(args []string) []string {
-	cure := []string{commandName()}
-	for i := 0; i < len(args); i++ {
-		switch name, _, hasValue := strings.Cut(args[i], "="); name {
-		case "--check", "--timing":
-		case "--report":
-			if !hasValue {
-				i++
-			}
-		default:
-			cure = append(cure, args[i])
-		}
-	}
-	return cure
+	t.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
+	return console.RefuseQuietly("the bindings are stale")
 }

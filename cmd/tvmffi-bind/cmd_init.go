@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
@@ -27,7 +28,7 @@ a main that calls a real function, and a test. It never overwrites a file.`,
   go get -tool ` + toolPath + `
   go tool tvmffi-bind init xgrammar
   go run .`,
-		Args: takes(1, 1),
+		Args: console.Takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return knownNames(), cobra.ShellCompDirectiveDefault
 		},
@@ -70,13 +71,13 @@ func (t *tool) init(ctx context.Context, what string) error {
 	}
 	t.summarize(b, false)
 	for _, name := range start.names() {
-		t.printf("wrote %s\n", name)
+		t.Printf("wrote %s\n", name)
 	}
-	t.printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), count(len(b.files), "file"))
+	t.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.files), "file"))
 	if !b.module.hasTool() {
-		t.printf("for go generate, run once: %s\n", b.module.getTool())
+		t.Printf("for go generate, run once: %s\n", b.module.getTool())
 	}
-	t.printf("next: go run .\n")
+	t.Printf("next: go run .\n")
 	return nil
 }
 
@@ -133,7 +134,7 @@ func packageName(file string) string {
 func refuseExisting(s *start) error {
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
-			return refuse("%s exists already, and init overwrites nothing: remove it, or use \"%s gen\"", shown(name), commandName())
+			return console.Refuse("%s exists already, and init overwrites nothing: remove it, or use \"%s gen\"", console.Shown(name), console.Command())
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -59,18 +60,18 @@ of ` + configName + ` in this folder, or at libtvm_ffi.`,
 			case err != nil:
 				return err
 			case asJSON:
-				return t.printJSON(l.json(s))
+				return t.JSON(l.json(s))
 			case html != "":
 				return t.writeHTML(html, l, s)
 			}
 			if len(s.Functions)+len(s.Types) == 0 && pattern == "" {
-				return refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
+				return console.Refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
 			}
 			if len(s.Functions)+len(s.Types) == 0 {
 				if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
 					return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", pattern)
 				}
-				return refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too%s", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern, nearest.Question(pattern, itemNames(whole)))
+				return console.Refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too%s", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern, nearest.Question(pattern, itemNames(whole)))
 			}
 			t.printFunctions(s.Functions)
 			t.printTypes(l, s.Types)
@@ -96,19 +97,19 @@ func listed(s schema.Schema, pattern string, all bool) (schema.Schema, error) {
 	for _, l := range s.Libraries {
 		bound[l.File] = all || l.Role == schema.RoleBound
 	}
-	shown := func(library, name string) bool {
+	wanted := func(library, name string) bool {
 		return (all || bound[library]) && matches(pattern, name)
 	}
 	out := s
 	out.Functions = nil
 	out.Types = nil
 	for _, f := range s.Functions {
-		if shown(f.Library, f.Name) {
+		if wanted(f.Library, f.Name) {
 			out.Functions = append(out.Functions, f)
 		}
 	}
 	for _, t := range s.Types {
-		if shown(t.Library, t.Key) {
+		if wanted(t.Library, t.Key) {
 			out.Types = append(out.Types, t)
 		}
 	}
@@ -137,13 +138,13 @@ func (t *tool) printFunctions(functions []schema.Function) {
 	if len(functions) == 0 {
 		return
 	}
-	t.printf("%s\n", paint(t.out, text.Bold, count(len(functions), "function")))
+	t.Printf("%s\n", t.Paint(text.Bold, console.Count(len(functions), "function")))
 	for _, f := range functions {
 		where := ""
 		if f.Source == schema.SourceModule {
 			where = "  [module " + f.Library + "]"
 		}
-		t.printf("  %s%s%s\n", f.Name, paint(t.out, text.Faint, signatureText(f.Signature)), where)
+		t.Printf("  %s%s%s\n", f.Name, t.Paint(text.Faint, signatureText(f.Signature)), where)
 		t.printDoc(f.Doc, 6)
 	}
 }
@@ -161,7 +162,7 @@ func (t *tool) printDoc(doc string, indent int) {
 		return
 	}
 	for line := range strings.Lines(text.WrapSoft(visible, 88-indent)) {
-		t.printf("%s%s\n", strings.Repeat(" ", indent), paint(t.out, text.Faint, strings.TrimRight(line, " \n")))
+		t.Printf("%s%s\n", strings.Repeat(" ", indent), t.Paint(text.Faint, strings.TrimRight(line, " \n")))
 	}
 }
 
@@ -169,17 +170,17 @@ func (t *tool) printTypes(l *listing, types []schema.Type) {
 	if len(types) == 0 {
 		return
 	}
-	t.printf("%s\n", paint(t.out, text.Bold, count(len(types), "type")))
+	t.Printf("%s\n", t.Paint(text.Bold, console.Count(len(types), "type")))
 	byKey := func(a, b schema.Type) int { return strings.Compare(a.Key, b.Key) } // people look for names
 	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
 		head := "  " + typ.Key
 		if n := len(typ.Ancestors); n > 0 {
-			head += paint(t.out, text.Faint, " : "+typ.Ancestors[n-1])
+			head += t.Paint(text.Faint, " : "+typ.Ancestors[n-1])
 		}
 		if typ.TotalSize > 0 {
-			head += paint(t.out, text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
+			head += t.Paint(text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
 		}
-		t.printf("%s\n", head)
+		t.Printf("%s\n", head)
 		t.printDoc(typ.Doc, 6)
 		var docs []string // of the rows
 		w := table.NewWriter()
@@ -197,13 +198,13 @@ func (t *tool) printTypes(l *listing, types []schema.Type) {
 			docs = append(docs, m.Doc)
 		}
 		if text, ok := l.constructorText(&typ); ok { // may be long: it makes no column wider
-			t.printf("     init %s\n", text)
+			t.Printf("     init %s\n", text)
 		}
 		if w.Length() == 0 {
 			continue
 		}
 		for i, line := range strings.Split(trimLines(w.Render()), "\n") {
-			t.printf("%s\n", line)
+			t.Printf("%s\n", line)
 			if i < len(docs) {
 				t.printDoc(docs[i], 12)
 			}
@@ -329,7 +330,7 @@ func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
 	if err := writeOne(file, page.Bytes(), isOurPage); err != nil {
 		return err
 	}
-	t.notef("%s: %s, %s\n", file, count(len(s.Functions), "function"), count(len(s.Types), "type"))
+	t.Notef("%s: %s, %s\n", file, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // ofPackage says which Python package a library is from. Its version is not that
@@ -25,7 +27,7 @@ func newSetup(t *tool) *cobra.Command {
 and in the cache of this tool. If there is none, it gets the official wheel with
 the package tool of this machine (pip or uv), checks its hash and unpacks it into
 the cache. Programs need no Python afterwards.`,
-		Args: takes(0, 0),
+		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, err := t.locateCore(cmd.Context(), version)
 			if err != nil {
@@ -37,12 +39,12 @@ the cache. Programs need no Python afterwards.`,
 			}
 			abi := fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
 			if asJSON {
-				return t.printJSON(map[string]string{
+				return t.JSON(map[string]string{
 					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
 				})
 			}
-			t.notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
-			t.printf("%s\n", lib.Path)
+			t.Notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
+			t.Printf("%s\n", lib.Path)
 			return nil
 		},
 	}

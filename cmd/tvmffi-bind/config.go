@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	yamltoken "github.com/goccy/go-yaml/token"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
@@ -77,7 +78,7 @@ func (s librarySpec) String() string {
 func readConfig(file string) (*config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out", file, commandName())
+		return nil, fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out", file, console.Command())
 	}
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // calling begins what a child says when it calls a function.
@@ -34,7 +36,7 @@ func (d *death) Error() string {
 	if strings.HasPrefix(d.doing, calling) {
 		return msg + "\nthe function itself ended the process: see whether it can do without what it got (null is None, which few functions check)"
 	}
-	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, commandName())
+	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, console.Command())
 }
 
 // Unwrap returns the error of waiting for the process.
@@ -43,10 +45,7 @@ func (d *death) Unwrap() error { return d.err }
 // lastWords keeps the end of what a process prints.
 type lastWords struct{ data []byte }
 
-const (
-	lastWordsBytes = 64 << 10
-	lastWordsLines = 8
-)
+const lastWordsBytes = 64 << 10
 
 // Write takes everything and never fails; only the last lastWordsBytes are kept.
 func (l *lastWords) Write(p []byte) (int, error) {
@@ -57,9 +56,6 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the last lines, indented.
-func (l *lastWords) String() string { return lastLines(string(l.data)) }
-
 // faultLine is how the report of Go's runtime about a signal starts.
 var faultLine = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 
@@ -68,19 +64,7 @@ var faultLine = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 func (l *lastWords) split() (said, fault string) {
 	text := string(l.data)
 	if at := faultLine.FindStringIndex(text); at != nil {
-		return lastLines(text[:at[0]]), text[at[0]:at[1]]
+		return console.LastLines(text[:at[0]]), text[at[0]:at[1]]
 	}
-	return lastLines(text), ""
-}
-
-func lastLines(text string) string {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
-	if text == "" {
-		return ""
-	}
-	lines := strings.Split(text, "\n")
-	if len(lines) > lastWordsLines {
-		lines = lines[len(lines)-lastWordsLines:]
-	}
-	return "  " + strings.Join(lines, "\n  ")
+	return console.LastLines(text), ""
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // goModule is the module around a folder.
@@ -28,7 +30,7 @@ func moduleAround(dir string) (*goModule, error) {
 		data, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			if at == filepath.Dir(at) {
-				return nil, fmt.Errorf("the folder %s lies in no Go module: run \"go mod init NAME\" first", shown(dir))
+				return nil, fmt.Errorf("the folder %s lies in no Go module: run \"go mod init NAME\" first", console.Shown(dir))
 			}
 			continue
 		}
@@ -36,15 +38,15 @@ func moduleAround(dir string) (*goModule, error) {
 			return nil, err
 		}
 		asIs := func(_, version string) (string, error) { return version, nil }
-		file, err := modfile.Parse(shown(name), data, asIs)
+		file, err := modfile.Parse(console.Shown(name), data, asIs)
 		if err != nil { // perhaps of a newer Go, with what this package does not know
-			file, err = modfile.ParseLax(shown(name), data, asIs)
+			file, err = modfile.ParseLax(console.Shown(name), data, asIs)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if file.Module == nil || file.Module.Mod.Path == "" {
-			return nil, fmt.Errorf("%s names no module", shown(name))
+			return nil, fmt.Errorf("%s names no module", console.Shown(name))
 		}
 		return &goModule{at, file}, nil
 	}
@@ -62,34 +64,33 @@ func (m *goModule) importPath(dir string) (string, error) {
 // requiresRuntime returns an error with the remedy if packages of the module cannot
 // import the runtime.
 func (m *goModule) requiresRuntime(ctx context.Context) error {
-	if m.file.Module.Mod.Path == modulePath || slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath }) {
+	if m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == console.ModulePath }) {
 		return nil
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-m", modulePath)
+	list := exec.CommandContext(ctx, "go", "list", "-m", console.ModulePath)
 	list.Dir = m.dir
 	if list.Run() == nil {
 		return nil // a workspace has it
 	}
-	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, modulePath, m.getTool())
+	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.getTool())
 }
 
 // hasTool reports whether the module has this program as a tool.
 func (m *goModule) hasTool() bool {
-	return m.file.Module.Mod.Path == modulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == toolPath })
+	return m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == toolPath })
 }
 
-const toolPath = modulePath + "/cmd/tvmffi-bind"
+const toolPath = console.ModulePath + "/cmd/tvmffi-bind"
 
 // getTool is the command that makes the module require the runtime and this program.
 func (m *goModule) getTool() string {
-	replaced := slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath })
-	version := toolVersion()
+	replaced := slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == console.ModulePath })
 	switch {
 	case replaced:
 		// go get would ask for published versions first.
-		return "go mod edit -require " + modulePath + "@v0.0.0 -tool " + toolPath + " && go mod tidy"
-	case version.Released:
-		return "go get -tool " + toolPath + "@" + version.Version
+		return "go mod edit -require " + console.ModulePath + "@v0.0.0 -tool " + toolPath + " && go mod tidy"
+	case console.Release() != "":
+		return "go get -tool " + toolPath + "@" + console.Release()
 	}
 	return "go get -tool " + toolPath
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -131,14 +132,14 @@ func (t *tool) read(ctx context.Context, c *config) (schema.Schema, error) {
 func readSchema(path string) (schema.Schema, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return schema.Schema{}, fmt.Errorf("there is no schema at %s: write one with \"%s dump --lib FILE -o %s\"", shown(path), commandName(), shown(path))
+		return schema.Schema{}, fmt.Errorf("there is no schema at %s: write one with \"%s dump --lib FILE -o %s\"", console.Shown(path), console.Command(), console.Shown(path))
 	}
 	if err != nil {
 		return schema.Schema{}, err
 	}
 	s, err := schema.Decode(data)
 	if err != nil {
-		return schema.Schema{}, fmt.Errorf("%s: %w", shown(path), err)
+		return schema.Schema{}, fmt.Errorf("%s: %w", console.Shown(path), err)
 	}
 	return s, nil
 }

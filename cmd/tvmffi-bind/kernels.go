@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // kernelSpec describes a CUDA kernel; gen.Kernel says what each key means.
@@ -57,9 +58,7 @@ func (l *oneOrMore) UnmarshalYAML(read func(any) error) error {
 // generateKernels makes the Go file of the kernels.
 func (b *bindings) generateKernels(c *config) error {
 	conf := gen.KernelConfig{Package: c.Package, Contents: map[string][]byte{}}
-	if v := toolVersion(); v.Released {
-		conf.ToolVersion = v.Version
-	}
+	conf.ToolVersion = console.Release()
 	var errs []error
 	fail := func(path string, err error) {
 		errs = append(errs, fmt.Errorf("%s: %w", c.where(path), err))
@@ -101,11 +100,11 @@ func (b *bindings) generateKernels(c *config) error {
 		conf.Kernels = append(conf.Kernels, k)
 	}
 	if len(errs) > 0 {
-		return &refusal{err: errors.Join(errs...)}
+		return &console.Refusal{Err: errors.Join(errs...)}
 	}
 	files, err := gen.GenerateKernels(conf)
 	if err != nil {
-		return &refusal{err: placed(c, err)}
+		return &console.Refusal{Err: placed(c, err)}
 	}
 	b.generated, b.kernels = files, len(conf.Kernels)
 	b.list()
@@ -147,7 +146,7 @@ func (b *bindings) embedded(c *config, pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%q is no pattern of file names: %w", pattern, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no file %s: build it, or correct the name", shown(full))
+		return nil, fmt.Errorf("there is no file %s: build it, or correct the name", console.Shown(full))
 	}
 	slices.Sort(found)
 	for i, f := range found {
@@ -157,7 +156,7 @@ func (b *bindings) embedded(c *config, pattern string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(b.root, f)
 		if rel = filepath.ToSlash(rel); err != nil || !fs.ValidPath(rel) || !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("go:embed cannot reach %s from the folder %s: move the file there, or below", shown(f), shown(b.root))
+			return nil, fmt.Errorf("go:embed cannot reach %s from the folder %s: move the file there, or below", console.Shown(f), console.Shown(b.root))
 		}
 		found[i] = path.Clean(rel)
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"text/template"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 //go:embed templates
@@ -86,7 +88,7 @@ func render(name string, data scaffold) ([]byte, error) {
 // program writes main and its test.
 func (s *start) program(b *bindings) (map[string][]byte, error) {
 	data := scaffold{
-		Runtime: modulePath + "/runtime",
+		Runtime: console.ModulePath + "/runtime",
 		Package: s.config.Package,
 		Import:  b.importPath,
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
@@ -51,7 +52,7 @@ func (t *tool) locateAll(ctx context.Context, c *config) ([]library, error) {
 				continue
 			}
 			if i := slices.IndexFunc(all, func(l library) bool { return l.Identity.File == lib.Identity.File }); i >= 0 {
-				return nil, fmt.Errorf("%s and %s are both called %s: name each library once", shown(all[i].Path), shown(lib.Path), lib.Identity.File)
+				return nil, fmt.Errorf("%s and %s are both called %s: name each library once", console.Shown(all[i].Path), console.Shown(lib.Path), lib.Identity.File)
 			}
 			all = append(all, lib)
 		}
@@ -128,11 +129,11 @@ func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, er
 		return dir, nil
 	}
 	if t.offline {
-		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command downloads nothing (doctor never does, nor does any with --offline): run \"%s setup\" once with a network, or install it with pip", spec, commandName())
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command downloads nothing (doctor never does, nor does any with --offline): run \"%s setup\" once with a network, or install it with pip", spec, console.Command())
 	}
-	t.notef("getting %s with pip or uv\n", spec)
+	t.Notef("getting %s with pip or uv\n", spec)
 	var dir wheel.Dir
-	_, err = t.step("downloading "+spec.Package, func() (err error) {
+	_, err = t.Step("downloading "+spec.Package, func() (err error) {
 		dir, err = wheel.Get(ctx, spec)
 		return err
 	})
@@ -184,7 +185,7 @@ func librariesIn(dir wheel.Dir) []string {
 
 // noLibrary says that the file at path does not exist.
 func noLibrary(path string) error {
-	return fmt.Errorf("there is no library at %s: check the path, or build it first%s", shown(path), nearest.File(path))
+	return fmt.Errorf("there is no library at %s: check the path, or build it first%s", console.Shown(path), nearest.File(path))
 }
 
 // identify completes the identity of the library at path.
@@ -202,11 +203,11 @@ func identify(path string, l schema.Library) (library, error) {
 		return library{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return library{}, fmt.Errorf("%s is not a file: name the shared library itself", shown(path))
+		return library{}, fmt.Errorf("%s is not a file: name the shared library itself", console.Shown(path))
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil {
-		return library{}, fmt.Errorf("cannot read %s: %w", shown(path), err)
+		return library{}, fmt.Errorf("cannot read %s: %w", console.Shown(path), err)
 	}
 	l.File = filepath.Base(path)
 	l.SHA256 = hex.EncodeToString(hash.Sum(nil))

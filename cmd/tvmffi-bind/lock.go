@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -157,7 +158,7 @@ func readLock(file string) (*lock, error) {
 		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
 	}
 	if err != nil {
-		return nil, refuse("%s is not a lock of this version of tvmffi-bind (%w): remove it and run gen again", shown(file), err)
+		return nil, console.Refuse("%s is not a lock of this version of tvmffi-bind (%w): remove it and run gen again", console.Shown(file), err)
 	}
 	return l, nil
 }

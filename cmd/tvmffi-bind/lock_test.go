@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -106,7 +107,7 @@ func TestLastWords_partsThePanicOfTheRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, fault := words.split()
-	if fault != "SIGABRT: abort" || !strings.HasSuffix(said, "terminate called") || strings.Count(said, "\n") != lastWordsLines-1 {
+	if fault != "SIGABRT: abort" || !strings.HasSuffix(said, "terminate called") || strings.Count(said, "\n") != console.LastWords-1 {
 		t.Errorf("said %q, fault %q", said, fault)
 	}
 }

@@ -8,12 +8,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // The exit codes of the tool.
@@ -25,9 +26,16 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, newTool(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+	code := run(ctx, &tool{Console: &console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// tool is what every command shares: the console and the flags of the root command.
+type tool struct {
+	*console.Console
+	offline  bool
+	patience time.Duration // for the process that loads libraries
 }
 
 // run executes one command line and returns the exit code.
@@ -38,10 +46,10 @@ func run(ctx context.Context, t *tool, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	var r *refusal
+	var r *console.Refusal
 	refused := errors.As(err, &r)
-	if !refused || !r.quiet {
-		fmt.Fprintf(t.err, "tvmffi-bind: %v\n", err)
+	if !refused || !r.Quiet {
+		t.Notef("tvmffi-bind: %v\n", err)
 	}
 	if refused {
 		return exitRefused
@@ -59,18 +67,18 @@ functions, object types with fields, methods, constructors and docs.
 Exit codes: 0 ok; 1 the answer is no: stale, refused, nothing found, or the called
 function failed; 2 could not run.
 TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
-		Version:       toolVersion().Version,
+		Version:       console.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          unknownCommand,
+		Args:          console.UnknownCommand,
 
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(t.in)
-	root.SetOut(t.out)
-	root.SetErr(t.err)
-	root.SetFlagErrorFunc(badFlag)
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
+	root.SetFlagErrorFunc(console.BadFlag)
 	root.PersistentFlags().BoolVar(&t.offline, "offline", false, "never download: use what is installed or cached")
 	root.PersistentFlags().DurationVar(&t.patience, "timeout", time.Minute, "how long loading and reading libraries may take")
 	root.AddCommand(
@@ -78,25 +86,4 @@ TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 		newLs(t), newDump(t), newDiff(t), newCall(t), newChild(t),
 	)
 	return root
-}
-
-// refusal is an error that means "stale or refused" rather than "could not run".
-type refusal struct {
-	err   error
-	quiet bool // the command has already printed everything
-}
-
-// Error returns the text of the error that it marks.
-func (r *refusal) Error() string { return r.err.Error() }
-
-// Unwrap returns the error that it marks.
-func (r *refusal) Unwrap() error { return r.err }
-
-func refuse(format string, args ...any) error {
-	return &refusal{err: fmt.Errorf(format, args...)}
-}
-
-// refuseQuietly ends a command with exit code 1 after it printed its own verdict.
-func refuseQuietly(format string, args ...any) error {
-	return &refusal{err: fmt.Errorf(format, args...), quiet: true}
 }

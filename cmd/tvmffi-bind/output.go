@@ -13,6 +13,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // output is the difference between what is on disk and what a run wants there.
@@ -48,16 +49,16 @@ func (o *output) put(path string, data []byte, ours func([]byte) bool) error {
 		o.changes = append(o.changes, change{path: path, new: data})
 		return nil
 	case err != nil:
-		return fmt.Errorf("cannot look at %s: %w; choose another folder for the output", shown(path), err)
+		return fmt.Errorf("cannot look at %s: %w; choose another folder for the output", console.Shown(path), err)
 	case !info.Mode().IsRegular():
-		return refuse("%s is in the way and not a regular file: move it, or choose another place for the output", shown(path))
+		return console.Refuse("%s is in the way and not a regular file: move it, or choose another place for the output", console.Shown(path))
 	}
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if !ours(old) {
-		return refuse("%s is in the way and was not written by tvmffi-bind: move it, or choose another folder for the output", shown(path))
+		return console.Refuse("%s is in the way and was not written by tvmffi-bind: move it, or choose another folder for the output", console.Shown(path))
 	}
 	if bytes.Equal(old, data) {
 		o.same++
@@ -141,7 +142,7 @@ func hasMarker(data []byte) bool {
 func (o *output) diff() string {
 	var b strings.Builder
 	for _, c := range o.changes {
-		from, to := "a/"+shown(c.path), "b/"+shown(c.path)
+		from, to := "a/"+console.Shown(c.path), "b/"+console.Shown(c.path)
 		if c.old == nil {
 			from = os.DevNull
 		}
@@ -157,7 +158,7 @@ func (o *output) diff() string {
 func (o *output) list() string {
 	var b strings.Builder
 	for _, c := range o.changes {
-		fmt.Fprintf(&b, "%s %s\n", c.verb(), shown(c.path))
+		fmt.Fprintf(&b, "%s %s\n", c.verb(), console.Shown(c.path))
 	}
 	return b.String()
 }

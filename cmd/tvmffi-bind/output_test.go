@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 const generated = gen.Marker + "\n\npackage x\n"
@@ -109,7 +110,7 @@ func TestOutput_refusesForeignFiles(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "folder.go", "f"), "")
 	for _, name := range []string{"hand.go", "folder.go"} {
 		_, err := goOutput(dir, map[string][]byte{name: []byte(generated)}, nil)
-		var r *refusal
+		var r *console.Refusal
 		if !errors.As(err, &r) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v, want a refusal that names it", name, err)
 		}
@@ -160,14 +161,6 @@ func TestWrite_folderNotWritable(t *testing.T) {
 	}
 	if got := tree(t, dir); len(got) != 1 {
 		t.Errorf("files after the failure: %v, want only the first one", got)
-	}
-}
-
-func TestCureCommand(t *testing.T) {
-	got := cureCommand([]string{"gen", "--lib", "a.so", "--check", "--report", "r.json", "--report=x", "--out", "x"})
-	want := []string{"gen", "--lib", "a.so", "--out", "x"}
-	if !slices.Equal(got[1:], want) {
-		t.Errorf("got %q, want %q after the name of the tool", got, want)
 	}
 }
 

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -55,7 +54,7 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 		}},
 	}
 	for _, s := range stages {
-		took, err := t.step(s.title, s.run)
+		took, err := t.Step(s.title, s.run)
 		if err != nil {
 			return nil, err
 		}
@@ -97,18 +96,16 @@ func (b *bindings) generate(c *config) error {
 	conf.Rename = c.Rename
 	conf.Skip = c.Skip
 	conf.External = c.External
-	if v := toolVersion(); v.Released {
-		conf.ToolVersion = v.Version
-	}
+	conf.ToolVersion = console.Release()
 	if c.Split != nil {
 		conf.Split = *c.Split
 	}
 	var err error
 	if conf.UserNames, err = gen.UserNames(b.root); err != nil {
-		return &refusal{err: err}
+		return &console.Refusal{Err: err}
 	}
 	if b.generated, b.report, err = gen.Generate(b.schema, conf); err != nil {
-		return &refusal{err: err}
+		return &console.Refusal{Err: err}
 	}
 	b.list()
 	return nil
@@ -124,18 +121,9 @@ func (b *bindings) list() {
 // verify type-checks the files together with those of the user.
 func (b *bindings) verify() error {
 	if err := gen.Verify(b.root, b.generated); err != nil {
-		return refuse("the bindings would not compile, so nothing was written:\n%s", firstLines(err.Error(), 20))
+		return console.Refuse("the bindings would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
 	}
 	return nil
-}
-
-// firstLines keeps a long list of errors readable.
-func firstLines(text string, n int) string {
-	lines := strings.Split(text, "\n")
-	if len(lines) <= n {
-		return text
-	}
-	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\nand %d lines more", len(lines)-n)
 }
 
 // compare finds out what changes on disk.

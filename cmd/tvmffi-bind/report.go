@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -42,12 +43,12 @@ func (b *bindings) took(stage string, d time.Duration) {
 
 // writeReport writes the whole report as JSON.
 func (t *tool) writeReport(file string, b *bindings) error {
-	r := fullReport{Tool: toolVersion().Version, Package: b.importPath, Libraries: b.schema.Libraries, Timings: b.timings, Report: b.report}
+	r := fullReport{Tool: console.Version(), Package: b.importPath, Libraries: b.schema.Libraries, Timings: b.timings, Report: b.report}
 	for _, name := range slices.Sorted(maps.Keys(b.files)) {
 		r.Files = append(r.Files, reportedFile{name, len(b.files[name])})
 	}
 	if file == "-" {
-		return t.printJSON(r)
+		return t.JSON(r)
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -67,7 +68,7 @@ const maxListed = 12
 // summarize writes the report that follows every run.
 func (t *tool) summarize(b *bindings, timing bool) {
 	if b.kernels > 0 {
-		t.notef("%s -> %s (%s)\n", count(b.kernels, "kernel"), shown(b.root), count(len(b.files), "file"))
+		t.Notef("%s -> %s (%s)\n", console.Count(b.kernels, "kernel"), console.Shown(b.root), console.Count(len(b.files), "file"))
 		return
 	}
 	counts := map[gen.Kind]map[gen.Status]int{}
@@ -86,16 +87,16 @@ func (t *tool) summarize(b *bindings, timing bool) {
 		n := counts[kind]
 		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
-	t.notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), shown(b.root), len(b.files), trimLines(w.Render()))
+	t.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), console.Shown(b.root), len(b.files), trimLines(w.Render()))
 	if n := packed(b.report.Entries); n > 0 {
-		t.notef("%s without a signature in the library: their arguments are ...any\n", count(n, "function"))
+		t.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
 	t.listEntries("renamed", renamed(b.report.Entries))
 	t.listEntries("opaque", byStatus[gen.Opaque])
 	t.listEntries("skipped", byStatus[gen.Skipped])
 	if timing {
 		for _, x := range b.timings {
-			t.notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
+			t.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
 		}
 	}
 }
@@ -146,16 +147,16 @@ func (t *tool) listEntries(title string, entries []gen.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	t.notef("%s:\n", title)
+	t.Notef("%s:\n", title)
 	for i, e := range entries {
 		if i == maxListed {
-			t.notef("  and %d more: --report shows them all\n", len(entries)-i)
+			t.Notef("  and %d more: --report shows them all\n", len(entries)-i)
 			return
 		}
 		why := cmp.Or(e.Reason, e.Renamed)
 		if title == "renamed" {
 			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
 		}
-		t.notef("  %s %s: %s\n", e.Kind, e.Name, why)
+		t.Notef("  %s %s: %s\n", e.Kind, e.Name, why)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/natefinch/atomic"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
 // write makes all changes or none: the new files are first written beside their
@@ -72,7 +74,7 @@ func (tx *transaction) stage(c change) error {
 }
 
 func unwritable(dir string, err error) error {
-	return fmt.Errorf("cannot write to the folder %s: %w; change its permissions or choose another one (nothing was written)", shown(dir), err)
+	return fmt.Errorf("cannot write to the folder %s: %w; change its permissions or choose another one (nothing was written)", console.Shown(dir), err)
 }
 
 // makeFolder is os.MkdirAll that remembers what it made.
@@ -105,7 +107,7 @@ func (tx *transaction) commit(c *stagedChange) error {
 		err = atomic.ReplaceFile(c.temp, c.path)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot %s %s: %w", c.verb(), shown(c.path), err)
+		return fmt.Errorf("cannot %s %s: %w", c.verb(), console.Shown(c.path), err)
 	}
 	c.done = true
 	return nil

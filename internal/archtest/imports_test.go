@@ -76,6 +76,8 @@ var rooms = []room{
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
+	// The command, without its commands.
+	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"os"
@@ -12,14 +12,14 @@ const (
 	eraseLine = "\r\x1b[K"
 )
 
-// step runs f and returns how long it took. On a terminal, a step that takes more
+// Step runs f and returns how long it took. On a terminal, a step that takes more
 // than progressDelay shows its title and a clock until it ends. A step without a
 // title shows nothing, because the steps inside it do.
-func (t *tool) step(title string, f func() error) (time.Duration, error) {
+func (c *Console) Step(title string, f func() error) (time.Duration, error) {
 	start := time.Now()
 	stop := func() {}
-	if title != "" && isTerminal(t.err) && os.Getenv("TERM") != "dumb" {
-		stop = t.showProgress(title, start)
+	if title != "" && isTerminal(c.Err) && os.Getenv("TERM") != "dumb" {
+		stop = c.showProgress(title, start)
 	}
 	err := f()
 	stop()
@@ -28,7 +28,7 @@ func (t *tool) step(title string, f func() error) (time.Duration, error) {
 
 // showProgress keeps one line up to date until the function that it returns is
 // called, which waits until the line is clean again.
-func (t *tool) showProgress(title string, start time.Time) (stop func()) {
+func (c *Console) showProgress(title string, start time.Time) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,11 +38,11 @@ func (t *tool) showProgress(title string, start time.Time) (stop func()) {
 			select {
 			case <-quit:
 				if shown {
-					t.notef(eraseLine)
+					c.Notef(eraseLine)
 				}
 				return
 			case <-wait.C:
-				t.notef("%s%s ... %.0f s", eraseLine, title, time.Since(start).Seconds())
+				c.Notef("%s%s ... %.0f s", eraseLine, title, time.Since(start).Seconds())
 				wait.Reset(progressDelay)
 			}
 		}

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+// Console is the standard streams of a command.
+type Console struct {
+	In  io.Reader
+	Out io.Writer // for results
+	Err io.Writer // for notes and progress
+}
+
+// Printf writes to standard output. It ignores a failure: there is nowhere left to
+// report it.
+func (c *Console) Printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.Out, format, args...)
+}
+
+// Notef writes a note for the user to standard error.
+func (c *Console) Notef(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.Err, format, args...)
+}
+
+// JSON writes v to standard output for a program to read.
+func (c *Console) JSON(v any) error {
+	e := json.NewEncoder(c.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Paint colours s if standard output is a terminal and NO_COLOR is not set.
+func (c *Console) Paint(colour text.Color, s string) string {
+	if !isTerminal(c.Out) || os.Getenv("NO_COLOR") != "" {
+		return s
+	}
+	return colour.Sprint(s)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

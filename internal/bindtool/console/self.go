@@ -1,0 +1,82 @@
+package console
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+)
+
+// ModulePath is the module that the tool belongs to.
+const ModulePath = "github.com/tvmffi-go/tvmffi"
+
+// Version returns the version of the module that the tool was built from.
+func Version() string { return selfModule().version }
+
+// Release returns the version if the tool was built from a version that was
+// downloaded, so that a go.mod may require it and generated files may name it. It
+// returns "" for a tool built in its own repository, whose version changes with every
+// commit.
+func Release() string {
+	if m := selfModule(); m.downloaded {
+		return m.version
+	}
+	return ""
+}
+
+// module is what the binary records about ModulePath.
+type module struct {
+	version    string
+	downloaded bool
+}
+
+// selfModule reads the binary: the tool may be the main module, or a dependency of
+// the module that runs it with go tool.
+func selfModule() module {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return module{version: "(devel)"}
+	}
+	m := &info.Main
+	for _, d := range info.Deps {
+		if m.Path != ModulePath && d.Path == ModulePath {
+			m = d
+		}
+	}
+	v := m.Version
+	if v == "" || m.Path != ModulePath {
+		v = "(devel)"
+	}
+	return module{version: v, downloaded: m.Replace == nil && m.Sum != ""}
+}
+
+// Command returns how the user most likely runs the tool: a binary in the build
+// cache was started by go tool or go run.
+func Command() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return "tvmffi-bind"
+	}
+	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
+		return "go tool tvmffi-bind"
+	}
+	return "tvmffi-bind"
+}
+
+// WritingCommand returns the command line with these arguments, without the flags
+// that keep the tool from writing.
+func WritingCommand(args []string) string {
+	line := []string{Command()}
+	for i := 0; i < len(args); i++ {
+		switch name, _, hasValue := strings.Cut(args[i], "="); name {
+		case "--check", "--timing":
+		case "--report":
+			if !hasValue {
+				i++
+			}
+		default:
+			line = append(line, args[i])
+		}
+	}
+	return strings.Join(line, " ")
+}
