@@ -70,7 +70,7 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 		}
 		return err
 	}
-	if err := b.output.write(); err != nil {
+	if err := b.output.Write(); err != nil {
 		return err
 	}
 	n := b.generatedByKind()

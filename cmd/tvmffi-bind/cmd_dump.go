@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -42,7 +43,7 @@ to work without the libraries.`,
 				_, err := t.Out.Write(data)
 				return err
 			}
-			if err := writeOne(file, data, isSchema); err != nil {
+			if err := files.WriteOne(file, data, isSchema); err != nil {
 				return err
 			}
 			own, err := listed(s, "", false)

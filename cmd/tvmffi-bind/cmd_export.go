@@ -15,15 +15,15 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 )
 
 // exportOptions are the flags of export.
 type exportOptions struct {
+	preview
 	out, name, prefix string
-
-	check, diff, dryRun bool
-	build               bool
-	stubs               string
+	build             bool
+	stubs             string
 }
 
 func newExport(t *tool) *cobra.Command {
@@ -65,9 +65,7 @@ result is checked by the compiler before anything is written.`,
 	f.StringVar(&o.prefix, "prefix", "", "what goes before names in the registry (default the name and a dot)")
 	f.BoolVar(&o.build, "build", false, "build the shared library too, into the folder of the main package; needs a C compiler")
 	f.StringVar(&o.stubs, "stubs", "", "build, and write typed stubs for Python into this folder with tvm-ffi-stubgen")
-	f.BoolVar(&o.check, "check", false, "write nothing; fail if the files on disk are stale")
-	f.BoolVar(&o.diff, "diff", false, "write nothing; show what would change as a unified diff")
-	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; list what would change")
+	o.preview.register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "stubs")
 	_ = cmd.MarkFlagDirname("out")
@@ -77,14 +75,44 @@ result is checked by the compiler before anything is written.`,
 
 // export is the command: the files in memory, checked, then what the flags say.
 func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) error {
-	wd, err := os.Getwd()
+	x, err := t.readExports(pattern)
 	if err != nil {
 		return err
 	}
-	// A folder is named as one names it to other commands; go wants ./ before it.
+	c, changes, err := t.generateExport(o, x)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.check:
+		return t.checkFiles(x.Dir(), changes, nil)
+	case o.diff:
+		t.Printf("%s", changes.Diff())
+		return nil
+	case o.dryRun:
+		t.Printf("%s", changes.List())
+		return nil
+	}
+	if err := changes.Write(); err != nil {
+		return err
+	}
+	functions, types, methods := x.Count()
+	t.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
+		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name,
+		len(changes.Changes), len(changes.Changes)+changes.Same)
+	return t.build(ctx, o, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
+}
+
+// readExports reads the package that pattern names.
+func (t *tool) readExports(pattern string) (*gen.Exports, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	// Other commands take a folder without ./ before it; the go command wants that.
 	if info, err := os.Stat(pattern); err == nil && info.IsDir() {
 		if pattern, err = filepath.Abs(pattern); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var x *gen.Exports
@@ -92,47 +120,40 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 		x, err = gen.ReadExports(wd, pattern)
 		return err
 	}); err != nil {
-		return &console.Refusal{Err: err}
+		return nil, &console.Refusal{Err: err}
 	}
-	c := gen.ExportConfig{Name: o.name, Prefix: o.prefix}
-	c.ToolVersion = console.Release()
+	return x, nil
+}
+
+// generateExport makes the files of x, checks them and compares them with the disk.
+func (t *tool) generateExport(o *exportOptions, x *gen.Exports) (gen.ExportConfig, *files.Output, error) {
+	c := gen.ExportConfig{Name: o.name, Prefix: o.prefix, ToolVersion: console.Release()}
 	if o.out != "" {
+		var err error
 		if c.Out, err = below(x.Dir(), o.out); err != nil {
-			return err
+			return c, nil, err
 		}
 	}
 	c = x.Defaults(c)
-	files, err := x.Generate(c)
+	generated, err := x.Generate(c)
 	if err != nil {
-		return &console.Refusal{Err: err}
+		return c, nil, &console.Refusal{Err: err}
 	}
-	if _, err := t.Step("checking that it compiles", func() error { return x.Verify(files) }); err != nil {
-		return console.Refuse("the result would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
+	if _, err := t.Step("checking that it compiles", func() error { return x.Verify(generated) }); err != nil {
+		return c, nil, console.Refuse("the result would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
 	}
-	changes := &output{}
-	for _, f := range files {
-		if err := changes.put(filepath.Join(x.Dir(), filepath.FromSlash(f.Path)), f.Content, hasMarker); err != nil {
-			return err
+	changes := &files.Output{}
+	for _, f := range generated {
+		if err := changes.Put(filepath.Join(x.Dir(), filepath.FromSlash(f.Path)), f.Content, isGenerated); err != nil {
+			return c, nil, err
 		}
 	}
-	changes.sort()
-	switch {
-	case o.check:
-		return t.checkExport(changes)
-	case o.diff:
-		t.Printf("%s", changes.diff())
-		return nil
-	case o.dryRun:
-		t.Printf("%s", changes.list())
-		return nil
-	}
-	if err := changes.write(); err != nil {
-		return err
-	}
-	functions, types, methods := x.Count()
-	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
-	t.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
-		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name, len(changes.changes), len(files))
+	return c, changes, nil
+}
+
+// build builds the library of the main package in a folder, and the stubs, if the flags
+// ask for them.
+func (t *tool) build(ctx context.Context, o *exportOptions, main string, c gen.ExportConfig) error {
 	if !o.build && o.stubs == "" {
 		t.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
 		return nil
@@ -146,19 +167,6 @@ func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) err
 		return nil
 	}
 	return t.stubs(ctx, o.stubs, file, c)
-}
-
-func (t *tool) checkExport(changes *output) error {
-	if len(changes.changes) == 0 {
-		t.Notef("up to date (%d files)\n", changes.same)
-		return nil
-	}
-	for _, c := range changes.changes {
-		state := map[string]string{"create": "missing", "update": "stale"}[c.verb()]
-		t.Printf("%s: %s\n", state, console.Shown(c.path))
-	}
-	t.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
-	return console.RefuseQuietly("the export is stale")
 }
 
 // below is the folder to, named from the working directory, as a path from dir.
@@ -208,7 +216,11 @@ func buildLibrary(ctx context.Context, main, file string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build -buildmode=c-shared: %w; it needs a C compiler, such as gcc\n%s", err, console.FirstLines(strings.TrimSpace(string(out))))
 	}
-	return ignoreMissing(os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ".h"))
+	err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ".h")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // stubs writes typed stubs for Python.

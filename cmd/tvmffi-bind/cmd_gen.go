@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 )
 
 // genOptions are the flags of gen.
@@ -18,10 +19,20 @@ type genOptions struct {
 	inputs
 	pkg, out string
 	prefixes []string
+	preview
+	report string
+	timing bool
+}
 
-	check, diff, dryRun bool
-	report              string
-	timing              bool
+// preview is the flags of gen and export that keep them from writing.
+type preview struct{ check, diff, dryRun bool }
+
+func (p *preview) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&p.check, "check", false, "write nothing; fail if the files on disk are stale")
+	f.BoolVar(&p.diff, "diff", false, "write nothing; show what would change as a unified diff")
+	f.BoolVar(&p.dryRun, "dry-run", false, "write nothing; list what would change")
+	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run")
 }
 
 func newGen(t *tool) *cobra.Command {
@@ -45,17 +56,14 @@ interfaces.`,
 			return t.gen(cmd.Context(), &o)
 		},
 	}
-	o.register(cmd)
+	o.inputs.register(cmd)
+	o.preview.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.pkg, "package", "", "name of the Go package")
 	f.StringVar(&o.out, "out", "", "folder of the Go package")
 	f.StringArrayVar(&o.prefixes, "prefix", nil, "bind registry names that start so; may be repeated")
-	f.BoolVar(&o.check, "check", false, "write nothing; fail if the files on disk are stale")
-	f.BoolVar(&o.diff, "diff", false, "write nothing; show what would change as a unified diff")
-	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing; list what would change")
 	f.StringVar(&o.report, "report", "", "write a report as JSON to this file, - for standard output")
 	f.BoolVar(&o.timing, "timing", false, "show how long each stage took")
-	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run")
 	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagFilename("report", "json")
 	return cmd
@@ -109,18 +117,18 @@ func (t *tool) gen(ctx context.Context, o *genOptions) error {
 func (t *tool) finish(b *bindings, o *genOptions) error {
 	switch {
 	case o.check:
-		return t.check(b)
+		return t.checkFiles(b.root, b.output, b.lock.changed(b.previous))
 	case o.diff:
-		t.Printf("%s", b.output.diff())
+		t.Printf("%s", b.output.Diff())
 	case o.dryRun:
 		if o.report == "-" {
-			t.Notef("%s", b.output.list()) // standard output belongs to the report
+			t.Notef("%s", b.output.List()) // standard output belongs to the report
 		} else {
-			t.Printf("%s", b.output.list())
+			t.Printf("%s", b.output.List())
 		}
 		t.summarize(b, o.timing)
 	default:
-		took, err := t.Step("writing", b.output.write)
+		took, err := t.Step("writing", b.output.Write)
 		if err != nil {
 			return err
 		}
@@ -130,19 +138,17 @@ func (t *tool) finish(b *bindings, o *genOptions) error {
 	return nil
 }
 
-// check says what is stale, why, and which command cures it.
-func (t *tool) check(b *bindings) error {
-	if len(b.output.changes) == 0 {
-		t.Notef("%s: up to date (%d files)\n", console.Shown(b.root), b.output.same)
+// checkFiles prints which files in dir are stale, for which reasons, and the command
+// that writes them.
+func (t *tool) checkFiles(dir string, o *files.Output, reasons []string) error {
+	if len(o.Changes) == 0 {
+		t.Notef("%s: up to date (%d files)\n", console.Shown(dir), o.Same)
 		return nil
 	}
-	for _, c := range b.output.changes {
-		state := map[string]string{"create": "missing", "update": "stale", "remove": "left over"}[c.verb()]
-		t.Printf("%s: %s\n", state, console.Shown(c.path))
-	}
-	for _, note := range b.lock.changed(b.previous) {
-		t.Printf("%s\n", note)
+	t.Printf("%s", o.Stale())
+	for _, reason := range reasons {
+		t.Printf("%s\n", reason)
 	}
 	t.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
-	return console.RefuseQuietly("the bindings are stale")
+	return console.RefuseQuietly("files are stale")
 }

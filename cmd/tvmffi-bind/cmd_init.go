@@ -61,12 +61,11 @@ func (t *tool) init(ctx context.Context, what string) error {
 		if err != nil {
 			return err
 		}
-		if err := b.output.put(path, data, never); err != nil {
+		if err := b.output.Put(path, data, never); err != nil {
 			return err
 		}
 	}
-	b.output.sort()
-	if err := b.output.write(); err != nil {
+	if err := b.output.Write(); err != nil {
 		return err
 	}
 	t.summarize(b, false)

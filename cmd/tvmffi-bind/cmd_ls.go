@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -327,7 +328,7 @@ func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
 	if err := renderHTML(&page, l, s); err != nil {
 		return err
 	}
-	if err := writeOne(file, page.Bytes(), isOurPage); err != nil {
+	if err := files.WriteOne(file, page.Bytes(), isOurPage); err != nil {
 		return err
 	}
 	t.Notef("%s: %s, %s\n", file, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))

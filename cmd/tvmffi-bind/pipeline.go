@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -22,7 +24,7 @@ type bindings struct {
 	kernels    int // how many there are in place of a library
 	lock       *lock
 	previous   *lock // what the lock file holds, nil if there is none
-	output     *output
+	output     *files.Output
 	timings    []timing
 }
 
@@ -135,7 +137,7 @@ func (b *bindings) compare(c *config) (err error) {
 		before = b.previous.Files
 		b.lock.adopt(b.previous)
 	}
-	if b.output, err = goOutput(b.root, b.files, before); err != nil {
+	if b.output, err = files.GoPackage(b.root, b.files, before, isGenerated); err != nil {
 		return err
 	}
 	data, err := b.lock.encode()
@@ -146,9 +148,14 @@ func (b *bindings) compare(c *config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.output.put(file, data, isLock); err != nil {
+	if err := b.output.Put(file, data, isLock); err != nil {
 		return err
 	}
-	b.output.sort()
 	return nil
+}
+
+// isGenerated reports whether data is a Go file that gen or export wrote.
+func isGenerated(data []byte) bool {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	return string(bytes.TrimRight(first, "\r")) == gen.Marker
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -54,7 +55,7 @@ func (t *tool) writeReport(file string, b *bindings) error {
 	if err != nil {
 		return err
 	}
-	return writeOne(file, append(data, '\n'), isReport)
+	return files.WriteOne(file, append(data, '\n'), isReport)
 }
 
 func isReport(data []byte) bool {

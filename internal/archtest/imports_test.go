@@ -72,12 +72,13 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection", "runtime/...", "schema"}, other: []string{
-		"github.com/aymanbagabas/go-udiff", "github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
-		"github.com/jedib0t/go-pretty/v6/...", "github.com/natefinch/atomic", "github.com/spf13/cobra",
+		"github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
+		"github.com/jedib0t/go-pretty/v6/...", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// The command, without its commands.
 	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
+	{dir: "internal/bindtool/files", own: []string{"internal/bindtool/console"}, other: []string{"github.com/aymanbagabas/go-udiff", "github.com/natefinch/atomic"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},

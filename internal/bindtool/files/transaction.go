@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-// write makes all changes or none: the new files are first written beside their
+// Write makes all changes or none: the new files are first written beside their
 // targets, which also shows that every folder can be written, and then renamed.
-func (o *output) write() (err error) {
+func (o *Output) Write() (err error) {
 	tx := transaction{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, tx.rollback())
 		}
 	}()
-	for _, c := range o.changes {
+	for _, c := range o.Changes {
 		if err := tx.stage(c); err != nil {
 			return err
 		}
@@ -44,14 +44,14 @@ type transaction struct {
 }
 
 type stagedChange struct {
-	change
+	Change
 	temp string // the new content, "" for a removal
 	done bool
 }
 
 // stage writes the new content of c to a temporary file in the target folder.
-func (tx *transaction) stage(c change) error {
-	dir := filepath.Dir(c.path)
+func (tx *transaction) stage(c Change) error {
+	dir := filepath.Dir(c.Path)
 	if err := tx.makeFolder(dir); err != nil {
 		return unwritable(dir, err)
 	}
@@ -59,8 +59,8 @@ func (tx *transaction) stage(c change) error {
 	if err != nil {
 		return unwritable(dir, err)
 	}
-	tx.staged = append(tx.staged, stagedChange{change: c, temp: f.Name()})
-	_, err = f.Write(c.new)
+	tx.staged = append(tx.staged, stagedChange{Change: c, temp: f.Name()})
+	_, err = f.Write(c.New)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
@@ -101,13 +101,14 @@ func (tx *transaction) makeFolder(dir string) error {
 
 func (tx *transaction) commit(c *stagedChange) error {
 	var err error
-	if c.new == nil {
-		err = errors.Join(os.Remove(c.path), os.Remove(c.temp))
+	if c.New == nil {
+		err = errors.Join(os.Remove(c.Path), os.Remove(c.temp))
 	} else {
-		err = atomic.ReplaceFile(c.temp, c.path)
+		err = atomic.ReplaceFile(c.temp, c.Path)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot %s %s: %w", c.verb(), console.Shown(c.path), err)
+		verb, _ := c.words()
+		return fmt.Errorf("cannot %s %s: %w", verb, console.Shown(c.Path), err)
 	}
 	c.done = true
 	return nil
@@ -120,10 +121,10 @@ func (tx *transaction) rollback() error {
 		switch {
 		case !c.done:
 			errs = append(errs, ignoreMissing(os.Remove(c.temp)))
-		case c.old == nil:
-			errs = append(errs, os.Remove(c.path))
+		case c.Old == nil:
+			errs = append(errs, os.Remove(c.Path))
 		default:
-			errs = append(errs, atomic.WriteFile(c.path, bytes.NewReader(c.old)))
+			errs = append(errs, atomic.WriteFile(c.Path, bytes.NewReader(c.Old)))
 		}
 	}
 	for _, dir := range slices.Backward(tx.created) {
@@ -143,8 +144,8 @@ func ignoreMissing(err error) error {
 // not empty refuses, which is what is wanted.
 func (tx *transaction) removeEmptyFolders() {
 	for _, c := range slices.Backward(tx.staged) {
-		if c.new == nil {
-			_ = os.Remove(filepath.Dir(c.path))
+		if c.New == nil {
+			_ = os.Remove(filepath.Dir(c.Path))
 		}
 	}
 }

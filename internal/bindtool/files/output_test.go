@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-const generated = gen.Marker + "\n\npackage x\n"
+const generated = "// ours\n\npackage x\n"
+
+func isOurs(data []byte) bool { return strings.HasPrefix(string(data), "// ours\n") }
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
@@ -64,29 +65,30 @@ func TestOutput_changesOnlyWhatDiffers(t *testing.T) {
 		"old.go":     []byte(generated + "// new\n"),
 		"new/new.go": []byte(generated),
 	}
-	o, err := goOutput(dir, files, []string{"gone/sub.go", "../outside.go", "user.go"})
+	o, err := GoPackage(dir, files, []string{"gone/sub.go", "../outside.go", "user.go"}, isOurs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range o.changes {
-		rel, err := filepath.Rel(dir, c.path)
+	for _, c := range o.Changes {
+		verb, _ := c.words()
+		rel, err := filepath.Rel(dir, c.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, c.verb()+" "+filepath.ToSlash(rel))
+		got = append(got, verb+" "+filepath.ToSlash(rel))
 	}
 	want := []string{"remove gone/sub.go", "remove left.go", "create new/new.go", "update old.go"}
-	if !slices.Equal(got, want) || o.same != 1 {
-		t.Fatalf("changes %q and %d unchanged, want %q and 1", got, o.same, want)
+	if !slices.Equal(got, want) || o.Same != 1 {
+		t.Fatalf("changes %q and %d unchanged, want %q and 1", got, o.Same, want)
 	}
-	diff := o.diff()
+	diff := o.Diff()
 	for _, line := range []string{"+// new", "+++ " + os.DevNull, "--- " + os.DevNull} {
 		if !strings.Contains(diff, line) {
 			t.Errorf("the diff lacks %q:\n%s", line, diff)
 		}
 	}
-	if err := o.write(); err != nil {
+	if err := o.Write(); err != nil {
 		t.Fatal(err)
 	}
 	after := tree(t, dir)
@@ -109,7 +111,7 @@ func TestOutput_refusesForeignFiles(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "hand.go"), "package x\n")
 	writeFile(t, filepath.Join(dir, "folder.go", "f"), "")
 	for _, name := range []string{"hand.go", "folder.go"} {
-		_, err := goOutput(dir, map[string][]byte{name: []byte(generated)}, nil)
+		_, err := GoPackage(dir, map[string][]byte{name: []byte(generated)}, nil, isOurs)
 		var r *console.Refusal
 		if !errors.As(err, &r) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v, want a refusal that names it", name, err)
@@ -123,17 +125,17 @@ func TestWrite_isAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "a.go"), generated)
 	writeFile(t, filepath.Join(dir, "b.go"), generated)
-	o, err := goOutput(dir, map[string][]byte{
+	o, err := GoPackage(dir, map[string][]byte{
 		"a.go":       []byte(generated + "// 2\n"),
 		"fresh/c.go": []byte(generated),
 		"z.go":       []byte(generated),
-	}, nil)
+	}, nil, isOurs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, "z.go", "in the way"), "")
 	before := tree(t, dir)
-	err = o.write()
+	err = o.Write()
 	if err == nil || !strings.Contains(err.Error(), "z.go") {
 		t.Fatalf("error %v, want one that names z.go", err)
 	}
@@ -151,40 +153,15 @@ func TestWrite_isAllOrNothing(t *testing.T) {
 func TestWrite_folderNotWritable(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "file"), "in the way")
-	o := &output{changes: []change{
-		{path: filepath.Join(dir, "good", "a.go"), new: []byte(generated)},
-		{path: filepath.Join(dir, "file", "b.go"), new: []byte(generated)},
+	o := &Output{Changes: []Change{
+		{Path: filepath.Join(dir, "good", "a.go"), New: []byte(generated)},
+		{Path: filepath.Join(dir, "file", "b.go"), New: []byte(generated)},
 	}}
-	err := o.write()
+	err := o.Write()
 	if err == nil || !strings.Contains(err.Error(), "cannot write to the folder") {
 		t.Fatalf("error %v, want one about the folder", err)
 	}
 	if got := tree(t, dir); len(got) != 1 {
 		t.Errorf("files after the failure: %v, want only the first one", got)
-	}
-}
-
-func TestPackageName(t *testing.T) {
-	for file, want := range map[string]string{
-		"libgarden.so": "garden", "./build/libtvm_ffi_testing.so.1": "tvmffitesting",
-		"func.dll": "libfunc", "123.so": "lib", "Größe.so": "gre", "main.so": "libmain", "9lives.dylib": "lives",
-	} {
-		if got := packageName(file); got != want {
-			t.Errorf("packageName(%q) = %q, want %q", file, got, want)
-		}
-	}
-}
-
-func TestMatches(t *testing.T) {
-	for _, c := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"", "a.b", true}, {"b", "a.b", true}, {"c", "a.b", false},
-		{"a.*", "a.b", true}, {"*", "a.b", true}, {"?.c", "a.b", false},
-	} {
-		if got := matches(c.pattern, c.name); got != c.want {
-			t.Errorf("matches(%q, %q) = %v", c.pattern, c.name, got)
-		}
 	}
 }

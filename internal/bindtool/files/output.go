@@ -1,0 +1,192 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+)
+
+// Output is the difference between what is on disk and what a run wants there.
+type Output struct {
+	Changes []Change // sorted by path, without the files that stay as they are
+	Same    int      // the number of those
+}
+
+// Change is one file to create, replace or remove.
+type Change struct {
+	Path string // absolute
+	Old  []byte // nil: there is no such file
+	New  []byte // nil: remove it
+}
+
+// words are what c is called before it is made, and what the file is until then.
+func (c Change) words() (verb, state string) {
+	switch {
+	case c.Old == nil:
+		return "create", "missing"
+	case c.New == nil:
+		return "remove", "left over"
+	default:
+		return "update", "stale"
+	}
+}
+
+// Put adds a file that should hold data. It never replaces a file whose content ours
+// rejects.
+func (o *Output) Put(path string, data []byte, ours func([]byte) bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		o.add(Change{Path: path, New: data})
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot look at %s: %w; choose another folder for the output", console.Shown(path), err)
+	case !info.Mode().IsRegular():
+		return console.Refuse("%s is in the way and not a regular file: move it, or choose another place for the output", console.Shown(path))
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !ours(old) {
+		return console.Refuse("%s is in the way and was not written by tvmffi-bind: move it, or choose another folder for the output", console.Shown(path))
+	}
+	if bytes.Equal(old, data) {
+		o.Same++
+		return nil
+	}
+	o.add(Change{Path: path, Old: old, New: data})
+	return nil
+}
+
+func (o *Output) add(c Change) {
+	i, _ := slices.BinarySearchFunc(o.Changes, c.Path, func(c Change, path string) int { return strings.Compare(c.Path, path) })
+	o.Changes = slices.Insert(o.Changes, i, c)
+}
+
+// drop adds the removal of a stale file; one that is not ours stays.
+func (o *Output) drop(path string, ours func([]byte) bool) error {
+	old, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if ours(old) {
+		o.add(Change{Path: path, Old: old})
+	}
+	return nil
+}
+
+// GoPackage compares the Go files of a package and its sub-packages, by path relative
+// to root, with the disk. Stale are those of our files that the previous run listed or
+// that lie in a folder which this run writes, and that this run does not produce.
+func GoPackage(root string, files map[string][]byte, previous []string, ours func([]byte) bool) (*Output, error) {
+	o := &Output{}
+	dirs := map[string]bool{}
+	for rel, data := range files {
+		path := filepath.Join(root, filepath.FromSlash(rel))
+		dirs[filepath.Dir(path)] = true
+		if err := o.Put(path, data, ours); err != nil {
+			return nil, err
+		}
+	}
+	candidates := map[string]bool{}
+	for _, rel := range previous {
+		if filepath.IsLocal(filepath.FromSlash(rel)) && strings.HasSuffix(rel, ".go") {
+			candidates[rel] = true
+		}
+	}
+	for dir := range dirs {
+		if err := goFiles(root, dir, candidates); err != nil {
+			return nil, err
+		}
+	}
+	for rel := range candidates {
+		if _, wanted := files[rel]; wanted {
+			continue
+		}
+		if err := o.drop(filepath.Join(root, filepath.FromSlash(rel)), ours); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// goFiles adds the Go files in dir, which need not exist, relative to root.
+func goFiles(root, dir string, found map[string]bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".go") {
+			continue
+		}
+		rel, err := filepath.Rel(root, filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		found[filepath.ToSlash(rel)] = true
+	}
+	return nil
+}
+
+// Diff returns the changes as a unified diff.
+func (o *Output) Diff() string {
+	var b strings.Builder
+	for _, c := range o.Changes {
+		from, to := "a/"+console.Shown(c.Path), "b/"+console.Shown(c.Path)
+		if c.Old == nil {
+			from = os.DevNull
+		}
+		if c.New == nil {
+			to = os.DevNull
+		}
+		b.WriteString(udiff.Unified(from, to, string(c.Old), string(c.New)))
+	}
+	return b.String()
+}
+
+// List returns one line for each change, such as "create garden/garden.go".
+func (o *Output) List() string {
+	var b strings.Builder
+	for _, c := range o.Changes {
+		verb, _ := c.words()
+		fmt.Fprintf(&b, "%s %s\n", verb, console.Shown(c.Path))
+	}
+	return b.String()
+}
+
+// Stale returns one line for each change, such as "missing: garden/garden.go".
+func (o *Output) Stale() string {
+	var b strings.Builder
+	for _, c := range o.Changes {
+		_, state := c.words()
+		fmt.Fprintf(&b, "%s: %s\n", state, console.Shown(c.Path))
+	}
+	return b.String()
+}
+
+// WriteOne writes a single file that the user named, unless ours rejects what is there.
+func WriteOne(file string, data []byte, ours func([]byte) bool) error {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	o := &Output{}
+	if err := o.Put(path, data, ours); err != nil {
+		return err
+	}
+	return o.Write()
+}
