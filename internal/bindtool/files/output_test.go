@@ -119,8 +119,12 @@ func TestOutput_refusesForeignFiles(t *testing.T) {
 	}
 }
 
-// TestWrite_isAllOrNothing makes the last rename fail: its target becomes a folder
-// that is not empty after the comparison.
+// TestWrite_isAllOrNothing makes the last rename fail: after the comparison its target
+// becomes a folder that is not empty. By then a.go is replaced, b.go removed, and
+// fresh/c.go new, so each kind of change must be undone. All is kept as follows: every
+// new file is on the disk, in the folder of its target, before the first rename, so a
+// full disk or a folder without permission stops Write before anything has changed.
+// None is kept by writing the old content again.
 func TestWrite_isAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "a.go"), generated)

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,13 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/natefinch/atomic"
-
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-// Write makes all changes or none: the new files are first written beside their
-// targets, which also shows that every folder can be written, and then renamed.
+// Write makes all changes or none. First it writes the new files beside their targets,
+// which also shows that every folder can be written to; then it renames them. If a step
+// fails, the files that are replaced already get their old content back. Only a crash in
+// between leaves some files new and some old; each of them is whole.
 func (o *Output) Write() (err error) {
 	tx := transaction{}
 	defer func() {
@@ -55,22 +54,32 @@ func (tx *transaction) stage(c Change) error {
 	if err := tx.makeFolder(dir); err != nil {
 		return unwritable(dir, err)
 	}
-	f, err := os.CreateTemp(dir, ".tvmffi-bind-*.tmp")
+	temp, err := newFile(dir, c.New)
 	if err != nil {
 		return unwritable(dir, err)
 	}
-	tx.staged = append(tx.staged, stagedChange{Change: c, temp: f.Name()})
-	_, err = f.Write(c.New)
+	tx.staged = append(tx.staged, stagedChange{Change: c, temp: temp})
+	return nil
+}
+
+// newFile writes data to the disk under a name of its own in dir, so that a rename can
+// put it in the place of another file. If that fails, there is no file.
+func newFile(dir string, data []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".tvmffi-bind-*.tmp")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = f.Sync() // a rename that survives a crash must not lead to an empty file
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
-		return unwritable(dir, err)
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return f.Name(), nil
 }
 
 func unwritable(dir string, err error) error {
@@ -99,12 +108,13 @@ func (tx *transaction) makeFolder(dir string) error {
 	return nil
 }
 
+// commit makes a staged change. os.Rename replaces a file at once, on Windows too.
 func (tx *transaction) commit(c *stagedChange) error {
 	var err error
-	if c.New == nil {
-		err = errors.Join(os.Remove(c.Path), os.Remove(c.temp))
-	} else {
-		err = atomic.ReplaceFile(c.temp, c.Path)
+	if c.New != nil {
+		err = os.Rename(c.temp, c.Path)
+	} else if err = os.Remove(c.temp); err == nil {
+		err = os.Remove(c.Path)
 	}
 	if err != nil {
 		verb, _ := c.words()
@@ -124,13 +134,22 @@ func (tx *transaction) rollback() error {
 		case c.Old == nil:
 			errs = append(errs, os.Remove(c.Path))
 		default:
-			errs = append(errs, atomic.WriteFile(c.Path, bytes.NewReader(c.Old)))
+			errs = append(errs, restore(c.Path, c.Old))
 		}
 	}
 	for _, dir := range slices.Backward(tx.created) {
 		errs = append(errs, os.Remove(dir))
 	}
 	return errors.Join(errs...)
+}
+
+// restore puts back the old content of a file that was replaced or removed.
+func restore(path string, data []byte) error {
+	temp, err := newFile(filepath.Dir(path), data)
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
 }
 
 func ignoreMissing(err error) error {
