@@ -15,6 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
@@ -78,11 +79,11 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.files), "file"))
 
 	t.Printf("4. a program on them\n")
-	program, err := render("templates/demo/main.go.tmpl", scaffold{Runtime: console.ModulePath + "/runtime", Package: demoPackage, Import: b.importPath})
+	program, err := project.DemoProgram(project.Scaffold{Package: demoPackage, Import: b.importPath})
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, mainName), program, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, project.MainName), program, 0o644); err != nil {
 		return err
 	}
 	t.Printf("%s\n", indented(string(program)))
@@ -125,17 +126,17 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 	return dir, func() error { return nil }, nil
 }
 
-func demoConfig(dir string) *config {
+func demoConfig(dir string) *project.Config {
 	library := path.Join(path.Dir(sites.Library(runtime.GOOS)), map[string]string{
 		"windows": "tvm_ffi_testing.dll",
 		"darwin":  "libtvm_ffi_testing.dylib",
 		"linux":   "libtvm_ffi_testing.so",
 	}[runtime.GOOS])
-	return &config{
-		Package: demoPackage, Out: demoPackage, dir: dir,
-		Libraries: []librarySpec{{Package: corePackage, Path: library}},
-		Prefixes:  []string{"testing"},
-	}
+	c := project.NewConfig(dir, "")
+	c.Package, c.Out = demoPackage, demoPackage
+	c.Libraries = []project.LibrarySpec{{Package: project.CorePackage, Path: library}}
+	c.Prefixes = []string{"testing"}
+	return c
 }
 
 // demoModule writes a go.mod that uses this very version of the bindings: the
@@ -162,7 +163,7 @@ func (t *tool) demoModule(ctx context.Context, dir string) error {
 	}
 	// A first program that imports the runtime completes go.mod and go.sum.
 	first := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", console.ModulePath+"/runtime/bindrt")
-	if err := os.WriteFile(filepath.Join(dir, mainName), []byte(first), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, project.MainName), []byte(first), 0o644); err != nil {
 		return err
 	}
 	_, err = t.Step("building the runtime", func() error {

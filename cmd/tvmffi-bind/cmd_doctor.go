@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
@@ -49,7 +50,7 @@ func newDoctor(t *tool) *cobra.Command {
 		Short: "Show what is found on this machine, and what to do about each problem",
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
 loads each library FILE, too, and says what is in it; without any, those of
-` + configName + `, if it is there. Nothing is downloaded or changed.`,
+` + project.ConfigName + `, if it is there. Nothing is downloaded or changed.`,
 		Example: `  tvmffi-bind doctor
   tvmffi-bind doctor libgarden.so`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +70,7 @@ loads each library FILE, too, and says what is in it; without any, those of
 			for _, file := range in.libs {
 				findings = append(findings, offline.checkLibrary(cmd.Context(), file, in.deps))
 			}
-			if _, err := os.Stat(configName); err == nil && len(in.libs) == 0 {
+			if _, err := os.Stat(project.ConfigName); err == nil && len(in.libs) == 0 {
 				findings = append(findings, offline.checkConfig(cmd.Context()))
 			}
 			problems := 0
@@ -154,8 +155,8 @@ func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) fin
 
 // checkConfig reads the configuration and loads its libraries in a child.
 func (t *tool) checkConfig(ctx context.Context) finding {
-	f := finding{Check: configName}
-	c, err := readConfig(configName)
+	f := finding{Check: project.ConfigName}
+	c, err := project.ReadConfig(project.ConfigName)
 	if err != nil {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "docs/CONFIG.md of tvmffi-bind describes the keys"
 		return f
@@ -164,7 +165,7 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
 		return f
 	}
-	if _, err := t.locateCore(ctx, c.coreVersion()); err != nil && c.From == "" {
+	if _, err := t.locateCore(ctx, c.CoreVersion()); err != nil && c.From == "" {
 		f.Verdict, f.Found = verdictNote, "its libraries are not looked at, because there is no libtvm_ffi for them"
 		return f
 	}
@@ -182,7 +183,7 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 }
 
 func checkTool() finding {
-	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", console.Version(), runtime.Version(), platform())}
+	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", console.Version(), runtime.Version(), project.Platform())}
 }
 
 // checkCore loads libtvm_ffi in a child and asks it for its version.
@@ -206,7 +207,7 @@ func (t *tool) checkCore(ctx context.Context) finding {
 	}
 	if s.ABI.Major == 0 && s.ABI.Minor == 1 && s.ABI.Patch < 9 {
 		f.Verdict = verdictProblem
-		f.Remedy = "the oldest supported version is 0.1.9: run \"pip install --upgrade " + corePackage + "\""
+		f.Remedy = "the oldest supported version is 0.1.9: run \"pip install --upgrade " + project.CorePackage + "\""
 	}
 	return f
 }
@@ -346,13 +347,13 @@ func checkProgram(name, purpose, remedy string, commands ...[]string) finding {
 // checkPlatform tells where programs with bindings run. They need the C library
 // and the C++ runtime of the system, also with CGO_ENABLED=0.
 func checkPlatform() finding {
-	f := finding{Check: "platform", Verdict: verdictOK, Found: platform()}
+	f := finding{Check: "platform", Verdict: verdictOK, Found: project.Platform()}
 	if runtime.GOOS != "linux" {
 		return f
 	}
 	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 {
 		if glibc, _ := filepath.Glob("/lib*/ld-linux-*"); len(glibc) == 0 {
-			f.Verdict, f.Found = verdictProblem, platform()+" with musl; the official libtvm_ffi needs glibc"
+			f.Verdict, f.Found = verdictProblem, project.Platform()+" with musl; the official libtvm_ffi needs glibc"
 			f.Remedy = "use an image with glibc and the C++ runtime, such as Debian's"
 			return f
 		}

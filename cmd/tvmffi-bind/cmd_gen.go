@@ -12,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
 // genOptions are the flags of gen.
@@ -43,7 +44,7 @@ func newGen(t *tool) *cobra.Command {
 		Long: `gen reads libraries, generates a Go package for them, checks that it compiles
 together with the files that are already there, and writes it: all of it or nothing.
 
-What to bind comes from flags or from a configuration (` + configName + `). Without
+What to bind comes from flags or from a configuration (` + project.ConfigName + `). Without
 --prefix everything that the libraries add is bound. Beside the configuration, or
 in the output folder, a lock file records the libraries with their hashes and
 interfaces.`,
@@ -70,23 +71,23 @@ interfaces.`,
 }
 
 // configuration is what the flags and the configuration file say together.
-func (o *genOptions) configuration() (*config, error) {
+func (o *genOptions) configuration() (*project.Config, error) {
 	if !o.fromFlags() {
 		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.deps) > 0 {
 			return nil, errors.New("--package, --out, --prefix and --dep go with --lib or --from: put them into the configuration otherwise")
 		}
 		file := o.config
 		if file == "" {
-			file = configName
+			file = project.ConfigName
 		}
-		return readConfig(file)
+		return project.ReadConfig(file)
 	}
 	c, err := o.source()
 	if err != nil {
 		return nil, err
 	}
 	c.Package, c.Out, c.Prefixes = o.pkg, o.out, o.prefixes
-	if _, problem := c.problem(); problem != nil {
+	if _, problem := c.Problem(); problem != nil {
 		flag, rest, _ := strings.Cut(problem.Error(), " ")
 		if slices.Contains([]string{"package", "out"}, flag) {
 			return nil, fmt.Errorf("--%s %s", flag, rest)
@@ -117,7 +118,7 @@ func (t *tool) gen(ctx context.Context, o *genOptions) error {
 func (t *tool) finish(b *bindings, o *genOptions) error {
 	switch {
 	case o.check:
-		return t.checkFiles(b.root, b.output, b.lock.changed(b.previous))
+		return t.checkFiles(b.root, b.output, b.lock.Changed(b.previous))
 	case o.diff:
 		t.Printf("%s", b.output.Diff())
 	case o.dryRun:

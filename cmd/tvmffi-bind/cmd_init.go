@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
@@ -21,16 +22,16 @@ func newInit(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init NAME|FILE",
 		Short: "Start a program on a library: config, bindings, a main that runs, a test",
-		Long: `init starts in the folder of a Go module. From the name of a known package (` + strings.Join(knownNames(), ", ") + `)
+		Long: `init starts in the folder of a Go module. From the name of a known package (` + strings.Join(project.KnownNames(), ", ") + `)
 or from a library file it writes a configuration, a go:generate line, the bindings,
 a main that calls a real function, and a test. It never overwrites a file.`,
 		Example: `  go mod init example.com/hello
-  go get -tool ` + toolPath + `
+  go get -tool ` + project.ToolPath + `
   go tool tvmffi-bind init xgrammar
   go run .`,
 		Args: console.Takes(1, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return knownNames(), cobra.ShellCompDirectiveDefault
+			return project.KnownNames(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.init(cmd.Context(), args[0])
@@ -73,8 +74,8 @@ func (t *tool) init(ctx context.Context, what string) error {
 		t.Printf("wrote %s\n", name)
 	}
 	t.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.files), "file"))
-	if !b.module.hasTool() {
-		t.Printf("for go generate, run once: %s\n", b.module.getTool())
+	if !b.module.HasTool() {
+		t.Printf("for go generate, run once: %s\n", b.module.GetTool())
 	}
 	t.Printf("next: go run .\n")
 	return nil
@@ -82,21 +83,20 @@ func (t *tool) init(ctx context.Context, what string) error {
 
 // start is what init makes a program from.
 type start struct {
-	config *config
-	known  *knownPackage // nil for a library file
+	config *project.Config
+	known  *project.KnownPackage // nil for a library file
 }
 
 func startFor(what string) (*start, error) {
-	if k := known(what); k != nil {
-		c := k.config()
-		return &start{config: c, known: k}, nil
+	if k := project.Known(what); k != nil {
+		return &start{config: k.Config(), known: k}, nil
 	}
 	info, err := os.Stat(what)
 	if errors.Is(err, fs.ErrNotExist) && namesFile(what) {
 		return nil, noLibrary(what)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(knownNames(), ", "), nearest.Question(what, knownNames()))
+		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(project.KnownNames(), ", "), nearest.Question(what, project.KnownNames()))
 	}
 	if err != nil {
 		return nil, err
@@ -105,10 +105,10 @@ func startFor(what string) (*start, error) {
 		return nil, fmt.Errorf("%s is a folder: name the library file in it", what)
 	}
 	name := packageName(what)
-	return &start{config: &config{
-		Package: name, Out: "./" + name, dir: ".", file: configName,
-		Libraries: []librarySpec{{File: filepath.ToSlash(what)}},
-	}}, nil
+	c := project.NewConfig(".", project.ConfigName)
+	c.Package, c.Out = name, "./"+name
+	c.Libraries = []project.LibrarySpec{{File: filepath.ToSlash(what)}}
+	return &start{config: c}, nil
 }
 
 // packageName makes the name of a Go package from that of a library:
@@ -123,7 +123,7 @@ func packageName(file string) string {
 		return -1
 	}, base)
 	name = strings.TrimLeft(name, "0123456789")
-	if _, err := (&config{Package: name, Out: ".", From: "x"}).problem(); name == "" || err != nil {
+	if _, err := (&project.Config{Package: name, Out: ".", From: "x"}).Problem(); name == "" || err != nil {
 		return "lib" + name
 	}
 	return name
@@ -139,15 +139,10 @@ func refuseExisting(s *start) error {
 	return nil
 }
 
-const (
-	lockName     = "tvmffi.lock"
-	generateName = "generate.go"
-	mainName     = "main.go"
-	testName     = "main_test.go"
-)
+const generateName = "generate.go"
 
 func (s *start) names() []string {
-	return []string{configName, lockName, generateName, mainName, testName}
+	return []string{project.ConfigName, project.LockName, generateName, project.MainName, project.TestName}
 }
 
 // files are the hand-written files of the program, so to speak: init never touches
@@ -161,7 +156,21 @@ func (s *start) files(b *bindings) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text[configName] = append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), conf...)
+	text[project.ConfigName] = append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), conf...)
 	text[generateName] = []byte("package main\n\n//go:generate go tool tvmffi-bind gen\n")
 	return text, nil
+}
+
+// program writes main and its test.
+func (s *start) program(b *bindings) (map[string][]byte, error) {
+	data := project.Scaffold{Package: s.config.Package, Import: b.importPath}
+	if s.known != nil {
+		return s.known.Program(data)
+	}
+	call, err := chooseCall(b.files)
+	if err != nil {
+		return nil, err
+	}
+	data.File, data.Call = s.config.Libraries[0].File, call
+	return project.LibraryProgram(data)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -31,7 +32,7 @@ and layout, and the first paragraph of what is documented; --html and --json hav
 all. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
 
 FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries
-of ` + configName + ` in this folder, or at libtvm_ffi.`,
+of ` + project.ConfigName + ` in this folder, or at libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
   tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
 // ofPackage says which Python package a library is from. Its version is not that
@@ -14,7 +15,7 @@ func ofPackage(lib library) string {
 	if lib.Identity.PackageVersion == "" {
 		return ""
 	}
-	return " of " + corePackage + " " + lib.Identity.PackageVersion
+	return " of " + project.CorePackage + " " + lib.Identity.PackageVersion
 }
 
 func newSetup(t *tool) *cobra.Command {

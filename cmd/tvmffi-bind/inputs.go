@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -25,7 +26,7 @@ type inputs struct {
 
 func (in *inputs) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.config, "config", "", "configuration file (default "+configName+" if there is no --lib and no --from)")
+	f.StringVar(&in.config, "config", "", "configuration file (default "+project.ConfigName+" if there is no --lib and no --from)")
 	f.StringArrayVar(&in.libs, "lib", nil, "library file, which may also stand without --lib in front of the other arguments; may be repeated")
 	f.StringArrayVar(&in.deps, "dep", nil, "library file to load first, without looking at it; may be repeated")
 	f.StringVar(&in.from, "from", "", "schema file written by dump, instead of libraries")
@@ -89,30 +90,31 @@ func (in *inputs) fromFlags() bool { return len(in.libs) > 0 || in.from != "" }
 
 // source returns the part of a configuration that the flags or the configuration
 // file say about the input. Without any of them it is empty: libtvm_ffi alone.
-func (in *inputs) source() (*config, error) {
+func (in *inputs) source() (*project.Config, error) {
 	if in.fromFlags() {
-		c := &config{dir: ".", From: in.from}
+		c := project.NewConfig(".", "")
+		c.From = in.from
 		for _, f := range in.libs {
-			c.Libraries = append(c.Libraries, librarySpec{File: f})
+			c.Libraries = append(c.Libraries, project.LibrarySpec{File: f})
 		}
 		for _, f := range in.deps {
-			c.Deps = append(c.Deps, librarySpec{File: f})
+			c.Deps = append(c.Deps, project.LibrarySpec{File: f})
 		}
 		return c, nil
 	}
 	if in.config != "" {
-		return readConfig(in.config)
+		return project.ReadConfig(in.config)
 	}
-	if _, err := os.Stat(configName); errors.Is(err, fs.ErrNotExist) {
-		return &config{dir: "."}, nil
+	if _, err := os.Stat(project.ConfigName); errors.Is(err, fs.ErrNotExist) {
+		return project.NewConfig(".", ""), nil
 	}
-	return readConfig(configName)
+	return project.ReadConfig(project.ConfigName)
 }
 
 // read returns the schema that c describes.
-func (t *tool) read(ctx context.Context, c *config) (schema.Schema, error) {
+func (t *tool) read(ctx context.Context, c *project.Config) (schema.Schema, error) {
 	if c.From != "" {
-		path, err := c.rooted(c.From)
+		path, err := c.Rooted(c.From)
 		if err != nil {
 			return schema.Schema{}, err
 		}

@@ -12,56 +12,16 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
-// kernelSpec describes a CUDA kernel; gen.Kernel says what each key means.
-type kernelSpec struct {
-	Spec  string `yaml:"spec"`
-	Name  string `yaml:"name,omitempty"`
-	Doc   string `yaml:"doc,omitempty"`
-	Entry string `yaml:"entry,omitempty"`
-	// Image are files, or patterns such as saxpy.*.cubin, and Source is one file. They
-	// lie in the output folder or below, where go:embed finds them.
-	Image        oneOrMore `yaml:"image,omitempty"`
-	Source       string    `yaml:"source,omitempty"`
-	Arch         string    `yaml:"arch,omitempty"`
-	Options      []string  `yaml:"options,omitempty"`
-	Args         []string  `yaml:"args,omitempty"`
-	Grid         oneOrMore `yaml:"grid,omitempty"`
-	Block        oneOrMore `yaml:"block,omitempty"`
-	Cluster      oneOrMore `yaml:"cluster,omitempty"`
-	Shared       string    `yaml:"shared,omitempty"`
-	Cooperative  bool      `yaml:"cooperative,omitempty"`
-	Programmatic bool      `yaml:"programmatic,omitempty"`
-	Empty        string    `yaml:"empty,omitempty"`
-	Register     string    `yaml:"register,omitempty"`
-}
-
-// oneOrMore is a list of texts; one alone needs no brackets, and numbers no quotes.
-type oneOrMore []string
-
-// UnmarshalYAML reads a list or what would be its only item.
-func (l *oneOrMore) UnmarshalYAML(read func(any) error) error {
-	var list []string
-	if read(&list) == nil {
-		*l = list
-		return nil
-	}
-	var one string
-	if err := read(&one); err != nil {
-		return err
-	}
-	*l = oneOrMore{one}
-	return nil
-}
-
 // generateKernels makes the Go file of the kernels.
-func (b *bindings) generateKernels(c *config) error {
+func (b *bindings) generateKernels(c *project.Config) error {
 	conf := gen.KernelConfig{Package: c.Package, Contents: map[string][]byte{}}
 	conf.ToolVersion = console.Release()
 	var errs []error
 	fail := func(path string, err error) {
-		errs = append(errs, fmt.Errorf("%s: %w", c.where(path), err))
+		errs = append(errs, fmt.Errorf("%s: %w", c.Where(path), err))
 	}
 	read := func(path string, files ...string) {
 		for _, f := range files {
@@ -112,7 +72,7 @@ func (b *bindings) generateKernels(c *config) error {
 }
 
 // placed puts file, line and column in front of the mistakes in kernels.
-func placed(c *config, err error) error {
+func placed(c *project.Config, err error) error {
 	list := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		list = joined.Unwrap()
@@ -129,15 +89,15 @@ func placed(c *config, err error) error {
 		if e.Item >= 0 {
 			path += fmt.Sprintf("[%d]", e.Item)
 		}
-		list[i] = fmt.Errorf("%s: %s: %w", c.where(path), e.Key, e.Err)
+		list[i] = fmt.Errorf("%s: %s: %w", c.Where(path), e.Key, e.Err)
 	}
 	return errors.Join(list...)
 }
 
 // embedded returns the files that a pattern of the configuration names, as go:embed
 // in the output folder names them.
-func (b *bindings) embedded(c *config, pattern string) ([]string, error) {
-	full, err := c.rooted(pattern)
+func (b *bindings) embedded(c *project.Config, pattern string) ([]string, error) {
+	full, err := c.Rooted(pattern)
 	if err != nil {
 		return nil, err
 	}

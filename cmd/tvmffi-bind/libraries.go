@@ -15,14 +15,12 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
-
-// corePackage is the Python distribution of libtvm_ffi.
-const corePackage = "apache-tvm-ffi"
 
 // library is a shared library on this machine.
 type library struct {
@@ -32,15 +30,15 @@ type library struct {
 
 // locateAll finds libtvm_ffi, the dependencies and the libraries of c, in the
 // order in which they are loaded.
-func (t *tool) locateAll(ctx context.Context, c *config) ([]library, error) {
-	core, err := t.locateCore(ctx, c.coreVersion())
+func (t *tool) locateAll(ctx context.Context, c *project.Config) ([]library, error) {
+	core, err := t.locateCore(ctx, c.CoreVersion())
 	if err != nil {
 		return nil, err
 	}
 	all := []library{core}
 	for _, group := range []struct {
 		role  schema.Role
-		specs []librarySpec
+		specs []project.LibrarySpec
 	}{{schema.RoleDependency, c.Deps}, {schema.RoleBound, c.Libraries}} {
 		for _, spec := range group.specs {
 			lib, err := t.locate(ctx, c, spec, group.role)
@@ -61,28 +59,28 @@ func (t *tool) locateAll(ctx context.Context, c *config) ([]library, error) {
 }
 
 // locate finds one library of a configuration.
-func (t *tool) locate(ctx context.Context, c *config, spec librarySpec, role schema.Role) (library, error) {
+func (t *tool) locate(ctx context.Context, c *project.Config, spec project.LibrarySpec, role schema.Role) (library, error) {
 	if spec.Package != "" {
 		return t.locateInPackage(ctx, spec, role)
 	}
-	path, err := c.rooted(spec.File)
+	path, err := c.Rooted(spec.File)
 	if err != nil {
 		return library{}, err
 	}
 	lib, err := identify(path, schema.Library{Role: role})
-	if err != nil && c.file != "" {
+	if err != nil && c.File() != "" {
 		key := "libraries"
 		if role != schema.RoleBound {
 			key = "deps"
 		}
-		err = fmt.Errorf("%s: %s: %w", c.file, key, err)
+		err = fmt.Errorf("%s: %s: %w", c.File(), key, err)
 	}
 	return lib, err
 }
 
 // locateInPackage finds a library of a Python package where a program would find
 // it, in the cache or installed; else it gets the wheel of a known version.
-func (t *tool) locateInPackage(ctx context.Context, spec librarySpec, role schema.Role) (library, error) {
+func (t *tool) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (library, error) {
 	present := append(sites.Cached(spec.Package, spec.Path), sites.Find(spec.Package, spec.Path)...)
 	for _, found := range present {
 		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
@@ -116,7 +114,7 @@ func (t *tool) locateCore(ctx context.Context, version string) (library, error) 
 		}
 		return lib, nil
 	}
-	return t.locateInPackage(ctx, librarySpec{Package: corePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
+	return t.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
 }
 
 // getWheel gets a pinned wheel; an empty version means the newest pinned one.
@@ -141,7 +139,7 @@ func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, er
 }
 
 func pinnedWheel(pkg, version string) (wheel.Spec, error) {
-	if pkg == corePackage {
+	if pkg == project.CorePackage {
 		return wheel.TVMFFI(version, runtime.GOOS, runtime.GOARCH)
 	}
 	for _, s := range slices.Backward(wheel.Pinned()) {
@@ -165,7 +163,7 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 		other = ", or ask for version " + strings.Join(versions, " or ")
 	}
 	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed and tvmffi-bind knows no such wheel for %s: run \"pip install %s\"%s; searched: %s%s",
-		pkg, platform(), want, other, strings.Join(sites.Searched(), ", "), nearest.Question(pkg, names))
+		pkg, project.Platform(), want, other, strings.Join(sites.Searched(), ", "), nearest.Question(pkg, names))
 }
 
 // librariesIn lists the shared libraries in a wheel, as path would name them.

@@ -9,27 +9,28 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // bindings are the outcome of a run of the generator, in memory.
 type bindings struct {
-	root       string    // the output folder
-	module     *goModule // around it
-	importPath string    // of the package there
+	root       string          // the output folder
+	module     *project.Module // around it
+	importPath string          // of the package there
 	schema     schema.Schema
 	generated  []gen.File
 	files      map[string][]byte // the same by path relative to root
 	report     gen.Report
 	kernels    int // how many there are in place of a library
-	lock       *lock
-	previous   *lock // what the lock file holds, nil if there is none
+	lock       *project.Lock
+	previous   *project.Lock // what the lock file holds, nil if there is none
 	output     *files.Output
 	timings    []timing
 }
 
 // generate runs every stage but the last, which writes.
-func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
+func (t *tool) generate(ctx context.Context, c *project.Config) (*bindings, error) {
 	b := &bindings{}
 	stages := []struct {
 		name, title string
@@ -66,29 +67,29 @@ func (t *tool) generate(ctx context.Context, c *config) (*bindings, error) {
 }
 
 // prepare finds the output folder, and refuses early what would fail at the end.
-func (b *bindings) prepare(ctx context.Context, c *config) (err error) {
-	if b.root, err = c.rooted(c.Out); err != nil {
+func (b *bindings) prepare(ctx context.Context, c *project.Config) (err error) {
+	if b.root, err = c.Rooted(c.Out); err != nil {
 		return err
 	}
-	if b.module, err = moduleAround(b.root); err != nil {
+	if b.module, err = project.ModuleAround(b.root); err != nil {
 		return err
 	}
-	if b.importPath, err = b.module.importPath(b.root); err != nil {
+	if b.importPath, err = b.module.ImportPath(b.root); err != nil {
 		return err
 	}
-	if err := b.module.requiresRuntime(ctx); err != nil {
+	if err := b.module.RequiresRuntime(ctx); err != nil {
 		return err
 	}
-	file, err := c.lockFile()
+	file, err := c.LockFile()
 	if err != nil {
 		return err
 	}
-	b.previous, err = readLock(file)
+	b.previous, err = project.ReadLock(file)
 	return err
 }
 
 // generate makes the Go files. Names that the user declares are left to the user.
-func (b *bindings) generate(c *config) error {
+func (b *bindings) generate(c *project.Config) error {
 	if len(c.Kernels) > 0 {
 		return b.generateKernels(c)
 	}
@@ -129,26 +130,26 @@ func (b *bindings) verify() error {
 }
 
 // compare finds out what changes on disk.
-func (b *bindings) compare(c *config) (err error) {
+func (b *bindings) compare(c *project.Config) (err error) {
 	names := slices.Sorted(maps.Keys(b.files))
-	b.lock = newLock(b.schema, names)
+	b.lock = project.NewLock(b.schema, names)
 	var before []string
 	if b.previous != nil {
 		before = b.previous.Files
-		b.lock.adopt(b.previous)
+		b.lock.Adopt(b.previous)
 	}
 	if b.output, err = files.GoPackage(b.root, b.files, before, isGenerated); err != nil {
 		return err
 	}
-	data, err := b.lock.encode()
+	data, err := b.lock.Encode()
 	if err != nil {
 		return err
 	}
-	file, err := c.lockFile()
+	file, err := c.LockFile()
 	if err != nil {
 		return err
 	}
-	if err := b.output.Put(file, data, isLock); err != nil {
+	if err := b.output.Put(file, data, project.IsLock); err != nil {
 		return err
 	}
 	return nil

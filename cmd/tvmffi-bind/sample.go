@@ -9,41 +9,25 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
-
-// sampleCall is a call of a generated function with filled-in arguments.
-type sampleCall struct {
-	Func    string       // Go name
-	Args    []string     // Go expressions
-	Makes   []sampleMake // the objects that the arguments need, in order
-	Result  bool         // it returns a value beside the error
-	Comment string       // the first line of its doc comment
-}
-
-// sampleMake is an object that an argument needs, made by its constructor.
-type sampleMake struct {
-	Var  string
-	Call *sampleCall
-}
-
-// Arguments are the arguments as they stand in the call.
-func (c *sampleCall) Arguments() string { return strings.Join(c.Args, ", ") }
 
 // sampler fills in arguments for the functions of one package.
 type sampler struct {
-	constructors map[string]*sampleCall // by the name of the type that they make; nil if it takes too much
+	constructors map[string]*project.Call // by the name of the type that they make; nil if it takes too much
 }
 
 // chooseCall picks the function of the generated package that is easiest to call:
 // its arguments are plain values, or objects that are made of plain values. It
 // returns nil if there is none. The files are keyed by path; only those of the top
 // folder count.
-func chooseCall(files map[string][]byte) (*sampleCall, error) {
+func chooseCall(files map[string][]byte) (*project.Call, error) {
 	functions, err := topFunctions(files)
 	if err != nil {
 		return nil, err
 	}
-	s := &sampler{constructors: map[string]*sampleCall{}}
+	s := &sampler{constructors: map[string]*project.Call{}}
 	for _, verb := range []string{"Make", "New"} { // where both are, New sets fields without a look
 		for _, fn := range functions {
 			made, ok := strings.CutPrefix(fn.Name.Name, verb)
@@ -58,7 +42,7 @@ func chooseCall(files map[string][]byte) (*sampleCall, error) {
 			s.constructors[made] = call
 		}
 	}
-	var best *sampleCall
+	var best *project.Call
 	bestScore := 0
 	for _, fn := range functions {
 		if call, score := s.sample(fn); call != nil && score > bestScore {
@@ -103,8 +87,8 @@ func firstResult(fn *ast.FuncDecl) string {
 
 // sample fills in the arguments of fn. The score is high for a function that takes
 // and returns scalars; nil means that fn takes something else.
-func (s *sampler) sample(fn *ast.FuncDecl) (*sampleCall, int) {
-	call := &sampleCall{Func: fn.Name.Name}
+func (s *sampler) sample(fn *ast.FuncDecl) (*project.Call, int) {
+	call := &project.Call{Func: fn.Name.Name}
 	if fn.Doc != nil {
 		call.Comment, _, _ = strings.Cut(strings.TrimSpace(fn.Doc.Text()), "\n")
 		if before, ok := strings.CutSuffix(call.Comment, ":"); ok {
@@ -152,7 +136,7 @@ func (s *sampler) sample(fn *ast.FuncDecl) (*sampleCall, int) {
 }
 
 // value is the next argument of call, or "". An object is made before the call.
-func (s *sampler) value(call *sampleCall, t ast.Expr) string {
+func (s *sampler) value(call *project.Call, t ast.Expr) string {
 	n := len(call.Args)
 	if v := scalarValue(t, n); v != "" {
 		return v
@@ -178,7 +162,7 @@ func (s *sampler) value(call *sampleCall, t ast.Expr) string {
 		return ""
 	}
 	name := fmt.Sprintf("%s%d", strings.ToLower(made[:1]), n+1)
-	call.Makes = append(call.Makes, sampleMake{Var: name, Call: constructor})
+	call.Makes = append(call.Makes, project.Make{Var: name, Call: constructor})
 	return name
 }
 

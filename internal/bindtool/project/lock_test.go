@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -16,7 +15,7 @@ func gardenSchema(hash string, functions ...string) schema.Schema {
 	s := schema.Schema{
 		Format: schema.FormatVersion, ABI: schema.Version{Minor: 1, Patch: 16},
 		Libraries: []schema.Library{
-			{File: "libtvm_ffi.so", Role: schema.RoleCore, SHA256: "c0", Package: corePackage, PathInPackage: "tvm_ffi/lib/libtvm_ffi.so"},
+			{File: "libtvm_ffi.so", Role: schema.RoleCore, SHA256: "c0", Package: CorePackage, PathInPackage: "tvm_ffi/lib/libtvm_ffi.so"},
 			{File: "libgarden.so", Role: schema.RoleBound, SHA256: hash},
 		},
 	}
@@ -27,26 +26,26 @@ func gardenSchema(hash string, functions ...string) schema.Schema {
 }
 
 func TestLock_roundTrip(t *testing.T) {
-	l := newLock(gardenSchema("aa", "garden.water"), []string{"garden.go"})
-	data, err := l.encode()
+	l := NewLock(gardenSchema("aa", "garden.water"), []string{"garden.go"})
+	data, err := l.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !isLock(data) {
+	if !IsLock(data) {
 		t.Error("isLock does not know its own output")
 	}
-	file := filepath.Join(t.TempDir(), lockName)
-	if got, err := readLock(file); got != nil || err != nil {
+	file := filepath.Join(t.TempDir(), LockName)
+	if got, err := ReadLock(file); got != nil || err != nil {
 		t.Errorf("a missing lock gives %v, %v", got, err)
 	}
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readLock(file)
+	got, err := ReadLock(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := got.encode()
+	again, err := got.Encode()
 	if err != nil || string(again) != string(data) {
 		t.Errorf("read and written again (%v):\n%s\nwas:\n%s", err, again, data)
 	}
@@ -57,37 +56,37 @@ func TestLock_roundTrip(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Replace(data, []byte(`"format": 1`), []byte(`"format": 7`), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readLock(file); err == nil || !strings.Contains(err.Error(), "format is 7") {
+	if _, err := ReadLock(file); err == nil || !strings.Contains(err.Error(), "format is 7") {
 		t.Errorf("a lock of another format gives %v", err)
 	}
 }
 
 func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
-	previous := newLock(gardenSchema("aa", "garden.water"), nil)
-	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb", platform(): "old"}
+	previous := NewLock(gardenSchema("aa", "garden.water"), nil)
+	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb", Platform(): "old"}
 
 	for _, c := range []struct{ pkg, want, why string }{
 		{"", "old", "what is built on every machine anew keeps the first hash"},
 		{"garden", "aa", "a package has one file"},
 	} {
-		same := newLock(gardenSchema("aa", "garden.water"), nil)
+		same := NewLock(gardenSchema("aa", "garden.water"), nil)
 		same.library("libgarden.so").Package = c.pkg
-		same.adopt(previous)
+		same.Adopt(previous)
 		hashes := same.library("libgarden.so").SHA256
-		if hashes["plan9/mips"] != "bb" || hashes[platform()] != c.want {
+		if hashes["plan9/mips"] != "bb" || hashes[Platform()] != c.want {
 			t.Errorf("package %q: hashes %v, want that of plan9 and %q for this platform: %s", c.pkg, hashes, c.want, c.why)
 		}
 	}
 
-	changed := newLock(gardenSchema("aa", "garden.water", "garden.weed"), nil)
-	changed.adopt(previous)
+	changed := NewLock(gardenSchema("aa", "garden.water", "garden.weed"), nil)
+	changed.Adopt(previous)
 	if _, ok := changed.library("libgarden.so").SHA256["plan9/mips"]; ok {
 		t.Error("the hash of another platform outlived a change of the interface")
 	}
 }
 
 func TestLock_changedSaysWhat(t *testing.T) {
-	before := newLock(gardenSchema("aa", "garden.water"), nil)
+	before := NewLock(gardenSchema("aa", "garden.water"), nil)
 	for _, c := range []struct {
 		now  schema.Schema
 		want []string
@@ -96,24 +95,8 @@ func TestLock_changedSaysWhat(t *testing.T) {
 		{gardenSchema("bb", "garden.water"), []string{"libgarden.so is another build with the same interface"}},
 		{gardenSchema("bb", "garden.weed"), []string{"libgarden.so changed its interface since the bindings were generated"}},
 	} {
-		if got := newLock(c.now, nil).changed(before); !slices.Equal(got, c.want) {
+		if got := NewLock(c.now, nil).Changed(before); !slices.Equal(got, c.want) {
 			t.Errorf("changed says %q, want %q", got, c.want)
 		}
-	}
-}
-
-func TestLastWords_partsThePanicOfTheRuntime(t *testing.T) {
-	words := &lastWords{}
-	for range 20 {
-		if _, err := words.Write([]byte("noise\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := words.Write([]byte("terminate called\nSIGABRT: abort\nPC=0x1\nrax 0x0\n")); err != nil {
-		t.Fatal(err)
-	}
-	said, fault := words.split()
-	if fault != "SIGABRT: abort" || !strings.HasSuffix(said, "terminate called") || strings.Count(said, "\n") != console.LastWords-1 {
-		t.Errorf("said %q, fault %q", said, fault)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-// goModule is the module around a folder.
-type goModule struct {
+// Module is the module around a folder.
+type Module struct {
 	dir  string // of its go.mod
 	file *modfile.File
 }
 
-// moduleAround finds the module that dir, which need not exist yet, lies in.
-func moduleAround(dir string) (*goModule, error) {
+// ModuleAround finds the module that dir, which need not exist yet, lies in.
+func ModuleAround(dir string) (*Module, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		name := filepath.Join(at, "go.mod")
 		data, err := os.ReadFile(name)
@@ -48,12 +48,12 @@ func moduleAround(dir string) (*goModule, error) {
 		if file.Module == nil || file.Module.Mod.Path == "" {
 			return nil, fmt.Errorf("%s names no module", console.Shown(name))
 		}
-		return &goModule{at, file}, nil
+		return &Module{at, file}, nil
 	}
 }
 
-// importPath is the import path of the package in dir.
-func (m *goModule) importPath(dir string) (string, error) {
+// ImportPath is the import path of the package in dir.
+func (m *Module) ImportPath(dir string) (string, error) {
 	rel, err := filepath.Rel(m.dir, dir)
 	if err != nil {
 		return "", err
@@ -61,9 +61,9 @@ func (m *goModule) importPath(dir string) (string, error) {
 	return path.Join(m.file.Module.Mod.Path, filepath.ToSlash(rel)), nil
 }
 
-// requiresRuntime returns an error with the remedy if packages of the module cannot
+// RequiresRuntime returns an error with the remedy if packages of the module cannot
 // import the runtime.
-func (m *goModule) requiresRuntime(ctx context.Context) error {
+func (m *Module) RequiresRuntime(ctx context.Context) error {
 	if m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == console.ModulePath }) {
 		return nil
 	}
@@ -72,25 +72,26 @@ func (m *goModule) requiresRuntime(ctx context.Context) error {
 	if list.Run() == nil {
 		return nil // a workspace has it
 	}
-	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.getTool())
+	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.GetTool())
 }
 
-// hasTool reports whether the module has this program as a tool.
-func (m *goModule) hasTool() bool {
-	return m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == toolPath })
+// HasTool reports whether the module has this program as a tool.
+func (m *Module) HasTool() bool {
+	return m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == ToolPath })
 }
 
-const toolPath = console.ModulePath + "/cmd/tvmffi-bind"
+// ToolPath is the import path of this program.
+const ToolPath = console.ModulePath + "/cmd/tvmffi-bind"
 
-// getTool is the command that makes the module require the runtime and this program.
-func (m *goModule) getTool() string {
+// GetTool is the command that makes the module require the runtime and this program.
+func (m *Module) GetTool() string {
 	replaced := slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == console.ModulePath })
 	switch {
 	case replaced:
 		// go get would ask for published versions first.
-		return "go mod edit -require " + console.ModulePath + "@v0.0.0 -tool " + toolPath + " && go mod tidy"
+		return "go mod edit -require " + console.ModulePath + "@v0.0.0 -tool " + ToolPath + " && go mod tidy"
 	case console.Release() != "":
-		return "go get -tool " + toolPath + "@" + console.Release()
+		return "go get -tool " + ToolPath + "@" + console.Release()
 	}
-	return "go get -tool " + toolPath
+	return "go get -tool " + ToolPath
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"bytes"
@@ -15,11 +15,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
+// LockName is the name of the lock of a configuration with the usual name.
+const LockName = "tvmffi.lock"
+
 const lockFormat = 1
 
-// lock records what a run of gen has read and written. It belongs into version
+// Lock records what a run of gen has read and written. It belongs into version
 // control, beside the configuration.
-type lock struct {
+type Lock struct {
 	Comment   string          `json:"comment"`
 	Format    int             `json:"format"`
 	Libraries []lockedLibrary `json:"libraries,omitempty"`
@@ -45,11 +48,12 @@ type lockedLibrary struct {
 
 const lockComment = "Written by tvmffi-bind. Commit this file; change it with tvmffi-bind gen."
 
-func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+// Platform returns the system and processor of this machine, such as linux/amd64.
+func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// newLock describes s, whose generated files are named.
-func newLock(s schema.Schema, files []string) *lock {
-	l := &lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
+// NewLock describes s, whose generated files are named.
+func NewLock(s schema.Schema, files []string) *Lock {
+	l := &Lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
 	for i, lib := range s.Libraries {
 		locked := lockedLibrary{
 			File: lib.File, Role: lib.Role,
@@ -61,18 +65,18 @@ func newLock(s schema.Schema, files []string) *lock {
 			locked.Version = fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
 		}
 		if lib.SHA256 != "" {
-			locked.SHA256 = map[string]string{platform(): lib.SHA256}
+			locked.SHA256 = map[string]string{Platform(): lib.SHA256}
 		}
 		l.Libraries = append(l.Libraries, locked)
 	}
 	return l
 }
 
-// adopt takes over from the previous lock the hashes of other platforms, for the
+// Adopt takes over from the previous lock the hashes of other platforms, for the
 // libraries that have not changed. One that comes from no package keeps the hash of
 // this platform too: every machine that builds it gets another one, and the bindings
 // are the same.
-func (l *lock) adopt(previous *lock) {
+func (l *Lock) Adopt(previous *Lock) {
 	for i := range l.Libraries {
 		now := &l.Libraries[i]
 		was := previous.library(now.File)
@@ -92,7 +96,8 @@ func (l *lock) adopt(previous *lock) {
 	}
 }
 
-func (l *lock) library(file string) *lockedLibrary {
+// library returns the entry of a file, or nil.
+func (l *Lock) library(file string) *lockedLibrary {
 	if l == nil {
 		return nil
 	}
@@ -103,8 +108,8 @@ func (l *lock) library(file string) *lockedLibrary {
 	return &l.Libraries[i]
 }
 
-// changed says, in words, how the libraries of l differ from those of previous.
-func (l *lock) changed(previous *lock) []string {
+// Changed says, in words, how the libraries of l differ from those of previous.
+func (l *Lock) Changed(previous *Lock) []string {
 	if previous == nil {
 		return nil
 	}
@@ -117,7 +122,7 @@ func (l *lock) changed(previous *lock) []string {
 			notes = append(notes, fmt.Sprintf("%s is new", now.File))
 		case was.Interface != now.Interface:
 			notes = append(notes, fmt.Sprintf("%s changed its interface since the bindings were generated", describe(was, now)))
-		case was.SHA256[platform()] != "" && was.SHA256[platform()] != now.SHA256[platform()]:
+		case was.SHA256[Platform()] != "" && was.SHA256[Platform()] != now.SHA256[Platform()]:
 			notes = append(notes, fmt.Sprintf("%s is another build with the same interface", describe(was, now)))
 		}
 	}
@@ -136,13 +141,14 @@ func describe(was, now *lockedLibrary) string {
 	return now.File
 }
 
-func (l *lock) encode() ([]byte, error) {
+// Encode returns the content of the lock file.
+func (l *Lock) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(l, "", "  ")
 	return append(data, '\n'), err
 }
 
-// readLock returns nil without an error if there is no lock yet.
-func readLock(file string) (*lock, error) {
+// ReadLock returns nil without an error if there is no lock yet.
+func ReadLock(file string) (*Lock, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -150,7 +156,7 @@ func readLock(file string) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the lock: %w", err)
 	}
-	l := &lock{}
+	l := &Lock{}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	err = d.Decode(l)
@@ -163,8 +169,8 @@ func readLock(file string) (*lock, error) {
 	return l, nil
 }
 
-// isLock tells whether data is a lock that may be replaced.
-func isLock(data []byte) bool {
-	var l lock
+// IsLock tells whether data is a lock that may be replaced.
+func IsLock(data []byte) bool {
+	var l Lock
 	return json.Unmarshal(data, &l) == nil && l.Format > 0 && l.Comment == lockComment
 }

@@ -1,0 +1,172 @@
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+)
+
+// ConfigName is the name under which commands look for a configuration.
+const ConfigName = "tvmffi.yaml"
+
+// CorePackage is the Python distribution of libtvm_ffi.
+const CorePackage = "apache-tvm-ffi"
+
+// Config says what to bind and where to put it. It comes from a file or from flags.
+type Config struct {
+	// Package is the name of the Go package, Out the folder for it.
+	Package string `yaml:"package"`
+	Out     string `yaml:"out"`
+	// From is a saved schema to read instead of the libraries.
+	From string `yaml:"from,omitempty"`
+	// Libraries are bound; Deps are only loaded before them.
+	Libraries []LibrarySpec `yaml:"libraries,omitempty"`
+	Deps      []LibrarySpec `yaml:"deps,omitempty"`
+	// Prefixes selects namespaces such as garden; without any, everything that the
+	// libraries add is bound.
+	Prefixes []string `yaml:"prefixes,omitempty"`
+	// Root is the namespace that becomes the package itself, if gen guesses wrong.
+	Root string `yaml:"root,omitempty"`
+	// Split says whether sub-namespaces become sub-packages, which is the default.
+	Split *bool `yaml:"split,omitempty"`
+	// Rename gives the Go name for a registry name.
+	Rename map[string]string `yaml:"rename,omitempty"`
+	// Skip lists registry names to leave out.
+	Skip []string `yaml:"skip,omitempty"`
+	// External gives the import path of the Go package that owns a type key.
+	External map[string]string `yaml:"external,omitempty"`
+	// Kernels are CUDA kernels that become typed funcs. They have a package of their
+	// own, so they stand in place of libraries.
+	Kernels []KernelSpec `yaml:"kernels,omitempty"`
+
+	file string // the file that it came from or will be written to, "" for flags
+	dir  string // relative paths start here
+	data []byte // of the file
+}
+
+// NewConfig returns an empty configuration whose relative paths start at dir. File is
+// the file that it will be written to, "" if flags say all that there is.
+func NewConfig(dir, file string) *Config { return &Config{dir: dir, file: file} }
+
+// File returns the file of the configuration, "" if it comes from flags.
+func (c *Config) File() string { return c.file }
+
+// Where returns "file:line:column" of a YAML path such as $.libraries[0], or of the
+// nearest node above it.
+func (c *Config) Where(path string) string { return locate(c.file, c.data, path) }
+
+// LibrarySpec names one library: a file, or a file inside a Python package.
+type LibrarySpec struct {
+	File    string `yaml:"file,omitempty"`
+	Package string `yaml:"package,omitempty"`
+	Version string `yaml:"version,omitempty"`
+	Path    string `yaml:"path,omitempty"`
+}
+
+// String is the file, or the package and the path in it.
+func (s LibrarySpec) String() string {
+	if s.Package == "" {
+		return s.File
+	}
+	return s.Package + ":" + s.Path
+}
+
+// KernelSpec describes a CUDA kernel; gen.Kernel says what each key means.
+type KernelSpec struct {
+	Spec  string `yaml:"spec"`
+	Name  string `yaml:"name,omitempty"`
+	Doc   string `yaml:"doc,omitempty"`
+	Entry string `yaml:"entry,omitempty"`
+	// Image are files, or patterns such as saxpy.*.cubin, and Source is one file. They
+	// lie in the output folder or below, where go:embed finds them.
+	Image        OneOrMore `yaml:"image,omitempty"`
+	Source       string    `yaml:"source,omitempty"`
+	Arch         string    `yaml:"arch,omitempty"`
+	Options      []string  `yaml:"options,omitempty"`
+	Args         []string  `yaml:"args,omitempty"`
+	Grid         OneOrMore `yaml:"grid,omitempty"`
+	Block        OneOrMore `yaml:"block,omitempty"`
+	Cluster      OneOrMore `yaml:"cluster,omitempty"`
+	Shared       string    `yaml:"shared,omitempty"`
+	Cooperative  bool      `yaml:"cooperative,omitempty"`
+	Programmatic bool      `yaml:"programmatic,omitempty"`
+	Empty        string    `yaml:"empty,omitempty"`
+	Register     string    `yaml:"register,omitempty"`
+}
+
+// OneOrMore is a list of texts; one alone needs no brackets, and numbers no quotes.
+type OneOrMore []string
+
+// UnmarshalYAML reads a list or what would be its only item.
+func (l *OneOrMore) UnmarshalYAML(read func(any) error) error {
+	var list []string
+	if read(&list) == nil {
+		*l = list
+		return nil
+	}
+	var one string
+	if err := read(&one); err != nil {
+		return err
+	}
+	*l = OneOrMore{one}
+	return nil
+}
+
+// ReadConfig reads and checks a configuration file. Its errors start with the
+// file, line and column.
+func ReadConfig(file string) (*Config, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out", file, console.Command())
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{}
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, positioned(file, err)
+	}
+	c.file, c.dir, c.data = file, filepath.Dir(file), data // after Decode, which clears c for an empty file
+	if path, problem := c.Problem(); problem != nil {
+		return nil, fmt.Errorf("%s: %w", c.Where(path), problem)
+	}
+	return c, nil
+}
+
+// CoreVersion is the version of libtvm_ffi that the configuration asks for, "" if
+// any will do.
+func (c *Config) CoreVersion() string {
+	for _, s := range append(slices.Clone(c.Deps), c.Libraries...) {
+		if s.Package == CorePackage && s.Version != "" {
+			return s.Version
+		}
+	}
+	return ""
+}
+
+// Rooted makes a path of the configuration absolute.
+func (c *Config) Rooted(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.dir, path)
+	}
+	return filepath.Abs(path)
+}
+
+// LockFile is where the lock of c lies: beside the configuration file, or in the
+// output folder if the flags said it all.
+func (c *Config) LockFile() (string, error) {
+	if c.file == "" {
+		return c.Rooted(filepath.Join(c.Out, LockName))
+	}
+	base := filepath.Base(c.file)
+	return c.Rooted(strings.TrimSuffix(base, filepath.Ext(base)) + ".lock")
+}

@@ -1,0 +1,115 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	yamltoken "github.com/goccy/go-yaml/token"
+
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
+)
+
+// positioned puts file, line and column in front of an error of the YAML reader.
+func positioned(file string, err error) error {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	p := e.GetToken().Position
+	return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column, explained(e))
+}
+
+// explained is the message of an error of the YAML reader, in the words of somebody who
+// writes a configuration and not of one who reads the source of this tool.
+func explained(e yaml.Error) string {
+	message, word := e.GetMessage(), e.GetToken().Value
+	switch e := e.(type) {
+	case *yaml.UnknownFieldError:
+		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec]())
+		slices.Sort(keys)
+		if near := nearest.Question(word, slices.Compact(keys)); near != "" {
+			return message + near
+		}
+		if e.Token.Position.Column == 1 {
+			return message + ": the keys are " + strings.Join(keysOf[Config](), ", ")
+		}
+	case *yaml.TypeError:
+		switch e.DstType.Kind() {
+		case reflect.Bool:
+			return fmt.Sprintf("%q is neither true nor false: write one of them", word)
+		case reflect.String:
+			return "a list or a mapping stands where a text is expected: write one text"
+		}
+	case *yaml.UnexpectedNodeTypeError:
+		switch e.Expected {
+		case ast.SequenceType:
+			return message + ": write a list, each item on its line after a dash"
+		case ast.MappingType:
+			return message + ": write key: value"
+		}
+	case *yaml.SyntaxError:
+		if strings.Contains(message, "mapping value is not allowed") {
+			return message + ": put a text that has a colon into quotes"
+		}
+	}
+	return message
+}
+
+// keysOf lists the YAML keys of a struct, in order.
+func keysOf[T any]() []string {
+	var keys []string
+	for field := range reflect.TypeFor[T]().Fields() {
+		if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// locate returns "file:line:column" of the node at a YAML path such as
+// $.libraries[0], or of the nearest node above it.
+func locate(file string, data []byte, path string) string {
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return file
+	}
+	for path != "" {
+		if node := nodeAt(tree, path); node != nil {
+			p := firstToken(node).Position
+			return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return file + ":1:1"
+}
+
+func nodeAt(tree *ast.File, path string) ast.Node {
+	p, err := yaml.PathString(path)
+	if err != nil {
+		return nil
+	}
+	node, err := p.FilterFile(tree)
+	if err != nil {
+		return nil
+	}
+	return node
+}
+
+// firstToken is where a node starts; the token of a mapping is its first colon.
+func firstToken(node ast.Node) *yamltoken.Token {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken()
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken()
+	}
+	return node.GetToken()
+}
