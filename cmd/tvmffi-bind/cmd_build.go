@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/native"
 )
 
-func newBuild(t *tool) *cobra.Command {
+func newBuild(con *console.Console, p *probe.Prober) *cobra.Command {
 	var code native.Code
 	var output string
 	var verbose bool
@@ -37,16 +38,16 @@ them to a shared library. What "config" prints is what it passes.`,
 			if err := replaceable(file); err != nil {
 				return err
 			}
-			core, err := t.locateCore(cmd.Context(), "")
+			core, err := p.Core(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
 			code.Name = strings.TrimPrefix(strings.TrimSuffix(filepath.Base(output), filepath.Ext(output)), "lib")
 			code.Files, code.Library = files, core.Path
 			if verbose {
-				code.Log = t.Err
+				code.Log = con.Err
 			}
-			_, err = t.Step("compiling", func() error { return native.BuildTo(cmd.Context(), code, file) })
+			_, err = con.Step("compiling", func() error { return native.BuildTo(cmd.Context(), code, file) })
 			var failed *native.CompileError
 			if errors.As(err, &failed) {
 				return console.Refuse("%w", err)
@@ -54,7 +55,7 @@ them to a shared library. What "config" prints is what it passes.`,
 			if err != nil {
 				return err
 			}
-			t.Notef("wrote %s\n", console.Shown(file))
+			con.Notef("wrote %s\n", console.Shown(file))
 			return nil
 		},
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 )
 
-func newCall(t *tool) *cobra.Command {
-	var in inputs
+func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
+	var in probe.Inputs
 	cmd := &cobra.Command{
 		Use:   "call FILE... NAME ['JSON ARGS']",
 		Short: "Call a function and print its result as JSON",
@@ -21,48 +22,57 @@ such as an object, is printed as text. The call happens in a process of its own.
 		Example: `  tvmffi-bind call libgarden.so garden.alive
   tvmffi-bind call libtvm_ffi_testing.so testing.add_one '[41]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := in.take(args)
+			args, err := in.Take(args)
 			if err != nil {
 				return err
 			}
 			if len(args) < 1 || len(args) > 2 {
 				return fmt.Errorf("call takes the library, the name of the function, and its arguments as one JSON array, as in %s call libgarden.so garden.water '[1, 2.5]'", console.Command())
 			}
-			c, err := in.source()
+			c, err := in.Source()
 			if err != nil {
 				return err
 			}
 			if c.From != "" {
 				return errors.New("a function of a saved schema cannot be called: name the library")
 			}
-			request := callRequest{Name: args[0], Args: json.RawMessage("[]")}
+			values := "[]"
 			if len(args) == 2 {
-				request.Args = json.RawMessage(args[1])
+				values = args[1]
 			}
-			var list []json.RawMessage
-			if err := json.Unmarshal(request.Args, &list); err != nil {
-				var syntax *json.SyntaxError
-				if !errors.As(err, &syntax) {
-					err = fmt.Errorf("%s is not an array", request.Args)
-				}
-				return fmt.Errorf("the arguments must be a JSON array such as '[1, \"two\"]': %w", err)
+			if err := checkArray(values); err != nil {
+				return err
 			}
-			libs, err := t.locateAll(cmd.Context(), c)
+			libs, err := p.Locate(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			reply, err := t.inChild(cmd.Context(), childRequest{Libraries: libs, Call: &request})
+			result, thrown, err := p.Call(cmd.Context(), libs, args[0], []byte(values))
 			if err != nil {
 				return err
 			}
-			if reply.Thrown != "" {
-				return console.Refuse("%s: %s", request.Name, reply.Thrown)
+			if thrown != "" {
+				return console.Refuse("%s: %s", args[0], thrown)
 			}
-			t.Printf("%s\n", reply.Result)
+			con.Printf("%s\n", result)
 			return nil
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	_ = cmd.Flags().MarkHidden("from")
 	return cmd
+}
+
+// checkArray returns an error if text is not a JSON array.
+func checkArray(text string) error {
+	var list []json.RawMessage
+	err := json.Unmarshal([]byte(text), &list)
+	if err == nil {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		err = fmt.Errorf("%s is not an array", text)
+	}
+	return fmt.Errorf("the arguments must be a JSON array such as '[1, \"two\"]': %w", err)
 }

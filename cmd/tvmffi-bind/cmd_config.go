@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/native"
 )
 
-func newCompilerFlags(t *tool) *cobra.Command {
+func newCompilerFlags(con *console.Console, p *probe.Prober) *cobra.Command {
 	var cxx, ld, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "config [--cxxflags] [--ldflags]",
@@ -21,7 +22,7 @@ exported functions their metadata.`,
 		Example: `  g++ -shared -o libgarden.so garden.cc $(go tool tvmffi-bind config --cxxflags --ldflags)`,
 		Args:    console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			core, err := t.locateCore(cmd.Context(), "")
+			core, err := p.Core(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
@@ -30,7 +31,7 @@ exported functions their metadata.`,
 				return err
 			}
 			if asJSON {
-				return t.JSON(f)
+				return con.JSON(f)
 			}
 			var flags []string
 			if cxx || !ld {
@@ -39,7 +40,7 @@ exported functions their metadata.`,
 			if ld || !cxx {
 				flags = append(flags, f.Link...)
 			}
-			return t.printFlags(flags)
+			return printFlags(con, flags)
 		},
 	}
 	cmd.Flags().BoolVar(&cxx, "cxxflags", false, "only the flags of the compiler")
@@ -50,12 +51,12 @@ exported functions their metadata.`,
 
 // printFlags writes flags for $(...) in a shell, which splits at white space and
 // knows no quotes there.
-func (t *tool) printFlags(flags []string) error {
+func printFlags(con *console.Console, flags []string) error {
 	for _, f := range flags {
 		if strings.ContainsAny(f, " \t\n*?[") {
 			return fmt.Errorf("a shell would tear %q apart: use --json, or set TVMFFI_CACHE to a folder without spaces in its name", f)
 		}
 	}
-	t.Printf("%s\n", strings.Join(flags, " "))
+	con.Printf("%s\n", strings.Join(flags, " "))
 	return nil
 }

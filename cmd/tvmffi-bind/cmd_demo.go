@@ -15,11 +15,12 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-func newDemo(t *tool) *cobra.Command {
+func newDemo(con *console.Console, p *probe.Prober) *cobra.Command {
 	var keep string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -28,7 +29,7 @@ func newDemo(t *tool) *cobra.Command {
 runs a program on the bindings. It leaves nothing behind, except with --keep.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return t.demo(cmd.Context(), keep)
+			return runDemo(cmd.Context(), con, p, keep)
 		},
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "new folder for the module of the demo, which stays")
@@ -39,32 +40,32 @@ runs a program on the bindings. It leaves nothing behind, except with --keep.`,
 // demoPackage is the name of the package that the demo generates.
 const demoPackage = "ffitest"
 
-func (t *tool) demo(ctx context.Context, keep string) (err error) {
+func runDemo(ctx context.Context, con *console.Console, p *probe.Prober, keep string) (err error) {
 	dir, clean, err := demoFolder(keep)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, clean()) }()
 
-	t.Printf("1. libtvm_ffi, the official build\n")
-	core, err := t.locateCore(ctx, "")
+	con.Printf("1. libtvm_ffi, the official build\n")
+	core, err := p.Core(ctx, "")
 	if err != nil {
 		return err
 	}
-	t.Printf("   %s\n\n", core.Path)
+	con.Printf("   %s\n\n", core.Path)
 
-	t.Printf("2. a new Go module\n")
-	if err := t.demoModule(ctx, dir); err != nil {
+	con.Printf("2. a new Go module\n")
+	if err := demoModule(ctx, con, dir); err != nil {
 		return err
 	}
 	if keep == "" {
-		t.Printf("   in a temporary folder; --keep DIR keeps it\n\n")
+		con.Printf("   in a temporary folder; --keep DIR keeps it\n\n")
 	} else {
-		t.Printf("   %s\n\n", console.Shown(dir))
+		con.Printf("   %s\n\n", console.Shown(dir))
 	}
 
-	t.Printf("3. bindings of the testing library\n")
-	b, err := t.generate(ctx, demoConfig(dir))
+	con.Printf("3. bindings of the testing library\n")
+	b, err := generate(ctx, p, demoConfig(dir))
 	if err != nil {
 		if os.Getenv("TVMFFI_LIBRARY") != "" {
 			err = fmt.Errorf("the demo also needs the testing library, which TVMFFI_LIBRARY does not name: %w", err)
@@ -75,10 +76,10 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	n := b.generatedByKind()
-	t.Printf("   %s, %s, %s and %s in %s\n\n", console.Count(n[gen.KindFunction], "function"), console.Count(n[gen.KindType], "type"),
+	con.Printf("   %s, %s, %s and %s in %s\n\n", console.Count(n[gen.KindFunction], "function"), console.Count(n[gen.KindType], "type"),
 		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.files), "file"))
 
-	t.Printf("4. a program on them\n")
+	con.Printf("4. a program on them\n")
 	program, err := project.DemoProgram(project.Scaffold{Package: demoPackage, Import: b.importPath})
 	if err != nil {
 		return err
@@ -86,14 +87,14 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err := os.WriteFile(filepath.Join(dir, project.MainName), program, 0o644); err != nil {
 		return err
 	}
-	t.Printf("%s\n", indented(string(program)))
+	con.Printf("%s\n", indented(string(program)))
 
-	t.Printf("5. CGO_ENABLED=0 go build, and run\n")
+	con.Printf("5. CGO_ENABLED=0 go build, and run\n")
 	binary := filepath.Join(dir, "demo")
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	took, err := t.Step("building", func() error {
+	took, err := con.Step("building", func() error {
 		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, ".")
 		return err
 	})
@@ -104,7 +105,7 @@ func (t *tool) demo(ctx context.Context, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	t.Printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
+	con.Printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
 	return nil
 }
 
@@ -141,7 +142,7 @@ func demoConfig(dir string) *project.Config {
 
 // demoModule writes a go.mod that uses this very version of the bindings: the
 // source that the go command knows here, or the release that the tool is.
-func (t *tool) demoModule(ctx context.Context, dir string) error {
+func demoModule(ctx context.Context, con *console.Console, dir string) error {
 	mod := fmt.Sprintf("module demo\n\ngo 1.26\n\nrequire %s ", console.ModulePath)
 	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", console.ModulePath).Output()
 	if root := strings.TrimSpace(string(source)); err == nil && root != "" {
@@ -166,7 +167,7 @@ func (t *tool) demoModule(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, project.MainName), []byte(first), 0o644); err != nil {
 		return err
 	}
-	_, err = t.Step("building the runtime", func() error {
+	_, err = con.Step("building the runtime", func() error {
 		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-mod=mod", "-o", os.DevNull, ".")
 		return err
 	})

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-func newDiff(t *tool) *cobra.Command {
+func newDiff(con *console.Console, p *probe.Prober) *cobra.Command {
 	var asJSON bool
 	var deps []string
 	cmd := &cobra.Command{
@@ -25,26 +26,26 @@ first; with any, the exit code is 1.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]schema.Schema
 			for i, file := range args {
-				in := inputs{deps: deps}
+				in := probe.Inputs{Deps: deps}
 				_, missing := os.Stat(file)
 				switch {
-				case namesLibrary(file):
-					in.libs = []string{file}
-				case missing != nil && !isSchemaName(file):
+				case probe.NamesLibrary(file):
+					in.Libs = []string{file}
+				case missing != nil && !probe.IsSchemaName(file):
 					return fmt.Errorf("%s is neither a library (.so, .dylib, .dll) nor a schema (.json)", file)
 				default: // a schema may have any name
-					in.from = file
+					in.From = file
 				}
-				c, err := in.source()
+				c, err := in.Source()
 				if err != nil {
 					return err
 				}
-				if both[i], err = t.read(cmd.Context(), c); err != nil {
+				if both[i], err = p.Read(cmd.Context(), c); err != nil {
 					return err
 				}
 			}
 			changes := schema.Diff(both[0], both[1])
-			if err := t.printChanges(changes, asJSON); err != nil {
+			if err := printChanges(con, changes, asJSON); err != nil {
 				return err
 			}
 			if len(changes) > 0 && changes[0].Breaking {
@@ -59,22 +60,22 @@ first; with any, the exit code is 1.`,
 	return cmd
 }
 
-func (t *tool) printChanges(changes []schema.Change, asJSON bool) error {
+func printChanges(con *console.Console, changes []schema.Change, asJSON bool) error {
 	if asJSON {
 		if changes == nil {
 			changes = []schema.Change{}
 		}
-		return t.JSON(changes)
+		return con.JSON(changes)
 	}
 	breaking := 0
 	for _, c := range changes {
 		line := c.String()
 		if c.Breaking {
 			breaking++
-			line = t.Paint(text.FgRed, line)
+			line = con.Paint(text.FgRed, line)
 		}
-		t.Printf("%s\n", line)
+		con.Printf("%s\n", line)
 	}
-	t.Notef("%d breaking, %d additive\n", breaking, len(changes)-breaking)
+	con.Notef("%d breaking, %d additive\n", breaking, len(changes)-breaking)
 	return nil
 }

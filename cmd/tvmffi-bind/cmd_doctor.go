@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
@@ -42,9 +43,9 @@ type finding struct {
 	Remedy  string  `json:"remedy,omitempty"`
 }
 
-func newDoctor(t *tool) *cobra.Command {
+func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 	var asJSON bool
-	var in inputs
+	var in probe.Inputs
 	cmd := &cobra.Command{
 		Use:   "doctor [FILE]...",
 		Short: "Show what is found on this machine, and what to do about each problem",
@@ -54,24 +55,23 @@ loads each library FILE, too, and says what is in it; without any, those of
 		Example: `  tvmffi-bind doctor
   tvmffi-bind doctor libgarden.so`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rest, err := in.take(args)
+			rest, err := in.Take(args)
 			if err != nil {
 				return err
 			}
-			if in.from != "" {
-				rest = append(rest, in.from)
+			if in.From != "" {
+				rest = append(rest, in.From)
 			}
 			if len(rest) > 0 {
-				return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", rest[0])
+				return probe.NotLibrary(rest[0])
 			}
-			offline := *t
-			offline.offline = true
-			findings := offline.examine(cmd.Context())
-			for _, file := range in.libs {
-				findings = append(findings, offline.checkLibrary(cmd.Context(), file, in.deps))
+			p := &probe.Prober{Console: con, Offline: true, Timeout: p.Timeout}
+			findings := examine(cmd.Context(), p)
+			for _, file := range in.Libs {
+				findings = append(findings, checkLibrary(cmd.Context(), p, file, in.Deps))
 			}
-			if _, err := os.Stat(project.ConfigName); err == nil && len(in.libs) == 0 {
-				findings = append(findings, offline.checkConfig(cmd.Context()))
+			if _, err := os.Stat(project.ConfigName); err == nil && len(in.Libs) == 0 {
+				findings = append(findings, checkConfig(cmd.Context(), p))
 			}
 			problems := 0
 			for _, f := range findings {
@@ -80,11 +80,11 @@ loads each library FILE, too, and says what is in it; without any, those of
 				}
 			}
 			if asJSON {
-				if err := t.JSON(findings); err != nil {
+				if err := con.JSON(findings); err != nil {
 					return err
 				}
 			} else {
-				t.printFindings(findings)
+				printFindings(con, findings)
 			}
 			if problems > 0 {
 				return console.RefuseQuietly("%d problems", problems)
@@ -93,29 +93,29 @@ loads each library FILE, too, and says what is in it; without any, those of
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().StringArrayVar(&in.libs, "lib", nil, "library file, which may also stand without --lib; may be repeated")
-	cmd.Flags().StringArrayVar(&in.deps, "dep", nil, "library file to load before each library; may be repeated")
+	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file, which may also stand without --lib; may be repeated")
+	cmd.Flags().StringArrayVar(&in.Deps, "dep", nil, "library file to load before each library; may be repeated")
 	_ = cmd.MarkFlagFilename("lib")
 	_ = cmd.MarkFlagFilename("dep")
 	return cmd
 }
 
-func (t *tool) printFindings(findings []finding) {
+func printFindings(con *console.Console, findings []finding) {
 	colours := map[verdict]text.Color{verdictOK: text.FgGreen, verdictNote: text.FgYellow, verdictProblem: text.FgRed}
 	for _, f := range findings {
-		t.Printf("%s  %-14s %s\n", t.Paint(colours[f.Verdict], fmt.Sprintf("%-7s", f.Verdict)), f.Check, strings.ReplaceAll(f.Found, "\n", "\n"+strings.Repeat(" ", 24)))
+		con.Printf("%s  %-14s %s\n", con.Paint(colours[f.Verdict], fmt.Sprintf("%-7s", f.Verdict)), f.Check, strings.ReplaceAll(f.Found, "\n", "\n"+strings.Repeat(" ", 24)))
 		if f.Remedy != "" {
-			t.Printf("%24s-> %s\n", "", f.Remedy)
+			con.Printf("%24s-> %s\n", "", f.Remedy)
 		}
 	}
 }
 
 // examine makes every check of the machine; nothing is changed.
-func (t *tool) examine(ctx context.Context) []finding {
+func examine(ctx context.Context, p *probe.Prober) []finding {
 	return []finding{
 		checkTool(),
-		t.checkCore(ctx),
-		t.checkAPI(ctx),
+		checkCore(ctx, p),
+		checkAPI(ctx, p),
 		checkInstalled(),
 		checkCache(),
 		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or name libtvm_ffi by TVMFFI_LIBRARY",
@@ -130,13 +130,13 @@ func (t *tool) examine(ctx context.Context) []finding {
 }
 
 // checkLibrary loads a library in a child and counts what it adds.
-func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) finding {
+func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []string) finding {
 	f := finding{Check: filepath.Base(file)}
-	in := inputs{libs: []string{file}, deps: deps}
-	c, err := in.source()
+	in := probe.Inputs{Libs: []string{file}, Deps: deps}
+	c, err := in.Source()
 	var s schema.Schema
 	if err == nil {
-		s, err = t.read(ctx, c)
+		s, err = p.Read(ctx, c)
 	}
 	if err == nil {
 		s, err = listed(s, "", false)
@@ -154,7 +154,7 @@ func (t *tool) checkLibrary(ctx context.Context, file string, deps []string) fin
 }
 
 // checkConfig reads the configuration and loads its libraries in a child.
-func (t *tool) checkConfig(ctx context.Context) finding {
+func checkConfig(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: project.ConfigName}
 	c, err := project.ReadConfig(project.ConfigName)
 	if err != nil {
@@ -165,11 +165,11 @@ func (t *tool) checkConfig(ctx context.Context) finding {
 		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
 		return f
 	}
-	if _, err := t.locateCore(ctx, c.CoreVersion()); err != nil && c.From == "" {
+	if _, err := p.Core(ctx, c.CoreVersion()); err != nil && c.From == "" {
 		f.Verdict, f.Found = verdictNote, "its libraries are not looked at, because there is no libtvm_ffi for them"
 		return f
 	}
-	s, err := t.read(ctx, c)
+	s, err := p.Read(ctx, c)
 	if err != nil {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or bring what is missing"
 		return f
@@ -187,14 +187,14 @@ func checkTool() finding {
 }
 
 // checkCore loads libtvm_ffi in a child and asks it for its version.
-func (t *tool) checkCore(ctx context.Context) finding {
+func checkCore(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: "libtvm_ffi"}
-	lib, err := t.locateCore(ctx, "")
+	lib, err := p.Core(ctx, "")
 	if err != nil {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", console.Command())
 		return f
 	}
-	s, err := t.readLibraries(ctx, []library{lib})
+	s, err := p.ReadLibraries(ctx, []probe.Library{lib})
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
 		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", console.Command(), wheel.DefaultVersion)
@@ -214,9 +214,9 @@ func (t *tool) checkCore(ctx context.Context) finding {
 
 // checkAPI compares the C functions that libtvm_ffi exports with those that the
 // runtime calls.
-func (t *tool) checkAPI(ctx context.Context) finding {
+func checkAPI(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: "C API", Verdict: verdictOK}
-	lib, err := t.locateCore(ctx, "")
+	lib, err := p.Core(ctx, "")
 	if err != nil {
 		f.Verdict, f.Found = verdictNote, "not looked at, because there is no libtvm_ffi"
 		return f

@@ -8,11 +8,12 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-func newDump(t *tool) *cobra.Command {
-	var in inputs
+func newDump(con *console.Console, p *probe.Prober) *cobra.Command {
+	var in probe.Inputs
 	var file string
 	cmd := &cobra.Command{
 		Use:   "dump FILE... -o schema.json",
@@ -21,17 +22,17 @@ func newDump(t *tool) *cobra.Command {
 to work without the libraries.`,
 		Example: `  tvmffi-bind dump libgarden.so -o garden.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := in.takeAll(args); err != nil {
+			if err := in.TakeAll(args); err != nil {
 				return err
 			}
-			c, err := in.source()
+			c, err := in.Source()
 			if err != nil {
 				return err
 			}
 			if c.From != "" {
 				return errors.New("dump writes schemas: it reads libraries, not another schema")
 			}
-			s, err := t.read(cmd.Context(), c)
+			s, err := p.Read(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ to work without the libraries.`,
 				return err
 			}
 			if file == "-" {
-				_, err := t.Out.Write(data)
+				_, err := con.Out.Write(data)
 				return err
 			}
 			if err := files.WriteOne(file, data, isSchema); err != nil {
@@ -50,12 +51,12 @@ to work without the libraries.`,
 			if err != nil {
 				return err
 			}
-			t.Notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
+			con.Notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
 				strings.Join(boundNames(s), ", "), len(s.Functions), len(s.Types))
 			return nil
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	_ = cmd.Flags().MarkHidden("from")
 	cmd.Flags().StringVarP(&file, "output", "o", "-", "file to write, - for standard output")
 	return cmd

@@ -26,7 +26,7 @@ type exportOptions struct {
 	stubs             string
 }
 
-func newExport(t *tool) *cobra.Command {
+func newExport(con *console.Console) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export [PACKAGE]",
@@ -56,7 +56,7 @@ result is checked by the compiler before anything is written.`,
 			if len(args) > 0 {
 				pattern = args[0]
 			}
-			return t.export(cmd.Context(), &o, pattern)
+			return runExport(cmd.Context(), con, &o, pattern)
 		},
 	}
 	f := cmd.Flags()
@@ -65,7 +65,7 @@ result is checked by the compiler before anything is written.`,
 	f.StringVar(&o.prefix, "prefix", "", "what goes before names in the registry (default the name and a dot)")
 	f.BoolVar(&o.build, "build", false, "build the shared library too, into the folder of the main package; needs a C compiler")
 	f.StringVar(&o.stubs, "stubs", "", "build, and write typed stubs for Python into this folder with tvm-ffi-stubgen")
-	o.preview.register(cmd)
+	o.preview.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "stubs")
 	_ = cmd.MarkFlagDirname("out")
@@ -73,38 +73,38 @@ result is checked by the compiler before anything is written.`,
 	return cmd
 }
 
-// export is the command: the files in memory, checked, then what the flags say.
-func (t *tool) export(ctx context.Context, o *exportOptions, pattern string) error {
-	x, err := t.readExports(pattern)
+// runExport is the command: the files in memory, checked, then what the flags say.
+func runExport(ctx context.Context, con *console.Console, o *exportOptions, pattern string) error {
+	x, err := readExports(con, pattern)
 	if err != nil {
 		return err
 	}
-	c, changes, err := t.generateExport(o, x)
+	c, changes, err := generateExport(con, o, x)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.check:
-		return t.checkFiles(x.Dir(), changes, nil)
+		return checkFiles(con, x.Dir(), changes, nil)
 	case o.diff:
-		t.Printf("%s", changes.Diff())
+		con.Printf("%s", changes.Diff())
 		return nil
 	case o.dryRun:
-		t.Printf("%s", changes.List())
+		con.Printf("%s", changes.List())
 		return nil
 	}
 	if err := changes.Write(); err != nil {
 		return err
 	}
 	functions, types, methods := x.Count()
-	t.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
+	con.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
 		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name,
 		len(changes.Changes), len(changes.Changes)+changes.Same)
-	return t.build(ctx, o, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
+	return buildExport(ctx, con, o, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
 }
 
 // readExports reads the package that pattern names.
-func (t *tool) readExports(pattern string) (*gen.Exports, error) {
+func readExports(con *console.Console, pattern string) (*gen.Exports, error) {
 	wd, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (t *tool) readExports(pattern string) (*gen.Exports, error) {
 		}
 	}
 	var x *gen.Exports
-	if _, err = t.Step("reading the package", func() error {
+	if _, err = con.Step("reading the package", func() error {
 		x, err = gen.ReadExports(wd, pattern)
 		return err
 	}); err != nil {
@@ -126,7 +126,7 @@ func (t *tool) readExports(pattern string) (*gen.Exports, error) {
 }
 
 // generateExport makes the files of x, checks them and compares them with the disk.
-func (t *tool) generateExport(o *exportOptions, x *gen.Exports) (gen.ExportConfig, *files.Output, error) {
+func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen.ExportConfig, *files.Output, error) {
 	c := gen.ExportConfig{Name: o.name, Prefix: o.prefix, ToolVersion: console.Release()}
 	if o.out != "" {
 		var err error
@@ -139,7 +139,7 @@ func (t *tool) generateExport(o *exportOptions, x *gen.Exports) (gen.ExportConfi
 	if err != nil {
 		return c, nil, &console.Refusal{Err: err}
 	}
-	if _, err := t.Step("checking that it compiles", func() error { return x.Verify(generated) }); err != nil {
+	if _, err := con.Step("checking that it compiles", func() error { return x.Verify(generated) }); err != nil {
 		return c, nil, console.Refuse("the result would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
 	}
 	changes := &files.Output{}
@@ -151,22 +151,22 @@ func (t *tool) generateExport(o *exportOptions, x *gen.Exports) (gen.ExportConfi
 	return c, changes, nil
 }
 
-// build builds the library of the main package in a folder, and the stubs, if the flags
+// buildExport builds the library of the main package in a folder, and the stubs, if the flags
 // ask for them.
-func (t *tool) build(ctx context.Context, o *exportOptions, main string, c gen.ExportConfig) error {
+func buildExport(ctx context.Context, con *console.Console, o *exportOptions, main string, c gen.ExportConfig) error {
 	if !o.build && o.stubs == "" {
-		t.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
+		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
 		return nil
 	}
 	file := filepath.Join(main, libraryFile(c.Name))
-	if _, err := t.Step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
+	if _, err := con.Step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
 		return err
 	}
-	t.Notef("built %s\n", console.Shown(file))
+	con.Notef("built %s\n", console.Shown(file))
 	if o.stubs == "" {
 		return nil
 	}
-	return t.stubs(ctx, o.stubs, file, c)
+	return writeStubs(ctx, con, o.stubs, file, c)
 }
 
 // below is the folder to, named from the working directory, as a path from dir.
@@ -223,8 +223,8 @@ func buildLibrary(ctx context.Context, main, file string) error {
 	return err
 }
 
-// stubs writes typed stubs for Python.
-func (t *tool) stubs(ctx context.Context, dir, file string, c gen.ExportConfig) error {
+// writeStubs writes typed stubs for Python.
+func writeStubs(ctx context.Context, con *console.Console, dir, file string, c gen.ExportConfig) error {
 	const program = "tvm-ffi-stubgen"
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -238,6 +238,6 @@ func (t *tool) stubs(ctx context.Context, dir, file string, c gen.ExportConfig) 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, console.FirstLines(strings.TrimSpace(string(out))))
 	}
-	t.Notef("stubs for Python in %s\n", console.Shown(dir))
+	con.Notef("stubs for Python in %s\n", console.Shown(dir))
 	return nil
 }

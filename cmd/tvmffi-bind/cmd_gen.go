@@ -12,12 +12,13 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
 // genOptions are the flags of gen.
 type genOptions struct {
-	inputs
+	probe.Inputs
 	pkg, out string
 	prefixes []string
 	preview
@@ -28,7 +29,7 @@ type genOptions struct {
 // preview is the flags of gen and export that keep them from writing.
 type preview struct{ check, diff, dryRun bool }
 
-func (p *preview) register(cmd *cobra.Command) {
+func (p *preview) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&p.check, "check", false, "write nothing; fail if the files on disk are stale")
 	f.BoolVar(&p.diff, "diff", false, "write nothing; show what would change as a unified diff")
@@ -36,7 +37,7 @@ func (p *preview) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run")
 }
 
-func newGen(t *tool) *cobra.Command {
+func newGen(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o genOptions
 	cmd := &cobra.Command{
 		Use:   "gen [FILE]...",
@@ -51,14 +52,14 @@ interfaces.`,
 		Example: `  //go:generate go tool tvmffi-bind gen --lib ./libgarden.so --package garden --out ./garden
   tvmffi-bind gen --check`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.takeAll(args); err != nil {
+			if err := o.TakeAll(args); err != nil {
 				return err
 			}
-			return t.gen(cmd.Context(), &o)
+			return runGen(cmd.Context(), con, p, &o)
 		},
 	}
-	o.inputs.register(cmd)
-	o.preview.register(cmd)
+	o.Register(cmd)
+	o.preview.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.pkg, "package", "", "name of the Go package")
 	f.StringVar(&o.out, "out", "", "folder of the Go package")
@@ -72,17 +73,17 @@ interfaces.`,
 
 // configuration is what the flags and the configuration file say together.
 func (o *genOptions) configuration() (*project.Config, error) {
-	if !o.fromFlags() {
-		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.deps) > 0 {
+	if !o.FromFlags() {
+		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 {
 			return nil, errors.New("--package, --out, --prefix and --dep go with --lib or --from: put them into the configuration otherwise")
 		}
-		file := o.config
+		file := o.Config
 		if file == "" {
 			file = project.ConfigName
 		}
 		return project.ReadConfig(file)
 	}
-	c, err := o.source()
+	c, err := o.Source()
 	if err != nil {
 		return nil, err
 	}
@@ -97,59 +98,59 @@ func (o *genOptions) configuration() (*project.Config, error) {
 	return c, nil
 }
 
-// gen is the command: the bindings in memory, then what the flags say about them.
-func (t *tool) gen(ctx context.Context, o *genOptions) error {
+// runGen is the command: the bindings in memory, then what the flags say about them.
+func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions) error {
 	c, err := o.configuration()
 	if err != nil {
 		return err
 	}
-	b, err := t.generate(ctx, c)
+	b, err := generate(ctx, p, c)
 	if err != nil {
 		return err
 	}
-	verdict := t.finish(b, o)
+	verdict := finish(con, b, o)
 	if o.report != "" {
-		return errors.Join(verdict, t.writeReport(o.report, b))
+		return errors.Join(verdict, writeReport(con, o.report, b))
 	}
 	return verdict
 }
 
 // finish is the last stage: write, or show what would be written.
-func (t *tool) finish(b *bindings, o *genOptions) error {
+func finish(con *console.Console, b *bindings, o *genOptions) error {
 	switch {
 	case o.check:
-		return t.checkFiles(b.root, b.output, b.lock.Changed(b.previous))
+		return checkFiles(con, b.root, b.output, b.lock.Changed(b.previous))
 	case o.diff:
-		t.Printf("%s", b.output.Diff())
+		con.Printf("%s", b.output.Diff())
 	case o.dryRun:
 		if o.report == "-" {
-			t.Notef("%s", b.output.List()) // standard output belongs to the report
+			con.Notef("%s", b.output.List()) // standard output belongs to the report
 		} else {
-			t.Printf("%s", b.output.List())
+			con.Printf("%s", b.output.List())
 		}
-		t.summarize(b, o.timing)
+		summarize(con, b, o.timing)
 	default:
-		took, err := t.Step("writing", b.output.Write)
+		took, err := con.Step("writing", b.output.Write)
 		if err != nil {
 			return err
 		}
 		b.took("write", took)
-		t.summarize(b, o.timing)
+		summarize(con, b, o.timing)
 	}
 	return nil
 }
 
 // checkFiles prints which files in dir are stale, for which reasons, and the command
 // that writes them.
-func (t *tool) checkFiles(dir string, o *files.Output, reasons []string) error {
+func checkFiles(con *console.Console, dir string, o *files.Output, reasons []string) error {
 	if len(o.Changes) == 0 {
-		t.Notef("%s: up to date (%d files)\n", console.Shown(dir), o.Same)
+		con.Notef("%s: up to date (%d files)\n", console.Shown(dir), o.Same)
 		return nil
 	}
-	t.Printf("%s", o.Stale())
+	con.Printf("%s", o.Stale())
 	for _, reason := range reasons {
-		t.Printf("%s\n", reason)
+		con.Printf("%s\n", reason)
 	}
-	t.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
+	con.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
 	return console.RefuseQuietly("files are stale")
 }

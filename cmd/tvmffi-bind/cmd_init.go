@@ -14,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
-func newInit(t *tool) *cobra.Command {
+func newInit(con *console.Console, p *probe.Prober) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init NAME|FILE",
 		Short: "Start a program on a library: config, bindings, a main that runs, a test",
@@ -34,13 +35,13 @@ a main that calls a real function, and a test. It never overwrites a file.`,
 			return project.KnownNames(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.init(cmd.Context(), args[0])
+			return runInit(cmd.Context(), con, p, args[0])
 		},
 	}
 }
 
-// init makes the files of a new program, all of them or none.
-func (t *tool) init(ctx context.Context, what string) error {
+// runInit makes the files of a new program, all of them or none.
+func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what string) error {
 	start, err := startFor(what)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (t *tool) init(ctx context.Context, what string) error {
 	if err := refuseExisting(start); err != nil {
 		return err
 	}
-	b, err := t.generate(ctx, start.config)
+	b, err := generate(ctx, p, start.config)
 	if err != nil {
 		return err
 	}
@@ -69,15 +70,15 @@ func (t *tool) init(ctx context.Context, what string) error {
 	if err := b.output.Write(); err != nil {
 		return err
 	}
-	t.summarize(b, false)
+	summarize(con, b, false)
 	for _, name := range start.names() {
-		t.Printf("wrote %s\n", name)
+		con.Printf("wrote %s\n", name)
 	}
-	t.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.files), "file"))
+	con.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.files), "file"))
 	if !b.module.HasTool() {
-		t.Printf("for go generate, run once: %s\n", b.module.GetTool())
+		con.Printf("for go generate, run once: %s\n", b.module.GetTool())
 	}
-	t.Printf("next: go run .\n")
+	con.Printf("next: go run .\n")
 	return nil
 }
 
@@ -92,8 +93,8 @@ func startFor(what string) (*start, error) {
 		return &start{config: k.Config(), known: k}, nil
 	}
 	info, err := os.Stat(what)
-	if errors.Is(err, fs.ErrNotExist) && namesFile(what) {
-		return nil, noLibrary(what)
+	if errors.Is(err, fs.ErrNotExist) && probe.NamesFile(what) {
+		return nil, probe.NoLibrary(what)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(project.KnownNames(), ", "), nearest.Question(what, project.KnownNames()))

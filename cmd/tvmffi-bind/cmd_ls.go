@@ -15,13 +15,14 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-func newLs(t *tool) *cobra.Command {
-	var in inputs
+func newLs(con *console.Console, p *probe.Prober) *cobra.Command {
+	var in probe.Inputs
 	var asJSON, all bool
 	var html string
 	cmd := &cobra.Command{
@@ -36,18 +37,18 @@ of ` + project.ConfigName + ` in this folder, or at libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
   tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := in.take(args)
+			args, err := in.Take(args)
 			if err != nil {
 				return err
 			}
 			if len(args) > 1 {
 				return fmt.Errorf("%q are several patterns: ls takes files and then one pattern, which may have * in it", args)
 			}
-			c, err := in.source()
+			c, err := in.Source()
 			if err != nil {
 				return err
 			}
-			s, err := t.read(cmd.Context(), c)
+			s, err := p.Read(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -62,25 +63,25 @@ of ` + project.ConfigName + ` in this folder, or at libtvm_ffi.`,
 			case err != nil:
 				return err
 			case asJSON:
-				return t.JSON(l.json(s))
+				return con.JSON(l.json(s))
 			case html != "":
-				return t.writeHTML(html, l, s)
+				return writeHTML(con, html, l, s)
 			}
 			if len(s.Functions)+len(s.Types) == 0 && pattern == "" {
 				return console.Refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", strings.Join(libraryNames(s, schema.RoleBound), ", "))
 			}
 			if len(s.Functions)+len(s.Types) == 0 {
 				if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
-					return fmt.Errorf("%s is no library file: name one that ends in .so, .dylib or .dll, or a path", pattern)
+					return probe.NotLibrary(pattern)
 				}
 				return console.Refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too%s", strings.Join(libraryNames(s, schema.RoleBound), ", "), pattern, nearest.Question(pattern, itemNames(whole)))
 			}
-			t.printFunctions(s.Functions)
-			t.printTypes(l, s.Types)
+			printFunctions(con, s.Functions)
+			printTypes(con, l, s.Types)
 			return nil
 		},
 	}
-	in.register(cmd)
+	in.Register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the schema, as dump has it, with the constructors")
 	cmd.Flags().StringVar(&html, "html", "", "write a page with the type tree to this file")
 	cmd.Flags().BoolVar(&all, "all", false, "show libtvm_ffi and the dependencies too")
@@ -136,23 +137,23 @@ func signatureText(s *schema.Signature) string {
 	return s.String()
 }
 
-func (t *tool) printFunctions(functions []schema.Function) {
+func printFunctions(con *console.Console, functions []schema.Function) {
 	if len(functions) == 0 {
 		return
 	}
-	t.Printf("%s\n", t.Paint(text.Bold, console.Count(len(functions), "function")))
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(functions), "function")))
 	for _, f := range functions {
 		where := ""
 		if f.Source == schema.SourceModule {
 			where = "  [module " + f.Library + "]"
 		}
-		t.Printf("  %s%s%s\n", f.Name, t.Paint(text.Faint, signatureText(f.Signature)), where)
-		t.printDoc(f.Doc, 6)
+		con.Printf("  %s%s%s\n", f.Name, con.Paint(text.Faint, signatureText(f.Signature)), where)
+		printDoc(con, f.Doc, 6)
 	}
 }
 
 // printDoc prints the first paragraph of a doc text below what it is about.
-func (t *tool) printDoc(doc string, indent int) {
+func printDoc(con *console.Console, doc string, indent int) {
 	first, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(doc, "\r\n", "\n")), "\n\n")
 	visible := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -164,26 +165,26 @@ func (t *tool) printDoc(doc string, indent int) {
 		return
 	}
 	for line := range strings.Lines(text.WrapSoft(visible, 88-indent)) {
-		t.Printf("%s%s\n", strings.Repeat(" ", indent), t.Paint(text.Faint, strings.TrimRight(line, " \n")))
+		con.Printf("%s%s\n", strings.Repeat(" ", indent), con.Paint(text.Faint, strings.TrimRight(line, " \n")))
 	}
 }
 
-func (t *tool) printTypes(l *listing, types []schema.Type) {
+func printTypes(con *console.Console, l *listing, types []schema.Type) {
 	if len(types) == 0 {
 		return
 	}
-	t.Printf("%s\n", t.Paint(text.Bold, console.Count(len(types), "type")))
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(types), "type")))
 	byKey := func(a, b schema.Type) int { return strings.Compare(a.Key, b.Key) } // people look for names
 	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
 		head := "  " + typ.Key
 		if n := len(typ.Ancestors); n > 0 {
-			head += t.Paint(text.Faint, " : "+typ.Ancestors[n-1])
+			head += con.Paint(text.Faint, " : "+typ.Ancestors[n-1])
 		}
 		if typ.TotalSize > 0 {
-			head += t.Paint(text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
+			head += con.Paint(text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
 		}
-		t.Printf("%s\n", head)
-		t.printDoc(typ.Doc, 6)
+		con.Printf("%s\n", head)
+		printDoc(con, typ.Doc, 6)
 		var docs []string // of the rows
 		w := table.NewWriter()
 		w.SetStyle(plainTable())
@@ -200,15 +201,15 @@ func (t *tool) printTypes(l *listing, types []schema.Type) {
 			docs = append(docs, m.Doc)
 		}
 		if text, ok := l.constructorText(&typ); ok { // may be long: it makes no column wider
-			t.Printf("     init %s\n", text)
+			con.Printf("     init %s\n", text)
 		}
 		if w.Length() == 0 {
 			continue
 		}
 		for i, line := range strings.Split(trimLines(w.Render()), "\n") {
-			t.Printf("%s\n", line)
+			con.Printf("%s\n", line)
 			if i < len(docs) {
-				t.printDoc(docs[i], 12)
+				printDoc(con, docs[i], 12)
 			}
 		}
 	}
@@ -324,7 +325,7 @@ func trimLines(s string) string {
 }
 
 // writeHTML writes the page of s to a file.
-func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
+func writeHTML(con *console.Console, file string, l *listing, s schema.Schema) error {
 	var page bytes.Buffer
 	if err := renderHTML(&page, l, s); err != nil {
 		return err
@@ -332,7 +333,7 @@ func (t *tool) writeHTML(file string, l *listing, s schema.Schema) error {
 	if err := files.WriteOne(file, page.Bytes(), isOurPage); err != nil {
 		return err
 	}
-	t.Notef("%s: %s, %s\n", file, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
+	con.Notef("%s: %s, %s\n", file, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
 	return nil
 }
 

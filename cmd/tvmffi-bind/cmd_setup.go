@@ -6,19 +6,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
 // ofPackage says which Python package a library is from. Its version is not that
 // of the C API, which an official wheel sets to the release that comes next.
-func ofPackage(lib library) string {
+func ofPackage(lib probe.Library) string {
 	if lib.Identity.PackageVersion == "" {
 		return ""
 	}
 	return " of " + project.CorePackage + " " + lib.Identity.PackageVersion
 }
 
-func newSetup(t *tool) *cobra.Command {
+func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	var version string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -30,22 +31,22 @@ the package tool of this machine (pip or uv), checks its hash and unpacks it int
 the cache. Programs need no Python afterwards.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, err := t.locateCore(cmd.Context(), version)
+			lib, err := p.Core(cmd.Context(), version)
 			if err != nil {
 				return err
 			}
-			s, err := t.readLibraries(cmd.Context(), []library{lib})
+			s, err := p.ReadLibraries(cmd.Context(), []probe.Library{lib})
 			if err != nil {
 				return err
 			}
 			abi := fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
 			if asJSON {
-				return t.JSON(map[string]string{
+				return con.JSON(map[string]string{
 					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
 				})
 			}
-			t.Notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
-			t.Printf("%s\n", lib.Path)
+			con.Notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
+			con.Printf("%s\n", lib.Path)
 			return nil
 		},
 	}

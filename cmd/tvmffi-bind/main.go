@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 )
 
 // The exit codes of the tool.
@@ -26,21 +27,14 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, &tool{Console: &console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}, os.Args[1:])
+	code := run(ctx, &console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// tool is what every command shares: the console and the flags of the root command.
-type tool struct {
-	*console.Console
-	offline  bool
-	patience time.Duration // for the process that loads libraries
-}
-
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, t *tool, args []string) int {
-	root := newRoot(t)
+func run(ctx context.Context, con *console.Console, args []string) int {
+	root := newRoot(con)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -49,7 +43,7 @@ func run(ctx context.Context, t *tool, args []string) int {
 	var r *console.Refusal
 	refused := errors.As(err, &r)
 	if !refused || !r.Quiet {
-		t.Notef("tvmffi-bind: %v\n", err)
+		con.Notef("tvmffi-bind: %v\n", err)
 	}
 	if refused {
 		return exitRefused
@@ -57,7 +51,8 @@ func run(ctx context.Context, t *tool, args []string) int {
 	return exitFailed
 }
 
-func newRoot(t *tool) *cobra.Command {
+func newRoot(con *console.Console) *cobra.Command {
+	p := &probe.Prober{Console: con}
 	root := &cobra.Command{
 		Use:   "tvmffi-bind",
 		Short: "Typed Go bindings for TVM-FFI libraries",
@@ -75,15 +70,15 @@ TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(t.In)
-	root.SetOut(t.Out)
-	root.SetErr(t.Err)
+	root.SetIn(con.In)
+	root.SetOut(con.Out)
+	root.SetErr(con.Err)
 	root.SetFlagErrorFunc(console.BadFlag)
-	root.PersistentFlags().BoolVar(&t.offline, "offline", false, "never download: use what is installed or cached")
-	root.PersistentFlags().DurationVar(&t.patience, "timeout", time.Minute, "how long loading and reading libraries may take")
+	root.PersistentFlags().BoolVar(&p.Offline, "offline", false, "never download: use what is installed or cached")
+	root.PersistentFlags().DurationVar(&p.Timeout, "timeout", time.Minute, "how long loading and reading libraries may take")
 	root.AddCommand(
-		newGen(t), newExport(t), newInit(t), newDemo(t), newSetup(t), newCompilerFlags(t), newBuild(t), newDoctor(t),
-		newLs(t), newDump(t), newDiff(t), newCall(t), newChild(t),
+		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
+		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newChild(con),
 	)
 	return root
 }

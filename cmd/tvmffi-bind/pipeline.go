@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -30,7 +31,7 @@ type bindings struct {
 }
 
 // generate runs every stage but the last, which writes.
-func (t *tool) generate(ctx context.Context, c *project.Config) (*bindings, error) {
+func generate(ctx context.Context, p *probe.Prober, c *project.Config) (*bindings, error) {
 	b := &bindings{}
 	stages := []struct {
 		name, title string
@@ -43,7 +44,7 @@ func (t *tool) generate(ctx context.Context, c *project.Config) (*bindings, erro
 			if len(c.Kernels) > 0 {
 				return nil
 			}
-			b.schema, err = t.read(ctx, c)
+			b.schema, err = p.Read(ctx, c)
 			return err
 		}},
 		{"generate", "generating", func() error { // classify, plan and emit
@@ -57,7 +58,7 @@ func (t *tool) generate(ctx context.Context, c *project.Config) (*bindings, erro
 		}},
 	}
 	for _, s := range stages {
-		took, err := t.Step(s.title, s.run)
+		took, err := p.Console.Step(s.title, s.run)
 		if err != nil {
 			return nil, err
 		}

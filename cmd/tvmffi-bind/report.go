@@ -43,13 +43,13 @@ func (b *bindings) took(stage string, d time.Duration) {
 }
 
 // writeReport writes the whole report as JSON.
-func (t *tool) writeReport(file string, b *bindings) error {
+func writeReport(con *console.Console, file string, b *bindings) error {
 	r := fullReport{Tool: console.Version(), Package: b.importPath, Libraries: b.schema.Libraries, Timings: b.timings, Report: b.report}
 	for _, name := range slices.Sorted(maps.Keys(b.files)) {
 		r.Files = append(r.Files, reportedFile{name, len(b.files[name])})
 	}
 	if file == "-" {
-		return t.JSON(r)
+		return con.JSON(r)
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -67,9 +67,9 @@ func isReport(data []byte) bool {
 const maxListed = 12
 
 // summarize writes the report that follows every run.
-func (t *tool) summarize(b *bindings, timing bool) {
+func summarize(con *console.Console, b *bindings, timing bool) {
 	if b.kernels > 0 {
-		t.Notef("%s -> %s (%s)\n", console.Count(b.kernels, "kernel"), console.Shown(b.root), console.Count(len(b.files), "file"))
+		con.Notef("%s -> %s (%s)\n", console.Count(b.kernels, "kernel"), console.Shown(b.root), console.Count(len(b.files), "file"))
 		return
 	}
 	counts := map[gen.Kind]map[gen.Status]int{}
@@ -88,16 +88,16 @@ func (t *tool) summarize(b *bindings, timing bool) {
 		n := counts[kind]
 		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
-	t.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), console.Shown(b.root), len(b.files), trimLines(w.Render()))
+	con.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), console.Shown(b.root), len(b.files), trimLines(w.Render()))
 	if n := packed(b.report.Entries); n > 0 {
-		t.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
+		con.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
-	t.listEntries("renamed", renamed(b.report.Entries))
-	t.listEntries("opaque", byStatus[gen.Opaque])
-	t.listEntries("skipped", byStatus[gen.Skipped])
+	listEntries(con, "renamed", renamed(b.report.Entries))
+	listEntries(con, "opaque", byStatus[gen.Opaque])
+	listEntries(con, "skipped", byStatus[gen.Skipped])
 	if timing {
 		for _, x := range b.timings {
-			t.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
+			con.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
 		}
 	}
 }
@@ -144,20 +144,20 @@ func packed(entries []gen.Entry) int {
 }
 
 // listEntries lists entries with their reasons, the first of many.
-func (t *tool) listEntries(title string, entries []gen.Entry) {
+func listEntries(con *console.Console, title string, entries []gen.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	t.Notef("%s:\n", title)
+	con.Notef("%s:\n", title)
 	for i, e := range entries {
 		if i == maxListed {
-			t.Notef("  and %d more: --report shows them all\n", len(entries)-i)
+			con.Notef("  and %d more: --report shows them all\n", len(entries)-i)
 			return
 		}
 		why := cmp.Or(e.Reason, e.Renamed)
 		if title == "renamed" {
 			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
 		}
-		t.Notef("  %s %s: %s\n", e.Kind, e.Name, why)
+		con.Notef("  %s %s: %s\n", e.Kind, e.Name, why)
 	}
 }

@@ -72,13 +72,14 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: []string{"gen", "internal/...", "native", "reflection", "runtime/...", "schema"}, other: []string{
-		"github.com/goccy/go-yaml/...", "github.com/gofrs/flock",
+		"github.com/goccy/go-yaml/...",
 		"github.com/jedib0t/go-pretty/v6/...", "github.com/spf13/cobra",
 		"golang.org/x/mod/...", "golang.org/x/sys/...", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// The command, without its commands.
 	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "internal/bindtool/project", own: []string{"internal/bindtool/console", "internal/nearest", "schema"}, other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
+	{dir: "internal/bindtool/probe", own: []string{"internal/bindtool/console", "internal/bindtool/project", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"}, other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/files", own: []string{"internal/bindtool/console"}, other: []string{"github.com/aymanbagabas/go-udiff"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated

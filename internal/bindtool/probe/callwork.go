@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"bytes"
@@ -18,12 +18,12 @@ import (
 )
 
 // call loads the libraries and calls the function, in the child process.
-func call(request childRequest, tell func(doing string) error) (childReply, error) {
+func call(request childRequest, announce func(doing string) error) (childReply, error) {
 	if err := tvmffi.Load(); err != nil {
 		return childReply{}, err
 	}
 	for _, lib := range request.Libraries[1:] {
-		if err := tell("loading " + lib.Path); err != nil {
+		if err := announce("loading " + lib.Path); err != nil {
 			return childReply{}, err
 		}
 		if err := tvmffi.LoadLibrary(lib.Path); err != nil {
@@ -38,7 +38,7 @@ func call(request childRequest, tell func(doing string) error) (childReply, erro
 	if err != nil {
 		return childReply{}, err
 	}
-	if err := tell(calling + request.Call.Name); err != nil {
+	if err := announce(calling + request.Call.Name); err != nil {
 		return childReply{}, err
 	}
 	result, err := f.Call(args...)

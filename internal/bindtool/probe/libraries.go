@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"context"
@@ -22,26 +22,26 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// library is a shared library on this machine.
-type library struct {
+// Library is a shared library on this machine.
+type Library struct {
 	Path     string         `json:"path"`
 	Identity schema.Library `json:"identity"`
 }
 
-// locateAll finds libtvm_ffi, the dependencies and the libraries of c, in the
+// Locate finds libtvm_ffi, the dependencies and the libraries of c, in the
 // order in which they are loaded.
-func (t *tool) locateAll(ctx context.Context, c *project.Config) ([]library, error) {
-	core, err := t.locateCore(ctx, c.CoreVersion())
+func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, error) {
+	core, err := p.Core(ctx, c.CoreVersion())
 	if err != nil {
 		return nil, err
 	}
-	all := []library{core}
+	all := []Library{core}
 	for _, group := range []struct {
 		role  schema.Role
 		specs []project.LibrarySpec
 	}{{schema.RoleDependency, c.Deps}, {schema.RoleBound, c.Libraries}} {
 		for _, spec := range group.specs {
-			lib, err := t.locate(ctx, c, spec, group.role)
+			lib, err := p.locate(ctx, c, spec, group.role)
 			if err != nil {
 				return nil, err
 			}
@@ -49,7 +49,7 @@ func (t *tool) locateAll(ctx context.Context, c *project.Config) ([]library, err
 				all[0].Identity.Role = group.role // libtvm_ffi itself is to be bound
 				continue
 			}
-			if i := slices.IndexFunc(all, func(l library) bool { return l.Identity.File == lib.Identity.File }); i >= 0 {
+			if i := slices.IndexFunc(all, func(l Library) bool { return l.Identity.File == lib.Identity.File }); i >= 0 {
 				return nil, fmt.Errorf("%s and %s are both called %s: name each library once", console.Shown(all[i].Path), console.Shown(lib.Path), lib.Identity.File)
 			}
 			all = append(all, lib)
@@ -59,13 +59,13 @@ func (t *tool) locateAll(ctx context.Context, c *project.Config) ([]library, err
 }
 
 // locate finds one library of a configuration.
-func (t *tool) locate(ctx context.Context, c *project.Config, spec project.LibrarySpec, role schema.Role) (library, error) {
+func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.LibrarySpec, role schema.Role) (Library, error) {
 	if spec.Package != "" {
-		return t.locateInPackage(ctx, spec, role)
+		return p.locateInPackage(ctx, spec, role)
 	}
 	path, err := c.Rooted(spec.File)
 	if err != nil {
-		return library{}, err
+		return Library{}, err
 	}
 	lib, err := identify(path, schema.Library{Role: role})
 	if err != nil && c.File() != "" {
@@ -80,7 +80,7 @@ func (t *tool) locate(ctx context.Context, c *project.Config, spec project.Libra
 
 // locateInPackage finds a library of a Python package where a program would find
 // it, in the cache or installed; else it gets the wheel of a known version.
-func (t *tool) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (library, error) {
+func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
 	present := append(sites.Cached(spec.Package, spec.Path), sites.Find(spec.Package, spec.Path)...)
 	for _, found := range present {
 		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
@@ -88,37 +88,37 @@ func (t *tool) locateInPackage(ctx context.Context, spec project.LibrarySpec, ro
 		}
 		return identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
 	}
-	dir, err := t.getWheel(ctx, spec.Package, spec.Version)
+	dir, err := p.getWheel(ctx, spec.Package, spec.Version)
 	if err != nil {
-		return library{}, err
+		return Library{}, err
 	}
 	file := dir.Path(spec.Path)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return library{}, fmt.Errorf("%s has no file %s: write one of its libraries under path, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
+		return Library{}, fmt.Errorf("%s has no file %s: write one of its libraries under path, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
 	}
 	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
 
-// locateCore finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the Python
+// Core finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the Python
 // package. A version restricts it to that package version.
-func (t *tool) locateCore(ctx context.Context, version string) (library, error) {
+func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 	identity := schema.Library{Role: schema.RoleCore}
 	if explicit := os.Getenv("TVMFFI_LIBRARY"); explicit != "" && version == "" {
 		path, err := filepath.Abs(explicit)
 		if err != nil {
-			return library{}, err
+			return Library{}, err
 		}
 		lib, err := identify(path, identity)
 		if err != nil {
-			return library{}, fmt.Errorf("TVMFFI_LIBRARY: %w", err)
+			return Library{}, fmt.Errorf("TVMFFI_LIBRARY: %w", err)
 		}
 		return lib, nil
 	}
-	return t.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
+	return p.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
 }
 
 // getWheel gets a pinned wheel; an empty version means the newest pinned one.
-func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, error) {
+func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, error) {
 	spec, err := pinnedWheel(pkg, version)
 	if err != nil {
 		return wheel.Dir{}, err
@@ -126,12 +126,12 @@ func (t *tool) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, er
 	if dir, ok := wheel.Cached(spec); ok {
 		return dir, nil
 	}
-	if t.offline {
+	if p.Offline {
 		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command downloads nothing (doctor never does, nor does any with --offline): run \"%s setup\" once with a network, or install it with pip", spec, console.Command())
 	}
-	t.Notef("getting %s with pip or uv\n", spec)
+	p.Console.Notef("getting %s with pip or uv\n", spec)
 	var dir wheel.Dir
-	_, err = t.Step("downloading "+spec.Package, func() (err error) {
+	_, err = p.Console.Step("downloading "+spec.Package, func() (err error) {
 		dir, err = wheel.Get(ctx, spec)
 		return err
 	})
@@ -171,7 +171,7 @@ func librariesIn(dir wheel.Dir) []string {
 	var names []string
 	top := dir.Path("")
 	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && namesLibrary(path) {
+		if err == nil && entry.Type().IsRegular() && NamesLibrary(path) {
 			if rel, err := filepath.Rel(top, path); err == nil {
 				names = append(names, filepath.ToSlash(rel))
 			}
@@ -181,33 +181,33 @@ func librariesIn(dir wheel.Dir) []string {
 	return names
 }
 
-// noLibrary says that the file at path does not exist.
-func noLibrary(path string) error {
+// NoLibrary says that the file at path does not exist.
+func NoLibrary(path string) error {
 	return fmt.Errorf("there is no library at %s: check the path, or build it first%s", console.Shown(path), nearest.File(path))
 }
 
 // identify completes the identity of the library at path.
-func identify(path string, l schema.Library) (library, error) {
+func identify(path string, l schema.Library) (Library, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return library{}, noLibrary(path)
+		return Library{}, NoLibrary(path)
 	}
 	if err != nil {
-		return library{}, err
+		return Library{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return library{}, err
+		return Library{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return library{}, fmt.Errorf("%s is not a file: name the shared library itself", console.Shown(path))
+		return Library{}, fmt.Errorf("%s is not a file: name the shared library itself", console.Shown(path))
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil {
-		return library{}, fmt.Errorf("cannot read %s: %w", console.Shown(path), err)
+		return Library{}, fmt.Errorf("cannot read %s: %w", console.Shown(path), err)
 	}
 	l.File = filepath.Base(path)
 	l.SHA256 = hex.EncodeToString(hash.Sum(nil))
-	return library{Path: path, Identity: l}, nil
+	return Library{Path: path, Identity: l}, nil
 }

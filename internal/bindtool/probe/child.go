@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -23,7 +24,7 @@ import (
 // childRequest says what the child has to do.
 type childRequest struct {
 	// Libraries are loaded in this order; the first is libtvm_ffi.
-	Libraries []library `json:"libraries"`
+	Libraries []Library `json:"libraries"`
 	// Call is a function to call instead of reading the registry.
 	Call *callRequest `json:"call,omitempty"`
 }
@@ -45,16 +46,23 @@ type childReply struct {
 
 var errTimeout = errors.New("timeout")
 
-// readLibraries reads what libs offer.
-func (t *tool) readLibraries(ctx context.Context, libs []library) (schema.Schema, error) {
+// Prober finds libraries, and reads and calls them in a child process.
+type Prober struct {
+	Console *console.Console // for notes and progress
+	Offline bool             // never download
+	Timeout time.Duration    // of the child process
+}
+
+// ReadLibraries reads what libs offer.
+func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Schema, error) {
 	var reply childReply
-	_, err := t.Step("reading the libraries", func() (err error) {
-		reply, err = t.inChild(ctx, childRequest{Libraries: libs})
+	_, err := p.Console.Step("reading the libraries", func() (err error) {
+		reply, err = p.inChild(ctx, childRequest{Libraries: libs})
 		return err
 	})
 	var d *death
 	if errors.As(err, &d) {
-		return schema.Schema{}, t.blame(ctx, libs, d)
+		return schema.Schema{}, p.blame(ctx, libs, d)
 	}
 	if err != nil {
 		return schema.Schema{}, err
@@ -63,10 +71,10 @@ func (t *tool) readLibraries(ctx context.Context, libs []library) (schema.Schema
 }
 
 // blame finds the library that kills the process, by loading one more each time.
-func (t *tool) blame(ctx context.Context, libs []library, d *death) error {
+func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {
 	for n := 1; n < len(libs); n++ {
 		var earlier *death
-		if _, err := t.inChild(ctx, childRequest{Libraries: libs[:n]}); errors.As(err, &earlier) {
+		if _, err := p.inChild(ctx, childRequest{Libraries: libs[:n]}); errors.As(err, &earlier) {
 			earlier.doing = "loading " + libs[n-1].Path
 			return earlier
 		}
@@ -76,7 +84,7 @@ func (t *tool) blame(ctx context.Context, libs []library, d *death) error {
 }
 
 // inChild runs one request in a child process and returns its last reply.
-func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, error) {
+func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply, error) {
 	for _, lib := range request.Libraries {
 		if err := checkFile(lib.Path); err != nil {
 			return childReply{}, err
@@ -86,39 +94,19 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 	if err != nil {
 		return childReply{}, err
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return childReply{}, fmt.Errorf("cannot start a process to load libraries in: %w", err)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, t.patience, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, errTimeout)
 	defer cancel()
-	r, w, err := os.Pipe()
-	if err != nil {
-		return childReply{}, err
-	}
-	defer r.Close()
-
 	words := &lastWords{}
-	cmd := exec.CommandContext(ctx, exe, childCommand)
-	cmd.Stdin = bytes.NewReader(input)
-	cmd.Stdout = words
-	cmd.Stderr = words
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
-	if len(request.Libraries) > 0 {
-		cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY="+request.Libraries[0].Path)
-	}
-	cmd.Args = append(cmd.Args, passPipe(cmd, w))
-	err = cmd.Start()
-	w.Close()
+	cmd, replies, err := startChild(ctx, input, words, coreOf(request.Libraries))
 	if err != nil {
 		return childReply{}, fmt.Errorf("cannot start a process to load libraries in: %w", err)
 	}
-	reply, doing, readErr := readReplies(r)
+	defer replies.Close()
+	reply, doing, readErr := readReplies(replies)
 	err = cmd.Wait()
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return childReply{}, fmt.Errorf("the process that loads libraries was still %s after %s: a library hangs while it is loaded; give it more time with --timeout, or load it alone to find the culprit", doing, t.patience)
+		return childReply{}, fmt.Errorf("the process that loads libraries was still %s after %s: a library hangs while it is loaded; give it more time with --timeout, or load it alone to find the culprit", doing, p.Timeout)
 	case ctx.Err() != nil:
 		return childReply{}, context.Cause(ctx)
 	case reply.Error != "":
@@ -131,6 +119,50 @@ func (t *tool) inChild(ctx context.Context, request childRequest) (childReply, e
 		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)
 	}
 	return reply, nil
+}
+
+// startChild starts the child with a request. What it prints goes to words, what it
+// answers comes out of replies.
+func startChild(ctx context.Context, input []byte, words io.Writer, core string) (cmd *exec.Cmd, replies *os.File, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	replies, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Close()
+	cmd = exec.CommandContext(ctx, exe, ChildCommand)
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.Stdout = words
+	cmd.Stderr = words
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
+	if core != "" {
+		cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY="+core)
+	}
+	cmd.Args = append(cmd.Args, passPipe(cmd, w))
+	if err := cmd.Start(); err != nil {
+		replies.Close()
+		return nil, nil, err
+	}
+	return cmd, replies, nil
+}
+
+// coreOf is the path of libtvm_ffi, the first of the libraries of a request.
+func coreOf(libs []Library) string {
+	if len(libs) == 0 {
+		return ""
+	}
+	return libs[0].Path
+}
+
+// Call calls the function with this name in the registry or in one of libs, with a JSON
+// array of arguments. It returns the result as JSON, or what the function threw.
+func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
+	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}})
+	return reply.Result, reply.Thrown, err
 }
 
 // checkFile refuses a file that the loader of this machine cannot load, in words

@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func (l *lastWords) Write(p []byte) (int, error) {
 // faultLine is how the report of Go's runtime about a signal starts.
 var faultLine = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 
-// Split parts what the process said itself from the report of Go's runtime, which
+// split parts what the process said itself from the report of Go's runtime, which
 // is about registers and helps nobody here.
 func (l *lastWords) split() (said, fault string) {
 	text := string(l.data)

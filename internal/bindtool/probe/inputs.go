@@ -1,0 +1,154 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// Inputs are the flags that say which libraries a command looks at.
+type Inputs struct {
+	Config string
+	Libs   []string
+	Deps   []string
+	From   string
+}
+
+// Register defines the flags of a command that reads libraries.
+func (in *Inputs) Register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" if there is no --lib and no --from)")
+	f.StringArrayVar(&in.Libs, "lib", nil, "library file, which may also stand without --lib in front of the other arguments; may be repeated")
+	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first, without looking at it; may be repeated")
+	f.StringVar(&in.From, "from", "", "schema file written by dump, instead of libraries")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("from", "json")
+	_ = cmd.MarkFlagFilename("lib")
+	_ = cmd.MarkFlagFilename("dep")
+	cmd.MarkFlagsMutuallyExclusive("config", "lib")
+	cmd.MarkFlagsMutuallyExclusive("config", "from")
+	cmd.MarkFlagsMutuallyExclusive("lib", "from")
+}
+
+// Take reads the files in front of the arguments, which are as good as --lib, or as
+// --from for a schema, and returns the others.
+func (in *Inputs) Take(args []string) ([]string, error) {
+	for len(args) > 0 && NamesFile(args[0]) {
+		file := args[0]
+		args = args[1:]
+		switch {
+		case in.Config != "":
+			return nil, fmt.Errorf("%s: libraries are in the configuration, or named on the command line: remove --config or the file", file)
+		case IsSchemaName(file) && in.From == "" && len(in.Libs) == 0:
+			in.From = file
+		case IsSchemaName(file) || in.From != "":
+			return nil, fmt.Errorf("%s: a schema stands alone: name one schema, or libraries", file)
+		default:
+			in.Libs = append(in.Libs, file)
+		}
+	}
+	return args, nil
+}
+
+// TakeAll is take for a command whose arguments are files, all of them.
+func (in *Inputs) TakeAll(args []string) error {
+	rest, err := in.Take(args)
+	if err == nil && len(rest) > 0 {
+		err = NotLibrary(rest[0])
+	}
+	return err
+}
+
+// NotLibrary is the error for an argument that should name a library file.
+func NotLibrary(arg string) error {
+	return fmt.Errorf("%s is not a library file: name one that ends in .so, .dylib or .dll, or a path", arg)
+}
+
+// IsSchemaName reports whether an argument names a schema file.
+func IsSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
+
+// NamesFile tells a file from the name of a function or type, which has no slash and
+// does not end so.
+func NamesFile(arg string) bool {
+	return NamesLibrary(arg) || IsSchemaName(arg) || strings.ContainsAny(arg, "/"+string(filepath.Separator))
+}
+
+// NamesLibrary tells a library by its name.
+func NamesLibrary(arg string) bool {
+	switch strings.ToLower(filepath.Ext(arg)) {
+	case ".so", ".dylib", ".dll":
+		return true
+	}
+	return strings.Contains(filepath.Base(arg), ".so.")
+}
+
+// FromFlags is true if the flags name the input themselves.
+func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
+
+// Source returns the part of a configuration that the flags or the configuration
+// file say about the input. Without any of them it is empty: libtvm_ffi alone.
+func (in *Inputs) Source() (*project.Config, error) {
+	if in.FromFlags() {
+		c := project.NewConfig(".", "")
+		c.From = in.From
+		for _, f := range in.Libs {
+			c.Libraries = append(c.Libraries, project.LibrarySpec{File: f})
+		}
+		for _, f := range in.Deps {
+			c.Deps = append(c.Deps, project.LibrarySpec{File: f})
+		}
+		return c, nil
+	}
+	if in.Config != "" {
+		return project.ReadConfig(in.Config)
+	}
+	if _, err := os.Stat(project.ConfigName); errors.Is(err, fs.ErrNotExist) {
+		return project.NewConfig(".", ""), nil
+	}
+	return project.ReadConfig(project.ConfigName)
+}
+
+// Read returns the schema that c describes.
+func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, error) {
+	if c.From != "" {
+		path, err := c.Rooted(c.From)
+		if err != nil {
+			return schema.Schema{}, err
+		}
+		return readSchema(path)
+	}
+	libs, err := p.Locate(ctx, c)
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	if len(libs) == 1 {
+		libs[0].Identity.Role = schema.RoleBound // look at libtvm_ffi itself
+	}
+	return p.ReadLibraries(ctx, libs)
+}
+
+// readSchema reads a file that dump wrote.
+func readSchema(path string) (schema.Schema, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return schema.Schema{}, fmt.Errorf("there is no schema at %s: write one with \"%s dump --lib FILE -o %s\"", console.Shown(path), console.Command(), console.Shown(path))
+	}
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	s, err := schema.Decode(data)
+	if err != nil {
+		return schema.Schema{}, fmt.Errorf("%s: %w", console.Shown(path), err)
+	}
+	return s, nil
+}
