@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
@@ -65,22 +66,22 @@ func runDemo(ctx context.Context, con *console.Console, p *probe.Prober, keep st
 	}
 
 	con.Printf("3. bindings of the testing library\n")
-	b, err := generate(ctx, p, demoConfig(dir))
+	b, err := bindings.Generate(ctx, p, demoConfig(dir))
 	if err != nil {
 		if os.Getenv("TVMFFI_LIBRARY") != "" {
 			err = fmt.Errorf("the demo also needs the testing library, which TVMFFI_LIBRARY does not name: %w", err)
 		}
 		return err
 	}
-	if err := b.output.Write(); err != nil {
+	if err := b.Output.Write(); err != nil {
 		return err
 	}
-	n := b.generatedByKind()
+	n := b.Count()
 	con.Printf("   %s, %s, %s and %s in %s\n\n", console.Count(n[gen.KindFunction], "function"), console.Count(n[gen.KindType], "type"),
-		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.files), "file"))
+		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.Files), "file"))
 
 	con.Printf("4. a program on them\n")
-	program, err := project.DemoProgram(project.Scaffold{Package: demoPackage, Import: b.importPath})
+	program, err := project.DemoProgram(project.Scaffold{Package: demoPackage, Import: b.ImportPath})
 	if err != nil {
 		return err
 	}

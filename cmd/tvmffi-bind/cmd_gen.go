@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
@@ -104,7 +105,7 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 	if err != nil {
 		return err
 	}
-	b, err := generate(ctx, p, c)
+	b, err := bindings.Generate(ctx, p, c)
 	if err != nil {
 		return err
 	}
@@ -116,25 +117,25 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 }
 
 // finish is the last stage: write, or show what would be written.
-func finish(con *console.Console, b *bindings, o *genOptions) error {
+func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 	switch {
 	case o.check:
-		return checkFiles(con, b.root, b.output, b.lock.Changed(b.previous))
+		return checkFiles(con, b.Root, b.Output, b.LibraryChanges())
 	case o.diff:
-		con.Printf("%s", b.output.Diff())
+		con.Printf("%s", b.Output.Diff())
 	case o.dryRun:
 		if o.report == "-" {
-			con.Notef("%s", b.output.List()) // standard output belongs to the report
+			con.Notef("%s", b.Output.List()) // standard output belongs to the report
 		} else {
-			con.Printf("%s", b.output.List())
+			con.Printf("%s", b.Output.List())
 		}
 		summarize(con, b, o.timing)
 	default:
-		took, err := con.Step("writing", b.output.Write)
+		took, err := con.Step("writing", b.Output.Write)
 		if err != nil {
 			return err
 		}
-		b.took("write", took)
+		b.Took("write", took)
 		summarize(con, b, o.timing)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
@@ -49,7 +50,7 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what st
 	if err := refuseExisting(start); err != nil {
 		return err
 	}
-	b, err := generate(ctx, p, start.config)
+	b, err := bindings.Generate(ctx, p, start.config)
 	if err != nil {
 		return err
 	}
@@ -63,20 +64,20 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what st
 		if err != nil {
 			return err
 		}
-		if err := b.output.Put(path, data, never); err != nil {
+		if err := b.Output.Put(path, data, never); err != nil {
 			return err
 		}
 	}
-	if err := b.output.Write(); err != nil {
+	if err := b.Output.Write(); err != nil {
 		return err
 	}
 	summarize(con, b, false)
 	for _, name := range start.names() {
 		con.Printf("wrote %s\n", name)
 	}
-	con.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.files), "file"))
-	if !b.module.HasTool() {
-		con.Printf("for go generate, run once: %s\n", b.module.GetTool())
+	con.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.Files), "file"))
+	if !b.Module.HasTool() {
+		con.Printf("for go generate, run once: %s\n", b.Module.GetTool())
 	}
 	con.Printf("next: go run .\n")
 	return nil
@@ -148,7 +149,7 @@ func (s *start) names() []string {
 
 // files are the hand-written files of the program, so to speak: init never touches
 // them again.
-func (s *start) files(b *bindings) (map[string][]byte, error) {
+func (s *start) files(b *bindings.Result) (map[string][]byte, error) {
 	conf, err := yaml.MarshalWithOptions(s.config, yaml.IndentSequence(true))
 	if err != nil {
 		return nil, err
@@ -163,12 +164,12 @@ func (s *start) files(b *bindings) (map[string][]byte, error) {
 }
 
 // program writes main and its test.
-func (s *start) program(b *bindings) (map[string][]byte, error) {
-	data := project.Scaffold{Package: s.config.Package, Import: b.importPath}
+func (s *start) program(b *bindings.Result) (map[string][]byte, error) {
+	data := project.Scaffold{Package: s.config.Package, Import: b.ImportPath}
 	if s.known != nil {
 		return s.known.Program(data)
 	}
-	call, err := chooseCall(b.files)
+	call, err := b.SampleCall()
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -19,11 +19,11 @@ import (
 
 // fullReport is what --report writes.
 type fullReport struct {
-	Tool      string           `json:"tool"`
-	Package   string           `json:"package"` // import path
-	Libraries []schema.Library `json:"libraries"`
-	Files     []reportedFile   `json:"files"`
-	Timings   []timing         `json:"timings"`
+	Tool      string            `json:"tool"`
+	Package   string            `json:"package"` // import path
+	Libraries []schema.Library  `json:"libraries"`
+	Files     []reportedFile    `json:"files"`
+	Timings   []bindings.Timing `json:"timings"`
 	gen.Report
 }
 
@@ -32,21 +32,11 @@ type reportedFile struct {
 	Bytes int    `json:"bytes"`
 }
 
-// timing is the time that one stage took.
-type timing struct {
-	Stage   string  `json:"stage"`
-	Seconds float64 `json:"seconds"`
-}
-
-func (b *bindings) took(stage string, d time.Duration) {
-	b.timings = append(b.timings, timing{stage, d.Seconds()})
-}
-
 // writeReport writes the whole report as JSON.
-func writeReport(con *console.Console, file string, b *bindings) error {
-	r := fullReport{Tool: console.Version(), Package: b.importPath, Libraries: b.schema.Libraries, Timings: b.timings, Report: b.report}
-	for _, name := range slices.Sorted(maps.Keys(b.files)) {
-		r.Files = append(r.Files, reportedFile{name, len(b.files[name])})
+func writeReport(con *console.Console, file string, b *bindings.Result) error {
+	r := fullReport{Tool: console.Version(), Package: b.ImportPath, Libraries: b.Schema.Libraries, Timings: b.Timings, Report: b.Report}
+	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+		r.Files = append(r.Files, reportedFile{name, len(b.Files[name])})
 	}
 	if file == "-" {
 		return con.JSON(r)
@@ -67,14 +57,14 @@ func isReport(data []byte) bool {
 const maxListed = 12
 
 // summarize writes the report that follows every run.
-func summarize(con *console.Console, b *bindings, timing bool) {
-	if b.kernels > 0 {
-		con.Notef("%s -> %s (%s)\n", console.Count(b.kernels, "kernel"), console.Shown(b.root), console.Count(len(b.files), "file"))
+func summarize(con *console.Console, b *bindings.Result, timing bool) {
+	if b.Kernels > 0 {
+		con.Notef("%s -> %s (%s)\n", console.Count(b.Kernels, "kernel"), console.Shown(b.Root), console.Count(len(b.Files), "file"))
 		return
 	}
 	counts := map[gen.Kind]map[gen.Status]int{}
 	byStatus := map[gen.Status][]gen.Entry{}
-	for _, e := range b.report.Entries {
+	for _, e := range b.Report.Entries {
 		if counts[e.Kind] == nil {
 			counts[e.Kind] = map[gen.Status]int{}
 		}
@@ -88,15 +78,15 @@ func summarize(con *console.Console, b *bindings, timing bool) {
 		n := counts[kind]
 		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
-	con.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.schema), ", "), console.Shown(b.root), len(b.files), trimLines(w.Render()))
-	if n := packed(b.report.Entries); n > 0 {
+	con.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.Schema), ", "), console.Shown(b.Root), len(b.Files), trimLines(w.Render()))
+	if n := packed(b.Report.Entries); n > 0 {
 		con.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
-	listEntries(con, "renamed", renamed(b.report.Entries))
+	listEntries(con, "renamed", renamed(b.Report.Entries))
 	listEntries(con, "opaque", byStatus[gen.Opaque])
 	listEntries(con, "skipped", byStatus[gen.Skipped])
 	if timing {
-		for _, x := range b.timings {
+		for _, x := range b.Timings {
 			con.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
 		}
 	}
@@ -120,17 +110,6 @@ func renamed(entries []gen.Entry) []gen.Entry {
 		}
 	}
 	return out
-}
-
-// generatedByKind counts what a Go program can use now.
-func (b *bindings) generatedByKind() map[gen.Kind]int {
-	n := map[gen.Kind]int{}
-	for _, e := range b.report.Entries {
-		if e.Status == gen.Generated {
-			n[e.Kind]++
-		}
-	}
-	return n
 }
 
 func packed(entries []gen.Entry) int {

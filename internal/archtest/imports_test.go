@@ -80,6 +80,7 @@ var rooms = []room{
 	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "internal/bindtool/project", own: []string{"internal/bindtool/console", "internal/nearest", "schema"}, other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "internal/bindtool/probe", own: []string{"internal/bindtool/console", "internal/bindtool/project", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"}, other: []string{"github.com/spf13/cobra"}},
+	{dir: "internal/bindtool/bindings", own: []string{"gen", "internal/bindtool/console", "internal/bindtool/files", "internal/bindtool/probe", "internal/bindtool/project", "schema"}},
 	{dir: "internal/bindtool/files", own: []string{"internal/bindtool/console"}, other: []string{"github.com/aymanbagabas/go-udiff"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
