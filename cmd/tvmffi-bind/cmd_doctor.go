@@ -19,6 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
@@ -138,15 +139,13 @@ func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []stri
 	if err == nil {
 		s, err = p.Read(ctx, c)
 	}
-	if err == nil {
-		s, err = listed(s, "", false)
-	}
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
 		f.Remedy = "build it for this platform and this libtvm_ffi; what it needs besides goes before it with --dep"
 		return f
 	}
-	f.Verdict, f.Found = verdictOK, fmt.Sprintf("%s, %s", console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
+	s = report.Own(s)
+	f.Verdict, f.Found = verdictOK, report.Size(s)
 	if len(s.Functions)+len(s.Types) == 0 {
 		f.Verdict, f.Remedy = verdictNote, "it loads and adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 	}
@@ -174,11 +173,7 @@ func checkConfig(ctx context.Context, p *probe.Prober) finding {
 		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or bring what is missing"
 		return f
 	}
-	if s, err = listed(s, "", false); err != nil {
-		f.Verdict, f.Found = verdictProblem, err.Error()
-		return f
-	}
-	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s, %s", c.Package, console.Count(len(s.Functions), "function"), console.Count(len(s.Types), "type"))
+	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s", c.Package, report.Size(report.Own(s)))
 	return f
 }
 

@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -47,12 +47,9 @@ to work without the libraries.`,
 			if err := files.WriteOne(file, data, isSchema); err != nil {
 				return err
 			}
-			own, err := listed(s, "", false)
-			if err != nil {
-				return err
-			}
+			own := report.Own(s)
 			con.Notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
-				strings.Join(boundNames(s), ", "), len(s.Functions), len(s.Types))
+				report.BoundNames(s), len(s.Functions), len(s.Types))
 			return nil
 		},
 	}

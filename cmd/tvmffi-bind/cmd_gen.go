@@ -15,6 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
 )
 
 // genOptions are the flags of gen.
@@ -111,7 +112,7 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 	}
 	verdict := finish(con, b, o)
 	if o.report != "" {
-		return errors.Join(verdict, writeReport(con, o.report, b))
+		return errors.Join(verdict, report.WriteJSON(con, o.report, b))
 	}
 	return verdict
 }
@@ -129,14 +130,14 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 		} else {
 			con.Printf("%s", b.Output.List())
 		}
-		summarize(con, b, o.timing)
+		report.Summarize(con, b, o.timing)
 	default:
 		took, err := con.Step("writing", b.Output.Write)
 		if err != nil {
 			return err
 		}
 		b.Took("write", took)
-		summarize(con, b, o.timing)
+		report.Summarize(con, b, o.timing)
 	}
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
@@ -71,7 +71,7 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what st
 	if err := b.Output.Write(); err != nil {
 		return err
 	}
-	summarize(con, b, false)
+	report.Summarize(con, b, false)
 	for _, name := range start.names() {
 		con.Printf("wrote %s\n", name)
 	}
@@ -150,7 +150,7 @@ func (s *start) names() []string {
 // files are the hand-written files of the program, so to speak: init never touches
 // them again.
 func (s *start) files(b *bindings.Result) (map[string][]byte, error) {
-	conf, err := yaml.MarshalWithOptions(s.config, yaml.IndentSequence(true))
+	conf, err := s.config.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *start) files(b *bindings.Result) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text[project.ConfigName] = append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), conf...)
+	text[project.ConfigName] = conf
 	text[generateName] = []byte("package main\n\n//go:generate go tool tvmffi-bind gen\n")
 	return text, nil
 }

@@ -142,6 +142,12 @@ func ReadConfig(file string) (*Config, error) {
 	return c, nil
 }
 
+// Encode returns the content of a new configuration file.
+func (c *Config) Encode() ([]byte, error) {
+	data, err := yaml.MarshalWithOptions(c, yaml.IndentSequence(true))
+	return append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), data...), err
+}
+
 // CoreVersion is the version of libtvm_ffi that the configuration asks for, "" if
 // any will do.
 func (c *Config) CoreVersion() string {

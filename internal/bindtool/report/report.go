@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -32,8 +31,8 @@ type reportedFile struct {
 	Bytes int    `json:"bytes"`
 }
 
-// writeReport writes the whole report as JSON.
-func writeReport(con *console.Console, file string, b *bindings.Result) error {
+// WriteJSON writes the whole report as JSON.
+func WriteJSON(con *console.Console, file string, b *bindings.Result) error {
 	r := fullReport{Tool: console.Version(), Package: b.ImportPath, Libraries: b.Schema.Libraries, Timings: b.Timings, Report: b.Report}
 	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 		r.Files = append(r.Files, reportedFile{name, len(b.Files[name])})
@@ -56,8 +55,8 @@ func isReport(data []byte) bool {
 // maxListed is how many items of one status the text report lists.
 const maxListed = 12
 
-// summarize writes the report that follows every run.
-func summarize(con *console.Console, b *bindings.Result, timing bool) {
+// Summarize writes the report that follows every run.
+func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	if b.Kernels > 0 {
 		con.Notef("%s -> %s (%s)\n", console.Count(b.Kernels, "kernel"), console.Shown(b.Root), console.Count(len(b.Files), "file"))
 		return
@@ -78,7 +77,7 @@ func summarize(con *console.Console, b *bindings.Result, timing bool) {
 		n := counts[kind]
 		w.AppendRow(table.Row{string(kind) + "s", n[gen.Generated], n[gen.Opaque], n[gen.InRuntime], n[gen.Skipped]})
 	}
-	con.Notef("%s -> %s (%d files)\n%s\n", strings.Join(boundNames(b.Schema), ", "), console.Shown(b.Root), len(b.Files), trimLines(w.Render()))
+	con.Notef("%s -> %s (%d files)\n%s\n", BoundNames(b.Schema), console.Shown(b.Root), len(b.Files), trimLines(w.Render()))
 	if n := packed(b.Report.Entries); n > 0 {
 		con.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
@@ -90,10 +89,6 @@ func summarize(con *console.Console, b *bindings.Result, timing bool) {
 			con.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
 		}
 	}
-}
-
-func boundNames(s schema.Schema) []string {
-	return libraryNames(s, schema.RoleBound)
 }
 
 // byKind orders the kinds of entries as a reader expects them.

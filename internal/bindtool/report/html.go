@@ -1,11 +1,14 @@
-package main
+package report
 
 import (
+	"bytes"
 	_ "embed"
 	"html/template"
 	"io"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -29,7 +32,21 @@ type typeNode struct {
 	Children []*typeNode
 }
 
-func renderHTML(w io.Writer, l *listing, s schema.Schema) error {
+// WriteHTML writes the listing as a page to a file. It replaces only a page that ls wrote.
+func (l *Listing) WriteHTML(con *console.Console, file string) error {
+	var page bytes.Buffer
+	if err := l.renderHTML(&page); err != nil {
+		return err
+	}
+	if err := files.WriteOne(file, page.Bytes(), isOurPage); err != nil {
+		return err
+	}
+	con.Notef("%s: %s\n", file, Size(l.shown))
+	return nil
+}
+
+func (l *Listing) renderHTML(w io.Writer) error {
+	s := l.shown
 	t, err := template.New("ls").Funcs(template.FuncMap{
 		"signature": signatureText,
 		"access":    access,
@@ -81,4 +98,9 @@ func typeTree(types []schema.Type) []*typeNode {
 		}
 	}
 	return roots
+}
+
+// isOurPage reports whether data is a page that ls wrote.
+func isOurPage(data []byte) bool {
+	return bytes.Contains(data[:min(len(data), 512)], []byte(pageGenerator))
 }

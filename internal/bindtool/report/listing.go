@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// Listing is what ls shows.
+type Listing struct {
+	shown schema.Schema
+	types map[string]*schema.Type // all that were read
+}
+
+// NewListing returns a listing of a part of what was read.
+func NewListing(whole, shown schema.Schema) *Listing {
+	l := &Listing{shown, make(map[string]*schema.Type, len(whole.Types))}
+	for i := range whole.Types {
+		l.types[whole.Types[i].Key] = &whole.Types[i]
+	}
+	return l
+}
+
+// Print writes the listing as text.
+func (l *Listing) Print(con *console.Console) {
+	l.printFunctions(con)
+	l.printTypes(con)
+}
+
+func (l *Listing) printFunctions(con *console.Console) {
+	functions := l.shown.Functions
+	if len(functions) == 0 {
+		return
+	}
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(functions), "function")))
+	for _, f := range functions {
+		where := ""
+		if f.Source == schema.SourceModule {
+			where = "  [module " + f.Library + "]"
+		}
+		con.Printf("  %s%s%s\n", f.Name, con.Paint(text.Faint, signatureText(f.Signature)), where)
+		printDoc(con, f.Doc, 6)
+	}
+}
+
+// printDoc prints the first paragraph of a doc text below what it is about.
+func printDoc(con *console.Console, doc string, indent int) {
+	first, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(doc, "\r\n", "\n")), "\n\n")
+	visible := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' ' // it comes from the library, and may be anything
+		}
+		return r
+	}, first)
+	if visible = strings.Join(strings.Fields(visible), " "); visible == "" {
+		return
+	}
+	for line := range strings.Lines(text.WrapSoft(visible, 88-indent)) {
+		con.Printf("%s%s\n", strings.Repeat(" ", indent), con.Paint(text.Faint, strings.TrimRight(line, " \n")))
+	}
+}
+
+func (l *Listing) printTypes(con *console.Console) {
+	types := l.shown.Types
+	if len(types) == 0 {
+		return
+	}
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(types), "type")))
+	byKey := func(a, b schema.Type) int { return strings.Compare(a.Key, b.Key) } // people look for names
+	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
+		head := "  " + typ.Key
+		if n := len(typ.Ancestors); n > 0 {
+			head += con.Paint(text.Faint, " : "+typ.Ancestors[n-1])
+		}
+		if typ.TotalSize > 0 {
+			head += con.Paint(text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
+		}
+		con.Printf("%s\n", head)
+		printDoc(con, typ.Doc, 6)
+		var docs []string // of the rows
+		w := table.NewWriter()
+		w.SetStyle(plainTable())
+		for _, f := range typ.Fields {
+			w.AppendRow(table.Row{"   ", "field", f.Name, f.Type.String(), layout(f), access(f)})
+			docs = append(docs, f.Doc)
+		}
+		for _, m := range typ.Methods {
+			kind := "method"
+			if m.Flags&schema.FlagIsStaticMethod != 0 {
+				kind = "static"
+			}
+			w.AppendRow(table.Row{"   ", kind, m.Name, signatureText(m.Signature)})
+			docs = append(docs, m.Doc)
+		}
+		if text, ok := l.constructorText(&typ); ok { // may be long: it makes no column wider
+			con.Printf("     init %s\n", text)
+		}
+		if w.Length() == 0 {
+			continue
+		}
+		for i, line := range strings.Split(trimLines(w.Render()), "\n") {
+			con.Printf("%s\n", line)
+			if i < len(docs) {
+				printDoc(con, docs[i], 12)
+			}
+		}
+	}
+}
+
+// signatureText is the signature of an item, or "packed" for one without.
+func signatureText(s *schema.Signature) string {
+	if s == nil {
+		return "(packed)"
+	}
+	return s.String()
+}
+
+// constructorText shows the constructor that the library makes of the fields of t, if
+// there is one, as Python would: (color: ffi.String, petals: int = default, *, x: int).
+func (l *Listing) constructorText(t *schema.Type) (string, bool) {
+	fields, ok := t.InitParams(l.types)
+	var params []string
+	named := false
+	for _, f := range fields {
+		if f.Flags&schema.FlagKwOnly != 0 && !named {
+			named = true
+			params = append(params, "*")
+		}
+		param := f.Name + ": " + f.Type.String()
+		if f.HasDefault() {
+			param += " = default"
+		}
+		params = append(params, param)
+	}
+	return "(" + strings.Join(params, ", ") + ")", ok
+}
+
+func layout(f schema.Field) string {
+	return fmt.Sprintf("offset %d size %d", f.Offset, f.Size)
+}
+
+// access says in words what the flags of a field mean to its user.
+func access(f schema.Field) string {
+	words := []string{"read-only"}
+	if f.Flags&schema.FlagWritable != 0 {
+		words[0] = "writable"
+	}
+	for _, x := range []struct {
+		flag schema.Flags
+		word string
+	}{
+		{schema.FlagHasDefault, "default"},
+		{schema.FlagKwOnly, "keyword-only"},
+		{schema.FlagInitOff, "not in constructor"},
+	} {
+		if f.Flags&x.flag != 0 {
+			words = append(words, x.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
