@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,21 +67,15 @@ func runDemo(ctx context.Context, con *console.Console, p *probe.Prober, keep st
 	}
 
 	con.Printf("3. bindings of the testing library\n")
-	b, err := bindings.Generate(ctx, p, demoConfig(dir))
+	b, err := demoBindings(ctx, p, dir)
 	if err != nil {
-		if os.Getenv("TVMFFI_LIBRARY") != "" {
-			err = fmt.Errorf("the demo also needs the testing library, which TVMFFI_LIBRARY does not name: %w", err)
-		}
-		return err
-	}
-	if err := b.Output.Write(); err != nil {
 		return err
 	}
 	n := b.Count()
 	con.Printf("   %s, %s, %s and %s in %s\n\n", console.Count(n[gen.KindFunction], "function"), console.Count(n[gen.KindType], "type"),
 		console.Count(n[gen.KindMethod], "method"), console.Count(n[gen.KindField], "field"), console.Count(len(b.Files), "file"))
 
-	con.Printf("4. a program on them\n")
+	con.Printf("4. a program that uses them\n")
 	program, err := project.DemoProgram(project.Scaffold{Package: demoPackage, Import: b.ImportPath})
 	if err != nil {
 		return err
@@ -91,23 +86,42 @@ func runDemo(ctx context.Context, con *console.Console, p *probe.Prober, keep st
 	con.Printf("%s\n", indented(string(program)))
 
 	con.Printf("5. CGO_ENABLED=0 go build, and run\n")
-	binary := filepath.Join(dir, "demo")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	took, err := con.Step("building", func() error {
-		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, ".")
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	out, err := inModule(ctx, dir, nil, binary)
+	out, took, err := demoRun(ctx, con, dir)
 	if err != nil {
 		return err
 	}
 	con.Printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
 	return nil
+}
+
+// demoBindings writes the bindings of the testing library into a folder below dir.
+func demoBindings(ctx context.Context, p *probe.Prober, dir string) (*bindings.Result, error) {
+	b, err := bindings.Generate(ctx, p, demoConfig(dir))
+	if err != nil {
+		if os.Getenv("TVMFFI_LIBRARY") != "" {
+			err = fmt.Errorf("the demo also needs the testing library, which TVMFFI_LIBRARY does not name: %w", err)
+		}
+		return nil, err
+	}
+	return b, b.Output.Write()
+}
+
+// demoRun builds the program in dir and runs it. It returns what the program printed
+// and how long the build took.
+func demoRun(ctx context.Context, con *console.Console, dir string) (out string, took time.Duration, err error) {
+	binary := filepath.Join(dir, "demo")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	took, err = con.Step("building", func() error {
+		_, err := inModule(ctx, dir, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, ".")
+		return err
+	})
+	if err != nil {
+		return "", took, err
+	}
+	out, err = inModule(ctx, dir, nil, binary)
+	return out, took, err
 }
 
 // demoFolder makes the folder of the demo and returns how to clean up.

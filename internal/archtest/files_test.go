@@ -198,3 +198,25 @@ func cutLast(s string) (first, last string, ok bool) {
 	}
 	return s[:i], s[i+1:], true
 }
+
+// TestCommandFiles keeps cmd/tvmffi-bind to its commands. What they consist of belongs to a package below
+// internal/bindtool.
+func TestCommandFiles(t *testing.T) {
+	const dir = "cmd/tvmffi-bind"
+	commands := 0
+	for _, f := range allFiles(t) {
+		if path.Dir(f.path) != dir || f.test {
+			continue
+		}
+		base := path.Base(f.path)
+		switch command, _ := path.Match("cmd_*.go", base); {
+		case command:
+			commands++
+		case base != "main.go" && base != "doc.go" && path.Ext(base) != ".tmpl":
+			t.Errorf("%s is not main.go, doc.go, cmd_*.go, a test or a template: move it to a package of internal/bindtool", f.path)
+		}
+	}
+	if commands < 10 {
+		t.Errorf("%s has %d files cmd_*.go: the test does not see them", dir, commands)
+	}
+}
