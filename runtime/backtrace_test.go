@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -17,50 +18,51 @@ func failing() error { return io.ErrUnexpectedEOF }
 // The frames of an error name the func of the callback and what called C, of all
 // levels, and those of C++.
 func TestBacktraceOfCallback(t *testing.T) {
-	balanced(t)
-	inner := must[*tvmffi.Function](t)(tvmffi.FuncOf(failing))
+	runtimetest.Balanced(t)
+	inner := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(failing))
 	middle := func() error {
-		_, err := call("calls.apply_packed", inner)
+		_, err := runtimetest.Call("calls.apply_packed", inner)
 		return err
 	}
-	outer := must[*tvmffi.Function](t)(tvmffi.FuncOf(middle))
-	_, err := call("calls.apply_packed", outer)
+	outer := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(middle))
+	_, err := runtimetest.Call("calls.apply_packed", outer)
 	var e *tvmffi.Error
 	if !errors.As(err, &e) || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, f := range e.Frames() {
-		if !strings.HasSuffix(f.File, "_test.go") && !strings.HasSuffix(f.File, "testing.go") || f.Line <= 0 {
-			t.Errorf("frame %v", f)
+		if !strings.HasSuffix(f.File, "_test.go") && !strings.HasSuffix(f.File, "runtimetest/call.go") && !strings.HasSuffix(f.File, "testing.go") || f.Line <= 0 {
+			t.Errorf("frame %v, want a line of a test, of runtimetest or of testing", f)
 		}
-		names = append(names, f.Function[strings.LastIndex(f.Function, "runtime_test.")+len("runtime_test."):])
+		names = append(names, f.Function[strings.LastIndexByte(f.Function, '/')+1:])
 	}
 	all := strings.Join(names, " ")
-	if !strings.HasPrefix(all, "failing call TestBacktraceOfCallback.func1 call TestBacktraceOfCallback") {
-		t.Errorf("frames %s", all)
+	want := "runtime_test.failing runtimetest.Call runtime_test.TestBacktraceOfCallback.func1 runtimetest.Call runtime_test.TestBacktraceOfCallback"
+	if !strings.HasPrefix(all, want) {
+		t.Errorf("frames %s, want first %s", all, want)
 	}
 	if s := fmt.Sprintf("%+v", err); !strings.HasSuffix(s, "in github.com/tvmffi-go/tvmffi/runtime_test.failing\nRuntimeError: unexpected EOF") {
 		t.Error(s)
 	}
 	inner.Release()
 	outer.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // An error of C++ that passes through Go is one object, and gets the Go frames.
 func TestBacktraceOfPassingError(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var first error
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
-		_, first = call("calls.fail", "ValueError", "from C++")
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
+		_, first = runtimetest.Call("calls.fail", "ValueError", "from C++")
 		return first
 	}))
-	_, err := call("calls.apply_packed", f)
+	_, err := runtimetest.Call("calls.apply_packed", f)
 	if !errors.Is(err, first) || !errors.Is(first, err) || !errors.Is(err, tvmffi.ErrValue) {
 		t.Error("both are one error")
 	}
-	_, other := call("calls.fail", "ValueError", "from C++")
+	_, other := runtimetest.Call("calls.fail", "ValueError", "from C++")
 	if errors.Is(err, other) || errors.Is(other, err) {
 		t.Error("another error of the same text")
 	}
@@ -74,18 +76,18 @@ func TestBacktraceOfPassingError(t *testing.T) {
 	f.Release()
 	// An *Error made in Go comes back as the same pointer, and knows its way too.
 	own := tvmffi.WrapError("MyOwnKind", "outside", tvmffi.NewError("KeyError", "inside"))
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return own }))
-	if _, err := call("calls.apply_packed", f); err != error(own) || own.Backtrace != "" || len(own.Frames()) == 0 {
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return own }))
+	if _, err := runtimetest.Call("calls.apply_packed", f); err != error(own) || own.Backtrace != "" || len(own.Frames()) == 0 {
 		t.Errorf("%+v", err)
 	}
-	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/runtime_test.call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
+	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/internal/runtimetest.Call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
 		t.Error(s)
 	}
 	if !errors.Is(own, tvmffi.ErrKey) || !errors.Is(own, tvmffi.KindError("MyOwnKind")) {
 		t.Error("the kinds of the chain")
 	}
 	f.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestFrames(t *testing.T) {
@@ -104,9 +106,9 @@ func TestFrames(t *testing.T) {
 }
 
 func TestErrorContext(t *testing.T) {
-	balanced(t)
-	b := box(t, 7)
-	_, err := call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 7)
+	_, err := runtimetest.Call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b)
 	var e *tvmffi.Error
 	if !errors.As(err, &e) {
 		t.Fatal(err)
@@ -126,13 +128,13 @@ func TestErrorContext(t *testing.T) {
 	}
 	b.Release()
 	b, e, err, context = nil, nil, nil, nil
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func BenchmarkErrorFromCallback(b *testing.B) {
-	load(b)
-	f := must[*tvmffi.Function](b)(tvmffi.FuncOf(failing))
-	apply := lookup(b, "calls.apply_packed")
+	runtimetest.Load(b)
+	f := runtimetest.Must[*tvmffi.Function](b)(tvmffi.FuncOf(failing))
+	apply := runtimetest.Lookup(b, "calls.apply_packed")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := apply.Call(f); err == nil {

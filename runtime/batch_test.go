@@ -9,24 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-func lookup(t testing.TB, name string) *tvmffi.Function {
-	t.Helper()
-	load(t)
-	return must[*tvmffi.Function](t)(tvmffi.Lookup(name))
-}
-
 func TestBatch(t *testing.T) {
-	balanced(t)
-	add, concat, boxOf := lookup(t, "calls.add"), lookup(t, "calls.concat"), lookup(t, "calls.box")
-	echo, nop := lookup(t, "calls.echo"), lookup(t, "calls.nop")
+	runtimetest.Balanced(t)
+	add, concat, boxOf := runtimetest.Lookup(t, "calls.add"), runtimetest.Lookup(t, "calls.concat"), runtimetest.Lookup(t, "calls.box")
+	echo, nop := runtimetest.Lookup(t, "calls.echo"), runtimetest.Lookup(t, "calls.nop")
 	long := strings.Repeat("long ", 2000)
-	b := box(t, 5)
+	b := runtimetest.MakeBox(t, 5)
 	var queue batch.Batch
 	for round := range 3 {
 		sum := queue.Add(add, 1, 2)
@@ -45,45 +40,45 @@ func TestBatch(t *testing.T) {
 		if err := queue.Do(); err != nil {
 			t.Fatal(err)
 		}
-		if n := must[int64](t)(batch.Result[int64](sum)); n != 3 {
+		if n := runtimetest.Must[int64](t)(batch.Result[int64](sum)); n != 3 {
 			t.Error(n)
 		}
-		if n := must[int64](t)(batch.Result[int64](typed)); n != 299 {
+		if n := runtimetest.Must[int64](t)(batch.Result[int64](typed)); n != 299 {
 			t.Error(n)
 		}
-		if s := must[string](t)(batch.Result[string](text)); s != "a text that does not fit, "+long {
+		if s := runtimetest.Must[string](t)(batch.Result[string](text)); s != "a text that does not fit, "+long {
 			t.Errorf("%d bytes", len(s))
 		}
-		if s := must[string](t)(batch.Result[string](small)); s != "a\x00b" {
+		if s := runtimetest.Must[string](t)(batch.Result[string](small)); s != "a\x00b" {
 			t.Errorf("%q", s)
 		}
-		x := must[*Box](t)(batch.Result[*Box](made))
-		if again := must[*Box](t)(batch.Result[*Box](made)); x != again || x.I64() != 7 {
+		x := runtimetest.Must[*runtimetest.Box](t)(batch.Result[*runtimetest.Box](made))
+		if again := runtimetest.Must[*runtimetest.Box](t)(batch.Result[*runtimetest.Box](made)); x != again || x.I64() != 7 {
 			t.Error("both results are one object")
 		}
 		x.Release()
-		y := must[*tvmffi.Object](t)(batch.Result[*tvmffi.Object](same))
+		y := runtimetest.Must[*tvmffi.Object](t)(batch.Result[*tvmffi.Object](same))
 		if !tvmffi.Same(y, b) || memstat.UseCount(b) != 2 {
 			t.Errorf("use count %d", memstat.UseCount(b))
 		}
 		y.Release()
-		if v := must[tvmffi.Any](t)(batch.Result[tvmffi.Any](none)); !v.IsNone() {
+		if v := runtimetest.Must[tvmffi.Any](t)(batch.Result[tvmffi.Any](none)); !v.IsNone() {
 			t.Error(v)
 		}
-		a := must[*tvmffi.Array[any]](t)(batch.Result[*tvmffi.Array[any]](list))
+		a := runtimetest.Must[*tvmffi.Array[any]](t)(batch.Result[*tvmffi.Array[any]](list))
 		if a.At(1) != "two" || a.Len() != 3 {
 			t.Error(a)
 		}
 		a.Release()
-		if !must[bool](t)(batch.Result[bool](flag)) || must[float64](t)(batch.Result[float64](half)) != 0.5 {
+		if !runtimetest.Must[bool](t)(batch.Result[bool](flag)) || runtimetest.Must[float64](t)(batch.Result[float64](half)) != 0.5 {
 			t.Error("scalars")
 		}
 		_, err := batch.Result[string](sum)
-		wantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
 		if round == 2 {
 			queue.Add(nop)
 			_, err := batch.Result[int64](sum)
-			wantError(t, err, tvmffi.ErrRuntime, "has begun new ones")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "has begun new ones")
 		}
 	}
 	if err := queue.Do(); err != nil {
@@ -100,8 +95,8 @@ func TestBatch(t *testing.T) {
 
 // Many calls cross many times, and arguments move to fresh room.
 func TestBatchOfMany(t *testing.T) {
-	balanced(t)
-	sum := lookup(t, "calls.sum")
+	runtimetest.Balanced(t)
+	sum := runtimetest.Lookup(t, "calls.sum")
 	defer sum.Release()
 	var queue batch.Batch
 	for range 2 {
@@ -118,7 +113,7 @@ func TestBatchOfMany(t *testing.T) {
 		}
 		for i, p := range all {
 			n := int64(i % 257)
-			if got := must[int64](t)(batch.Result[int64](p)); got != n*(n-1)/2 {
+			if got := runtimetest.Must[int64](t)(batch.Result[int64](p)); got != n*(n-1)/2 {
 				t.Fatalf("call %d: %d", i, got)
 			}
 		}
@@ -127,17 +122,17 @@ func TestBatchOfMany(t *testing.T) {
 	for range 257 {
 		p.Int(1)
 	}
-	wantError(t, queue.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
 }
 
 // Calls of one function with as many arguments each are made as one: wherever such a run
 // begins, ends, meets a block of calls or the end of the room, or fails, each call gets its
 // own arguments and has its own result.
 func TestBatchRuns(t *testing.T) {
-	balanced(t)
-	sum := lookup(t, "calls.sum")
+	runtimetest.Balanced(t)
+	sum := runtimetest.Lookup(t, "calls.sum")
 	var got []int64
-	seen := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args ...int64) (n int64, err error) {
+	seen := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args ...int64) (n int64, err error) {
 		for _, x := range args {
 			n += x
 		}
@@ -184,7 +179,7 @@ func TestBatchRuns(t *testing.T) {
 			t.Fatalf("round %d: the callback got %d, want %d", round, got, wantSeen)
 		}
 		for i, p := range pending[:min(failing, calls)] {
-			if n := must[int64](t)(batch.Result[int64](p)); n != want[i] {
+			if n := runtimetest.Must[int64](t)(batch.Result[int64](p)); n != want[i] {
 				t.Fatalf("round %d, call %d: %d, want %d", round, i, n, want[i])
 			}
 		}
@@ -197,14 +192,14 @@ func TestBatchRuns(t *testing.T) {
 	sum.Release()
 	seen.Release()
 	queue = batch.Batch{}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestBatchStopsAtError(t *testing.T) {
-	balanced(t)
-	add, fail := lookup(t, "calls.add"), lookup(t, "calls.fail")
+	runtimetest.Balanced(t)
+	add, fail := runtimetest.Lookup(t, "calls.add"), runtimetest.Lookup(t, "calls.fail")
 	calls := 0
-	count := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { calls++ }))
+	count := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { calls++ }))
 	for _, at := range []int{0, 1, 63, 64, 100, 199} {
 		calls = 0
 		var queue batch.Batch
@@ -223,7 +218,7 @@ func TestBatchStopsAtError(t *testing.T) {
 		if !errors.As(err, &failed) || failed.Call != at {
 			t.Fatalf("at %d: %v", at, err)
 		}
-		wantError(t, err, tvmffi.ErrValue, fmt.Sprintf("call %d of the batch: ValueError: on purpose", at))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, fmt.Sprintf("call %d of the batch: ValueError: on purpose", at))
 		if calls != at/2 {
 			t.Errorf("%d calls before call %d", calls, at)
 		}
@@ -233,58 +228,58 @@ func TestBatchStopsAtError(t *testing.T) {
 			case i < at && (err != nil || i%2 == 0 && v.Value() != int64(i+1)):
 				t.Errorf("call %d: %v, %v", i, v, err)
 			case i == at:
-				wantError(t, err, tvmffi.ErrValue, "on purpose")
+				runtimetest.WantError(t, err, tvmffi.ErrValue, "on purpose")
 			case i > at:
-				wantError(t, err, tvmffi.ErrRuntime, "was not made: call ")
+				runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was not made: call ")
 			}
 		}
 	}
 	// A Go error comes out as itself, and a result before it is not lost.
-	back := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return io.ErrUnexpectedEOF }))
-	boxOf := lookup(t, "calls.box")
+	back := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return io.ErrUnexpectedEOF }))
+	boxOf := runtimetest.Lookup(t, "calls.box")
 	var queue batch.Batch
 	made := queue.Call(boxOf).Int(1)
 	queue.Call(back)
 	if err := queue.Do(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	must[*Box](t)(batch.Result[*Box](made)).Release()
+	runtimetest.Must[*runtimetest.Box](t)(batch.Result[*runtimetest.Box](made)).Release()
 	for _, f := range []*tvmffi.Function{add, fail, count, back, boxOf} {
 		f.Release()
 	}
 	queue = batch.Batch{}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestBatchRefuses(t *testing.T) {
-	balanced(t)
-	add, boxOf, echo := lookup(t, "calls.add"), lookup(t, "calls.box"), lookup(t, "calls.echo")
+	runtimetest.Balanced(t)
+	add, boxOf, echo := runtimetest.Lookup(t, "calls.add"), runtimetest.Lookup(t, "calls.box"), runtimetest.Lookup(t, "calls.echo")
 	var queue batch.Batch
 	queue.Add(boxOf, 1)
 	queue.Add(echo, make(chan int))
-	wantError(t, queue.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrType, "call 1 of the batch: TypeError: an argument: Go type chan int")
 	queue.Add(nil)
-	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: the function: the object is nil")
-	b := box(t, 1)
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: the function: the object is nil")
+	b := runtimetest.MakeBox(t, 1)
 	queue.Call(add).Int(1).Int(1)
 	p := queue.Call(echo).Object(b)
 	b.Release()
-	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
 	if _, err := batch.Result[int64](p); err == nil {
 		t.Error("no result")
 	}
 	queue.Call(echo).Object(b)
-	wantError(t, queue.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
 	first := queue.Call(add).Int(1)
 	queue.Call(add).Int(1).Int(2)
 	first.Int(2)
-	wantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
-	wantPanic(t, tvmffi.ErrRuntime, "added to a batch that is done", func() { first.Int(2) })
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "added to a batch that is done", func() { first.Int(2) })
 	if _, err := batch.Result[int64](batch.Pending{}); err == nil {
 		t.Error("a Pending of no batch")
 	}
 	// A callback may not use the batch that calls it, but one of its own.
-	own := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
+	own := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
 		var inner batch.Batch
 		p := inner.Add(add, 20, 1)
 		if err := inner.Do(); err != nil {
@@ -293,12 +288,12 @@ func TestBatchRefuses(t *testing.T) {
 		return batch.Result[int64](p)
 	}))
 	p = queue.Call(own)
-	if err := queue.Do(); err != nil || must[int64](t)(batch.Result[int64](p)) != 21 {
+	if err := queue.Do(); err != nil || runtimetest.Must[int64](t)(batch.Result[int64](p)) != 21 {
 		t.Error(err)
 	}
-	same := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { queue.Add(add, 1, 2) }))
+	same := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { queue.Add(add, 1, 2) }))
 	queue.Call(same)
-	wantError(t, queue.Do(), tvmffi.ErrRuntime, "the batch is making its calls")
+	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "the batch is making its calls")
 	for _, f := range []*tvmffi.Function{add, boxOf, echo, own, same} {
 		f.Release()
 	}
@@ -306,8 +301,8 @@ func TestBatchRefuses(t *testing.T) {
 
 // A callback of a batch that makes the stack grow moves the caller, not the batch.
 func TestBatchWhileStackMoves(t *testing.T) {
-	balanced(t)
-	grow := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) int64 { return int64(deep(int(n))[0]) + n }))
+	runtimetest.Balanced(t)
+	grow := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) int64 { return int64(runtimetest.UseStack(int(n))[0]) + n }))
 	defer grow.Release()
 	done := make(chan []int64)
 	for range 4 {
@@ -339,27 +334,8 @@ func TestBatchWhileStackMoves(t *testing.T) {
 	}
 }
 
-func TestScopeReleasesTogether(t *testing.T) {
-	balanced(t)
-	before := liveBoxes(t)
-	var s tvmffi.Scope
-	shared := box(t, 0)
-	for i := range 200 {
-		s.Add(box(t, int64(i)))
-		s.Add(tvmffi.Retain(shared))
-	}
-	released := box(t, 1)
-	s.Add(released)
-	released.Release()
-	s.Release()
-	if n := liveBoxes(t); n != before+1 || memstat.UseCount(shared) != 1 {
-		t.Errorf("%d boxes, use count %d", n-before, memstat.UseCount(shared))
-	}
-	shared.Release()
-}
-
 func BenchmarkBatch(b *testing.B) {
-	addOne := lookup(b, "calls.add_one")
+	addOne := runtimetest.Lookup(b, "calls.add_one")
 	b.Run("64 ints", func(b *testing.B) {
 		b.ReportAllocs()
 		var queue batch.Batch
@@ -419,16 +395,16 @@ func addOneOf(x int64) (int64, error) {
 
 // A callback that uses the batch which calls it gets an error, and the batch goes on.
 func TestBatchFromItsCallback(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var b batch.Batch
 	const text = "the batch is making its calls: a callback needs a batch of its own"
-	one := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 }))
+	one := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 }))
 	defer one.Release()
 	n := int64(0)
-	within := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
-		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Call(one) })
-		wantPanic(t, tvmffi.ErrRuntime, text, func() { b.Add(one, 1) })
-		wantPanic(t, tvmffi.ErrRuntime, text, func() { _ = b.Do() })
+	within := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, text, func() { b.Call(one) })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, text, func() { b.Add(one, 1) })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, text, func() { _ = b.Do() })
 		var own batch.Batch
 		p := own.Call(one)
 		if err := own.Do(); err != nil {
@@ -452,7 +428,7 @@ func TestBatchFromItsCallback(t *testing.T) {
 		}
 	}
 	// What it does not recover from is the error of its call.
-	careless := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { b.Call(one) }))
+	careless := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { b.Call(one) }))
 	defer careless.Release()
 	b.Call(one)
 	b.Call(careless)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -21,8 +22,8 @@ import (
 )
 
 func TestCallbackKinds(t *testing.T) {
-	balanced(t)
-	b := box(t, 5)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 5)
 	defer b.Release()
 	for _, c := range []struct {
 		f    any
@@ -42,7 +43,7 @@ func TestCallbackKinds(t *testing.T) {
 		{func(x tvmffi.Pointer) tvmffi.Pointer { x.Address++; return x }, tvmffi.Pointer{Address: 8}, tvmffi.Pointer{Address: 9}},
 		{func(x *int64) *int64 { return x }, nil, nil},
 		{func(x *int64) *int64 { return x }, 3, int64(3)},
-		{func(x *Box) int64 { return x.I64() }, b, int64(5)},
+		{func(x *runtimetest.Box) int64 { return x.I64() }, b, int64(5)},
 		{func(x []int64) int64 { return x[0] + x[1] }, tvmffi.Of[int64](1, 2), int64(3)},
 		{func(x map[string]int64) int64 { return x["a"] }, map[string]int64{"a": 7}, int64(7)},
 		{func(x tvmffi.Tuple2[int64, string]) string { return fmt.Sprint(x.A, x.B) }, tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, "1b"},
@@ -53,9 +54,9 @@ func TestCallbackKinds(t *testing.T) {
 		{func(args []tvmffi.Any) (any, error) { return len(args), nil }, 1, int64(1)},
 		{tvmffi.Packed(func(args []tvmffi.Any) (any, error) { return args[0], nil }), 1, int64(1)},
 	} {
-		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
 		for _, through := range []string{"calls.apply", "calls.on_thread"} {
-			v, err := call(through, f, c.arg)
+			v, err := runtimetest.Call(through, f, c.arg)
 			if err != nil || !reflect.DeepEqual(v.Value(), c.want) {
 				t.Errorf("%T(%v): %v, %v, want %v", c.f, c.arg, v, err, c.want)
 			}
@@ -66,7 +67,7 @@ func TestCallbackKinds(t *testing.T) {
 
 // A callback takes what a function of C++ with its parameters takes.
 func TestCallbackConverts(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for _, c := range []struct {
 		f    any
 		arg  any
@@ -85,7 +86,7 @@ func TestCallbackConverts(t *testing.T) {
 		{func(x tvmffi.Device) string { return fmt.Sprint(x) }, "cpu", "cpu:0"},
 		{func(x any) string { return fmt.Sprintf("%T", x) }, 3, "int64"},
 	} {
-		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
 		v, err := f.Call(c.arg)
 		got, err2 := tvmffi.As[string](v)
 		if err != nil || err2 != nil || got != c.want {
@@ -94,7 +95,7 @@ func TestCallbackConverts(t *testing.T) {
 		f.Release()
 	}
 	// Generated code reads with Args.Int and its like, and with bindrt.Arg where they do not do.
-	apply := bindrt.Func{Library: &calls, Name: "calls.apply"}
+	apply := bindrt.Func{Library: &runtimetest.Calls, Name: "calls.apply"}
 	for _, x := range []any{3, true, 3.0} {
 		var c bindrt.Call3
 		c.Begin(&apply, 2)
@@ -122,7 +123,7 @@ func TestCallbackConverts(t *testing.T) {
 }
 
 func TestCallbackRefuses(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for _, c := range []struct {
 		f    any
 		args []any
@@ -134,16 +135,16 @@ func TestCallbackRefuses(t *testing.T) {
 		{func(int64) {}, []any{"text"}, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.TestCallbackRefuses.func4: argument 0: expected int, got ffi.SmallStr"},
 		{func(int64) {}, []any{1.5}, "TestCallbackRefuses.func5: argument 0: expected int, got float"},
 		{func(int8) {}, []any{300}, "OverflowError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.TestCallbackRefuses.func6: argument 0: 300 does not fit int8"},
-		{func(int64, *Box) {}, []any{1, 2}, "TestCallbackRefuses.func7: argument 1: expected calls.Box, got int"},
+		{func(int64, *runtimetest.Box) {}, []any{1, 2}, "TestCallbackRefuses.func7: argument 1: expected calls.Box, got int"},
 		{func([]int64) {}, []any{tvmffi.Of[any](1, "two")}, "TestCallbackRefuses.func8: argument 0: element 1: expected int, got ffi.SmallStr"},
 		{func([][]string) {}, []any{tvmffi.Of[any]([]string{"a"}, []any{"b", 2})}, "TestCallbackRefuses.func9: argument 0: element 1: element 1: expected ffi.String, got int"},
 		{func(map[string]int64) {}, []any{map[string]any{"a": 1, "b": "x"}}, `argument 0: value of key "b": expected int, got ffi.SmallStr`},
 		{func() any { return make(chan int) }, nil, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.TestCallbackRefuses.func11: its result: Go type chan int: this type has no counterpart in TVM-FFI"},
 		{func() uint64 { return 1 << 63 }, nil, "OverflowError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.TestCallbackRefuses.func12: its result: 9223372036854775808 is too large to fit in int64_t"},
 	} {
-		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
+		f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(c.f))
 		_, err := f.Call(c.args...)
-		wantError(t, err, nil, c.want)
+		runtimetest.WantError(t, err, nil, c.want)
 		f.Release()
 	}
 	for _, c := range []struct {
@@ -161,18 +162,18 @@ func TestCallbackRefuses(t *testing.T) {
 		{(*tvmffi.Function)(nil), "TypeError: the object is nil"},
 	} {
 		_, err := tvmffi.FuncOf(c.f)
-		wantError(t, err, tvmffi.ErrType, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
 	}
 	// A func that no signature allows fails where it is used.
-	_, err := call("calls.echo", func(...chan int) {})
-	wantError(t, err, tvmffi.ErrType, "func(...chan int): parameter 0: Go type chan int")
+	_, err := runtimetest.Call("calls.echo", func(...chan int) {})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "func(...chan int): parameter 0: Go type chan int")
 }
 
 // A variadic func takes what its last parameter stands for any number of times, none
 // too, and gives it when it is called itself.
 func TestVariadicFunc(t *testing.T) {
-	balanced(t)
-	load(t)
+	runtimetest.Balanced(t)
+	runtimetest.Load(t)
 	join := func(separator string, parts ...any) (string, error) {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
@@ -180,7 +181,7 @@ func TestVariadicFunc(t *testing.T) {
 		}
 		return strings.Join(texts, separator), nil
 	}
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(join))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(join))
 	for _, c := range []struct {
 		want string
 		args []any
@@ -189,22 +190,22 @@ func TestVariadicFunc(t *testing.T) {
 		{"1", []any{"-", 1}},
 		{"1-true-2.5-text of some length", []any{"-", 1, true, 2.5, "text of some length"}},
 	} {
-		if got := must[string](t)(tvmffi.As[string](must[tvmffi.Any](t)(f.Call(c.args...)))); got != c.want {
+		if got := runtimetest.Must[string](t)(tvmffi.As[string](runtimetest.Must[tvmffi.Any](t)(f.Call(c.args...)))); got != c.want {
 			t.Errorf("%v: %q", c.args, got)
 		}
 	}
 	_, err := f.Call()
-	wantError(t, err, tvmffi.ErrType, "TestVariadicFunc.func1: it takes at least 1 argument, but got 0")
-	sum := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(numbers ...float64) (n float64) {
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TestVariadicFunc.func1: it takes at least 1 argument, but got 0")
+	sum := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(numbers ...float64) (n float64) {
 		for _, x := range numbers {
 			n += x
 		}
 		return n
 	}))
 	_, err = sum.Call(1, 2, "three")
-	wantError(t, err, tvmffi.ErrType, "argument 2: expected float, got ffi.SmallStr")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 2: expected float, got ffi.SmallStr")
 	// The other way: a Function as a variadic func.
-	add := must[func(...int) (float64, error)](t)(tvmffi.As[func(...int) (float64, error)](must[tvmffi.Any](t)(tvmffi.AnyOf(sum))))
+	add := runtimetest.Must[func(...int) (float64, error)](t)(tvmffi.As[func(...int) (float64, error)](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(sum))))
 	for n := range 4 {
 		if got, err := add([]int{1, 2, 3, 4}[:n]...); err != nil || got != float64(n*(n+1)/2) {
 			t.Error(n, got, err)
@@ -212,7 +213,7 @@ func TestVariadicFunc(t *testing.T) {
 	}
 	f.Release()
 	sum.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func addTwo(x, y int64) (int64, error) { return x + y, nil }
@@ -220,30 +221,30 @@ func addTwo(x, y int64) (int64, error) { return x + y, nil }
 // The adapter of generated code is in another package than the func of the user, which
 // is the one that the error names.
 func TestErrorNamesTheFunc(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	var c bindrt.Call2
-	c.Begin(global("calls.apply", ""), 2)
+	c.Begin(runtimetest.GlobalFunc("calls.apply", ""), 2)
 	bindrt.Callback(&c.Call, 0, addTwo, func(a *bindrt.Args) error { return a.Check(2) })
 	c.Int(1, 1)
-	wantError(t, c.Do(), tvmffi.ErrType, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: it takes 2 arguments, but got 1")
+	runtimetest.WantError(t, c.Do(), tvmffi.ErrType, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: it takes 2 arguments, but got 1")
 
-	c.Begin(global("calls.apply", ""), 2)
+	c.Begin(runtimetest.GlobalFunc("calls.apply", ""), 2)
 	bindrt.Callback(&c.Call, 0, addTwo, func(a *bindrt.Args) error {
 		bindrt.Arg[int8](a, 0)
 		return a.Check(1)
 	})
 	c.Int(1, 300)
-	wantError(t, c.Do(), tvmffi.ErrType, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: argument 0: 300 does not fit int8")
+	runtimetest.WantError(t, c.Do(), tvmffi.ErrType, "TypeError: callback from native code to the Go func github.com/tvmffi-go/tvmffi/runtime_test.addTwo: argument 0: 300 does not fit int8")
 }
 
 // Objects that a callback gets end when it returns; Retain keeps one.
 func TestBorrowedArguments(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
-	var escaped, kept *Box
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
+	var escaped, kept *runtimetest.Box
 	var text *tvmffi.Array[int64]
 	var packed []tvmffi.Any
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box, s string, a *tvmffi.Array[int64]) (string, error) {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *runtimetest.Box, s string, a *tvmffi.Array[int64]) (string, error) {
 		if n := memstat.UseCount(x); n != 2 { // b and the parameter of calls.borrow
 			return "", fmt.Errorf("use count in the callback: %d", n)
 		}
@@ -253,17 +254,17 @@ func TestBorrowedArguments(t *testing.T) {
 		}
 		return s, nil
 	}))
-	if v := mustCall(t, "calls.borrow", f, b); v.Value() != "text" {
+	if v := runtimetest.MustCall(t, "calls.borrow", f, b); v.Value() != "text" {
 		t.Errorf("result %v", v)
 	}
 	const expired = "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)"
-	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the receiver "+expired, func() { escaped.I64() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver "+expired, func() { text.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "retain: the object "+expired, func() { tvmffi.Retain(escaped) })
-	_, err := EchoBox(escaped)
-	wantError(t, err, tvmffi.ErrRuntime, expired)
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "field calls.Box.i64: the receiver "+expired, func() { escaped.I64() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver "+expired, func() { text.Len() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "retain: the object "+expired, func() { tvmffi.Retain(escaped) })
+	_, err := runtimetest.EchoBox(escaped)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, expired)
 	_, err = text.Slice()
-	wantError(t, err, tvmffi.ErrRuntime, expired)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, expired)
 	escaped.Release()
 	if kept.I64() != 1 || !tvmffi.Same(kept, b) || memstat.UseCount(b) != 2 {
 		t.Error("what Retain kept is still there")
@@ -273,24 +274,24 @@ func TestBorrowedArguments(t *testing.T) {
 
 	// The same for a packed function and for any.
 	var loose any
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args []tvmffi.Any) (any, error) {
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args []tvmffi.Any) (any, error) {
 		packed = args
-		kept = tvmffi.Retain(must[*Box](t)(tvmffi.As[*Box](args[0])))
+		kept = tvmffi.Retain(runtimetest.Must[*runtimetest.Box](t)(tvmffi.As[*runtimetest.Box](args[0])))
 		return args[0], nil
 	}))
-	v := mustCall(t, "calls.apply", f, b)
-	_, err = tvmffi.As[*Box](packed[0])
-	wantError(t, err, tvmffi.ErrRuntime, expired)
-	_, err = call("calls.echo", packed[0])
-	wantError(t, err, tvmffi.ErrRuntime, expired)
+	v := runtimetest.MustCall(t, "calls.apply", f, b)
+	_, err = tvmffi.As[*runtimetest.Box](packed[0])
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, expired)
+	_, err = runtimetest.Call("calls.echo", packed[0])
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, expired)
 	if n := memstat.UseCount(b); n != 3 { // b, kept, v
 		t.Errorf("use count %d", n)
 	}
 	v.Release()
 	kept.Release()
 	f.Release()
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x any) { loose = x }))
-	mustCall(t, "calls.apply", f, b)
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x any) { loose = x }))
+	runtimetest.MustCall(t, "calls.apply", f, b)
 	if o, ok := loose.(tvmffi.ObjectRef); !ok || memstat.UseCount(o) != 0 {
 		t.Errorf("an object as any: %T", loose)
 	}
@@ -304,11 +305,11 @@ func TestBorrowedArguments(t *testing.T) {
 // A borrowed object ends although its callback panics, and in the right callback
 // of a nest.
 func TestBorrowedInNest(t *testing.T) {
-	balanced(t)
-	var outer, inner *Box
-	b := box(t, 1)
-	in := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box) { inner = x; panic("now") }))
-	out := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *Box) error {
+	runtimetest.Balanced(t)
+	var outer, inner *runtimetest.Box
+	b := runtimetest.MakeBox(t, 1)
+	in := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *runtimetest.Box) { inner = x; panic("now") }))
+	out := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *runtimetest.Box) error {
 		outer = x
 		if _, err := in.Call(x); err == nil {
 			return errors.New("no error")
@@ -330,11 +331,11 @@ func TestBorrowedInNest(t *testing.T) {
 	in.Release()
 	out.Release()
 	b.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestTypedCallback(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	n, err := Repeat(func(x int64) (int64, error) { return 2 * x, nil }, 5)
 	if err != nil || n != 20 {
 		t.Error(n, err)
@@ -345,21 +346,21 @@ func TestTypedCallback(t *testing.T) {
 		t.Error(err)
 	}
 	err = nil
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // A func that came from a Function goes back as that Function, and a Go func that
 // went out and came back is called without a detour that loses anything.
 func TestFunctionIdentity(t *testing.T) {
-	load(t)
-	adder := mustCall(t, "calls.adder", 5)
-	fn := must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](adder))
-	typed := must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](adder))
+	runtimetest.Load(t)
+	adder := runtimetest.MustCall(t, "calls.adder", 5)
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](adder))
+	typed := runtimetest.Must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](adder))
 	if v, err := typed(2); err != nil || v != 7 {
 		t.Error(v, err)
 	}
 	for what, back := range map[string]func() (tvmffi.Any, error){
-		"any": func() (tvmffi.Any, error) { return call("calls.echo_function", typed) },
+		"any": func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo_function", typed) },
 		"FuncOf": func() (tvmffi.Any, error) {
 			f, err := tvmffi.FuncOf(typed)
 			if err != nil {
@@ -369,7 +370,7 @@ func TestFunctionIdentity(t *testing.T) {
 		},
 		"callback": func() (tvmffi.Any, error) {
 			var c bindrt.Call1
-			c.Begin(global("calls.echo_typed", ""), 1)
+			c.Begin(runtimetest.GlobalFunc("calls.echo_typed", ""), 1)
 			bindrt.Callback(&c.Call, 0, typed, func(*bindrt.Args) error { panic("a detour") })
 			if err := c.Do(); err != nil {
 				return tvmffi.Any{}, err
@@ -388,15 +389,15 @@ func TestFunctionIdentity(t *testing.T) {
 		v.Release()
 	}
 	wrapped := func(x int64) (int64, error) { return typed(x) }
-	if f := must[*tvmffi.Function](t)(tvmffi.FuncOf(wrapped)); tvmffi.Same(f, fn) {
+	if f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(wrapped)); tvmffi.Same(f, fn) {
 		t.Error("a func around the func is another Function")
 	}
 	bound := bindrt.Bind(fn, func(x int64) (int64, error) { return typed(x) })
-	if f := must[*tvmffi.Function](t)(tvmffi.FuncOf(bound)); !tvmffi.Same(f, fn) {
+	if f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(bound)); !tvmffi.Same(f, fn) {
 		t.Error("a bound func is its Function")
 	}
 	// A func with no error result panics with it.
-	quiet := must[func(int64) int64](t)(tvmffi.As[func(int64) int64](must[tvmffi.Any](t)(tvmffi.AnyOf(func(x int64) (int64, error) {
+	quiet := runtimetest.Must[func(int64) int64](t)(tvmffi.As[func(int64) int64](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(func(x int64) (int64, error) {
 		if x < 0 {
 			return 0, tvmffi.NewError("ValueError", "negative")
 		}
@@ -405,8 +406,8 @@ func TestFunctionIdentity(t *testing.T) {
 	if quiet(3) != 3 {
 		t.Error("quiet")
 	}
-	wantPanic(t, tvmffi.ErrValue, "negative", func() { quiet(-1) })
-	if f, err := tvmffi.As[func() error](mustCall(t, "calls.echo", nil)); err != nil || f != nil {
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "negative", func() { quiet(-1) })
+	if f, err := tvmffi.As[func() error](runtimetest.MustCall(t, "calls.echo", nil)); err != nil || f != nil {
 		t.Errorf("None as a func: %v", err)
 	}
 	runtime.KeepAlive(typed)
@@ -414,35 +415,35 @@ func TestFunctionIdentity(t *testing.T) {
 
 // A func made of a Function keeps it, and its entry goes with it.
 func TestBoundFuncsAreCollected(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	func() {
 		for range 200 {
-			f := must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](mustCall(t, "calls.echo", func(x int64) int64 { return x })))
+			f := runtimetest.Must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](runtimetest.MustCall(t, "calls.echo", func(x int64) int64 { return x })))
 			runtime.GC()
 			if v, err := f(3); err != nil || v != 3 {
 				t.Fatal(v, err)
 			}
 		}
 	}()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestCallbackOutlivesCall(t *testing.T) {
-	balanced(t)
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return x * 3 }))
-	mustCall(t, "calls.store", f)
+	runtimetest.Balanced(t)
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return x * 3 }))
+	runtimetest.MustCall(t, "calls.store", f)
 	f.Release()
 	runtime.GC()
-	if v := mustCall(t, "calls.call_stored", 4); v.Value() != int64(12) {
+	if v := runtimetest.MustCall(t, "calls.call_stored", 4); v.Value() != int64(12) {
 		t.Error(v)
 	}
-	mustCall(t, "calls.drop")
-	_, err := call("calls.call_stored", 4)
-	wantError(t, err, tvmffi.ErrValue, "no callback is stored")
+	runtimetest.MustCall(t, "calls.drop")
+	_, err := runtimetest.Call("calls.call_stored", 4)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "no callback is stored")
 
 	done := make(chan bool, 1)
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { done <- true }))
-	mustCall(t, "calls.later", f, 1)
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { done <- true }))
+	runtimetest.MustCall(t, "calls.later", f, 1)
 	f.Release()
 	runtime.GC()
 	select {
@@ -450,23 +451,23 @@ func TestCallbackOutlivesCall(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the callback did not come")
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestRegister(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	const name = "test.register"
 	if err := tvmffi.Register(name, func(x int64) int64 { return x + 1 }); err != nil {
 		t.Fatal(err)
 	}
-	if v := mustCall(t, name, 1); v.Value() != int64(2) {
+	if v := runtimetest.MustCall(t, name, 1); v.Value() != int64(2) {
 		t.Error(v)
 	}
-	wantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered: choose another name, or give the option Override")
+	runtimetest.WantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered: choose another name, or give the option Override")
 	if err := tvmffi.Register(name, func(x int64) int64 { return x + 2 }, tvmffi.Override()); err != nil {
 		t.Error(err)
 	}
-	if v := mustCall(t, name, 1); v.Value() != int64(3) {
+	if v := runtimetest.MustCall(t, name, 1); v.Value() != int64(3) {
 		t.Error(v)
 	}
 	if was, err := tvmffi.Unregister(name); err != nil || !was {
@@ -476,17 +477,17 @@ func TestRegister(t *testing.T) {
 		t.Error(was, err)
 	}
 	_, err := tvmffi.Lookup(name)
-	wantError(t, err, tvmffi.ErrAttribute, "there is no global function test.register")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "there is no global function test.register")
 	_, err = tvmffi.Lookup("calls.ad_one")
-	wantError(t, err, tvmffi.ErrAttribute, "there is no global function calls.ad_one: load the library that registers it first; did you mean calls.add_one?")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "there is no global function calls.ad_one: load the library that registers it first; did you mean calls.add_one?")
 	_, err = tvmffi.Lookup("")
-	wantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
-	wantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")
-	names := must[[]string](t)(tvmffi.Functions())
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
+	runtimetest.WantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")
+	names := runtimetest.Must[[]string](t)(tvmffi.Functions())
 	if len(names) < 100 || !slices.IsSorted(names) || !slices.Contains(names, "calls.apply_packed") {
 		t.Errorf("%d functions", len(names))
 	}
-	keys := must[[]string](t)(tvmffi.TypeKeys())
+	keys := runtimetest.Must[[]string](t)(tvmffi.TypeKeys())
 	if !strings.Contains(strings.Join(keys, " "), "calls.SubBox") {
 		t.Errorf("types %v", keys)
 	}
@@ -494,31 +495,31 @@ func TestRegister(t *testing.T) {
 		t.Errorf("metadata %q, %v", m, err)
 	}
 	_, err = tvmffi.FunctionMetadata("test.no such function")
-	wantError(t, err, tvmffi.ErrRuntime, "Global Function is not found: test.no such function")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "Global Function is not found: test.no such function")
 	// A method value is a func as any other, with its receiver inside.
 	var n tally
 	if err := tvmffi.Register(name, n.add); err != nil {
 		t.Error(err)
 	}
-	if mustCall(t, name, 2); mustCall(t, name, 3).Value() != int64(5) || n != 5 {
+	if runtimetest.MustCall(t, name, 2); runtimetest.MustCall(t, name, 3).Value() != int64(5) || n != 5 {
 		t.Errorf("%d", n)
 	}
 	if _, err := tvmffi.Unregister(name); err != nil {
 		t.Error(err)
 	}
 	// The functor that lists the names checks its index.
-	list := get[*tvmffi.Function](t, "ffi.FunctionListGlobalNamesFunctor")
+	list := runtimetest.Get[*tvmffi.Function](t, "ffi.FunctionListGlobalNamesFunctor")
 	_, err = list.Call(1 << 30)
-	wantError(t, err, tvmffi.ErrIndex, "Index 1073741824 out of bounds")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "Index 1073741824 out of bounds")
 	list.Release()
 }
 
 // A callback that returns ctx.Err() ends the call around it, on other threads too.
 func TestCallbackEndsCall(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, through := range []string{"calls.repeat", "calls.repeat_on_thread", "calls.repeat_on_threads"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(i int64) (int64, error) {
+		f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(i int64) (int64, error) {
 			if i == 100 {
 				cancel()
 			}
@@ -528,12 +529,12 @@ func TestCallbackEndsCall(t *testing.T) {
 		if through == "calls.repeat_on_threads" {
 			args = append(args, 4)
 		}
-		if _, err := call(through, args...); !errors.Is(err, context.Canceled) {
+		if _, err := runtimetest.Call(through, args...); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", through, err)
 		}
 		f.Release()
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 type tally int64
@@ -542,7 +543,7 @@ func (c *tally) add(n int64) int64 { *c += tally(n); return int64(*c) }
 
 // Names are registered and removed, and libraries loaded, by many at once.
 func TestRegistryFromManyGoroutines(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -551,7 +552,7 @@ func TestRegistryFromManyGoroutines(t *testing.T) {
 				if err := tvmffi.Register(name, func() int64 { return int64(i) }); err != nil {
 					t.Error(err)
 				}
-				if v, err := call(name); err != nil || v.Value() != int64(i) {
+				if v, err := runtimetest.Call(name); err != nil || v.Value() != int64(i) {
 					t.Error(v, err)
 				}
 				if _, err := tvmffi.Unregister(name); err != nil {
@@ -567,7 +568,7 @@ func TestRegistryFromManyGoroutines(t *testing.T) {
 }
 
 func init() {
-	children["goexit"] = func() error {
+	runtimetest.Children["goexit"] = func() error {
 		f, err := tvmffi.FuncOf(func() { runtime.Goexit() })
 		if err != nil {
 			return err
@@ -580,7 +581,7 @@ func init() {
 		time.Sleep(10 * time.Second)
 		return errors.New("the process lives on")
 	}
-	children["nil dereference"] = func() error {
+	runtimetest.Children["nil dereference"] = func() error {
 		if err := tvmffi.Load(); err != nil {
 			return err
 		}
@@ -592,8 +593,8 @@ func init() {
 }
 
 func TestGoexitInCallback(t *testing.T) {
-	load(t)
-	out, err := child(t, "goexit", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
+	runtimetest.Load(t)
+	out, err := runtimetest.Child(t, "goexit", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		t.Errorf("ended with %v, want exit code 2", err)
@@ -609,8 +610,8 @@ func TestGoexitInCallback(t *testing.T) {
 }
 
 func TestNilDereferenceAfterLoad(t *testing.T) {
-	load(t)
-	out, err := child(t, "nil dereference", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
+	runtimetest.Load(t)
+	out, err := runtimetest.Child(t, "nil dereference", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
 	if err != nil || !strings.Contains(out, "recovered: runtime error: invalid memory address or nil pointer dereference") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -625,11 +626,11 @@ func TestNilDereferenceAfterLoad(t *testing.T) {
 
 // What Register says of a func is in the registry for everyone, read here by C++.
 func TestRegisteredMetadata(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if err := linkedType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	balanced(t)
+	runtimetest.Balanced(t)
 	const name = "test.metadata"
 	for _, c := range []struct {
 		f       any
@@ -647,7 +648,7 @@ func TestRegisteredMetadata(t *testing.T) {
 		if err := tvmffi.Register(name, c.f, append(c.options, tvmffi.Override())...); err != nil {
 			t.Fatal(err)
 		}
-		text := mustCall(t, "ffi.GetGlobalFuncMetadata", name).String()
+		text := runtimetest.MustCall(t, "ffi.GetGlobalFuncMetadata", name).String()
 		var metadata struct {
 			Schema string `json:"type_schema"`
 		}
@@ -668,4 +669,27 @@ func TestRegisteredMetadata(t *testing.T) {
 	if was, err := tvmffi.Unregister(name); err != nil || !was {
 		t.Error(was, err)
 	}
+}
+
+var fnRepeat = runtimetest.GlobalFunc("calls.repeat", "((int) -> int, int) -> int")
+
+func Repeat(f func(int64) (int64, error), n int64) (int64, error) {
+	var c bindrt.Call2
+	c.Begin(fnRepeat, 2)
+	bindrt.Callback(&c.Call, 0, f, func(a *bindrt.Args) error {
+		x := bindrt.Arg[int64](a, 0)
+		if err := a.Check(1); err != nil {
+			return err
+		}
+		v, err := f(x)
+		if err != nil {
+			return err
+		}
+		return bindrt.Return(a, v)
+	})
+	c.Int(1, n)
+	if err := c.Do(); err != nil {
+		return 0, err
+	}
+	return c.IntResult()
 }

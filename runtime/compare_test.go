@@ -8,44 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-func newList(t testing.TB, items ...any) *tvmffi.List[any] {
-	t.Helper()
-	load(t)
-	return must[*tvmffi.List[any]](t)(tvmffi.NewList(items...))
-}
-
-// loop is a List that holds itself; untie ends it.
-func loop(t testing.TB) *tvmffi.List[any] {
-	t.Helper()
-	l := newList(t, 1)
-	if err := l.Append(l); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-func untie(t testing.TB, l *tvmffi.List[any]) {
-	t.Helper()
-	if err := l.Clear(); err != nil {
-		t.Error(err)
-	}
-	l.Release()
-}
-
 func TestRepr(t *testing.T) {
-	balanced(t)
-	l := loop(t)
-	b := box(t, 3)
+	runtimetest.Balanced(t)
+	l := runtimetest.NewLoop(t)
+	b := runtimetest.MakeBox(t, 3)
 	for _, c := range []struct {
 		x    any
 		want string
 	}{
 		{nil, "None"}, {true, "True"}, {7, "7"}, {2.5, "2.5"}, {"ab", `"ab"`}, {[]byte("x"), `b"x"`}, {tvmffi.Float32, "float32"}, {tvmffi.CPU, "cpu:0"},
-		{[]any{1, []any{2}}, "(1, (2,))"}, {map[string]any{"k": nil}, `{"k": None}`}, {(*Box)(nil), "None"},
+		{[]any{1, []any{2}}, "(1, (2,))"}, {map[string]any{"k": nil}, `{"k": None}`}, {(*runtimetest.Box)(nil), "None"},
 	} {
 		if s, err := tvmffi.Repr(c.x); s != c.want || err != nil {
 			t.Errorf("%v is %q, want %q; %v", c.x, s, c.want, err)
@@ -60,26 +37,26 @@ func TestRepr(t *testing.T) {
 	if s := l.String(); !strings.HasPrefix(s, "[1, ...") {
 		t.Errorf("a list in itself is %q", s)
 	}
-	untie(t, l)
+	runtimetest.EndLoop(t, l)
 	b.Release()
 	_, err := tvmffi.Repr(b)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	_, err = tvmffi.Repr(make(chan int))
-	wantError(t, err, tvmffi.ErrType, "chan int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "chan int")
 }
 
 func TestEqual(t *testing.T) {
-	balanced(t)
-	if _, err := tvmffi.Equal(1, 1); older(t, "0.1.12", err) {
+	runtimetest.Balanced(t)
+	if _, err := tvmffi.Equal(1, 1); runtimetest.Older(t, "0.1.12", err) {
 		_, err = tvmffi.Compare(1, 1)
-		older(t, "0.1.12", err)
+		runtimetest.Older(t, "0.1.12", err)
 		_, err = tvmffi.Hash(1)
-		older(t, "0.1.12", err)
+		runtimetest.Older(t, "0.1.12", err)
 		return
 	}
 	nan := math.NaN()
-	one, two := loop(t), loop(t)
-	b := box(t, 1)
+	one, two := runtimetest.NewLoop(t), runtimetest.NewLoop(t)
+	b := runtimetest.MakeBox(t, 1)
 	for _, c := range []struct {
 		x, y any
 		want bool
@@ -87,7 +64,7 @@ func TestEqual(t *testing.T) {
 		{1, 1, true}, {1, 1.0, false}, {1, true, false}, {"a", "a", true}, {"a long text, on the heap", "a long text, on the heap", true},
 		{nan, nan, true}, {nan, 1.0, false}, {nil, nil, true}, {nil, 0, false}, {[]any{1, nan}, []any{1, nan}, true}, {[]any{1}, []any{1, 2}, false},
 		{map[string]int{"a": 1, "b": 2}, map[string]int{"b": 2, "a": 1}, true}, {map[string]int{"a": 1}, map[string]int{"a": 2}, false},
-		{[]byte("x"), []byte("x"), true}, {tvmffi.Float32, tvmffi.Float32, true}, {one, two, true}, {one, one, true}, {(*Box)(nil), nil, true}, {b, b, true}, {b, one, false},
+		{[]byte("x"), []byte("x"), true}, {tvmffi.Float32, tvmffi.Float32, true}, {one, two, true}, {one, one, true}, {(*runtimetest.Box)(nil), nil, true}, {b, b, true}, {b, one, false},
 	} {
 		if got, err := tvmffi.Equal(c.x, c.y); got != c.want || err != nil {
 			t.Errorf("Equal(%v, %v) = %v, %v", c.x, c.y, got, err)
@@ -96,24 +73,24 @@ func TestEqual(t *testing.T) {
 			t.Errorf("Equal(%v, %v) = %v, %v", c.y, c.x, got, err)
 		}
 		if c.want && c.x != any(b) {
-			h := must[uint64](t)(tvmffi.Hash(c.x))
-			if g := must[uint64](t)(tvmffi.Hash(c.y)); g != h {
+			h := runtimetest.Must[uint64](t)(tvmffi.Hash(c.x))
+			if g := runtimetest.Must[uint64](t)(tvmffi.Hash(c.y)); g != h {
 				t.Errorf("the hashes of %v and %v differ", c.x, c.y)
 			}
 		}
 	}
-	untie(t, one)
-	untie(t, two)
+	runtimetest.EndLoop(t, one)
+	runtimetest.EndLoop(t, two)
 	b.Release()
 	_, err := tvmffi.Equal(b, 1)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	_, err = tvmffi.Hash(b)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
 func TestCompare(t *testing.T) {
-	balanced(t)
-	if _, err := tvmffi.Compare(1, 1); older(t, "0.1.12", err) {
+	runtimetest.Balanced(t)
+	if _, err := tvmffi.Compare(1, 1); runtimetest.Older(t, "0.1.12", err) {
 		return
 	}
 	for _, c := range []struct {
@@ -132,22 +109,22 @@ func TestCompare(t *testing.T) {
 		want string
 	}{{math.NaN(), 1.0, "Cannot order NaN"}, {1, "a", "Cannot compare values of different types"}, {map[string]int{"a": 1}, map[string]int{"a": 2}, "Cannot order Map"}} {
 		_, err := tvmffi.Compare(c.x, c.y)
-		wantError(t, err, tvmffi.ErrType, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
 	}
-	one, two := loop(t), loop(t)
+	one, two := runtimetest.NewLoop(t), runtimetest.NewLoop(t)
 	_, err := tvmffi.Compare(one, two)
-	wantError(t, err, tvmffi.ErrValue, "cyclic reference")
-	untie(t, one)
-	untie(t, two)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "cyclic reference")
+	runtimetest.EndLoop(t, one)
+	runtimetest.EndLoop(t, two)
 	rows := []any{"c", "a", "b"}
-	slices.SortFunc(rows, func(x, y any) int { return must[int](t)(tvmffi.Compare(x, y)) })
+	slices.SortFunc(rows, func(x, y any) int { return runtimetest.Must[int](t)(tvmffi.Compare(x, y)) })
 	if fmt.Sprint(rows) != "[a b c]" {
 		t.Error(rows)
 	}
 }
 
 func TestDeepCopy(t *testing.T) {
-	loadProgram(t)
+	runtimetest.LoadProgram(t)
 	// Scalars and nil.
 	if x, err := structural.DeepCopy(3); x != 3 || err != nil {
 		t.Error(x, err)
@@ -155,16 +132,16 @@ func TestDeepCopy(t *testing.T) {
 	if x, err := structural.DeepCopy[any](nil); x != nil || err != nil {
 		t.Error(x, err)
 	}
-	if x, err := structural.DeepCopy((*Box)(nil)); x != nil || err != nil {
+	if x, err := structural.DeepCopy((*runtimetest.Box)(nil)); x != nil || err != nil {
 		t.Error(x, err)
 	}
 	// What is shared stays shared, and a cycle a cycle.
-	inner := newList(t, 1)
-	outer := newList(t, inner, inner)
+	inner := runtimetest.NewList(t, 1)
+	outer := runtimetest.NewList(t, inner, inner)
 	if err := outer.Append(outer); err != nil {
 		t.Fatal(err)
 	}
-	out := must[*tvmffi.List[any]](t)(structural.DeepCopy(outer))
+	out := runtimetest.Must[*tvmffi.List[any]](t)(structural.DeepCopy(outer))
 	a, b, c := out.At(0).(tvmffi.ObjectRef), out.At(1).(tvmffi.ObjectRef), out.At(2).(tvmffi.ObjectRef)
 	if !tvmffi.Same(a, b) || tvmffi.Same(a, inner) || !tvmffi.Same(c, out) || tvmffi.Same(out, outer) {
 		t.Error("the copy is tied in another way")
@@ -172,12 +149,12 @@ func TestDeepCopy(t *testing.T) {
 	for _, x := range []interface{ Release() }{a.(interface{ Release() }), b.(interface{ Release() }), c.(interface{ Release() })} {
 		x.Release()
 	}
-	untie(t, out)
-	untie(t, outer)
+	runtimetest.EndLoop(t, out)
+	runtimetest.EndLoop(t, outer)
 	inner.Release()
 	// An object.
-	x := chain(t, 2)
-	y := must[*Link](t)(structural.DeepCopy(x))
+	x := runtimetest.NewChain(t, 2)
+	y := runtimetest.Must[*runtimetest.Link](t)(structural.DeepCopy(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || yn.Value() != 0 || tvmffi.Same(xn, yn) {
 		t.Error("no copy")
@@ -187,40 +164,40 @@ func TestDeepCopy(t *testing.T) {
 	y.Release()
 	x.Release()
 	_, err := structural.DeepCopy(x)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
-	bx := box(t, 1)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
+	bx := runtimetest.MakeBox(t, 1)
 	_, err = structural.DeepCopy(bx)
-	wantError(t, err, tvmffi.ErrInternal, `Cannot deep copy object of type "calls.Box" because it is not copy-constructible`)
+	runtimetest.WantError(t, err, tvmffi.ErrInternal, `Cannot deep copy object of type "calls.Box" because it is not copy-constructible`)
 	bx.Release()
-	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	_, err = structural.DeepCopy[any]([]any{fn})
-	wantError(t, err, nil, "ffi.Function")
+	runtimetest.WantError(t, err, nil, "ffi.Function")
 	fn.Release()
 }
 
 func TestClone(t *testing.T) {
-	loadProgram(t)
-	child := box(t, 1)
-	x := chain(t, 2)
-	y := must[*Link](t)(structural.Clone(x))
+	runtimetest.LoadProgram(t)
+	child := runtimetest.MakeBox(t, 1)
+	x := runtimetest.NewChain(t, 2)
+	y := runtimetest.Must[*runtimetest.Link](t)(structural.Clone(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || !tvmffi.Same(xn, yn) {
 		t.Error("no shallow copy")
 	}
-	for _, l := range []*Link{x, y, xn, yn} {
+	for _, l := range []*runtimetest.Link{x, y, xn, yn} {
 		l.Release()
 	}
 	_, err := structural.Clone(child)
-	wantError(t, err, tvmffi.ErrType, "Type `calls.Box` does not support copy. The underlying C++ type is not copy-constructible.")
-	l := newList(t, child)
-	m := must[*tvmffi.List[any]](t)(structural.Clone(l))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Type `calls.Box` does not support copy. The underlying C++ type is not copy-constructible.")
+	l := runtimetest.NewList(t, child)
+	m := runtimetest.Must[*tvmffi.List[any]](t)(structural.Clone(l))
 	if err := m.Append(2); err != nil || l.Len() != 1 || m.Len() != 2 {
 		t.Error("the copy of a list is not its own", err)
 	}
 	m.Release()
 	l.Release()
-	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
-	e := must[*tvmffi.Dict[string, any]](t)(structural.Clone(d))
+	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
+	e := runtimetest.Must[*tvmffi.Dict[string, any]](t)(structural.Clone(d))
 	if err := e.Set("new", 1); err != nil || d.Len() != 2 || e.Len() != 3 {
 		t.Error("the copy of a dict is not its own", err)
 	}
@@ -231,8 +208,8 @@ func TestClone(t *testing.T) {
 	v.(*tvmffi.Object).Release()
 	e.Release()
 	d.Release()
-	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
-	b := must[*tvmffi.Array[int64]](t)(structural.Clone(a))
+	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
+	b := runtimetest.Must[*tvmffi.Array[int64]](t)(structural.Clone(a))
 	if !tvmffi.Same(a, b) {
 		t.Error("an array is copied, which cannot change")
 	}
@@ -241,26 +218,26 @@ func TestClone(t *testing.T) {
 		t.Error("the copy has no reference of its own")
 	}
 	b.Release()
-	if n, err := structural.Clone((*Box)(nil)); n != nil || err != nil {
+	if n, err := structural.Clone((*runtimetest.Box)(nil)); n != nil || err != nil {
 		t.Error(n, err)
 	}
-	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	_, err = structural.Clone(fn)
-	wantError(t, err, tvmffi.ErrType, "Type `ffi.Function` does not support copy. The underlying C++ type is not copy-constructible.")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Type `ffi.Function` does not support copy. The underlying C++ type is not copy-constructible.")
 	fn.Release()
 	child.Release()
 	_, err = structural.Clone(child)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
 func TestReplace(t *testing.T) {
-	loadProgram(t)
-	x := chain(t, 1)
-	y := must[*Link](t)(structural.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
+	runtimetest.LoadProgram(t)
+	x := runtimetest.NewChain(t, 1)
+	y := runtimetest.Must[*runtimetest.Link](t)(structural.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
 	var got struct {
-		Value int64 `ffi:"value"`
-		Small int8  `ffi:"small"`
-		Next  *Link `ffi:"next"`
+		Value int64             `ffi:"value"`
+		Small int8              `ffi:"small"`
+		Next  *runtimetest.Link `ffi:"next"`
 	}
 	if err := tvmffi.UnmarshalMap(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
 		t.Errorf("%+v, %v", got, err)
@@ -278,17 +255,17 @@ func TestReplace(t *testing.T) {
 		{map[string]any{"value": make(chan int)}, tvmffi.ErrType, "chan int"},
 	} {
 		_, err := structural.Replace(x, c.fields)
-		wantError(t, err, c.kind, c.want)
+		runtimetest.WantError(t, err, c.kind, c.want)
 	}
-	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
 	_, err := structural.Replace(a, map[string]any{"x": 1})
-	wantError(t, err, tvmffi.ErrAttribute, "ffi.Array has no field")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "ffi.Array has no field")
 	a.Release()
 	x.Release()
 	_, err = structural.Replace(x, nil)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
-	_, err = structural.Replace((*Box)(nil), nil)
-	wantError(t, err, tvmffi.ErrType, "is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
+	_, err = structural.Replace((*runtimetest.Box)(nil), nil)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "is nil")
 	var e *tvmffi.Error
 	if !errors.As(err, &e) {
 		t.Error("no *Error")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -31,18 +32,18 @@ func together(n int, f func(g int)) {
 // Many goroutines read the same containers, by the same and by their own handles,
 // pass them to C++, and release what they got.
 func TestContainersFromManyGoroutines(t *testing.T) {
-	balanced(t)
-	boxes := get[*tvmffi.Array[*Box]](t, "calls.boxes", 20)
-	texts := must[*tvmffi.Array[string]](t)(tvmffi.NewArray("short", "a text of more than seven bytes"))
+	runtimetest.Balanced(t)
+	boxes := runtimetest.Get[*tvmffi.Array[*runtimetest.Box]](t, "calls.boxes", 20)
+	texts := runtimetest.Must[*tvmffi.Array[string]](t)(tvmffi.NewArray("short", "a text of more than seven bytes"))
 	want := map[string]int64{}
 	for i := range int64(100) {
 		want[fmt.Sprint("key ", i)] = i
 	}
-	table := must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(want)))
-	dict := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(want)))
-	list := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))
-	byBox := must[*tvmffi.Map[*Box, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[*Box, int64]{Key: box(t, 1), Value: 1})))
-	shape := must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3))
+	table := runtimetest.Must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(want)))
+	dict := runtimetest.Must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(want)))
+	list := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))
+	byBox := runtimetest.Must[*tvmffi.Map[*runtimetest.Box, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[*runtimetest.Box, int64]{Key: runtimetest.MakeBox(t, 1), Value: 1})))
+	shape := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3))
 	rounds := 30
 	if testing.Short() {
 		rounds = 5
@@ -79,7 +80,7 @@ func TestContainersFromManyGoroutines(t *testing.T) {
 			if n != 100 || byBox.Len() != 1 || !slices.Equal(shape.Slice(), []int64{2, 3}) {
 				t.Error(n)
 			}
-			v, err := call("calls.echo_list", list)
+			v, err := runtimetest.Call("calls.echo_list", list)
 			if s, failed := tvmffi.As[[]int64](v); err != nil || failed != nil || !slices.Equal(s, []int64{1, 2, 3}) {
 				t.Error(s, err, failed)
 			}
@@ -101,18 +102,18 @@ func TestContainersFromManyGoroutines(t *testing.T) {
 	for _, x := range []interface{ Release() }{boxes, texts, table, dict, list, byBox, shape} {
 		x.Release()
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // Calls that block in C++, and callbacks that block in Go, leave the other
 // goroutines and threads running.
 func TestBlockingCalls(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const sleepers = 8
 	begin := time.Now()
 	together(sleepers, func(int) {
-		if _, err := call("calls.sleep", 300); err != nil {
+		if _, err := runtimetest.Call("calls.sleep", 300); err != nil {
 			t.Error(err)
 		}
 	})
@@ -121,7 +122,7 @@ func TestBlockingCalls(t *testing.T) {
 	}
 	// Each callback waits for another that comes from C++ later.
 	gate := make(chan bool)
-	wait := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
+	wait := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
 		select {
 		case <-gate:
 			return nil
@@ -130,14 +131,14 @@ func TestBlockingCalls(t *testing.T) {
 		}
 	}))
 	defer wait.Release()
-	open := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { gate <- true }))
+	open := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { gate <- true }))
 	defer open.Release()
 	together(2*sleepers, func(g int) {
 		f := wait
 		if g%2 == 1 {
 			f = open
 		}
-		if _, err := call("calls.apply_packed", f); err != nil {
+		if _, err := runtimetest.Call("calls.apply_packed", f); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,12 +146,12 @@ func TestBlockingCalls(t *testing.T) {
 
 func init() {
 	start := func() error {
-		if err := loadChild(); err != nil {
+		if err := runtimetest.LoadInChild(); err != nil {
 			return err
 		}
 		return tvmffi.LoadLibrary(os.Getenv("CALLS"))
 	}
-	children["exit in callback"] = func() error {
+	runtimetest.Children["exit in callback"] = func() error {
 		if err := start(); err != nil {
 			return err
 		}
@@ -158,20 +159,20 @@ func init() {
 		if err != nil {
 			return err
 		}
-		_, err = call("calls.apply_packed", f)
+		_, err = runtimetest.Call("calls.apply_packed", f)
 		return fmt.Errorf("the call returned: %w", err)
 	}
-	children["throw int"] = func() error {
+	runtimetest.Children["throw int"] = func() error {
 		if err := start(); err != nil {
 			return err
 		}
-		_, err := call("calls.throw_value", "int", func() {})
+		_, err := runtimetest.Call("calls.throw_value", "int", func() {})
 		fmt.Println("the call returned:", err)
 		return nil
 	}
 	// Objects and callbacks live, in Go and in C++, when the process ends, and a
 	// thread of C++ calls Go meanwhile.
-	children["exit alive"] = func() error {
+	runtimetest.Children["exit alive"] = func() error {
 		if err := start(); err != nil {
 			return err
 		}
@@ -184,16 +185,16 @@ func init() {
 			if name == "calls.later" {
 				args = append(args, 1)
 			}
-			if _, err := call(name, args...); err != nil {
+			if _, err := runtimetest.Call(name, args...); err != nil {
 				return err
 			}
 		}
-		if alive, err = call("calls.boxes", 1000); err != nil {
+		if alive, err = runtimetest.Call("calls.boxes", 1000); err != nil {
 			return err
 		}
 		go func() {
 			for {
-				if _, err := call("calls.boxes", 10); err != nil {
+				if _, err := runtimetest.Call("calls.boxes", 10); err != nil {
 					fmt.Println(err)
 				}
 				runtime.GC()
@@ -208,15 +209,15 @@ func init() {
 var alive tvmffi.Any
 
 func TestProcessEnds(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	env := []string{"CORE=" + nativetest.Library(t), "CALLS=" + nativetest.Build(t, "calls")}
-	out, err := child(t, "exit in callback", env...)
+	out, err := runtimetest.Child(t, "exit in callback", env...)
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(out, "last words") {
 		t.Errorf("os.Exit in a callback: %v\n%s", err, out)
 	}
 	for range 5 {
-		if out, err := child(t, "exit alive", env...); err != nil || strings.TrimSpace(out) != "done" {
+		if out, err := runtimetest.Child(t, "exit alive", env...); err != nil || strings.TrimSpace(out) != "done" {
 			t.Errorf("a process that ends with live objects: %v\n%s", err, out)
 		}
 	}
@@ -224,7 +225,7 @@ func TestProcessEnds(t *testing.T) {
 		return // TestThrown
 	}
 	// Nobody catches what is no std::exception: C++ ends the process, and says so.
-	out, err = child(t, "throw int", env...)
+	out, err = runtimetest.Child(t, "throw int", env...)
 	if err == nil || strings.Contains(out, "the call returned") || !strings.Contains(out, "terminate called") {
 		t.Errorf("throw 42: %v\n%s", err, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -16,21 +17,21 @@ func benchTexts(n int) []string {
 }
 
 func BenchmarkContainers(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	ints := make([]int64, 1_000_000)
 	for i := range ints {
 		ints[i] = int64(i)
 	}
 	texts := benchTexts(1000)
-	array := must[*tvmffi.Array[int64]](b)(tvmffi.NewArray(ints...))
-	words := must[*tvmffi.Array[string]](b)(tvmffi.NewArray(texts...))
+	array := runtimetest.Must[*tvmffi.Array[int64]](b)(tvmffi.NewArray(ints...))
+	words := runtimetest.Must[*tvmffi.Array[string]](b)(tvmffi.NewArray(texts...))
 	pairs := make([]tvmffi.Pair[string, int64], len(texts))
 	for i, s := range texts {
 		pairs[i] = tvmffi.Pair[string, int64]{Key: s, Value: int64(i)}
 	}
-	table := must[*tvmffi.Map[string, int64]](b)(tvmffi.NewMap(tvmffi.PairsOf(pairs...)))
-	dict := must[*tvmffi.Dict[string, int64]](b)(tvmffi.NewDict(tvmffi.PairsOf(pairs...)))
-	list := must[*tvmffi.List[int64]](b)(tvmffi.NewList[int64]())
+	table := runtimetest.Must[*tvmffi.Map[string, int64]](b)(tvmffi.NewMap(tvmffi.PairsOf(pairs...)))
+	dict := runtimetest.Must[*tvmffi.Dict[string, int64]](b)(tvmffi.NewDict(tvmffi.PairsOf(pairs...)))
+	list := runtimetest.Must[*tvmffi.List[int64]](b)(tvmffi.NewList[int64]())
 	for _, item := range []struct {
 		name string
 		run  func() error

@@ -9,14 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestArray(t *testing.T) {
-	balanced(t)
-	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2, 3))
+	runtimetest.Balanced(t)
+	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2, 3))
 	var seen []int64
 	for i, x := range a.All() {
 		if int64(i) != x-1 {
@@ -31,28 +32,28 @@ func TestArray(t *testing.T) {
 		t.Error(a.Len(), s, err, seen)
 	}
 	for _, i := range []int{-1, 3, 1 << 40} {
-		wantPanic(t, tvmffi.ErrIndex, fmt.Sprintf("IndexError: Array: index %d out of range with 3 elements", i), func() { a.At(i) })
+		runtimetest.WantPanic(t, tvmffi.ErrIndex, fmt.Sprintf("IndexError: Array: index %d out of range with 3 elements", i), func() { a.At(i) })
 	}
 	a.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver was released", func() { a.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver was released", func() { a.At(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver was released", func() { a.Len() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver was released", func() { a.At(0) })
 	// Whether All is named is up to the compiler: it may have put All into this func.
 	for _, part := range []string{"RuntimeError: Array", ": the receiver was released: release it after its last use"} {
-		wantPanic(t, tvmffi.ErrRuntime, part, func() {
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, part, func() {
 			for range a.All() {
 				t.Error("an element")
 			}
 		})
 	}
 	_, err = a.Slice()
-	wantError(t, err, tvmffi.ErrRuntime, "Array.Slice: the receiver was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "Array.Slice: the receiver was released")
 	var none *tvmffi.Array[int64]
-	wantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver is nil", func() { none.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver is nil", func() { none.At(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver is nil", func() { none.Len() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver is nil", func() { none.At(0) })
 	if s, err := none.Slice(); s != nil || err != nil {
 		t.Error(s, err)
 	}
-	empty := must[*tvmffi.Array[string]](t)(tvmffi.NewArray[string]())
+	empty := runtimetest.Must[*tvmffi.Array[string]](t)(tvmffi.NewArray[string]())
 	if s, err := empty.Slice(); empty.Len() != 0 || err != nil || len(s) != 0 {
 		t.Error("empty")
 	}
@@ -61,7 +62,7 @@ func TestArray(t *testing.T) {
 	}
 	empty.Release()
 	for _, n := range []int64{0, 1, 10_000} {
-		big := get[*tvmffi.Array[string]](t, "calls.strings", n)
+		big := runtimetest.Get[*tvmffi.Array[string]](t, "calls.strings", n)
 		if big.Len() != int(n) || n > 0 && big.At(int(n-1)) != fmt.Sprint("the string with the number ", n-1) {
 			t.Errorf("%d strings", n)
 		}
@@ -71,10 +72,10 @@ func TestArray(t *testing.T) {
 
 // One long string among short ones costs its size, and not that of many such.
 func TestLongTextAmongShort(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	texts := slices.Repeat([]string{"short"}, 64)
 	texts[0] = strings.Repeat("long", 1<<18)
-	a := must[*tvmffi.Array[string]](t)(tvmffi.NewArray(texts...))
+	a := runtimetest.Must[*tvmffi.Array[string]](t)(tvmffi.NewArray(texts...))
 	defer a.Release()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -90,10 +91,10 @@ func TestLongTextAmongShort(t *testing.T) {
 }
 
 func TestArrayOfObjects(t *testing.T) {
-	balanced(t)
-	a := get[*tvmffi.Array[*Box]](t, "calls.boxes", 5)
-	before := liveBoxes(t)
-	var kept, lent *Box
+	runtimetest.Balanced(t)
+	a := runtimetest.Get[*tvmffi.Array[*runtimetest.Box]](t, "calls.boxes", 5)
+	before := runtimetest.LiveBoxes(t)
+	var kept, lent *runtimetest.Box
 	for i, b := range a.All() {
 		if b.I64() != int64(i) || memstat.UseCount(b) != 1 {
 			t.Error("a borrowed element adds no reference")
@@ -102,26 +103,26 @@ func TestArrayOfObjects(t *testing.T) {
 			lent, kept = b, tvmffi.Retain(b)
 		}
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "for a step of a loop (tvmffi.Retain keeps an object)", func() { lent.I64() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "for a step of a loop (tvmffi.Retain keeps an object)", func() { lent.I64() })
 	at := a.At(2)
 	if !tvmffi.Same(at, kept) || memstat.UseCount(at) != 3 {
 		t.Errorf("use count %d", memstat.UseCount(at))
 	}
-	s := must[[]*Box](t)(a.Slice())
+	s := runtimetest.Must[[]*runtimetest.Box](t)(a.Slice())
 	a.Release()
 	at.Release()
-	if liveBoxes(t) != before || s[4].I64() != 4 || kept.I64() != 2 {
+	if runtimetest.LiveBoxes(t) != before || s[4].I64() != 4 || kept.I64() != 2 {
 		t.Error("slices own their elements")
 	}
 	for _, b := range s {
 		b.Release()
 	}
-	if n := before - liveBoxes(t); n != 4 {
+	if n := before - runtimetest.LiveBoxes(t); n != 4 {
 		t.Errorf("%d boxes ended", n)
 	}
 	kept.Release()
 	// A break and a panic in the loop end the loan too.
-	a = get[*tvmffi.Array[*Box]](t, "calls.boxes", 2)
+	a = runtimetest.Get[*tvmffi.Array[*runtimetest.Box]](t, "calls.boxes", 2)
 	for _, b := range a.All() {
 		lent = b
 		break
@@ -140,55 +141,55 @@ func TestArrayOfObjects(t *testing.T) {
 		t.Error("borrowed after a panic")
 	}
 	a.Release()
-	mustCall(t, "calls.release_on_thread", must[*tvmffi.Array[*Box]](t)(tvmffi.As[*tvmffi.Array[*Box]](mustCall(t, "calls.boxes", 50))))
-	drop(t)
+	runtimetest.MustCall(t, "calls.release_on_thread", runtimetest.Must[*tvmffi.Array[*runtimetest.Box]](t)(tvmffi.As[*tvmffi.Array[*runtimetest.Box]](runtimetest.MustCall(t, "calls.boxes", 50))))
+	runtimetest.DropGarbage(t)
 }
 
 func TestWrongElements(t *testing.T) {
-	balanced(t)
-	a := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of[any](1, "two", nil)))
-	ints := must[*tvmffi.Array[int64]](t)(tvmffi.As[*tvmffi.Array[int64]](a))
+	runtimetest.Balanced(t)
+	a := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of[any](1, "two", nil)))
+	ints := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.As[*tvmffi.Array[int64]](a))
 	if ints.At(0) != 1 {
 		t.Error("the good element")
 	}
-	wantPanic(t, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr", func() { ints.At(1) })
-	wantPanic(t, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr", func() {
+	runtimetest.WantPanic(t, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr", func() { ints.At(1) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr", func() {
 		for range ints.All() {
 		}
 	})
 	_, err := ints.Slice()
-	wantError(t, err, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: Array[1]: expected int, got ffi.SmallStr")
 	a.Release()
 	_, err = tvmffi.NewArray[any](1, make(chan int))
-	wantError(t, err, tvmffi.ErrType, "element 1: Go type chan int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 1: Go type chan int")
 	_, err = tvmffi.NewArray[any]([]any{1, []any{make(chan int)}})
-	wantError(t, err, tvmffi.ErrType, "element 0: element 1: element 0: Go type chan int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: element 1: element 0: Go type chan int")
 	_, err = tvmffi.NewMap(tvmffi.MapOf(map[string]any{"a": 1, "b": make(chan int)}))
-	wantError(t, err, tvmffi.ErrType, `value of key "b": Go type chan int`)
-	_, err = call("calls.echo", map[string]any{"x": []any{1, uint64(1 << 63)}})
-	wantError(t, err, nil, `value of key "x": element 1: 9223372036854775808 is too large`)
-	m := get[*tvmffi.Map[string, string]](t, "calls.table", 2)
-	wantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() { m.Get("key 0") })
-	wantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() {
+	runtimetest.WantError(t, err, tvmffi.ErrType, `value of key "b": Go type chan int`)
+	_, err = runtimetest.Call("calls.echo", map[string]any{"x": []any{1, uint64(1 << 63)}})
+	runtimetest.WantError(t, err, nil, `value of key "x": element 1: 9223372036854775808 is too large`)
+	m := runtimetest.Get[*tvmffi.Map[string, string]](t, "calls.table", 2)
+	runtimetest.WantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() { m.Get("key 0") })
+	runtimetest.WantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() {
 		for range m.All() {
 		}
 	})
 	_, err = m.Map()
-	wantError(t, err, tvmffi.ErrType, `Map["key 0"]: expected ffi.String, got int`)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `Map["key 0"]: expected ffi.String, got int`)
 	m.Release()
-	keys := get[*tvmffi.Map[int64, int64]](t, "calls.table", 2)
-	wantPanic(t, tvmffi.ErrType, "Map key 0: expected int, got ", func() {
+	keys := runtimetest.Get[*tvmffi.Map[int64, int64]](t, "calls.table", 2)
+	runtimetest.WantPanic(t, tvmffi.ErrType, "Map key 0: expected int, got ", func() {
 		for range keys.All() {
 		}
 	})
 	keys.Release()
-	_, err = call("calls.echo_nested", [][]int64{{1}})
-	wantError(t, err, tvmffi.ErrType, "calls.echo_nested", "Array[index 0: Array[index 0: int]]")
+	_, err = runtimetest.Call("calls.echo_nested", [][]int64{{1}})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.echo_nested", "Array[index 0: Array[index 0: int]]")
 }
 
 // TestWrongElementAnywhere: numbers are read many at a time; each stays with its index.
 func TestWrongElementAnywhere(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for n := range 20 {
 		want := make([]float64, n)
 		for i := range want {
@@ -202,15 +203,15 @@ func TestWrongElementAnywhere(t *testing.T) {
 			if wrong < n {
 				items[wrong] = "wrong"
 			}
-			a := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(items...)))
-			numbers := must[*tvmffi.Array[float64]](t)(tvmffi.As[*tvmffi.Array[float64]](a))
+			a := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(items...)))
+			numbers := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.As[*tvmffi.Array[float64]](a))
 			got := make([]float64, n+1)
 			copied, err := numbers.CopyTo(got)
 			if copied != wrong || !slices.Equal(got[:wrong], want[:wrong]) || got[wrong] != 0 {
 				t.Errorf("%d elements, of which %d is wrong: %d were copied, %v", n, wrong, copied, got)
 			}
 			if wrong < n {
-				wantError(t, err, tvmffi.ErrType, fmt.Sprintf("Array[%d]: expected float, got ", wrong))
+				runtimetest.WantError(t, err, tvmffi.ErrType, fmt.Sprintf("Array[%d]: expected float, got ", wrong))
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -228,26 +229,26 @@ func TestWrongElementAnywhere(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	balanced(t)
-	l := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2))
+	runtimetest.Balanced(t)
+	l := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2))
 	for _, step := range []error{l.Append(3), l.Set(0, 10)} {
 		if step != nil {
 			t.Fatal(step)
 		}
 	}
-	mustCall(t, "calls.append", l, 4) // the callee's write is seen
-	if s := must[[]int64](t)(l.Slice()); !slices.Equal(s, []int64{10, 2, 3, 4}) || l.Len() != 4 || l.At(3) != 4 {
+	runtimetest.MustCall(t, "calls.append", l, 4) // the callee's write is seen
+	if s := runtimetest.Must[[]int64](t)(l.Slice()); !slices.Equal(s, []int64{10, 2, 3, 4}) || l.Len() != 4 || l.At(3) != 4 {
 		t.Error(s)
 	}
-	same := get[*tvmffi.List[int64]](t, "calls.echo_list", l)
+	same := runtimetest.Get[*tvmffi.List[int64]](t, "calls.echo_list", l)
 	if err := same.Append(5); err != nil || l.Len() != 5 {
 		t.Error("both refer to one list")
 	}
 	same.Release()
-	wantPanic(t, tvmffi.ErrIndex, "IndexError: List: index 5 out of range with 5 elements", func() { l.At(5) })
-	wantPanic(t, tvmffi.ErrIndex, "List: index -1 out of range", func() { l.At(-1) })
-	wantError(t, l.Set(5, 1), tvmffi.ErrIndex)
-	wantError(t, l.Set(1<<40, 1), tvmffi.ErrIndex)
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "IndexError: List: index 5 out of range with 5 elements", func() { l.At(5) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "List: index -1 out of range", func() { l.At(-1) })
+	runtimetest.WantError(t, l.Set(5, 1), tvmffi.ErrIndex)
+	runtimetest.WantError(t, l.Set(1<<40, 1), tvmffi.ErrIndex)
 	// What is appended in the loop is seen, what is removed is not.
 	n := 0
 	for i, x := range l.All() {
@@ -280,14 +281,14 @@ func TestList(t *testing.T) {
 		t.Error("1000 elements")
 	}
 	l.Release()
-	wantError(t, l.Append(1), tvmffi.ErrRuntime, "ffi.ListAppend: the receiver was released")
-	wantError(t, l.Set(0, 1), tvmffi.ErrRuntime, "ffi.ListSetItem", "was released")
-	wantError(t, l.Clear(), tvmffi.ErrRuntime, "ffi.ListClear", "was released")
+	runtimetest.WantError(t, l.Append(1), tvmffi.ErrRuntime, "ffi.ListAppend: the receiver was released")
+	runtimetest.WantError(t, l.Set(0, 1), tvmffi.ErrRuntime, "ffi.ListSetItem", "was released")
+	runtimetest.WantError(t, l.Clear(), tvmffi.ErrRuntime, "ffi.ListClear", "was released")
 	var none *tvmffi.List[int64]
-	wantError(t, none.Append(1), tvmffi.ErrType, "ffi.ListAppend: the receiver is nil")
-	wantPanic(t, tvmffi.ErrRuntime, "List.Len: the receiver is nil", func() { none.Len() })
-	boxes := must[*tvmffi.List[*Box]](t)(tvmffi.NewList[*Box]())
-	b := box(t, 1)
+	runtimetest.WantError(t, none.Append(1), tvmffi.ErrType, "ffi.ListAppend: the receiver is nil")
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "List.Len: the receiver is nil", func() { none.Len() })
+	boxes := runtimetest.Must[*tvmffi.List[*runtimetest.Box]](t)(tvmffi.NewList[*runtimetest.Box]())
+	b := runtimetest.MakeBox(t, 1)
 	if err := boxes.Append(b); err != nil || memstat.UseCount(b) != 2 {
 		t.Error(err)
 	}
@@ -296,12 +297,12 @@ func TestList(t *testing.T) {
 	}
 	boxes.Release()
 	b.Release()
-	mustCall(t, "calls.append", tvmffi.Of[int64](1), 1) // the library makes a List of an Array
+	runtimetest.MustCall(t, "calls.append", tvmffi.Of[int64](1), 1) // the library makes a List of an Array
 }
 
 func TestMap(t *testing.T) {
-	balanced(t)
-	m := must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, int64]{Key: "z", Value: 1},
+	runtimetest.Balanced(t)
+	m := runtimetest.Must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, int64]{Key: "z", Value: 1},
 		tvmffi.Pair[string, int64]{Key: "a text of more than seven bytes", Value: 2}, tvmffi.Pair[string, int64]{Key: "z", Value: 3})))
 	var keys []string
 	for k, v := range m.All() {
@@ -316,26 +317,26 @@ func TestMap(t *testing.T) {
 	if v, ok := m.Get("none"); ok || v != 0 {
 		t.Error(v, ok)
 	}
-	g := must[map[string]int64](t)(m.Map())
+	g := runtimetest.Must[map[string]int64](t)(m.Map())
 	if !maps.Equal(g, map[string]int64{"z": 3, "a text of more than seven bytes": 2}) {
 		t.Error(g)
 	}
 	m.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Len() })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Get("z") })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() {
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Len() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Get("z") })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() {
 		for range m.All() {
 		}
 	})
 	_, err := m.Map()
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	var none *tvmffi.Map[string, int64]
-	wantPanic(t, nil, "is nil", func() { none.Len() })
+	runtimetest.WantPanic(t, nil, "is nil", func() { none.Len() })
 	if g, err := none.Map(); g != nil || err != nil {
 		t.Error(g, err)
 	}
 	for _, n := range []int{0, 1, 4, 5, 1000} {
-		m := get[*tvmffi.Map[string, int64]](t, "calls.table", n)
+		m := runtimetest.Get[*tvmffi.Map[string, int64]](t, "calls.table", n)
 		i := int64(0)
 		for k, v := range m.All() {
 			if k != fmt.Sprint("key ", i) || v != i {
@@ -350,9 +351,9 @@ func TestMap(t *testing.T) {
 	}
 	// MapOf sorts, so that the order is always the same.
 	for range 5 {
-		v := mustCall(t, "calls.echo", tvmffi.MapOf(map[int64]string{3: "c", -1: "a", 2: "b"}))
+		v := runtimetest.MustCall(t, "calls.echo", tvmffi.MapOf(map[int64]string{3: "c", -1: "a", 2: "b"}))
 		var order []int64
-		sorted := must[*tvmffi.Map[int64, string]](t)(tvmffi.As[*tvmffi.Map[int64, string]](v))
+		sorted := runtimetest.Must[*tvmffi.Map[int64, string]](t)(tvmffi.As[*tvmffi.Map[int64, string]](v))
 		for k := range sorted.All() {
 			order = append(order, k)
 		}
@@ -361,12 +362,12 @@ func TestMap(t *testing.T) {
 		}
 		v.Release()
 	}
-	flags := must[*tvmffi.Map[bool, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[bool]int64{true: 1, false: 0})))
+	flags := runtimetest.Must[*tvmffi.Map[bool, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[bool]int64{true: 1, false: 0})))
 	if v, ok := flags.Get(true); !ok || v != 1 || flags.Len() != 2 {
 		t.Error("bool keys")
 	}
 	flags.Release()
-	mixed := must[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](t)(tvmffi.NewMap(tvmffi.PairsOf[tvmffi.Any, tvmffi.Any]()))
+	mixed := runtimetest.Must[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](t)(tvmffi.NewMap(tvmffi.PairsOf[tvmffi.Any, tvmffi.Any]()))
 	if mixed.Len() != 0 {
 		t.Error("empty")
 	}
@@ -374,13 +375,13 @@ func TestMap(t *testing.T) {
 }
 
 func TestMapOfObjects(t *testing.T) {
-	balanced(t)
-	b := box(t, 7)
-	m := must[*tvmffi.Map[string, *Box]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]*Box{"b": b, "none": nil})))
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 7)
+	m := runtimetest.Must[*tvmffi.Map[string, *runtimetest.Box]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]*runtimetest.Box{"b": b, "none": nil})))
 	if n := memstat.UseCount(b); n != 2 {
 		t.Errorf("use count %d", n)
 	}
-	var lent *Box
+	var lent *runtimetest.Box
 	for k, v := range m.All() {
 		if k == "b" {
 			lent = v
@@ -388,23 +389,23 @@ func TestMapOfObjects(t *testing.T) {
 			t.Error("None")
 		}
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "tvmffi.Retain keeps", func() { lent.I64() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "tvmffi.Retain keeps", func() { lent.I64() })
 	v, ok := m.Get("b")
 	if !ok || v.I64() != 7 || memstat.UseCount(b) != 3 {
 		t.Errorf("use count %d", memstat.UseCount(b))
 	}
 	v.Release()
-	g := must[map[string]*Box](t)(m.Map())
+	g := runtimetest.Must[map[string]*runtimetest.Box](t)(m.Map())
 	m.Release()
 	if g["b"].I64() != 7 || g["none"] != nil || memstat.UseCount(b) != 2 {
 		t.Error("a Go map owns its objects")
 	}
 	g["b"].Release()
-	keyed := must[*tvmffi.Map[*Box, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[*Box, int64]{Key: b, Value: 1})))
+	keyed := runtimetest.Must[*tvmffi.Map[*runtimetest.Box, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[*runtimetest.Box, int64]{Key: b, Value: 1})))
 	if n, ok := keyed.Get(b); !ok || n != 1 {
 		t.Error("an object as a key")
 	}
-	byBox := must[map[*Box]int64](t)(keyed.Map())
+	byBox := runtimetest.Must[map[*runtimetest.Box]int64](t)(keyed.Map())
 	for k := range byBox {
 		if memstat.UseCount(k) == 0 || k.I64() != 7 {
 			t.Error("the keys of a Go map own their objects too")
@@ -419,12 +420,12 @@ func TestMapOfObjects(t *testing.T) {
 }
 
 func TestDict(t *testing.T) {
-	balanced(t)
-	d := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1, "b": 2})))
+	runtimetest.Balanced(t)
+	d := runtimetest.Must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1, "b": 2})))
 	if err := d.Set("c", 3); err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, "calls.put", d, "d", 4)
+	runtimetest.MustCall(t, "calls.put", d, "d", 4)
 	if v, ok := d.Get("d"); !ok || v != 4 || d.Len() != 4 {
 		t.Error(v, ok)
 	}
@@ -434,17 +435,17 @@ func TestDict(t *testing.T) {
 	if was, err := d.Delete("a"); err != nil || was {
 		t.Error(was, err)
 	}
-	if g := must[map[string]int64](t)(d.Map()); !maps.Equal(g, map[string]int64{"b": 2, "c": 3, "d": 4}) {
+	if g := runtimetest.Must[map[string]int64](t)(d.Map()); !maps.Equal(g, map[string]int64{"b": 2, "c": 3, "d": 4}) {
 		t.Error(g)
 	}
 	if err := d.Clear(); err != nil || d.Len() != 0 {
 		t.Error(err)
 	}
 	d.Release()
-	wantError(t, d.Set("x", 1), tvmffi.ErrRuntime, "ffi.DictSetItem", "was released")
-	wantError(t, d.Clear(), tvmffi.ErrRuntime, "ffi.DictClear", "was released")
+	runtimetest.WantError(t, d.Set("x", 1), tvmffi.ErrRuntime, "ffi.DictSetItem", "was released")
+	runtimetest.WantError(t, d.Clear(), tvmffi.ErrRuntime, "ffi.DictClear", "was released")
 	var none *tvmffi.Dict[string, int64]
-	wantError(t, none.Set("x", 1), tvmffi.ErrType, "ffi.DictSetItem: the receiver is nil")
+	runtimetest.WantError(t, none.Set("x", 1), tvmffi.ErrType, "ffi.DictSetItem: the receiver is nil")
 }
 
 // A dict that changes in the loop gives some entries or an error, and no more.
@@ -463,12 +464,12 @@ func TestDictChangesInLoop(t *testing.T) {
 				return nil
 			},
 		} {
-			balanced(t)
+			runtimetest.Balanced(t)
 			g := map[int64]string{}
 			for i := range int64(n) {
 				g[i] = fmt.Sprint("the value of key ", i)
 			}
-			d := must[*tvmffi.Dict[int64, string]](t)(tvmffi.NewDict(tvmffi.MapOf(g)))
+			d := runtimetest.Must[*tvmffi.Dict[int64, string]](t)(tvmffi.NewDict(tvmffi.MapOf(g)))
 			steps := 0
 			for k, v := range d.All() {
 				if steps++; k < 1000 && v != g[k] {
@@ -487,35 +488,35 @@ func TestDictChangesInLoop(t *testing.T) {
 }
 
 func TestTuples(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	type six = tvmffi.Tuple6[int64, string, bool, float64, []int64, *int64]
 	in := six{A: 1, B: "b", C: true, D: 0.5, E: []int64{1}, F: nil}
-	v := mustCall(t, "calls.echo", in)
+	v := runtimetest.MustCall(t, "calls.echo", in)
 	if got, err := tvmffi.As[six](v); err != nil || !reflect.DeepEqual(got, in) {
 		t.Error(got, err)
 	}
 	_, err := tvmffi.As[tvmffi.Tuple2[int64, string]](v)
-	wantError(t, err, tvmffi.ErrType, "expected Tuple<int, ffi.String>, got an array of 6 elements")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected Tuple<int, ffi.String>, got an array of 6 elements")
 	_, err = tvmffi.As[tvmffi.Tuple6[int64, int64, bool, float64, []int64, *int64]](v)
-	wantError(t, err, tvmffi.ErrType, "tuple element 1: expected int, got ffi.SmallStr")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tuple element 1: expected int, got ffi.SmallStr")
 	v.Release()
-	_, err = tvmffi.As[tvmffi.Tuple1[int64]](mustCall(t, "calls.echo", 1))
-	wantError(t, err, tvmffi.ErrType, "expected Tuple<int>, got int")
+	_, err = tvmffi.As[tvmffi.Tuple1[int64]](runtimetest.MustCall(t, "calls.echo", 1))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected Tuple<int>, got int")
 	for _, x := range []any{
 		tvmffi.Tuple1[int64]{A: 1}, tvmffi.Tuple3[int64, int64, int64]{A: 1, B: 2, C: 3}, tvmffi.Tuple4[int64, int64, int64, int64]{D: 4},
 		tvmffi.Tuple5[int64, int64, int64, int64, int64]{E: 5}, tvmffi.Tuple7[int64, int64, int64, int64, int64, int64, int64]{G: 7},
 		tvmffi.Tuple8[int64, int64, int64, int64, int64, int64, int64, string]{H: "eight"},
 	} {
-		v := mustCall(t, "calls.echo", x)
+		v := runtimetest.MustCall(t, "calls.echo", x)
 		if n := v.Value().(*tvmffi.Array[tvmffi.Any]).Len(); n != reflect.TypeOf(x).NumField() {
 			t.Errorf("%T: %d elements", x, n)
 		}
 		v.Release()
 	}
-	_, err = call("calls.echo_tuple", tvmffi.Tuple2[string, string]{A: "a", B: "b"})
-	wantError(t, err, tvmffi.ErrType, "calls.echo_tuple")
-	_, err = call("calls.echo", tvmffi.Tuple2[int64, any]{A: 1, B: make(chan int)})
-	wantError(t, err, tvmffi.ErrType, "tuple element 1: Go type chan int")
+	_, err = runtimetest.Call("calls.echo_tuple", tvmffi.Tuple2[string, string]{A: "a", B: "b"})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.echo_tuple")
+	_, err = runtimetest.Call("calls.echo", tvmffi.Tuple2[int64, any]{A: 1, B: make(chan int)})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tuple element 1: Go type chan int")
 }
 
 type IntOrString struct{ variantBase }
@@ -523,14 +524,14 @@ type IntOrString struct{ variantBase }
 type variantBase = tvmffi.Variant
 
 func TestVariants(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, x := range []IntOrString{{tvmffi.VariantOf[int64](3)}, {tvmffi.VariantOf("text of more than seven bytes")}, {}} {
 		name := "calls.echo_variant"
 		if x == (IntOrString{}) {
 			name = "calls.echo"
 		}
-		v := mustCall(t, name, x)
-		got := must[IntOrString](t)(tvmffi.As[IntOrString](v))
+		v := runtimetest.MustCall(t, name, x)
+		got := runtimetest.Must[IntOrString](t)(tvmffi.As[IntOrString](v))
 		i, isInt := tvmffi.VariantAs[int64](got.variantBase)
 		s, isString := tvmffi.VariantAs[string](got.variantBase)
 		wi, wasInt := tvmffi.VariantAs[int64](x.variantBase)
@@ -540,31 +541,31 @@ func TestVariants(t *testing.T) {
 		}
 		v.Release()
 	}
-	_, err := call("calls.echo_variant", IntOrString{tvmffi.VariantOf(1.5)})
-	wantError(t, err, tvmffi.ErrType, "calls.echo_variant")
-	b := box(t, 1)
-	v := mustCall(t, "calls.echo_variant_box", IntOrString{tvmffi.VariantOf(b)})
-	got := must[IntOrString](t)(tvmffi.As[IntOrString](v))
-	if x, ok := tvmffi.VariantAs[*Box](got.variantBase); !ok || !tvmffi.Same(x, b) || got.TypeKey() != "calls.Box" {
+	_, err := runtimetest.Call("calls.echo_variant", IntOrString{tvmffi.VariantOf(1.5)})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.echo_variant")
+	b := runtimetest.MakeBox(t, 1)
+	v := runtimetest.MustCall(t, "calls.echo_variant_box", IntOrString{tvmffi.VariantOf(b)})
+	got := runtimetest.Must[IntOrString](t)(tvmffi.As[IntOrString](v))
+	if x, ok := tvmffi.VariantAs[*runtimetest.Box](got.variantBase); !ok || !tvmffi.Same(x, b) || got.TypeKey() != "calls.Box" {
 		t.Error("an object in a variant")
 	} else {
 		x.Release()
 	}
 	v.Release()
 	b.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestNestedContainers(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	type deep = map[string][][]tvmffi.Tuple2[int64, *string]
 	s := "a text of more than seven bytes"
 	in := deep{"x": {{{A: 1, B: &s}}, {}}, "y": {}}
-	v := mustCall(t, "calls.echo", in)
+	v := runtimetest.MustCall(t, "calls.echo", in)
 	if got, err := tvmffi.As[deep](v); err != nil || !reflect.DeepEqual(got, in) {
 		t.Error(got, err)
 	}
-	m := must[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](t)(tvmffi.As[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](v))
+	m := runtimetest.Must[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](t)(tvmffi.As[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](v))
 	x, _ := m.Get("x")
 	row := x.At(0)
 	if x.Len() != 2 || row.Len() != 1 {
@@ -577,13 +578,13 @@ func TestNestedContainers(t *testing.T) {
 	for range 200 {
 		leaf = []any{leaf}
 	}
-	v = mustCall(t, "calls.echo", leaf)
+	v = runtimetest.MustCall(t, "calls.echo", leaf)
 	v.Release()
 	// A parameter takes a container by handle, and hands on its reference only for
 	// the call.
-	a := get[*tvmffi.Array[int64]](t, "calls.ints", 3)
+	a := runtimetest.Get[*tvmffi.Array[int64]](t, "calls.ints", 3)
 	var arg tvmffi.ArrayArg[int64] = a
-	out := mustCall(t, "calls.echo_ints", arg)
+	out := runtimetest.MustCall(t, "calls.echo_ints", arg)
 	if same, err := tvmffi.As[*tvmffi.Array[int64]](out); err != nil || !tvmffi.Same(same, a) || memstat.UseCount(a) != 2 {
 		t.Error("by handle")
 	}
@@ -592,23 +593,23 @@ func TestNestedContainers(t *testing.T) {
 }
 
 func TestShape(t *testing.T) {
-	balanced(t)
-	s := must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3, 4))
+	runtimetest.Balanced(t)
+	s := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3, 4))
 	if s.Len() != 3 || s.At(2) != 4 || !slices.Equal(s.Slice(), []int64{2, 3, 4}) {
 		t.Error(s.Slice())
 	}
-	wantPanic(t, tvmffi.ErrIndex, "Shape: index 3 out of range with 3 dimensions", func() { s.At(3) })
-	wantPanic(t, tvmffi.ErrIndex, "Shape: index -1 out of range with 3 dimensions", func() { s.At(-1) })
-	echo := get[*tvmffi.Shape](t, "calls.echo_shape", s)
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "Shape: index 3 out of range with 3 dimensions", func() { s.At(3) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "Shape: index -1 out of range with 3 dimensions", func() { s.At(-1) })
+	echo := runtimetest.Get[*tvmffi.Shape](t, "calls.echo_shape", s)
 	if !tvmffi.Same(echo, s) {
 		t.Error("a shape goes by handle")
 	}
 	echo.Release()
 	s.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "Shape.Len: the receiver was released", func() { s.Len() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Shape.Len: the receiver was released", func() { s.Len() })
 	var none *tvmffi.Shape
-	wantPanic(t, tvmffi.ErrRuntime, "Shape.Slice: the receiver is nil", func() { none.Slice() })
-	empty := must[*tvmffi.Shape](t)(tvmffi.NewShape())
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Shape.Slice: the receiver is nil", func() { none.Slice() })
+	empty := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape())
 	if empty.Len() != 0 || len(empty.Slice()) != 0 {
 		t.Error("no dimensions")
 	}
@@ -617,9 +618,9 @@ func TestShape(t *testing.T) {
 }
 
 func TestGenericResults(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var c bindrt.Call1
-	c.Begin(global("calls.table", ""), 1)
+	c.Begin(runtimetest.GlobalFunc("calls.table", ""), 1)
 	c.Int(0, 2)
 	if err := c.Do(); err != nil {
 		t.Fatal(err)
@@ -628,11 +629,11 @@ func TestGenericResults(t *testing.T) {
 		t.Error(g, err)
 	}
 	var d bindrt.Call1
-	d.Begin(global("calls.boxes", ""), 1)
+	d.Begin(runtimetest.GlobalFunc("calls.boxes", ""), 1)
 	d.Int(0, 2)
 	if err := d.Do(); err != nil {
 		t.Fatal(err)
 	}
 	_, err := bindrt.Result[[]int64](&d.Call)
-	wantError(t, err, tvmffi.ErrType, "calls.boxes: result: element 0: expected int, got calls.Box")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.boxes: result: element 0: expected int, got calls.Box")
 }

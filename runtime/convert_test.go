@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -45,7 +46,7 @@ func converted[T any](v tvmffi.Any, library tvmffi.Any, refused error) (ours, it
 // Convert converts what is inside of containers if and as the library does that for an
 // argument.
 func TestConvertAsParameters(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "convert", parameters)); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +56,10 @@ func TestConvertAsParameters(t *testing.T) {
 		"devices": []string{"cpu", "cuda:1"}, "with text": []any{1, "two"}, "nested": []any{[]any{1, 2.5}, []any{true}}, "nested texts": []any{[]any{1}, []any{"x"}},
 		"table": map[string]any{"a": []any{1}, "b": []any{true, 0.5}}, "empty table": map[string]any{}, "table of text": map[string]any{"a": []any{"x"}}, "table of ints": map[string]any{"a": 1},
 		"numbers": map[int64]any{1: 2, 3: true}, "bool keys": map[bool]any{true: 2.5}, "pair": []any{1, true}, "pair of floats": []any{1.5, 2.5}, "long": []any{1, 2, 3},
-		"big": []any{int64(1)<<53 + 1}, "list": must[*tvmffi.List[tvmffi.Any]](t)(tvmffi.NewList(must[tvmffi.Any](t)(tvmffi.AnyOf(1)))),
+		"big": []any{int64(1)<<53 + 1}, "list": runtimetest.Must[*tvmffi.List[tvmffi.Any]](t)(tvmffi.NewList(runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(1)))),
 	}
 	fewer := map[string]int{}
-	if _, err := call("convert.device", "cpu"); err != nil {
+	if _, err := runtimetest.Call("convert.device", "cpu"); err != nil {
 		// An older library reads no text as a device; Convert does with any.
 		delete(values, "devices")
 		fewer["convert.devices"] = 1
@@ -77,8 +78,8 @@ func TestConvertAsParameters(t *testing.T) {
 	} {
 		accepted := 0
 		for name, x := range values {
-			v := must[tvmffi.Any](t)(tvmffi.AnyOf(x))
-			library, refused := call(c.function, x)
+			v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(x))
+			library, refused := runtimetest.Call(c.function, x)
 			ours, its, err := c.convert(v, library, refused)
 			switch {
 			case (err == nil) != (refused == nil):
@@ -100,34 +101,34 @@ func TestConvertAsParameters(t *testing.T) {
 
 // The path of an error of Convert leads to what cannot be converted, not to what was.
 func TestConvertPaths(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	type layer struct {
 		Name   string    `ffi:"name"`
 		Scales []float64 `ffi:"scales"`
 	}
-	v := mustCall(t, "calls.echo", map[string]any{"name": "first", "scales": []any{1, true, 2.5}})
+	v := runtimetest.MustCall(t, "calls.echo", map[string]any{"name": "first", "scales": []any{1, true, 2.5}})
 	if x, err := tvmffi.Convert[layer](v); err != nil || !reflect.DeepEqual(x, layer{"first", []float64{1, 1, 2.5}}) {
 		t.Error(x, err)
 	}
 	_, err := tvmffi.As[layer](v)
-	wantError(t, err, tvmffi.ErrType, "field scales: element 0: expected float, got int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "field scales: element 0: expected float, got int")
 	v.Release()
-	v = mustCall(t, "calls.echo", map[string]any{"a": []any{[]any{1, 2}, []any{3, "four"}}})
+	v = runtimetest.MustCall(t, "calls.echo", map[string]any{"a": []any{[]any{1, 2}, []any{3, "four"}}})
 	_, err = tvmffi.Convert[map[string][][]float64](v)
-	wantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 1: element 1: expected float, got ffi.SmallStr`)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 1: element 1: expected float, got ffi.SmallStr`)
 	_, err = tvmffi.As[map[string][][]float64](v)
-	wantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 0: element 0: expected float, got int`)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `TypeError: value of key "a": element 0: element 0: expected float, got int`)
 	v.Release()
-	v = mustCall(t, "calls.echo", []any{1, 2.5})
+	v = runtimetest.MustCall(t, "calls.echo", []any{1, 2.5})
 	_, err = tvmffi.Convert[[]int64](v)
-	wantError(t, err, tvmffi.ErrType, "TypeError: element 1: expected int, got float")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: element 1: expected int, got float")
 	v.Release()
-	v = mustCall(t, "calls.echo", []any{true, 300})
+	v = runtimetest.MustCall(t, "calls.echo", []any{true, 300})
 	_, err = tvmffi.Convert[[]int8](v)
-	wantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 300 does not fit int8")
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 300 does not fit int8")
 	v.Release()
-	v = mustCall(t, "calls.echo", []any{"int8", "nonsense"})
+	v = runtimetest.MustCall(t, "calls.echo", []any{"int8", "nonsense"})
 	_, err = tvmffi.Convert[[]tvmffi.DataType](v)
-	wantError(t, err, tvmffi.ErrValue, "ValueError: element 1: ", "nonsense")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "ValueError: element 1: ", "nonsense")
 	v.Release()
 }

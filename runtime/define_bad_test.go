@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
@@ -17,8 +18,8 @@ type twiceDefined struct {
 
 // A type that cannot be is refused with the reason, and its key stays free.
 func TestDefineBadInput(t *testing.T) {
-	loadDefine(t)
-	if err := PointType.Register(); err != nil {
+	runtimetest.LoadDefine(t)
+	if err := runtimetest.PointType.Register(); err != nil {
 		t.Fatal(err)
 	}
 	type (
@@ -71,11 +72,11 @@ func TestDefineBadInput(t *testing.T) {
 		}
 		late struct {
 			A int64 `ffi:"a"`
-			Point
+			runtimetest.Point
 		}
-		twoParents struct{ Point }
+		twoParents struct{ runtimetest.Point }
 		selfish    struct {
-			A []*define.Instance[Point] `ffi:"a"`
+			A []*define.Instance[runtimetest.Point] `ffi:"a"`
 		}
 	)
 	_ = hidden{a: 1}
@@ -183,7 +184,7 @@ func TestDefineBadInput(t *testing.T) {
 	} {
 		bad := c.define(key)
 		for range 2 {
-			wantError(t, bad.Register(), c.kind, c.texts...)
+			runtimetest.WantError(t, bad.Register(), c.kind, c.texts...)
 		}
 		if t.Failed() {
 			t.Fatal(name)
@@ -193,7 +194,7 @@ func TestDefineBadInput(t *testing.T) {
 		type one struct {
 			A int64 `ffi:"a"`
 		}
-		wantError(t, define.Define[one](k).Register(), tvmffi.ErrValue, "key")
+		runtimetest.WantError(t, define.Define[one](k).Register(), tvmffi.ErrValue, "key")
 		break // the struct is taken now
 	}
 	keys, err := tvmffi.TypeKeys()
@@ -214,32 +215,34 @@ func TestDefineBadInput(t *testing.T) {
 	type again struct {
 		X int64 `ffi:"x"`
 	}
-	wantError(t, define.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
-	bad, err := define.Define[selfish]("gotest.Selfish").New(selfish{A: []*define.Instance[Point]{nil}})
+	runtimetest.WantError(t, define.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
+	bad, err := define.Define[selfish]("gotest.Selfish").New(selfish{A: []*define.Instance[runtimetest.Point]{nil}})
 	if err != nil {
 		t.Error(err)
 	}
 	bad.Release()
 	type strict struct {
-		A *define.Instance[Point] `ffi:"a"`
-		B uint64                  `ffi:"b"`
+		A *define.Instance[runtimetest.Point] `ffi:"a"`
+		B uint64                              `ffi:"b"`
 	}
 	strictType := define.Define[strict]("gotest.Strict")
 	_, err = strictType.New(strict{})
-	wantError(t, err, tvmffi.ErrType, "gotest.Strict: field a: expected gotest.Point, got None")
-	p := newPoint(t, Point{Name: "p"})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "gotest.Strict: field a: expected gotest.Point, got None")
+	p := runtimetest.NewPoint(t, runtimetest.Point{Name: "p"})
 	defer p.Release()
 	_, err = strictType.New(strict{A: p, B: 1 << 63})
-	wantError(t, err, tvmffi.ErrValue, "field b", "does not fit")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "field b", "does not fit")
 	if memstat.UseCount(p) != 1 {
 		t.Error(memstat.UseCount(p))
 	}
 	var missing define.Instance[again]
-	wantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")
-	wantPanic(t, tvmffi.ErrType, "the object is nil", func() { (*define.Instance[Point])(nil).Value() })
-	released := newPoint(t, Point{Name: "p"})
+	runtimetest.WantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")
+	runtimetest.WantPanic(t, tvmffi.ErrType, "the object is nil", func() { (*define.Instance[runtimetest.Point])(nil).Value() })
+	released := runtimetest.NewPoint(t, runtimetest.Point{Name: "p"})
 	released.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { released.Value() })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { pointX.Get(released) })
-	wantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() { define.FieldOf(PointType, func(p *Point) *int { return &p.Private }).Get(p) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { released.Value() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { pointX.Get(released) })
+	runtimetest.WantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() {
+		define.FieldOf(runtimetest.PointType, func(p *runtimetest.Point) *int { return &p.Private }).Get(p)
+	})
 }

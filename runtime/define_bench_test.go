@@ -4,14 +4,16 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 )
 
 // What C++ does with a type made in Go, next to a class of the same fields: the
 // minimum of many batches, taken in turn. TVMFFI_TEST_SPEED makes misses failures.
 func TestDefineSpeed(t *testing.T) {
-	loadDefine(t)
-	needFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
-	newPoint(t, Point{Name: "p"}).Release()
+	runtimetest.LoadDefine(t)
+	runtimetest.NeedFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
+	runtimetest.NewPoint(t, runtimetest.Point{Name: "p"}).Release()
 	for _, c := range []struct {
 		op   string
 		most float64
@@ -22,8 +24,8 @@ func TestDefineSpeed(t *testing.T) {
 		}
 		var own, cpp []float64
 		for range 41 {
-			own = append(own, mustCall(t, "define.bench", "gotest.Point", c.op, n).Value().(float64))
-			cpp = append(cpp, mustCall(t, "define.bench", "define.Point", c.op, n).Value().(float64))
+			own = append(own, runtimetest.MustCall(t, "define.bench", "gotest.Point", c.op, n).Value().(float64))
+			cpp = append(cpp, runtimetest.MustCall(t, "define.bench", "define.Point", c.op, n).Value().(float64))
 		}
 		ratio := slices.Min(own) / slices.Min(cpp)
 		t.Logf("%-10s %7.2f ns, in C++ %7.2f ns, ratio %.2f, at most %.1f", c.op, slices.Min(own), slices.Min(cpp), ratio, c.most)

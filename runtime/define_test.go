@@ -2,76 +2,26 @@ package tvmffi_test
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
-	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-var defineOnce nativetest.Once
-
-// loadDefine loads the library that uses the types of these tests.
-func loadDefine(t testing.TB) {
-	t.Helper()
-	load(t)
-	defineOnce.Do(t, func() {
-		if err := tvmffi.LoadLibrary(nativetest.Build(t, "define")); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// needFunctions skips the test where the loaded libtvm_ffi is older than the functions.
-func needFunctions(t testing.TB, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		f, err := tvmffi.Lookup(name)
-		if err != nil {
-			t.Skipf("the loaded libtvm_ffi has no %s", name)
-		}
-		f.Release()
-	}
-}
-
-// Point has the fields of define.Point in C++.
-type Point struct {
-	X    int64                   `ffi:"x" doc:"to the right"`
-	Y    float64                 `ffi:"y,default=0"`
-	Name string                  `ffi:"name,default=p"`
-	Tag  any                     `ffi:"tag,optional"`
-	Next *define.Instance[Point] `ffi:"next,optional"`
-
-	Private int // without a tag
-}
-
-func (p Point) Norm() float64         { return math.Hypot(float64(p.X), p.Y) }
-func (p *Point) Move(dx int64)        { p.X += dx }
-func (p Point) Scaled(by int64) Point { return Point{X: p.X * by, Y: p.Y * float64(by), Name: p.Name} }
-
 var (
-	PointType = define.Define[Point]("gotest.Point",
-		define.Doc("A point."),
-		define.Structural(structural.Tree),
-		define.Method("norm", Point.Norm, tvmffi.Doc("The distance from zero.")),
-		define.Method("move", (*Point).Move, tvmffi.Param("dx", "how far")),
-		define.Method("scaled", Point.Scaled),
-		define.Method("same", func(p, q *define.Instance[Point]) bool { return tvmffi.Same(p, q) }),
-		define.StaticMethod("origin", func() Point { return Point{Name: "origin"} }))
-	pointX    = define.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
-	pointName = define.FieldOf(PointType, func(p *Point) *string { return &p.Name })
-	pointNext = define.FieldOf(PointType, func(p *Point) **define.Instance[Point] { return &p.Next })
+	pointX    = define.FieldOf(runtimetest.PointType, func(p *runtimetest.Point) *int64 { return &p.X })
+	pointName = define.FieldOf(runtimetest.PointType, func(p *runtimetest.Point) *string { return &p.Name })
+	pointNext = define.FieldOf(runtimetest.PointType, func(p *runtimetest.Point) **define.Instance[runtimetest.Point] { return &p.Next })
 )
 
 // Point3 derives from Point.
 type Point3 struct {
-	Point
+	runtimetest.Point
 	Z    int8               `ffi:"z,kwonly,default=-3"`
 	Wide *float64           `ffi:"wide"`
 	Data []int64            `ffi:"data"`
@@ -82,19 +32,9 @@ var Point3Type = define.Define[Point3]("gotest.Point3",
 	define.Default("data", []int64{1, 2}),
 	define.DefaultFunc("keys", func() map[string]float64 { return map[string]float64{"a": 1} }))
 
-func newPoint(t testing.TB, p Point) *define.Instance[Point] {
-	t.Helper()
-	loadDefine(t)
-	x, err := PointType.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
 func TestDefine(t *testing.T) {
-	loadDefine(t)
-	p := newPoint(t, Point{X: 3, Y: 4, Name: "a longer name than seven", Tag: int64(5)})
+	runtimetest.LoadDefine(t)
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Y: 4, Name: "a longer name than seven", Tag: int64(5)})
 	defer p.Release()
 	if tvmffi.TypeKey(p) != "gotest.Point" {
 		t.Error(tvmffi.TypeKey(p))
@@ -103,21 +43,21 @@ func TestDefine(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	for name, want := range map[string]any{"x": int64(3), "y": 4.0, "name": "a longer name than seven", "tag": int64(5), "next": nil} {
-		if got := mustCall(t, "define.get", p, name).Value(); got != want {
+		if got := runtimetest.MustCall(t, "define.get", p, name).Value(); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	mustCall(t, "define.set", p, "x", 9)
-	mustCall(t, "define.set", p, "y", 2)
-	mustCall(t, "define.set", p, "next", p.Value().Next)
-	mustCall(t, "define.set_raw", p, "name", "a raw text of some length")
+	runtimetest.MustCall(t, "define.set", p, "x", 9)
+	runtimetest.MustCall(t, "define.set", p, "y", 2)
+	runtimetest.MustCall(t, "define.set", p, "next", p.Value().Next)
+	runtimetest.MustCall(t, "define.set_raw", p, "name", "a raw text of some length")
 	if v := p.Value(); v.X != 9 || v.Y != 2 || v.Name != "a raw text of some length" {
 		t.Errorf("%+v", v)
 	}
 	if err := pointX.Set(p, -1); err != nil || pointX.Get(p) != -1 {
 		t.Error(err, pointX.Get(p))
 	}
-	q := newPoint(t, Point{X: 1, Name: "q", Next: p})
+	q := runtimetest.NewPoint(t, runtimetest.Point{X: 1, Name: "q", Next: p})
 	defer q.Release()
 	if memstat.UseCount(p) != 2 {
 		t.Error(memstat.UseCount(p))
@@ -130,11 +70,11 @@ func TestDefine(t *testing.T) {
 	if err := pointNext.Set(q, nil); err != nil || memstat.UseCount(p) != 1 {
 		t.Error(err, memstat.UseCount(p))
 	}
-	wantError(t, q.SetValue(Point{Name: "x", Tag: make(chan int)}), tvmffi.ErrType, "gotest.Point", "tag", "chan int")
+	runtimetest.WantError(t, q.SetValue(runtimetest.Point{Name: "x", Tag: make(chan int)}), tvmffi.ErrType, "gotest.Point", "tag", "chan int")
 	if v := q.Value(); v.X != 1 || v.Name != "q" {
 		t.Errorf("changed: %+v", v)
 	}
-	if err := q.SetValue(Point{X: 7, Name: "seven", Next: q}); err != nil {
+	if err := q.SetValue(runtimetest.Point{X: 7, Name: "seven", Next: q}); err != nil {
 		t.Fatal(err)
 	}
 	if err := pointNext.Set(q, nil); err != nil || pointName.Get(q) != "seven" {
@@ -147,11 +87,11 @@ func TestDefine(t *testing.T) {
 
 // The errors of setters are those of C++ fields.
 func TestDefineSetterErrors(t *testing.T) {
-	p := newPoint(t, Point{X: 3, Name: "n"})
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Name: "n"})
 	defer p.Release()
-	cpp := mustCall(t, "define.create", "define.Point")
+	cpp := runtimetest.MustCall(t, "define.create", "define.Point")
 	defer cpp.Release()
-	array := mustCall(t, "ffi.Array", int64(1))
+	array := runtimetest.MustCall(t, "ffi.Array", int64(1))
 	defer array.Release()
 	for _, c := range []struct {
 		field string
@@ -161,13 +101,13 @@ func TestDefineSetterErrors(t *testing.T) {
 		{"x", 1.5, true}, {"x", "text", true}, {"x", nil, true}, {"x", array, true}, {"y", "a text that is long", true}, {"y", array, true},
 		{"name", 1, true}, {"name", array, true}, {"name", nil, true}, {"next", 1, false}, {"next", array, false}, {"next", "text", false},
 	} {
-		_, err := call("define.set", p, c.field, c.value)
-		wantError(t, err, tvmffi.ErrType, "Cannot convert from type `")
+		_, err := runtimetest.Call("define.set", p, c.field, c.value)
+		runtimetest.WantError(t, err, tvmffi.ErrType, "Cannot convert from type `")
 		if !c.same {
-			wantError(t, err, tvmffi.ErrType, "` to `Optional<gotest.Point>`")
+			runtimetest.WantError(t, err, tvmffi.ErrType, "` to `Optional<gotest.Point>`")
 			continue
 		}
-		_, want := call("define.set", cpp, c.field, c.value)
+		_, want := runtimetest.Call("define.set", cpp, c.field, c.value)
 		if err != nil && want != nil && err.Error() != want.Error() {
 			t.Errorf("%s = %v: %v, in C++ %v", c.field, c.value, err, want)
 		}
@@ -178,29 +118,29 @@ func TestDefineSetterErrors(t *testing.T) {
 }
 
 func TestDefineLibraryFacilities(t *testing.T) {
-	loadDefine(t)
-	needFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
-	inner := newPoint(t, Point{X: 1, Name: "inner"})
+	runtimetest.LoadDefine(t)
+	runtimetest.NeedFunctions(t, "ffi.RecursiveEq", "ffi.DeepCopy")
+	inner := runtimetest.NewPoint(t, runtimetest.Point{X: 1, Name: "inner"})
 	defer inner.Release()
-	p := newPoint(t, Point{X: 3, Y: 4, Name: "outer", Tag: "tag", Next: inner})
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Y: 4, Name: "outer", Tag: "tag", Next: inner})
 	defer p.Release()
 	var entries atomic.Int64
 	defer core.TraceEntries(func() { entries.Add(1) })()
 
-	made := mustCall(t, "ffi.MakeObjectFromPackedArgs", "gotest.Point", "x", 8, "name", "made")
-	if m, err := tvmffi.As[*define.Instance[Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {
+	made := runtimetest.MustCall(t, "ffi.MakeObjectFromPackedArgs", "gotest.Point", "x", 8, "name", "made")
+	if m, err := tvmffi.As[*define.Instance[runtimetest.Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {
 		t.Error(made, err)
 	}
 	made.Release()
-	shallow := mustCall(t, "define.copy", p)
-	if s, err := tvmffi.As[Point](shallow); err != nil || !tvmffi.Same(s.Next, inner) || s.Name != "outer" || s.Tag != "tag" {
+	shallow := runtimetest.MustCall(t, "define.copy", p)
+	if s, err := tvmffi.As[runtimetest.Point](shallow); err != nil || !tvmffi.Same(s.Next, inner) || s.Name != "outer" || s.Tag != "tag" {
 		t.Error(s, err)
 	} else {
 		s.Next.Release()
 	}
 	shallow.Release()
-	deep := mustCall(t, "ffi.DeepCopy", p)
-	d, err := tvmffi.As[*define.Instance[Point]](deep)
+	deep := runtimetest.MustCall(t, "ffi.DeepCopy", p)
+	d, err := tvmffi.As[*define.Instance[runtimetest.Point]](deep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,13 +154,13 @@ func TestDefineLibraryFacilities(t *testing.T) {
 		if f == "ffi.StructuralEqual" {
 			args = append(args, false, false)
 		}
-		if v := mustCall(t, f, args...); v.Value() != true {
+		if v := runtimetest.MustCall(t, f, args...); v.Value() != true {
 			t.Error(f, v)
 		}
 	}
-	text := mustCall(t, "ffi.ToJSONGraphString", p, nil)
-	back := mustCall(t, "ffi.FromJSONGraphString", text)
-	if v := mustCall(t, "ffi.RecursiveEq", p, back); v.Value() != true {
+	text := runtimetest.MustCall(t, "ffi.ToJSONGraphString", p, nil)
+	back := runtimetest.MustCall(t, "ffi.FromJSONGraphString", text)
+	if v := runtimetest.MustCall(t, "ffi.RecursiveEq", p, back); v.Value() != true {
 		t.Error(back)
 	}
 	back.Release()
@@ -228,13 +168,13 @@ func TestDefineLibraryFacilities(t *testing.T) {
 	if s := fmt.Sprint(p); !strings.Contains(s, `next=gotest.Point(x=1`) {
 		t.Error(s)
 	}
-	if n := mustCall(t, "define.churn", "gotest.Point", 4, 500).Value(); n != int64(4*500*5) {
+	if n := runtimetest.MustCall(t, "define.churn", "gotest.Point", 4, 500).Value(); n != int64(4*500*5) {
 		t.Error(n)
 	}
 	if entries.Load() != 0 {
 		t.Error(entries.Load(), "entries into Go")
 	}
-	if v := mustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 5.0 || entries.Load() != 1 {
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 5.0 || entries.Load() != 1 {
 		t.Error(v, entries.Load())
 	}
 }

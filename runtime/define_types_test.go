@@ -10,14 +10,15 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 func TestDefineParents(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	wide := 2.5
-	p, err := Point3Type.New(Point3{Point: Point{X: 1, Name: "child"}, Z: -8, Wide: &wide, Data: []int64{7}, Keys: map[string]float64{"k": 1}})
+	p, err := Point3Type.New(Point3{Point: runtimetest.Point{X: 1, Name: "child"}, Z: -8, Wide: &wide, Data: []int64{7}, Keys: map[string]float64{"k": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,11 +26,11 @@ func TestDefineParents(t *testing.T) {
 	if v := p.Value(); v.X != 1 || v.Name != "child" || v.Z != -8 || *v.Wide != 2.5 || len(v.Data) != 1 || v.Data[0] != 7 || v.Keys["k"] != 1 {
 		t.Errorf("%+v", v)
 	}
-	base, ok := tvmffi.Cast[*define.Instance[Point]](p)
+	base, ok := tvmffi.Cast[*define.Instance[runtimetest.Point]](p)
 	if !ok || pointX.Get(base) != 1 || base.Value().Name != "child" {
 		t.Error("no Point", ok)
 	}
-	if v := mustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 1.0 {
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 1.0 {
 		t.Error(v)
 	}
 	z := define.FieldOf(Point3Type, func(p *Point3) *int8 { return &p.Z })
@@ -38,35 +39,35 @@ func TestDefineParents(t *testing.T) {
 		t.Error(z.Get(p))
 	}
 	// What does not fit is refused, by C++ too.
-	_, err = call("define.set", p, "z", 128)
-	wantError(t, err, tvmffi.ErrValue, "does not fit a field of the Go type int8")
-	_, err = call("define.set", p, "z", -129)
-	wantError(t, err, tvmffi.ErrValue, "int8")
-	mustCall(t, "define.set", p, "wide", 3)
-	mustCall(t, "define.set", p, "z", true)
+	_, err = runtimetest.Call("define.set", p, "z", 128)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "does not fit a field of the Go type int8")
+	_, err = runtimetest.Call("define.set", p, "z", -129)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "int8")
+	runtimetest.MustCall(t, "define.set", p, "wide", 3)
+	runtimetest.MustCall(t, "define.set", p, "z", true)
 	if v := p.Value(); v.Z != 1 || *v.Wide != 3 {
 		t.Errorf("%+v", v)
 	}
-	mustCall(t, "define.set", p, "wide", nil)
+	runtimetest.MustCall(t, "define.set", p, "wide", nil)
 	if v := p.Value(); v.Wide != nil {
 		t.Error(*v.Wide)
 	}
-	_, err = call("define.set", p, "wide", "text")
-	wantError(t, err, tvmffi.ErrType, "Cannot convert from type `", "` to `Optional<float>`")
-	_, err = call("define.set", p, "data", nil)
-	wantError(t, err, tvmffi.ErrType, "`None` to `ffi.Array<int>`")
+	_, err = runtimetest.Call("define.set", p, "wide", "text")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Cannot convert from type `", "` to `Optional<float>`")
+	_, err = runtimetest.Call("define.set", p, "data", nil)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "`None` to `ffi.Array<int>`")
 	d, err := Point3Type.Default()
 	if err != nil || d.Z != -3 || d.Name != "p" || len(d.Data) != 2 || d.Keys["a"] != 1 {
 		t.Errorf("%+v %v", d, err)
 	}
-	made := mustCall(t, "define.init", "gotest.Point3", 5)
+	made := runtimetest.MustCall(t, "define.init", "gotest.Point3", 5)
 	defer made.Release()
 	m, err := tvmffi.As[Point3](made)
 	if err != nil || m.X != 5 || m.Z != -3 || m.Keys["a"] != 1 || m.Data[1] != 2 {
 		t.Errorf("%+v %v", m, err)
 	}
-	_, err = call("define.init", "gotest.Point3")
-	wantError(t, err, tvmffi.ErrType, "missing", "x")
+	_, err = runtimetest.Call("define.init", "gotest.Point3")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "missing", "x")
 }
 
 // Derived has a parent in C++.
@@ -79,31 +80,31 @@ type Derived struct {
 var DerivedType = define.Define[Derived]("gotest.Derived", define.ParentKey("define.Base"))
 
 func TestDefineParentInCpp(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	if err := DerivedType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	before := settled()
+	before := runtimetest.SettledGoValues()
 	d, err := DerivedType.New(Derived{More: "a text that is not small"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, "define.set", d, "label", "the label of the base")
-	mustCall(t, "define.set", d, "id", 4)
+	runtimetest.MustCall(t, "define.set", d, "label", "the label of the base")
+	runtimetest.MustCall(t, "define.set", d, "id", 4)
 	value, err := tvmffi.NewOpaque(&before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustCall(t, "define.set", d, "link", value)
-	mustCall(t, "define.set", d, "other", value)
+	runtimetest.MustCall(t, "define.set", d, "link", value)
+	runtimetest.MustCall(t, "define.set", d, "other", value)
 	value.Release()
-	if v := mustCall(t, "define.is_base", d).Value(); v != true {
+	if v := runtimetest.MustCall(t, "define.is_base", d).Value(); v != true {
 		t.Error("no define.Base")
 	}
-	if v := mustCall(t, "define.base_label", d).Value(); v != "the label of the base" {
+	if v := runtimetest.MustCall(t, "define.base_label", d).Value(); v != "the label of the base" {
 		t.Error(v)
 	}
-	copied := mustCall(t, "define.copy", d)
+	copied := runtimetest.MustCall(t, "define.copy", d)
 	if objects.LiveCallbacks() != before+1 {
 		t.Error(objects.LiveCallbacks() - before)
 	}
@@ -118,7 +119,7 @@ func TestDefineParentInCpp(t *testing.T) {
 }
 
 func TestDefineMirror(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	type Mirrored struct {
 		X    int64          `ffi:"x"`
 		Y    float64        `ffi:"y"`
@@ -136,7 +137,7 @@ func TestDefineMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Release()
-	if v := mustCall(t, "define.mirror_sum", b).Value(); v != 3.75+3+19 {
+	if v := runtimetest.MustCall(t, "define.mirror_sum", b).Value(); v != 3.75+3+19 {
 		t.Error(v)
 	}
 }
@@ -158,7 +159,7 @@ var (
 )
 
 func TestDefineMutual(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -179,10 +180,10 @@ func TestDefineMutual(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leaf.Release()
-	if _, err := call("define.set", leaf, "tree", leaf); err == nil {
+	if _, err := runtimetest.Call("define.set", leaf, "tree", leaf); err == nil {
 		t.Error("a Leaf is no Tree")
 	}
-	text := mustCall(t, "define.describe", "gotest.Tree").Value().(string)
+	text := runtimetest.MustCall(t, "define.describe", "gotest.Tree").Value().(string)
 	for _, want := range []string{`{\"type\":\"ffi.Array\",\"args\":[{\"type\":\"gotest.Leaf\"}]}`, `\"type\":\"Optional\"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)
@@ -198,8 +199,8 @@ type hooked struct {
 var errHook = errors.New("hook")
 
 func TestDefineHooks(t *testing.T) {
-	loadDefine(t)
-	needFunctions(t, "ffi.RecursiveEq")
+	runtimetest.LoadDefine(t)
+	runtimetest.NeedFunctions(t, "ffi.RecursiveEq")
 	hookedType := define.Define[hooked]("gotest.Hooked",
 		define.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
 		define.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
@@ -224,33 +225,33 @@ func TestDefineHooks(t *testing.T) {
 	if s := a.String(); s != "<3>" {
 		t.Error(s)
 	}
-	if v := mustCall(t, "ffi.RecursiveEq", a, b).Value(); v != true {
+	if v := runtimetest.MustCall(t, "ffi.RecursiveEq", a, b).Value(); v != true {
 		t.Error(v)
 	}
-	if v, w := mustCall(t, "ffi.RecursiveHash", a).Value(), mustCall(t, "ffi.RecursiveHash", b).Value(); v != w {
+	if v, w := runtimetest.MustCall(t, "ffi.RecursiveHash", a).Value(), runtimetest.MustCall(t, "ffi.RecursiveHash", b).Value(); v != w {
 		t.Error(v, w)
 	}
-	if v := mustCall(t, "ffi.RecursiveLt", a, b).Value(); v != true {
+	if v := runtimetest.MustCall(t, "ffi.RecursiveLt", a, b).Value(); v != true {
 		t.Error(v)
 	}
-	_, err = call("ffi.RecursiveLt", bad, b)
+	_, err = runtimetest.Call("ffi.RecursiveLt", bad, b)
 	if !errors.Is(err, errHook) {
 		t.Error(err)
 	}
-	_, err = call("define.method", "gotest.Hooked", "set_b", a)
-	wantError(t, err, tvmffi.ErrAttribute, "gotest.Hooked.b is read-only")
-	wantError(t, define.FieldOf(hookedType, func(h *hooked) *int64 { return &h.B }).Set(a, 1), tvmffi.ErrAttribute, "read-only")
-	wantError(t, a.SetValue(hooked{}), tvmffi.ErrAttribute, "read-only")
+	_, err = runtimetest.Call("define.method", "gotest.Hooked", "set_b", a)
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "gotest.Hooked.b is read-only")
+	runtimetest.WantError(t, define.FieldOf(hookedType, func(h *hooked) *int64 { return &h.B }).Set(a, 1), tvmffi.ErrAttribute, "read-only")
+	runtimetest.WantError(t, a.SetValue(hooked{}), tvmffi.ErrAttribute, "read-only")
 	type child struct {
 		hooked
 		C int64 `ffi:"c"`
 	}
-	wantError(t, define.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
+	runtimetest.WantError(t, define.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
 }
 
 // Methods may be variadic, with any receiver.
 func TestDefineVariadicMethods(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	type bag struct {
 		Sum int64 `ffi:"sum"`
 	}
@@ -279,45 +280,45 @@ func TestDefineVariadicMethods(t *testing.T) {
 		{"put", []any{b, 4}, 10},
 		{"with", []any{b, 5, 5}, 20},
 	} {
-		if got := mustCall(t, "define.method", append([]any{"gotest.Bag", c.method}, c.args...)...).Value(); got != c.want {
+		if got := runtimetest.MustCall(t, "define.method", append([]any{"gotest.Bag", c.method}, c.args...)...).Value(); got != c.want {
 			t.Errorf("%s%v: %v, want %d", c.method, c.args, got, c.want)
 		}
 	}
-	made := must[*define.Instance[bag]](t)(tvmffi.As[*define.Instance[bag]](mustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
+	made := runtimetest.Must[*define.Instance[bag]](t)(tvmffi.As[*define.Instance[bag]](runtimetest.MustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
 	defer made.Release()
 	if n := made.Value().Sum; n != 15 {
 		t.Error(n)
 	}
-	_, err = call("define.method", "gotest.Bag", "put", b, 1, "two")
-	wantError(t, err, tvmffi.ErrType, "argument 2: expected int, got ffi.SmallStr")
+	_, err = runtimetest.Call("define.method", "gotest.Bag", "put", b, 1, "two")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 2: expected int, got ffi.SmallStr")
 	if n := b.Value().Sum; n != 10 {
 		t.Errorf("the call that failed left %d", n)
 	}
 }
 
 func TestDefineMethods(t *testing.T) {
-	p := newPoint(t, Point{X: 3, Y: 4, Name: "p"})
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Y: 4, Name: "p"})
 	defer p.Release()
-	mustCall(t, "define.method", "gotest.Point", "move", p, 10)
+	runtimetest.MustCall(t, "define.method", "gotest.Point", "move", p, 10)
 	if pointX.Get(p) != 13 {
 		t.Error(pointX.Get(p))
 	}
-	scaled := mustCall(t, "define.method", "gotest.Point", "scaled", p, 2)
+	scaled := runtimetest.MustCall(t, "define.method", "gotest.Point", "scaled", p, 2)
 	defer scaled.Release()
-	if v, err := tvmffi.As[Point](scaled); err != nil || v.X != 26 || v.Y != 8 {
+	if v, err := tvmffi.As[runtimetest.Point](scaled); err != nil || v.X != 26 || v.Y != 8 {
 		t.Error(v, err)
 	}
-	origin := mustCall(t, "define.method", "gotest.Point", "origin")
+	origin := runtimetest.MustCall(t, "define.method", "gotest.Point", "origin")
 	defer origin.Release()
 	if tvmffi.TypeKey(origin.Value().(tvmffi.ObjectRef)) != "gotest.Point" {
 		t.Error(origin)
 	}
-	if v := mustCall(t, "define.method", "gotest.Point", "same", p, p).Value(); v != true {
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "same", p, p).Value(); v != true {
 		t.Error(v)
 	}
-	_, err := call("define.method", "gotest.Point", "norm", 3)
-	wantError(t, err, tvmffi.ErrType, "gotest.Point")
-	text := mustCall(t, "define.describe", "gotest.Point").Value().(string)
+	_, err := runtimetest.Call("define.method", "gotest.Point", "norm", 3)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "gotest.Point")
+	text := runtimetest.MustCall(t, "define.describe", "gotest.Point").Value().(string)
 	for _, want := range []string{
 		"size 80 doc A point.\n",
 		`x at 24 size 8 flags 1 static 1 {"type_schema":"{\"type\":\"int\"}"} to the right`,
@@ -343,7 +344,7 @@ type counterState struct {
 }
 
 func TestDefineState(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	counterType := define.Define[counter]("gotest.Counter", define.State[counterState](),
 		define.Method("see", func(c *define.Instance[counter], name string) (int64, error) {
 			s, err := define.StateOf[counterState](c)
@@ -361,23 +362,23 @@ func TestDefineState(t *testing.T) {
 	if err := counterType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	before := settled()
-	c := mustCall(t, "define.create", "gotest.Counter")
-	mustCall(t, "define.method", "gotest.Counter", "see", c, "a")
-	if v := mustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(2) {
+	before := runtimetest.SettledGoValues()
+	c := runtimetest.MustCall(t, "define.create", "gotest.Counter")
+	runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a")
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(2) {
 		t.Error(v)
 	}
-	copied := mustCall(t, "define.copy", c)
-	if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
+	copied := runtimetest.MustCall(t, "define.copy", c)
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
 		t.Error("a copy has the state of the original:", v)
 	}
 	_, err := define.StateOf[int](c.Value().(tvmffi.ObjectRef))
-	wantError(t, err, tvmffi.ErrType, "counterState", "not a int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "counterState", "not a int")
 	if n := objects.LiveCallbacks() - before; n != 2 {
 		t.Error(n)
 	}
 	runtime.GC()
-	if v := mustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(3) {
+	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(3) {
 		t.Error(v)
 	}
 	c.Release()
@@ -386,10 +387,10 @@ func TestDefineState(t *testing.T) {
 		t.Error(n, "states left")
 	}
 	testDerivedState(t)
-	p := newPoint(t, Point{Name: "p"})
+	p := runtimetest.NewPoint(t, runtimetest.Point{Name: "p"})
 	defer p.Release()
 	_, err = define.StateOf[int](p)
-	wantError(t, err, tvmffi.ErrType, "have no Go state")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "have no Go state")
 }
 
 // Objects of a type that another language derived have a state too, which ends with
@@ -405,23 +406,23 @@ func testDerivedState(t *testing.T) {
 	} else {
 		f.Release()
 	}
-	mustCall(t, "define.derive", "gotest.DerivedCounter", "gotest.Counter")
-	before := settled()
+	runtimetest.MustCall(t, "define.derive", "gotest.DerivedCounter", "gotest.Counter")
+	before := runtimetest.SettledGoValues()
 	for range 3 {
-		x := mustCall(t, "define.new", "gotest.DerivedCounter")
+		x := runtimetest.MustCall(t, "define.new", "gotest.DerivedCounter")
 		for want := range 2 {
-			if v := mustCall(t, "define.method", "gotest.Counter", "see", x, "a").Value(); v != int64(want+1) {
+			if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", x, "a").Value(); v != int64(want+1) {
 				t.Error(v)
 			}
 		}
-		copied := mustCall(t, "define.copy", x)
-		if v := mustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
+		copied := runtimetest.MustCall(t, "define.copy", x)
+		if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
 			t.Error("a copy has the state of the original:", v)
 		}
 		if n := objects.LiveCallbacks() - before; n != 2 {
 			t.Error(n, "states")
 		}
-		array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](x, copied))
+		array := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](x, copied))
 		x.Release()
 		copied.Release()
 		if n := objects.LiveCallbacks() - before; n != 2 {
@@ -435,7 +436,7 @@ func testDerivedState(t *testing.T) {
 }
 
 func TestDefineConverter(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	type converted struct {
 		Length int64 `ffi:"length"`
 	}
@@ -450,18 +451,18 @@ func TestDefineConverter(t *testing.T) {
 	}))
 	c, err := lengthType.New(converted{Length: 5})
 	if old := capi.Version(); err != nil && old.Minor == 1 && old.Patch < 11 {
-		wantError(t, err, tvmffi.ErrRuntime, "needs version 0.1.11")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "needs version 0.1.11")
 		return
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Release()
-	mustCall(t, "define.set", c, "length", "four")
+	runtimetest.MustCall(t, "define.set", c, "length", "four")
 	if c.Value().Length != 4 {
 		t.Error(c.Value())
 	}
-	if _, err := call("define.set", c, "length", 1.5); !errors.Is(err, errHook) || c.Value().Length != 4 {
+	if _, err := runtimetest.Call("define.set", c, "length", 1.5); !errors.Is(err, errHook) || c.Value().Length != 4 {
 		t.Error(err, c.Value())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
@@ -15,7 +16,7 @@ import (
 // managed makes a struct in C++ whose deleter counts.
 func managed(t testing.TB, shape, strides []int64, offset, floats, major, flags int64) tvmffi.Pointer {
 	t.Helper()
-	return get[tvmffi.Pointer](t, "tensors.managed", tvmffi.Of(shape...), optional(strides), offset, floats, major, flags)
+	return runtimetest.Get[tvmffi.Pointer](t, "tensors.managed", tvmffi.Of(shape...), optional(strides), offset, floats, major, flags)
 }
 
 func optional(strides []int64) any {
@@ -25,7 +26,10 @@ func optional(strides []int64) any {
 	return tvmffi.Of(strides...)
 }
 
-func deletedStructs(t testing.TB) int64 { t.Helper(); return get[int64](t, "tensors.deleted") }
+func deletedStructs(t testing.TB) int64 {
+	t.Helper()
+	return runtimetest.Get[int64](t, "tensors.deleted")
+}
 
 // deleters checks how many deleters of structs run in f.
 func deleters(t *testing.T, want int64, f func()) {
@@ -38,7 +42,7 @@ func deleters(t *testing.T, want int64, f func()) {
 }
 
 func TestFromDLPack(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	for _, versioned := range []bool{true, false} {
 		for _, c := range []struct {
 			shape, strides []int64
@@ -57,12 +61,12 @@ func TestFromDLPack(t *testing.T) {
 			if versioned {
 				x, err = tvmffi.FromDLPackVersioned(managed(t, c.shape, c.strides, c.offset, 6, 1, 0))
 			} else {
-				x, err = tvmffi.FromDLPack(get[tvmffi.Pointer](t, "tensors.managed_old", tvmffi.Of(c.shape...), optional(c.strides), c.offset, int64(6)))
+				x, err = tvmffi.FromDLPack(runtimetest.Get[tvmffi.Pointer](t, "tensors.managed_old", tvmffi.Of(c.shape...), optional(c.strides), c.offset, int64(6)))
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := values(t, x); !slices.Equal(got, c.want) || !slices.Equal(x.Shape(), c.shape) || x.ByteOffset() != 0 || x.ReadOnly() {
+			if got := runtimetest.FloatsOf(t, x); !slices.Equal(got, c.want) || !slices.Equal(x.Shape(), c.shape) || x.ByteOffset() != 0 || x.ReadOnly() {
 				t.Errorf("%+v: %+v", c, x)
 			}
 			if len(c.shape) > 0 && c.strides == nil && x.Strides()[len(c.shape)-1] != 1 {
@@ -83,7 +87,7 @@ func TestFromDLPack(t *testing.T) {
 
 // A refused struct still belongs to the caller: its deleter has not run.
 func TestFromDLPack_refuses(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	for _, c := range []struct {
 		text    string
 		make    func() tvmffi.Pointer
@@ -111,15 +115,15 @@ func TestFromDLPack_refuses(t *testing.T) {
 			if x != nil {
 				t.Errorf("%q: got %v", c.text, x)
 			}
-			wantError(t, err, nil, "DLPack", c.text)
+			runtimetest.WantError(t, err, nil, "DLPack", c.text)
 			t.Cleanup(func() { deleters(t, 1, func() { tvmffi.DeleteDLPackVersioned(p) }) })
 		})
 	}
 	for p, text := range map[uintptr]string{0: "the address of the struct is null", 12345: "address 0x3039 cannot be that of a struct"} {
 		_, err := tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: p})
-		wantError(t, err, tvmffi.ErrValue, text)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
 		_, err = tvmffi.FromDLPack(tvmffi.Pointer{Address: p})
-		wantError(t, err, tvmffi.ErrValue, text)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
 	}
 	tvmffi.DeleteDLPack(tvmffi.Pointer{})
 	tvmffi.DeleteDLPackVersioned(tvmffi.Pointer{})
@@ -132,36 +136,36 @@ func spoiled(t *testing.T, spoil func(*abi.DLTensor)) tvmffi.Pointer {
 }
 
 func TestReadOnlyTensor(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	deleters(t, 1, func() {
-		x := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(managed(t, []int64{2, 3}, nil, 4, 7, 1, abi.DLFlagReadOnly)))
-		view := must[*tvmffi.Tensor](t)(x.Select(0, 1))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(managed(t, []int64{2, 3}, nil, 4, 7, 1, abi.DLFlagReadOnly)))
+		view := runtimetest.Must[*tvmffi.Tensor](t)(x.Select(0, 1))
 		kept := tvmffi.Retain(view)
 		for _, r := range []*tvmffi.Tensor{x, view, kept} {
 			if !r.ReadOnly() {
 				t.Errorf("%v is not read-only", r)
 			}
 			for _, err := range []error{
-				second(tvmffi.Slice[float32](r)), second(r.Bytes()), second(r.WriteAt([]byte{1}, 0)), second(r.ToDLPack()),
-				tvmffi.CopyFrom(r, make([]float32, r.Len())), tvmffi.Copy(r, must[*tvmffi.Tensor](t)(r.Clone())),
+				runtimetest.ErrorOf(tvmffi.Slice[float32](r)), runtimetest.ErrorOf(r.Bytes()), runtimetest.ErrorOf(r.WriteAt([]byte{1}, 0)), runtimetest.ErrorOf(r.ToDLPack()),
+				tvmffi.CopyFrom(r, make([]float32, r.Len())), tvmffi.Copy(r, runtimetest.Must[*tvmffi.Tensor](t)(r.Clone())),
 			} {
-				wantError(t, err, tvmffi.ErrValue, "is read-only")
+				runtimetest.WantError(t, err, tvmffi.ErrValue, "is read-only")
 			}
-			e := must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](r))
-			wantPanic(t, tvmffi.ErrValue, "is read-only", func() { e.Set(1, make([]int64, r.NDim())...) })
+			e := runtimetest.Must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](r))
+			runtimetest.WantPanic(t, tvmffi.ErrValue, "is read-only", func() { e.Set(1, make([]int64, r.NDim())...) })
 		}
-		if s := must[[]float32](t)(tvmffi.ReadSlice[float32](view)); !slices.Equal(s, []float32{4, 5, 6}) {
+		if s := runtimetest.Must[[]float32](t)(tvmffi.ReadSlice[float32](view)); !slices.Equal(s, []float32{4, 5, 6}) {
 			t.Error(s)
 		}
 		b := make([]byte, 4)
 		if n, err := view.ReadAt(b, 8); n != 4 || err != nil {
 			t.Error(n, err)
 		}
-		p := must[tvmffi.Pointer](t)(view.ToDLPackVersioned())
-		if sum := get[float64](t, "tensors.consume", p); sum != 15+1000*abi.DLFlagReadOnly {
+		p := runtimetest.Must[tvmffi.Pointer](t)(view.ToDLPackVersioned())
+		if sum := runtimetest.Get[float64](t, "tensors.consume", p); sum != 15+1000*abi.DLFlagReadOnly {
 			t.Errorf("the consumer saw %v", sum)
 		}
-		clone := must[*tvmffi.Tensor](t)(x.Clone())
+		clone := runtimetest.Must[*tvmffi.Tensor](t)(x.Clone())
 		if clone.ReadOnly() {
 			t.Error("a clone may be written")
 		}
@@ -169,14 +173,14 @@ func TestReadOnlyTensor(t *testing.T) {
 			r.Release()
 		}
 	})
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestToDLPack(t *testing.T) {
-	loadTensors(t)
-	balanced(t)
-	x := vector(t, 2, 3)
-	p := must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
+	x := runtimetest.CountingTensor(t, 2, 3)
+	p := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
 	if n := memstat.UseCount(x); n != 2 {
 		t.Errorf("%d references, want 2", n)
 	}
@@ -185,31 +189,31 @@ func TestToDLPack(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	tvmffi.DeleteDLPackVersioned(p)
-	old := must[tvmffi.Pointer](t)(x.ToDLPack())
+	old := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
 	tvmffi.DeleteDLPack(old)
 	if n := memstat.UseCount(x); n != 1 {
 		t.Errorf("%d references, want 1", n)
 	}
-	if sum := get[float64](t, "tensors.consume", must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {
+	if sum := runtimetest.Get[float64](t, "tensors.consume", runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {
 		t.Error(sum)
 	}
 	// The struct keeps the Go memory alive by itself; a round trip shares it.
-	old = must[tvmffi.Pointer](t)(x.ToDLPack())
+	old = runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
 	x.Release()
-	back := must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(old, tvmffi.RequireContiguous(), tvmffi.RequireAligned(4)))
-	if got := values(t, back); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
+	back := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(old, tvmffi.RequireContiguous(), tvmffi.RequireAligned(4)))
+	if got := runtimetest.FloatsOf(t, back); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
 		t.Error(got)
 	}
 	back.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // A C++ function that calls a callback with a DLTensor* lends its memory.
 func TestLentTensor(t *testing.T) {
-	loadTensors(t)
-	balanced(t)
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
 	var kept *tvmffi.Tensor
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *tvmffi.Tensor) (float64, error) {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x *tvmffi.Tensor) (float64, error) {
 		kept = x
 		if s := x.String(); s != "float32[2, 3]@cpu:0" {
 			return 0, fmt.Errorf("it is %s", s)
@@ -219,18 +223,18 @@ func TestLentTensor(t *testing.T) {
 			return 0, err
 		}
 		s[0] = 7
-		for _, err := range []error{second(x.Slice(0, 0, 1)), second(x.ToDLPackVersioned())} {
-			wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback")
+		for _, err := range []error{runtimetest.ErrorOf(x.Slice(0, 0, 1)), runtimetest.ErrorOf(x.ToDLPackVersioned())} {
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback")
 		}
-		wantPanic(t, tvmffi.ErrRuntime, "is lent for a callback", func() { tvmffi.Retain(x) })
-		sum, err := call("tensors.sum", x)
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "is lent for a callback", func() { tvmffi.Retain(x) })
+		sum, err := runtimetest.Call("tensors.sum", x)
 		if err != nil || sum.Value() != 27.0 {
 			return 0, fmt.Errorf("an argument: %v, %v", sum, err)
 		}
 		// What could keep the tensor gets no object of it.
-		wantError(t, second(call("calls.echo_tensor", x)), tvmffi.ErrType, "DLTensor*")
+		runtimetest.WantError(t, runtimetest.ErrorOf(runtimetest.Call("calls.echo_tensor", x)), tvmffi.ErrType, "DLTensor*")
 		for what, err := range keepers(t, x) {
-			wantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
 			if !strings.Contains(fmt.Sprint(err), what) {
 				t.Errorf("the error of %s: %v", what, err)
 			}
@@ -240,14 +244,14 @@ func TestLentTensor(t *testing.T) {
 			return 0, err
 		}
 		defer clone.Release()
-		return get[float64](t, "tensors.sum", clone), nil
+		return runtimetest.Get[float64](t, "tensors.sum", clone), nil
 	}))
 	for range 3 {
-		if got := get[float64](t, "tensors.with_view", f); got != 27+700 {
+		if got := runtimetest.Get[float64](t, "tensors.with_view", f); got != 27+700 {
 			t.Error(got)
 		}
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { kept.Shape() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { kept.Shape() })
 	f.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -86,7 +87,7 @@ func newestTables(t testing.TB) {
 }
 
 func TestParseDataType_asTheLibrary(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	newestTables(t)
 	names := dataTypeNames()
 	for _, name := range names {
@@ -96,7 +97,7 @@ func TestParseDataType_asTheLibrary(t *testing.T) {
 }
 
 func TestDataType_String_asTheLibrary(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for code := range 256 {
 		for _, bits := range []uint8{0, 1, 4, 6, 8, 16, 32, 64, 128, 255} {
 			for _, lanes := range []uint16{0, 1, 2, 16, 32767, 32768, 65532, 65535} {
@@ -116,7 +117,7 @@ func TestDataType_String_asTheLibrary(t *testing.T) {
 }
 
 func FuzzParseDataType(f *testing.F) {
-	load(f)
+	runtimetest.Load(f)
 	newestTables(f)
 	for _, name := range []string{"float32", "bf16x4", "float8_e4m3fn", "fp4_e2m1fn_x2", "int8xvscalex4", "handle64x3", "bool1", "", "u\x00"} {
 		f.Add(name)
@@ -136,7 +137,7 @@ func TestDataType_properties(t *testing.T) {
 		"int8": {integer: true}, "uint1": {integer: true, unsigned: true}, "bool": {boolean: true}, "handle": {handle: true},
 		"void": {}, "int8xvscalex2": {integer: true, scalable: true},
 	} {
-		d := must[tvmffi.DataType](t)(tvmffi.ParseDataType(name))
+		d := runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType(name))
 		got := properties{d.IsFloat(), d.IsInteger(), d.IsUnsigned(), d.IsBool(), d.IsComplex(), d.IsHandle(), d.IsScalable()}
 		if got != want {
 			t.Errorf("%q: %+v, want %+v", name, got, want)
@@ -157,7 +158,7 @@ func TestDataType_sizes(t *testing.T) {
 		{"float32", 4, 3, 12}, {"uint1", 1, 9, 2}, {"float4_e2m1fn", 1, 3, 2}, {"float4_e2m1fnx2", 1, 3, 3},
 		{"float6_e2m3fn", 1, 4, 3}, {"int8x3", 3, 5, 15}, {"void", 0, 7, 0}, {"bool", 1, 0, 0},
 	} {
-		d := must[tvmffi.DataType](t)(tvmffi.ParseDataType(c.name))
+		d := runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType(c.name))
 		if d.ItemSize() != c.item || d.Size(c.n) != c.bytes {
 			t.Errorf("%s: item %d, %d elements %d bytes; want %d and %d", c.name, d.ItemSize(), c.n, d.Size(c.n), c.item, c.bytes)
 		}
@@ -165,11 +166,11 @@ func TestDataType_sizes(t *testing.T) {
 	if d := tvmffi.Float32.WithLanes(4); d.ItemSize() != 16 || d.Scalar() != tvmffi.Float32 {
 		t.Errorf("%v: item %d, scalar %v", d, d.ItemSize(), d.Scalar())
 	}
-	wantPanic(t, tvmffi.ErrValue, "scalable", func() { must[tvmffi.DataType](t)(tvmffi.ParseDataType("int8xvscalex2")).ItemSize() })
-	wantPanic(t, tvmffi.ErrValue, "negative", func() { tvmffi.Int8.Size(-1) })
-	wantPanic(t, tvmffi.ErrValue, "does not fit", func() { tvmffi.Int16.Size(math.MaxInt64 / 8) })
-	wantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(0) })
-	wantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(1 << 16) })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "scalable", func() { runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType("int8xvscalex2")).ItemSize() })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "negative", func() { tvmffi.Int8.Size(-1) })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "does not fit", func() { tvmffi.Int16.Size(math.MaxInt64 / 8) })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(1 << 16) })
 }
 
 func TestParseDevice(t *testing.T) {
@@ -188,7 +189,7 @@ func TestParseDevice(t *testing.T) {
 		"cpu:-1": "Invalid device index: -1", "cpu:+1": "Invalid device index: +1", "cpu:2147483648": "Invalid device index: 2147483648",
 	} {
 		_, err := tvmffi.ParseDevice(name)
-		wantError(t, err, tvmffi.ErrValue, want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, want)
 	}
 	for kind := int32(-1); kind < 30; kind++ {
 		d := tvmffi.Device{Type: kind, ID: 2}
@@ -218,12 +219,12 @@ func FuzzParseDevice(f *testing.F) {
 // Values that cross a call keep their data type and device.
 func TestDataTypeAndDevice_throughCalls(t *testing.T) {
 	for _, d := range []tvmffi.DataType{tvmffi.Bool, tvmffi.Float8E4M3FN, tvmffi.Int8.WithLanes(300), tvmffi.Void} {
-		if got := get[tvmffi.DataType](t, "calls.echo_dtype", d); got != d {
+		if got := runtimetest.Get[tvmffi.DataType](t, "calls.echo_dtype", d); got != d {
 			t.Errorf("%v came back as %v", d, got)
 		}
 	}
 	for _, d := range []tvmffi.Device{tvmffi.CPU, tvmffi.CUDA(3), {Type: tvmffi.DeviceTrn, ID: -1}} {
-		if got := get[tvmffi.Device](t, "calls.echo_device", d); got != d {
+		if got := runtimetest.Get[tvmffi.Device](t, "calls.echo_device", d); got != d {
 			t.Errorf("%v came back as %v", d, got)
 		}
 	}

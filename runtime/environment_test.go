@@ -17,17 +17,14 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-func floats(shape ...int64) env.TensorSpec {
-	return env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: shape}
-}
-
 func envAlloc(name string, shape ...int64) (*tvmffi.Tensor, error) {
-	v, err := call(name, tvmffi.Of(shape...), tvmffi.Float32, tvmffi.CPU)
+	v, err := runtimetest.Call(name, tvmffi.Of(shape...), tvmffi.Float32, tvmffi.CPU)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +32,10 @@ func envAlloc(name string, shape ...int64) (*tvmffi.Tensor, error) {
 }
 
 func TestWithAllocator(t *testing.T) {
-	loadTensors(t)
-	balanced(t)
-	_, err := env.EnvTensor(floats(2))
-	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
+	_, err := env.EnvTensor(runtimetest.FloatSpec(2))
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 	var specs []env.TensorSpec
 	count := func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 		specs = append(specs, spec)
@@ -50,7 +47,7 @@ func TestWithAllocator(t *testing.T) {
 			return err
 		}
 		defer x.Release()
-		if s := x.String(); s != "float32[2, 3]@cpu:0" || get[float64](t, "tensors.sum", x) != 0 || memstat.UseCount(x) != 1 {
+		if s := x.String(); s != "float32[2, 3]@cpu:0" || runtimetest.Get[float64](t, "tensors.sum", x) != 0 || memstat.UseCount(x) != 1 {
 			t.Errorf("%+v, %d references", x, memstat.UseCount(x))
 		}
 		y, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Int16, Device: tvmffi.CPU, Shape: []int64{2, 3, 1, 1, 1}, Strides: []int64{4, 1, 1, 1, 1}})
@@ -63,34 +60,34 @@ func TestWithAllocator(t *testing.T) {
 		}
 		// Inside of it another one, on the same thread.
 		err = env.WithAllocator(env.GoAllocator, func() error {
-			z, err := env.EnvTensor(floats(1))
+			z, err := env.EnvTensor(runtimetest.FloatSpec(1))
 			z.Release()
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		w, err := env.EnvTensor(floats())
+		w, err := env.EnvTensor(runtimetest.FloatSpec())
 		w.Release()
 		if len(specs) != 3 || specs[0].Strides != nil || !slices.Equal(specs[1].Strides, []int64{4, 1, 1, 1, 1}) {
 			t.Errorf("%+v", specs)
 		}
 		_, other := envAlloc("tensors.env_alloc_on_thread", 2)
-		wantError(t, other, tvmffi.ErrRuntime, "on the thread", "allocator is nullptr")
+		runtimetest.WantError(t, other, tvmffi.ErrRuntime, "on the thread", "allocator is nullptr")
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	_, err = env.EnvTensor(floats(2))
-	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
-	drop(t)
+	_, err = env.EnvTensor(runtimetest.FloatSpec(2))
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+	runtimetest.DropGarbage(t)
 }
 
 // What goes wrong in an allocator comes out of the native function.
 func TestWithAllocator_errors(t *testing.T) {
-	loadTensors(t)
-	balanced(t)
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
 	mine := errors.New("the arena is full")
 	for _, c := range []struct {
 		text string
@@ -106,27 +103,27 @@ func TestWithAllocator_errors(t *testing.T) {
 		for _, name := range []string{"C++", "Go"} {
 			err := env.WithAllocator(c.a, func() error {
 				if name == "Go" {
-					return second(env.EnvTensor(floats(2)))
+					return runtimetest.ErrorOf(env.EnvTensor(runtimetest.FloatSpec(2)))
 				}
-				return second(envAlloc("tensors.env_alloc", 2))
+				return runtimetest.ErrorOf(envAlloc("tensors.env_alloc", 2))
 			})
-			wantError(t, err, nil, c.text)
+			runtimetest.WantError(t, err, nil, c.text)
 			if c.text == mine.Error() && !errors.Is(err, mine) {
 				t.Errorf("%s: %v is not the error of the allocator", name, err)
 			}
 		}
 	}
 	err := env.WithAllocator(env.GoAllocator, func() error {
-		return second(env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
+		return runtimetest.ErrorOf(env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
 	})
-	wantError(t, err, tvmffi.ErrValue, "cuda:0 is not the host: set an allocator for it")
-	wantError(t, env.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "cuda:0 is not the host: set an allocator for it")
+	runtimetest.WantError(t, env.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
 	_, err = env.SetAllocator(nil)
-	wantError(t, err, tvmffi.ErrValue, "the allocator is nil")
-	_, err = env.EnvTensor(floats(-1))
-	wantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the allocator is nil")
+	_, err = env.EnvTensor(runtimetest.FloatSpec(-1))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
 	_, err = env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
-	wantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
 	// A panic of f goes on, and nothing stays behind.
 	func() {
 		defer func() {
@@ -136,13 +133,13 @@ func TestWithAllocator_errors(t *testing.T) {
 		}()
 		env.WithAllocator(env.GoAllocator, func() error { panic("mine") })
 	}()
-	_, err = env.EnvTensor(floats(2))
-	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
-	drop(t)
+	_, err = env.EnvTensor(runtimetest.FloatSpec(2))
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+	runtimetest.DropGarbage(t)
 }
 
 func TestSetAllocator(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	var mu sync.Mutex
 	calls := map[string]int{}
 	named := func(name string) env.Allocator {
@@ -161,15 +158,15 @@ func TestSetAllocator(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if get[float64](t, "tensors.sum", x) != 0 || calls[want] != 1 {
+		if runtimetest.Get[float64](t, "tensors.sum", x) != 0 || calls[want] != 1 {
 			t.Errorf("calls %v, want one of %s", calls, want)
 		}
 		x.Release()
 	}
-	restore := must[func() error](t)(env.SetAllocator(named("first")))
+	restore := runtimetest.Must[func() error](t)(env.SetAllocator(named("first")))
 	use("tensors.env_alloc", "first")
 	use("tensors.env_alloc_on_thread", "first")
-	again := must[func() error](t)(env.SetAllocator(named("second")))
+	again := runtimetest.Must[func() error](t)(env.SetAllocator(named("second")))
 	use("tensors.env_alloc_on_thread", "second")
 	if err := env.WithAllocator(named("own"), func() error {
 		use("tensors.env_alloc", "own")
@@ -182,7 +179,7 @@ func TestSetAllocator(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				x, err := env.EnvTensor(floats(4))
+				x, err := env.EnvTensor(runtimetest.FloatSpec(4))
 				if err != nil {
 					t.Error(err)
 					return
@@ -201,33 +198,33 @@ func TestSetAllocator(t *testing.T) {
 	if err := restore(); err != nil {
 		t.Error(err)
 	}
-	_, err := env.EnvTensor(floats(1))
-	wantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+	_, err := env.EnvTensor(runtimetest.FloatSpec(1))
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 }
 
 // An allocator that a library has set stays the one of its thread.
 func TestAllocatorOfALibrary(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	mustCall(t, "tensors.set_allocator", true, false)
-	defer mustCall(t, "tensors.set_allocator", false, false)
-	restore := must[func() error](t)(env.SetAllocator(func(env.TensorSpec) (*tvmffi.Tensor, error) {
+	runtimetest.MustCall(t, "tensors.set_allocator", true, false)
+	defer runtimetest.MustCall(t, "tensors.set_allocator", false, false)
+	restore := runtimetest.Must[func() error](t)(env.SetAllocator(func(env.TensorSpec) (*tvmffi.Tensor, error) {
 		return nil, errors.New("the thread has its own")
 	}))
-	before := get[int64](t, "tensors.live_bytes")
-	x := must[*tvmffi.Tensor](t)(env.EnvTensor(floats(100)))
-	if n := get[int64](t, "tensors.live_bytes") - before; n != 400 {
+	before := runtimetest.Get[int64](t, "tensors.live_bytes")
+	x := runtimetest.Must[*tvmffi.Tensor](t)(env.EnvTensor(runtimetest.FloatSpec(100)))
+	if n := runtimetest.Get[int64](t, "tensors.live_bytes") - before; n != 400 {
 		t.Errorf("%d bytes, want 400", n)
 	}
 	x.Release()
-	if n := get[int64](t, "tensors.live_bytes") - before; n != 0 {
+	if n := runtimetest.Get[int64](t, "tensors.live_bytes") - before; n != 0 {
 		t.Errorf("%d bytes left", n)
 	}
 	if err := env.WithAllocator(env.GoAllocator, func() error {
-		x, err := env.EnvTensor(floats(100))
+		x, err := env.EnvTensor(runtimetest.FloatSpec(100))
 		x.Release()
-		if get[bool](t, "tensors.has_allocator") {
+		if runtimetest.Get[bool](t, "tensors.has_allocator") {
 			t.Error("the allocator of the library is still set")
 		}
 		return err
@@ -237,17 +234,17 @@ func TestAllocatorOfALibrary(t *testing.T) {
 	if err := restore(); err != nil {
 		t.Error(err)
 	}
-	if !get[bool](t, "tensors.has_allocator") {
+	if !runtimetest.Get[bool](t, "tensors.has_allocator") {
 		t.Error("the allocator of the library is gone")
 	}
 }
 
 func TestWithStream(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	current := func(d tvmffi.Device) uintptr {
 		t.Helper()
-		inGo := must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
-		inC := get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
+		inGo := runtimetest.Must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
+		inC := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
 		if inGo != inC {
 			t.Errorf("Go sees %#x, C++ %#x", inGo, inC)
 		}
@@ -261,7 +258,7 @@ func TestWithStream(t *testing.T) {
 		if s := current(tvmffi.CUDA(0)); s != 0 {
 			t.Errorf("another device has %#x", s)
 		}
-		if s := get[tvmffi.Pointer](t, "tensors.stream_on_thread", int64(tvmffi.DeviceCUDA), int64(1)); s.Address != 0 {
+		if s := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream_on_thread", int64(tvmffi.DeviceCUDA), int64(1)); s.Address != 0 {
 			t.Errorf("another thread has %#x", s)
 		}
 		func() {
@@ -312,30 +309,28 @@ func TestWithStream(t *testing.T) {
 		t.Errorf("%#x stays behind", s)
 	}
 	for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
-		wantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
-		wantError(t, second(env.CurrentStream(d)), tvmffi.ErrValue, "is no device")
+		runtimetest.WantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
+		runtimetest.WantError(t, runtimetest.ErrorOf(env.CurrentStream(d)), tvmffi.ErrValue, "is no device")
 	}
 }
 
 func init() {
-	children["memory"] = memoryChild
-	children["goexit in an allocator"] = goexitChild
-	children["memory limit"] = func() error { return loadChild() }
+	runtimetest.Children["memory"] = memoryChild
+	runtimetest.Children["goexit in an allocator"] = goexitChild
+	runtimetest.Children["memory limit"] = func() error { return runtimetest.LoadInChild() }
 }
-
-func loadChild() error { return tvmffi.Load(tvmffi.WithLibrary(os.Getenv("CORE"))) }
 
 // goexitChild ends an allocator in the way of testing.T.FailNow.
 func goexitChild() error {
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	exit := func(env.TensorSpec) (*tvmffi.Tensor, error) { runtime.Goexit(); return nil, nil }
-	return env.WithAllocator(exit, func() error { return second(env.EnvTensor(floats(1))) })
+	return env.WithAllocator(exit, func() error { return runtimetest.ErrorOf(env.EnvTensor(runtimetest.FloatSpec(1))) })
 }
 
 func TestGoexitInAllocator(t *testing.T) {
-	out, err := child(t, "goexit in an allocator", "CORE="+nativetest.Library(t))
+	out, err := runtimetest.Child(t, "goexit in an allocator", "CORE="+nativetest.Library(t))
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 2 || !strings.Contains(out, "a Go callback ended by runtime.Goexit") {
 		t.Errorf("%v: %s", err, out)
@@ -344,7 +339,7 @@ func TestGoexitInAllocator(t *testing.T) {
 
 // memoryChild makes COUNT tensors of 64 MB and releases none.
 func memoryChild() error {
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	if err := tvmffi.LoadLibrary(os.Getenv("TENSORS")); err != nil {
@@ -356,11 +351,11 @@ func memoryChild() error {
 		return err
 	}
 	for range n {
-		if _, err := call("tensors.malloc", int64(size)); err != nil {
+		if _, err := runtimetest.Call("tensors.malloc", int64(size)); err != nil {
 			return err
 		}
 	}
-	v, err := call("tensors.peak_bytes")
+	v, err := runtimetest.Call("tensors.peak_bytes")
 	if err != nil {
 		return err
 	}
@@ -375,22 +370,22 @@ func memoryChild() error {
 // would not.
 func TestMemoryPressure(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
-	out, err := child(t, "memory", append(env, "COUNT=1600")...)
+	out, err := runtimetest.Child(t, "memory", append(env, "COUNT=1600")...)
 	if err != nil || !strings.Contains(out, "peak ") {
 		t.Errorf("%v: %s", err, out)
 	}
 	t.Log(strings.TrimSpace(out))
-	out, err = child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
+	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
 	if err != nil || !strings.Contains(out, "peak 3") && !strings.Contains(out, "peak 2") {
 		t.Errorf("with a limit: %v: %s", err, out)
 	}
 	t.Log(strings.TrimSpace(out))
-	out, err = child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
+	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
 	if err == nil || !strings.Contains(out, "the peak is 12288 MB") {
 		t.Errorf("without pacing: %v: %s", err, out)
 	}
 	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
-		out, err := child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
+		out, err := runtimetest.Child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
 		if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
 			t.Errorf("%q: %v: %s", bad, err, out)
 		}
@@ -398,8 +393,8 @@ func TestMemoryPressure(t *testing.T) {
 }
 
 func TestForeignMemory(t *testing.T) {
-	loadTensors(t)
-	drop(t)
+	runtimetest.LoadTensors(t)
+	runtimetest.DropGarbage(t)
 	if old := memstat.SetForeignMemoryLimit(1 << 40); old != 1536<<20 || memstat.SetForeignMemoryLimit(-1) != 1<<40 {
 		t.Error(old)
 	}
@@ -411,19 +406,19 @@ func TestForeignMemory(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d", what, n, want)
 		}
 	}
-	x := get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
+	x := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
 	expect("one", 1<<20)
 	again := tvmffi.Retain(x)
 	expect("two wrappers of one tensor", 1<<20)
-	small := get[*tvmffi.Tensor](t, "tensors.malloc", int64(1000))
+	small := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1000))
 	expect("a small one", 1<<20)
-	local := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 1<<20))
-	back := get[*tvmffi.Tensor](t, "calls.echo_tensor", local)
+	local := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 1<<20))
+	back := runtimetest.Get[*tvmffi.Tensor](t, "calls.echo_tensor", local)
 	expect("memory of Go", 1<<20)
-	view := must[*tvmffi.Tensor](t)(x.Slice(0, 1<<19, 1<<20))
-	again2 := must[*tvmffi.Tensor](t)(view.Slice(0, 0, 100))
-	shared := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(must[tvmffi.Pointer](t)(x.ToDLPackVersioned())))
-	localView := must[*tvmffi.Tensor](t)(local.Slice(0, 0, 1<<19))
+	view := runtimetest.Must[*tvmffi.Tensor](t)(x.Slice(0, 1<<19, 1<<20))
+	again2 := runtimetest.Must[*tvmffi.Tensor](t)(view.Slice(0, 0, 100))
+	shared := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())))
+	localView := runtimetest.Must[*tvmffi.Tensor](t)(local.Slice(0, 0, 1<<19))
 	expect("views, and another tensor, over the same memory", 1<<20)
 	x.Release()
 	expect("one wrapper left", 1<<20)
@@ -450,9 +445,9 @@ func TestForeignMemory(t *testing.T) {
 	local.Release()
 	back.Release()
 	expect("none", 0)
-	get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
-	collect(t, "a tensor that nobody released", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
-	device := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Uint8, tvmffi.CUDA(5), nil, 1<<20))
+	runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
+	runtimetest.Collect(t, "a tensor that nobody released", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
+	device := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Uint8, tvmffi.CUDA(5), nil, 1<<20))
 	if n := memstat.ForeignMemory(tvmffi.CUDA(5)); n != 1<<20 {
 		t.Errorf("%d bytes on the device", n)
 	}
@@ -460,31 +455,9 @@ func TestForeignMemory(t *testing.T) {
 	device.Release()
 }
 
-// The owner that FromPointer keeps goes when native code has let the tensor go.
-func TestFromPointer_keeps(t *testing.T) {
-	loadTensors(t)
-	freed := make(chan bool, 1)
-	x := func() *tvmffi.Tensor {
-		owner := make([]float32, 1<<16)
-		owner[9] = 9
-		runtime.AddCleanup(&owner[0], func(int) { freed <- true }, 0)
-		source := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(owner))
-		defer source.Release()
-		return must[*tvmffi.Tensor](t)(tvmffi.FromPointer(source.DataPointer(), tvmffi.Float32, tvmffi.CPU, owner, 256, 256))
-	}()
-	for range 3 {
-		runtime.GC()
-	}
-	if v := values(t, x); v[9] != 9 || len(freed) > 0 {
-		t.Error("the owner went too early")
-	}
-	x.Release()
-	collect(t, "the owner", func() bool { return len(freed) > 0 })
-}
-
 // When the library refuses, the allocator from before stays.
 func TestSetAllocator_refused(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	var asked []string
 	named := func(name string) env.Allocator {
 		return func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
@@ -492,7 +465,7 @@ func TestSetAllocator_refused(t *testing.T) {
 			return env.GoAllocator(spec)
 		}
 	}
-	restore := must[func() error](t)(env.SetAllocator(named("first")))
+	restore := runtimetest.Must[func() error](t)(env.SetAllocator(named("first")))
 	real, calls := capi.API.EnvSetAllocator, 0
 	defer func() { capi.API.EnvSetAllocator = real }()
 	refuseAt := 1
@@ -506,8 +479,8 @@ func TestSetAllocator_refused(t *testing.T) {
 	for refuseAt = range []int{1, 2} {
 		refuseAt, calls = refuseAt+1, 0
 		_, err := env.SetAllocator(named("second"))
-		wantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
-		must[*tvmffi.Tensor](t)(env.EnvTensor(floats(1))).Release()
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
+		runtimetest.Must[*tvmffi.Tensor](t)(env.EnvTensor(runtimetest.FloatSpec(1))).Release()
 	}
 	capi.API.EnvSetAllocator = real
 	if !slices.Equal(asked, []string{"first", "first"}) {

@@ -7,16 +7,18 @@ import (
 	"io/fs"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func TestErrorsOfTheLibrary(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	kinds := map[string]error{
 		"ValueError": tvmffi.ErrValue, "TypeError": tvmffi.ErrType, "RuntimeError": tvmffi.ErrRuntime, "IndexError": tvmffi.ErrIndex,
 		"KeyError": tvmffi.ErrKey, "AttributeError": tvmffi.ErrAttribute, "AssertionError": tvmffi.ErrAssertion,
@@ -25,7 +27,7 @@ func TestErrorsOfTheLibrary(t *testing.T) {
 	}
 	for kind := range kinds {
 		for _, message := range []string{"", "plain", "größer als 7 – ünïcödé ✓ 中文", "with\x00NUL", "two\nlines", strings.Repeat("long ", 2000)} {
-			_, err := call("calls.fail", kind, message)
+			_, err := runtimetest.Call("calls.fail", kind, message)
 			var e *tvmffi.Error
 			if !errors.As(err, &e) || e.Kind != kind || e.Message != message {
 				t.Errorf("%q, %q: %q", kind, message, err)
@@ -45,17 +47,17 @@ func TestErrorsOfTheLibrary(t *testing.T) {
 			}
 		}
 	}
-	_, err := call("calls.throw_std", "from std")
-	wantError(t, err, tvmffi.ErrInternal, "from std")
-	_, err = call("calls.add_one", "text")
-	wantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling", "calls.add_one")
-	_, err = call("calls.add_one")
-	wantError(t, err, tvmffi.ErrType, "Expected 1 but got 0 arguments")
+	_, err := runtimetest.Call("calls.throw_std", "from std")
+	runtimetest.WantError(t, err, tvmffi.ErrInternal, "from std")
+	_, err = runtimetest.Call("calls.add_one", "text")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling", "calls.add_one")
+	_, err = runtimetest.Call("calls.add_one")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Expected 1 but got 0 arguments")
 }
 
 func TestErrorFormat(t *testing.T) {
-	load(t)
-	_, err := call("calls.fail", "ValueError", "message")
+	runtimetest.Load(t)
+	_, err := runtimetest.Call("calls.fail", "ValueError", "message")
 	if s := fmt.Sprintf("%v|%s|%q", err, err, err); s != `ValueError: message|ValueError: message|"ValueError: message"` {
 		t.Error(s)
 	}
@@ -66,42 +68,42 @@ func TestErrorFormat(t *testing.T) {
 	if s := fmt.Sprintf("%+v", tvmffi.NewError("K", "m")); s != "K: m" {
 		t.Errorf("%q", s)
 	}
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { panic("deep inside") }))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { panic("deep inside") }))
 	defer f.Release()
-	_, err = call("calls.apply_packed", f)
+	_, err = runtimetest.Call("calls.apply_packed", f)
 	s := fmt.Sprintf("%+v", err)
 	if !strings.HasPrefix(s, "Traceback (most recent call last):\n") || !strings.HasSuffix(s, "RuntimeError: panic in a Go callback: deep inside") ||
 		!strings.Contains(s, "error_test.go") || !strings.Contains(s, "TestErrorFormat.func") {
 		t.Errorf("%s", s)
 	}
 	// What is between Go and C++ is left out, on the way down and on the way up.
-	g := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic("deeper") }))
+	g := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic("deeper") }))
 	defer g.Release()
 	for _, through := range []string{"calls.apply", "calls.on_thread"} {
-		_, err = call(through, g, 1)
+		_, err = runtimetest.Call(through, g, 1)
 		frames := err.(*tvmffi.Error).Frames()
 		if len(frames) == 0 || !strings.HasSuffix(frames[0].Function, "TestErrorFormat.func2") {
 			t.Errorf("%s: the func that panicked is not the most recent call: %v", through, frames)
 		}
 		for _, frame := range frames {
-			if !strings.HasSuffix(frame.File, "_test.go") && !strings.HasSuffix(frame.File, "testing.go") && !strings.HasSuffix(frame.File, ".cc") {
-				t.Errorf("%s: frame %v", through, frame)
+			if !slices.ContainsFunc([]string{"_test.go", "runtimetest/call.go", "testing.go", ".cc"}, func(end string) bool { return strings.HasSuffix(frame.File, end) }) {
+				t.Errorf("%s: frame %v is neither of the test nor of C++", through, frame)
 			}
 		}
 	}
 }
 
 func TestErrorCause(t *testing.T) {
-	load(t)
-	_, err := call("calls.fail_with_cause", "RuntimeError", "outside", "inside", nil)
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: outside")
-	wantError(t, errors.Unwrap(err), tvmffi.ErrValue, "ValueError: inside")
+	runtimetest.Load(t)
+	_, err := runtimetest.Call("calls.fail_with_cause", "RuntimeError", "outside", "inside", nil)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: outside")
+	runtimetest.WantError(t, errors.Unwrap(err), tvmffi.ErrValue, "ValueError: inside")
 	if !errors.Is(err, tvmffi.ErrValue) || errors.Unwrap(errors.Unwrap(err)) != nil {
 		t.Error("the chain of causes")
 	}
-	b := box(t, 1)
+	b := runtimetest.MakeBox(t, 1)
 	defer b.Release()
-	if _, err = call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b); errors.Unwrap(err) == nil {
+	if _, err = runtimetest.Call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b); errors.Unwrap(err) == nil {
 		t.Error("an extra context that is no Go error does not hide the cause")
 	}
 }
@@ -112,7 +114,7 @@ func (e ownError) Error() string { return fmt.Sprint("own error ", e.code) }
 
 // A Go error comes out of the outermost call as itself.
 func TestErrorIdentity(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	own := ownError{7}
 	native := tvmffi.NewError("KeyError", "a kind chosen in Go")
 	for _, through := range []string{"calls.apply", "calls.on_thread"} {
@@ -129,7 +131,7 @@ func TestErrorIdentity(t *testing.T) {
 		} {
 			for _, levels := range []int{1, 2, 3, 10} {
 				f := nest(t, through, levels, func() error { return c.err })
-				_, err := call(through, f, 1)
+				_, err := runtimetest.Call(through, f, 1)
 				if err == nil || err.Error() != c.text || !errors.Is(err, c.err) {
 					t.Errorf("%s, %d levels: %v, want %v", through, levels, err, c.text)
 				}
@@ -146,24 +148,24 @@ func TestErrorIdentity(t *testing.T) {
 	}
 	// An error of the library is the same object on its way through Go.
 	var first error
-	f := nest(t, "calls.apply", 3, func() error { _, first = call("calls.fail", "ValueError", "from C++"); return first })
-	_, err := call("calls.apply", f, 1)
-	wantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
+	f := nest(t, "calls.apply", 3, func() error { _, first = runtimetest.Call("calls.fail", "ValueError", "from C++"); return first })
+	_, err := runtimetest.Call("calls.apply", f, 1)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
 	f.Release()
 	// A level may wrap what it got.
 	f = nest(t, "calls.apply", 1, func() error {
-		_, err := call("calls.fail", "ValueError", "from C++")
+		_, err := runtimetest.Call("calls.fail", "ValueError", "from C++")
 		return fmt.Errorf("level: %w", err)
 	})
-	_, err = call("calls.apply", f, 1)
-	wantError(t, err, tvmffi.ErrValue, "level: ValueError: from C++")
+	_, err = runtimetest.Call("calls.apply", f, 1)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "level: ValueError: from C++")
 	f.Release()
 	// An error that C++ swallows is seen there with its kind and message.
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return native }))
-	if s := mustCall(t, "calls.swallow", f); s.Value() != "KeyError: a kind chosen in Go" {
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return native }))
+	if s := runtimetest.MustCall(t, "calls.swallow", f); s.Value() != "KeyError: a kind chosen in Go" {
 		t.Error(s)
 	}
-	if _, err := call("calls.add_one", 1); err != nil {
+	if _, err := runtimetest.Call("calls.add_one", 1); err != nil {
 		t.Errorf("a good call after a swallowed error: %v", err)
 	}
 	f.Release()
@@ -172,15 +174,15 @@ func TestErrorIdentity(t *testing.T) {
 // nest makes a function that calls through C++ levels deep before it fails.
 func nest(t testing.TB, through string, levels int, fail func() error) *tvmffi.Function {
 	t.Helper()
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return fail() }))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return fail() }))
 	if levels == 1 {
 		return f
 	}
-	return nest(t, through, levels-1, func() error { _, err := call(through, f, 1); return err })
+	return nest(t, through, levels-1, func() error { _, err := runtimetest.Call(through, f, 1); return err })
 }
 
 func TestPanics(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	native := tvmffi.NewError("IndexError", "thrown as a panic")
 	for _, c := range []struct {
 		panics any
@@ -193,10 +195,10 @@ func TestPanics(t *testing.T) {
 		// Releases of Go word this differently.
 		{nil, "RuntimeError: panic in a Go callback: " + new(runtime.PanicNilError).Error()},
 	} {
-		f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic(c.panics) }))
+		f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic(c.panics) }))
 		for _, through := range []string{"calls.apply", "calls.on_thread"} {
-			_, err := call(through, f, 1)
-			wantError(t, err, nil, c.text)
+			_, err := runtimetest.Call(through, f, 1)
+			runtimetest.WantError(t, err, nil, c.text)
 			if cause, ok := c.panics.(error); ok && !errors.Is(err, cause) {
 				t.Errorf("%v is not %v", err, cause)
 			}
@@ -211,30 +213,30 @@ func TestPanics(t *testing.T) {
 
 // Functions of the plain C form may fail in ways that none in C++ does.
 func TestRawReturnCodes(t *testing.T) {
-	load(t)
-	m := must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Build(t, "calls")))
+	runtimetest.Load(t)
+	m := runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Build(t, "calls")))
 	defer m.Release()
 	raw := func(name string) (tvmffi.Any, error) {
 		t.Helper()
-		f := must[*tvmffi.Function](t)(m.Function(name))
+		f := runtimetest.Must[*tvmffi.Function](t)(m.Function(name))
 		defer f.Release()
 		return f.Call()
 	}
 	for range 3 {
 		for _, name := range []string{"raw_minus_one", "raw_minus_two", "raw_seven"} {
 			_, err := raw(name)
-			wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the function failed without saying why")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the function failed without saying why")
 		}
 		_, err := raw("raw_fail")
-		wantError(t, err, tvmffi.ErrValue, "ValueError: raised in C")
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "ValueError: raised in C")
 		if v, err := raw("raw_stale"); err != nil || v.Value() != int64(1) {
 			t.Errorf("a call that left an error behind: %v, %v", v, err)
 		}
-		if v, err := call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
+		if v, err := runtimetest.Call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
 			t.Errorf("the call after it: %v, %v", v, err)
 		}
-		_, err = call("calls.fail", "KeyError", "fresh")
-		wantError(t, err, tvmffi.ErrKey, "KeyError: fresh")
+		_, err = runtimetest.Call("calls.fail", "KeyError", "fresh")
+		runtimetest.WantError(t, err, tvmffi.ErrKey, "KeyError: fresh")
 		if v, err := raw("raw_borrowed_string"); err != nil || v.Value() != "borrowed" {
 			t.Errorf("a borrowed string: %v, %v", v, err)
 		}
@@ -243,15 +245,15 @@ func TestRawReturnCodes(t *testing.T) {
 		}
 		if v, err := raw("raw_null_object"); err != nil || v.TypeKey() != "None" {
 			t.Errorf("a null object: %v, %v", v.TypeKey(), err)
-		} else if b, err := tvmffi.As[*Box](v); err != nil || b != nil {
+		} else if b, err := tvmffi.As[*runtimetest.Box](v); err != nil || b != nil {
 			t.Errorf("a null object as a Box: %v, %v", b, err)
 		}
 	}
-	if v := must[tvmffi.Any](t)(must[*tvmffi.Function](t)(m.Function("triple")).Call(14)); v.Value() != int64(42) {
+	if v := runtimetest.Must[tvmffi.Any](t)(runtimetest.Must[*tvmffi.Function](t)(m.Function("triple")).Call(14)); v.Value() != int64(42) {
 		t.Error(v)
 	}
 	_, err := m.Function("no_such_function")
-	wantError(t, err, tvmffi.ErrAttribute, "the module has no function no_such_function")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "the module has no function no_such_function")
 	if doc, err := m.FunctionDoc("triple"); err != nil || doc != "Three times x." {
 		t.Errorf("doc %q, %v", doc, err)
 	}
@@ -265,13 +267,13 @@ func TestRawReturnCodes(t *testing.T) {
 		t.Errorf("kind %q, %v", kind, err)
 	}
 	_, err = tvmffi.LoadModule("/no such file.so")
-	wantError(t, err, nil, "no such file.so")
+	runtimetest.WantError(t, err, nil, "no such file.so")
 }
 
 func TestErrorAsValue(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for _, err := range []error{io.EOF, ownError{3}, tvmffi.NewError("KeyError", "k")} {
-		v := mustCall(t, "calls.echo", err)
+		v := runtimetest.MustCall(t, "calls.echo", err)
 		if v.TypeKey() != "ffi.Error" {
 			t.Errorf("%v went as %s", err, v.TypeKey())
 		}
@@ -286,51 +288,51 @@ func TestErrorAsValue(t *testing.T) {
 			t.Errorf("As[*Error]: %v, %v", e, failed)
 		}
 	}
-	_, fromLibrary := call("calls.fail", "ValueError", "m")
-	v := mustCall(t, "calls.echo", fromLibrary)
+	_, fromLibrary := runtimetest.Call("calls.fail", "ValueError", "m")
+	v := runtimetest.MustCall(t, "calls.echo", fromLibrary)
 	if e := v.Value().(*tvmffi.Error); e.Message != "m" || !errors.Is(e, tvmffi.ErrValue) {
 		t.Errorf("an error of the library as a value: %v", e)
 	}
 	for _, none := range []any{error(nil), (*tvmffi.Error)(nil)} {
-		if v := mustCall(t, "calls.echo", none); !v.IsNone() {
+		if v := runtimetest.MustCall(t, "calls.echo", none); !v.IsNone() {
 			t.Errorf("%T nil is %v", none, v)
 		}
 	}
-	_, err := tvmffi.As[error](mustCall(t, "calls.echo", 1))
-	wantError(t, err, tvmffi.ErrType, "expected ffi.Error, got int")
+	_, err := tvmffi.As[error](runtimetest.MustCall(t, "calls.echo", 1))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.Error, got int")
 	// A callback that returns an error as its value does not fail.
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() any { return io.EOF }))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() any { return io.EOF }))
 	if v, err := f.Call(); err != nil || !errors.Is(v.Value().(error), io.EOF) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
 
 func TestErrorsAreCollected(t *testing.T) {
-	balanced(t)
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return io.EOF }))
+	runtimetest.Balanced(t)
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return io.EOF }))
 	for range 1000 {
-		if _, err := call("calls.apply", f, 1); !errors.Is(err, io.EOF) {
+		if _, err := runtimetest.Call("calls.apply", f, 1); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	}
 	f.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // An error that says all in Go keeps no object, which only the collector could release,
 // until it is raised again. One with a cause or a context keeps it.
 func TestErrorsKeepNoObject(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	keeps := func(err error) bool {
 		return !reflect.ValueOf(err).Elem().FieldByName("state").FieldByName("native").IsNil()
 	}
-	_, plain := call("calls.fail", "ValueError", "from C++")
-	_, caused := call("calls.fail_with_cause", "ValueError", "from C++", "before", nil)
-	_, extra := call("calls.fail_with_cause", "ValueError", "from C++", "before", tvmffi.Of[any](1))
+	_, plain := runtimetest.Call("calls.fail", "ValueError", "from C++")
+	_, caused := runtimetest.Call("calls.fail_with_cause", "ValueError", "from C++", "before", nil)
+	_, extra := runtimetest.Call("calls.fail_with_cause", "ValueError", "from C++", "before", tvmffi.Of[any](1))
 	if keeps(plain) || !keeps(caused) || !keeps(extra) {
 		t.Error("plain", keeps(plain), "with a cause", keeps(caused), "with a context", keeps(extra))
 	}
-	v := mustCall(t, "calls.echo", plain)
+	v := runtimetest.MustCall(t, "calls.echo", plain)
 	if !keeps(plain) {
 		t.Error("an error that is raised again has no object")
 	}
@@ -342,22 +344,22 @@ func TestErrorsKeepNoObject(t *testing.T) {
 
 // Raised by many goroutines, an error becomes one object.
 func TestErrorRaisedByMany(t *testing.T) {
-	balanced(t)
-	_, first := call("calls.fail", "ValueError", "from C++")
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return first }))
+	runtimetest.Balanced(t)
+	_, first := runtimetest.Call("calls.fail", "ValueError", "from C++")
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return first }))
 	var wait sync.WaitGroup
 	var errs [8]error
 	for i := range errs {
-		wait.Go(func() { _, errs[i] = call("calls.apply", f, 1) })
+		wait.Go(func() { _, errs[i] = runtimetest.Call("calls.apply", f, 1) })
 	}
 	wait.Wait()
 	for _, err := range errs {
-		wantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "ValueError: from C++")
 		if !errors.Is(err, first) || !errors.Is(first, err) || !errors.Is(err, errs[0]) {
 			t.Error("another error came back")
 		}
 	}
 	f.Release()
 	clear(errs[:])
-	drop(t)
+	runtimetest.DropGarbage(t)
 }

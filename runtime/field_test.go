@@ -6,18 +6,19 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestFieldDefaults(t *testing.T) {
-	balanced(t)
-	b := box(t, 64)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 64)
 	defer b.Release()
 	o := bindrt.Ref(b)
 	for name, want := range map[string]int64{"i64": 64, "i32": -32, "i16": -16, "i8": -8, "u64": 64, "u32": 4000000000, "u16": 60000, "u8": 200, "constant": 42} {
-		f := field(name, "int")
+		f := runtimetest.BoxField(name, "int")
 		if v := f.Int(o); v != want {
 			t.Errorf("%s is %d, want %d", name, v, want)
 		}
@@ -25,37 +26,37 @@ func TestFieldDefaults(t *testing.T) {
 			t.Errorf("%s by the codec is %d, want %d", name, v, want)
 		}
 	}
-	if v := field("f64", "float").Float(o); v != 0.5 {
+	if v := runtimetest.BoxField("f64", "float").Float(o); v != 0.5 {
 		t.Error(v)
 	}
-	if v := field("f32", "float").Float(o); v != 0.25 {
+	if v := runtimetest.BoxField("f32", "float").Float(o); v != 0.25 {
 		t.Error(v)
 	}
-	if !field("flag", "bool").Bool(o) {
+	if !runtimetest.BoxField("flag", "bool").Bool(o) {
 		t.Error("flag")
 	}
-	if v := field("text", "ffi.String").Text(o); v != "a text that does not fit into seven bytes" {
+	if v := runtimetest.BoxField("text", "ffi.String").Text(o); v != "a text that does not fit into seven bytes" {
 		t.Error(v)
 	}
-	if v := field("small", "ffi.String").Text(o); v != "small" {
+	if v := runtimetest.BoxField("small", "ffi.String").Text(o); v != "small" {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[[]byte](field("bytes", "ffi.Bytes"), o); !bytes.Equal(v, []byte{0, 1, 255}) {
+	if v := bindrt.GetField[[]byte](runtimetest.BoxField("bytes", "ffi.Bytes"), o); !bytes.Equal(v, []byte{0, 1, 255}) {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[tvmffi.Any](field("any", "Any"), o); v.Value() != int64(7) {
+	if v := bindrt.GetField[tvmffi.Any](runtimetest.BoxField("any", "Any"), o); v.Value() != int64(7) {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[*int64](field("opt_int", "Optional<int>"), o); v != nil {
+	if v := bindrt.GetField[*int64](runtimetest.BoxField("opt_int", "Optional<int>"), o); v != nil {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[tvmffi.DataType](field("dtype", "DataType"), o); v != tvmffi.Float32 {
+	if v := bindrt.GetField[tvmffi.DataType](runtimetest.BoxField("dtype", "DataType"), o); v != tvmffi.Float32 {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[tvmffi.Device](field("device", "Device"), o); v != tvmffi.CPU {
+	if v := bindrt.GetField[tvmffi.Device](runtimetest.BoxField("device", "Device"), o); v != tvmffi.CPU {
 		t.Error(v)
 	}
-	if v := bindrt.GetField[tvmffi.Pointer](field("pointer", "void*"), o); v.Address != 0 {
+	if v := bindrt.GetField[tvmffi.Pointer](runtimetest.BoxField("pointer", "void*"), o); v.Address != 0 {
 		t.Error(v)
 	}
 	if v := b.Child(); v != nil {
@@ -64,9 +65,9 @@ func TestFieldDefaults(t *testing.T) {
 }
 
 // set writes a field and reads it back.
-func set[T any](t *testing.T, b *Box, name string, values ...T) {
+func set[T any](t *testing.T, b *runtimetest.Box, name string, values ...T) {
 	t.Helper()
-	f := field(name, "")
+	f := runtimetest.BoxField(name, "")
 	for _, v := range values {
 		if err := bindrt.SetField(f, bindrt.Ref(b), v); err != nil {
 			t.Errorf("%s = %v: %v", name, v, err)
@@ -79,8 +80,8 @@ func set[T any](t *testing.T, b *Box, name string, values ...T) {
 }
 
 func TestFieldWrites(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
 	set(t, b, "flag", false, true)
 	set(t, b, "f64", 0.1, math.Inf(1), -math.MaxFloat64)
 	set(t, b, "text", "", "short", "exactly", "exactly8", "another text of more than seven bytes", "with\x00NUL and more")
@@ -95,7 +96,7 @@ func TestFieldWrites(t *testing.T) {
 	set(t, b, "any", any("text"), any(1.5), any(int64(2)), any(nil))
 
 	double := func(x int64) (int64, error) { return 2 * x, nil }
-	callback := field("callback", "")
+	callback := runtimetest.BoxField("callback", "")
 	if err := bindrt.SetField(callback, bindrt.Ref(b), double); err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +108,11 @@ func TestFieldWrites(t *testing.T) {
 	if err := bindrt.SetField(callback, bindrt.Ref(b), (*tvmffi.Function)(nil)); err != nil {
 		t.Error(err)
 	}
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
-	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), x); err != nil || memstat.UseCount(x) != 2 {
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
+	if err := bindrt.SetField(runtimetest.BoxField("tensor", ""), bindrt.Ref(b), x); err != nil || memstat.UseCount(x) != 2 {
 		t.Errorf("%v, use count %d", err, memstat.UseCount(x))
 	}
-	if err := bindrt.SetField(field("tensor", ""), bindrt.Ref(b), (*tvmffi.Tensor)(nil)); err != nil || memstat.UseCount(x) != 1 {
+	if err := bindrt.SetField(runtimetest.BoxField("tensor", ""), bindrt.Ref(b), (*tvmffi.Tensor)(nil)); err != nil || memstat.UseCount(x) != 1 {
 		t.Errorf("%v, use count %d", err, memstat.UseCount(x))
 	}
 	x.Release()
@@ -119,8 +120,8 @@ func TestFieldWrites(t *testing.T) {
 }
 
 func TestNarrowFields(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
 	defer b.Release()
 	o := bindrt.Ref(b)
 	for _, c := range []struct {
@@ -135,22 +136,22 @@ func TestNarrowFields(t *testing.T) {
 		{"u16", []int64{0, 1, math.MaxUint16}, []int64{-1, math.MaxUint16 + 1}},
 		{"u8", []int64{0, 1, 255}, []int64{-1, -128, 256}},
 	} {
-		f := field(c.name, "int")
+		f := runtimetest.BoxField(c.name, "int")
 		for _, v := range c.good {
 			if err := bindrt.SetField(f, o, v); err != nil || f.Int(o) != v {
 				t.Errorf("%s = %d reads %d, %v", c.name, v, f.Int(o), err)
 			}
 			for _, bad := range c.bad {
-				wantError(t, bindrt.SetField(f, o, bad), tvmffi.ErrValue, "field calls.Box."+c.name, "does not fit an int of")
+				runtimetest.WantError(t, bindrt.SetField(f, o, bad), tvmffi.ErrValue, "field calls.Box."+c.name, "does not fit an int of")
 				if got := f.Int(o); got != v {
 					t.Errorf("%s = %d changed the field from %d to %d", c.name, bad, v, got)
 				}
 			}
 		}
 	}
-	wantError(t, bindrt.SetField(field("u64", "int"), o, uint64(1<<63)), tvmffi.ErrOverflow, "field calls.Box.u64", "is too large to fit in int64_t")
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("u64", "int"), o, uint64(1<<63)), tvmffi.ErrOverflow, "field calls.Box.u64", "is too large to fit in int64_t")
 
-	f := field("f32", "float")
+	f := runtimetest.BoxField("f32", "float")
 	for _, v := range []float64{0.1, math.MaxFloat32, -math.MaxFloat32, math.Inf(1), math.Inf(-1), 1e-50} {
 		if err := bindrt.SetField(f, o, v); err != nil || f.Float(o) != float64(float32(v)) {
 			t.Errorf("f32 = %g reads %g, %v", v, f.Float(o), err)
@@ -160,7 +161,7 @@ func TestNarrowFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []float64{1e39, -1e300, math.MaxFloat64} {
-		wantError(t, bindrt.SetField(f, o, v), tvmffi.ErrValue, "field calls.Box.f32", "does not fit a float of 4 bytes")
+		runtimetest.WantError(t, bindrt.SetField(f, o, v), tvmffi.ErrValue, "field calls.Box.f32", "does not fit a float of 4 bytes")
 	}
 	if err := bindrt.SetField(f, o, math.NaN()); err != nil || !math.IsNaN(f.Float(o)) {
 		t.Error("NaN")
@@ -168,55 +169,55 @@ func TestNarrowFields(t *testing.T) {
 }
 
 func TestFieldErrors(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
 	o := bindrt.Ref(b)
-	wantError(t, bindrt.SetField(field("i64", "int"), o, "text"), tvmffi.ErrType)
-	wantError(t, bindrt.SetField(field("numbers", ""), o, []string{"x"}), tvmffi.ErrType)
-	wantError(t, bindrt.SetField(field("any", ""), o, make(chan int)), tvmffi.ErrType, "field calls.Box.any: Go type chan int")
-	wantError(t, bindrt.SetField(field("constant", "int"), o, int64(1)), tvmffi.ErrAttribute, "field calls.Box.constant is read-only")
-	if v := field("constant", "int").Int(o); v != 42 {
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("i64", "int"), o, "text"), tvmffi.ErrType)
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("numbers", ""), o, []string{"x"}), tvmffi.ErrType)
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("any", ""), o, make(chan int)), tvmffi.ErrType, "field calls.Box.any: Go type chan int")
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("constant", "int"), o, int64(1)), tvmffi.ErrAttribute, "field calls.Box.constant is read-only")
+	if v := runtimetest.BoxField("constant", "int").Int(o); v != 42 {
 		t.Errorf("a read-only field was written: %d", v)
 	}
-	wantPanic(t, tvmffi.ErrAttribute, "calls.Box.nothing: no such field", func() { field("nothing", "int").Int(o) })
-	wantError(t, bindrt.SetField(field("nothing", "int"), o, int64(1)), tvmffi.ErrAttribute, "calls.Box.nothing: no such field")
-	wantPanic(t, tvmffi.ErrSchema, "calls.Box.i64 changed since the bindings were generated: they expect float, the loaded library has int", func() { field("i64", "float").Float(o) })
-	wantPanic(t, tvmffi.ErrType, "field calls.Box.text: expected int, got ffi.Str", func() { bindrt.GetField[int64](field("text", ""), o) })
+	runtimetest.WantPanic(t, tvmffi.ErrAttribute, "calls.Box.nothing: no such field", func() { runtimetest.BoxField("nothing", "int").Int(o) })
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("nothing", "int"), o, int64(1)), tvmffi.ErrAttribute, "calls.Box.nothing: no such field")
+	runtimetest.WantPanic(t, tvmffi.ErrSchema, "calls.Box.i64 changed since the bindings were generated: they expect float, the loaded library has int", func() { runtimetest.BoxField("i64", "float").Float(o) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "field calls.Box.text: expected int, got ffi.Str", func() { bindrt.GetField[int64](runtimetest.BoxField("text", ""), o) })
 	b.Release()
 	for name, read := range map[string]func(f *bindrt.Field){
 		"i64": func(f *bindrt.Field) { f.Int(o) }, "f64": func(f *bindrt.Field) { f.Float(o) }, "flag": func(f *bindrt.Field) { f.Bool(o) },
 		"text": func(f *bindrt.Field) { f.Text(o) }, "any": func(f *bindrt.Field) { bindrt.GetField[any](f, o) },
 	} {
-		wantPanic(t, tvmffi.ErrRuntime, "field calls.Box."+name+": the receiver was released", func() { read(field(name, "")) })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "field calls.Box."+name+": the receiver was released", func() { read(runtimetest.BoxField(name, "")) })
 	}
 }
 
 func TestHandshake(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for _, c := range []struct {
 		f    *bindrt.Func
 		kind error
 		text string
 	}{
-		{global("calls.add_one", "(float) -> int"), tvmffi.ErrSchema, "calls.add_one changed since the bindings were generated: they expect (float) -> int, the loaded library has (int) -> int; run go generate"},
-		{global("calls.gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.gone: no such global function: the loaded library differs from the one the bindings were generated from; run go generate"},
-		{method("gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.Box.gone: no such method"},
-		{method("add", "(calls.Box) -> int"), tvmffi.ErrSchema, "calls.Box.add changed"},
-		{export("gone", ""), tvmffi.ErrAttribute, "libcalls.so:gone: the module has no such function"},
-		{export("triple", "(float) -> int"), tvmffi.ErrSchema, "libcalls.so:triple changed"},
-		{&bindrt.Func{Library: &calls, Module: "libother.so", Name: "f"}, tvmffi.ErrAttribute, "library libother.so is not among the files of the bindings"},
-		{&bindrt.Func{Owner: &bindrt.Type{Library: &calls, Key: "calls.Gone"}, Name: "f"}, tvmffi.ErrAttribute, "type calls.Gone is not registered"},
-		{&bindrt.Func{Owner: &typeBox, Name: "__no_such__", Attribute: true}, tvmffi.ErrAttribute, "no such type attribute"},
+		{runtimetest.GlobalFunc("calls.add_one", "(float) -> int"), tvmffi.ErrSchema, "calls.add_one changed since the bindings were generated: they expect (float) -> int, the loaded library has (int) -> int; run go generate"},
+		{runtimetest.GlobalFunc("calls.gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.gone: no such global function: the loaded library differs from the one the bindings were generated from; run go generate"},
+		{runtimetest.BoxMethod("gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.Box.gone: no such method"},
+		{runtimetest.BoxMethod("add", "(calls.Box) -> int"), tvmffi.ErrSchema, "calls.Box.add changed"},
+		{runtimetest.ExportedFunc("gone", ""), tvmffi.ErrAttribute, "libcalls.so:gone: the module has no such function"},
+		{runtimetest.ExportedFunc("triple", "(float) -> int"), tvmffi.ErrSchema, "libcalls.so:triple changed"},
+		{&bindrt.Func{Library: &runtimetest.Calls, Module: "libother.so", Name: "f"}, tvmffi.ErrAttribute, "library libother.so is not among the files of the bindings"},
+		{&bindrt.Func{Owner: &bindrt.Type{Library: &runtimetest.Calls, Key: "calls.Gone"}, Name: "f"}, tvmffi.ErrAttribute, "type calls.Gone is not registered"},
+		{&bindrt.Func{Owner: &runtimetest.BoxType, Name: "__no_such__", Attribute: true}, tvmffi.ErrAttribute, "no such type attribute"},
 	} {
 		for range 2 { // the failure is reported again
 			var call bindrt.Call1
 			call.Begin(c.f, 1)
 			call.Int(0, 1)
-			wantError(t, call.Do(), c.kind, c.text)
+			runtimetest.WantError(t, call.Do(), c.kind, c.text)
 		}
 	}
 	var c bindrt.Call1
-	c.Begin(export("triple", "(int) -> int"), 1)
+	c.Begin(runtimetest.ExportedFunc("triple", "(int) -> int"), 1)
 	c.Int(0, 14)
 	if err := c.Do(); err != nil {
 		t.Fatal(err)
@@ -225,11 +226,11 @@ func TestHandshake(t *testing.T) {
 		t.Error(v, err)
 	}
 	var d bindrt.Call1
-	d.Begin(global("calls.add_one", ""), 1)
+	d.Begin(runtimetest.GlobalFunc("calls.add_one", ""), 1)
 	d.Int(0, 1)
 	if err := d.Do(); err != nil {
 		t.Fatal(err)
 	}
 	_, err := d.BoolResult()
-	wantError(t, err, tvmffi.ErrType, "calls.add_one: the result is int, not bool as the bindings expect")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one: the result is int, not bool as the bindings expect")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -32,7 +33,7 @@ var echoAny = bindrt.Func{Name: "ffi.ReprPrint", Sig: "(Any) -> ffi.String"}
 
 func init() {
 	for name, pack := range firstUses {
-		children["first use: "+name] = func() error {
+		runtimetest.Children["first use: "+name] = func() error {
 			var c bindrt.Call1
 			c.Begin(&echoAny, 1)
 			pack(&c.Call)
@@ -47,10 +48,10 @@ func init() {
 func TestFirstUse(t *testing.T) {
 	library := nativetest.Library(t)
 	for name := range firstUses {
-		if out, err := child(t, "first use: "+name, "TVMFFI_LIBRARY="+library); err != nil || !strings.Contains(out, "printed true") {
+		if out, err := runtimetest.Child(t, "first use: "+name, "TVMFFI_LIBRARY="+library); err != nil || !strings.Contains(out, "printed true") {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
-		out, err := child(t, "first use: "+name, "TVMFFI_LIBRARY="+filepath.Join(t.TempDir(), "none.so"))
+		out, err := runtimetest.Child(t, "first use: "+name, "TVMFFI_LIBRARY="+filepath.Join(t.TempDir(), "none.so"))
 		if err == nil || !strings.Contains(out, "LibraryNotFound") || strings.Contains(out, "argument 0") || strings.Contains(out, "panic") {
 			t.Errorf("%s without a library: %v\n%s", name, err, out)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -14,13 +15,13 @@ func FuzzAnyRoundTrip(f *testing.F) {
 	f.Add("exactly", []byte("exactly8"), int64(math.MinInt64), math.Inf(-1))
 	f.Add("with\x00NUL", []byte{0}, int64(math.MaxInt64), math.NaN())
 	f.Add("größer als sieben", bytes.Repeat([]byte{255}, 500), int64(-1), math.Copysign(0, -1))
-	load(f)
-	callback := must[*tvmffi.Function](f)(tvmffi.FuncOf(func(x any) any { return x }))
+	runtimetest.Load(f)
+	callback := runtimetest.Must[*tvmffi.Function](f)(tvmffi.FuncOf(func(x any) any { return x }))
 	f.Fuzz(func(t *testing.T, s string, b []byte, i int64, x float64) {
 		for _, route := range []func(v any) (tvmffi.Any, error){
-			func(v any) (tvmffi.Any, error) { return call("calls.echo", v) },
-			func(v any) (tvmffi.Any, error) { return call("testing.echo", v) },
-			func(v any) (tvmffi.Any, error) { return call("calls.apply", callback, v) },
+			func(v any) (tvmffi.Any, error) { return runtimetest.Call("calls.echo", v) },
+			func(v any) (tvmffi.Any, error) { return runtimetest.Call("testing.echo", v) },
+			func(v any) (tvmffi.Any, error) { return runtimetest.Call("calls.apply", callback, v) },
 			tvmffi.AnyOf[any],
 		} {
 			check := func(in any, same func(out any) bool) {
@@ -55,7 +56,7 @@ func FuzzAnyRoundTrip(f *testing.F) {
 				return true
 			})
 		}
-		_, err := call("calls.fail", s, string(b))
+		_, err := runtimetest.Call("calls.fail", s, string(b))
 		if e, ok := err.(*tvmffi.Error); !ok || e.Kind != s || e.Message != string(b) {
 			t.Errorf("error %q: %q", s, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -31,7 +32,7 @@ func TestNarrowFloats_asMLDtypes(t *testing.T) {
 		if words[0] == "#" {
 			continue
 		}
-		dtype := must[tvmffi.DataType](t)(tvmffi.ParseDataType(words[1]))
+		dtype := runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType(words[1]))
 		for i, word := range words[2:] {
 			if words[0] == "decode" {
 				decoded++
@@ -162,7 +163,7 @@ func TestDataTypeNumbers(t *testing.T) {
 		}
 	}
 	for _, d := range []tvmffi.DataType{tvmffi.Complex64, tvmffi.OpaqueHandle, tvmffi.Void, {Code: tvmffi.Float32.Code, Bits: 24, Lanes: 1}, {Code: tvmffi.Float8E5M2.Code, Bits: 7, Lanes: 1}} {
-		wantPanic(t, tvmffi.ErrType, "no real numbers", func() { d.Float64(0) })
-		wantPanic(t, tvmffi.ErrType, "no real numbers", func() { d.FromFloat32(0) })
+		runtimetest.WantPanic(t, tvmffi.ErrType, "no real numbers", func() { d.Float64(0) })
+		runtimetest.WantPanic(t, tvmffi.ErrType, "no real numbers", func() { d.FromFloat32(0) })
 	}
 }

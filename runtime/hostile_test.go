@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
@@ -17,7 +18,7 @@ import (
 // A nil *Error in an error is a mistake that no compiler finds: it comes out as an
 // error that says so, also as a panic, where a second one would end the process.
 func TestNilErrors(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	const text = "a nil *tvmffi.Error: return nil where there is no error"
 	var none *tvmffi.Error
 	for name, f := range map[string]func(any) error{
@@ -26,10 +27,10 @@ func TestNilErrors(t *testing.T) {
 		"panic":    func(any) error { panic(none) },
 		"cause":    func(any) error { return tvmffi.WrapError("RuntimeError", text, none) },
 	} {
-		fn := must[*tvmffi.Function](t)(tvmffi.FuncOf(f))
+		fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(f))
 		for _, through := range []string{"calls.apply", "calls.on_thread"} {
-			_, err := call(through, fn, 1)
-			wantError(t, err, tvmffi.ErrRuntime, text)
+			_, err := runtimetest.Call(through, fn, 1)
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, text)
 			if strings.Contains(fmt.Sprintf("%+v", err), "nil pointer dereference") || errors.Is(err, tvmffi.ErrValue) {
 				t.Errorf("%s: %+v", name, err)
 			}
@@ -39,13 +40,13 @@ func TestNilErrors(t *testing.T) {
 	if none.Error() != text || none.Unwrap() != nil || none.Frames() != nil || fmt.Sprintf("%+v", none) != text {
 		t.Error("the methods of a nil *Error")
 	}
-	one := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	one := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
 	err := structural.Walk(one, structural.PreOrder, structural.On(func(int64) error { return none }))
-	if !older(t, "0.1.14", err) {
-		wantError(t, err, tvmffi.ErrRuntime, text)
+	if !runtimetest.Older(t, "0.1.14", err) {
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, text)
 	}
 	one.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 type (
@@ -61,7 +62,7 @@ type (
 
 // The codec of a Go type that contains itself does not look for its end.
 func TestTypesInThemselves(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var done []int64
 	var first step
 	first = func(n int64) step {
@@ -70,7 +71,7 @@ func TestTypesInThemselves(t *testing.T) {
 		}
 		return first
 	}
-	back, err := tvmffi.As[step](mustCall(t, "calls.echo", func(n int64) step { return first(n) }))
+	back, err := tvmffi.As[step](runtimetest.MustCall(t, "calls.echo", func(n int64) step { return first(n) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +84,13 @@ func TestTypesInThemselves(t *testing.T) {
 	if _, err := tvmffi.MetadataOf(first); err != nil {
 		t.Error(err)
 	}
-	v, err := call("calls.echo", visitor(func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor { return nil }))
+	v, err := runtimetest.Call("calls.echo", visitor(func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor { return nil }))
 	if err != nil {
 		t.Error(err)
 	}
 	v.Release()
 	taken := 0
-	opt, err := tvmffi.As[option](mustCall(t, "calls.echo", option(func(options ...option) { taken = len(options) })))
+	opt, err := tvmffi.As[option](runtimetest.MustCall(t, "calls.echo", option(func(options ...option) { taken = len(options) })))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,28 +99,28 @@ func TestTypesInThemselves(t *testing.T) {
 	}
 
 	// What no Function can be is found when it is used.
-	_, err = call("calls.echo", twice(func(twice) (int64, string) { return 0, "" }))
-	wantError(t, err, tvmffi.ErrType, "has 2 results")
-	_, err = tvmffi.As[twice](mustCall(t, "calls.adder", 1))
-	wantError(t, err, tvmffi.ErrType, "has 2 results")
+	_, err = runtimetest.Call("calls.echo", twice(func(twice) (int64, string) { return 0, "" }))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "has 2 results")
+	_, err = tvmffi.As[twice](runtimetest.MustCall(t, "calls.adder", 1))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "has 2 results")
 
-	_, err = tvmffi.As[onlyStars](mustCall(t, "calls.echo", 1))
-	wantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")
-	_, err = tvmffi.Convert[[]starOfStar](mustCall(t, "calls.echo", []int64{1}))
-	wantError(t, err, tvmffi.ErrType, "element 0: expected None, got int: Go type tvmffi_test.starOfStar is a pointer to itself")
-	if none, err := tvmffi.As[starOfStar](mustCall(t, "calls.echo", starOfStar(nil))); err != nil || none != nil {
+	_, err = tvmffi.As[onlyStars](runtimetest.MustCall(t, "calls.echo", 1))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")
+	_, err = tvmffi.Convert[[]starOfStar](runtimetest.MustCall(t, "calls.echo", []int64{1}))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected None, got int: Go type tvmffi_test.starOfStar is a pointer to itself")
+	if none, err := tvmffi.As[starOfStar](runtimetest.MustCall(t, "calls.echo", starOfStar(nil))); err != nil || none != nil {
 		t.Error(none, err)
 	}
 	back, done = nil, nil
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // Go maps have keys that no lookup finds, Maps have keys that Go maps cannot have.
 func TestKeysOfGoMaps(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	nan := math.NaN()
 	for _, x := range []any{map[float64]int64{nan: 1, 2: 2}, map[any]int64{nan: 1, "a": 2}} {
-		m, err := tvmffi.As[*tvmffi.Map[any, int64]](mustCall(t, "calls.echo", x))
+		m, err := tvmffi.As[*tvmffi.Map[any, int64]](runtimetest.MustCall(t, "calls.echo", x))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,18 +132,18 @@ func TestKeysOfGoMaps(t *testing.T) {
 
 	const text = "a key: []uint8 is no key of a Go map, which compares keys by ==: range over the Map"
 	pairs := tvmffi.PairsOf(tvmffi.Pair[any, int64]{"a", 1}, tvmffi.Pair[any, int64]{[]byte("more than seven bytes"), 2})
-	m := must[*tvmffi.Map[any, int64]](t)(tvmffi.NewMap(pairs))
+	m := runtimetest.Must[*tvmffi.Map[any, int64]](t)(tvmffi.NewMap(pairs))
 	defer m.Release()
 	_, err := m.Map()
-	wantError(t, err, tvmffi.ErrType, text)
-	d := must[*tvmffi.Dict[any, int64]](t)(tvmffi.NewDict(pairs))
+	runtimetest.WantError(t, err, tvmffi.ErrType, text)
+	d := runtimetest.Must[*tvmffi.Dict[any, int64]](t)(tvmffi.NewDict(pairs))
 	defer d.Release()
 	_, err = d.Map()
-	wantError(t, err, tvmffi.ErrType, text)
-	v := must[tvmffi.Any](t)(tvmffi.AnyOf(m))
+	runtimetest.WantError(t, err, tvmffi.ErrType, text)
+	v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(m))
 	_, err = tvmffi.As[map[any]int64](v)
-	wantError(t, err, tvmffi.ErrType, text)
-	_, err = tvmffi.As[map[[1]any]any](mustCall(t, "calls.echo", map[[1]any]int64{{1}: 1}))
+	runtimetest.WantError(t, err, tvmffi.ErrType, text)
+	_, err = tvmffi.As[map[[1]any]any](runtimetest.MustCall(t, "calls.echo", map[[1]any]int64{{1}: 1}))
 	if err != nil {
 		t.Error(err)
 	}
@@ -157,15 +158,15 @@ func TestKeysOfGoMaps(t *testing.T) {
 
 // Memory that the system does not have is an error: make would end the process.
 func TestNoMemoryForTensors(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if mode, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || mode[0] == '1' {
 		t.Logf("the system gives any memory, or is not Linux: %q, %v", mode, err)
 		return
 	}
 	const huge = 1 << 44
-	one := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{huge}, []int64{0}))
+	one := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{huge}, []int64{0}))
 	defer one.Release()
-	bits := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 8}, tvmffi.Int8, tvmffi.CPU, nil, 1<<46))
+	bits := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 8}, tvmffi.Int8, tvmffi.CPU, nil, 1<<46))
 	defer bits.Release()
 	for name, f := range map[string]func() error{
 		"NewTensor": func() error { _, err := tvmffi.NewTensor(tvmffi.Float32, huge); return err },
@@ -188,43 +189,43 @@ func TestNoMemoryForTensors(t *testing.T) {
 	}); !errors.Is(err, tvmffi.ErrMemory) {
 		t.Errorf("through the environment: %v", err)
 	}
-	most := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{1 << 62}, []int64{0}))
+	most := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{1}, []int64{1 << 62}, []int64{0}))
 	defer most.Release()
-	wantError(t, tvmffi.Copy(most, most), tvmffi.ErrValue, "does not fit int64")
+	runtimetest.WantError(t, tvmffi.Copy(most, most), tvmffi.ErrValue, "does not fit int64")
 }
 
 // A conversion that fails has released the objects that it had read: nobody else could.
 func TestFailedConversionsLeaveNothing(t *testing.T) {
-	balanced(t)
-	type tuple = tvmffi.Tuple3[*Box, tvmffi.Any, string]
+	runtimetest.Balanced(t)
+	type tuple = tvmffi.Tuple3[*runtimetest.Box, tvmffi.Any, string]
 	var s tvmffi.Scope
-	b := box(t, 1)
+	b := runtimetest.MakeBox(t, 1)
 	s.Add(b)
-	array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](b, b, 1))
+	array := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](b, b, 1))
 	s.Add(array)
-	ofArrays := must[*tvmffi.List[any]](t)(tvmffi.NewList[any]([]any{b}, []any{b, 1}))
+	ofArrays := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any]([]any{b}, []any{b, 1}))
 	s.Add(ofArrays)
-	ofMaps := must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[any, any]{b, b}, tvmffi.Pair[any, any]{"b", 1})))
+	ofMaps := runtimetest.Must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[any, any]{b, b}, tvmffi.Pair[any, any]{"b", 1})))
 	s.Add(ofMaps)
-	a, l, m := must[tvmffi.Any](t)(tvmffi.AnyOf(array)), must[tvmffi.Any](t)(tvmffi.AnyOf(ofArrays)), must[tvmffi.Any](t)(tvmffi.AnyOf(ofMaps))
-	of := must[*tvmffi.Array[*Box]](t)(tvmffi.As[*tvmffi.Array[*Box]](a))
-	from := must[*tvmffi.Map[any, *Box]](t)(tvmffi.As[*tvmffi.Map[any, *Box]](m))
+	a, l, m := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(array)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(ofArrays)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(ofMaps))
+	of := runtimetest.Must[*tvmffi.Array[*runtimetest.Box]](t)(tvmffi.As[*tvmffi.Array[*runtimetest.Box]](a))
+	from := runtimetest.Must[*tvmffi.Map[any, *runtimetest.Box]](t)(tvmffi.As[*tvmffi.Map[any, *runtimetest.Box]](m))
 	for name, failing := range map[string]func() (any, error){
 		"Slice": func() (any, error) { return of.Slice() },
 		"Map":   func() (any, error) { return from.Map() },
 		"Map of texts": func() (any, error) {
-			return must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map()
+			return runtimetest.Must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map()
 		},
-		"As []*Box":       func() (any, error) { return tvmffi.As[[]*Box](a) },
-		"As [3]*Box":      func() (any, error) { return tvmffi.As[[3]*Box](a) },
+		"As []*Box":       func() (any, error) { return tvmffi.As[[]*runtimetest.Box](a) },
+		"As [3]*Box":      func() (any, error) { return tvmffi.As[[3]*runtimetest.Box](a) },
 		"As tuple":        func() (any, error) { return tvmffi.As[tuple](a) },
-		"As []tuple":      func() (any, error) { return tvmffi.As[[]tvmffi.Tuple1[[]*Box]](l) },
-		"As [][]*Box":     func() (any, error) { return tvmffi.Convert[[][]*Box](l) },
-		"As pointers":     func() (any, error) { return tvmffi.As[[]*[]*Box](l) },
+		"As []tuple":      func() (any, error) { return tvmffi.As[[]tvmffi.Tuple1[[]*runtimetest.Box]](l) },
+		"As [][]*Box":     func() (any, error) { return tvmffi.Convert[[][]*runtimetest.Box](l) },
+		"As pointers":     func() (any, error) { return tvmffi.As[[]*[]*runtimetest.Box](l) },
 		"As [][]ref":      func() (any, error) { return tvmffi.As[[][]tvmffi.ObjectRef](l) },
-		"As map":          func() (any, error) { return tvmffi.As[map[any]*Box](m) },
+		"As map":          func() (any, error) { return tvmffi.As[map[any]*runtimetest.Box](m) },
 		"a typed func":    func() (any, error) { return nil, fails(t, a) },
-		"a list of boxes": func() (any, error) { return tvmffi.As[map[any][]*Box](m) },
+		"a list of boxes": func() (any, error) { return tvmffi.As[map[any][]*runtimetest.Box](m) },
 	} {
 		if x, err := failing(); !errors.Is(err, tvmffi.ErrType) {
 			t.Errorf("%s: %v, %v", name, x, err)
@@ -238,7 +239,7 @@ func TestFailedConversionsLeaveNothing(t *testing.T) {
 
 // fails calls a callback with an argument that it cannot read.
 func fails(t *testing.T, arg tvmffi.Any) error {
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func([]*Box) {}))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func([]*runtimetest.Box) {}))
 	defer f.Release()
 	_, err := f.Call(arg)
 	return err

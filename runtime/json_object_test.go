@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
@@ -12,14 +13,14 @@ import (
 // structs and in containers.
 // Nothing is lost without a word: an object is not made of JSON.
 func TestUnmarshalRefused(t *testing.T) {
-	loadDefine(t)
-	newPoint(t, Point{}).Release() // the definition stays
-	balanced(t)
-	p := newPoint(t, Point{X: 1, Name: "p"})
+	runtimetest.LoadDefine(t)
+	runtimetest.NewPoint(t, runtimetest.Point{}).Release() // the definition stays
+	runtimetest.Balanced(t)
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 1, Name: "p"})
 	defer p.Release()
-	for _, into := range []any{p, new(define.Instance[Point]), new(tvmffi.Object), new(tvmffi.Array[int64])} {
+	for _, into := range []any{p, new(define.Instance[runtimetest.Point]), new(tvmffi.Object), new(tvmffi.Array[int64])} {
 		err := json.Unmarshal([]byte(`{"x":2}`), into)
-		wantError(t, err, tvmffi.ErrType, "no object of TVM-FFI is made of JSON")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "no object of TVM-FFI is made of JSON")
 	}
 	if x := p.Value(); x.X != 1 {
 		t.Errorf("the object became %+v", x)
@@ -27,12 +28,12 @@ func TestUnmarshalRefused(t *testing.T) {
 }
 
 func TestMarshalObjects(t *testing.T) {
-	loadDefine(t)
-	newPoint(t, Point{}).Release() // registers the methods of the type, which stay
-	balanced(t)
-	last := newPoint(t, Point{X: 2, Name: "q", Tag: []any{1, "x"}})
-	p := newPoint(t, Point{X: 1, Y: 0.5, Name: "p", Next: last})
-	array := must[*tvmffi.Array[*define.Instance[Point]]](t)(tvmffi.NewArray(last))
+	runtimetest.LoadDefine(t)
+	runtimetest.NewPoint(t, runtimetest.Point{}).Release() // registers the methods of the type, which stay
+	runtimetest.Balanced(t)
+	last := runtimetest.NewPoint(t, runtimetest.Point{X: 2, Name: "q", Tag: []any{1, "x"}})
+	p := runtimetest.NewPoint(t, runtimetest.Point{X: 1, Y: 0.5, Name: "p", Next: last})
+	array := runtimetest.Must[*tvmffi.Array[*define.Instance[runtimetest.Point]]](t)(tvmffi.NewArray(last))
 	object := tvmffi.Upcast[*tvmffi.Object](last)
 	const short = `{"x":2,"y":0.0,"name":"q","tag":[1,"x"],"next":null}`
 	const long = `{"x":1,"y":0.5,"name":"p","tag":null,"next":` + short + `}`
@@ -45,16 +46,16 @@ func TestMarshalObjects(t *testing.T) {
 		{tvmffi.ObjectRef(last), short},
 		{array, "[" + short + "]"},
 		{[]tvmffi.ObjectRef{p, nil}, "[" + long + ",null]"},
-		{map[string]*define.Instance[Point]{"p": last, "none": nil}, `{"none":null,"p":` + short + `}`},
+		{map[string]*define.Instance[runtimetest.Point]{"p": last, "none": nil}, `{"none":null,"p":` + short + `}`},
 		{struct {
-			P    *define.Instance[Point]
-			Q    *define.Instance[Point] `json:"q,omitempty"`
+			P    *define.Instance[runtimetest.Point]
+			Q    *define.Instance[runtimetest.Point] `json:"q,omitempty"`
 			None tvmffi.ObjectRef
 		}{P: last}, `{"P":` + short + `,"None":null}`},
-		{(*tvmffi.Object)(nil), "null"}, {(*define.Instance[Point])(nil), "null"}, {(*tvmffi.Tensor)(nil), "null"},
+		{(*tvmffi.Object)(nil), "null"}, {(*define.Instance[runtimetest.Point])(nil), "null"}, {(*tvmffi.Tensor)(nil), "null"},
 		// As with each method that is promoted.
 		{struct {
-			*define.Instance[Point]
+			*define.Instance[runtimetest.Point]
 			More int
 		}{last, 3}, short},
 		{ownJSON{last, 3}, `{"Point":` + short + `,"More":3}`},
@@ -74,51 +75,51 @@ func TestMarshalObjects(t *testing.T) {
 	}
 
 	// Cycles, depth, and what has no form.
-	if err := last.SetValue(Point{X: 3, Name: "r", Next: p}); err != nil {
+	if err := last.SetValue(runtimetest.Point{X: 3, Name: "r", Next: p}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := json.Marshal(p)
-	wantError(t, err, tvmffi.ErrValue, "the value contains itself, in gotest.Point")
-	if err := last.SetValue(Point{Name: "r"}); err != nil {
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the value contains itself, in gotest.Point")
+	if err := last.SetValue(runtimetest.Point{Name: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	deep := newPoint(t, Point{})
+	deep := runtimetest.NewPoint(t, runtimetest.Point{})
 	for range 1200 {
-		outer := newPoint(t, Point{Next: deep})
+		outer := runtimetest.NewPoint(t, runtimetest.Point{Next: deep})
 		deep.Release()
 		deep = outer
 	}
 	_, err = json.Marshal(deep)
-	wantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
-	fn := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-	value := must[*tvmffi.Opaque](t)(tvmffi.NewOpaque(1))
-	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	value := runtimetest.Must[*tvmffi.Opaque](t)(tvmffi.NewOpaque(1))
+	tensor := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
 	for _, c := range []struct {
 		x    tvmffi.ObjectRef
 		want string
 	}{{fn, "ffi.Function has no form in JSON"}, {value, "has no form in JSON"}, {tensor, "ffi.Tensor has no form in JSON"}} {
 		_, err := json.Marshal(map[string]any{"k": c.x})
-		wantError(t, err, tvmffi.ErrType, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
 	}
-	tagged := newPoint(t, Point{Tag: fn})
+	tagged := runtimetest.NewPoint(t, runtimetest.Point{Tag: fn})
 	_, err = json.Marshal(tagged)
-	wantError(t, err, tvmffi.ErrType, "field tag: ffi.Function has no form in JSON")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "field tag: ffi.Function has no form in JSON")
 	for _, o := range []interface{ Release() }{p, last, array, deep, fn, value, tensor, tagged} {
 		o.Release()
 	}
 	_, err = json.Marshal(p)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
 // ownJSON embeds an object and says itself how it is written.
 type ownJSON struct {
-	*define.Instance[Point]
+	*define.Instance[runtimetest.Point]
 	More int
 }
 
 func (x ownJSON) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Point *define.Instance[Point]
+		Point *define.Instance[runtimetest.Point]
 		More  int
 	}{x.Instance, x.More})
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
 func TestParseJSON(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct{ text, want string }{
 		{`null`, "None"}, {`true`, "True"}, {`1`, "1"}, {`-9223372036854775808`, "-9223372036854775808"}, {`9223372036854775808`, "9.22337e+18"}, {`1.0`, "1"}, {`1e3`, "1000"},
 		{`NaN`, "nan"}, {`-Infinity`, "-inf"}, {`01`, "1"}, {`+1`, "1"}, {`.5`, "0.5"}, {`1.`, "1"},
@@ -33,9 +34,9 @@ func TestParseJSON(t *testing.T) {
 		{strings.Repeat("[", 100000), "nested deeper than 1000 levels"}, {strings.Repeat(`{"k":`, 100000), "nested deeper than 1000 levels"},
 	} {
 		_, err := tvmffi.ParseJSON[tvmffi.Any]([]byte(c.text))
-		wantError(t, err, tvmffi.ErrValue, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
 	}
-	x := must[tvmffi.Any](t)(tvmffi.ParseJSON[tvmffi.Any]([]byte(`"` + strings.Repeat("[", 5000) + `\"` + strings.Repeat("[", 5000) + `"`)))
+	x := runtimetest.Must[tvmffi.Any](t)(tvmffi.ParseJSON[tvmffi.Any]([]byte(`"` + strings.Repeat("[", 5000) + `\"` + strings.Repeat("[", 5000) + `"`)))
 	if len(x.String()) != 10001 {
 		t.Error("brackets in a string are not nested")
 	}
@@ -44,11 +45,11 @@ func TestParseJSON(t *testing.T) {
 		t.Error(n, err)
 	}
 	_, err = tvmffi.ParseJSON[int64]([]byte(`"x"`))
-	wantError(t, err, tvmffi.ErrType, "expected int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected int")
 }
 
 func TestStringifyJSON(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		x      any
 		indent int
@@ -61,22 +62,22 @@ func TestStringifyJSON(t *testing.T) {
 			t.Errorf("%v is %q, want %q; %v", c.x, b, c.want, err)
 		}
 	}
-	l := loop(t)
+	l := runtimetest.NewLoop(t)
 	_, err := tvmffi.StringifyJSON(l, 0)
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
-	untie(t, l)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.EndLoop(t, l)
 	_, err = tvmffi.StringifyJSON(tvmffi.Float32, 0)
-	wantError(t, err, tvmffi.ErrValue, "Unsupported type: `DataType`")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "Unsupported type: `DataType`")
 	_, err = tvmffi.StringifyJSON(1, -1)
-	wantError(t, err, tvmffi.ErrValue, "an indent of -1")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "an indent of -1")
 }
 
 func TestMarshalJSON(t *testing.T) {
-	loadProgram(t)
-	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, 2.0, "é<\n", nil, []byte("bytes"), tvmffi.Float32, tvmffi.CPU, map[int]any{3: true}))
-	l := newList(t, 1, a)
-	m := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "z", Value: l}, tvmffi.Pair[string, any]{Key: "a", Value: nil})))
-	d := must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: true, Value: 1})))
+	runtimetest.LoadProgram(t)
+	a := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, 2.0, "é<\n", nil, []byte("bytes"), tvmffi.Float32, tvmffi.CPU, map[int]any{3: true}))
+	l := runtimetest.NewList(t, 1, a)
+	m := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "z", Value: l}, tvmffi.Pair[string, any]{Key: "a", Value: nil})))
+	d := runtimetest.Must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: true, Value: 1})))
 	type all struct {
 		A *tvmffi.Array[any]
 		M *tvmffi.Map[string, any]
@@ -84,43 +85,43 @@ func TestMarshalJSON(t *testing.T) {
 		N *tvmffi.List[any]
 		X tvmffi.Any
 	}
-	in := all{A: a, M: m, D: d, X: must[tvmffi.Any](t)(tvmffi.AnyOf("x"))}
+	in := all{A: a, M: m, D: d, X: runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf("x"))}
 	want := `{"A":[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}],` +
 		`"M":{"z":[1,[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}]],"a":null},"D":{"True":1},"N":null,"X":"x"}`
 	if b, err := json.Marshal(in); err != nil || string(b) != strings.Replace(want, "True", "true", 1) {
 		t.Errorf("%s\n%s, %v", b, want, err)
 	}
 	// Objects go by their fields.
-	x := newVar(t, "x")
-	f := newFunc(t, []any{x}, []any{1})
+	x := runtimetest.NewVar(t, "x")
+	f := runtimetest.NewFunc(t, []any{x}, []any{1})
 	if b, err := json.Marshal(f); err != nil || string(b) != `{"params":[{"name":"x"}],"body":[1],"note":null}` {
 		t.Errorf("%s, %v", b, err)
 	}
-	if b, err := json.Marshal((*Node)(nil)); err != nil || string(b) != `null` {
+	if b, err := json.Marshal((*runtimetest.Node)(nil)); err != nil || string(b) != `null` {
 		t.Errorf("%s, %v", b, err)
 	}
-	bx := box(t, 1)
+	bx := runtimetest.MakeBox(t, 1)
 	_, err := json.Marshal(bx) // it has a pointer
-	wantError(t, err, tvmffi.ErrType, "field pointer: void* has no form in JSON")
-	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "field pointer: void* has no form in JSON")
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	for _, c := range []struct {
 		x    any
 		want string
 	}{{[]any{fn}, "element 0: ffi.Function has no form in JSON"}, {[]any{math.NaN()}, "NaN has no form in JSON"}, {map[any]any{2.5: 1}, "a key of JSON must be a string, got float"}, {map[string]any{"k": fn}, `value of key "k"`}} {
-		v := must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
+		v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
 		_, err := json.Marshal(v)
-		wantError(t, err, tvmffi.ErrType, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
 		v.Release()
 	}
-	ring := loop(t)
+	ring := runtimetest.NewLoop(t)
 	_, err = json.Marshal(ring)
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
-	untie(t, ring)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.EndLoop(t, ring)
 	for _, o := range []interface{ Release() }{a, l, m, d, x, f, bx, fn} {
 		o.Release()
 	}
 	_, err = json.Marshal(a)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	// BigInt, where the library has it.
 	n, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	if v, err := tvmffi.AnyOf(n); err == nil {
@@ -132,7 +133,7 @@ func TestMarshalJSON(t *testing.T) {
 }
 
 func TestUnmarshalJSON(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var v struct{ A, B tvmffi.Any }
 	if err := json.Unmarshal([]byte(`{"A":{"k":[1,2.5,"x",null,true]},"B":7}`), &v); err != nil {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func TestUnmarshalJSON(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 	v.A.Release()
-	wantError(t, json.Unmarshal([]byte(`{"A":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), &v), tvmffi.ErrValue, "nested deeper")
+	runtimetest.WantError(t, json.Unmarshal([]byte(`{"A":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), &v), tvmffi.ErrValue, "nested deeper")
 }
 
 type grown struct {
@@ -156,12 +157,12 @@ var grownType = define.Define[grown]("gotest.Grown")
 // A library that is loaded later may add fields to a type whose objects were read;
 // the library then moves the entries of all.
 func TestFieldsThatAreAddedLater(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if err := grownType.Register(); err != nil { // with 0.1.9 its constructor is a Go value that stays
 		t.Fatal(err)
 	}
-	balanced(t)
-	x := must[*define.Instance[grown]](t)(grownType.New(grown{A: 3}))
+	runtimetest.Balanced(t)
+	x := runtimetest.Must[*define.Instance[grown]](t)(grownType.New(grown{A: 3}))
 	defer x.Release()
 	want := func(want string) {
 		t.Helper()

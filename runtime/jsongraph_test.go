@@ -12,29 +12,30 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func TestJSONGraph(t *testing.T) {
-	loadProgram(t)
+	runtimetest.LoadProgram(t)
 	for _, x := range []any{nil, true, int64(-7), 2.5, 0.1, "text", "", "a long text on the heap with \"quotes\" and / and \u00e9", []byte("\x00\xff long bytes on the heap"), tvmffi.Float32, tvmffi.CUDA(1), math.Inf(1), int64(math.MinInt64)} {
-		text := must[[]byte](t)(jsongraph.Marshal(x, nil))
+		text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(x, nil))
 		y, err := jsongraph.Unmarshal[tvmffi.Any](text)
 		if err != nil || fmt.Sprint(y.Value()) != fmt.Sprint(x) && x != nil || x == nil && !y.IsNone() {
 			t.Errorf("%v became %v by %s, %v", x, y, text, err)
 		}
 	}
 	// What is shared stays shared, and objects keep their types.
-	x := newVar(t, "x")
-	f := newFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
-	text := must[[]byte](t)(jsongraph.Marshal(f, map[string]any{"by": "a test", "n": 1}))
-	g := must[*Func](t)(jsongraph.Unmarshal[*Func](text))
-	if g.String() != f.String() || !must[bool](t)(structural.Equal(f, g)) || tvmffi.Same(f, g) {
+	x := runtimetest.NewVar(t, "x")
+	f := runtimetest.NewFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
+	text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(f, map[string]any{"by": "a test", "n": 1}))
+	g := runtimetest.Must[*runtimetest.Func](t)(jsongraph.Unmarshal[*runtimetest.Func](text))
+	if g.String() != f.String() || !runtimetest.Must[bool](t)(structural.Equal(f, g)) || tvmffi.Same(f, g) {
 		t.Error(g)
 	}
-	if m := must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
+	if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
 		t.Errorf("metadata %s", m)
 	}
 	if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
@@ -43,10 +44,10 @@ func TestJSONGraph(t *testing.T) {
 	// In structs of Go, for encoding/json and encoding/gob.
 	type point struct {
 		Step int
-		Func jsongraph.Graph[*Func]
+		Func jsongraph.Graph[*runtimetest.Func]
 	}
-	in, out := point{3, jsongraph.Graph[*Func]{Value: f}}, point{}
-	b := must[[]byte](t)(json.Marshal(in))
+	in, out := point{3, jsongraph.Graph[*runtimetest.Func]{Value: f}}, point{}
+	b := runtimetest.Must[[]byte](t)(json.Marshal(in))
 	if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
 		t.Error(out, err)
 	}
@@ -57,26 +58,26 @@ func TestJSONGraph(t *testing.T) {
 		t.Error(out, err)
 	}
 	out.Func.Value.Release()
-	_, err := jsongraph.Unmarshal[*Box](text)
-	wantError(t, err, tvmffi.ErrType, "expected calls.Box, got program.Func")
+	_, err := jsongraph.Unmarshal[*runtimetest.Box](text)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected calls.Box, got program.Func")
 	for _, o := range []interface{ Release() }{f, g, x} {
 		o.Release()
 	}
 	_, err = jsongraph.Marshal(f, nil)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
 // The graph is that of the library, node for node.
 func TestToJSONGraph_same(t *testing.T) {
-	loadProgram(t)
-	l := newList(t, 1, 1, "a", "a long text on the heap", "a long text on the heap", []byte("a"), 1.0, 1e300, 0.1, math.Copysign(0, -1), 0.0, math.NaN(), nil, true, false)
-	x := newVar(t, "x \"\x01\\/\u00e9")
-	f := newFunc(t, []any{x, l}, []any{x, map[string]any{"k": l, "j": []any{l, l}}, tvmffi.Float32, tvmffi.CUDA(1)})
-	links := chain(t, 3)
-	d := must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: 2, Value: x}, tvmffi.Pair[any, any]{Key: "k", Value: f})))
+	runtimetest.LoadProgram(t)
+	l := runtimetest.NewList(t, 1, 1, "a", "a long text on the heap", "a long text on the heap", []byte("a"), 1.0, 1e300, 0.1, math.Copysign(0, -1), 0.0, math.NaN(), nil, true, false)
+	x := runtimetest.NewVar(t, "x \"\x01\\/\u00e9")
+	f := runtimetest.NewFunc(t, []any{x, l}, []any{x, map[string]any{"k": l, "j": []any{l, l}}, tvmffi.Float32, tvmffi.CUDA(1)})
+	links := runtimetest.NewChain(t, 3)
+	d := runtimetest.Must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: 2, Value: x}, tvmffi.Pair[any, any]{Key: "k", Value: f})))
 	for _, v := range []any{l, x, f, links, d, []any{f, f, links, d}, 1, "x", nil} {
-		mine := must[[]byte](t)(jsongraph.Marshal(v, map[string]any{"m": 1}))
-		theirs := get[string](t, "ffi.ToJSONGraphString", v, map[string]any{"m": 1})
+		mine := runtimetest.Must[[]byte](t)(jsongraph.Marshal(v, map[string]any{"m": 1}))
+		theirs := runtimetest.Get[string](t, "ffi.ToJSONGraphString", v, map[string]any{"m": 1})
 		plain := func(text string) any {
 			var x any
 			if err := json.Unmarshal([]byte(strings.ReplaceAll(text, ":NaN", ":\"NaN\"")), &x); err != nil {
@@ -95,17 +96,17 @@ func TestToJSONGraph_same(t *testing.T) {
 
 // Members of an enum come back as the same objects.
 func TestJSONGraph_enum(t *testing.T) {
-	balanced(t)
-	v, err := call("testing.enum_variant_get", "Alpha")
+	runtimetest.Balanced(t)
+	v, err := runtimetest.Call("testing.enum_variant_get", "Alpha")
 	if err != nil {
 		t.Skip("the testing library has no enums:", err)
 	}
 	if strings.HasPrefix(nativetest.Version(), "0.1.12") {
 		t.Skip("version 0.1.12 makes members of enums anew")
 	}
-	text := must[[]byte](t)(jsongraph.Marshal(v, nil))
-	w := must[tvmffi.Any](t)(jsongraph.Unmarshal[tvmffi.Any](text))
-	a, b := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
+	text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(v, nil))
+	w := runtimetest.Must[tvmffi.Any](t)(jsongraph.Unmarshal[tvmffi.Any](text))
+	a, b := runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
 	if !tvmffi.Same(a, b) {
 		t.Errorf("another member: %s", text)
 	}
@@ -114,31 +115,31 @@ func TestJSONGraph_enum(t *testing.T) {
 }
 
 func TestToJSONGraph_errors(t *testing.T) {
-	balanced(t)
-	l := loop(t)
+	runtimetest.Balanced(t)
+	l := runtimetest.NewLoop(t)
 	_, err := jsongraph.Marshal([]any{l}, nil)
-	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a List contains itself")
-	untie(t, l)
-	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a List contains itself")
+	runtimetest.EndLoop(t, l)
+	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
 	if err := d.Set("k", d); err != nil {
 		t.Fatal(err)
 	}
 	_, err = jsongraph.Marshal(d, nil)
-	wantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a Dict contains itself")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "Cycle detected during serialization: a Dict contains itself")
 	if err := d.Set("k", 1); err != nil {
 		t.Fatal(err)
 	}
 	d.Release()
-	fn := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
-	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
+	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	tensor := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
 	for _, x := range []any{fn, tensor, []any{tensor}, map[string]any{"k": fn}} {
 		_, err = jsongraph.Marshal(x, nil)
-		wantError(t, err, nil, "ToJSONGraph", "ffi.")
+		runtimetest.WantError(t, err, nil, "ToJSONGraph", "ffi.")
 	}
 	_, err = jsongraph.Marshal(make(chan int), nil)
-	wantError(t, err, tvmffi.ErrType, "chan int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "chan int")
 	_, err = jsongraph.Marshal(1, map[string]any{"x": make(chan int)})
-	wantError(t, err, tvmffi.ErrType, "metadata")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "metadata")
 	fn.Release()
 	tensor.Release()
 }
@@ -199,10 +200,10 @@ var hostileGraphs = []struct {
 }
 
 func TestFromJSONGraph_hostile(t *testing.T) {
-	loadProgram(t)
+	runtimetest.LoadProgram(t)
 	for _, c := range hostileGraphs {
 		x, err := jsongraph.Unmarshal[tvmffi.Any]([]byte(c.text))
-		wantError(t, err, c.kind, c.want)
+		runtimetest.WantError(t, err, c.kind, c.want)
 		if err == nil {
 			t.Errorf("%s became %v", c.text, x)
 		}
@@ -217,22 +218,22 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 	}
 	deep := nodes(100000, func(i int) string { return fmt.Sprint(i) })
 	_, err := jsongraph.Unmarshal[tvmffi.Any](deep)
-	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
 	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
 	if err != nil {
 		t.Error(err)
 	}
 	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), jsongraph.MaxDepth(20))
-	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
 	// The longest way counts, whatever was seen first.
 	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), jsongraph.MaxDepth(3))
-	wantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
 	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxNodes(100))
-	wantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
 	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxBytes(100))
-	wantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
 	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
-	wantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
 	// 2^60 ways to one node are few nodes.
 	x, err := jsongraph.Unmarshal[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
 	if err != nil {
@@ -243,11 +244,11 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 
 // Whatever the text, the process goes on, and what can be read can be written.
 func FuzzFromJSONGraph(f *testing.F) {
-	load(f)
+	runtimetest.Load(f)
 	for _, c := range hostileGraphs {
 		f.Add([]byte(c.text))
 	}
-	for _, key := range must[[]string](f)(tvmffi.TypeKeys()) {
+	for _, key := range runtimetest.Must[[]string](f)(tvmffi.TypeKeys()) {
 		for _, data := range []string{`{}`, `0`, `"x"`, `[1]`, `null`} {
 			f.Add([]byte(`{"root_index":0,"nodes":[{"type":"` + key + `","data":` + data + `},{"type":"int","data":1}]}`))
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -30,27 +31,27 @@ import (
 // overwritten (GODEBUG=clobberfree=1), and goroutines meet in the tables.
 
 func init() {
-	children["keep alive"] = keepAliveChild
-	children["error texts"] = errorTextsChild
-	children["registry"] = registryChild
+	runtimetest.Children["keep alive"] = keepAliveChild
+	runtimetest.Children["error texts"] = errorTextsChild
+	runtimetest.Children["registry"] = registryChild
 }
 
 func TestKeptAliveInC(t *testing.T) {
-	out, err := child(t, "keep alive", "CORE="+nativetest.Library(t), "TENSORS="+nativetest.Build(t, "tensors"), "GODEBUG=clobberfree=1")
+	out, err := runtimetest.Child(t, "keep alive", "CORE="+nativetest.Library(t), "TENSORS="+nativetest.Build(t, "tensors"), "GODEBUG=clobberfree=1")
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 func TestErrorTextsAreLocked(t *testing.T) {
-	out, err := child(t, "error texts", "CORE="+nativetest.Library(t), "CALLS="+nativetest.Build(t, "calls"), "GOMAXPROCS=16")
+	out, err := runtimetest.Child(t, "error texts", "CORE="+nativetest.Library(t), "CALLS="+nativetest.Build(t, "calls"), "GOMAXPROCS=16")
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
 func TestRegistryIsLocked(t *testing.T) {
-	out, err := child(t, "registry", "CORE="+nativetest.Library(t), "GOMAXPROCS=16")
+	out, err := runtimetest.Child(t, "registry", "CORE="+nativetest.Library(t), "GOMAXPROCS=16")
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -82,7 +83,7 @@ func collecting(f *uintptr) (restore func()) {
 }
 
 func keepAliveChild() error {
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	if err := tvmffi.LoadLibrary(os.Getenv("TENSORS")); err != nil {
@@ -203,7 +204,7 @@ func tensorAlive(use func(*tvmffi.Tensor) error) error {
 // errorTextsChild lets one error pass through many callbacks at once: each adds to
 // its backtrace, which others read.
 func errorTextsChild() error {
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	if err := tvmffi.LoadLibrary(os.Getenv("CALLS")); err != nil {
@@ -214,7 +215,7 @@ func errorTextsChild() error {
 		return err
 	}
 	for range 30 {
-		_, first := call("calls.fail", "ValueError", "passed around")
+		_, first := runtimetest.Call("calls.fail", "ValueError", "passed around")
 		f, err := tvmffi.FuncOf(func(int64) (int64, error) { return 0, first })
 		if err != nil {
 			return err
@@ -244,7 +245,7 @@ func errorTextsChild() error {
 
 // registryChild registers, looks up and lists functions on many goroutines.
 func registryChild() error {
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	failed := make(chan error, 16)
@@ -256,7 +257,7 @@ func registryChild() error {
 					if err := tvmffi.Register(name, func(x int64) (int64, error) { return x + int64(i), nil }); err != nil {
 						return err
 					}
-					v, err := call(name, 1)
+					v, err := runtimetest.Call(name, 1)
 					if err != nil || v.Value() != int64(1+i) {
 						return fmt.Errorf("%s: %v, %v", name, v, err)
 					}
@@ -297,14 +298,14 @@ var linkedType = define.Define[linked]("gotest.Linked", define.Method("sum", lin
 // The objects inside of a struct that a method gets are no leaks: nobody else can
 // release them.
 func TestObjectsInStructArguments(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if err := linkedType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	balanced(t) // its methods stay
-	next := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
+	runtimetest.Balanced(t) // its methods stay
+	next := runtimetest.Must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
 	defer next.Release()
-	x := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
+	x := runtimetest.Must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1, Next: next}))
 	defer x.Release()
 	owner := &bindrt.Type{Key: "gotest.Linked"}
 	before := memstat.Collected()
@@ -322,7 +323,7 @@ func TestObjectsInStructArguments(t *testing.T) {
 	if n := x.Value().N; n != 51 {
 		t.Error(n)
 	}
-	collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == 2 })
+	runtimetest.Collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == 2 })
 	if n := memstat.Collected() - before; n > 0 {
 		t.Errorf("%d handles count as leaks", n)
 	}
@@ -341,25 +342,25 @@ var keeperType = define.Define[keeper]("gotest.Keeper")
 // Get returns by itself is one if nobody releases it. A constructor keeps nothing but
 // what is in the object.
 func TestObjectsInFields(t *testing.T) {
-	loadDefine(t)
+	runtimetest.LoadDefine(t)
 	if err := keeperType.Register(); err != nil {
 		t.Fatal(err)
 	}
-	balanced(t)
-	next := must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
+	runtimetest.Balanced(t)
+	next := runtimetest.Must[*define.Instance[linked]](t)(linkedType.New(linked{N: 1}))
 	defer next.Release()
-	x := must[*define.Instance[keeper]](t)(keeperType.New(keeper{next, []*define.Instance[linked]{next, next}, next}))
+	x := runtimetest.Must[*define.Instance[keeper]](t)(keeperType.New(keeper{next, []*define.Instance[linked]{next, next}, next}))
 	defer x.Release()
 	many := define.FieldOf(keeperType, func(k *keeper) *[]*define.Instance[linked] { return &k.Many })
 	one := define.FieldOf(keeperType, func(k *keeper) **define.Instance[linked] { return &k.One })
 	leaks := func(what string, want int64, f func()) {
 		t.Helper()
-		drop(t)
+		runtimetest.DropGarbage(t)
 		before, references := memstat.Collected(), memstat.UseCount(next)
 		for range 20 {
 			f()
 		}
-		collect(t, what, func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == references })
+		runtimetest.Collect(t, what, func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == references })
 		if n := memstat.Collected() - before; n != want {
 			t.Errorf("%s: %d handles count as leaks, want %d", what, n, want)
 		}
@@ -378,10 +379,10 @@ func TestObjectsInFields(t *testing.T) {
 	})
 	leaks("Get of an object, released", 0, func() { one.Get(x).Release() })
 	leaks("Get of an object", 20, func() { _ = one.Get(x) })
-	array := must[*tvmffi.Array[*define.Instance[linked]]](t)(tvmffi.NewArray(next))
+	array := runtimetest.Must[*tvmffi.Array[*define.Instance[linked]]](t)(tvmffi.NewArray(next))
 	defer array.Release()
 	leaks("the constructor", 0, func() {
-		made := mustCall(t, "define.init", "gotest.Keeper", next, array, next)
+		made := runtimetest.MustCall(t, "define.init", "gotest.Keeper", next, array, next)
 		if n := memstat.UseCount(next); n < 5 {
 			t.Errorf("%d references", n)
 		}

@@ -8,17 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // The index rules and the texts are those of the library.
 func TestListMethods(t *testing.T) {
-	balanced(t)
-	l := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))
+	runtimetest.Balanced(t)
+	l := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))
 	is := func(what string, want ...int64) {
 		t.Helper()
-		if got := must[[]int64](t)(l.Slice()); !slices.Equal(got, want) {
+		if got := runtimetest.Must[[]int64](t)(l.Slice()); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
@@ -35,20 +36,20 @@ func TestListMethods(t *testing.T) {
 	do(l.Insert(7, 7))
 	is("insert", 0, 1, 2, 3, 4, 5, 6, 7)
 	for _, i := range []int{-1, 9, math.MinInt, math.MaxInt, 1 << 60} {
-		wantError(t, l.Insert(i, 1), tvmffi.ErrIndex, fmt.Sprintf("IndexError: Index %d out of bounds [0, 8]", i))
+		runtimetest.WantError(t, l.Insert(i, 1), tvmffi.ErrIndex, fmt.Sprintf("IndexError: Index %d out of bounds [0, 8]", i))
 	}
-	if x := must[int64](t)(l.Pop()); x != 7 {
+	if x := runtimetest.Must[int64](t)(l.Pop()); x != 7 {
 		t.Error("pop", x)
 	}
-	if x := must[int64](t)(l.PopAt(0)); x != 0 {
+	if x := runtimetest.Must[int64](t)(l.PopAt(0)); x != 0 {
 		t.Error("pop at", x)
 	}
 	for _, i := range []int{-1, 6, math.MinInt, 1 << 60} {
 		text := fmt.Sprintf("Index %d out of bounds 6", i)
 		_, err := l.PopAt(i)
-		wantError(t, err, tvmffi.ErrIndex, text)
-		wantError(t, l.Delete(i), tvmffi.ErrIndex, text)
-		wantError(t, l.Set(i, 1), tvmffi.ErrIndex, text)
+		runtimetest.WantError(t, err, tvmffi.ErrIndex, text)
+		runtimetest.WantError(t, l.Delete(i), tvmffi.ErrIndex, text)
+		runtimetest.WantError(t, l.Set(i, 1), tvmffi.ErrIndex, text)
 	}
 	do(l.Delete(5))
 	do(l.Reverse())
@@ -58,30 +59,30 @@ func TestListMethods(t *testing.T) {
 	is("delete a range", 5, 2, 1)
 	for _, r := range [][2]int{{2, 1}, {0, 4}, {-1, 1}, {math.MinInt, math.MaxInt}} {
 		text := fmt.Sprintf("Erase range [%d, %d) out of bounds 3", r[0], r[1])
-		wantError(t, l.DeleteRange(r[0], r[1]), tvmffi.ErrIndex, text)
-		wantError(t, l.Replace(r[0], r[1], 1), tvmffi.ErrIndex, text)
+		runtimetest.WantError(t, l.DeleteRange(r[0], r[1]), tvmffi.ErrIndex, text)
+		runtimetest.WantError(t, l.Replace(r[0], r[1], 1), tvmffi.ErrIndex, text)
 	}
 	do(l.Replace(0, 1, 10, 11, 12))
 	do(l.Replace(5, 5, 99))
 	do(l.Replace(3, 4))
 	is("replace", 10, 11, 12, 1, 99)
-	wantError(t, l.Replace(6, 6, 1), tvmffi.ErrIndex, "Index 6 out of bounds [0, 5]")
+	runtimetest.WantError(t, l.Replace(6, 6, 1), tvmffi.ErrIndex, "Index 6 out of bounds [0, 5]")
 	do(l.Reserve(1000))
 	do(l.Reserve(0))
-	wantError(t, l.Reserve(-1), tvmffi.ErrValue, "no room for -1 elements")
-	wantError(t, l.Reserve(math.MaxInt), tvmffi.ErrValue, "no room")
+	runtimetest.WantError(t, l.Reserve(-1), tvmffi.ErrValue, "no room for -1 elements")
+	runtimetest.WantError(t, l.Reserve(math.MaxInt), tvmffi.ErrValue, "no room")
 	for x, want := range map[int64]bool{99: true, 2: false} {
-		if has := must[bool](t)(l.Contains(x)); has != want {
+		if has := runtimetest.Must[bool](t)(l.Contains(x)); has != want {
 			t.Errorf("contains %d: %v", x, has)
 		}
 	}
 	dst := make([]int64, 3)
-	if n := must[int](t)(l.CopyTo(dst)); n != 3 || !slices.Equal(dst, []int64{10, 11, 12}) {
+	if n := runtimetest.Must[int](t)(l.CopyTo(dst)); n != 3 || !slices.Equal(dst, []int64{10, 11, 12}) {
 		t.Error(n, dst)
 	}
 	do(l.Clear())
 	_, err := l.Pop()
-	wantError(t, err, tvmffi.ErrIndex, "Index -1 out of bounds 0")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "Index -1 out of bounds 0")
 	l.Release()
 	for what, err := range map[string]error{
 		"append": l.Append(1), "append two": l.Append(1, 2), "insert": l.Insert(0, 1), "delete": l.Delete(0), "range": l.DeleteRange(0, 1),
@@ -92,48 +93,48 @@ func TestListMethods(t *testing.T) {
 		}
 	}
 	_, err = l.Pop()
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	_, err = l.Contains(1)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	_, err = l.CopyTo(dst)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	var none *tvmffi.List[int64]
-	wantError(t, none.Insert(0, 1), tvmffi.ErrType, "the receiver is nil")
+	runtimetest.WantError(t, none.Insert(0, 1), tvmffi.ErrType, "the receiver is nil")
 	_, err = none.Pop()
-	wantError(t, err, tvmffi.ErrType, "the receiver is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "the receiver is nil")
 }
 
 // A list may take a part of itself, and hold itself.
 func TestListAliases(t *testing.T) {
-	balanced(t)
-	l := must[*tvmffi.List[any]](t)(tvmffi.NewList[any](1, "two"))
-	if err := l.Append(must[[]any](t)(l.Slice())...); err != nil || l.Len() != 4 || l.At(3) != "two" {
+	runtimetest.Balanced(t)
+	l := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any](1, "two"))
+	if err := l.Append(runtimetest.Must[[]any](t)(l.Slice())...); err != nil || l.Len() != 4 || l.At(3) != "two" {
 		t.Error(err)
 	}
 	if err := l.Append(l); err != nil {
 		t.Fatal(err)
 	}
-	if has := must[bool](t)(l.Contains(l)); !has {
+	if has := runtimetest.Must[bool](t)(l.Contains(l)); !has {
 		t.Error("the list holds itself")
 	}
 	// A Go type that holds itself cannot take such a list.
 	type nested []nested
-	inner := must[*tvmffi.List[any]](t)(tvmffi.NewList[any]())
+	inner := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any]())
 	if err := inner.Append(inner); err != nil {
 		t.Fatal(err)
 	}
-	v := must[tvmffi.Any](t)(tvmffi.AnyOf(inner))
+	v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(inner))
 	_, err := tvmffi.As[nested](v)
-	wantError(t, err, tvmffi.ErrValue, "the value contains itself, or is nested deeper than 1000 levels")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the value contains itself, or is nested deeper than 1000 levels")
 	v.Release()
 	type table map[string]table
-	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
+	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, any]()))
 	if err := d.Set("self", d); err != nil {
 		t.Fatal(err)
 	}
-	v = must[tvmffi.Any](t)(tvmffi.AnyOf(d))
+	v = runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(d))
 	_, err = tvmffi.As[table](v)
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	v.Release()
 	for _, clear := range []func() error{l.Clear, inner.Clear, d.Clear} {
 		if err := clear(); err != nil {
@@ -147,7 +148,7 @@ func TestListAliases(t *testing.T) {
 
 // Values that contain themselves are errors, by whatever way they do.
 func TestValuesInThemselves(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	slice := []any{1, nil}
 	slice[1] = slice
 	m := map[string]any{"a": 1}
@@ -179,34 +180,34 @@ func TestValuesInThemselves(t *testing.T) {
 		"pairs":   {tvmffi.PairsOf(pairs...), "contains itself"},
 		"name":    {q, "contains itself"},
 	} {
-		_, err := call("calls.echo", c.value)
+		_, err := runtimetest.Call("calls.echo", c.value)
 		if err == nil || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v", what, err)
 		}
 		_, err = tvmffi.AnyOf(c.value)
-		wantError(t, err, tvmffi.ErrValue, "contains itself")
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	}
 	_, err := tvmffi.NewArray(slice...)
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	_, err = tvmffi.NewMap(tvmffi.MapOf(m))
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	// The same value twice is none of that, and depth has its limit.
 	twice := []any{1}
-	v := mustCall(t, "calls.echo", []any{twice, twice, map[string]any{"x": twice}})
+	v := runtimetest.MustCall(t, "calls.echo", []any{twice, twice, map[string]any{"x": twice}})
 	v.Release()
 	var far any
 	for range 999 {
 		far = []any{far}
 	}
-	v = mustCall(t, "calls.echo", far)
+	v = runtimetest.MustCall(t, "calls.echo", far)
 	v.Release()
 	far = []any{[]any{far}}
-	_, err = call("calls.echo", far)
-	wantError(t, err, tvmffi.ErrValue, "the value is nested deeper than 1000 levels")
+	_, err = runtimetest.Call("calls.echo", far)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "the value is nested deeper than 1000 levels")
 }
 
 func TestArrayMethods(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, n := range []int{0, 1, 3, 64, 65, 1000} {
 		ints, floats, bools, texts, small := make([]int64, n), make([]float64, n), make([]bool, n), make([]string, n), make([]int32, n)
 		anys := make([]any, n)
@@ -222,37 +223,37 @@ func TestArrayMethods(t *testing.T) {
 		checkArray(t, small)
 		checkArray(t, anys)
 	}
-	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, true, 1.5, "text", nil))
+	a := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, true, 1.5, "text", nil))
 	for x, want := range map[any]bool{int64(1): true, true: true, 1.5: true, "text": true, nil: true, int64(2): false, false: false, 1.0: false, "Text": false} {
-		if has := must[bool](t)(a.Contains(x)); has != want {
+		if has := runtimetest.Must[bool](t)(a.Contains(x)); has != want {
 			t.Errorf("contains %v: %v", x, has)
 		}
 	}
-	ones := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1))
+	ones := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1))
 	for x, want := range map[any]bool{int64(1): true, true: false, 1.0: false} {
-		if has := must[bool](t)(ones.Contains(x)); has != want {
+		if has := runtimetest.Must[bool](t)(ones.Contains(x)); has != want {
 			t.Errorf("1 is %T: %v", x, has)
 		}
 	}
-	both := must[*tvmffi.Array[any]](t)(tvmffi.Concat(a, nil, ones, a))
+	both := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.Concat(a, nil, ones, a))
 	if both.Len() != 11 || both.At(5) != int64(1) || both.At(9) != "text" {
 		t.Error(both)
 	}
 	a.Release()
 	_, err := tvmffi.Concat(ones, a)
-	wantError(t, err, tvmffi.ErrRuntime, "Array: the receiver was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "Array: the receiver was released")
 	both.Release()
 	ones.Release()
 }
 
 func checkArray[T comparable](t *testing.T, items []T) {
 	t.Helper()
-	a := must[*tvmffi.Array[T]](t)(tvmffi.NewArray(items...))
-	l := must[*tvmffi.List[T]](t)(tvmffi.NewList(items...))
-	if s := must[[]T](t)(a.Slice()); !slices.Equal(s, items) {
+	a := runtimetest.Must[*tvmffi.Array[T]](t)(tvmffi.NewArray(items...))
+	l := runtimetest.Must[*tvmffi.List[T]](t)(tvmffi.NewList(items...))
+	if s := runtimetest.Must[[]T](t)(a.Slice()); !slices.Equal(s, items) {
 		t.Errorf("%T: slice %v", items, s)
 	}
-	if s := must[[]T](t)(l.Slice()); !slices.Equal(s, items) {
+	if s := runtimetest.Must[[]T](t)(l.Slice()); !slices.Equal(s, items) {
 		t.Errorf("%T: slice of the list %v", items, s)
 	}
 	n := 0
@@ -268,17 +269,17 @@ func checkArray[T comparable](t *testing.T, items []T) {
 	for range a.All() {
 		break
 	}
-	v := mustCall(t, "calls.echo", items)
-	if s := must[[]T](t)(tvmffi.As[[]T](v)); !slices.Equal(s, items) {
+	v := runtimetest.MustCall(t, "calls.echo", items)
+	if s := runtimetest.Must[[]T](t)(tvmffi.As[[]T](v)); !slices.Equal(s, items) {
 		t.Errorf("%T: echo %v", items, s)
 	}
 	v.Release()
 	dst := make([]T, len(items)+1)
-	if n := must[int](t)(a.CopyTo(dst)); n != len(items) || !slices.Equal(dst[:n], items) {
+	if n := runtimetest.Must[int](t)(a.CopyTo(dst)); n != len(items) || !slices.Equal(dst[:n], items) {
 		t.Errorf("%T: copied %d", items, n)
 	}
 	// C++ may take an array apart that Go has built.
-	both := must[*tvmffi.Array[T]](t)(tvmffi.Concat(a, a))
+	both := runtimetest.Must[*tvmffi.Array[T]](t)(tvmffi.Concat(a, a))
 	a.Release()
 	if both.Len() != 2*len(items) {
 		t.Errorf("%T: concat", items)
@@ -289,33 +290,33 @@ func checkArray[T comparable](t *testing.T, items []T) {
 
 // What must be there is, or the error is the one of the library.
 func TestMustGet(t *testing.T) {
-	balanced(t)
-	m := must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]int64{"a": 1})))
-	d := must[*tvmffi.Dict[float64, string]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[float64, string]{Key: 0.5, Value: "half"})))
+	runtimetest.Balanced(t)
+	m := runtimetest.Must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]int64{"a": 1})))
+	d := runtimetest.Must[*tvmffi.Dict[float64, string]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[float64, string]{Key: 0.5, Value: "half"})))
 	if m.MustGet("a") != 1 || d.MustGet(0.5) != "half" {
 		t.Error("what is there")
 	}
-	wantPanic(t, tvmffi.ErrKey, `KeyError: Map: there is no key "b"`, func() { m.MustGet("b") })
-	wantPanic(t, tvmffi.ErrKey, "KeyError: Dict: there is no key \"1\"", func() { d.MustGet(1) })
-	_, err := call("ffi.MapGetItem", m, "b")
-	wantError(t, err, tvmffi.ErrKey, "key is not in Map")
-	_, err = call("ffi.DictGetItem", d, 1.0)
-	wantError(t, err, tvmffi.ErrKey, "key is not in Map") // so says the library
+	runtimetest.WantPanic(t, tvmffi.ErrKey, `KeyError: Map: there is no key "b"`, func() { m.MustGet("b") })
+	runtimetest.WantPanic(t, tvmffi.ErrKey, "KeyError: Dict: there is no key \"1\"", func() { d.MustGet(1) })
+	_, err := runtimetest.Call("ffi.MapGetItem", m, "b")
+	runtimetest.WantError(t, err, tvmffi.ErrKey, "key is not in Map")
+	_, err = runtimetest.Call("ffi.DictGetItem", d, 1.0)
+	runtimetest.WantError(t, err, tvmffi.ErrKey, "key is not in Map") // so says the library
 	m.Release()
 	d.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.MustGet("a") })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { d.MustGet(1) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.MustGet("a") })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { d.MustGet(1) })
 }
 
 func TestMapMethods(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, n := range []int{0, 1, 4, 63, 64, 65, 200} {
 		want := map[string]string{}
 		for i := range n {
 			want[fmt.Sprintf("key %03d%s", i, strings.Repeat("long", i%20))] = strings.Repeat("v", i)
 		}
-		m := must[*tvmffi.Map[string, string]](t)(tvmffi.NewMap(tvmffi.MapOf(want)))
-		d := must[*tvmffi.Dict[string, string]](t)(tvmffi.NewDict(tvmffi.MapOf(want)))
+		m := runtimetest.Must[*tvmffi.Map[string, string]](t)(tvmffi.NewMap(tvmffi.MapOf(want)))
+		d := runtimetest.Must[*tvmffi.Dict[string, string]](t)(tvmffi.NewDict(tvmffi.MapOf(want)))
 		keys := slices.Sorted(maps.Keys(want))
 		if got := slices.Collect(m.Keys()); !slices.Equal(got, keys) {
 			t.Errorf("%d keys: %q", n, got)
@@ -335,7 +336,7 @@ func TestMapMethods(t *testing.T) {
 				t.Errorf("%q: %q", k, got)
 			}
 		}
-		if m.Has("absent") || m.Len() != n || d.Len() != n || !maps.Equal(must[map[string]string](t)(d.Map()), want) {
+		if m.Has("absent") || m.Len() != n || d.Len() != n || !maps.Equal(runtimetest.Must[map[string]string](t)(d.Map()), want) {
 			t.Errorf("%d entries", n)
 		}
 		// A loop that ends early, or by a panic, leaves nothing behind.
@@ -361,29 +362,29 @@ func TestMapMethods(t *testing.T) {
 		}
 		m.Release()
 		d.Release()
-		wantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Has("x") })
-		wantPanic(t, tvmffi.ErrRuntime, "was released", func() {
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Has("x") })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() {
 			for range d.Keys() {
 			}
 		})
 	}
-	numbers := must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(
+	numbers := runtimetest.Must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(
 		tvmffi.Pair[any, any]{Key: 1, Value: "int"}, tvmffi.Pair[any, any]{Key: true, Value: "bool"}, tvmffi.Pair[any, any]{Key: 1.5, Value: "float"})))
 	for key, want := range map[any]string{1: "int", true: "bool", 1.5: "float"} {
 		if v, ok := numbers.Get(key); !ok || v != want {
 			t.Errorf("%v: %v", key, v)
 		}
 	}
-	wantPanic(t, tvmffi.ErrType, "Go type chan int", func() { numbers.Get(make(chan int)) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "Go type chan int", func() { numbers.Get(make(chan int)) })
 	numbers.Release()
 	// Values that are objects go with the loop, whatever they are.
-	b := box(t, 1)
-	boxes := make([]tvmffi.Pair[int64, *Box], 100)
+	b := runtimetest.MakeBox(t, 1)
+	boxes := make([]tvmffi.Pair[int64, *runtimetest.Box], 100)
 	for i := range boxes {
-		boxes[i] = tvmffi.Pair[int64, *Box]{Key: int64(i), Value: b}
+		boxes[i] = tvmffi.Pair[int64, *runtimetest.Box]{Key: int64(i), Value: b}
 	}
-	held := must[*tvmffi.Map[int64, *Box]](t)(tvmffi.NewMap(tvmffi.PairsOf(boxes...)))
-	var lent *Box
+	held := runtimetest.Must[*tvmffi.Map[int64, *runtimetest.Box]](t)(tvmffi.NewMap(tvmffi.PairsOf(boxes...)))
+	var lent *runtimetest.Box
 	for x := range held.Values() {
 		if lent = x; x.I64() != 1 {
 			t.Error("a borrowed value")
@@ -393,7 +394,7 @@ func TestMapMethods(t *testing.T) {
 	if memstat.UseCount(b) != 101 {
 		t.Errorf("use count %d", memstat.UseCount(b))
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "Retain keeps", func() { lent.I64() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Retain keeps", func() { lent.I64() })
 	held.Release()
 	if memstat.UseCount(b) != 1 {
 		t.Errorf("use count %d", memstat.UseCount(b))

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // LiveHandles looks at no native object: those that it lists may be freed at any
 // time by other goroutines.
 func TestLiveHandles_whileOthersRelease(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
 		defer close(done)
@@ -21,11 +22,11 @@ func TestLiveHandles_whileOthersRelease(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				box(t, i).Release()
+				runtimetest.MakeBox(t, i).Release()
 			}
 		}
 	}()
-	kept := box(t, 1)
+	kept := runtimetest.MakeBox(t, 1)
 	defer kept.Release()
 	for range 2000 {
 		found := false

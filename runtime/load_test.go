@@ -17,6 +17,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -34,7 +35,7 @@ const (
 
 func init() {
 	// load says where libtvm_ffi came from.
-	children["load"] = func() error {
+	runtimetest.Children["load"] = func() error {
 		var options []tvmffi.LoadOption
 		if p := os.Getenv(envOption); p != "" {
 			options = append(options, tvmffi.WithLibrary(p))
@@ -56,7 +57,7 @@ func init() {
 		fmt.Println("loaded", tvmffi.LibraryPath())
 		return nil
 	}
-	children["load twice"] = func() error {
+	runtimetest.Children["load twice"] = func() error {
 		if err := tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envFirst))); err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func init() {
 		}
 		return tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envOption)))
 	}
-	children["load and lose"] = func() error {
+	runtimetest.Children["load and lose"] = func() error {
 		path := os.Getenv(envFirst)
 		if err := tvmffi.Load(tvmffi.WithLibrary(path)); err != nil {
 			return err
@@ -78,7 +79,7 @@ func init() {
 		}
 		return tvmffi.Load(tvmffi.WithLibrary(os.Getenv(envOption)))
 	}
-	children["load at once"] = func() error {
+	runtimetest.Children["load at once"] = func() error {
 		start := make(chan bool)
 		failed := make(chan error, 16)
 		var wg sync.WaitGroup
@@ -106,7 +107,7 @@ func init() {
 		}
 		return nil
 	}
-	children["bindings"] = func() error {
+	runtimetest.Children["bindings"] = func() error {
 		l := bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so", SHA256: os.Getenv(envHash), Package: "garden", Version: "1.0", PathInPackage: "garden/libgarden.so"}}}
 		var options []tvmffi.LoadOption
 		if p := os.Getenv(envFile); p != "" {
@@ -126,7 +127,7 @@ func init() {
 		fmt.Println("loaded", l.Paths[0])
 		return nil
 	}
-	children["packages"] = func() error {
+	runtimetest.Children["packages"] = func() error {
 		file := bindrt.File{Name: "libgarden.so"}
 		first := bindrt.Library{Files: []bindrt.File{file}}
 		if err := bindrt.Load(&first, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
@@ -145,7 +146,7 @@ func init() {
 		}
 		return nil
 	}
-	children["version"] = func() error {
+	runtimetest.Children["version"] = func() error {
 		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: sites.Library(runtime.GOOS), Dependency: true}}}
 		if err := bindrt.Load(&l); err != nil {
 			return err
@@ -153,8 +154,8 @@ func init() {
 		fmt.Println("loaded", tvmffi.LibraryPath())
 		return nil
 	}
-	children["matrix"] = func() error {
-		if err := bindrt.Load(&calls, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
+	runtimetest.Children["matrix"] = func() error {
+		if err := bindrt.Load(&runtimetest.Calls, tvmffi.WithFile(os.Getenv(envFile))); err != nil {
 			return err
 		}
 		return smallMatrix()
@@ -255,7 +256,7 @@ func TestSearchOrder(t *testing.T) {
 					defer os.Remove(later.path)
 				}
 			}
-			out, err := childOf(t, program, "load", slices.DeleteFunc(env, func(s string) bool { return s == "" })...)
+			out, err := runtimetest.ChildOf(t, program, "load", slices.DeleteFunc(env, func(s string) bool { return s == "" })...)
 			if err != nil || strings.TrimSpace(out) != "loaded "+p.path {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -264,13 +265,13 @@ func TestSearchOrder(t *testing.T) {
 	// A broken file in one place does not hide the good one after it.
 	broken("folder/" + name)
 	link(t, library, filepath.Join(bin, name))
-	if out, err := childOf(t, program, "load", places[2].env); err != nil || !strings.Contains(out, "loaded "+filepath.Join(bin, name)) {
+	if out, err := runtimetest.ChildOf(t, program, "load", places[2].env); err != nil || !strings.Contains(out, "loaded "+filepath.Join(bin, name)) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	os.Remove(filepath.Join(bin, name))
 
 	// Nowhere: the error lists every place and the remedies.
-	out, err := childOf(t, program, "load", places[2].env, places[3].env, places[6].env, places[7].env)
+	out, err := runtimetest.ChildOf(t, program, "load", places[2].env, places[3].env, places[6].env, places[7].env)
 	if err == nil {
 		t.Skipf("apache-tvm-ffi is installed for all users of this machine, so that it is always found: %s", out)
 	}
@@ -316,7 +317,7 @@ func TestLoadErrors(t *testing.T) {
 		{"another library", nativetest.BuildText(t, "another", "int another;", nativetest.Standalone()), []string{"libanother.so is not libtvm_ffi: symbol TVMFFIGetVersion not found"}},
 	} {
 		for _, env := range []string{"TVMFFI_LIBRARY=", envOption + "="} {
-			out, err := child(t, "load", env+c.path)
+			out, err := runtimetest.Child(t, "load", env+c.path)
 			if err == nil {
 				t.Errorf("%s loads: %s", c.what, out)
 			}
@@ -329,7 +330,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	// An explicit path is the only place.
 	link(t, library, filepath.Join(dir, "good", name))
-	if out, err := child(t, "load", "TVMFFI_LIBRARY="+filepath.Join(dir, "missing.so"), "TVMFFI_LIBRARY_PATH="+filepath.Join(dir, "good")); err == nil {
+	if out, err := runtimetest.Child(t, "load", "TVMFFI_LIBRARY="+filepath.Join(dir, "missing.so"), "TVMFFI_LIBRARY_PATH="+filepath.Join(dir, "good")); err == nil {
 		t.Errorf("another file than the one named was loaded: %s", out)
 	}
 }
@@ -338,7 +339,7 @@ func TestOneLibrary(t *testing.T) {
 	library := nativetest.Library(t)
 	dir := t.TempDir()
 	second := copyFile(t, library, filepath.Join(dir, name))
-	out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+second)
+	out, err := runtimetest.Child(t, "load twice", envFirst+"="+library, envOption+"="+second)
 	if err == nil {
 		t.Error("two copies were loaded")
 	}
@@ -347,26 +348,26 @@ func TestOneLibrary(t *testing.T) {
 			t.Errorf("the error lacks %q:\n%s", part, out)
 		}
 	}
-	if out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+link(t, library, filepath.Join(dir, "link.so"))); err != nil {
+	if out, err := runtimetest.Child(t, "load twice", envFirst+"="+library, envOption+"="+link(t, library, filepath.Join(dir, "link.so"))); err != nil {
 		t.Errorf("a link to the same file: %v\n%s", err, out)
 	}
-	if out, err := child(t, "load twice", envFirst+"="+library, envOption+"="+filepath.Join(dir, "gone.so")); err == nil || !strings.Contains(out, "gone.so") {
+	if out, err := runtimetest.Child(t, "load twice", envFirst+"="+library, envOption+"="+filepath.Join(dir, "gone.so")); err == nil || !strings.Contains(out, "gone.so") {
 		t.Errorf("a second path that is no file: %s", out)
 	}
 	third := copyFile(t, library, filepath.Join(dir, "third.so"))
-	out, err = child(t, "load and lose", envFirst+"="+third, envOption+"="+second)
+	out, err = runtimetest.Child(t, "load and lose", envFirst+"="+third, envOption+"="+second)
 	if err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+third+", which cannot be compared with "+second) {
 		t.Errorf("after the first file has gone: %v\n%s", err, out)
 	}
 	// A copy that somebody else has loaded is used, also against the search order.
-	if out, err := child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY_PATH="+filepath.Dir(library)); err != nil || !strings.Contains(out, "loaded "+second) {
+	if out, err := runtimetest.Child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY_PATH="+filepath.Dir(library)); err != nil || !strings.Contains(out, "loaded "+second) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY="+library); err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+second) {
+	if out, err := runtimetest.Child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY="+library); err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+second) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for range 3 {
-		if out, err := child(t, "load at once", "TVMFFI_LIBRARY="+library); err != nil {
+		if out, err := runtimetest.Child(t, "load at once", "TVMFFI_LIBRARY="+library); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
@@ -378,23 +379,23 @@ func TestLibraryOfBindings(t *testing.T) {
 	env := func(more ...string) []string {
 		return append(more, "TVMFFI_LIBRARY="+library, "TVMFFI_CACHE="+filepath.Join(dir, "cache"))
 	}
-	if out, err := child(t, "bindings", env(envFile+"="+garden)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+	if out, err := runtimetest.Child(t, "bindings", env(envFile+"="+garden)...); err != nil || !strings.Contains(out, "loaded "+garden) {
 		t.Errorf("WithFile: %v\n%s", err, out)
 	}
 	folder := filepath.Dir(garden)
-	if out, err := child(t, "bindings", env(envDir+"="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+	if out, err := runtimetest.Child(t, "bindings", env(envDir+"="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
 		t.Errorf("WithDir: %v\n%s", err, out)
 	}
-	if out, err := child(t, "bindings", env("TVMFFI_LIBRARY_PATH="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
+	if out, err := runtimetest.Child(t, "bindings", env("TVMFFI_LIBRARY_PATH="+folder)...); err != nil || !strings.Contains(out, "loaded "+garden) {
 		t.Errorf("TVMFFI_LIBRARY_PATH: %v\n%s", err, out)
 	}
 	cached := filepath.Join(dir, "cache", "wheels", "garden-1.0-deadbeef")
 	write(t, filepath.Join(cached, sites.Marker), "hash")
 	file := copyFile(t, garden, filepath.Join(cached, "garden", "libgarden.so"))
-	if out, err := child(t, "bindings", env()...); err != nil || !strings.Contains(out, "loaded "+file) {
+	if out, err := runtimetest.Child(t, "bindings", env()...); err != nil || !strings.Contains(out, "loaded "+file) {
 		t.Errorf("cache: %v\n%s", err, out)
 	}
-	out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH=some/where", envFile+"=./libother.so")...)
+	out, err := runtimetest.Child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH=some/where", envFile+"=./libother.so")...)
 	if err == nil {
 		t.Error("a file of the cache with another hash was loaded")
 	}
@@ -406,19 +407,19 @@ func TestLibraryOfBindings(t *testing.T) {
 		}
 	}
 	// A file from elsewhere is the user's choice, whatever its hash.
-	if out, err := child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH="+folder)...); err != nil {
+	if out, err := runtimetest.Child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH="+folder)...); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	venv := filepath.Join(dir, "venv")
 	installed := link(t, garden, filepath.Join(venv, "lib", "python3.12", "site-packages", "garden", "libgarden.so"))
 	os.RemoveAll(cached)
-	if out, err := child(t, "bindings", env("VIRTUAL_ENV="+venv)...); err != nil || !strings.Contains(out, "loaded "+installed) {
+	if out, err := runtimetest.Child(t, "bindings", env("VIRTUAL_ENV="+venv)...); err != nil || !strings.Contains(out, "loaded "+installed) {
 		t.Errorf("Python package: %v\n%s", err, out)
 	}
 	// One that was renamed since, in a folder that is searched and where WithFile looks.
 	renamed := copyFile(t, garden, filepath.Join(dir, "renamed", "libgarden-2.so"))
 	for _, how := range []string{"TVMFFI_LIBRARY_PATH=" + filepath.Dir(renamed), envFile + "=" + filepath.Join(filepath.Dir(renamed), "libgarden.so")} {
-		out, err := child(t, "bindings", env(how)...)
+		out, err := runtimetest.Child(t, "bindings", env(how)...)
 		if err == nil {
 			t.Errorf("%s: a file with another name was loaded", how)
 		}
@@ -429,10 +430,10 @@ func TestLibraryOfBindings(t *testing.T) {
 			}
 		}
 	}
-	if out, err := child(t, "bindings", env(envFile+"="+filepath.Join(dir, "libgarden.so"))...); err == nil || !strings.Contains(out, "(named explicitly): no such file") {
+	if out, err := runtimetest.Child(t, "bindings", env(envFile+"="+filepath.Join(dir, "libgarden.so"))...); err == nil || !strings.Contains(out, "(named explicitly): no such file") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil ||
+	if out, err := runtimetest.Child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil ||
 		!strings.Contains(out, "invalid ELF header") || !strings.Contains(out, "libgarden.so cannot be loaded; tried:") || strings.Contains(out, "beside the executable") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -446,7 +447,7 @@ func TestLibraryOfBindings(t *testing.T) {
 func TestLibraryOfSeveralPackages(t *testing.T) {
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
 	for _, env := range [][]string{nil, {"TVMFFI_LIBRARY_PATH=" + filepath.Dir(copyFile(t, garden, filepath.Join(t.TempDir(), "libgarden.so")))}} {
-		if out, err := child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
+		if out, err := runtimetest.Child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
 			t.Errorf("%v: %v\n%s", env, err, out)
 		}
 	}
@@ -462,7 +463,7 @@ func TestVersionOfBindings(t *testing.T) {
 		write(t, filepath.Join(strings.TrimSuffix(file, filepath.FromSlash(sites.Library(runtime.GOOS))), sites.Marker), "hash")
 	}
 	for version, want := range map[string]string{"0.1.12": older, "0.1.15": newest, "0.1.13": newest, "": newest} {
-		if out, err := child(t, "version", "TVMFFI_CACHE="+dir, envFirst+"="+version); err != nil || strings.TrimSpace(out) != "loaded "+want {
+		if out, err := runtimetest.Child(t, "version", "TVMFFI_CACHE="+dir, envFirst+"="+version); err != nil || strings.TrimSpace(out) != "loaded "+want {
 			t.Errorf("%q: %v\n%s", version, err, out)
 		}
 	}
@@ -473,7 +474,7 @@ func TestLoadRemedies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the texts of other loaders are not tested")
 	}
-	load(t)
+	runtimetest.Load(t)
 	dir := t.TempDir()
 	future := nativetest.BuildText(t, "future", "namespace tvm { namespace ffi { int FromTheFuture(); } }\nstatic int early = tvm::ffi::FromTheFuture();\nint future() { return early; }\n", nativetest.Standalone())
 	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(sites.Library(runtime.GOOS))))
@@ -507,7 +508,7 @@ func smallMatrix() error {
 	}
 	fmt.Println("version", version)
 	for _, x := range []any{nil, true, int64(-7), 0.5, "short", "a text of more than seven bytes", "\x00", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}} {
-		v, err := call("calls.echo", x)
+		v, err := runtimetest.Call("calls.echo", x)
 		if err != nil || fmt.Sprint(v.Value()) != fmt.Sprint(x) {
 			return fmt.Errorf("echo of %v: %v, %v", x, v, err)
 		}
@@ -523,38 +524,38 @@ func smallMatrix() error {
 		return err
 	}
 	for _, where := range []string{"calls.repeat", "calls.repeat_on_thread"} {
-		if v, err := call(where, f, 3); err != nil || v.Value() != int64(3) {
+		if v, err := runtimetest.Call(where, f, 3); err != nil || v.Value() != int64(3) {
 			return fmt.Errorf("%s: %v, %v", where, v, err)
 		}
-		if _, err := call(where, f, 4); !errors.Is(err, own) {
+		if _, err := runtimetest.Call(where, f, 4); !errors.Is(err, own) {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 	}
-	if _, err := call("calls.fail", "KeyError", "message"); !errors.Is(err, tvmffi.ErrKey) || err.Error() != "KeyError: message" {
+	if _, err := runtimetest.Call("calls.fail", "KeyError", "message"); !errors.Is(err, tvmffi.ErrKey) || err.Error() != "KeyError: message" {
 		return fmt.Errorf("fail: %w", err)
 	}
 	x, err := tvmffi.FromSlice([]float32{1, 2, 3})
 	if err != nil {
 		return err
 	}
-	if v, err := call("calls.sum_tensor", x); err != nil || v.Value() != 6.0 {
+	if v, err := runtimetest.Call("calls.sum_tensor", x); err != nil || v.Value() != 6.0 {
 		return fmt.Errorf("sum_tensor: %v, %w", v, err)
 	}
-	if v, err := call("calls.echo_strings", []string{"a", "b"}); err != nil {
+	if v, err := runtimetest.Call("calls.echo_strings", []string{"a", "b"}); err != nil {
 		return err
 	} else if s, err := tvmffi.As[[]string](v); err != nil || !slices.Equal(s, []string{"a", "b"}) {
 		return fmt.Errorf("echo_strings: %v, %w", s, err)
 	}
-	if v, err := call("calls.table", 3); err != nil {
+	if v, err := runtimetest.Call("calls.table", 3); err != nil {
 		return err
 	} else if m, err := tvmffi.As[map[string]int64](v); err != nil || len(m) != 3 || m["key 2"] != 2 {
 		return fmt.Errorf("table: %v, %w", m, err)
 	}
-	b, err := call("calls.box", 5)
+	b, err := runtimetest.Call("calls.box", 5)
 	if err != nil {
 		return err
 	}
-	o, err := tvmffi.As[*Box](b)
+	o, err := tvmffi.As[*runtimetest.Box](b)
 	if err != nil || o.I64() != 5 || !strings.Contains(o.String(), "calls.Box") {
 		return fmt.Errorf("box: %v, %w", o, err)
 	}
@@ -562,7 +563,7 @@ func smallMatrix() error {
 		return fmt.Errorf("box: %d, %w", o.I64(), err)
 	}
 	big30, _ := new(big.Int).SetString("1000000000000000000000000000000", 10)
-	v, err := call("calls.echo", big30)
+	v, err := runtimetest.Call("calls.echo", big30)
 	if capi.API.BigIntFromByteArray == 0 {
 		if !errors.Is(err, tvmffi.ErrOverflow) {
 			return fmt.Errorf("10^30: %v, %w", v, err)
@@ -597,7 +598,7 @@ func TestVersions(t *testing.T) {
 				options = append(options, nativetest.Flags("-O0")) // half the time of compiling
 			}
 			file := nativetest.Build(t, "calls", options...)
-			out, err := child(t, "matrix", "TVMFFI_LIBRARY="+library, envFile+"="+file)
+			out, err := runtimetest.Child(t, "matrix", "TVMFFI_LIBRARY="+library, envFile+"="+file)
 			var exit *exec.ExitError
 			if errors.As(err, &exit) || err != nil {
 				t.Errorf("%v\n%s", err, out)

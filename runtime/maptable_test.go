@@ -7,13 +7,14 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // Where the tables of the library are not the ones that we know, its functions do
 // the same work.
 func TestMapsThroughTheLibrary(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if !core.MapsReadable() {
 		t.Fatal("the maps of this library are not readable")
 	}
@@ -32,9 +33,9 @@ func TestMapsThroughTheLibrary(t *testing.T) {
 
 // TestDictAgainstGo changes a dict and a Go map in the same way, by random.
 func TestDictAgainstGo(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	random := rand.New(rand.NewPCG(3, 4))
-	d := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, int64]()))
+	d := runtimetest.Must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.PairsOf[string, int64]()))
 	want := map[string]int64{}
 	for step := range 20000 {
 		key := fmt.Sprint("key ", random.IntN(1+step%700))
@@ -72,7 +73,7 @@ func TestDictAgainstGo(t *testing.T) {
 // A loop over a container that is released in it ends with a clear panic, unless
 // the step was the last.
 func TestReleaseInLoop(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, n := range []int{1, 3, 100} {
 		texts, ints, pairs := make([]string, n), make([]int64, n), map[string]string{}
 		for i := range n {
@@ -97,49 +98,49 @@ func TestReleaseInLoop(t *testing.T) {
 				if last {
 					run()
 				} else {
-					wantPanic(t, tvmffi.ErrRuntime, "was released", run)
+					runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", run)
 				}
 				if steps != 1 {
 					t.Errorf("%s of %d: %d steps", what, n, steps)
 				}
 			}
 		}
-		m := must[*tvmffi.Map[string, string]](t)(tvmffi.NewMap(tvmffi.MapOf(pairs)))
+		m := runtimetest.Must[*tvmffi.Map[string, string]](t)(tvmffi.NewMap(tvmffi.MapOf(pairs)))
 		releases("a map", func(step func(bool) bool) {
 			for k, v := range m.All() {
 				step(k == v && k == texts[0])
 			}
 		}, m.Release)
-		d := must[*tvmffi.Dict[string, string]](t)(tvmffi.NewDict(tvmffi.MapOf(pairs)))
+		d := runtimetest.Must[*tvmffi.Dict[string, string]](t)(tvmffi.NewDict(tvmffi.MapOf(pairs)))
 		releases("a dict", func(step func(bool) bool) {
 			for k := range d.Keys() {
 				step(k == texts[0])
 			}
 		}, d.Release)
-		a := must[*tvmffi.Array[string]](t)(tvmffi.NewArray(texts...))
+		a := runtimetest.Must[*tvmffi.Array[string]](t)(tvmffi.NewArray(texts...))
 		releases("an array of texts", func(step func(bool) bool) {
 			for i, s := range a.All() {
 				step(s == texts[i])
 			}
 		}, a.Release)
-		l := must[*tvmffi.List[int64]](t)(tvmffi.NewList(ints...))
+		l := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList(ints...))
 		releases("a list", func(step func(bool) bool) {
 			for i, x := range l.All() {
 				step(x == int64(i))
 			}
 		}, l.Release)
-		numbers := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(ints...))
+		numbers := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(ints...))
 		releases("an array of ints", func(step func(bool) bool) {
 			for i, x := range numbers.All() {
 				step(x == int64(i))
 			}
 		}, numbers.Release)
-		boxes := make([]*Box, n)
-		b := box(t, 7)
+		boxes := make([]*runtimetest.Box, n)
+		b := runtimetest.MakeBox(t, 7)
 		for i := range boxes {
 			boxes[i] = b
 		}
-		objects := must[*tvmffi.Array[*Box]](t)(tvmffi.NewArray(boxes...))
+		objects := runtimetest.Must[*tvmffi.Array[*runtimetest.Box]](t)(tvmffi.NewArray(boxes...))
 		releases("an array of objects", func(step func(bool) bool) {
 			for _, x := range objects.All() {
 				step(x.I64() == 7)
@@ -151,11 +152,11 @@ func TestReleaseInLoop(t *testing.T) {
 
 // The loop over numbers of a type stops at the first element of another type.
 func TestLoopOverMixedNumbers(t *testing.T) {
-	balanced(t)
-	mixed := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, 2, 3.5, true))
-	ints := must[*tvmffi.Array[int64]](t)(tvmffi.As[*tvmffi.Array[int64]](must[tvmffi.Any](t)(tvmffi.AnyOf(mixed))))
+	runtimetest.Balanced(t)
+	mixed := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, 2, 3.5, true))
+	ints := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.As[*tvmffi.Array[int64]](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(mixed))))
 	var got []int64
-	wantPanic(t, tvmffi.ErrType, "Array[2]: expected int, got float", func() {
+	runtimetest.WantPanic(t, tvmffi.ErrType, "Array[2]: expected int, got float", func() {
 		for _, x := range ints.All() {
 			got = append(got, x)
 		}
@@ -170,14 +171,14 @@ func TestLoopOverMixedNumbers(t *testing.T) {
 // Reading numbers, texts that are there and entries allocates nothing for each.
 func TestReadsDoNotAllocate(t *testing.T) {
 	nativetest.NeedOptimised(t)
-	load(t)
-	ints := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, 1000)...))
-	floats := must[*tvmffi.Array[float64]](t)(tvmffi.NewArray(make([]float64, 1000)...))
+	runtimetest.Load(t)
+	ints := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, 1000)...))
+	floats := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.NewArray(make([]float64, 1000)...))
 	pairs := map[int64]int64{}
 	for i := range int64(1000) {
 		pairs[i] = i
 	}
-	m := must[*tvmffi.Map[int64, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(pairs)))
+	m := runtimetest.Must[*tvmffi.Map[int64, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(pairs)))
 	dst, sum := make([]int64, 1000), int64(0)
 	for what, test := range map[string]struct {
 		run  func()
@@ -193,9 +194,9 @@ func TestReadsDoNotAllocate(t *testing.T) {
 				sum += int64(x)
 			}
 		}, 0},
-		"CopyTo": {func() { must[int](t)(ints.CopyTo(dst)) }, 0},
+		"CopyTo": {func() { runtimetest.Must[int](t)(ints.CopyTo(dst)) }, 0},
 		"At":     {func() { sum += ints.At(7) }, 0},
-		"Slice":  {func() { must[[]int64](t)(ints.Slice()) }, 1},
+		"Slice":  {func() { runtimetest.Must[[]int64](t)(ints.Slice()) }, 1},
 		"Get":    {func() { v, _ := m.Get(7); sum += v }, 0},
 		"Has":    {func() { m.Has(1007) }, 0},
 		"All pairs": {func() {

@@ -6,103 +6,104 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func module(t *testing.T, options ...tvmffi.ModuleOption) *tvmffi.Module {
 	t.Helper()
-	load(t)
-	return must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Build(t, "calls"), options...))
+	runtimetest.Load(t)
+	return runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Build(t, "calls"), options...))
 }
 
 func TestModule(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	m := module(t)
 	defer m.Release()
-	f := must[*tvmffi.Function](t)(m.Function("triple"))
+	f := runtimetest.Must[*tvmffi.Function](t)(m.Function("triple"))
 	defer f.Release()
-	if v := must[tvmffi.Any](t)(f.Call(14)); v.Value() != int64(42) {
+	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(14)); v.Value() != int64(42) {
 		t.Error(v)
 	}
 	for name, want := range map[string]bool{"triple": true, "absent": false, "": false, "no\x00name": false} {
-		if has := must[bool](t)(m.Has(name)); has != want {
+		if has := runtimetest.Must[bool](t)(m.Has(name)); has != want {
 			t.Errorf("%q: %v", name, has)
 		}
 	}
 	_, err := m.Function("absent")
-	wantError(t, err, tvmffi.ErrAttribute, "the module has no function absent")
-	if kind := must[string](t)(m.Kind()); kind != "library" {
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "the module has no function absent")
+	if kind := runtimetest.Must[string](t)(m.Kind()); kind != "library" {
 		t.Error(kind)
 	}
-	if p := must[tvmffi.ModuleProperties](t)(m.Properties()); !p.Has(tvmffi.ModuleRunnable) || p.Has(tvmffi.ModuleExportable) {
+	if p := runtimetest.Must[tvmffi.ModuleProperties](t)(m.Properties()); !p.Has(tvmffi.ModuleRunnable) || p.Has(tvmffi.ModuleExportable) {
 		t.Errorf("properties %b", p)
 	}
-	if doc := must[string](t)(m.FunctionDoc("triple")); doc != "Three times x." {
+	if doc := runtimetest.Must[string](t)(m.FunctionDoc("triple")); doc != "Three times x." {
 		t.Error(doc)
 	}
-	if text := must[string](t)(m.FunctionMetadata("triple")); len(text) < 10 {
+	if text := runtimetest.Must[string](t)(m.FunctionMetadata("triple")); len(text) < 10 {
 		t.Error(text)
 	}
-	if text := must[string](t)(m.FunctionMetadata("absent")); text != "" {
+	if text := runtimetest.Must[string](t)(m.FunctionMetadata("absent")); text != "" {
 		t.Error(text)
 	}
-	if formats := must[[]string](t)(m.WriteFormats()); len(formats) != 0 {
+	if formats := runtimetest.Must[[]string](t)(m.WriteFormats()); len(formats) != 0 {
 		t.Error(formats)
 	}
-	if source := must[string](t)(m.Source("")); source != "" {
+	if source := runtimetest.Must[string](t)(m.Source("")); source != "" {
 		t.Error(source)
 	}
-	wantError(t, m.WriteToFile(filepath.Join(t.TempDir(), "x"), "o"), tvmffi.ErrRuntime, "Module[library] does not support WriteToFile")
+	runtimetest.WantError(t, m.WriteToFile(filepath.Join(t.TempDir(), "x"), "o"), tvmffi.ErrRuntime, "Module[library] does not support WriteToFile")
 }
 
 func TestModuleImports(t *testing.T) {
-	balanced(t)
-	m, other := module(t), must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Testing(t)))
-	if has := must[bool](t)(other.Has("triple")); has {
+	runtimetest.Balanced(t)
+	m, other := module(t), runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(nativetest.Testing(t)))
+	if has := runtimetest.Must[bool](t)(other.Has("triple")); has {
 		t.Error("before the import")
 	}
 	if err := other.Import(m); err != nil {
 		t.Fatal(err)
 	}
-	imports := must[[]*tvmffi.Module](t)(other.Imports())
+	imports := runtimetest.Must[[]*tvmffi.Module](t)(other.Imports())
 	if len(imports) != 1 || !tvmffi.Same(imports[0], m) {
 		t.Error(imports)
 	}
 	imports[0].Release()
-	if !must[bool](t)(other.Has("triple")) || must[bool](t)(other.Has("triple", tvmffi.OwnFunctions())) {
+	if !runtimetest.Must[bool](t)(other.Has("triple")) || runtimetest.Must[bool](t)(other.Has("triple", tvmffi.OwnFunctions())) {
 		t.Error("a function of the import")
 	}
-	f := must[*tvmffi.Function](t)(other.Function("triple"))
-	if v := must[tvmffi.Any](t)(f.Call(2)); v.Value() != int64(6) {
+	f := runtimetest.Must[*tvmffi.Function](t)(other.Function("triple"))
+	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(2)); v.Value() != int64(6) {
 		t.Error(v)
 	}
 	f.Release()
 	_, err := other.Function("triple", tvmffi.OwnFunctions())
-	wantError(t, err, tvmffi.ErrAttribute, "no function triple")
-	wantError(t, m.Import(other), tvmffi.ErrRuntime, "Cyclic dependency detected during import")
-	wantError(t, m.Import(m), tvmffi.ErrRuntime, "Cyclic dependency detected during import")
-	wantError(t, m.Import(nil), tvmffi.ErrType, "the module to import is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "no function triple")
+	runtimetest.WantError(t, m.Import(other), tvmffi.ErrRuntime, "Cyclic dependency detected during import")
+	runtimetest.WantError(t, m.Import(m), tvmffi.ErrRuntime, "Cyclic dependency detected during import")
+	runtimetest.WantError(t, m.Import(nil), tvmffi.ErrType, "the module to import is nil")
 	if err := other.ClearImports(); err != nil {
 		t.Fatal(err)
 	}
-	if imports := must[[]*tvmffi.Module](t)(other.Imports()); len(imports) != 0 || must[bool](t)(other.Has("triple")) {
+	if imports := runtimetest.Must[[]*tvmffi.Module](t)(other.Imports()); len(imports) != 0 || runtimetest.Must[bool](t)(other.Has("triple")) {
 		t.Error("imports are left")
 	}
 	other.Release()
 	m.Release()
 	_, err = m.Imports()
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	_, err = m.Has("triple")
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	var none *tvmffi.Module
 	_, err = none.Kind()
-	wantError(t, err, tvmffi.ErrType, "the receiver is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "the receiver is nil")
 	_, err = none.Imports()
-	wantError(t, err, tvmffi.ErrRuntime, "is nil")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is nil")
 }
 
 func TestLoadModuleRefuses(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.so")
 	if err := os.WriteFile(broken, []byte("no library"), 0o600); err != nil {
@@ -118,18 +119,18 @@ func TestLoadModuleRefuses(t *testing.T) {
 		filepath.Join(dir, "absent"):    {tvmffi.ErrRuntime, "Failed to get file format from " + dir + "/absent"},
 	} {
 		_, err := tvmffi.LoadModule(path)
-		wantError(t, err, want.kind, want.text)
+		runtimetest.WantError(t, err, want.kind, want.text)
 	}
 }
 
 // Functions and other results may outlive their module.
 func TestModuleResultsOutlive(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	m := module(t)
-	f := must[*tvmffi.Function](t)(m.Function("triple"))
-	b := box(t, 3)
+	f := runtimetest.Must[*tvmffi.Function](t)(m.Function("triple"))
+	b := runtimetest.MakeBox(t, 3)
 	m.Release()
-	if v := must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(9) || b.I64() != 3 {
+	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(9) || b.I64() != 3 {
 		t.Error(v)
 	}
 	f.Release()
@@ -140,10 +141,10 @@ func TestModuleResultsOutlive(t *testing.T) {
 int64_t Twice(int64_t x) { return 2 * x; }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice);
 `)
-	m = must[*tvmffi.Module](t)(tvmffi.LoadModule(path, tvmffi.Unloadable()))
-	f = must[*tvmffi.Function](t)(m.Function("twice"))
+	m = runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(path, tvmffi.Unloadable()))
+	f = runtimetest.Must[*tvmffi.Function](t)(m.Function("twice"))
 	m.Release()
-	if v := must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(6) {
+	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(6) {
 		t.Error(v)
 	}
 	f.Release()
@@ -157,20 +158,20 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice);
 }
 
 func TestSystemLib(t *testing.T) {
-	load(t)
-	a, b := must[*tvmffi.Module](t)(tvmffi.SystemLib("")), must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
+	runtimetest.Load(t)
+	a, b := runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib("")), runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
 	if !tvmffi.Same(a, b) {
 		t.Error("one module for each prefix")
 	}
-	other := must[*tvmffi.Module](t)(tvmffi.SystemLib("prefix_"))
+	other := runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib("prefix_"))
 	if tvmffi.Same(a, other) {
 		t.Error("a prefix has a module of its own")
 	}
-	if has := must[bool](t)(a.Has("absent")); has {
+	if has := runtimetest.Must[bool](t)(a.Has("absent")); has {
 		t.Error("nothing is registered")
 	}
 	_, err := other.Function("absent")
-	wantError(t, err, tvmffi.ErrAttribute)
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute)
 	for _, m := range []*tvmffi.Module{a, b, other} {
 		m.Release()
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
@@ -68,7 +69,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 func loadMove(t *testing.T) {
 	t.Helper()
-	load(t)
+	runtimetest.Load(t)
 	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "move", moveText)); err != nil {
 		t.Fatal(err)
 	}
@@ -77,37 +78,37 @@ func loadMove(t *testing.T) {
 // The callee owns what was moved, alone, and Go has it no longer.
 func TestMove(t *testing.T) {
 	loadMove(t)
-	balanced(t)
+	runtimetest.Balanced(t)
 	for function, count := range map[string]int64{"move.take": 1, "move.any": 2} { // any: the cast refers to it too
-		b := box(t, 1)
-		if n := mustCall(t, function, tvmffi.Move(b)); n.Value() != count {
+		b := runtimetest.MakeBox(t, 1)
+		if n := runtimetest.MustCall(t, function, tvmffi.Move(b)); n.Value() != count {
 			t.Errorf("%s sees %v references, want %d", function, n, count)
 		}
-		wantPanic(t, tvmffi.ErrRuntime, "was released", func() { b.I64() })
-		_, err := call(function, tvmffi.Move(b))
-		wantError(t, err, tvmffi.ErrRuntime, "argument 0: the object was released")
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { b.I64() })
+		_, err := runtimetest.Call(function, tvmffi.Move(b))
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "argument 0: the object was released")
 	}
-	before := liveBoxes(t)
-	b := box(t, 1)
-	mustCall(t, "move.leave", tvmffi.Move(b))
-	b = box(t, 1)
-	_, err := call("calls.echo_box", tvmffi.Move(b)) // no parameter that takes it
-	wantError(t, err, tvmffi.ErrType, "ObjectRValueRef")
-	b = box(t, 1)
-	_, err = call("move.take", tvmffi.Move(b), make(chan int))
-	wantError(t, err, tvmffi.ErrType, "argument 1")
-	if n := liveBoxes(t); n != before || memstat.UseCount(b) != 0 {
+	before := runtimetest.LiveBoxes(t)
+	b := runtimetest.MakeBox(t, 1)
+	runtimetest.MustCall(t, "move.leave", tvmffi.Move(b))
+	b = runtimetest.MakeBox(t, 1)
+	_, err := runtimetest.Call("calls.echo_box", tvmffi.Move(b)) // no parameter that takes it
+	runtimetest.WantError(t, err, tvmffi.ErrType, "ObjectRValueRef")
+	b = runtimetest.MakeBox(t, 1)
+	_, err = runtimetest.Call("move.take", tvmffi.Move(b), make(chan int))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 1")
+	if n := runtimetest.LiveBoxes(t); n != before || memstat.UseCount(b) != 0 {
 		t.Errorf("%d boxes that nobody took are left", n-before)
 	}
 	// An array that nobody else has is changed in place.
 	for _, shared := range []bool{false, true} {
-		a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
+		a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
 		other := tvmffi.Retain(a)
 		if !shared {
 			other.Release()
 		}
-		v := mustCall(t, "move.append", tvmffi.Move(a))
-		got := must[tvmffi.Tuple2[[]int64, bool]](t)(tvmffi.As[tvmffi.Tuple2[[]int64, bool]](v))
+		v := runtimetest.MustCall(t, "move.append", tvmffi.Move(a))
+		got := runtimetest.Must[tvmffi.Tuple2[[]int64, bool]](t)(tvmffi.As[tvmffi.Tuple2[[]int64, bool]](v))
 		if got.A[0] != 100 || got.B == shared {
 			t.Errorf("shared %v: %v", shared, got)
 		}
@@ -118,56 +119,56 @@ func TestMove(t *testing.T) {
 		other.Release()
 	}
 	// Inside of containers, as results, and with other owners it is an object.
-	b = box(t, 5)
+	b = runtimetest.MakeBox(t, 5)
 	other := tvmffi.Retain(b)
-	a := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](tvmffi.Move(b)))
+	a := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](tvmffi.Move(b)))
 	if memstat.UseCount(other) != 2 || memstat.UseCount(b) != 0 {
 		t.Errorf("use count %d", memstat.UseCount(other))
 	}
 	a.Release()
-	v := must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Move(other)))
-	if x := must[*Box](t)(tvmffi.As[*Box](v)); memstat.UseCount(x) != 1 {
+	v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Move(other)))
+	if x := runtimetest.Must[*runtimetest.Box](t)(tvmffi.As[*runtimetest.Box](v)); memstat.UseCount(x) != 1 {
 		t.Errorf("use count %d", memstat.UseCount(x))
 	}
 	v.Release()
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (any, error) { return tvmffi.Move(box(t, 6)), nil }))
-	r := must[tvmffi.Any](t)(f.Call())
-	if x := must[*Box](t)(tvmffi.As[*Box](r)); x.I64() != 6 || memstat.UseCount(x) != 1 {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (any, error) { return tvmffi.Move(runtimetest.MakeBox(t, 6)), nil }))
+	r := runtimetest.Must[tvmffi.Any](t)(f.Call())
+	if x := runtimetest.Must[*runtimetest.Box](t)(tvmffi.As[*runtimetest.Box](r)); x.I64() != 6 || memstat.UseCount(x) != 1 {
 		t.Errorf("use count %d", memstat.UseCount(x))
 	}
 	r.Release()
 	f.Release()
-	if v := mustCall(t, "calls.echo", tvmffi.Move(nil)); !v.IsNone() {
+	if v := runtimetest.MustCall(t, "calls.echo", tvmffi.Move(nil)); !v.IsNone() {
 		t.Error(v)
 	}
 }
 
 func TestFunctionFromPointer(t *testing.T) {
 	loadMove(t)
-	code, deleter := get[tvmffi.Pointer](t, "move.call"), get[tvmffi.Pointer](t, "move.deleter")
-	f := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(code, get[tvmffi.Pointer](t, "move.self", 40), deleter))
+	code, deleter := runtimetest.Get[tvmffi.Pointer](t, "move.call"), runtimetest.Get[tvmffi.Pointer](t, "move.deleter")
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(code, runtimetest.Get[tvmffi.Pointer](t, "move.self", 40), deleter))
 	for _, through := range []func() (tvmffi.Any, error){
 		func() (tvmffi.Any, error) { return f.Call(2) },
-		func() (tvmffi.Any, error) { return call("calls.apply", f, 2) },
-		func() (tvmffi.Any, error) { return call("calls.on_thread", f, 2) },
+		func() (tvmffi.Any, error) { return runtimetest.Call("calls.apply", f, 2) },
+		func() (tvmffi.Any, error) { return runtimetest.Call("calls.on_thread", f, 2) },
 	} {
 		if v, err := through(); err != nil || v.Value() != int64(42) {
 			t.Error(v, err)
 		}
 	}
 	_, err := f.Call("text")
-	wantError(t, err, tvmffi.ErrType, "TypeError: one int")
-	before := get[int64](t, "move.ended")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: one int")
+	before := runtimetest.Get[int64](t, "move.ended")
 	other := tvmffi.Retain(f)
 	f.Release()
-	if v, err := other.Call(1); err != nil || v.Value() != int64(41) || get[int64](t, "move.ended") != before {
+	if v, err := other.Call(1); err != nil || v.Value() != int64(41) || runtimetest.Get[int64](t, "move.ended") != before {
 		t.Error(v, err)
 	}
 	other.Release()
-	if n := get[int64](t, "move.ended") - before; n != 1 {
+	if n := runtimetest.Get[int64](t, "move.ended") - before; n != 1 {
 		t.Errorf("the deleter ran %d times", n)
 	}
-	plain := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(symbol(t, "testing.get_add_one_c_symbol"), tvmffi.Pointer{}, tvmffi.Pointer{}))
+	plain := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(symbol(t, "testing.get_add_one_c_symbol"), tvmffi.Pointer{}, tvmffi.Pointer{}))
 	if v, err := plain.Call(1); err != nil || v.Value() != int64(2) {
 		t.Error(v, err)
 	}
@@ -179,55 +180,55 @@ func TestFunctionFromPointer(t *testing.T) {
 		func() (*tvmffi.Function, error) { return tvmffi.FunctionFromPacked(tvmffi.Pointer{}) },
 	} {
 		_, err := make()
-		wantError(t, err, tvmffi.ErrValue, "the address of the C function is null")
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "the address of the C function is null")
 	}
 }
 
 // The return code -2 is an error of its own, which passes through a callback as it is.
 func TestErrorOfTheHost(t *testing.T) {
 	loadMove(t)
-	balanced(t)
-	host := must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(get[tvmffi.Pointer](t, "move.with_host"), tvmffi.Pointer{}, tvmffi.Pointer{}))
+	runtimetest.Balanced(t)
+	host := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(runtimetest.Get[tvmffi.Pointer](t, "move.with_host"), tvmffi.Pointer{}, tvmffi.Pointer{}))
 	for _, args := range [][]any{{}, {1}, {1, 2}} {
 		_, err := host.Call(args...)
-		wantError(t, err, env.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
+		runtimetest.WantError(t, err, env.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
 	}
-	pass := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { _, err := host.Call(1); return err }))
-	_, err := call("calls.apply_packed", pass)
-	wantError(t, err, env.ErrSignal)
-	if v, err := call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
+	pass := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { _, err := host.Call(1); return err }))
+	_, err := runtimetest.Call("calls.apply_packed", pass)
+	runtimetest.WantError(t, err, env.ErrSignal)
+	if v, err := runtimetest.Call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
 		t.Error(v, err)
 	}
 	pass.Release()
 	host.Release()
 	err = nil
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // symbol returns the address of a C function, which the library gives as an int.
 func symbol(t *testing.T, name string) tvmffi.Pointer {
 	t.Helper()
-	return tvmffi.Pointer{Address: uintptr(get[int64](t, name))}
+	return tvmffi.Pointer{Address: uintptr(runtimetest.Get[int64](t, name))}
 }
 
 // The packed form of MLIR: the arguments are addresses of what they are.
 func TestFunctionFromPacked(t *testing.T) {
-	load(t)
-	balanced(t)
-	f := must[*tvmffi.Function](t)(tvmffi.FunctionFromPacked(symbol(t, "testing.get_mlir_add_one_c_symbol")))
+	runtimetest.Load(t)
+	runtimetest.Balanced(t)
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPacked(symbol(t, "testing.get_mlir_add_one_c_symbol")))
 	for _, through := range []func(x any) (tvmffi.Any, error){
 		func(x any) (tvmffi.Any, error) { return f.Call(x) },
-		func(x any) (tvmffi.Any, error) { return call("calls.apply", f, x) },
-		func(x any) (tvmffi.Any, error) { return call("calls.on_thread", f, x) },
+		func(x any) (tvmffi.Any, error) { return runtimetest.Call("calls.apply", f, x) },
+		func(x any) (tvmffi.Any, error) { return runtimetest.Call("calls.on_thread", f, x) },
 	} {
 		if v, err := through(1); err != nil || v.Value() != int64(2) {
 			t.Error(v, err)
 		}
 		_, err := through("text")
-		wantError(t, err, tvmffi.ErrType, "int")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "int")
 	}
 	f.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // streamHandle and others are types of other packages that know what they are.
@@ -252,12 +253,12 @@ type itself struct{}
 
 func (i itself) FFIValue() (any, error) { return i, nil }
 
-type boxed struct{ b *Box }
+type boxed struct{ b *runtimetest.Box }
 
 func (b boxed) FFIValue() (any, error) { return b.b, nil }
 
 func TestValuer(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		function string
 		in       any
@@ -271,35 +272,35 @@ func TestValuer(t *testing.T) {
 		{"calls.echo", map[string]any{"s": streamHandle(1)}, ""},
 		{"calls.echo", tvmffi.Of(elementType("int8")), ""},
 	} {
-		v, err := call(c.function, c.in)
+		v, err := runtimetest.Call(c.function, c.in)
 		if err != nil || c.want != "" && v.String() != c.want {
 			t.Errorf("%s(%v): %v, %v", c.function, c.in, v, err)
 		}
 		v.Release()
 	}
-	b := box(t, 3)
-	v := mustCall(t, "calls.echo_box", boxed{b})
-	if x := must[*Box](t)(tvmffi.As[*Box](v)); !tvmffi.Same(x, b) || memstat.UseCount(b) != 2 {
+	b := runtimetest.MakeBox(t, 3)
+	v := runtimetest.MustCall(t, "calls.echo_box", boxed{b})
+	if x := runtimetest.Must[*runtimetest.Box](t)(tvmffi.As[*runtimetest.Box](v)); !tvmffi.Same(x, b) || memstat.UseCount(b) != 2 {
 		t.Error("the object of a value")
 	}
 	v.Release()
 	b.Release()
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() elementType { return "int8" }))
-	if v := must[tvmffi.Any](t)(f.Call()); v.Value() != tvmffi.Int8 {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() elementType { return "int8" }))
+	if v := runtimetest.Must[tvmffi.Any](t)(f.Call()); v.Value() != tvmffi.Int8 {
 		t.Error(v)
 	}
 	f.Release()
-	_, err := call("calls.echo", elementType("nonsense"))
-	wantError(t, err, tvmffi.ErrValue, "argument 0: the value of tvmffi_test.elementType: ", "nonsense")
-	_, err = call("calls.echo", []any{1, new(matrix)})
-	wantError(t, err, tvmffi.ErrType, "argument 0: element 1: the value of *tvmffi_test.matrix: unexpected EOF")
+	_, err := runtimetest.Call("calls.echo", elementType("nonsense"))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "argument 0: the value of tvmffi_test.elementType: ", "nonsense")
+	_, err = runtimetest.Call("calls.echo", []any{1, new(matrix)})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 0: element 1: the value of *tvmffi_test.matrix: unexpected EOF")
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v lost its cause", err)
 	}
-	_, err = call("calls.echo", itself{})
-	wantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
+	_, err = runtimetest.Call("calls.echo", itself{})
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
 	if !strings.HasPrefix(fmt.Sprint(v), "<object that was released") {
 		t.Error(v)
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }

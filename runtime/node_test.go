@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
@@ -47,7 +48,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 func loadHolder(t *testing.T) {
 	t.Helper()
-	load(t)
+	runtimetest.Load(t)
 	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "holder", holderText)); err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +59,8 @@ func loadHolder(t *testing.T) {
 // its memory not used again before the last weak one has gone.
 func TestFunctionObject(t *testing.T) {
 	loadHolder(t)
-	balanced(t)
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return 3 * x }))
+	runtimetest.Balanced(t)
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) int64 { return 3 * x }))
 	if n := memstat.UseCount(f); n != 1 {
 		t.Errorf("a new Function has %d references", n)
 	}
@@ -67,52 +68,52 @@ func TestFunctionObject(t *testing.T) {
 	if cell := capi.At[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
 		t.Errorf("cell %+v", cell)
 	}
-	mustCall(t, "holder.hold", f)
-	back := get[*tvmffi.Function](t, "holder.held")
+	runtimetest.MustCall(t, "holder.hold", f)
+	back := runtimetest.Get[*tvmffi.Function](t, "holder.held")
 	if !tvmffi.Same(f, back) || memstat.UseCount(f) != 3 {
 		t.Errorf("another Function came back, or its count %d is wrong", memstat.UseCount(f))
 	}
 	f.Release()
 	back.Release()
 	runtime.GC()
-	back = get[*tvmffi.Function](t, "holder.held")
+	back = runtimetest.Get[*tvmffi.Function](t, "holder.held")
 	if v, err := back.Call(5); err != nil || v.Value() != int64(15) {
 		t.Errorf("after Go let it go: %v, %v", v, err)
 	}
 	back.Release()
 
 	before := objects.LiveCallbacks()
-	mustCall(t, "holder.drop_strong") // the last one, on a thread of C++
-	if v := mustCall(t, "holder.locked"); !v.IsNone() {
+	runtimetest.MustCall(t, "holder.drop_strong") // the last one, on a thread of C++
+	if v := runtimetest.MustCall(t, "holder.locked"); !v.IsNone() {
 		t.Errorf("a weak reference gave %v", v)
 	}
 	if n := objects.LiveCallbacks(); n != before {
 		t.Errorf("%d nodes, with a weak reference to one there were %d", n, before)
 	}
 	notAgain(t, handle, func() *tvmffi.Object {
-		return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
+		return tvmffi.Upcast[*tvmffi.Object](runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
 	})
-	mustCall(t, "holder.drop_weak")
+	runtimetest.MustCall(t, "holder.drop_weak")
 
 	// The weak reference first: then the last strong one frees the node.
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-	mustCall(t, "holder.hold", f)
-	mustCall(t, "holder.drop_weak")
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	runtimetest.MustCall(t, "holder.hold", f)
+	runtimetest.MustCall(t, "holder.drop_weak")
 	f.Release()
-	mustCall(t, "holder.drop_strong")
+	runtimetest.MustCall(t, "holder.drop_strong")
 	// Go has the last strong reference, and C++ a weak one.
-	f = must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-	mustCall(t, "holder.hold", f)
-	mustCall(t, "holder.drop_strong")
+	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	runtimetest.MustCall(t, "holder.hold", f)
+	runtimetest.MustCall(t, "holder.drop_strong")
 	handle = stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
 	f.Release()
 	notAgain(t, handle, func() *tvmffi.Object {
-		return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
+		return tvmffi.Upcast[*tvmffi.Object](runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {})))
 	})
-	if v := mustCall(t, "holder.locked"); !v.IsNone() {
+	if v := runtimetest.MustCall(t, "holder.locked"); !v.IsNone() {
 		t.Errorf("a weak reference gave %v", v)
 	}
-	mustCall(t, "holder.drop_weak")
+	runtimetest.MustCall(t, "holder.drop_weak")
 }
 
 // notAgain checks that no new object gets the memory that a weak reference looks at.
@@ -131,21 +132,21 @@ func notAgain(t *testing.T, handle uintptr, fresh func() *tvmffi.Object) {
 
 // A Function that nobody releases is found by the collector, which counts it.
 func TestFunctionIsCollected(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	before, nodes := memstat.Collected(), objects.LiveCallbacks()
 	func() {
 		for range 10 {
-			must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+			runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 		}
 	}()
-	collect(t, "the Functions", func() bool { return memstat.Collected() == before+10 && objects.LiveCallbacks() == nodes })
+	runtimetest.Collect(t, "the Functions", func() bool { return memstat.Collected() == before+10 && objects.LiveCallbacks() == nodes })
 }
 
 // An Array of numbers that only Go had is freed without reading it. Others have to see
 // it whole, and what they put into it must go.
 func TestReleaseOfScalars(t *testing.T) {
 	loadHolder(t)
-	balanced(t)
+	runtimetest.Balanced(t)
 	numbers := make([]int64, 5000)
 	for i := range numbers {
 		numbers[i] = int64(i)
@@ -159,77 +160,77 @@ func TestReleaseOfScalars(t *testing.T) {
 	for _, n := range []int{3, len(numbers)} { // small ones get their cleanup late
 		numbers = numbers[:n]
 		for range 20 {
-			a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
-			mustCall(t, "holder.hold", a)
+			a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			runtimetest.MustCall(t, "holder.hold", a)
 			a.Release()
-			junk := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, n)...)) // would take the memory
-			back := get[*tvmffi.Array[int64]](t, "holder.held")
+			junk := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(make([]int64, n)...)) // would take the memory
+			back := runtimetest.Get[*tvmffi.Array[int64]](t, "holder.held")
 			whole(back)
-			mustCall(t, "holder.drop_strong")
+			runtimetest.MustCall(t, "holder.drop_strong")
 			if c := memstat.UseCount(back); c != 1 {
 				t.Errorf("%d references", c)
 			}
 			back.Release()
 			junk.Release()
-			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+			if v := runtimetest.MustCall(t, "holder.locked"); !v.IsNone() {
 				t.Error("the array was not freed")
 			}
-			mustCall(t, "holder.drop_weak")
+			runtimetest.MustCall(t, "holder.drop_weak")
 
-			a = must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			a = runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
 			other := tvmffi.Retain(a)
 			a.Release()
 			whole(other)
-			mustCall(t, "holder.hold", other) // with a weak reference when the last strong one goes
-			mustCall(t, "holder.drop_strong")
+			runtimetest.MustCall(t, "holder.hold", other) // with a weak reference when the last strong one goes
+			runtimetest.MustCall(t, "holder.drop_strong")
 			other.Release()
-			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+			if v := runtimetest.MustCall(t, "holder.locked"); !v.IsNone() {
 				t.Error("the array was not freed")
 			}
-			mustCall(t, "holder.drop_weak")
+			runtimetest.MustCall(t, "holder.drop_weak")
 
 			// The other way: the wrapper that made it goes last, while C++ looks at it weakly.
-			a = must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
-			mustCall(t, "holder.hold", a)
-			mustCall(t, "holder.drop_strong")
+			a = runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+			runtimetest.MustCall(t, "holder.hold", a)
+			runtimetest.MustCall(t, "holder.drop_strong")
 			handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](a))
 			a.Release()
 			notAgain(t, handle, func() *tvmffi.Object {
-				return tvmffi.Upcast[*tvmffi.Object](must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...)))
+				return tvmffi.Upcast[*tvmffi.Object](runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...)))
 			})
-			if v := mustCall(t, "holder.locked"); !v.IsNone() {
+			if v := runtimetest.MustCall(t, "holder.locked"); !v.IsNone() {
 				t.Error("the array was not freed")
 			}
-			mustCall(t, "holder.drop_weak")
+			runtimetest.MustCall(t, "holder.drop_weak")
 		}
 		// Moved into C++, which is the only owner then and puts objects in.
-		b := box(t, 1)
-		a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
-		filled := get[*tvmffi.Array[tvmffi.Any]](t, "holder.fill", tvmffi.Move(a), b)
+		b := runtimetest.MakeBox(t, 1)
+		a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+		filled := runtimetest.Get[*tvmffi.Array[tvmffi.Any]](t, "holder.fill", tvmffi.Move(a), b)
 		if alone := filled.At(1).Value(); alone != true {
 			t.Error("the array had another owner")
 		}
-		inner := must[*tvmffi.Array[tvmffi.Any]](t)(tvmffi.As[*tvmffi.Array[tvmffi.Any]](filled.At(0)))
+		inner := runtimetest.Must[*tvmffi.Array[tvmffi.Any]](t)(tvmffi.As[*tvmffi.Array[tvmffi.Any]](filled.At(0)))
 		if c := memstat.UseCount(b); inner.Len() < n || c != 1+inner.Len() { // the room behind the elements is real
 			t.Errorf("%d references to the box in an array of %d, filled up to %d", c, n, inner.Len())
 		}
 		a.Release() // ended before
 		filled.Release()
 		inner.Release()
-		drop(t)
+		runtimetest.DropGarbage(t)
 		if c := memstat.UseCount(b); c != 1 {
 			t.Errorf("%d references to the box are left", c)
 		}
 		b.Release()
 	}
 	// Many goroutines, each with arrays of its own and one that C++ shares.
-	shared := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
-	mustCall(t, "holder.hold", shared)
+	shared := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray(numbers...))
+	runtimetest.MustCall(t, "holder.hold", shared)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				back, err := call("holder.held")
+				back, err := runtimetest.Call("holder.held")
 				if err != nil {
 					t.Error(err)
 					return
@@ -250,6 +251,6 @@ func TestReleaseOfScalars(t *testing.T) {
 	}
 	wg.Wait()
 	shared.Release()
-	mustCall(t, "holder.drop_strong")
-	mustCall(t, "holder.drop_weak")
+	runtimetest.MustCall(t, "holder.drop_strong")
+	runtimetest.MustCall(t, "holder.drop_weak")
 }

@@ -5,33 +5,28 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-func box(t testing.TB, n int64) *Box {
-	t.Helper()
-	load(t)
-	return must[*Box](t)(NewBox(n))
-}
-
 func TestReferenceCounts(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
 	count := func(want int) {
 		t.Helper()
 		if n := memstat.UseCount(b); n != want {
 			t.Errorf("use count %d, want %d", n, want)
 		}
-		if n := get[int64](t, "calls.use_count", b); n != int64(want) {
+		if n := runtimetest.Get[int64](t, "calls.use_count", b); n != int64(want) {
 			t.Errorf("use count in C++ %d, want %d", n, want)
 		}
 	}
 	count(1)
 	r := tvmffi.Retain(b)
 	count(2)
-	e := must[*Box](t)(EchoBox(b))
+	e := runtimetest.Must[*runtimetest.Box](t)(runtimetest.EchoBox(b))
 	count(3)
 	if e == b || !tvmffi.Same(e, b) || !tvmffi.Same(r, b) {
 		t.Error("an echo is another wrapper of the same object")
@@ -41,16 +36,16 @@ func TestReferenceCounts(t *testing.T) {
 		t.Error("a cast is the same pointer")
 	}
 	count(3)
-	a := mustCall(t, "calls.echo", b)
+	a := runtimetest.MustCall(t, "calls.echo", b)
 	count(4)
 	a2 := a // shares the reference
-	x := must[*Box](t)(tvmffi.As[*Box](a))
+	x := runtimetest.Must[*runtimetest.Box](t)(tvmffi.As[*runtimetest.Box](a))
 	count(4)
 	x.Release()
 	a.Release()
 	a2.Release()
 	count(3)
-	array := must[*tvmffi.Array[*Box]](t)(tvmffi.NewArray(b, b))
+	array := runtimetest.Must[*tvmffi.Array[*runtimetest.Box]](t)(tvmffi.NewArray(b, b))
 	count(5)
 	at := array.At(0)
 	count(6)
@@ -80,7 +75,7 @@ func TestReferenceCounts(t *testing.T) {
 	if n := memstat.UseCount(b); n != 0 {
 		t.Errorf("use count after Release: %d", n)
 	}
-	var none *Box
+	var none *runtimetest.Box
 	tvmffi.Upcast[*tvmffi.Object](none).Release()
 	if memstat.UseCount(none) != 0 || memstat.UseCount(nil) != 0 {
 		t.Error("use count of nil")
@@ -88,25 +83,25 @@ func TestReferenceCounts(t *testing.T) {
 }
 
 func TestUseAfterRelease(t *testing.T) {
-	balanced(t)
-	b := box(t, 1)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 1)
 	b.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it", func() { b.I64() })
-	wantPanic(t, tvmffi.ErrRuntime, "field calls.Box.child: the receiver was released", func() { b.Child() })
-	wantPanic(t, tvmffi.ErrRuntime, "retain: the object was released", func() { tvmffi.Retain(b) })
-	wantPanic(t, tvmffi.ErrRuntime, "upcast to ffi.Object: the object was released", func() { tvmffi.Upcast[*tvmffi.Object](b) })
-	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it", func() { b.I64() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "field calls.Box.child: the receiver was released", func() { b.Child() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "retain: the object was released", func() { tvmffi.Retain(b) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "upcast to ffi.Object: the object was released", func() { tvmffi.Upcast[*tvmffi.Object](b) })
+	runtimetest.WantError(t, b.SetI64(1), tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
 	_, err := b.Add(1)
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: calls.Box.add: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
-	_, err = EchoBox(b)
-	wantError(t, err, tvmffi.ErrRuntime, "argument 0 of calls.echo_box: the object was released")
-	_, err = call("calls.echo", b)
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: argument 0: the object was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: calls.Box.add: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
+	_, err = runtimetest.EchoBox(b)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "argument 0 of calls.echo_box: the object was released")
+	_, err = runtimetest.Call("calls.echo", b)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: argument 0: the object was released")
 	_, err = tvmffi.AnyOf(b)
-	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "the object was released")
 	_, err = tvmffi.NewArray(b)
-	wantError(t, err, tvmffi.ErrRuntime, "element 0", "the object was released")
-	if _, ok := tvmffi.Cast[*Box](b); ok {
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "element 0", "the object was released")
+	if _, ok := tvmffi.Cast[*runtimetest.Box](b); ok {
 		t.Error("cast of a released object")
 	}
 	if s := b.String(); s != "<object that was released>" {
@@ -118,49 +113,49 @@ func TestUseAfterRelease(t *testing.T) {
 	var any1 bindrt.Call1
 	any1.Begin(&echoAny, 1)
 	bindrt.Put[any](&any1.Call, 0, b)
-	wantError(t, any1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: the object was released")
+	runtimetest.WantError(t, any1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: the object was released")
 	var array1 bindrt.Call1
 	array1.Begin(&echoAny, 1)
-	bindrt.Put[tvmffi.ArrayLike[BoxRef]](&array1.Call, 0, tvmffi.Of[BoxRef](b))
-	wantError(t, array1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: element 0: the object was released")
-	owner := box(t, 2)
+	bindrt.Put[tvmffi.ArrayLike[runtimetest.BoxRef]](&array1.Call, 0, tvmffi.Of[runtimetest.BoxRef](b))
+	runtimetest.WantError(t, array1.Do(), tvmffi.ErrRuntime, "RuntimeError: argument 0 of ffi.ReprPrint: element 0: the object was released")
+	owner := runtimetest.MakeBox(t, 2)
 	defer owner.Release()
-	wantError(t, owner.SetChild(b), tvmffi.ErrRuntime, "field calls.Box.child: the object was released")
+	runtimetest.WantError(t, owner.SetChild(b), tvmffi.ErrRuntime, "field calls.Box.child: the object was released")
 
-	a := mustCall(t, "calls.box", 1)
+	a := runtimetest.MustCall(t, "calls.box", 1)
 	a.Release()
-	_, err = tvmffi.As[*Box](a)
-	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
+	_, err = tvmffi.As[*runtimetest.Box](a)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "the object was released")
 
-	f := must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	f.Release()
 	_, err = f.Call()
-	wantError(t, err, tvmffi.ErrRuntime, "RuntimeError: Function.Call: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
-	wantError(t, tvmffi.Register("test.released", f), tvmffi.ErrRuntime, "register test.released: ", "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: Function.Call: the receiver was released: release it after its last use, or use a tvmffi.Retain of it")
+	runtimetest.WantError(t, tvmffi.Register("test.released", f), tvmffi.ErrRuntime, "register test.released: ", "was released")
 
-	zero := new(Box)
-	_, err = EchoBox(zero)
-	wantError(t, err, tvmffi.ErrRuntime, "the object was never set")
+	zero := new(runtimetest.Box)
+	_, err = runtimetest.EchoBox(zero)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "the object was never set")
 }
 
 func TestUseOfNil(t *testing.T) {
-	balanced(t)
-	var b *Box
-	wantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver is nil, which stands for None: compare it with nil first", func() { b.I64() })
-	wantError(t, b.SetI64(1), tvmffi.ErrRuntime, "field calls.Box.i64: the receiver is nil")
+	runtimetest.Balanced(t)
+	var b *runtimetest.Box
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "RuntimeError: field calls.Box.i64: the receiver is nil, which stands for None: compare it with nil first", func() { b.I64() })
+	runtimetest.WantError(t, b.SetI64(1), tvmffi.ErrRuntime, "field calls.Box.i64: the receiver is nil")
 	_, err := b.Add(1)
-	wantError(t, err, tvmffi.ErrType, "TypeError: calls.Box.add: the receiver is nil, which stands for None: compare it with nil first")
-	for _, x := range []BoxRef{nil, b, (*SubBox)(nil)} {
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: calls.Box.add: the receiver is nil, which stands for None: compare it with nil first")
+	for _, x := range []runtimetest.BoxRef{nil, b, (*runtimetest.SubBox)(nil)} {
 		// calls.Box is nullable, so that None comes back.
-		if e, err := EchoBox(x); err != nil || e != nil {
+		if e, err := runtimetest.EchoBox(x); err != nil || e != nil {
 			t.Errorf("echo of None: %v, %v", e, err)
 		}
 	}
-	for _, x := range []tvmffi.ObjectRef{nil, b, (*SubBox)(nil), (*UserBox)(nil)} {
-		if v := mustCall(t, "calls.echo", x); !v.IsNone() {
+	for _, x := range []tvmffi.ObjectRef{nil, b, (*runtimetest.SubBox)(nil), (*UserBox)(nil)} {
+		if v := runtimetest.MustCall(t, "calls.echo", x); !v.IsNone() {
 			t.Errorf("%T: got %s, want None", x, v.TypeKey())
 		}
-		owner := box(t, 1)
+		owner := runtimetest.MakeBox(t, 1)
 		if err := owner.SetChild(x); err != nil || owner.Child() != nil {
 			t.Errorf("%T as a field: %v", x, err)
 		}
@@ -169,12 +164,12 @@ func TestUseOfNil(t *testing.T) {
 	if tvmffi.Retain(b) != nil || tvmffi.Upcast[*tvmffi.Object](b) != nil || !tvmffi.Same(b, nil) || tvmffi.TypeKey(b) != "None" || tvmffi.Upcast[*tvmffi.Object](b).String() != "None" {
 		t.Error("nil is None")
 	}
-	if v := must[*Box](t)(noBox()); v != nil {
+	if v := runtimetest.Must[*runtimetest.Box](t)(noBox()); v != nil {
 		t.Errorf("None, declared as a Box, is %v", v)
 	}
 	var f *tvmffi.Function
 	_, err = f.Call()
-	wantError(t, err, tvmffi.ErrType, "TypeError: Function.Call: the receiver is nil, which stands for None: compare it with nil first")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: Function.Call: the receiver is nil, which stands for None: compare it with nil first")
 	var s tvmffi.Scope
 	s.Add(nil)
 	s.Add(b)
@@ -184,69 +179,69 @@ func TestUseOfNil(t *testing.T) {
 }
 
 func TestCast(t *testing.T) {
-	balanced(t)
-	b, s := box(t, 1), must[*Box](t)(NewSubBox(2))
+	runtimetest.Balanced(t)
+	b, s := runtimetest.MakeBox(t, 1), runtimetest.Must[*runtimetest.Box](t)(runtimetest.NewSubBox(2))
 	defer b.Release()
 	defer s.Release()
-	if _, ok := tvmffi.Cast[*SubBox](b); ok {
+	if _, ok := tvmffi.Cast[*runtimetest.SubBox](b); ok {
 		t.Error("a Box is no SubBox")
 	}
-	sub, ok := tvmffi.Cast[*SubBox](s)
+	sub, ok := tvmffi.Cast[*runtimetest.SubBox](s)
 	if !ok || sub.I64() != 2 || tvmffi.TypeKey(s) != "calls.SubBox" {
 		t.Error("a SubBox, declared as a Box, is a SubBox")
 	}
-	if up := tvmffi.Upcast[*Box](sub); up != s {
+	if up := tvmffi.Upcast[*runtimetest.Box](sub); up != s {
 		t.Error("an upcast is the same pointer")
 	}
-	if e, err := EchoBox(sub); err != nil || !tvmffi.Same(e, s) {
+	if e, err := runtimetest.EchoBox(sub); err != nil || !tvmffi.Same(e, s) {
 		t.Errorf("a SubBox passes as a Box: %v", err)
 	} else {
 		e.Release()
 	}
-	wantPanic(t, tvmffi.ErrType, "upcast: calls.Box is no calls.SubBox", func() { tvmffi.Upcast[*SubBox](b) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "upcast: calls.Box is no calls.SubBox", func() { tvmffi.Upcast[*runtimetest.SubBox](b) })
 	if _, ok := tvmffi.Cast[*tvmffi.Function](b); ok {
 		t.Error("a Box is no Function")
 	}
 	if tvmffi.Same(b, s) || tvmffi.Same(b, nil) {
 		t.Error("two boxes are not the same")
 	}
-	if _, ok := tvmffi.Cast[*Box](nil); ok {
+	if _, ok := tvmffi.Cast[*runtimetest.Box](nil); ok {
 		t.Error("nil is no Box")
 	}
 }
 
 // A struct of the user's around a generated type passes where the type does.
 func TestUserStruct(t *testing.T) {
-	balanced(t)
-	b := box(t, 7)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 7)
 	u := UserBox{b, "note"}
-	if e, err := EchoBox(u); err != nil || !tvmffi.Same(e, b) {
+	if e, err := runtimetest.EchoBox(u); err != nil || !tvmffi.Same(e, b) {
 		t.Errorf("echo: %v", err)
 	} else {
 		e.Release()
 	}
 	for _, x := range []any{u, &u} {
-		v := mustCall(t, "calls.echo", x)
-		if got, err := tvmffi.As[*Box](v); err != nil || got.I64() != 7 {
+		v := runtimetest.MustCall(t, "calls.echo", x)
+		if got, err := tvmffi.As[*runtimetest.Box](v); err != nil || got.I64() != 7 {
 			t.Errorf("%T: %v", x, err)
 		}
 		v.Release()
 	}
-	if up := tvmffi.Upcast[*Box](u); up != b || memstat.UseCount(u) != 1 || !tvmffi.Same(u, b) {
+	if up := tvmffi.Upcast[*runtimetest.Box](u); up != b || memstat.UseCount(u) != 1 || !tvmffi.Same(u, b) {
 		t.Error("upcast of a struct around a Box")
 	}
-	a := must[*tvmffi.Array[UserBox]](t)(tvmffi.NewArray(u, u))
+	a := runtimetest.Must[*tvmffi.Array[UserBox]](t)(tvmffi.NewArray(u, u))
 	if memstat.UseCount(b) != 3 {
 		t.Errorf("use count %d in an array", memstat.UseCount(b))
 	}
-	wantPanic(t, tvmffi.ErrType, "Array[0]: ", func() { a.At(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "Array[0]: ", func() { a.At(0) })
 	a.Release()
 	u.Release()
 	if memstat.UseCount(b) != 0 {
 		t.Error("Release through the struct")
 	}
 	v := &UserValue{Note: "never set"}
-	if _, err := call("calls.echo", v); err == nil {
+	if _, err := runtimetest.Call("calls.echo", v); err == nil {
 		t.Error("a struct around a box that was never set is no object")
 	}
 }
@@ -259,7 +254,7 @@ func TestNilObjects(t *testing.T) {
 	if s := o.String(); s != "None" {
 		t.Errorf("String: %q", s)
 	}
-	var b *SubBox
+	var b *runtimetest.SubBox
 	for name, f := range map[string]func(){"Release": func() { b.Release() }, "String": func() { _ = b.String() }} {
 		func() {
 			defer func() {
@@ -280,38 +275,38 @@ func TestNilObjects(t *testing.T) {
 }
 
 func TestScope(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var s tvmffi.Scope
-	before := liveBoxes(t)
+	before := runtimetest.LiveBoxes(t)
 	for i := range 10 {
-		s.Add(box(t, int64(i)))
+		s.Add(runtimetest.MakeBox(t, int64(i)))
 	}
-	if s.Len() != 10 || liveBoxes(t) != before+10 {
+	if s.Len() != 10 || runtimetest.LiveBoxes(t) != before+10 {
 		t.Error("the scope holds the boxes")
 	}
 	s.Release()
-	if s.Len() != 0 || liveBoxes(t) != before {
+	if s.Len() != 0 || runtimetest.LiveBoxes(t) != before {
 		t.Error("the scope released the boxes")
 	}
 	s.Release()
 }
 
 func TestCollectorReleases(t *testing.T) {
-	load(t)
-	before, collected := liveBoxes(t), memstat.Collected()
+	runtimetest.Load(t)
+	before, collected := runtimetest.LiveBoxes(t), memstat.Collected()
 	func() {
 		for i := range 100 {
-			box(t, int64(i))
+			runtimetest.MakeBox(t, int64(i))
 		}
 	}()
-	collect(t, "boxes", func() bool { return liveBoxes(t) <= before })
+	runtimetest.Collect(t, "boxes", func() bool { return runtimetest.LiveBoxes(t) <= before })
 	if n := memstat.Collected() - collected; n < 100 {
 		t.Errorf("Collected grew by %d, want at least 100", n)
 	}
-	collect(t, "handles of other tests", func() bool { runtime.GC(); n := memstat.Collected(); runtime.GC(); return n == memstat.Collected() })
+	runtimetest.Collect(t, "handles of other tests", func() bool { runtime.GC(); n := memstat.Collected(); runtime.GC(); return n == memstat.Collected() })
 	collected = memstat.Collected()
 	for i := range 100 {
-		box(t, int64(i)).Release()
+		runtimetest.MakeBox(t, int64(i)).Release()
 	}
 	runtime.GC()
 	runtime.GC()
@@ -321,10 +316,52 @@ func TestCollectorReleases(t *testing.T) {
 }
 
 func TestStringOfObject(t *testing.T) {
-	load(t)
-	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
+	runtimetest.Load(t)
+	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
 	defer a.Release()
 	if s := a.String(); s != "(1, 2)" && s != "[1, 2]" {
 		t.Errorf("String: %q", s)
 	}
+}
+
+func TestScopeReleasesTogether(t *testing.T) {
+	runtimetest.Balanced(t)
+	before := runtimetest.LiveBoxes(t)
+	var s tvmffi.Scope
+	shared := runtimetest.MakeBox(t, 0)
+	for i := range 200 {
+		s.Add(runtimetest.MakeBox(t, int64(i)))
+		s.Add(tvmffi.Retain(shared))
+	}
+	released := runtimetest.MakeBox(t, 1)
+	s.Add(released)
+	released.Release()
+	s.Release()
+	if n := runtimetest.LiveBoxes(t); n != before+1 || memstat.UseCount(shared) != 1 {
+		t.Errorf("%d boxes, use count %d", n-before, memstat.UseCount(shared))
+	}
+	shared.Release()
+}
+
+// UserBox is a struct of a user around a generated type.
+type UserBox struct {
+	*runtimetest.Box
+	Note string
+}
+
+// UserValue embeds the generated type itself.
+type UserValue struct {
+	runtimetest.Box
+	Note string
+}
+
+var fnNoBox = runtimetest.GlobalFunc("calls.no_box", "() -> calls.Box")
+
+func noBox() (*runtimetest.Box, error) {
+	var c bindrt.Call1
+	c.Begin(fnNoBox, 0)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	return bindrt.ObjectResult[runtimetest.Box](&c.Call, &runtimetest.BoxType)
 }

@@ -4,40 +4,26 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// settled returns how many Go values native code holds, once what other tests left
-// to the collector is gone.
-func settled() int64 {
-	for same, last := 0, int64(-1); ; {
-		runtime.GC()
-		time.Sleep(10 * time.Millisecond)
-		if n := objects.LiveCallbacks(); n != last {
-			same, last = 0, n
-		} else if same++; same == 3 {
-			return n
-		}
-	}
-}
-
 // A Go value travels through containers and fields and comes back the same.
 func TestWrap(t *testing.T) {
-	loadDefine(t)
-	newPoint(t, Point{Name: "p"}).Release() // its type has callbacks
-	before := settled()
+	runtimetest.LoadDefine(t)
+	runtimetest.NewPoint(t, runtimetest.Point{Name: "p"}).Release() // its type has callbacks
+	before := runtimetest.SettledGoValues()
 	m := map[string]int{"a": 1}
 	v, err := tvmffi.NewOpaque(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	array := mustCall(t, "ffi.Array", v, v)
-	item := mustCall(t, "ffi.ArrayGetItem", array, 1)
-	mapped := mustCall(t, "ffi.Map", "k", v)
-	p := newPoint(t, Point{Name: "p", Tag: v})
+	array := runtimetest.MustCall(t, "ffi.Array", v, v)
+	item := runtimetest.MustCall(t, "ffi.ArrayGetItem", array, 1)
+	mapped := runtimetest.MustCall(t, "ffi.Map", "k", v)
+	p := runtimetest.NewPoint(t, runtimetest.Point{Name: "p", Tag: v})
 	v.Release()
 	runtime.GC()
 	tag := p.Value().Tag.(tvmffi.ObjectRef)
@@ -82,8 +68,8 @@ func TestWrap(t *testing.T) {
 }
 
 func TestWrapThreads(t *testing.T) {
-	load(t)
-	before := settled()
+	runtimetest.Load(t)
+	before := runtimetest.SettledGoValues()
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -112,7 +98,7 @@ func TestWrapThreads(t *testing.T) {
 }
 
 func BenchmarkWrap(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	x := new(int)
 	for b.Loop() {
 		v, err := tvmffi.NewOpaque(x)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -14,7 +15,7 @@ import (
 // What C++ makes of values for its parameters: numbers and names are converted, in
 // the order of the alternatives of a Variant.
 func TestParameterConversions(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		function string
 		in, want any
@@ -35,7 +36,7 @@ func TestParameterConversions(t *testing.T) {
 		{"calls.echo_box", nil, nil},
 		{"calls.echo_pointer", tvmffi.Pointer{}, nil}, // the null pointer comes back as None
 	} {
-		v, err := call(c.function, c.in)
+		v, err := runtimetest.Call(c.function, c.in)
 		got := v.Value()
 		if p, ok := got.(tvmffi.Pointer); ok && p.Address == 0 {
 			got = nil
@@ -60,49 +61,49 @@ func TestParameterConversions(t *testing.T) {
 		{"calls.echo_map", nil, tvmffi.ErrType, "but got `None`"},
 		{"calls.echo_shape", nil, tvmffi.ErrType, "but got `None`"},
 	} {
-		_, err := call(c.function, c.in)
-		wantError(t, err, c.kind, c.function, c.text)
+		_, err := runtimetest.Call(c.function, c.in)
+		runtimetest.WantError(t, err, c.kind, c.function, c.text)
 	}
 	if v := nativetest.Version(); v != "0.1.9" && v != "0.1.12" { // which take no names of devices
-		if d := get[tvmffi.Device](t, "calls.echo_device", "cuda:1"); d != tvmffi.CUDA(1) {
+		if d := runtimetest.Get[tvmffi.Device](t, "calls.echo_device", "cuda:1"); d != tvmffi.CUDA(1) {
 			t.Error(d)
 		}
 	}
-	_, err := call("calls.echo_dtype", "nonsense")
-	wantError(t, err, tvmffi.ErrValue, "unknown dtype `nonsense`")
-	_, err = call("calls.echo_device", "nonsense:1")
-	wantError(t, err, tvmffi.ErrType, "calls.echo_device", "Device")
+	_, err := runtimetest.Call("calls.echo_dtype", "nonsense")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "unknown dtype `nonsense`")
+	_, err = runtimetest.Call("calls.echo_device", "nonsense:1")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.echo_device", "Device")
 }
 
 // A text is an object of the library only when it is long. In Go it is none,
 // whatever its length, so that no program works by chance.
 func TestTextIsNoObject(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, text := range []any{"short", "a text of more than seven bytes", []byte("short"), []byte("more than seven bytes")} {
-		v := mustCall(t, "calls.echo", text)
+		v := runtimetest.MustCall(t, "calls.echo", text)
 		_, err := tvmffi.As[*tvmffi.Object](v)
-		wantError(t, err, tvmffi.ErrType, "expected ffi.Object, got ffi.")
-		_, err = tvmffi.As[[]*tvmffi.Object](must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(text))))
-		wantError(t, err, tvmffi.ErrType, "element 0: expected ffi.Object, got ffi.")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.Object, got ffi.")
+		_, err = tvmffi.As[[]*tvmffi.Object](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(text))))
+		runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected ffi.Object, got ffi.")
 	}
-	_, err := call("calls.echo_object", "short")
-	wantError(t, err, tvmffi.ErrType, "but got `ffi.SmallStr`")
-	if v := mustCall(t, "calls.echo_object", "a text of more than seven bytes"); v.Value() != "a text of more than seven bytes" {
+	_, err := runtimetest.Call("calls.echo_object", "short")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "but got `ffi.SmallStr`")
+	if v := runtimetest.MustCall(t, "calls.echo_object", "a text of more than seven bytes"); v.Value() != "a text of more than seven bytes" {
 		t.Error(v)
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // Texts and bytes that C++ lends a callback are values of Go in it: nothing of them
 // ends with the callback. Tensors in a container are tensors.
 func TestLentTexts(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	long := "a text of more than seven bytes"
 	var text string
 	var data []byte
 	var loose []tvmffi.Any
-	typed := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(s string, b []byte) { text, data = s, b }))
-	packed := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args []tvmffi.Any) (any, error) { loose = args; return nil, nil }))
+	typed := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(s string, b []byte) { text, data = s, b }))
+	packed := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(args []tvmffi.Any) (any, error) { loose = args; return nil, nil }))
 	for _, f := range []*tvmffi.Function{typed, packed} {
 		// A string goes as a C string, bytes as TVMFFIByteArray*.
 		if _, err := lend(f, long, []byte(long)); err != nil {
@@ -113,8 +114,8 @@ func TestLentTexts(t *testing.T) {
 	if text != long || string(data) != long || loose[0].Value() != long || string(loose[1].Value().([]byte)) != long {
 		t.Errorf("%q, %q, %v", text, data, loose)
 	}
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
-	a := get[*tvmffi.Array[*tvmffi.Tensor]](t, "calls.echo", []any{x})
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
+	a := runtimetest.Get[*tvmffi.Array[*tvmffi.Tensor]](t, "calls.echo", []any{x})
 	if y := a.At(0); !tvmffi.Same(x, y) {
 		t.Error("a tensor in an array")
 	} else {
@@ -140,12 +141,12 @@ func lend(f *tvmffi.Function, s string, b []byte) (tvmffi.Any, error) {
 // kind: the result is of the kind that the parameter declares, a copy, with its
 // elements converted.
 func TestContainerConversions(t *testing.T) {
-	balanced(t)
-	array := must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, true))
-	list := must[*tvmffi.List[any]](t)(tvmffi.NewList[any](1, true))
+	runtimetest.Balanced(t)
+	array := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](1, true))
+	list := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any](1, true))
 	pairs := tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "a", Value: 1}, tvmffi.Pair[string, any]{Key: "b", Value: true})
-	table := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(pairs))
-	dict := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(pairs))
+	table := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(pairs))
+	dict := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(pairs))
 	for _, c := range []struct {
 		function string
 		in       tvmffi.ObjectRef
@@ -160,21 +161,21 @@ func TestContainerConversions(t *testing.T) {
 		{"calls.echo_dict", table, "ffi.Dict"},
 		{"calls.echo_dict", dict, "ffi.Dict"},
 	} {
-		v := mustCall(t, c.function, c.in)
+		v := runtimetest.MustCall(t, c.function, c.in)
 		if v.TypeKey() != c.key {
 			t.Errorf("%s of %s is %s, want %s", c.function, tvmffi.TypeKey(c.in), v.TypeKey(), c.key)
 		}
 		var got any
 		if strings.HasSuffix(c.function, "map") || strings.HasSuffix(c.function, "dict") {
-			m := must[map[string]int64](t)(tvmffi.As[map[string]int64](v))
+			m := runtimetest.Must[map[string]int64](t)(tvmffi.As[map[string]int64](v))
 			got = []int64{m["a"], m["b"]}
 		} else {
-			got = must[[]int64](t)(tvmffi.As[[]int64](v))
+			got = runtimetest.Must[[]int64](t)(tvmffi.As[[]int64](v))
 		}
 		if !slices.Equal(got.([]int64), []int64{1, 1}) {
 			t.Errorf("%s of %s: %v", c.function, tvmffi.TypeKey(c.in), got)
 		}
-		if o := must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)); tvmffi.Same(o, c.in) {
+		if o := runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)); tvmffi.Same(o, c.in) {
 			t.Errorf("%s of %s did not copy what it converted", c.function, tvmffi.TypeKey(c.in))
 		}
 		v.Release()
@@ -186,7 +187,7 @@ func TestContainerConversions(t *testing.T) {
 
 // The texts of the library name the element that does not fit.
 func TestElementErrors(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		function, want string
 		in             any
@@ -201,14 +202,14 @@ func TestElementErrors(t *testing.T) {
 		{"calls.echo_nested", "Array[index 1: Array[index 0: int]]", []any{[]string{"a"}, []any{1}}},
 		{"calls.echo_tuple", "Array[size=1]", []any{1}},
 	} {
-		_, err := call(c.function, c.in)
-		wantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling: `"+c.function+"(0: ", c.want)
+		_, err := runtimetest.Call(c.function, c.in)
+		runtimetest.WantError(t, err, tvmffi.ErrType, "Mismatched type on argument #0 when calling: `"+c.function+"(0: ", c.want)
 	}
 	for _, dims := range []any{"x", 1.5, []any{1, "x"}} {
-		_, err := call("ffi.Shape", dims)
-		wantError(t, err, tvmffi.ErrValue, "Expect shape to take list of int arguments")
+		_, err := runtimetest.Call("ffi.Shape", dims)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "Expect shape to take list of int arguments")
 	}
-	if s := get[*tvmffi.Shape](t, "calls.echo_shape", tvmffi.Of[int64](2, 3)); !slices.Equal(s.Slice(), []int64{2, 3}) {
+	if s := runtimetest.Get[*tvmffi.Shape](t, "calls.echo_shape", tvmffi.Of[int64](2, 3)); !slices.Equal(s.Slice(), []int64{2, 3}) {
 		t.Error(s.Slice())
 	} else {
 		s.Release()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -33,8 +34,8 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(reenter_export, Export);
 `
 
 func init() {
-	children["reenter"] = reenterChild
-	children["lock order"] = lockOrderChild
+	runtimetest.Children["reenter"] = reenterChild
+	runtimetest.Children["lock order"] = lockOrderChild
 }
 
 // aliveFor ends a child that hangs.
@@ -49,7 +50,7 @@ func aliveFor(d time.Duration) {
 // library finds what is registered so far.
 func TestLibraryCallsGoWhileItLoads(t *testing.T) {
 	path := nativetest.BuildText(t, "reenter", reenterSource)
-	if out, err := child(t, "reenter", "CORE="+nativetest.Library(t), envFile+"="+path); err != nil {
+	if out, err := runtimetest.Child(t, "reenter", "CORE="+nativetest.Library(t), envFile+"="+path); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -60,7 +61,7 @@ type reentered struct {
 
 func reenterChild() error {
 	aliveFor(30 * time.Second)
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	library := &bindrt.Library{Files: []bindrt.File{{Name: "libreenter.so"}}}
@@ -128,7 +129,7 @@ func reenterChild() error {
 // another goroutine has begun to look for: neither may wait for the other.
 func TestOrderOfLocks(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), envFile + "=" + nativetest.Build(t, "garden")}
-	if out, err := child(t, "lock order", env...); err != nil {
+	if out, err := runtimetest.Child(t, "lock order", env...); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -139,7 +140,7 @@ type ordered struct {
 
 func lockOrderChild() error {
 	aliveFor(30 * time.Second)
-	if err := loadChild(); err != nil {
+	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
 	library := &bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so"}}}

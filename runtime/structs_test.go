@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
@@ -25,7 +26,7 @@ type config struct {
 	Layers  []layer             `ffi:"layers"`
 	ByName  map[string]layer    `ffi:"by_name,optional"`
 	Scale   *float64            `ffi:"scale"`
-	Box     *Box                `ffi:"box,optional"`
+	Box     *runtimetest.Box    `ffi:"box,optional"`
 	Any     any                 `ffi:"any,optional"`
 	DType   tvmffi.DataType     `ffi:"dtype,optional"`
 	Ignored string              `ffi:"-"`
@@ -36,8 +37,8 @@ type config struct {
 }
 
 func TestMarshal(t *testing.T) {
-	balanced(t)
-	b := box(t, 3)
+	runtimetest.Balanced(t)
+	b := runtimetest.MakeBox(t, 3)
 	half := 0.5
 	in := config{
 		common: common{3},
@@ -45,7 +46,7 @@ func TestMarshal(t *testing.T) {
 		ByName: map[string]layer{"x": {Name: "d"}},
 		Scale:  &half, Box: b, Any: "anything", Ignored: "not sent", Pair: [2]int32{4, 5}, Tuple: tvmffi.Tuple1[bool]{A: true},
 	}
-	m := must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(&in))
+	m := runtimetest.Must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(&in))
 	if v, ok := m.Get("version"); !ok || v.Value() != int64(3) || m.Has("ignored") || m.Has("Ignored") || m.Has("raw") || m.Has("dtype") {
 		t.Errorf("map %v", m)
 	}
@@ -63,17 +64,17 @@ func TestMarshal(t *testing.T) {
 	}
 	m.Release()
 	// As an argument, an element and a result.
-	v := mustCall(t, "calls.echo", []layer{{Name: "one"}, {Name: "two", Sizes: []int64{2}}})
-	layers := must[[]layer](t)(tvmffi.As[[]layer](v))
+	v := runtimetest.MustCall(t, "calls.echo", []layer{{Name: "one"}, {Name: "two", Sizes: []int64{2}}})
+	layers := runtimetest.Must[[]layer](t)(tvmffi.As[[]layer](v))
 	if len(layers) != 2 || layers[1].Name != "two" || layers[1].Sizes[0] != 2 {
 		t.Error(layers)
 	}
 	v.Release()
-	v = mustCall(t, "calls.echo", (*layer)(nil))
-	if p := must[*layer](t)(tvmffi.As[*layer](v)); p != nil {
+	v = runtimetest.MustCall(t, "calls.echo", (*layer)(nil))
+	if p := runtimetest.Must[*layer](t)(tvmffi.As[*layer](v)); p != nil {
 		t.Error("nil is None")
 	}
-	d := must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
+	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
 	var l layer
 	if err := tvmffi.UnmarshalMap(d, &l); err != nil || l.Name != "of a dict" {
 		t.Error(l, err)
@@ -84,7 +85,7 @@ func TestMarshal(t *testing.T) {
 
 // An object is read by its fields, those of its ancestors too.
 func TestUnmarshalObject(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var fields struct {
 		I64     int64            `ffi:"i64"`
 		U8      uint8            `ffi:"u8"`
@@ -96,7 +97,7 @@ func TestUnmarshalObject(t *testing.T) {
 		Extra   int64            `ffi:"extra,optional"`
 		Absent  int64            `ffi:"absent,optional"`
 	}
-	b := box(t, 11)
+	b := runtimetest.MakeBox(t, 11)
 	if err := tvmffi.UnmarshalMap(b, &fields); err != nil {
 		t.Fatal(err)
 	}
@@ -104,62 +105,62 @@ func TestUnmarshalObject(t *testing.T) {
 		t.Errorf("%+v", fields)
 	}
 	b.Release()
-	sub := must[*Box](t)(NewSubBox(12))
+	sub := runtimetest.Must[*runtimetest.Box](t)(runtimetest.NewSubBox(12))
 	if err := tvmffi.UnmarshalMap(sub, &fields); err != nil || fields.I64 != 12 || fields.Extra != 1 {
 		t.Errorf("%+v, %v", fields, err)
 	}
 	var wrong struct {
 		Text int64 `ffi:"text"`
 	}
-	wantError(t, tvmffi.UnmarshalMap(sub, &wrong), tvmffi.ErrType, "TypeError: text: expected int, got ffi.Str")
+	runtimetest.WantError(t, tvmffi.UnmarshalMap(sub, &wrong), tvmffi.ErrType, "TypeError: text: expected int, got ffi.Str")
 	var absent struct {
 		X int64 `ffi:"x"`
 	}
-	wantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrKey, "KeyError: calls.SubBox has no x")
+	runtimetest.WantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrKey, "KeyError: calls.SubBox has no x")
 	sub.Release()
-	wantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrRuntime, "was released")
-	wantError(t, tvmffi.UnmarshalMap(nil, &absent), tvmffi.ErrType, "is nil")
+	runtimetest.WantError(t, tvmffi.UnmarshalMap(sub, &absent), tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, tvmffi.UnmarshalMap(nil, &absent), tvmffi.ErrType, "is nil")
 }
 
 func TestMarshalErrors(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	type bad struct {
 		Layers []any `ffi:"layers"`
 	}
 	_, err := tvmffi.MarshalMap(bad{Layers: []any{1, map[string]any{"k": make(chan int)}}})
-	wantError(t, err, tvmffi.ErrType, `TypeError: bad.layers[1]["k"]: Go type chan int: this type has no counterpart in TVM-FFI`)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `TypeError: bad.layers[1]["k"]: Go type chan int: this type has no counterpart in TVM-FFI`)
 	l := &layer{Name: "loop"}
 	l.Next = l
 	_, err = tvmffi.MarshalMap(l)
-	wantError(t, err, tvmffi.ErrValue, "contains itself")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	for _, x := range []any{nil, 1, struct{ X int }{}, (*layer)(nil), []layer{}} {
 		_, err = tvmffi.MarshalMap(x)
-		wantError(t, err, tvmffi.ErrType, "expected a struct with ffi tags")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "expected a struct with ffi tags")
 	}
 	var twice struct {
 		A int `ffi:"a"`
 		B int `ffi:"a"`
 	}
 	_, err = tvmffi.MarshalMap(twice)
-	wantError(t, err, tvmffi.ErrType, "two of its fields are named a")
-	m := must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{
+	runtimetest.WantError(t, err, tvmffi.ErrType, "two of its fields are named a")
+	m := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{
 		"version": 1, "scale": nil, "pair": []int64{1, 2}, "tuple": []any{true},
 		"layers": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "sizes": []any{1, "two"}}},
 	})))
 	var c config
 	err = tvmffi.UnmarshalMap(m, &c)
-	wantError(t, err, tvmffi.ErrType, "TypeError: config.layers[1].sizes[1]: expected int, got ffi.SmallStr")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: config.layers[1].sizes[1]: expected int, got ffi.SmallStr")
 	var e *tvmffi.Error
 	if !errors.As(err, &e) || c.Version != 1 {
 		t.Error("what came before is set")
 	}
 	m.Release()
 	for _, into := range []any{nil, c, new(int), (*config)(nil), new(struct{})} {
-		wantError(t, tvmffi.UnmarshalMap(m, into), tvmffi.ErrType, "expected a pointer to a struct with ffi tags")
+		runtimetest.WantError(t, tvmffi.UnmarshalMap(m, into), tvmffi.ErrType, "expected a pointer to a struct with ffi tags")
 	}
-	a := must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
-	wantError(t, tvmffi.UnmarshalMap(a, &c), tvmffi.ErrKey, "ffi.Array has no version")
+	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	runtimetest.WantError(t, tvmffi.UnmarshalMap(a, &c), tvmffi.ErrKey, "ffi.Array has no version")
 	a.Release()
-	_, err = tvmffi.As[layer](must[tvmffi.Any](t)(tvmffi.AnyOf(1)))
-	wantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")
+	_, err = tvmffi.As[layer](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(1)))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")
 }

@@ -6,24 +6,25 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func TestStructuralEqual(t *testing.T) {
-	loadProgram(t)
-	x, y := newVar(t, "x"), newVar(t, "y")
+	runtimetest.LoadProgram(t)
+	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
 	// fun x: x is fun y: y; a free variable is only itself, unless free ones are mapped.
-	f, g, h := newFunc(t, []any{x}, []any{x, 1}), newFunc(t, []any{y}, []any{y, 1}), newFunc(t, []any{x}, []any{y, 1})
-	one, two := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1})), must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{2}))
+	f, g, h := runtimetest.NewFunc(t, []any{x}, []any{x, 1}), runtimetest.NewFunc(t, []any{y}, []any{y, 1}), runtimetest.NewFunc(t, []any{x}, []any{y, 1})
+	one, two := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1})), runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{2}))
 	for _, c := range []struct {
 		x, y    any
 		options []structural.Option
 		want    bool
 	}{
 		{1, 1, nil, true}, {1, 2, nil, false}, {"a", "a", nil, true}, {nil, nil, nil, true}, {nil, 1, nil, false}, {[]any{1, "x"}, []any{1, "x"}, nil, true}, {[]any{1}, []any{1, 2}, nil, false},
-		{map[string]any{"a": []any{1}}, map[string]any{"a": []any{1}}, nil, true}, {(*Func)(nil), f, nil, false},
+		{map[string]any{"a": []any{1}}, map[string]any{"a": []any{1}}, nil, true}, {(*runtimetest.Func)(nil), f, nil, false},
 		{f, g, nil, true}, {f, h, nil, false}, {x, y, nil, false}, {x, y, []structural.Option{structural.MapFreeVars}, true}, {f, h, []structural.Option{structural.MapFreeVars}, false},
 		{one, two, nil, false}, {one, two, []structural.Option{structural.SkipTensorContent}, true}, {[]any{x, one}, []any{y, two}, []structural.Option{structural.MapFreeVars, structural.SkipTensorContent}, true},
 	} {
@@ -37,13 +38,13 @@ func TestStructuralEqual(t *testing.T) {
 		}
 		m.Release()
 		if c.want {
-			a, b := must[uint64](t)(structural.Hash(c.x, c.options...)), must[uint64](t)(structural.Hash(c.y, c.options...))
+			a, b := runtimetest.Must[uint64](t)(structural.Hash(c.x, c.options...)), runtimetest.Must[uint64](t)(structural.Hash(c.y, c.options...))
 			if a != b {
 				t.Errorf("the hashes of %v and %v differ", c.x, c.y)
 			}
 		}
 	}
-	m := must[*structural.Mismatch](t)(structural.FirstMismatch(f, h))
+	m := runtimetest.Must[*structural.Mismatch](t)(structural.FirstMismatch(f, h))
 	if m.String() != "<root>.body[0] != <root>.body[0]" {
 		t.Error(m)
 	}
@@ -55,48 +56,48 @@ func TestStructuralEqual(t *testing.T) {
 
 // What would end the process is refused.
 func TestStructural_refused(t *testing.T) {
-	loadProgram(t)
-	l := loop(t)
-	ring, next := chain(t, 1), chain(t, 1)
+	runtimetest.LoadProgram(t)
+	l := runtimetest.NewLoop(t)
+	ring, next := runtimetest.NewChain(t, 1), runtimetest.NewChain(t, 1)
 	for _, err := range []error{ring.SetNext(next), next.SetNext(ring)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	deep := chain(t, 20000)
+	deep := runtimetest.NewChain(t, 20000)
 	for _, c := range []struct {
 		x    any
 		want string
 	}{{l, "the value contains itself, in ffi.List"}, {ring, "the value contains itself, in program.Link"}, {map[string]any{"k": []any{ring}}, "contains itself"}, {deep, "nested deeper than 1000 levels"}} {
 		_, err := structural.Equal(1, c.x)
-		wantError(t, err, tvmffi.ErrValue, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
 		_, err = structural.Hash(c.x)
-		wantError(t, err, tvmffi.ErrValue, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
 		_, err = structural.FirstMismatch(c.x, 1)
-		wantError(t, err, tvmffi.ErrValue, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
 		_, err = structural.KeyOf(c.x)
-		wantError(t, err, tvmffi.ErrValue, c.want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
 		_, err = jsongraph.Marshal(c.x, nil)
 		want := "Cycle detected during serialization: a "
 		if c.x == any(deep) {
 			want = c.want
 		}
-		wantError(t, err, tvmffi.ErrValue, want)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, want)
 	}
-	untie(t, l)
+	runtimetest.EndLoop(t, l)
 	if err := next.SetNext(nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []*Link{ring, next, deep} {
+	for _, o := range []*runtimetest.Link{ring, next, deep} {
 		o.Release()
 		_, err := structural.Hash(o)
-		wantError(t, err, tvmffi.ErrRuntime, "was released")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	}
 	// A value that is met often is visited once: this one has 2^60 paths.
-	wide := newList(t, 1)
+	wide := runtimetest.NewList(t, 1)
 	lists := []*tvmffi.List[any]{wide}
 	for range 60 {
-		wide = newList(t, wide, wide)
+		wide = runtimetest.NewList(t, wide, wide)
 		lists = append(lists, wide)
 	}
 	if _, err := jsongraph.Marshal(wide, nil); err != nil {
@@ -108,11 +109,11 @@ func TestStructural_refused(t *testing.T) {
 }
 
 func TestStructuralKey(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	of := func(x any) structural.Key { return must[structural.Key](t)(structural.KeyOf(x)) }
-	x, y := newVar(t, "x"), newVar(t, "y")
-	f, g := newFunc(t, []any{x}, []any{x}), newFunc(t, []any{y}, []any{y})
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	of := func(x any) structural.Key { return runtimetest.Must[structural.Key](t)(structural.KeyOf(x)) }
+	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
+	f, g := runtimetest.NewFunc(t, []any{x}, []any{x}), runtimetest.NewFunc(t, []any{y}, []any{y})
 	counts := map[structural.Key]int{}
 	for _, v := range []any{f, g, []any{1, "x"}, []any{1, "x"}, []any{1, "y"}, 1, 1, nil, "a", "a", []byte("a")} {
 		counts[of(v)]++
@@ -124,7 +125,7 @@ func TestStructuralKey(t *testing.T) {
 		t.Error(k)
 	}
 	v := of(f).Value()
-	if got := must[*Func](t)(tvmffi.As[*Func](v)); !tvmffi.Same(got, f) {
+	if got := runtimetest.Must[*runtimetest.Func](t)(tvmffi.As[*runtimetest.Func](v)); !tvmffi.Same(got, f) {
 		t.Error("the value of a key is another")
 	}
 	v.Release()
@@ -133,7 +134,7 @@ func TestStructuralKey(t *testing.T) {
 		t.Error(zero)
 	}
 	// As an argument it is an ffi.StructuralKey.
-	m := must[*tvmffi.Map[structural.Key, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[structural.Key, int64]{Key: of(f), Value: 1}, tvmffi.Pair[structural.Key, int64]{Key: of(g), Value: 2})))
+	m := runtimetest.Must[*tvmffi.Map[structural.Key, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[structural.Key, int64]{Key: of(f), Value: 1}, tvmffi.Pair[structural.Key, int64]{Key: of(g), Value: 2})))
 	if n, ok := m.Get(of(g)); m.Len() != 1 || n != 2 || !ok {
 		t.Error(m)
 	}
@@ -154,15 +155,15 @@ func TestStructuralKey(t *testing.T) {
 		o.Release()
 	}
 	_, err := structural.KeyOf(f)
-	wantError(t, err, tvmffi.ErrRuntime, "was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	clear(counts)
 	clear(keys)
 }
 
 func TestAccessPath(t *testing.T) {
-	loadProgram(t)
+	runtimetest.LoadProgram(t)
 	step := func(kind structural.AccessKind, key any) structural.AccessStep {
-		return structural.AccessStep{Kind: kind, Key: must[tvmffi.Any](t)(tvmffi.AnyOf(key))}
+		return structural.AccessStep{Kind: kind, Key: runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(key))}
 	}
 	for _, c := range []struct {
 		steps []structural.AccessStep
@@ -174,14 +175,14 @@ func TestAccessPath(t *testing.T) {
 		{[]structural.AccessStep{step(structural.AccessItemMissing, 3)}, `<root>[<missing:3>]`},
 		{[]structural.AccessStep{step(structural.AccessKeyMissing, "a key that lies on the heap")}, `<root>[<missing:"a key that lies on the heap">]`},
 	} {
-		p := must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
+		p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
 		if p.String() != c.want || p.Depth() != len(c.steps) || len(p.Steps()) != len(c.steps) {
 			t.Errorf("%v, want %s", p, c.want)
 		}
 		if text, err := tvmffi.Repr(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
 			t.Errorf("the library prints %s", text) // an older one prints the fields
 		}
-		if b, err := json.Marshal(p); err != nil || string(b) != string(must[[]byte](t)(json.Marshal(c.want))) {
+		if b, err := json.Marshal(p); err != nil || string(b) != string(runtimetest.Must[[]byte](t)(json.Marshal(c.want))) {
 			t.Errorf("%s, %v", b, err)
 		}
 		p.Release()
@@ -189,13 +190,13 @@ func TestAccessPath(t *testing.T) {
 			t.Error(p)
 		}
 	}
-	a := must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body")))
-	b := must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body"), step(structural.AccessItem, 1)))
+	a := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body")))
+	b := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body"), step(structural.AccessItem, 1)))
 	if a.Equal(b) || !a.Equal(a) || !a.IsPrefixOf(b) || b.IsPrefixOf(a) {
 		t.Error("the paths compare wrongly")
 	}
-	f := newFunc(t, nil, []any{1, map[string]any{"k": "found"}})
-	long := must[*structural.AccessPath](t)(structural.NewAccessPath(append(b.Steps(), step(structural.AccessKey, "k"))...))
+	f := runtimetest.NewFunc(t, nil, []any{1, map[string]any{"k": "found"}})
+	long := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(append(b.Steps(), step(structural.AccessKey, "k"))...))
 	if v, err := long.Find(f); err != nil || v.Value() != any("found") {
 		t.Error(v, err)
 	}
@@ -210,21 +211,21 @@ func TestAccessPath(t *testing.T) {
 		{[]structural.AccessStep{step(structural.AccessItemMissing, 0)}, tvmffi.ErrKey, "lacks what the path names"},
 		{[]structural.AccessStep{step(structural.AccessItem, 0)}, tvmffi.ErrIndex, "program.Func has no items"},
 	} {
-		p := must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
+		p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
 		_, err := p.Find(f)
-		wantError(t, err, c.kind, c.want)
+		runtimetest.WantError(t, err, c.kind, c.want)
 		p.Release()
 	}
 	_, err := structural.NewAccessPath(step(9, 1))
-	wantError(t, err, tvmffi.ErrValue, "no kind of step 9")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "no kind of step 9")
 	_, err = structural.NewAccessPath(step(structural.AccessItem, "x"))
-	wantError(t, err, tvmffi.ErrType)
+	runtimetest.WantError(t, err, tvmffi.ErrType)
 	for _, o := range []interface{ Release() }{a, b, long, f} {
 		o.Release()
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Steps() })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Equal(b) })
-	wantPanic(t, tvmffi.ErrRuntime, "nil", func() { (*structural.AccessPath)(nil).Depth() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Steps() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Equal(b) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "nil", func() { (*structural.AccessPath)(nil).Depth() })
 	if fmt.Sprint((*structural.AccessPath)(nil)) != "None" {
 		t.Error("nil")
 	}
@@ -232,19 +233,19 @@ func TestAccessPath(t *testing.T) {
 
 // A path from a stranger may hold a parent that is none.
 func TestAccessPath_hostile(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	p, err := jsongraph.Unmarshal[*structural.AccessPath]([]byte(`{"root_index":1,"nodes":[{"type":"ffi.Array","data":[]},
 		{"type":"ffi.reflection.AccessPath","data":{"parent":0,"step":3,"depth":1}},{"type":"int","data":1},
 		{"type":"ffi.reflection.AccessStep","data":{"kind":1,"key":2}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Steps() })
-	wantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Equal(p) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Steps() })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Equal(p) })
 	if p.String() == "" {
 		t.Error("no text")
 	}
 	_, err = p.Find(1)
-	wantError(t, err, tvmffi.ErrType, "ffi.Array")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "ffi.Array")
 	p.Release()
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -17,7 +18,7 @@ import (
 // none of the Go runtime's, whatever it is called on: a zero value, a released object,
 // a nil pointer. Arguments are zero too.
 func TestMethodsOfNothing(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if err := linkedType.Register(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +45,8 @@ func TestMethodsOfNothing(t *testing.T) {
 	f, err7 := tvmffi.FuncOf(func() {})
 	module, err8 := tvmffi.SystemLib("")
 	value, err9 := tvmffi.NewOpaque(1)
-	object, _ := tvmffi.Cast[*tvmffi.Object](box(t, 1))
-	held, err10 := tvmffi.AnyOf(box(t, 1))
+	object, _ := tvmffi.Cast[*tvmffi.Object](runtimetest.MakeBox(t, 1))
+	held, err10 := tvmffi.AnyOf(runtimetest.MakeBox(t, 1))
 	if err10 != nil {
 		t.Fatal(err10)
 	}
@@ -53,7 +54,7 @@ func TestMethodsOfNothing(t *testing.T) {
 	moved := tvmffi.Move(object)
 	released := []any{
 		releasedOf(array, err), releasedOf(list, err1), releasedOf(table, err2), releasedOf(dict, err3), releasedOf(shape, err4), releasedOf(tensor, err5),
-		releasedOf(f, err7), releasedOf(module, err8), releasedOf(value, err9), releasedOf(object, nil), releasedOf(box(t, 1), nil), &held, &moved, elements,
+		releasedOf(f, err7), releasedOf(module, err8), releasedOf(value, err9), releasedOf(object, nil), releasedOf(runtimetest.MakeBox(t, 1), nil), &held, &moved, elements,
 	}
 	zero := []any{
 		tvmffi.Object{}, tvmffi.Any{}, tvmffi.Array[int64]{}, tvmffi.Array[string]{}, tvmffi.List[any]{}, tvmffi.Map[string, int64]{}, tvmffi.Map[any, any]{}, tvmffi.Dict[string, int64]{},

@@ -15,19 +15,20 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func TestElements(t *testing.T) {
-	loadTensors(t)
-	x := vector(t, 3, 4)
-	turned := must[*tvmffi.Tensor](t)(x.Transpose())
-	e := must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](turned))
+	runtimetest.LoadTensors(t)
+	x := runtimetest.CountingTensor(t, 3, 4)
+	turned := runtimetest.Must[*tvmffi.Tensor](t)(x.Transpose())
+	e := runtimetest.Must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](turned))
 	if e.At(3, 1) != 7 || e.At(0, 2) != 8 {
 		t.Error(e.At(3, 1), e.At(0, 2))
 	}
 	e.Set(-1, 3, 1)
-	if got := values(t, x)[7]; got != -1 {
+	if got := runtimetest.FloatsOf(t, x)[7]; got != -1 {
 		t.Error(got)
 	}
 	var got []float32
@@ -42,18 +43,18 @@ func TestElements(t *testing.T) {
 	if !slices.Equal(got, []float32{0, 4, 8, 1}) {
 		t.Error(got)
 	}
-	wantPanic(t, tvmffi.ErrIndex, "1 indices for 2 dimensions", func() { e.At(0) })
-	wantPanic(t, tvmffi.ErrIndex, "index 3 is out of range in dimension 1", func() { e.At(0, 3) })
-	wantPanic(t, tvmffi.ErrIndex, "index -1 is out of range in dimension 0", func() { e.Set(0, -1, 0) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "1 indices for 2 dimensions", func() { e.At(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "index 3 is out of range in dimension 1", func() { e.At(0, 3) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "index -1 is out of range in dimension 0", func() { e.Set(0, -1, 0) })
 	turned.Release()
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() { e.At(0, 0) })
-	wantPanic(t, tvmffi.ErrRuntime, "was released", func() {
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { e.At(0, 0) })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() {
 		for range e.All() {
 			break
 		}
 	})
-	scalar := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float64))
-	s := must[*tvmffi.Elements[float64]](t)(tvmffi.ElementsOf[float64](scalar))
+	scalar := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float64))
+	s := runtimetest.Must[*tvmffi.Elements[float64]](t)(tvmffi.ElementsOf[float64](scalar))
 	s.Set(2.5)
 	if s.At() != 2.5 {
 		t.Error(s.At())
@@ -64,7 +65,7 @@ func TestElements(t *testing.T) {
 }
 
 func TestElementTypes(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	for _, c := range []struct {
 		make func() (*tvmffi.Tensor, error)
 		want tvmffi.DataType
@@ -79,42 +80,42 @@ func TestElementTypes(t *testing.T) {
 		{func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Float8E5M2, []uint8{1}) }, tvmffi.Float8E5M2},
 		{func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Float32.WithLanes(2), []uint64{1}) }, tvmffi.Float32.WithLanes(2)},
 	} {
-		if x := must[*tvmffi.Tensor](t)(c.make()); x.DataType() != c.want {
+		if x := runtimetest.Must[*tvmffi.Tensor](t)(c.make()); x.DataType() != c.want {
 			t.Errorf("%v, want %v", x, c.want)
 		}
 	}
-	half := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]tvmffi.BF16{0x3f80}))
-	if s := must[[]tvmffi.BF16](t)(tvmffi.Slice[tvmffi.BF16](half)); s[0].Float32() != 1 {
+	half := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]tvmffi.BF16{0x3f80}))
+	if s := runtimetest.Must[[]tvmffi.BF16](t)(tvmffi.Slice[tvmffi.BF16](half)); s[0].Float32() != 1 {
 		t.Error(s)
 	}
-	if s := must[[]uint16](t)(tvmffi.Slice[uint16](half)); s[0] != 0x3f80 {
+	if s := runtimetest.Must[[]uint16](t)(tvmffi.Slice[uint16](half)); s[0] != 0x3f80 {
 		t.Error(s)
 	}
 	_, err := tvmffi.Slice[tvmffi.F16](half)
-	wantError(t, err, tvmffi.ErrType, "tensor of bfloat16: its elements are no float16.Float16 but tvmffi.BF16 or uint16")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of bfloat16: its elements are no float16.Float16 but tvmffi.BF16 or uint16")
 	_, err = tvmffi.Slice[float32](half)
-	wantError(t, err, tvmffi.ErrType, "no float32 but tvmffi.BF16")
-	_, err = tvmffi.Slice[int8](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float8E4M3FN, 3)))
-	wantError(t, err, tvmffi.ErrType, "tensor of float8_e4m3fn: its elements are no int8 (ToFloat32 converts them)")
-	_, err = tvmffi.Slice[uint8](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 4)))
-	wantError(t, err, tvmffi.ErrType, "float4_e2m1fn")
-	_, err = tvmffi.Slice[int64](must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32.WithLanes(2), 4)))
-	wantError(t, err, tvmffi.ErrType, "int32x2")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "no float32 but tvmffi.BF16")
+	_, err = tvmffi.Slice[int8](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float8E4M3FN, 3)))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float8_e4m3fn: its elements are no int8 (ToFloat32 converts them)")
+	_, err = tvmffi.Slice[uint8](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 4)))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "float4_e2m1fn")
+	_, err = tvmffi.Slice[int64](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32.WithLanes(2), 4)))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "int32x2")
 }
 
 func TestNewTensor(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	for _, shape := range [][]int64{{}, {0}, {3}, {5, 7}, {1000, 1000}} {
-		x := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, shape...))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, shape...))
 		if x.DataPointer().Address%64 != 0 || !x.Contiguous() || !slices.Equal(x.Shape(), shape) || x.NBytes() != 4*x.Len() {
 			t.Errorf("%v at %#x", x, x.DataPointer().Address)
 		}
-		if get[float64](t, "tensors.sum", x) != 0 {
+		if runtimetest.Get[float64](t, "tensors.sum", x) != 0 {
 			t.Errorf("%v is not zero", x)
 		}
 	}
-	packed := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.DataType{Code: abi.DLUInt, Bits: 1, Lanes: 1}, 9))
-	if b := must[[]byte](t)(packed.Bytes()); len(b) != 2 {
+	packed := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.DataType{Code: abi.DLUInt, Bits: 1, Lanes: 1}, 9))
+	if b := runtimetest.Must[[]byte](t)(packed.Bytes()); len(b) != 2 {
 		t.Error(b)
 	}
 	for text, make := range map[string]func() (*tvmffi.Tensor, error){
@@ -137,42 +138,42 @@ func TestNewTensor(t *testing.T) {
 		"its elements have no fixed number of la": func() (*tvmffi.Tensor, error) { return tvmffi.FromFloat32(tvmffi.DataType{Bits: 8, Lanes: 65534}, nil) },
 	} {
 		_, err := make()
-		wantError(t, err, nil, text)
+		runtimetest.WantError(t, err, nil, text)
 	}
 }
 
 func TestCopies(t *testing.T) {
-	loadTensors(t)
-	x := vector(t, 2, 3)
-	turned := must[*tvmffi.Tensor](t)(x.Transpose())
-	clone := must[*tvmffi.Tensor](t)(turned.Clone())
-	if !clone.Contiguous() || !slices.Equal(clone.Shape(), []int64{3, 2}) || !slices.Equal(must[[]float32](t)(tvmffi.Slice[float32](clone)), []float32{0, 3, 1, 4, 2, 5}) {
-		t.Error(clone, values(t, clone))
+	runtimetest.LoadTensors(t)
+	x := runtimetest.CountingTensor(t, 2, 3)
+	turned := runtimetest.Must[*tvmffi.Tensor](t)(x.Transpose())
+	clone := runtimetest.Must[*tvmffi.Tensor](t)(turned.Clone())
+	if !clone.Contiguous() || !slices.Equal(clone.Shape(), []int64{3, 2}) || !slices.Equal(runtimetest.Must[[]float32](t)(tvmffi.Slice[float32](clone)), []float32{0, 3, 1, 4, 2, 5}) {
+		t.Error(clone, runtimetest.FloatsOf(t, clone))
 	}
 	if err := tvmffi.CopyFrom(turned, []float32{10, 11, 12, 13, 14, 15}); err != nil {
 		t.Fatal(err)
 	}
-	if got := values(t, x); !slices.Equal(got, []float32{10, 12, 14, 11, 13, 15}) {
+	if got := runtimetest.FloatsOf(t, x); !slices.Equal(got, []float32{10, 12, 14, 11, 13, 15}) {
 		t.Error(got)
 	}
-	if err := tvmffi.Copy(turned, clone); err != nil || !slices.Equal(values(t, x), []float32{0, 1, 2, 3, 4, 5}) {
-		t.Error(values(t, x), err)
+	if err := tvmffi.Copy(turned, clone); err != nil || !slices.Equal(runtimetest.FloatsOf(t, x), []float32{0, 1, 2, 3, 4, 5}) {
+		t.Error(runtimetest.FloatsOf(t, x), err)
 	}
-	wantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "float32[3, 2]@cpu:0 does not fit float32[2, 3]@cpu:0")
-	wantError(t, tvmffi.Copy(x, nil), tvmffi.ErrType, "source: the object is nil")
-	wantError(t, tvmffi.CopyTo(x, make([]float32, 5)), tvmffi.ErrValue, "float32[2, 3]@cpu:0 has 6 elements, the slice has 5")
-	wantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "its elements are no int32 but float32")
+	runtimetest.WantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "float32[3, 2]@cpu:0 does not fit float32[2, 3]@cpu:0")
+	runtimetest.WantError(t, tvmffi.Copy(x, nil), tvmffi.ErrType, "source: the object is nil")
+	runtimetest.WantError(t, tvmffi.CopyTo(x, make([]float32, 5)), tvmffi.ErrValue, "float32[2, 3]@cpu:0 has 6 elements, the slice has 5")
+	runtimetest.WantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "its elements are no int32 but float32")
 	// Elements that are not aligned can be copied, though not viewed.
-	memory := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 9))
-	odd := must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: oddStruct(t, memory)}))
-	if err := tvmffi.CopyFrom(odd, []float32{1.5, 2.5}); err != nil || !slices.Equal(values(t, odd), []float32{1.5, 2.5}) {
+	memory := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 9))
+	odd := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: oddStruct(t, memory)}))
+	if err := tvmffi.CopyFrom(odd, []float32{1.5, 2.5}); err != nil || !slices.Equal(runtimetest.FloatsOf(t, odd), []float32{1.5, 2.5}) {
 		t.Error(err)
 	}
 	_, err := tvmffi.Slice[float32](odd)
-	wantError(t, err, tvmffi.ErrValue, "is not aligned to 4 bytes, as float32 must be: use CopyTo or Clone")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned to 4 bytes, as float32 must be: use CopyTo or Clone")
 	_, err = tvmffi.ElementsOf[float32](odd)
-	wantError(t, err, tvmffi.ErrValue, "is not aligned")
-	if got := must[[]float32](t)(tvmffi.Slice[float32](must[*tvmffi.Tensor](t)(odd.Clone()))); got[1] != 2.5 {
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned")
+	if got := runtimetest.Must[[]float32](t)(tvmffi.Slice[float32](runtimetest.Must[*tvmffi.Tensor](t)(odd.Clone()))); got[1] != 2.5 {
 		t.Error(got)
 	}
 }
@@ -180,7 +181,7 @@ func TestCopies(t *testing.T) {
 // oddStruct makes a DLPack struct of two float32 at an odd address of memory.
 func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
 	t.Helper()
-	p := must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
+	p := runtimetest.Must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
 	m := capi.At[abi.DLManagedTensorVersioned](p)
 	m.Tensor.Data++
 	m.Tensor.DType = abi.DLDataType(tvmffi.Float32)
@@ -189,10 +190,10 @@ func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
 }
 
 func TestBytes(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	data := []uint32{1, 2, 3}
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
-	b := must[[]byte](t)(x.Bytes())
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
+	b := runtimetest.Must[[]byte](t)(x.Bytes())
 	if len(b) != 12 || binary.NativeEndian.Uint32(b[8:]) != 3 {
 		t.Error(b)
 	}
@@ -211,67 +212,65 @@ func TestBytes(t *testing.T) {
 		t.Error(n, err)
 	}
 	_, err = x.ReadAt(small, -1)
-	wantError(t, err, tvmffi.ErrIndex, "offset -1 is negative")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset -1 is negative")
 	n, err := x.WriteAt(small, 10)
-	wantError(t, err, tvmffi.ErrIndex, "4 bytes do not fit from offset 10 on")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "4 bytes do not fit from offset 10 on")
 	if n != 2 || !errors.Is(err, io.ErrShortWrite) {
 		t.Error(n, err)
 	}
 	_, err = x.WriteAt(small, 13)
-	wantError(t, err, tvmffi.ErrIndex, "offset 13 is not in its 12 bytes")
-	turned := must[*tvmffi.Tensor](t)(vector(t, 2, 2).Transpose())
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset 13 is not in its 12 bytes")
+	turned := runtimetest.Must[*tvmffi.Tensor](t)(runtimetest.CountingTensor(t, 2, 2).Transpose())
 	_, err = turned.Bytes()
-	wantError(t, err, tvmffi.ErrValue, "it has strides [1 2] and is not contiguous: use Clone")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "it has strides [1 2] and is not contiguous: use Clone")
 	_, err = turned.ReadAt(small, 0)
-	wantError(t, err, tvmffi.ErrValue, "not contiguous")
-	device := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Float32, tvmffi.CUDA(1), nil, 3))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "not contiguous")
+	device := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Float32, tvmffi.CUDA(1), nil, 3))
 	for _, err := range []error{
-		second(device.Bytes()), second(tvmffi.Slice[float32](device)), second(tvmffi.ElementsOf[float32](device)), second(device.Clone()),
-		second(tvmffi.ToFloat32(device)), tvmffi.CopyTo(device, make([]float32, 3)), second(device.ReadAt(small, 0)), second(device.WriteAt(small, 0)),
+		runtimetest.ErrorOf(device.Bytes()), runtimetest.ErrorOf(tvmffi.Slice[float32](device)), runtimetest.ErrorOf(tvmffi.ElementsOf[float32](device)), runtimetest.ErrorOf(device.Clone()),
+		runtimetest.ErrorOf(tvmffi.ToFloat32(device)), tvmffi.CopyTo(device, make([]float32, 3)), runtimetest.ErrorOf(device.ReadAt(small, 0)), runtimetest.ErrorOf(device.WriteAt(small, 0)),
 	} {
-		wantError(t, err, tvmffi.ErrValue, "tensor on cuda:1: its memory is not on the host: copy it there first")
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "tensor on cuda:1: its memory is not on the host: copy it there first")
 	}
 	x.Release()
-	for _, err := range []error{second(x.Bytes()), second(x.ReadAt(small, 0)), second(x.WriteAt(small, 0)), second(x.Clone()), second(x.ToDLPack())} {
-		wantError(t, err, tvmffi.ErrRuntime, "was released")
+	for _, err := range []error{runtimetest.ErrorOf(x.Bytes()), runtimetest.ErrorOf(x.ReadAt(small, 0)), runtimetest.ErrorOf(x.WriteAt(small, 0)), runtimetest.ErrorOf(x.Clone()), runtimetest.ErrorOf(x.ToDLPack())} {
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func TestFloat32Tensors(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	in := []float32{0, 1, -2, 0.5, 3, -0.5, 6, 4}
 	for name, want := range map[string][]float32{
 		"float32": in, "float64": in, "float16": in, "bfloat16": in, "float8_e4m3fn": in, "float8_e5m2": in, "float8_e4m3fnuz": in,
 		"float6_e3m2fn": in, "float4_e2m1fn": in, "float4_e2m1fnx2": in, "float32x4": in, "int8": {0, 1, -2, 0, 3, 0, 6, 4},
 		"uint3": {0, 1, 0, 0, 3, 0, 6, 4}, "int4": {0, 1, -2, 0, 3, 0, 6, 4}, "bool": {0, 1, 1, 1, 1, 1, 1, 1}, "bool1": {0, 1, 1, 1, 1, 1, 1, 1},
 	} {
-		dtype := must[tvmffi.DataType](t)(tvmffi.ParseDataType(name))
-		x := must[*tvmffi.Tensor](t)(tvmffi.FromFloat32(dtype, in))
-		if got := must[[]float32](t)(tvmffi.ToFloat32(x)); !slices.Equal(got, want) {
+		dtype := runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType(name))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromFloat32(dtype, in))
+		if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(x)); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 		if dtype.Lanes == 1 {
-			square := must[*tvmffi.Tensor](t)(x.Reshape(2, 4))
-			turned := must[*tvmffi.Tensor](t)(square.Transpose())
-			if got := must[[]float32](t)(tvmffi.ToFloat32(turned)); got[1] != want[4] || got[2] != want[1] {
+			square := runtimetest.Must[*tvmffi.Tensor](t)(x.Reshape(2, 4))
+			turned := runtimetest.Must[*tvmffi.Tensor](t)(square.Transpose())
+			if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(turned)); got[1] != want[4] || got[2] != want[1] {
 				t.Errorf("%s turned: %v", name, got)
 			}
 		}
 	}
 	_, err := tvmffi.FromFloat32(tvmffi.Float32, in, 3)
-	wantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, the slice has 8")
-	_, err = tvmffi.ToFloat32(must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
-	wantError(t, err, tvmffi.ErrType, "data type complex64: its elements are no real numbers")
-	if got := must[[]float32](t)(tvmffi.ToFloat32(must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, the slice has 8")
+	_, err = tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "data type complex64: its elements are no real numbers")
+	if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {
 		t.Error(got)
 	}
 }
 
 func TestTensorFormat(t *testing.T) {
-	loadTensors(t)
-	x := vector(t, 2, 2, 3)
+	runtimetest.LoadTensors(t)
+	x := runtimetest.CountingTensor(t, 2, 2, 3)
 	for format, want := range map[string]string{
 		"%v": "float32[2, 2, 3]@cpu:0", "%s": "float32[2, 2, 3]@cpu:0", "%q": `"float32[2, 2, 3]@cpu:0"`,
 		"%+v": "float32[2, 2, 3]@cpu:0\n[[[ 0,  1,  2],\n  [ 3,  4,  5]],\n\n [[ 6,  7,  8],\n  [ 9, 10, 11]]]",
@@ -280,11 +279,11 @@ func TestTensorFormat(t *testing.T) {
 			t.Errorf("%s: %q, want %q", format, got, want)
 		}
 	}
-	large := fmt.Sprintf("%+v", vector(t, 40, 50))
+	large := fmt.Sprintf("%+v", runtimetest.CountingTensor(t, 40, 50))
 	if want := "[[   0,    1,    2, ...,   47,   48,   49],\n [  50,"; !strings.Contains(large, want) || strings.Count(large, "...") != 7 || strings.Count(large, "\n") != 7 {
 		t.Errorf("%s", large)
 	}
-	thirds := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float64{1.0 / 3, 2}))
+	thirds := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float64{1.0 / 3, 2}))
 	if got := fmt.Sprintf("%+.3v", thirds); got != "float64[2]@cpu:0\n[0.333,     2]" {
 		t.Error(got)
 	}
@@ -308,7 +307,7 @@ func TestTensorFormat(t *testing.T) {
 			return tvmffi.FromPointer(tvmffi.Pointer{Address: 64}, tvmffi.Float32, tvmffi.CUDA(0), nil, 3)
 		}, "float32[3]@cuda:0\n(tensor on cuda:0: its memory is not on the host: copy it there first)"},
 	} {
-		if got := fmt.Sprintf("%+v", must[*tvmffi.Tensor](t)(c.make())); got != c.want {
+		if got := fmt.Sprintf("%+v", runtimetest.Must[*tvmffi.Tensor](t)(c.make())); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -3,6 +3,7 @@ package tvmffi_test
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 )
@@ -10,7 +11,7 @@ import (
 // The costs of making tensors, released at once.
 
 func BenchmarkFromSlice(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	data := make([]float32, 1024)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -23,8 +24,8 @@ func BenchmarkFromSlice(b *testing.B) {
 }
 
 func BenchmarkTensorView(b *testing.B) {
-	load(b)
-	x := vector(b, 32, 32)
+	runtimetest.Load(b)
+	x := runtimetest.CountingTensor(b, 32, 32)
 	b.ReportAllocs()
 	for b.Loop() {
 		v, err := x.Slice(0, 4, 8)
@@ -36,12 +37,12 @@ func BenchmarkTensorView(b *testing.B) {
 }
 
 func BenchmarkEnvTensor(b *testing.B) {
-	loadTensors(b)
-	mustCall(b, "tensors.set_allocator", true, true)
-	defer mustCall(b, "tensors.set_allocator", false, true)
+	runtimetest.LoadTensors(b)
+	runtimetest.MustCall(b, "tensors.set_allocator", true, true)
+	defer runtimetest.MustCall(b, "tensors.set_allocator", false, true)
 	b.ReportAllocs()
 	for b.Loop() {
-		x, err := env.EnvTensor(floats(32, 32))
+		x, err := env.EnvTensor(runtimetest.FloatSpec(32, 32))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -50,11 +51,11 @@ func BenchmarkEnvTensor(b *testing.B) {
 }
 
 func BenchmarkEnvTensor_goAllocator(b *testing.B) {
-	loadTensors(b)
+	runtimetest.LoadTensors(b)
 	b.ReportAllocs()
 	err := env.WithAllocator(env.GoAllocator, func() error {
 		for b.Loop() {
-			x, err := env.EnvTensor(floats(32, 32))
+			x, err := env.EnvTensor(runtimetest.FloatSpec(32, 32))
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func BenchmarkEnvTensor_goAllocator(b *testing.B) {
 
 // A tensor large enough to be counted.
 func BenchmarkFromSlice_counted(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	data := make([]float32, 1<<18)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -82,7 +83,7 @@ func BenchmarkFromSlice_counted(b *testing.B) {
 }
 
 func BenchmarkWithStream(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := env.WithStream(tvmffi.CUDA(0), tvmffi.Pointer{Address: 16}, func() error { return nil }); err != nil {
@@ -92,8 +93,8 @@ func BenchmarkWithStream(b *testing.B) {
 }
 
 func BenchmarkElements(b *testing.B) {
-	load(b)
-	e, err := tvmffi.ElementsOf[float32](vector(b, 32, 32))
+	runtimetest.Load(b)
+	e, err := tvmffi.ElementsOf[float32](runtimetest.CountingTensor(b, 32, 32))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func BenchmarkElements(b *testing.B) {
 }
 
 func BenchmarkToFloat32(b *testing.B) {
-	load(b)
+	runtimetest.Load(b)
 	x, err := tvmffi.NewTensor(tvmffi.Float8E4M3FN, 1<<16)
 	if err != nil {
 		b.Fatal(err)

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func TestTensorElements(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	element(t, []bool{true, false}, tvmffi.Bool, "bool")
 	element(t, []int8{-1, 2}, tvmffi.Int8, "int8")
 	element(t, []int16{-1, 2}, tvmffi.Int16, "int16")
@@ -26,26 +27,26 @@ func TestTensorElements(t *testing.T) {
 	type celsius float64
 	element(t, []celsius{1, 2}, tvmffi.Float64, "float64")
 	for _, dtype := range []tvmffi.DataType{tvmffi.BFloat16, tvmffi.Float16} {
-		x := must[*tvmffi.Tensor](t)(tvmffi.TensorOf(dtype, []uint16{1, 2}))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.TensorOf(dtype, []uint16{1, 2}))
 		if s, err := tvmffi.Slice[uint16](x); err != nil || s[1] != 2 || x.DataType() != dtype {
 			t.Errorf("%s: %v, %v", dtype, s, err)
 		}
 		_, err := tvmffi.Slice[int16](x)
-		wantError(t, err, tvmffi.ErrType, "tensor of "+dtype.String()+": its elements are no int16")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of "+dtype.String()+": its elements are no int16")
 		x.Release()
 	}
 }
 
 func element[T tvmffi.Element](t *testing.T, data []T, dtype tvmffi.DataType, name string) {
 	t.Helper()
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
 	defer x.Release()
-	y := get[*tvmffi.Tensor](t, "calls.echo_tensor", x)
+	y := runtimetest.Get[*tvmffi.Tensor](t, "calls.echo_tensor", x)
 	defer y.Release()
 	if y.DataType() != dtype || dtype.String() != name || y.Device() != tvmffi.CPU || !slices.Equal(y.Shape(), []int64{2}) || !tvmffi.Same(x, y) {
 		t.Errorf("%T: %v", data, y)
 	}
-	s := must[[]T](t)(tvmffi.Slice[T](y))
+	s := runtimetest.Must[[]T](t)(tvmffi.Slice[T](y))
 	if !slices.Equal(s, data) || &s[0] != &data[0] {
 		t.Errorf("%T: %v", data, s)
 	}
@@ -56,7 +57,7 @@ func element[T tvmffi.Element](t *testing.T, data []T, dtype tvmffi.DataType, na
 }
 
 func TestTensorShapes(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		shape   []int64
 		strides []int64
@@ -67,43 +68,43 @@ func TestTensorShapes(t *testing.T) {
 		{[]int64{1, 6, 1}, []int64{6, 1, 1}, "float32[1, 6, 1]@cpu:0"},
 	} {
 		data := []float32{1, 2, 3, 4, 5, 6}
-		x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data, c.shape...))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data, c.shape...))
 		if !slices.Equal(x.Shape(), c.shape) || !slices.Equal(x.Strides(), c.strides) || x.Len() != 6 || !x.Contiguous() || x.String() != c.text {
 			t.Errorf("%v: %v, strides %v", c.shape, x, x.Strides())
 		}
-		d := get[[]any](t, "calls.describe_tensor", x)
-		if shape := must[[]int64](t)(tvmffi.As[[]int64](must[tvmffi.Any](t)(tvmffi.AnyOf(d[0])))); !slices.Equal(shape, c.shape) {
+		d := runtimetest.Get[[]any](t, "calls.describe_tensor", x)
+		if shape := runtimetest.Must[[]int64](t)(tvmffi.As[[]int64](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(d[0])))); !slices.Equal(shape, c.shape) {
 			t.Errorf("shape in C++ %v", shape)
 		}
-		if sum := mustCall(t, "calls.sum_tensor", x).Value(); sum != 21.0 {
+		if sum := runtimetest.MustCall(t, "calls.sum_tensor", x).Value(); sum != 21.0 {
 			t.Errorf("sum %v", sum)
 		}
-		mustCall(t, "calls.fill", x, 0.5)
+		runtimetest.MustCall(t, "calls.fill", x, 0.5)
 		if data[5] != 0.5 {
 			t.Error("C++ writes to the slice")
 		}
 		x.Release()
 	}
-	scalar := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{7}, []int64{}...))
+	scalar := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{7}, []int64{}...))
 	if len(scalar.Shape()) != 0 || scalar.Len() != 1 || !scalar.Contiguous() {
 		t.Errorf("an empty shape is that of a scalar: %v", scalar.Shape())
 	}
 	scalar.Release()
 	for _, shape := range [][]int64{{0}, {0, 3}, {3, 0}} {
-		empty := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{}, shape...))
+		empty := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{}, shape...))
 		if s, err := tvmffi.Slice[float32](empty); err != nil || len(s) != 0 || empty.Len() != 0 || !empty.Contiguous() {
 			t.Error(s, err)
 		}
-		if sum := mustCall(t, "calls.sum_tensor", empty).Value(); sum != 0.0 {
+		if sum := runtimetest.MustCall(t, "calls.sum_tensor", empty).Value(); sum != 0.0 {
 			t.Errorf("sum %v", sum)
 		}
 		empty.Release()
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestTensorErrors(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	for _, c := range []struct {
 		shape []int64
 		text  string
@@ -113,44 +114,44 @@ func TestTensorErrors(t *testing.T) {
 		{[]int64{1 << 40, 1 << 40}, "ValueError: tensor: shape [1099511627776 1099511627776] has too many elements"},
 	} {
 		_, err := tvmffi.FromSlice(make([]float32, 6), c.shape...)
-		wantError(t, err, tvmffi.ErrValue, c.text)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.text)
 	}
 	_, err := tvmffi.TensorOf(tvmffi.Float32, []float64{1})
-	wantError(t, err, tvmffi.ErrType, "tensor: elements of float32 have 32 bits, those of float64 have 64")
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor: elements of float32 have 32 bits, those of float64 have 64")
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
 	_, err = tvmffi.Slice[float64](x)
-	wantError(t, err, tvmffi.ErrType, "TypeError: tensor of float32: its elements are no float64")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: tensor of float32: its elements are no float64")
 	_, err = tvmffi.Slice[int32](x)
-	wantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no int32")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no int32")
 	_, err = tvmffi.Slice[uint32](x)
-	wantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no uint32")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no uint32")
 	x.Release()
 	_, err = tvmffi.Slice[float32](x)
-	wantError(t, err, tvmffi.ErrRuntime, "the object was released")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "the object was released")
 	for _, f := range []func(){func() { x.Shape() }, func() { x.Strides() }, func() { x.DataType() }, func() { x.Device() }, func() { x.Len() }, func() { x.Contiguous() }} {
-		wantPanic(t, tvmffi.ErrRuntime, ": the receiver was released", f)
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, ": the receiver was released", f)
 	}
 	if s := x.String(); s != "<object that was released>" {
 		t.Error(s)
 	}
 	var none *tvmffi.Tensor
-	wantPanic(t, tvmffi.ErrRuntime, "Tensor.Shape: the receiver is nil", func() { none.Shape() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Tensor.Shape: the receiver is nil", func() { none.Shape() })
 	if none.String() != "None" {
 		t.Error(none.String())
 	}
 	_, err = tvmffi.Slice[float32](none)
-	wantError(t, err, tvmffi.ErrType, "the object is nil")
-	ints := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int32{1}))
-	_, err = call("calls.sum_tensor", ints)
-	wantError(t, err, tvmffi.ErrType, "sum_tensor wants float32")
-	_, err = call("calls.sum_tensor", nil)
-	wantError(t, err, tvmffi.ErrType, "calls.sum_tensor")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "the object is nil")
+	ints := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int32{1}))
+	_, err = runtimetest.Call("calls.sum_tensor", ints)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "sum_tensor wants float32")
+	_, err = runtimetest.Call("calls.sum_tensor", nil)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.sum_tensor")
 	ints.Release()
 }
 
 // The memory lives as long as native code holds the tensor, and no longer.
 func TestTensorKeepsMemory(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	const size = 1 << 20
 	freed := make(chan bool, 1)
 	func() {
@@ -159,8 +160,8 @@ func TestTensorKeepsMemory(t *testing.T) {
 			data[i] = 1
 		}
 		runtime.AddCleanup(&data[0], func(int) { freed <- true }, 0)
-		x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
-		mustCall(t, "calls.keep", x)
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
+		runtimetest.MustCall(t, "calls.keep", x)
 		x.Release()
 	}()
 	for range 5 {
@@ -172,13 +173,13 @@ func TestTensorKeepsMemory(t *testing.T) {
 		t.Fatal("the memory went although native code holds the tensor")
 	default:
 	}
-	kept := get[*tvmffi.Tensor](t, "calls.kept")
-	if sum := mustCall(t, "calls.sum_tensor", kept).Value(); sum != float64(size) {
+	kept := runtimetest.Get[*tvmffi.Tensor](t, "calls.kept")
+	if sum := runtimetest.MustCall(t, "calls.sum_tensor", kept).Value(); sum != float64(size) {
 		t.Errorf("sum %v", sum)
 	}
 	kept.Release()
-	mustCall(t, "calls.drop")
-	collect(t, "the memory of a tensor", func() bool {
+	runtimetest.MustCall(t, "calls.drop")
+	runtimetest.Collect(t, "the memory of a tensor", func() bool {
 		objects.LiveCallbacks()
 		select {
 		case <-freed:
@@ -190,10 +191,10 @@ func TestTensorKeepsMemory(t *testing.T) {
 }
 
 func TestTensorsInCallbacks(t *testing.T) {
-	balanced(t)
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2, 3}))
+	runtimetest.Balanced(t)
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2, 3}))
 	var lent *tvmffi.Tensor
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(y *tvmffi.Tensor) (float64, error) {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(y *tvmffi.Tensor) (float64, error) {
 		lent = y
 		s, err := tvmffi.Slice[float32](y)
 		if err != nil {
@@ -202,10 +203,32 @@ func TestTensorsInCallbacks(t *testing.T) {
 		s[0] = 10
 		return float64(s[0] + s[1] + s[2]), nil
 	}))
-	if v := mustCall(t, "calls.apply", f, x); v.Value() != 15.0 {
+	if v := runtimetest.MustCall(t, "calls.apply", f, x); v.Value() != 15.0 {
 		t.Error(v)
 	}
-	wantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { lent.Shape() })
+	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { lent.Shape() })
 	f.Release()
 	x.Release()
+}
+
+// The owner that FromPointer keeps goes when native code has let the tensor go.
+func TestFromPointer_keeps(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	freed := make(chan bool, 1)
+	x := func() *tvmffi.Tensor {
+		owner := make([]float32, 1<<16)
+		owner[9] = 9
+		runtime.AddCleanup(&owner[0], func(int) { freed <- true }, 0)
+		source := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(owner))
+		defer source.Release()
+		return runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(source.DataPointer(), tvmffi.Float32, tvmffi.CPU, owner, 256, 256))
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if v := runtimetest.FloatsOf(t, x); v[9] != 9 || len(freed) > 0 {
+		t.Error("the owner went too early")
+	}
+	x.Release()
+	runtimetest.Collect(t, "the owner", func() bool { return len(freed) > 0 })
 }

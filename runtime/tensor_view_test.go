@@ -5,14 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 func TestTensorViews(t *testing.T) {
-	loadTensors(t)
-	balanced(t)
-	x := vector(t, 2, 3, 4)
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
+	x := runtimetest.CountingTensor(t, 2, 3, 4)
 	for _, c := range []struct {
 		name    string
 		view    func() (*tvmffi.Tensor, error)
@@ -48,19 +49,19 @@ func TestTensorViews(t *testing.T) {
 		}
 		want := c.values
 		if want == nil {
-			want = values(t, x)
+			want = runtimetest.FloatsOf(t, x)
 		}
 		if !slices.Equal(v.Shape(), c.shape) || !slices.Equal(v.Strides(), c.strides) || v.ByteOffset() != 0 || v.NDim() != len(c.shape) {
 			t.Errorf("%s: shape %v, strides %v, offset %d", c.name, v.Shape(), v.Strides(), v.ByteOffset())
 		}
-		if got := values(t, v); !slices.Equal(got, want) {
+		if got := runtimetest.FloatsOf(t, v); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", c.name, got, want)
 		}
 		sum := float64(0)
 		for _, f := range want {
 			sum += float64(f)
 		}
-		if got := get[float64](t, "tensors.sum", v); got != sum {
+		if got := runtimetest.Get[float64](t, "tensors.sum", v); got != sum {
 			t.Errorf("%s: C++ sums %v, want %v", c.name, got, sum)
 		}
 		if n := memstat.UseCount(x); n != 2 {
@@ -68,25 +69,25 @@ func TestTensorViews(t *testing.T) {
 		}
 		v.Release()
 	}
-	squeezed := must[*tvmffi.Tensor](t)(must[*tvmffi.Tensor](t)(x.Reshape(2, 1, 12, 1)).Squeeze())
+	squeezed := runtimetest.Must[*tvmffi.Tensor](t)(runtimetest.Must[*tvmffi.Tensor](t)(x.Reshape(2, 1, 12, 1)).Squeeze())
 	if s := squeezed.String(); s != "float32[2, 12]@cpu:0" {
 		t.Error(s)
 	}
 	x.Release()
-	if got := values(t, squeezed); got[23] != 23 {
+	if got := runtimetest.FloatsOf(t, squeezed); got[23] != 23 {
 		t.Errorf("a view outlives its source: %v", got)
 	}
 	squeezed.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // A write through a view of a view reaches the slice.
 func TestTensorViews_shareMemory(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	data := make([]int16, 12)
-	x := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data, 3, 4))
-	row := must[*tvmffi.Tensor](t)(x.Select(0, 2))
-	part := must[*tvmffi.Tensor](t)(row.Slice(0, 1, 3))
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data, 3, 4))
+	row := runtimetest.Must[*tvmffi.Tensor](t)(x.Select(0, 2))
+	part := runtimetest.Must[*tvmffi.Tensor](t)(row.Slice(0, 1, 3))
 	if err := tvmffi.CopyFrom(part, []int16{7, 8}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +100,10 @@ func TestTensorViews_shareMemory(t *testing.T) {
 }
 
 func TestTensorViews_refuse(t *testing.T) {
-	loadTensors(t)
-	x := vector(t, 2, 3)
-	turned := must[*tvmffi.Tensor](t)(x.Transpose())
-	nibbles := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 8))
+	runtimetest.LoadTensors(t)
+	x := runtimetest.CountingTensor(t, 2, 3)
+	turned := runtimetest.Must[*tvmffi.Tensor](t)(x.Transpose())
+	nibbles := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 8))
 	for _, c := range []struct {
 		text string
 		view func() (*tvmffi.Tensor, error)
@@ -136,16 +137,16 @@ func TestTensorViews_refuse(t *testing.T) {
 		if v != nil {
 			t.Errorf("%q: got %v", c.text, v)
 		}
-		wantError(t, err, nil, c.text)
+		runtimetest.WantError(t, err, nil, c.text)
 	}
-	released := vector(t, 2)
+	released := runtimetest.CountingTensor(t, 2)
 	released.Release()
 	_, err := released.Reshape(2)
-	wantError(t, err, tvmffi.ErrRuntime, "Tensor.Reshape: the receiver was released")
-	if got := must[*tvmffi.Tensor](t)(nibbles.Slice(0, 4, 8)).DataPointer().Address - nibbles.DataPointer().Address; got != 2 {
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "Tensor.Reshape: the receiver was released")
+	if got := runtimetest.Must[*tvmffi.Tensor](t)(nibbles.Slice(0, 4, 8)).DataPointer().Address - nibbles.DataPointer().Address; got != 2 {
 		t.Errorf("four elements of 4 bits are %d bytes", got)
 	}
-	wantPanic(t, tvmffi.ErrIndex, "dimension 2", func() { x.Size(2) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "dimension 2", func() { x.Size(2) })
 	if x.Size(-1) != 3 || x.Size(0) != 2 {
 		t.Error(x.Size(-1), x.Size(0))
 	}
@@ -153,29 +154,29 @@ func TestTensorViews_refuse(t *testing.T) {
 
 // The rows of a matrix with a stride, a column, the planes of an image.
 func TestFromStrided(t *testing.T) {
-	loadTensors(t)
+	runtimetest.LoadTensors(t)
 	data := make([]float32, 20)
 	for i := range data {
 		data[i] = float32(i)
 	}
-	rows := must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data, []int64{4, 3}, []int64{5, 1}))
-	if got := values(t, rows); !slices.Equal(got, []float32{0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17}) || rows.Contiguous() {
+	rows := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data, []int64{4, 3}, []int64{5, 1}))
+	if got := runtimetest.FloatsOf(t, rows); !slices.Equal(got, []float32{0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17}) || rows.Contiguous() {
 		t.Error(got)
 	}
-	if sum := get[float64](t, "tensors.sum", rows); sum != 102 {
+	if sum := runtimetest.Get[float64](t, "tensors.sum", rows); sum != 102 {
 		t.Error(sum)
 	}
-	column := must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data[1:], []int64{4}, []int64{5}))
-	if got := values(t, column); !slices.Equal(got, []float32{1, 6, 11, 16}) {
+	column := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data[1:], []int64{4}, []int64{5}))
+	if got := runtimetest.FloatsOf(t, column); !slices.Equal(got, []float32{1, 6, 11, 16}) {
 		t.Error(got)
 	}
 	_, err := tvmffi.FromStrided(data, []int64{4, 3}, []int64{6, 1})
-	wantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, the slice has 20")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, the slice has 20")
 	_, err = tvmffi.FromStrided(data, []int64{2}, []int64{-1})
-	wantError(t, err, tvmffi.ErrValue, "from element -1")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "from element -1")
 	_, err = tvmffi.FromStrided(data, []int64{4}, nil)
-	wantError(t, err, tvmffi.ErrValue, "1 dimensions, but 0 strides")
-	empty := must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{}, []int64{0, 9}, []int64{9, 1}))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 0 strides")
+	empty := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{}, []int64{0, 9}, []int64{9, 1}))
 	if empty.Len() != 0 || fmt.Sprint(empty) != "float32[0, 9]@cpu:0" {
 		t.Error(empty)
 	}

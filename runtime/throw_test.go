@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -21,33 +22,33 @@ var thrownTypes = map[string]string{"int": "int", "text": "char const*", "class"
 
 func wantThrown(t testing.TB, err error, what string) {
 	t.Helper()
-	wantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type "+thrownTypes[what]+", which TVM-FFI does not pass on")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type "+thrownTypes[what]+", which TVM-FFI does not pass on")
 }
 
 // What C++ throws and TVM-FFI does not catch is an error of the call; what the function
 // held is destroyed.
 func TestThrown(t *testing.T) {
-	load(t)
-	balanced(t)
+	runtimetest.Load(t)
+	runtimetest.Balanced(t)
 	for what := range thrownTypes {
-		_, err := call("calls.throw_value", what, func() {})
+		_, err := runtimetest.Call("calls.throw_value", what, func() {})
 		wantThrown(t, err, what)
 		done := make(chan error)
 		go func() { // on a small stack, which moves before the exception
-			_, err := call("calls.throw_value", what, func() { deep(2000) })
+			_, err := runtimetest.Call("calls.throw_value", what, func() { runtimetest.UseStack(2000) })
 			done <- err
 		}()
 		wantThrown(t, <-done, what)
 	}
-	fn := bindrt.Func{Library: &calls, Name: "calls.throw_value"} // as generated code calls
-	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	fn := bindrt.Func{Library: &runtimetest.Calls, Name: "calls.throw_value"} // as generated code calls
+	nothing := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 	defer nothing.Release()
 	var c bindrt.Call3
 	c.Begin(&fn, 2)
 	c.String(0, "int")
 	c.Object(1, bindrt.Ref(nothing))
-	wantError(t, c.Do(), tvmffi.ErrRuntime, "calls.throw_value threw a C++ exception of the type int, which TVM-FFI does not pass on")
-	if _, err := call("calls.add_one", "text"); !errors.Is(err, tvmffi.ErrType) {
+	runtimetest.WantError(t, c.Do(), tvmffi.ErrRuntime, "calls.throw_value threw a C++ exception of the type int, which TVM-FFI does not pass on")
+	if _, err := runtimetest.Call("calls.add_one", "text"); !errors.Is(err, tvmffi.ErrType) {
 		t.Errorf("the next error: %v", err)
 	}
 }
@@ -55,12 +56,12 @@ func TestThrown(t *testing.T) {
 // Each crossing stops the exception, so none reaches a frame of Go: it is a Go error in
 // the callback, and an error of TVM-FFI beyond it.
 func TestThrownThroughCallbacks(t *testing.T) {
-	load(t)
-	balanced(t)
+	runtimetest.Load(t)
+	runtimetest.Balanced(t)
 	var seen []error
 	var nested func(depth int) error
 	nested = func(depth int) error {
-		_, err := call("calls.throw_value", "class", func() error {
+		_, err := runtimetest.Call("calls.throw_value", "class", func() error {
 			if depth == 0 {
 				return nil
 			}
@@ -76,8 +77,8 @@ func TestThrownThroughCallbacks(t *testing.T) {
 	for _, err := range seen {
 		wantThrown(t, err, "class")
 	}
-	_, err := call("calls.on_thread", func(int64) error { // a thread that C++ made
-		_, err := call("calls.throw_value", "int", func() {})
+	_, err := runtimetest.Call("calls.on_thread", func(int64) error { // a thread that C++ made
+		_, err := runtimetest.Call("calls.throw_value", "int", func() {})
 		wantThrown(t, err, "int")
 		return err
 	}, 1)
@@ -86,10 +87,10 @@ func TestThrownThroughCallbacks(t *testing.T) {
 
 // A batch stops at the call that threw, and says which it was.
 func TestThrownInBatch(t *testing.T) {
-	load(t)
-	balanced(t)
-	throw, add := lookup(t, "calls.throw_value"), lookup(t, "calls.add")
-	nothing := must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
+	runtimetest.Load(t)
+	runtimetest.Balanced(t)
+	throw, add := runtimetest.Lookup(t, "calls.throw_value"), runtimetest.Lookup(t, "calls.add")
+	nothing := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
 	defer nothing.Release()
 	for _, n := range []int{0, 1, 70} {
 		var queue batch.Batch
@@ -105,7 +106,7 @@ func TestThrownInBatch(t *testing.T) {
 			t.Errorf("no %q in %q", want, err)
 		}
 		for i, p := range sums {
-			if sum := must[int64](t)(batch.Result[int64](p)); sum != int64(i+1) {
+			if sum := runtimetest.Must[int64](t)(batch.Result[int64](p)); sum != int64(i+1) {
 				t.Errorf("call %d: %d", i, sum)
 			}
 		}
@@ -114,14 +115,14 @@ func TestThrownInBatch(t *testing.T) {
 
 // Exceptions of many threads at once.
 func TestThrownConcurrently(t *testing.T) {
-	load(t)
-	balanced(t)
+	runtimetest.Load(t)
+	runtimetest.Balanced(t)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for range 200 {
 				for what := range thrownTypes {
-					_, err := call("calls.throw_value", what, func() {})
+					_, err := runtimetest.Call("calls.throw_value", what, func() {})
 					wantThrown(t, err, what)
 				}
 			}
@@ -133,7 +134,7 @@ func TestThrownConcurrently(t *testing.T) {
 // A constructor and a destructor that throw what TVM-FFI does not catch: the first is an
 // error, and the second, which has nobody to tell, keeps nothing else from its end.
 func TestThrownByTypes(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	if err := tvmffi.LoadLibrary(nativetest.Build(t, "throws")); err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +144,10 @@ func TestThrownByTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = core.Create(info)
-	wantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type int, which TVM-FFI does not pass on")
-	ending := func(throws bool) *tvmffi.Object { return get[*tvmffi.Object](t, "throws.ending", throws) }
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type int, which TVM-FFI does not pass on")
+	ending := func(throws bool) *tvmffi.Object { return runtimetest.Get[*tvmffi.Object](t, "throws.ending", throws) }
 	ending(true).Release()
-	if n := get[int64](t, "throws.ended"); n != 1 {
+	if n := runtimetest.Get[int64](t, "throws.ended"); n != 1 {
 		t.Errorf("%d objects have ended, want 1", n)
 	}
 	var s tvmffi.Scope
@@ -154,7 +155,7 @@ func TestThrownByTypes(t *testing.T) {
 		s.Add(ending(i%3 == 1))
 	}
 	s.Release()
-	if n := get[int64](t, "throws.ended"); n != 101 {
+	if n := runtimetest.Get[int64](t, "throws.ended"); n != 101 {
 		t.Errorf("%d objects have ended, want 101", n)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // Every kind of value goes out and comes back, through a packed function, a typed
 // one, and a callback.
 func TestRoundTrip(t *testing.T) {
-	balanced(t)
-	f := must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x tvmffi.Any) tvmffi.Any { return x }))
+	runtimetest.Balanced(t)
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x tvmffi.Any) tvmffi.Any { return x }))
 	defer f.Release()
 	type name string
 	type level int16
@@ -71,10 +72,10 @@ func TestRoundTrip(t *testing.T) {
 		{(func())(nil), nil, "None"},
 	} {
 		for _, through := range []func() (tvmffi.Any, error){
-			func() (tvmffi.Any, error) { return call("calls.echo", c.in) },
-			func() (tvmffi.Any, error) { return call("calls.echo_any", c.in) },
-			func() (tvmffi.Any, error) { return call("testing.echo", c.in) },
-			func() (tvmffi.Any, error) { return call("calls.apply", f, c.in) },
+			func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo", c.in) },
+			func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo_any", c.in) },
+			func() (tvmffi.Any, error) { return runtimetest.Call("testing.echo", c.in) },
+			func() (tvmffi.Any, error) { return runtimetest.Call("calls.apply", f, c.in) },
 			func() (tvmffi.Any, error) { return tvmffi.AnyOf(c.in) },
 		} {
 			v, err := through()
@@ -88,18 +89,18 @@ func TestRoundTrip(t *testing.T) {
 			v.Release()
 		}
 	}
-	nan := mustCall(t, "calls.echo", math.NaN())
+	nan := runtimetest.MustCall(t, "calls.echo", math.NaN())
 	if x, ok := nan.Value().(float64); !ok || !math.IsNaN(x) {
 		t.Error("NaN")
 	}
-	if x := mustCall(t, "calls.echo", math.Copysign(0, -1)).Value().(float64); !math.Signbit(x) {
+	if x := runtimetest.MustCall(t, "calls.echo", math.Copysign(0, -1)).Value().(float64); !math.Signbit(x) {
 		t.Error("-0")
 	}
 }
 
 // Each typed echo takes and gives its kind, by the generic route of bindings.
 func TestTypedEchoes(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	echo(t, "echo_int", int64(-1), "float")
 	echo(t, "echo_float", 0.5, "ffi.SmallStr")
 	echo(t, "echo_bool", true, "ffi.SmallStr")
@@ -131,7 +132,7 @@ func TestTypedEchoes(t *testing.T) {
 	echo(t, "stl_tuple", tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, "int")
 	echo(t, "stl_map", map[string]int64{"a": 1}, "int")
 	echo(t, "stl_unordered_map", map[string]int64{"a": 1, "b": 2}, "int")
-	if v := mustCall(t, "calls.stl_function", func(x int64) int64 { return -x }, 4); v.Value() != int64(-4) {
+	if v := runtimetest.MustCall(t, "calls.stl_function", func(x int64) int64 { return -x }, 4); v.Value() != int64(-4) {
 		t.Error(v)
 	}
 }
@@ -140,7 +141,7 @@ func TestTypedEchoes(t *testing.T) {
 // is refused with the name of the function.
 func echo[T any](t *testing.T, name string, x T, wrong string) {
 	t.Helper()
-	v := mustCall(t, "calls."+name, x)
+	v := runtimetest.MustCall(t, "calls."+name, x)
 	if name == "echo_shape" {
 		shape, err := tvmffi.As[*tvmffi.Shape](v)
 		if err != nil || !reflect.DeepEqual(any(shape.Slice()), any(x)) {
@@ -158,17 +159,17 @@ func echo[T any](t *testing.T, name string, x T, wrong string) {
 	if name == "echo_opt_string" || name == "echo_pointer" {
 		bad = 1.5
 	}
-	_, err = call("calls."+name, bad)
-	wantError(t, err, tvmffi.ErrType, "calls."+name)
+	_, err = runtimetest.Call("calls."+name, bad)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls."+name)
 }
 
 func TestNumbersThatDoNotFit(t *testing.T) {
-	load(t)
+	runtimetest.Load(t)
 	for _, x := range []any{uint64(math.MaxInt64 + 1), uint64(math.MaxUint64), uint(1 << 63), uintptr(1 << 63)} {
-		_, err := call("calls.echo", x)
-		wantError(t, err, tvmffi.ErrOverflow, fmt.Sprint(x), "is too large to fit in int64_t")
+		_, err := runtimetest.Call("calls.echo", x)
+		runtimetest.WantError(t, err, tvmffi.ErrOverflow, fmt.Sprint(x), "is too large to fit in int64_t")
 	}
-	v := mustCall(t, "calls.echo", -300)
+	v := runtimetest.MustCall(t, "calls.echo", -300)
 	for _, c := range []struct {
 		as   func() error
 		text string
@@ -176,24 +177,24 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		{func() error { _, err := tvmffi.As[int8](v); return err }, "-300 does not fit int8"},
 		{func() error { _, err := tvmffi.As[uint8](v); return err }, "-300 does not fit uint8"},
 		{func() error { _, err := tvmffi.As[uint64](v); return err }, "-300 does not fit uint64"},
-		{func() error { _, err := tvmffi.As[float32](mustCall(t, "calls.echo", 1e300)); return err }, "1e+300 does not fit float32"},
+		{func() error { _, err := tvmffi.As[float32](runtimetest.MustCall(t, "calls.echo", 1e300)); return err }, "1e+300 does not fit float32"},
 	} {
-		wantError(t, c.as(), tvmffi.ErrOverflow, c.text)
+		runtimetest.WantError(t, c.as(), tvmffi.ErrOverflow, c.text)
 	}
 	if x, err := tvmffi.As[int16](v); err != nil || x != -300 {
 		t.Error(x, err)
 	}
 	for _, c := range []any{make(chan int), struct{ X int }{1}, complex(1, 2)} {
-		_, err := call("calls.echo", c)
-		wantError(t, err, tvmffi.ErrType, fmt.Sprintf("Go type %T: this type has no counterpart in TVM-FFI", c))
+		_, err := runtimetest.Call("calls.echo", c)
+		runtimetest.WantError(t, err, tvmffi.ErrType, fmt.Sprintf("Go type %T: this type has no counterpart in TVM-FFI", c))
 	}
 }
 
 func TestBigInt(t *testing.T) {
-	balanced(t)
-	_, err := call("calls.echo", new(big.Int).Lsh(big.NewInt(1), 63))
+	runtimetest.Balanced(t)
+	_, err := runtimetest.Call("calls.echo", new(big.Int).Lsh(big.NewInt(1), 63))
 	if capi.API.BigIntFromByteArray == 0 {
-		wantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond 64 bits")
+		runtimetest.WantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond 64 bits")
 		return
 	}
 	one := big.NewInt(1)
@@ -201,7 +202,7 @@ func TestBigInt(t *testing.T) {
 		p := new(big.Int).Lsh(one, bits)
 		for _, d := range []int64{-1, 0, 1} {
 			for _, x := range []*big.Int{new(big.Int).Add(p, big.NewInt(d)), new(big.Int).Neg(new(big.Int).Add(p, big.NewInt(d)))} {
-				v := mustCall(t, "calls.echo", x)
+				v := runtimetest.MustCall(t, "calls.echo", x)
 				if key := v.TypeKey(); (key == "int") != x.IsInt64() {
 					t.Errorf("%v goes as %s", x, key)
 				}
@@ -213,20 +214,20 @@ func TestBigInt(t *testing.T) {
 		}
 	}
 	x, _ := new(big.Int).SetString("1000000000000000000000000000000", 10)
-	v := mustCall(t, "calls.echo", x)
+	v := runtimetest.MustCall(t, "calls.echo", x)
 	defer v.Release()
 	if s := v.String(); !strings.Contains(s, x.String()) {
 		t.Errorf("String of 10^30: %q", s)
 	}
-	_, err = call("calls.add_one", x)
-	wantError(t, err, tvmffi.ErrType, "calls.add_one", "BigInt")
+	_, err = runtimetest.Call("calls.add_one", x)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one", "BigInt")
 	_, err = tvmffi.As[int64](v)
-	wantError(t, err, tvmffi.ErrType, "expected int, got ffi.BigInt")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected int, got ffi.BigInt")
 }
 
 // As is strict, Convert does what the library does for parameters.
 func TestAnyTable(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	type result struct {
 		as, convert bool // does it work
 	}
@@ -252,7 +253,7 @@ func TestAnyTable(t *testing.T) {
 		{"*Array[int64]", try[*tvmffi.Array[int64]], map[string]result{"ints": both, "None": both}},
 		{"*List[int64]", try[*tvmffi.List[int64]], map[string]result{"None": both}},
 		{"*Object", try[*tvmffi.Object], map[string]result{"ints": both, "None": both}},
-		{"*Box", try[*Box], map[string]result{"None": both}},
+		{"*Box", try[*runtimetest.Box], map[string]result{"None": both}},
 		{"*Function", try[*tvmffi.Function], map[string]result{"None": both}},
 		{"*int64", try[*int64], map[string]result{"int": both, "bool": strict, "None": both}},
 		{"*string", try[*string], map[string]result{"string": both, "dtype name": both, "device name": both, "None": both}},
@@ -260,7 +261,7 @@ func TestAnyTable(t *testing.T) {
 		{"error", try[error], map[string]result{"None": both}},
 	} {
 		for kind, x := range values {
-			v := mustCall(t, "calls.echo", x)
+			v := runtimetest.MustCall(t, "calls.echo", x)
 			as, convert := c.try(v)
 			want, ok := c.want[kind]
 			if !ok {
@@ -273,7 +274,7 @@ func TestAnyTable(t *testing.T) {
 		}
 	}
 	for kind, x := range values {
-		v := mustCall(t, "calls.echo", x)
+		v := runtimetest.MustCall(t, "calls.echo", x)
 		if a, err := tvmffi.As[any](v); err != nil || kind != "ints" && !reflect.DeepEqual(a, v.Value()) {
 			t.Errorf("%s as any: %v, %v", kind, a, err)
 		}
@@ -282,22 +283,22 @@ func TestAnyTable(t *testing.T) {
 		}
 		v.Release()
 	}
-	drop(t)
-	if x, err := tvmffi.Convert[float64](mustCall(t, "calls.echo", -3)); err != nil || x != -3 {
+	runtimetest.DropGarbage(t)
+	if x, err := tvmffi.Convert[float64](runtimetest.MustCall(t, "calls.echo", -3)); err != nil || x != -3 {
 		t.Error(x, err)
 	}
-	if x, err := tvmffi.Convert[tvmffi.DataType](mustCall(t, "calls.echo", "float32x4")); err != nil || x != (tvmffi.DataType{Code: 2, Bits: 32, Lanes: 4}) {
+	if x, err := tvmffi.Convert[tvmffi.DataType](runtimetest.MustCall(t, "calls.echo", "float32x4")); err != nil || x != (tvmffi.DataType{Code: 2, Bits: 32, Lanes: 4}) {
 		t.Error(x, err)
 	}
-	_, err := tvmffi.Convert[tvmffi.DataType](mustCall(t, "calls.echo", "nonsense"))
-	wantError(t, err, tvmffi.ErrValue, "nonsense")
-	_, err = tvmffi.Convert[tvmffi.Device](mustCall(t, "calls.echo", "nonsense"))
-	wantError(t, err, tvmffi.ErrValue, "nonsense")
-	nested := mustCall(t, "calls.echo", map[string]any{"a": []any{1, 2, "three"}})
+	_, err := tvmffi.Convert[tvmffi.DataType](runtimetest.MustCall(t, "calls.echo", "nonsense"))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nonsense")
+	_, err = tvmffi.Convert[tvmffi.Device](runtimetest.MustCall(t, "calls.echo", "nonsense"))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "nonsense")
+	nested := runtimetest.MustCall(t, "calls.echo", map[string]any{"a": []any{1, 2, "three"}})
 	_, err = tvmffi.Convert[map[string][]int64](nested)
-	wantError(t, err, tvmffi.ErrType, `value of key "a": element 2: expected int, got ffi.SmallStr`)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `value of key "a": element 2: expected int, got ffi.SmallStr`)
 	nested.Release()
-	_, err = tvmffi.As[int64](mustCall(t, "calls.echo", 1.5))
+	_, err = tvmffi.As[int64](runtimetest.MustCall(t, "calls.echo", 1.5))
 	if err == nil || err.Error() != "TypeError: expected int, got float" {
 		t.Error(err)
 	}
@@ -310,7 +311,7 @@ func try[T any](a tvmffi.Any) (as, convert bool) {
 }
 
 func TestAny(t *testing.T) {
-	balanced(t)
+	runtimetest.Balanced(t)
 	var zero tvmffi.Any
 	if !zero.IsNone() || zero.Value() != nil || zero.String() != "None" || zero.TypeKey() != "None" {
 		t.Error("the zero Any is None")
@@ -322,24 +323,24 @@ func TestAny(t *testing.T) {
 	}{
 		{"calls.ints", &tvmffi.Array[tvmffi.Any]{}}, {"calls.table", &tvmffi.Map[tvmffi.Any, tvmffi.Any]{}}, {"calls.box", &tvmffi.Object{}}, {"calls.adder", &tvmffi.Function{}},
 	} {
-		v := mustCall(t, c.name, 3)
+		v := runtimetest.MustCall(t, c.name, 3)
 		if reflect.TypeOf(v.Value()) != reflect.TypeOf(c.want) {
 			t.Errorf("%s: %T, want %T", c.name, v.Value(), c.want)
 		}
 		v.Release()
 		v.Release()
 	}
-	f := must[tvmffi.Any](t)(tvmffi.AnyOf(func() int64 { return 1 }))
-	if r := must[tvmffi.Any](t)(must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](f)).Call()); r.Value() != int64(1) {
+	f := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(func() int64 { return 1 }))
+	if r := runtimetest.Must[tvmffi.Any](t)(runtimetest.Must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](f)).Call()); r.Value() != int64(1) {
 		t.Error(r)
 	}
 	f.Release()
 	// What every kind of object is in Go.
-	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
-	module := must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
-	list := must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1))
-	dict := must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1})))
-	shape := must[*tvmffi.Shape](t)(tvmffi.NewShape(2))
+	tensor := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
+	module := runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
+	list := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1))
+	dict := runtimetest.Must[*tvmffi.Dict[string, int64]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]int64{"a": 1})))
+	shape := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape(2))
 	for key, c := range map[string]struct {
 		in   tvmffi.ObjectRef
 		want any
@@ -347,7 +348,7 @@ func TestAny(t *testing.T) {
 		"ffi.Tensor": {tensor, &tvmffi.Tensor{}}, "ffi.Module": {module, &tvmffi.Module{}}, "ffi.List": {list, &tvmffi.List[tvmffi.Any]{}},
 		"ffi.Dict": {dict, &tvmffi.Dict[tvmffi.Any, tvmffi.Any]{}}, "ffi.Shape": {shape, &tvmffi.Shape{}},
 	} {
-		v := mustCall(t, "calls.echo", c.in)
+		v := runtimetest.MustCall(t, "calls.echo", c.in)
 		if x, ok := v.Value().(tvmffi.ObjectRef); !ok || reflect.TypeOf(x) != reflect.TypeOf(c.want) || v.TypeKey() != key || !tvmffi.Same(x, c.in) {
 			t.Errorf("%s: %T %s", key, v.Value(), v.TypeKey())
 		}
@@ -360,7 +361,7 @@ func TestAny(t *testing.T) {
 	if !errors.Is(err, tvmffi.ErrType) {
 		t.Error(err)
 	}
-	if s := mustCall(t, "calls.echo", 1.5).String(); s != "1.5" {
+	if s := runtimetest.MustCall(t, "calls.echo", 1.5).String(); s != "1.5" {
 		t.Error(s)
 	}
 }

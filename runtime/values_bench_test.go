@@ -3,14 +3,15 @@ package tvmffi_test
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func BenchmarkWalkMillion(b *testing.B) {
-	loadProgram(b)
-	tree := mustCall(b, "program.tree", 1<<20)
+	runtimetest.LoadProgram(b)
+	tree := runtimetest.MustCall(b, "program.tree", 1<<20)
 	b.ResetTimer()
 	for b.Loop() {
 		n := 0
@@ -21,8 +22,8 @@ func BenchmarkWalkMillion(b *testing.B) {
 }
 
 func BenchmarkGraphMillion(b *testing.B) {
-	loadProgram(b)
-	tree := mustCall(b, "program.tree", 1<<20)
+	runtimetest.LoadProgram(b)
+	tree := runtimetest.MustCall(b, "program.tree", 1<<20)
 	text, err := jsongraph.Marshal(tree, nil)
 	if err != nil {
 		b.Fatal(err)

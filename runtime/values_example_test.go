@@ -4,17 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
-
-// useLibrary loads the libtvm_ffi of the tests; a program needs no such call.
-func useLibrary() {
-	var t nativetest.Example
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // exampleList stands for a value of a library.
 func exampleList(items ...any) *tvmffi.List[any] {
@@ -26,7 +18,7 @@ func exampleList(items ...any) *tvmffi.List[any] {
 }
 
 func ExampleAny_UnmarshalJSON() {
-	useLibrary()
+	runtimetest.LoadForExample()
 	var v struct{ Sizes tvmffi.Any }
 	if err := json.Unmarshal([]byte(`{"Sizes":[1,2,{"k":null}]}`), &v); err != nil {
 		fmt.Println(err)

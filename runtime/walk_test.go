@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
@@ -13,9 +14,9 @@ import (
 var errBoom = errors.New("boom")
 
 func TestWalk(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	if err := structural.Walk(1, structural.PreOrder); older(t, "0.1.14", err) {
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	if err := structural.Walk(1, structural.PreOrder); runtimetest.Older(t, "0.1.14", err) {
 		return
 	}
 	root := []any{1, []any{2, "x", "a long text on the heap"}, map[string]any{"k": 3}, nil, 2.5, []byte("b")}
@@ -62,51 +63,51 @@ func TestWalk(t *testing.T) {
 			t.Errorf("%v: saw %q, want %q; %v", c.order, seen, c.want, err)
 		}
 	}
-	for _, x := range []any{nil, 1, "text", (*Box)(nil), tvmffi.Float32} {
+	for _, x := range []any{nil, 1, "text", (*runtimetest.Box)(nil), tvmffi.Float32} {
 		calls, want := 0, 1
-		if x == nil || x == any((*Box)(nil)) {
+		if x == nil || x == any((*runtimetest.Box)(nil)) {
 			want = 0
 		}
 		if err := structural.Walk(x, structural.PreOrder, structural.On(func(any) error { calls++; return nil })); err != nil || calls != want {
 			t.Errorf("%v: %d calls, %v", x, calls, err)
 		}
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // Objects are borrowed, and told by their types; each place is visited.
 func TestWalk_objects(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	x := newVar(t, "x")
-	f := newFunc(t, []any{x}, []any{x, 1, x})
-	var kept *Var
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	x := runtimetest.NewVar(t, "x")
+	f := runtimetest.NewFunc(t, []any{x}, []any{x, 1, x})
+	var kept *runtimetest.Var
 	var names []string
-	err := structural.Walk(f, structural.PreOrder, structural.OnIn(func(v *Var, r structural.Region) error {
+	err := structural.Walk(f, structural.PreOrder, structural.OnIn(func(v *runtimetest.Var, r structural.Region) error {
 		names = append(names, fmt.Sprint(v.Name(), r))
 		kept = v
 		return nil
-	}), structural.On(func(n *Node) error { names = append(names, tvmffi.TypeKey(n)); return nil }))
-	if !older(t, "0.1.14", err) {
+	}), structural.On(func(n *runtimetest.Node) error { names = append(names, tvmffi.TypeKey(n)); return nil }))
+	if !runtimetest.Older(t, "0.1.14", err) {
 		if want := []string{"program.Func", "x1", "x0", "x0"}; err != nil || !slices.Equal(names, want) {
 			t.Errorf("%q, want %q; %v", names, want, err)
 		}
 		_, err = tvmffi.Repr(kept)
-		wantError(t, err, tvmffi.ErrRuntime, "borrowed")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "borrowed")
 	}
 	f.Release()
 	x.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestWalk_errors(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	x := newVar(t, "x")
-	f := newFunc(t, nil, []any{[]any{1}, x})
-	fails := structural.On(func(v *Var) error { return errBoom })
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	x := runtimetest.NewVar(t, "x")
+	f := runtimetest.NewFunc(t, nil, []any{[]any{1}, x})
+	fails := structural.On(func(v *runtimetest.Var) error { return errBoom })
 	err := structural.Walk(f, structural.PreOrder, fails)
-	if !older(t, "0.1.14", err) {
+	if !runtimetest.Older(t, "0.1.14", err) {
 		own := tvmffi.NewError("ValueError", "mine")
 		for _, c := range []struct {
 			err  error
@@ -114,8 +115,8 @@ func TestWalk_errors(t *testing.T) {
 			text string
 		}{{errBoom, errBoom, "boom"}, {own, own, "ValueError: mine"}, {fmt.Errorf("around: %w", own), own, "around: ValueError: mine"}} {
 			for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
-				err := structural.Walk(f, order, structural.On(func(v *Var) error { return c.err }))
-				wantError(t, err, c.kind, c.text)
+				err := structural.Walk(f, order, structural.On(func(v *runtimetest.Var) error { return c.err }))
+				runtimetest.WantError(t, err, c.kind, c.text)
 				paths, failed := structural.ErrorPaths(f, err, false)
 				if failed != nil || len(paths) != 1 || paths[0].String() != "<root>.body[1]" {
 					t.Errorf("the error was at %v, %v", paths, failed)
@@ -125,49 +126,49 @@ func TestWalk_errors(t *testing.T) {
 				}
 			}
 		}
-		err = structural.Walk(f, structural.PreOrder, structural.On(func(v *Var) error { panic("no") }))
-		wantError(t, err, tvmffi.ErrRuntime, "panic in a Go callback: no")
+		err = structural.Walk(f, structural.PreOrder, structural.On(func(v *runtimetest.Var) error { panic("no") }))
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "panic in a Go callback: no")
 		// An interrupt is its own error.
-		stop := &structural.Interrupted{Value: must[tvmffi.Any](t)(tvmffi.AnyOf("why"))}
-		if err := structural.Walk(f, structural.PreOrder, structural.On(func(v *Var) error { return stop })); err != error(stop) {
+		stop := &structural.Interrupted{Value: runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf("why"))}
+		if err := structural.Walk(f, structural.PreOrder, structural.On(func(v *runtimetest.Var) error { return stop })); err != error(stop) {
 			t.Errorf("interrupted by %v", err)
 		}
-		wantError(t, structural.Walk(f, structural.Order(7), fails), tvmffi.ErrValue, "no order 7")
-		wantError(t, structural.Walk(f, structural.PreOrder, structural.On[chan int](func(chan int) error { return nil })), tvmffi.ErrType, "chan int names no type")
-		wantError(t, structural.Walk(f, structural.PreOrder, structural.On[int64](nil)), tvmffi.ErrType, "the func for int64 is nil")
-		wantError(t, structural.Walk(make(chan int), structural.PreOrder), tvmffi.ErrType, "chan int")
-		l := loop(t)
-		wantError(t, structural.Walk(l, structural.PreOrder, fails), tvmffi.ErrValue, "contains itself")
-		untie(t, l)
-		deep := chain(t, 5000)
-		wantError(t, structural.Walk(deep, structural.PreOrder, fails), tvmffi.ErrValue, "nested deeper than 1000 levels")
+		runtimetest.WantError(t, structural.Walk(f, structural.Order(7), fails), tvmffi.ErrValue, "no order 7")
+		runtimetest.WantError(t, structural.Walk(f, structural.PreOrder, structural.On[chan int](func(chan int) error { return nil })), tvmffi.ErrType, "chan int names no type")
+		runtimetest.WantError(t, structural.Walk(f, structural.PreOrder, structural.On[int64](nil)), tvmffi.ErrType, "the func for int64 is nil")
+		runtimetest.WantError(t, structural.Walk(make(chan int), structural.PreOrder), tvmffi.ErrType, "chan int")
+		l := runtimetest.NewLoop(t)
+		runtimetest.WantError(t, structural.Walk(l, structural.PreOrder, fails), tvmffi.ErrValue, "contains itself")
+		runtimetest.EndLoop(t, l)
+		deep := runtimetest.NewChain(t, 5000)
+		runtimetest.WantError(t, structural.Walk(deep, structural.PreOrder, fails), tvmffi.ErrValue, "nested deeper than 1000 levels")
 		deep.Release()
-		near := chain(t, 990)
+		near := runtimetest.NewChain(t, 990)
 		if err := structural.Walk(near, structural.PostOrder, fails); err != nil {
 			t.Error(err)
 		}
 		near.Release()
 	}
-	if paths, err := structural.ErrorPaths(f, errBoom, true); !older(t, "0.1.12", err) && (paths != nil || err != nil) {
+	if paths, err := structural.ErrorPaths(f, errBoom, true); !runtimetest.Older(t, "0.1.12", err) && (paths != nil || err != nil) {
 		t.Error(paths, err)
 	}
 	f.Release()
 	err = structural.Walk(f, structural.PreOrder, fails)
-	if !older(t, "0.1.14", err) {
-		wantError(t, err, tvmffi.ErrRuntime, "was released")
+	if !runtimetest.Older(t, "0.1.14", err) {
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	}
 	x.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 // A type in C++ visits by a hook of its own, which opens a region.
 func TestWalk_hooks(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	if err := structural.Walk(1, structural.PreOrder); older(t, "0.1.14", err) {
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	if err := structural.Walk(1, structural.PreOrder); runtimetest.Older(t, "0.1.14", err) {
 		return
 	}
-	graph, err := call("testing.make_visit_region_graph", true)
+	graph, err := runtimetest.Call("testing.make_visit_region_graph", true)
 	if err != nil {
 		t.Skip("the testing library has no visit hooks:", err)
 	}
@@ -177,12 +178,12 @@ func TestWalk_hooks(t *testing.T) {
 		t.Errorf("%q, want %q; %v", seen, want, err)
 	}
 	graph.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestVisit(t *testing.T) {
-	loadProgram(t)
-	drop(t)
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
 	var seen []string
 	number := structural.OnVisit(func(x int64, v *structural.Visitor) error {
 		r, err := v.Region()
@@ -202,15 +203,15 @@ func TestVisit(t *testing.T) {
 		return nil
 	})
 	err := structural.Visit([]any{1, []any{2, 3}, 4}, number, arrays)
-	if older(t, "0.1.14", err) {
+	if runtimetest.Older(t, "0.1.14", err) {
 		return
 	}
 	if want := []string{"4 2", "1 0", "3 2", "4 0"}; err != nil || !slices.Equal(seen, want) {
 		t.Errorf("%q, want %q; %v", seen, want, err)
 	}
-	wantError(t, kept.Visit(1), tvmffi.ErrRuntime, "borrowed")
+	runtimetest.WantError(t, kept.Visit(1), tvmffi.ErrRuntime, "borrowed")
 	_, err = kept.Region()
-	wantError(t, err, tvmffi.ErrRuntime, "borrowed")
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "borrowed")
 	// Errors and signals pass through the visitor.
 	for _, c := range []struct{ give, want error }{{errBoom, errBoom}, {structural.SkipAll, nil}, {structural.SkipChildren, nil}} {
 		inner := 0
@@ -227,22 +228,22 @@ func TestVisit(t *testing.T) {
 		}
 	}
 	err = structural.Visit(1, structural.OnVisit(func(x int64, v *structural.Visitor) error { return v.InRegion(9, func() error { return nil }) }))
-	wantError(t, err, tvmffi.ErrValue, "no region 9")
-	wantError(t, structural.Visit(1, structural.OnVisit[any](nil)), tvmffi.ErrType, "is nil")
-	drop(t)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "no region 9")
+	runtimetest.WantError(t, structural.Visit(1, structural.OnVisit[any](nil)), tvmffi.ErrType, "is nil")
+	runtimetest.DropGarbage(t)
 }
 
 func TestRewrite(t *testing.T) {
-	loadProgram(t)
-	drop(t)
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
 	double := structural.To(func(x int64) (any, error) { return 2 * x, nil })
-	l := newList(t, 1, "x")
+	l := runtimetest.NewList(t, 1, "x")
 	out, err := structural.Rewrite([]any{1, []any{2, "keep"}, map[string]any{"k": 3}, nil, l}, structural.PostOrder, double)
-	if older(t, "0.1.14", err) {
+	if runtimetest.Older(t, "0.1.14", err) {
 		l.Release()
 		return
 	}
-	if s := must[string](t)(tvmffi.Repr(out)); err != nil || s != `(2, (4, "keep"), {"k": 6}, None, [2, "x"])` || l.At(0) != any(int64(1)) {
+	if s := runtimetest.Must[string](t)(tvmffi.Repr(out)); err != nil || s != `(2, (4, "keep"), {"k": 6}, None, [2, "x"])` || l.At(0) != any(int64(1)) {
 		t.Error(s, err)
 	}
 	for _, x := range out {
@@ -252,15 +253,15 @@ func TestRewrite(t *testing.T) {
 	}
 	l.Release()
 	// What is not replaced is shared.
-	x, y := newVar(t, "x"), newVar(t, "y")
-	f := newFunc(t, []any{x}, []any{x, y})
-	same := must[*Func](t)(structural.Rewrite(f, structural.PostOrder, structural.To(func(v *Var) (any, error) { return v, nil })))
+	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
+	f := runtimetest.NewFunc(t, []any{x}, []any{x, y})
+	same := runtimetest.Must[*runtimetest.Func](t)(structural.Rewrite(f, structural.PostOrder, structural.To(func(v *runtimetest.Var) (any, error) { return v, nil })))
 	if !tvmffi.Same(f, same) {
 		t.Error("an unchanged function was copied")
 	}
 	same.Release()
 	var regions []structural.Region
-	g := must[*Func](t)(structural.Rewrite(f, structural.PreOrder, structural.ToIn(func(v *Var, r structural.Region) (any, error) {
+	g := runtimetest.Must[*runtimetest.Func](t)(structural.Rewrite(f, structural.PreOrder, structural.ToIn(func(v *runtimetest.Var, r structural.Region) (any, error) {
 		regions = append(regions, r)
 		if v.Name() == "y" {
 			return "replaced", nil
@@ -273,42 +274,42 @@ func TestRewrite(t *testing.T) {
 	g.Release()
 	for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
 		for _, give := range []error{errBoom, tvmffi.NewError("ValueError", "mine"), structural.SkipAll} {
-			_, err := structural.Rewrite(f, order, structural.To(func(v *Var) (any, error) { return nil, give }))
-			wantError(t, err, give, give.Error())
+			_, err := structural.Rewrite(f, order, structural.To(func(v *runtimetest.Var) (any, error) { return nil, give }))
+			runtimetest.WantError(t, err, give, give.Error())
 		}
 	}
-	_, err = structural.Rewrite(f, structural.PostOrder, structural.To(func(v *Var) (any, error) { return make(chan int), nil }))
-	wantError(t, err, tvmffi.ErrType, "the result of the Go function", "chan int")
+	_, err = structural.Rewrite(f, structural.PostOrder, structural.To(func(v *runtimetest.Var) (any, error) { return make(chan int), nil }))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "the result of the Go function", "chan int")
 	_, err = structural.Rewrite(f, structural.PostOrder, structural.To(func(v *tvmffi.Array[tvmffi.Any]) (any, error) { return 1, nil }))
-	wantError(t, err, tvmffi.ErrType) // the field takes no int
+	runtimetest.WantError(t, err, tvmffi.ErrType) // the field takes no int
 	_, err = structural.Rewrite(f, structural.Order(3))
-	wantError(t, err, tvmffi.ErrValue, "no order 3")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "no order 3")
 	n, err := structural.Rewrite(int64(4), structural.PostOrder, double)
 	if n != 8 || err != nil {
 		t.Error(n, err)
 	}
 	_, err = structural.Rewrite("text", structural.PostOrder, structural.To(func(string) (any, error) { return 1, nil }))
-	wantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
 	for _, o := range []interface{ Release() }{f, x, y} {
 		o.Release()
 	}
-	drop(t)
+	runtimetest.DropGarbage(t)
 }
 
 func TestMutate(t *testing.T) {
-	loadProgram(t)
-	drop(t)
-	x := newVar(t, "x")
-	f := newFunc(t, []any{x}, []any{x, 1})
+	runtimetest.LoadProgram(t)
+	runtimetest.DropGarbage(t)
+	x := runtimetest.NewVar(t, "x")
+	f := runtimetest.NewFunc(t, []any{x}, []any{x, 1})
 	var kept *structural.Mutator
 	g, err := structural.Mutate(f,
 		structural.OnMutate(func(n int64, m *structural.Mutator) (any, error) { return 10 * n, nil }),
-		structural.OnMutate(func(fn *Func, m *structural.Mutator) (any, error) {
+		structural.OnMutate(func(fn *runtimetest.Func, m *structural.Mutator) (any, error) {
 			kept = m
 			if none, err := m.Replacement(x); err != nil || !none.IsNone() {
 				return nil, errors.Join(err, errors.New("there is a replacement already"))
 			}
-			y, err := call("program.var", "y")
+			y, err := runtimetest.Call("program.var", "y")
 			if err != nil {
 				return nil, err
 			}
@@ -331,7 +332,7 @@ func TestMutate(t *testing.T) {
 			}
 			return m.Children(fn)
 		}))
-	if !older(t, "0.1.14", err) {
+	if !runtimetest.Older(t, "0.1.14", err) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,11 +341,11 @@ func TestMutate(t *testing.T) {
 		}
 		g.Release()
 		_, err = kept.Mutate(1)
-		wantError(t, err, tvmffi.ErrRuntime, "borrowed")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "borrowed")
 		_, err = structural.Mutate(f, structural.OnMutate(func(n int64, m *structural.Mutator) (any, error) { return nil, errBoom }))
-		wantError(t, err, errBoom, "boom")
+		runtimetest.WantError(t, err, errBoom, "boom")
 	}
 	f.Release()
 	x.Release()
-	drop(t)
+	runtimetest.DropGarbage(t)
 }

@@ -3,18 +3,10 @@ package jsongraph_test
 import (
 	"fmt"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
-
-// useLibrary loads the libtvm_ffi of the tests; a program needs no such call.
-func useLibrary() {
-	var t nativetest.Example
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // exampleList stands for a value of a library.
 func exampleList(items ...any) *tvmffi.List[any] {
@@ -26,7 +18,7 @@ func exampleList(items ...any) *tvmffi.List[any] {
 }
 
 func ExampleUnmarshal() {
-	useLibrary()
+	runtimetest.LoadForExample()
 	l := exampleList(1, "two")
 	defer l.Release()
 	text, err := jsongraph.Marshal([]any{l, l}, nil)

@@ -4,21 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-// useLibrary loads the libtvm_ffi of the tests; a program needs no such call.
-func useLibrary() {
-	var t nativetest.Example
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func ExampleFirstMismatch() {
-	useLibrary()
+	runtimetest.LoadForExample()
 	m, err := structural.FirstMismatch([]any{1, []any{2}}, []any{1, []any{3}})
 	if err != nil {
 		fmt.Println(err)
@@ -30,7 +21,7 @@ func ExampleFirstMismatch() {
 }
 
 func ExampleKeyOf() {
-	useLibrary()
+	runtimetest.LoadForExample()
 	counts := map[structural.Key]int{}
 	for _, x := range []any{[]any{1, "a"}, []any{1, "a"}, []any{2, "b"}} {
 		key, err := structural.KeyOf(x)
@@ -45,7 +36,7 @@ func ExampleKeyOf() {
 }
 
 func ExampleWalk() {
-	useLibrary()
+	runtimetest.LoadForExample()
 	sum := int64(0)
 	err := structural.Walk([]any{1, []any{2, 40}, 5}, structural.PreOrder,
 		structural.On(func(x int64) error {
