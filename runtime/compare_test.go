@@ -1,7 +1,6 @@
 package tvmffi_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func TestRepr(t *testing.T) {
@@ -120,154 +118,5 @@ func TestCompare(t *testing.T) {
 	slices.SortFunc(rows, func(x, y any) int { return runtimetest.Must[int](t)(tvmffi.Compare(x, y)) })
 	if fmt.Sprint(rows) != "[a b c]" {
 		t.Error(rows)
-	}
-}
-
-func TestDeepCopy(t *testing.T) {
-	runtimetest.LoadProgram(t)
-	// Scalars and nil.
-	if x, err := structural.DeepCopy(3); x != 3 || err != nil {
-		t.Error(x, err)
-	}
-	if x, err := structural.DeepCopy[any](nil); x != nil || err != nil {
-		t.Error(x, err)
-	}
-	if x, err := structural.DeepCopy((*runtimetest.Box)(nil)); x != nil || err != nil {
-		t.Error(x, err)
-	}
-	// What is shared stays shared, and a cycle a cycle.
-	inner := runtimetest.NewList(t, 1)
-	outer := runtimetest.NewList(t, inner, inner)
-	if err := outer.Append(outer); err != nil {
-		t.Fatal(err)
-	}
-	out := runtimetest.Must[*tvmffi.List[any]](t)(structural.DeepCopy(outer))
-	a, b, c := out.At(0).(tvmffi.ObjectRef), out.At(1).(tvmffi.ObjectRef), out.At(2).(tvmffi.ObjectRef)
-	if !tvmffi.Same(a, b) || tvmffi.Same(a, inner) || !tvmffi.Same(c, out) || tvmffi.Same(out, outer) {
-		t.Error("the copy is tied in another way")
-	}
-	for _, x := range []interface{ Release() }{a.(interface{ Release() }), b.(interface{ Release() }), c.(interface{ Release() })} {
-		x.Release()
-	}
-	runtimetest.EndLoop(t, out)
-	runtimetest.EndLoop(t, outer)
-	inner.Release()
-	// An object.
-	x := runtimetest.NewChain(t, 2)
-	y := runtimetest.Must[*runtimetest.Link](t)(structural.DeepCopy(x))
-	xn, yn := x.Next(), y.Next()
-	if y.Value() != 1 || tvmffi.Same(x, y) || yn.Value() != 0 || tvmffi.Same(xn, yn) {
-		t.Error("no copy")
-	}
-	xn.Release()
-	yn.Release()
-	y.Release()
-	x.Release()
-	_, err := structural.DeepCopy(x)
-	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
-	bx := runtimetest.MakeBox(t, 1)
-	_, err = structural.DeepCopy(bx)
-	runtimetest.WantError(t, err, tvmffi.ErrInternal, `Cannot deep copy object of type "calls.Box" because it is not copy-constructible`)
-	bx.Release()
-	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
-	_, err = structural.DeepCopy[any]([]any{fn})
-	runtimetest.WantError(t, err, nil, "ffi.Function")
-	fn.Release()
-}
-
-func TestClone(t *testing.T) {
-	runtimetest.LoadProgram(t)
-	child := runtimetest.MakeBox(t, 1)
-	x := runtimetest.NewChain(t, 2)
-	y := runtimetest.Must[*runtimetest.Link](t)(structural.Clone(x))
-	xn, yn := x.Next(), y.Next()
-	if y.Value() != 1 || tvmffi.Same(x, y) || !tvmffi.Same(xn, yn) {
-		t.Error("no shallow copy")
-	}
-	for _, l := range []*runtimetest.Link{x, y, xn, yn} {
-		l.Release()
-	}
-	_, err := structural.Clone(child)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "Type `calls.Box` does not support copy. The underlying C++ type is not copy-constructible.")
-	l := runtimetest.NewList(t, child)
-	m := runtimetest.Must[*tvmffi.List[any]](t)(structural.Clone(l))
-	if err := m.Append(2); err != nil || l.Len() != 1 || m.Len() != 2 {
-		t.Error("the copy of a list is not its own", err)
-	}
-	m.Release()
-	l.Release()
-	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
-	e := runtimetest.Must[*tvmffi.Dict[string, any]](t)(structural.Clone(d))
-	if err := e.Set("new", 1); err != nil || d.Len() != 2 || e.Len() != 3 {
-		t.Error("the copy of a dict is not its own", err)
-	}
-	v, _ := e.Get("k")
-	if !tvmffi.Same(v.(tvmffi.ObjectRef), child) {
-		t.Error("the values are copied")
-	}
-	v.(*tvmffi.Object).Release()
-	e.Release()
-	d.Release()
-	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
-	b := runtimetest.Must[*tvmffi.Array[int64]](t)(structural.Clone(a))
-	if !tvmffi.Same(a, b) {
-		t.Error("an array is copied, which cannot change")
-	}
-	a.Release()
-	if b.Len() != 2 {
-		t.Error("the copy has no reference of its own")
-	}
-	b.Release()
-	if n, err := structural.Clone((*runtimetest.Box)(nil)); n != nil || err != nil {
-		t.Error(n, err)
-	}
-	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
-	_, err = structural.Clone(fn)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "Type `ffi.Function` does not support copy. The underlying C++ type is not copy-constructible.")
-	fn.Release()
-	child.Release()
-	_, err = structural.Clone(child)
-	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
-}
-
-func TestReplace(t *testing.T) {
-	runtimetest.LoadProgram(t)
-	x := runtimetest.NewChain(t, 1)
-	y := runtimetest.Must[*runtimetest.Link](t)(structural.Replace(x, map[string]any{"value": 6, "small": 43, "next": x})) // small is read-only
-	var got struct {
-		Value int64             `ffi:"value"`
-		Small int8              `ffi:"small"`
-		Next  *runtimetest.Link `ffi:"next"`
-	}
-	if err := tvmffi.UnmarshalMap(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	got.Next.Release()
-	y.Release()
-	for _, c := range []struct {
-		fields map[string]any
-		kind   error
-		want   string
-	}{
-		{map[string]any{"nope": 1}, tvmffi.ErrAttribute, `program.Link has no field "nope"`},
-		{map[string]any{"value": "text"}, tvmffi.ErrType, "int"},
-		{map[string]any{"next": x, "small": 300}, tvmffi.ErrValue, "300"},
-		{map[string]any{"value": make(chan int)}, tvmffi.ErrType, "chan int"},
-	} {
-		_, err := structural.Replace(x, c.fields)
-		runtimetest.WantError(t, err, c.kind, c.want)
-	}
-	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
-	_, err := structural.Replace(a, map[string]any{"x": 1})
-	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "ffi.Array has no field")
-	a.Release()
-	x.Release()
-	_, err = structural.Replace(x, nil)
-	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
-	_, err = structural.Replace((*runtimetest.Box)(nil), nil)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "is nil")
-	var e *tvmffi.Error
-	if !errors.As(err, &e) {
-		t.Error("no *Error")
 	}
 }

@@ -1,4 +1,4 @@
-package tvmffi_test
+package batch_test
 
 import (
 	"errors"

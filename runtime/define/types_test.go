@@ -1,4 +1,4 @@
-package tvmffi_test
+package define_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package tvmffi_test
+package jsongraph_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
@@ -242,9 +243,35 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 	x.Release()
 }
 
+// The types of these structs are made in Go, each in another way.
+type (
+	derived struct {
+		More string `ffi:"more"`
+	}
+	counter struct {
+		N int64 `ffi:"n"`
+	}
+	converted struct {
+		Length int64 `ffi:"length"`
+	}
+)
+
 // Whatever the text, the process goes on, and what can be read can be written.
 func FuzzFromJSONGraph(f *testing.F) {
-	runtimetest.Load(f)
+	runtimetest.LoadDefine(f)
+	for _, made := range []interface{ Register() error }{
+		runtimetest.PointType,
+		define.Define[derived]("gotest.Derived", define.ParentKey("define.Base")),
+		define.Define[counter]("gotest.Counter", define.State[int]()),
+	} {
+		if err := made.Register(); err != nil {
+			f.Fatal(err)
+		}
+	}
+	length := define.Converter("length", func(v tvmffi.Any) (int64, error) { return tvmffi.As[int64](v) })
+	if err := define.Define[converted]("gotest.Converted", length).Register(); err != nil {
+		f.Log("without a type with a converter:", err) // libtvm_ffi is older than 0.1.11
+	}
 	for _, c := range hostileGraphs {
 		f.Add([]byte(c.text))
 	}

@@ -1,6 +1,6 @@
 //go:build tvmffi_debug
 
-package tvmffi_test
+package memstat_test
 
 import (
 	"strings"

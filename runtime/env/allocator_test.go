@@ -1,14 +1,10 @@
-package tvmffi_test
+package env_test
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -239,86 +235,7 @@ func TestAllocatorOfALibrary(t *testing.T) {
 	}
 }
 
-func TestWithStream(t *testing.T) {
-	runtimetest.LoadTensors(t)
-	current := func(d tvmffi.Device) uintptr {
-		t.Helper()
-		inGo := runtimetest.Must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
-		inC := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
-		if inGo != inC {
-			t.Errorf("Go sees %#x, C++ %#x", inGo, inC)
-		}
-		return inC
-	}
-	mine := errors.New("mine")
-	err := env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
-		if s := current(tvmffi.CUDA(1)); s != 0x10 {
-			t.Errorf("%#x", s)
-		}
-		if s := current(tvmffi.CUDA(0)); s != 0 {
-			t.Errorf("another device has %#x", s)
-		}
-		if s := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream_on_thread", int64(tvmffi.DeviceCUDA), int64(1)); s.Address != 0 {
-			t.Errorf("another thread has %#x", s)
-		}
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("the panic is lost")
-				}
-			}()
-			env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x20}, func() error {
-				if s := current(tvmffi.CUDA(1)); s != 0x20 {
-					t.Errorf("%#x", s)
-				}
-				panic("inner")
-			})
-		}()
-		if s := current(tvmffi.CUDA(1)); s != 0x10 {
-			t.Errorf("%#x after the panic", s)
-		}
-		runtime.Gosched()
-		if err := env.WithStream(tvmffi.CPU, tvmffi.Pointer{Address: 0x30}, func() error { return nil }); err != nil {
-			t.Error(err)
-		}
-		return mine
-	})
-	if err != mine {
-		t.Error(err)
-	}
-	// Every goroutine has a thread of its own meanwhile.
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for range 100 {
-				s := tvmffi.Pointer{Address: uintptr(16 * (i + 1))}
-				if err := env.WithStream(tvmffi.CUDA(0), s, func() error {
-					runtime.Gosched()
-					if got, err := env.CurrentStream(tvmffi.CUDA(0)); err != nil || got != s {
-						return fmt.Errorf("%v, want %v: %v", got, s, err)
-					}
-					return nil
-				}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if s := current(tvmffi.CUDA(0)); s != 0 {
-		t.Errorf("%#x stays behind", s)
-	}
-	for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
-		runtimetest.WantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
-		runtimetest.WantError(t, runtimetest.ErrorOf(env.CurrentStream(d)), tvmffi.ErrValue, "is no device")
-	}
-}
-
-func init() {
-	runtimetest.Children["memory"] = memoryChild
-	runtimetest.Children["goexit in an allocator"] = goexitChild
-	runtimetest.Children["memory limit"] = func() error { return runtimetest.LoadInChild() }
-}
+func init() { runtimetest.Children["goexit in an allocator"] = goexitChild }
 
 // goexitChild ends an allocator in the way of testing.T.FailNow.
 func goexitChild() error {
@@ -335,124 +252,6 @@ func TestGoexitInAllocator(t *testing.T) {
 	if !errors.As(err, &status) || status.ExitCode() != 2 || !strings.Contains(out, "a Go callback ended by runtime.Goexit") {
 		t.Errorf("%v: %s", err, out)
 	}
-}
-
-// memoryChild makes COUNT tensors of 64 MB and releases none.
-func memoryChild() error {
-	if err := runtimetest.LoadInChild(); err != nil {
-		return err
-	}
-	if err := tvmffi.LoadLibrary(os.Getenv("TENSORS")); err != nil {
-		return err
-	}
-	const size = 64 << 20
-	n, err := strconv.Atoi(os.Getenv("COUNT"))
-	if err != nil {
-		return err
-	}
-	for range n {
-		if _, err := runtimetest.Call("tensors.malloc", int64(size)); err != nil {
-			return err
-		}
-	}
-	v, err := runtimetest.Call("tensors.peak_bytes")
-	if err != nil {
-		return err
-	}
-	fmt.Println("peak", v.Value().(int64)>>20, "MB, now", memstat.ForeignMemory(tvmffi.CPU)>>20)
-	if peak := v.Value().(int64); peak > 2<<30 {
-		return fmt.Errorf("the peak is %d MB", peak>>20)
-	}
-	return nil
-}
-
-// A loop that makes 100 GB and never releases stays small; without the pacing it
-// would not.
-func TestMemoryPressure(t *testing.T) {
-	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
-	out, err := runtimetest.Child(t, "memory", append(env, "COUNT=1600")...)
-	if err != nil || !strings.Contains(out, "peak ") {
-		t.Errorf("%v: %s", err, out)
-	}
-	t.Log(strings.TrimSpace(out))
-	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
-	if err != nil || !strings.Contains(out, "peak 3") && !strings.Contains(out, "peak 2") {
-		t.Errorf("with a limit: %v: %s", err, out)
-	}
-	t.Log(strings.TrimSpace(out))
-	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
-	if err == nil || !strings.Contains(out, "the peak is 12288 MB") {
-		t.Errorf("without pacing: %v: %s", err, out)
-	}
-	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
-		out, err := runtimetest.Child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
-		if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
-			t.Errorf("%q: %v: %s", bad, err, out)
-		}
-	}
-}
-
-func TestForeignMemory(t *testing.T) {
-	runtimetest.LoadTensors(t)
-	runtimetest.DropGarbage(t)
-	if old := memstat.SetForeignMemoryLimit(1 << 40); old != 1536<<20 || memstat.SetForeignMemoryLimit(-1) != 1<<40 {
-		t.Error(old)
-	}
-	defer memstat.SetForeignMemoryLimit(1536 << 20)
-	before := memstat.ForeignMemory(tvmffi.CPU)
-	expect := func(what string, want int64) {
-		t.Helper()
-		if n := memstat.ForeignMemory(tvmffi.CPU) - before; n != want {
-			t.Errorf("%s: %d bytes, want %d", what, n, want)
-		}
-	}
-	x := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
-	expect("one", 1<<20)
-	again := tvmffi.Retain(x)
-	expect("two wrappers of one tensor", 1<<20)
-	small := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1000))
-	expect("a small one", 1<<20)
-	local := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 1<<20))
-	back := runtimetest.Get[*tvmffi.Tensor](t, "calls.echo_tensor", local)
-	expect("memory of Go", 1<<20)
-	view := runtimetest.Must[*tvmffi.Tensor](t)(x.Slice(0, 1<<19, 1<<20))
-	again2 := runtimetest.Must[*tvmffi.Tensor](t)(view.Slice(0, 0, 100))
-	shared := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())))
-	localView := runtimetest.Must[*tvmffi.Tensor](t)(local.Slice(0, 0, 1<<19))
-	expect("views, and another tensor, over the same memory", 1<<20)
-	x.Release()
-	expect("one wrapper left", 1<<20)
-	again.Release()
-	expect("views left", 1<<20)
-	view.Release()
-	shared.Release()
-	expect("a small view of the memory left", 1<<20)
-	again2.Release()
-	expect("no view left", 0)
-	localView.Release()
-	err := env.WithAllocator(env.GoAllocator, func() error {
-		made, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Uint8, Device: tvmffi.CPU, Shape: []int64{1 << 20}})
-		if err == nil {
-			expect("a tensor of GoAllocator, whose memory the collector sees", 0)
-			made.Release()
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	small.Release()
-	local.Release()
-	back.Release()
-	expect("none", 0)
-	runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
-	runtimetest.Collect(t, "a tensor that nobody released", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
-	device := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Uint8, tvmffi.CUDA(5), nil, 1<<20))
-	if n := memstat.ForeignMemory(tvmffi.CUDA(5)); n != 1<<20 {
-		t.Errorf("%d bytes on the device", n)
-	}
-	expect("memory of a device", 0)
-	device.Release()
 }
 
 // When the library refuses, the allocator from before stays.

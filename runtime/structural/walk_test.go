@@ -1,4 +1,4 @@
-package tvmffi_test
+package structural_test
 
 import (
 	"errors"

@@ -1,0 +1,89 @@
+package env_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/env"
+)
+
+func TestWithStream(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	current := func(d tvmffi.Device) uintptr {
+		t.Helper()
+		inGo := runtimetest.Must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
+		inC := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
+		if inGo != inC {
+			t.Errorf("Go sees %#x, C++ %#x", inGo, inC)
+		}
+		return inC
+	}
+	mine := errors.New("mine")
+	err := env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
+		if s := current(tvmffi.CUDA(1)); s != 0x10 {
+			t.Errorf("%#x", s)
+		}
+		if s := current(tvmffi.CUDA(0)); s != 0 {
+			t.Errorf("another device has %#x", s)
+		}
+		if s := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream_on_thread", int64(tvmffi.DeviceCUDA), int64(1)); s.Address != 0 {
+			t.Errorf("another thread has %#x", s)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is lost")
+				}
+			}()
+			env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x20}, func() error {
+				if s := current(tvmffi.CUDA(1)); s != 0x20 {
+					t.Errorf("%#x", s)
+				}
+				panic("inner")
+			})
+		}()
+		if s := current(tvmffi.CUDA(1)); s != 0x10 {
+			t.Errorf("%#x after the panic", s)
+		}
+		runtime.Gosched()
+		if err := env.WithStream(tvmffi.CPU, tvmffi.Pointer{Address: 0x30}, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		return mine
+	})
+	if err != mine {
+		t.Error(err)
+	}
+	// Every goroutine has a thread of its own meanwhile.
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 100 {
+				s := tvmffi.Pointer{Address: uintptr(16 * (i + 1))}
+				if err := env.WithStream(tvmffi.CUDA(0), s, func() error {
+					runtime.Gosched()
+					if got, err := env.CurrentStream(tvmffi.CUDA(0)); err != nil || got != s {
+						return fmt.Errorf("%v, want %v: %v", got, s, err)
+					}
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if s := current(tvmffi.CUDA(0)); s != 0 {
+		t.Errorf("%#x stays behind", s)
+	}
+	for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
+		runtimetest.WantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")
+		runtimetest.WantError(t, runtimetest.ErrorOf(env.CurrentStream(d)), tvmffi.ErrValue, "is no device")
+	}
+}
