@@ -23,12 +23,12 @@ import (
 // names the field if the object is nil, was released or has no such field, or if
 // the field holds something else; Get, GetAs and Set return errors.
 type Field struct {
-	owner *Type
-	name  string
-	info  abi.FieldInfo
-	meta  schema.Metadata
-	field core.Field
-	slot  core.Slot
+	owner  *Type
+	name   string
+	info   abi.FieldInfo
+	meta   schema.Metadata
+	field  core.Field
+	reader core.FieldReader
 	// cuts is the size in bytes of an int or a float that the library would cut.
 	cuts struct{ int, float int64 }
 	// known is the type index of the last object that was seen to have the field.
@@ -43,7 +43,7 @@ func newField(owner *Type, info abi.FieldInfo) *Field {
 		sig = f.meta.Type.String()
 	}
 	f.field.Owner, f.field.Name, f.field.Sig = &core.Type{Key: owner.key}, f.name, sig
-	f.slot = core.NewSlot(&f.info, sig)
+	f.reader = core.NewFieldReader(&f.info, sig)
 	switch {
 	case sig == "int" && f.info.Size < 8:
 		f.cuts.int = f.info.Size
@@ -210,7 +210,7 @@ func (f *Field) Get(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 
 // read reads the field as an owned value.
 func (f *Field) read(o *objects.Object) (abi.Any, error) {
-	v, owned, err := f.slot.Peek(o.Handle())
+	v, owned, err := f.reader.Peek(o.Handle())
 	if err != nil {
 		return abi.Any{}, f.failed(err)
 	}

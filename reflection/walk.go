@@ -130,7 +130,7 @@ func (r *run) planOf(index abi.TypeIndex) *plan {
 	}
 	p := new(plan)
 	for _, f := range typeOf(index).load().fields {
-		if !r.objectsOnly || !f.slot.Plain() {
+		if !r.objectsOnly || f.reader.HasParts() {
 			p.fields = append(p.fields, f)
 		}
 	}
@@ -216,7 +216,7 @@ func hasParts(v abi.Any) bool {
 
 // field goes to a field of the uppermost frame.
 func (r *run) field(f *frame, field *Field) bool {
-	v, owned, err := field.slot.Peek(f.handle)
+	v, owned, err := field.reader.Peek(f.handle)
 	path := f.to(Step{Kind: StepField, Field: field})
 	if err != nil {
 		r.err = errorf(kindOf(err), "%s: %w", path, err)

@@ -194,7 +194,7 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 		}
 		return n.Append(b, 10), nil
 	}
-	fields := []codec.FieldPlan(nil)
+	fields := []core.FieldReader(nil)
 	if codec.TakesApart(v) {
 		fields = codec.FieldsOf(v.TypeIndex)
 	}
@@ -204,7 +204,7 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 	return appendJSONFields(b, v, fields)
 }
 
-func appendJSONFields(b []byte, v abi.Any, fields []codec.FieldPlan) ([]byte, error) {
+func appendJSONFields(b []byte, v abi.Any, fields []core.FieldReader) ([]byte, error) {
 	b = append(b, '{')
 	for i := range fields {
 		f := &fields[i]
@@ -212,17 +212,17 @@ func appendJSONFields(b []byte, v abi.Any, fields []codec.FieldPlan) ([]byte, er
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendJSONText(b, []byte(f.Name())); err != nil {
+		if b, err = appendJSONText(b, []byte(f.Name)); err != nil {
 			return nil, err
 		}
 		b = append(b, ':')
-		x, owned := f.Value(uintptr(v.Bits))
+		x, owned := codec.Peek(f, uintptr(v.Bits))
 		b, err = appendJSON(b, x)
 		if owned {
 			codec.Release(x)
 		}
 		if err != nil {
-			return nil, failure.Place("field "+f.Name(), err)
+			return nil, failure.Place("field "+f.Name, err)
 		}
 	}
 	return append(b, '}'), nil

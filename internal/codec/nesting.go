@@ -1,9 +1,7 @@
 package codec
 
 import (
-	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -115,11 +113,12 @@ func children(v abi.Any, each func(abi.Any) error) (err error) {
 		})
 		return err
 	}
-	for _, f := range FieldsOf(v.TypeIndex) {
-		if f.leaf {
+	fields := FieldsOf(v.TypeIndex)
+	for i := range fields {
+		if !fields[i].MayNest() {
 			continue
 		}
-		x, owned := f.Value(uintptr(v.Bits))
+		x, owned := Peek(&fields[i], uintptr(v.Bits))
 		err := each(x)
 		if owned {
 			Release(x)
@@ -141,21 +140,12 @@ func ReadEntries(v abi.Any, each func(k, x abi.Any) bool) {
 	kind.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
 }
 
-// fieldPlan says how a field of an object is read.
-type FieldPlan struct {
-	field  *core.Field
-	Info   *abi.FieldInfo
-	leaf   bool // holds no object that holds others
-	object bool // a reference, readable in memory
-	any    bool // an Any, readable in memory
-}
-
-// fieldList holds the fields of a type. A library may add some as long as it is
-// being loaded.
+// fieldList holds the readers of the fields of a type. A library may add some as
+// long as it is being loaded.
 type fieldList struct {
-	plans []FieldPlan
-	info  *abi.TypeInfo
-	count int32
+	readers []core.FieldReader
+	info    *abi.TypeInfo
+	count   int32
 }
 
 var fieldLists sync.Map // abi.TypeIndex -> *fieldList
@@ -169,12 +159,12 @@ func countFields(info *abi.TypeInfo) int32 {
 	return n
 }
 
-// fieldsOf returns the fields of a type, those of its ancestors first. index must
-// be that of a live object.
-func FieldsOf(index abi.TypeIndex) []FieldPlan {
+// FieldsOf returns the readers of the fields of a type, those of its ancestors
+// first. index must be that of a live object.
+func FieldsOf(index abi.TypeIndex) []core.FieldReader {
 	if l, ok := fieldLists.Load(index); ok {
 		if l := l.(*fieldList); l.count == countFields(l.info) {
-			return l.plans
+			return l.readers
 		}
 	}
 	info := capi.InfoOf(index)
@@ -187,61 +177,22 @@ func FieldsOf(index abi.TypeIndex) []FieldPlan {
 		if depth < info.Depth {
 			owner = capi.Ancestor(info, depth)
 		}
-		class := &core.Type{Key: capi.Text(owner.Key)}
 		entries := capi.FieldsOf(owner)
 		l.count += int32(len(entries))
 		for i := range entries {
-			l.plans = append(l.plans, planOf(class, &entries[i]))
+			sig, _ := core.Signature(capi.Text(entries[i].Metadata)) // with a flaw only the getter reads it
+			l.readers = append(l.readers, core.NewFieldReader(&entries[i], sig))
 		}
 	}
 	fieldLists.Store(index, l)
-	return l.plans
+	return l.readers
 }
 
-func planOf(class *core.Type, f *abi.FieldInfo) FieldPlan {
-	sig, _ := core.Signature(capi.Text(f.Metadata))
-	p := FieldPlan{field: &core.Field{Owner: class, Name: capi.Text(f.Name), Sig: sig}, Info: f}
-	inside := f.Offset >= abi.ObjectSize
-	switch sig {
-	case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
-		p.leaf = true
-	case "Any":
-		p.any = inside && f.Size == int64(unsafe.Sizeof(abi.Any{}))
+// Peek reads a field as its reader does, but panics if the getter fails.
+func Peek(r *core.FieldReader, handle uintptr) (v abi.Any, owned bool) {
+	v, owned, err := r.Peek(handle)
+	if err != nil {
+		panic(err)
 	}
-	switch s := f.StaticTypeIndex; {
-	case s >= 0 && !s.IsObject(), s == abi.TypeStr, s == abi.TypeBytes, s == abi.TypeShape, s == abi.TypeTensor, s == abi.TypeFunction:
-		p.leaf = true
-	case s.IsObject():
-		p.object = inside && f.Size == int64(unsafe.Sizeof(uintptr(0)))
-	}
-	return p
+	return v, owned
 }
-
-// value reads the field of the object at handle; owned says that the caller
-// releases it. It panics if the getter fails.
-func (p *FieldPlan) Value(handle uintptr) (v abi.Any, owned bool) {
-	at := handle + uintptr(p.Info.Offset)
-	switch {
-	case p.object:
-		if x := *capi.At[uintptr](at); x != 0 {
-			v = abi.Any{TypeIndex: capi.At[abi.Object](x).TypeIndex, Bits: uint64(x)}
-		}
-		return v, false
-	case p.any:
-		return *capi.At[abi.Any](at), false
-	}
-	return p.field.Get(objects.Static(handle)), true
-}
-
-// fieldNamed returns the field of a name, that of the derived type if its ancestor
-// has one too; nil if there is none.
-func FieldNamed(index abi.TypeIndex, name string) *core.Field {
-	for _, f := range slices.Backward(FieldsOf(index)) {
-		if f.Name() == name {
-			return f.field
-		}
-	}
-	return nil
-}
-
-func (p *FieldPlan) Name() string { return p.field.Name }

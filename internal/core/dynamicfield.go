@@ -13,7 +13,7 @@ type fieldKey struct {
 	name  string
 }
 
-var dynamicFields sync.Map // fieldKey -> *Field, nil if there is none
+var dynamicFields sync.Map // fieldKey -> *Field
 
 // FieldOf returns the field of a name of a type or of its ancestors, nil if there
 // is none. index must be that of a live object.
@@ -23,7 +23,9 @@ func FieldOf(index abi.TypeIndex, name string) *Field {
 		return f.(*Field)
 	}
 	f := findField(index, name)
-	dynamicFields.Store(key, f)
+	if f != nil { // a library may add it later
+		dynamicFields.Store(key, f)
+	}
 	return f
 }
 
@@ -33,8 +35,9 @@ func findField(index abi.TypeIndex, name string) *Field {
 		return nil
 	}
 	for depth := info.Depth; ; depth-- {
-		if capi.FieldNamed(info, name) != nil {
-			return &Field{Owner: &Type{Key: capi.Text(info.Key)}, Name: name}
+		if f := capi.FieldNamed(info, name); f != nil {
+			sig, _ := Signature(capi.Text(f.Metadata)) // with a flaw only the getter reads it
+			return &Field{Owner: &Type{Key: capi.Text(info.Key)}, Name: name, Sig: sig}
 		}
 		if depth == 0 {
 			return nil

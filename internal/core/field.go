@@ -21,36 +21,28 @@ type Field struct {
 	// Sig is the canonical text of the type that the bindings were generated from.
 	Sig string
 
-	// fast is the offset and, in the upper half, the form of a field that can be
+	// fast is the offset and, in the upper half, the encoding of a field that can be
 	// read from memory.
-	fast atomic.Uint64
-	info atomic.Pointer[abi.FieldInfo]
+	fast   atomic.Uint64
+	reader atomic.Pointer[FieldReader]
 }
-
-// form says what the bytes of a field are, where reflection makes that certain.
-type form uint32
-
-const (
-	formUnknown form = iota
-	formGetter       // only the getter knows
-	formInt64
-	formFloat64
-	formFloat32
-	formBool
-	formString
-	formObject
-	formDataType
-	formDevice
-	formNarrowInt // 1, 2 or 4 bytes; signed and unsigned look alike
-)
 
 // String returns the type key and the name of the field.
 func (f *Field) String() string { return f.Owner.Key + "." + f.Name }
 
-// Info returns a copy of the reflection entry of the field.
+// Info returns a copy of the registry entry of the field.
 func (f *Field) Info() (*abi.FieldInfo, error) {
-	if info := f.info.Load(); info != nil {
-		return info, nil
+	r, err := f.find()
+	if err != nil {
+		return nil, err
+	}
+	return r.Info, nil
+}
+
+// find returns the reader of the field.
+func (f *Field) find() (*FieldReader, error) {
+	if r := f.reader.Load(); r != nil {
+		return r, nil
 	}
 	owner, err := f.Owner.Info()
 	if err != nil {
@@ -63,54 +55,29 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	if err := checkSignature(f.String(), f.Sig, capi.Text(info.Metadata)); err != nil {
 		return nil, err
 	}
-	// Whoever finds info must find fast too.
-	f.fast.Store(uint64(info.Offset) | uint64(formOf(f.Sig, info))<<32)
-	f.info.Store(info)
-	return info, nil
+	r := NewFieldReader(info, f.Sig)
+	// Whoever finds the reader must find fast too.
+	f.fast.Store(uint64(info.Offset) | uint64(r.encoding)<<32)
+	f.reader.Store(&r)
+	return &r, nil
 }
 
-func formOf(sig string, info *abi.FieldInfo) form {
-	switch size := info.Size; {
-	case info.Offset < abi.ObjectSize || info.Offset > math.MaxInt32:
-		return formGetter
-	case sig == "int" && size == 8:
-		return formInt64
-	case sig == "int" && (size == 1 || size == 2 || size == 4):
-		return formNarrowInt
-	case sig == "float" && size == 8:
-		return formFloat64
-	case sig == "float" && size == 4:
-		return formFloat32
-	case sig == "bool" && size == 1:
-		return formBool
-	case sig == "ffi.String" && size == 16:
-		return formString
-	case sig == "DataType" && size == 4:
-		return formDataType
-	case sig == "Device" && size == 8:
-		return formDevice
-	case size == 8 && info.StaticTypeIndex.IsObject():
-		return formObject
-	}
-	return formGetter
-}
-
-// resolve returns the form of the field and checks the object. It panics: a nil
+// resolve returns the reader of the field and checks the object. It panics: a nil
 // or released receiver of a getter is a mistake of the programmer.
-func (f *Field) resolve(o *objects.Object) (*abi.FieldInfo, form) {
+func (f *Field) resolve(o *objects.Object) *FieldReader {
 	if o.Handle() == 0 {
 		panic(NoReceiver(failure.KindRuntime, "field "+f.String(), o))
 	}
-	info, err := f.Info()
+	r, err := f.find()
 	if err != nil {
 		panic(err)
 	}
-	return info, form(f.fast.Load() >> 32)
+	return r
 }
 
 // Int reads an int field.
 func (f *Field) Int(o *objects.Object) int64 {
-	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formInt64 {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingInt64 {
 		v := *capi.At[int64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
@@ -119,25 +86,17 @@ func (f *Field) Int(o *objects.Object) int64 {
 }
 
 func (f *Field) otherInt(o *objects.Object) int64 {
-	info, how := f.resolve(o)
-	defer runtime.KeepAlive(o)
-	at := o.Addr() + uintptr(info.Offset)
-	switch {
-	case how == formInt64:
-		return *capi.At[int64](at)
-	case how == formNarrowInt && info.Size == 4 && *capi.At[int32](at) >= 0:
-		return int64(*capi.At[int32](at))
-	case how == formNarrowInt && info.Size == 2 && *capi.At[int16](at) >= 0:
-		return int64(*capi.At[int16](at))
-	case how == formNarrowInt && info.Size == 1 && *capi.At[int8](at) >= 0:
-		return int64(*capi.At[int8](at))
+	v := f.Get(o)
+	if v.TypeIndex != abi.TypeInt {
+		panic(f.mismatch(v, "int"))
 	}
-	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
-	v, err := c.IntResult()
-	if err != nil {
-		panic(err)
-	}
-	return v
+	return int64(v.Bits)
+}
+
+// mismatch reports a value of the wrong type, which is owned, and releases it.
+func (f *Field) mismatch(v abi.Any, want string) error {
+	c := Call{head: ccall.Head{Res: v}, fn: f.asFunc()}
+	return c.mismatch(want)
 }
 
 // asFunc names the field in the errors of result methods.
@@ -145,7 +104,7 @@ func (f *Field) asFunc() *Func { return &Func{Owner: f.Owner, Name: f.Name} }
 
 // Float reads a float field.
 func (f *Field) Float(o *objects.Object) float64 {
-	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formFloat64 {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingFloat64 {
 		v := *capi.At[float64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
@@ -154,25 +113,19 @@ func (f *Field) Float(o *objects.Object) float64 {
 }
 
 func (f *Field) otherFloat(o *objects.Object) float64 {
-	info, how := f.resolve(o)
-	defer runtime.KeepAlive(o)
-	switch how {
-	case formFloat64:
-		return *capi.At[float64](o.Addr() + uintptr(info.Offset))
-	case formFloat32:
-		return float64(*capi.At[float32](o.Addr() + uintptr(info.Offset)))
+	v := f.Get(o)
+	switch v.TypeIndex {
+	case abi.TypeFloat:
+		return math.Float64frombits(v.Bits)
+	case abi.TypeInt, abi.TypeBool:
+		return float64(int64(v.Bits))
 	}
-	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
-	v, err := c.FloatResult()
-	if err != nil {
-		panic(err)
-	}
-	return v
+	panic(f.mismatch(v, "float"))
 }
 
 // Bool reads a bool field.
 func (f *Field) Bool(o *objects.Object) bool {
-	if w := f.fast.Load(); o != nil && o.Addr() != 0 && form(w>>32) == formBool {
+	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingBool {
 		v := *capi.At[uint8](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v != 0
@@ -181,33 +134,26 @@ func (f *Field) Bool(o *objects.Object) bool {
 }
 
 func (f *Field) otherBool(o *objects.Object) bool {
-	info, how := f.resolve(o)
-	defer runtime.KeepAlive(o)
-	if how == formBool {
-		return *capi.At[uint8](o.Addr() + uintptr(info.Offset)) != 0
+	v := f.Get(o)
+	if v.TypeIndex != abi.TypeBool {
+		panic(f.mismatch(v, "bool"))
 	}
-	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
-	v, err := c.BoolResult()
-	if err != nil {
-		panic(err)
-	}
-	return v
+	return v.Bits != 0
 }
 
 // Text reads a string field, as a copy.
 func (f *Field) Text(o *objects.Object) string {
-	info, how := f.resolve(o)
+	r := f.resolve(o)
 	defer runtime.KeepAlive(o)
-	if how == formString {
-		at := o.Addr() + uintptr(info.Offset)
-		switch v := capi.At[abi.Any](at); v.TypeIndex {
+	if r.encoding == encodingString {
+		switch v := capi.At[abi.Any](o.Addr() + r.offset); v.TypeIndex {
 		case abi.TypeSmallStr:
 			return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
 		case abi.TypeStr:
 			return capi.Text(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
-	c := Call{head: ccall.Head{Res: f.mustGet(o)}, fn: f.asFunc()}
+	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}
 	v, err := c.StringResult()
 	if err != nil {
 		panic(err)
@@ -215,45 +161,18 @@ func (f *Field) Text(o *objects.Object) string {
 	return v
 }
 
-// Get reads a field of any type as an owned value. It panics as the other
-// readers do.
+// Get reads a field of any type as an owned value. It panics like the other
+// readers.
 func (f *Field) Get(o *objects.Object) abi.Any {
-	info, how := f.resolve(o)
-	defer runtime.KeepAlive(o)
-	at := o.Addr() + uintptr(info.Offset)
-	switch how {
-	case formObject:
-		handle := *capi.At[uintptr](at)
-		if handle == 0 {
-			return abi.Any{}
-		}
-		objects.IncRef(handle)
-		return abi.Any{TypeIndex: capi.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
-	case formDataType:
-		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.At[uint32](at))}
-	case formDevice:
-		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.At[uint64](at)}
-	}
-	return f.mustGet(o)
-}
-
-func (f *Field) mustGet(o *objects.Object) abi.Any {
-	v, err := f.get(o)
+	v, owned, err := f.resolve(o).Peek(o.Addr())
 	if err != nil {
 		panic(err)
 	}
-	return v
-}
-
-// get asks the getter.
-func (f *Field) get(o *objects.Object) (abi.Any, error) {
-	info, err := f.Info()
-	if err != nil {
-		return abi.Any{}, err
+	if !owned {
+		v = objects.Share(v)
 	}
-	v, err := failure.InvokeResult(info.Getter, o.Addr()+uintptr(info.Offset))
 	runtime.KeepAlive(o)
-	return v, err
+	return v
 }
 
 // Object reads an object field of type t; None is nil.
@@ -297,15 +216,15 @@ func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 	if o.Handle() == 0 {
 		return NoReceiver(failure.KindRuntime, "field "+f.String(), o)
 	}
-	info, err := f.Info()
+	r, err := f.find()
 	if err != nil {
 		return err
 	}
+	info := r.Info
 	if info.Flags&need != need {
 		return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 	}
-	how := form(f.fast.Load() >> 32)
-	if how == formFloat32 && t.Value.TypeIndex == abi.TypeFloat {
+	if r.encoding == encodingFloat32 && t.Value.TypeIndex == abi.TypeFloat {
 		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
 			return failure.Errorf(failure.KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
 		}
@@ -317,7 +236,7 @@ func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 		}
 		return err
 	}
-	if how != formNarrowInt || t.Value.TypeIndex != abi.TypeInt {
+	if r.encoding != encodingNarrowInt || t.Value.TypeIndex != abi.TypeInt {
 		return write(t.Value)
 	}
 	v, bits := int64(t.Value.Bits), uint(8*info.Size)
@@ -327,14 +246,14 @@ func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 	if v < -1<<(bits-1) || v >= 1<<bits {
 		return tooLarge()
 	}
-	before, err := f.get(o)
+	before, err := r.get(o)
 	if err != nil {
 		return err
 	}
 	if err := write(t.Value); err != nil {
 		return err
 	}
-	after, err := f.get(o)
+	after, err := r.get(o)
 	if err != nil {
 		return err
 	}
@@ -345,6 +264,13 @@ func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 		return tooLarge()
 	}
 	return nil
+}
+
+// get asks the getter.
+func (r *FieldReader) get(o *objects.Object) (abi.Any, error) {
+	v, err := failure.InvokeResult(r.getter, o.Addr()+r.offset)
+	runtime.KeepAlive(o)
+	return v, err
 }
 
 // write calls the setter, which is a C function or a Function object.

@@ -97,7 +97,8 @@ type recordField struct {
 	core.DefinedField
 	owner      *definition
 	goType     reflect.Type
-	at         uintptr // its offset in the Go struct
+	at         uintptr          // its offset in the Go struct
+	reader     core.FieldReader // of one that is not plain
 	codec      *codec.Codec
 	class      *core.Type // of an object
 	value      reflect.Value

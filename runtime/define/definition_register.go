@@ -159,6 +159,7 @@ func (d *definition) prepare() error {
 		align := min(size, 8)
 		at = (at + align - 1) / align * align
 		f.Offset = at
+		f.reader = f.Reader()
 		at += size
 		switch f.Accept.Kind {
 		case core.KindAnyValue:

@@ -23,19 +23,6 @@ func (f *recordField) plain() bool {
 	return f.Accept.Kind != core.KindAnyValue && f.Accept.Kind != core.KindObjectRef
 }
 
-// view returns the value of a field that is not plain, borrowed.
-func (f *recordField) view(handle uintptr) abi.Any {
-	at := handle + uintptr(f.Offset)
-	if f.Accept.Kind == core.KindAnyValue {
-		return *capi.At[abi.Any](at)
-	}
-	object := *capi.At[uintptr](at)
-	if object == 0 {
-		return abi.Any{}
-	}
-	return abi.Any{TypeIndex: capi.At[abi.Object](object).TypeIndex, Bits: uint64(object)}
-}
-
 // load reads the field of an object into the Go value at p.
 func (f *recordField) load(handle uintptr, from objects.Lender, p unsafe.Pointer) error {
 	if f.plain() {
@@ -43,7 +30,7 @@ func (f *recordField) load(handle uintptr, from objects.Lender, p unsafe.Pointer
 		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.At[byte](handle+uintptr(f.Offset)), size))
 		return nil
 	}
-	v := f.view(handle)
+	v := f.reader.InPlace(handle)
 	if v.TypeIndex == abi.TypeNone {
 		reflect.NewAt(f.goType, p).Elem().SetZero()
 		return nil

@@ -244,7 +244,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 		switch f.Info.StaticTypeIndex {
 		case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
 		default:
-			t.links[f.Name()] = true
+			t.links[f.Name] = true
 		}
 	}
 	return t, nil

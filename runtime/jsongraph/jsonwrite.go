@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -235,7 +236,7 @@ func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bo
 	inlined := make([]abi.Any, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		x, owned := f.Value(handle)
+		x, owned := codec.Peek(f, handle)
 		index, ok := int64(-1), true
 		if isInline(f) {
 			inlined[i] = x
@@ -260,7 +261,7 @@ func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bo
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.b = appendGraphText(w.b, fields[i].Name())
+		w.b = appendGraphText(w.b, fields[i].Name)
 		w.b = append(w.b, ':')
 		if refs[i] >= 0 {
 			w.b = strconv.AppendInt(w.b, refs[i], 10)
@@ -300,10 +301,10 @@ func plainFields(index abi.TypeIndex) bool {
 	}
 	names := map[string]bool{}
 	for _, f := range codec.FieldsOf(index) {
-		if names[f.Name()] {
+		if names[f.Name] {
 			return false
 		}
-		names[f.Name()] = true
+		names[f.Name] = true
 	}
 	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true
@@ -313,7 +314,7 @@ func plainFields(index abi.TypeIndex) bool {
 }
 
 // isInline reports whether the value stands in the field, and not in a node.
-func isInline(p *codec.FieldPlan) bool {
+func isInline(p *core.FieldReader) bool {
 	switch p.Info.StaticTypeIndex {
 	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
 		return true

@@ -110,7 +110,7 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 	names := slices.Sorted(gomaps.Keys(fields))
 	index := from.TypeIndex()
 	for _, name := range names {
-		if codec.FieldNamed(index, name) == nil {
+		if core.FieldOf(index, name) == nil {
 			return none, failure.Errorf(failure.KindAttr, "%s has no field %q", capi.KeyOf(index), name)
 		}
 	}
@@ -126,7 +126,7 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 	for _, name := range names {
 		value := fields[name]
 		t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
-		if err := codec.FieldNamed(index, name).Init(to, t, err); err != nil {
+		if err := core.FieldOf(index, name).Init(to, t, err); err != nil {
 			to.Release()
 			return none, err
 		}

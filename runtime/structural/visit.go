@@ -211,7 +211,7 @@ func accessPaths(root *objects.Object, context uintptr, partial bool, e *tvmffi.
 // are containers, which its own walks list too; it is asked when a value does not
 // stand directly in the one around it: the result is nil then.
 func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
-	pattern := codec.FieldNamed(context.TypeIndex, "reverse_visit_pattern")
+	pattern := core.FieldOf(context.TypeIndex, "reverse_visit_pattern")
 	if pattern == nil {
 		return nil, nil
 	}
@@ -270,10 +270,12 @@ func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 			}
 		}
 	default:
-		for _, f := range codec.FieldsOf(parent.TypeIndex) {
-			x, owned := f.Value(uintptr(parent.Bits))
+		fields := codec.FieldsOf(parent.TypeIndex)
+		for i := range fields {
+			f := &fields[i]
+			x, owned := codec.Peek(f, uintptr(parent.Bits))
 			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
-				steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](f.Name())})
+				steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](f.Name)})
 			}
 			if owned {
 				codec.Release(x)

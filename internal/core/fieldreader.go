@@ -1,0 +1,176 @@
+package core
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+)
+
+// FieldReader reads a field of objects: from memory where the registry makes the
+// encoding certain, otherwise through the getter.
+type FieldReader struct {
+	// Name is the name of the field.
+	Name string
+	// Info is a copy of the registry entry of the field.
+	Info *abi.FieldInfo
+
+	offset, getter uintptr
+	encoding       fieldEncoding
+	size           int32
+	flat           bool
+}
+
+// fieldEncoding says what the bytes of a field are.
+type fieldEncoding uint32
+
+const (
+	encodingUnknown fieldEncoding = iota
+	encodingGetter                // only the getter knows
+	encodingInt64
+	encodingFloat64
+	encodingFloat32
+	encodingBool
+	encodingString
+	encodingObject
+	encodingDataType
+	encodingDevice
+	encodingNarrowInt // 1, 2 or 4 bytes; signed and unsigned look alike
+	encodingAny
+)
+
+func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
+	switch size := info.Size; {
+	case info.Offset < abi.ObjectSize || info.Offset > math.MaxInt32:
+		return encodingGetter
+	case sig == "int" && size == 8:
+		return encodingInt64
+	case sig == "int" && (size == 1 || size == 2 || size == 4):
+		return encodingNarrowInt
+	case sig == "float" && size == 8:
+		return encodingFloat64
+	case sig == "float" && size == 4:
+		return encodingFloat32
+	case sig == "bool" && size == 1:
+		return encodingBool
+	case sig == "ffi.String" && size == 16:
+		return encodingString
+	case sig == "Any" && size == int64(unsafe.Sizeof(abi.Any{})):
+		return encodingAny
+	case sig == "DataType" && size == 4:
+		return encodingDataType
+	case sig == "Device" && size == 8:
+		return encodingDevice
+	case size == 8 && info.StaticTypeIndex.IsObject():
+		return encodingObject
+	}
+	return encodingGetter
+}
+
+// NewFieldReader makes the reader of a field. sig is the canonical text of its type,
+// "" if the library does not say.
+func NewFieldReader(info *abi.FieldInfo, sig string) FieldReader {
+	return FieldReader{
+		Name: capi.Text(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
+		encoding: encodingOf(sig, info), size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
+	}
+}
+
+// isFlat reports whether a field of a type never holds an object that holds others.
+func isFlat(sig string, static abi.TypeIndex) bool {
+	switch sig {
+	case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
+		return true
+	}
+	switch static {
+	case abi.TypeStr, abi.TypeBytes, abi.TypeShape, abi.TypeTensor, abi.TypeFunction:
+		return true
+	}
+	return static >= 0 && !static.IsObject()
+}
+
+// HasParts reports whether the field may hold an object other than a string or bytes.
+func (r *FieldReader) HasParts() bool {
+	switch r.encoding {
+	case encodingGetter, encodingObject, encodingAny:
+		return true
+	}
+	return false
+}
+
+// MayNest reports whether the field may hold an object that holds others.
+func (r *FieldReader) MayNest() bool { return !r.flat }
+
+// Peek reads the field of the live object at handle. The value is borrowed from the
+// object, unless owned is true: then the getter made it and the caller releases it.
+func (r *FieldReader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
+	at := handle + r.offset
+	switch r.encoding {
+	case encodingInt64:
+		return abi.Any{TypeIndex: abi.TypeInt, Bits: *capi.At[uint64](at)}, false, nil
+	case encodingFloat64:
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *capi.At[uint64](at)}, false, nil
+	case encodingFloat32:
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(*capi.At[float32](at)))}, false, nil
+	case encodingBool:
+		var bits uint64
+		if *capi.At[uint8](at) != 0 {
+			bits = 1
+		}
+		return abi.Any{TypeIndex: abi.TypeBool, Bits: bits}, false, nil
+	case encodingDataType:
+		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.At[uint32](at))}, false, nil
+	case encodingDevice:
+		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.At[uint64](at)}, false, nil
+	case encodingString:
+		if v := *capi.At[abi.Any](at); v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr {
+			return v, false, nil
+		}
+	case encodingObject, encodingAny:
+		return r.InPlace(handle), false, nil
+	case encodingNarrowInt:
+		if v, ok := r.narrow(at); ok {
+			return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)}, false, nil
+		}
+	}
+	v, err = failure.InvokeResult(r.getter, at)
+	return v, err == nil, err
+}
+
+// InPlace is Peek for a field that holds a pointer to an object or an Any. The compiler
+// inlines it.
+func (r *FieldReader) InPlace(handle uintptr) abi.Any {
+	at := handle + r.offset
+	if r.encoding == encodingAny {
+		return *capi.At[abi.Any](at)
+	}
+	object := *capi.At[uintptr](at)
+	if object == 0 {
+		return abi.Any{}
+	}
+	return abi.Any{TypeIndex: capi.At[abi.Object](object).TypeIndex, Bits: uint64(object)}
+}
+
+// narrow reads an int whose top bit is clear.
+func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
+	switch r.size {
+	case 1:
+		v = int64(*capi.At[int8](at))
+	case 2:
+		v = int64(*capi.At[int16](at))
+	case 4:
+		v = int64(*capi.At[int32](at))
+	}
+	return v, v >= 0
+}
+
+// Reader returns the reader of a field that holds an object or any value.
+func (f *DefinedField) Reader() FieldReader {
+	r := FieldReader{Name: f.Name, offset: uintptr(f.Offset), encoding: encodingObject, size: int32(SizeOf(f.Accept.Kind))}
+	if f.Accept.Kind == KindAnyValue {
+		r.encoding = encodingAny
+	}
+	return r
+}
