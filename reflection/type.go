@@ -57,8 +57,8 @@ func lendAny(v abi.Any, from objects.Lender) tvmffi.Any { return codec.LendAny[t
 // that are objects, borrowed, until it returns false.
 func eachEntry(o *objects.Object, each func(key, value tvmffi.Any, keyHandle, valueHandle uintptr) bool) (err error) {
 	defer codec.Catch(&err)
-	handle := func(v *abi.Any) uintptr {
-		if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
+	handle := func(v abi.Any) uintptr {
+		if codec.HasParts(v) {
 			return uintptr(v.Bits)
 		}
 		return 0
@@ -66,7 +66,7 @@ func eachEntry(o *objects.Object, each func(key, value tvmffi.Any, keyHandle, va
 	var loan objects.Loan
 	defer loan.End()
 	codec.ReadEntries(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, func(k, x abi.Any) bool {
-		on := each(lendAny(k, &loan), lendAny(x, &loan), handle(&k), handle(&x))
+		on := each(lendAny(k, &loan), lendAny(x, &loan), handle(k), handle(x))
 		loan.End()
 		return on
 	})

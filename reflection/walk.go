@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 
@@ -193,7 +194,7 @@ func (r *run) advance() bool {
 		// A list may have changed since the last step.
 		for elements := capi.Elements(f.handle); i < len(elements); i++ {
 			v := elements[i]
-			if r.objectsOnly && !hasParts(v) {
+			if r.objectsOnly && !codec.HasParts(v) {
 				continue
 			}
 			f.next = i + 1
@@ -209,11 +210,6 @@ func (r *run) advance() bool {
 	return true
 }
 
-// hasParts reports whether v is an object other than a text.
-func hasParts(v abi.Any) bool {
-	return v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes && v.Bits != 0
-}
-
 // field goes to a field of the uppermost frame.
 func (r *run) field(f *frame, field *Field) bool {
 	v, owned, err := field.reader.Peek(f.handle)
@@ -225,7 +221,7 @@ func (r *run) field(f *frame, field *Field) bool {
 	if !owned {
 		return r.borrowed(v, path)
 	}
-	if hasParts(v) {
+	if codec.HasParts(v) {
 		return r.object(uintptr(v.Bits), path, true)
 	}
 	defer objects.ReleaseValue(v)
@@ -280,7 +276,7 @@ func (collected) Borrow(handle uintptr) *objects.Object {
 // borrowed goes to a value that somebody else keeps alive until the loop body
 // begins.
 func (r *run) borrowed(v abi.Any, path Path) bool {
-	if hasParts(v) {
+	if codec.HasParts(v) {
 		objects.IncRef(uintptr(v.Bits))
 		return r.object(uintptr(v.Bits), path, false)
 	}

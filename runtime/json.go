@@ -3,7 +3,6 @@ package tvmffi
 import (
 	"encoding/base64"
 	"encoding/json"
-	"iter"
 	"math"
 	"math/big"
 	"runtime"
@@ -171,22 +170,8 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 		return appendJSONText(b, []byte(dataTypeOf(v.Bits).String()))
 	case abi.TypeDevice:
 		return appendJSONText(b, []byte(deviceOf(v.Bits).String()))
-	case abi.TypeArray, abi.TypeList:
-		all, err := codec.Sequence(v, "")
-		b = append(b, '[')
-		for i := range all {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if b, err = appendJSON(b, all[i]); err != nil {
-				return nil, failure.Place("element "+codec.Itoa(i), err)
-			}
-		}
-		return append(b, ']'), err
 	case abi.TypeShape:
 		return appendJSONShape(b, codec.Wrap[*Shape](objects.Static(uintptr(v.Bits))))
-	case abi.TypeMap, abi.TypeDict:
-		return appendJSONMap(b, v)
 	case abi.TypeBigInt:
 		n, err := codec.Decode[*big.Int](v)
 		if err != nil {
@@ -194,71 +179,87 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 		}
 		return n.Append(b, 10), nil
 	}
-	fields := []core.FieldReader(nil)
-	if codec.TakesApart(v) {
-		fields = codec.FieldsOf(v.TypeIndex)
-	}
-	if len(fields) == 0 {
-		return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
-	}
-	return appendJSONFields(b, v, fields)
+	return appendJSONParts(b, v)
 }
 
-func appendJSONFields(b []byte, v abi.Any, fields []core.FieldReader) ([]byte, error) {
-	b = append(b, '{')
-	for i := range fields {
-		f := &fields[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		var err error
-		if b, err = appendJSONText(b, []byte(f.Name)); err != nil {
-			return nil, err
-		}
-		b = append(b, ':')
-		x, owned := codec.Peek(f, uintptr(v.Bits))
-		b, err = appendJSON(b, x)
-		if owned {
-			codec.Release(x)
-		}
-		if err != nil {
-			return nil, failure.Place("field "+f.Name, err)
+// appendJSONParts appends a container by what it holds, and another object by its
+// fields.
+func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
+	opening, closing := byte('{'), byte('}')
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		opening, closing = '[', ']'
+	case abi.TypeMap, abi.TypeDict:
+	default:
+		if !codec.MayNest(v) || len(codec.FieldsOf(v.TypeIndex)) == 0 {
+			return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
 		}
 	}
-	return append(b, '}'), nil
-}
-
-func appendJSONMap(b []byte, v abi.Any) ([]byte, error) {
-	b = append(b, '{')
-	first := true
-	for k, x := range mapEntries(v) {
-		if !first {
-			b = append(b, ',')
+	b = append(b, opening)
+	var err error
+	codec.Parts(v, func(p codec.Part) bool {
+		out := b
+		if p.Index > 0 {
+			out = append(out, ',')
 		}
-		first = false
-		var err error
-		switch k.index {
-		case abi.TypeStr, abi.TypeInt, abi.TypeBool:
-			b, err = appendJSONText(b, []byte(k.String()))
-		default:
-			err = failure.Errorf(failure.KindType, "a key of JSON must be a string, got %s", k.TypeKey())
-		}
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, ':')
-		t, err := x.view()
-		if err == nil {
-			b, err = appendJSON(b, t.Value)
-			if t.Owned {
-				codec.Release(t.Value)
+		if p.Kind != codec.PartElement {
+			if out, err = appendJSONName(out, p); err != nil {
+				return false
 			}
 		}
-		if err != nil {
-			return nil, failure.Place("value of key "+codec.Quote(k.String()), err)
+		out, failed := appendJSON(out, p.Value)
+		if failed != nil {
+			err = failure.Place(placeJSON(p), failed)
+			return false
 		}
+		b = out
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
-	return append(b, '}'), nil
+	return append(b, closing), nil
+}
+
+// appendJSONName appends the name of a field, or the key of an entry.
+func appendJSONName(b []byte, p codec.Part) ([]byte, error) {
+	name, err := nameJSON(p)
+	if err == nil {
+		b, err = appendJSONText(b, []byte(name))
+	}
+	return append(b, ':'), err
+}
+
+// nameJSON returns the name of a field, or the key of an entry as the string that JSON
+// has for it.
+func nameJSON(p codec.Part) (string, error) {
+	if p.Field != nil {
+		return p.Field.Name, nil
+	}
+	switch k := p.Key; k.TypeIndex {
+	case abi.TypeSmallStr, abi.TypeStr:
+		key, _ := capi.TextOf(k)
+		return key, nil
+	case abi.TypeInt:
+		return strconv.FormatInt(int64(k.Bits), 10), nil
+	case abi.TypeBool:
+		return strconv.FormatBool(k.Bits != 0), nil
+	}
+	key := anyOf(p.Key, nil)
+	defer key.Release()
+	return "", failure.Errorf(failure.KindType, "a key of JSON must be a string, got %s", key.TypeKey())
+}
+
+// placeJSON names a part in an error.
+func placeJSON(p codec.Part) string {
+	switch p.Kind {
+	case codec.PartElement:
+		return "element " + codec.Itoa(p.Index)
+	case codec.PartEntry:
+		key, _ := nameJSON(p)
+		return "value of key " + codec.Quote(key)
+	}
+	return "field " + p.Field.Name
 }
 
 func appendJSONShape(b []byte, s *Shape) ([]byte, error) {
@@ -298,13 +299,4 @@ func appendJSONText(b, text []byte) ([]byte, error) {
 	b = append(b, '"')
 	b = append(b, text...)
 	return append(b, '"'), nil
-}
-
-// mapEntries ranges over a borrowed Map or Dict; the entries are borrowed too.
-func mapEntries(v abi.Any) iter.Seq2[Any, Any] {
-	o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
-	if v.TypeIndex == abi.TypeDict {
-		return codec.Wrap[*Dict[Any, Any]](o).All()
-	}
-	return codec.Wrap[*Map[Any, Any]](o).All()
 }

@@ -191,6 +191,22 @@ func (w *graphWriter) references(refs []int64) {
 }
 
 func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
+	switch v.TypeIndex {
+	case abi.TypeShape:
+		w.begin("ffi.Shape")
+		w.references(append(w.list(), codec.Wrap[*tvmffi.Shape](objects.Static(handle)).Slice()...))
+		return w.end(), true
+	case abi.TypeArray, abi.TypeList, abi.TypeMap, abi.TypeDict:
+		return w.container(v)
+	}
+	if !w.writesFields(v.TypeIndex) {
+		return 0, false
+	}
+	return w.fields(v)
+}
+
+// container writes an object by references to what it holds.
+func (w *graphWriter) container(v abi.Any) (int64, bool) {
 	ok := true
 	refs := w.list()
 	add := func(x abi.Any) bool {
@@ -200,60 +216,38 @@ func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
 		}
 		return ok
 	}
-	switch v.TypeIndex {
-	case abi.TypeArray, abi.TypeList:
-		all, _ := codec.Sequence(v, "")
-		for _, x := range all {
-			if !add(x) {
-				return 0, false
-			}
-		}
-		w.begin(w.keyOf(v.TypeIndex))
-		w.references(refs)
-		return w.end(), true
-	case abi.TypeMap, abi.TypeDict:
-		codec.ReadEntries(v, func(k, x abi.Any) bool { return add(k) && add(x) })
-		if !ok {
-			return 0, false
-		}
-		w.begin(w.keyOf(v.TypeIndex))
-		w.references(refs)
-		return w.end(), true
-	case abi.TypeShape:
-		w.begin("ffi.Shape")
-		w.references(append(refs, codec.Wrap[*tvmffi.Shape](objects.Static(handle)).Slice()...))
-		return w.end(), true
-	}
-	if !w.writesFields(v.TypeIndex) {
+	codec.Parts(v, func(p codec.Part) bool { return (p.Kind != codec.PartEntry || add(p.Key)) && add(p.Value) })
+	if !ok {
 		return 0, false
 	}
-	return w.fields(v, handle, refs)
+	w.begin(w.keyOf(v.TypeIndex))
+	w.references(refs)
+	return w.end(), true
 }
 
-// fields writes an object: numbers stand in the fields, all else in nodes.
-func (w *graphWriter) fields(v abi.Any, handle uintptr, refs []int64) (int64, bool) {
+// fields writes an object by its fields: numbers stand in the fields, all others in
+// nodes.
+func (w *graphWriter) fields(v abi.Any) (int64, bool) {
 	fields := codec.FieldsOf(v.TypeIndex)
+	ok := true
+	refs := w.list()
 	inlined := make([]abi.Any, len(fields))
-	for i := range fields {
-		f := &fields[i]
-		x, owned := codec.Peek(f, handle)
-		index, ok := int64(-1), true
-		if isInline(f) {
-			inlined[i] = x
+	codec.Parts(v, func(p codec.Part) bool {
+		index := int64(-1)
+		if isInline(p.Field) {
+			inlined[p.Index] = p.Value
 		} else {
-			index, ok = w.node(x)
+			index, ok = w.node(p.Value)
 		}
-		if owned {
-			// A node of an object that only the getter holds has no address to remember.
-			if x.TypeIndex.IsObject() && objects.Strong(uintptr(x.Bits)) == 1 {
-				ok = ok && !codec.TakesApart(x)
-			}
-			codec.Release(x)
-		}
-		if !ok {
-			return 0, false
+		// A node of an object that only the getter holds has no address to remember.
+		if p.Kind == codec.PartMade && p.Value.TypeIndex.IsObject() && objects.Strong(uintptr(p.Value.Bits)) == 1 {
+			ok = ok && !codec.MayNest(p.Value)
 		}
 		refs = append(refs, index)
+		return ok
+	})
+	if !ok {
+		return 0, false
 	}
 	w.begin(w.keyOf(v.TypeIndex))
 	w.b = append(w.b, '{')

@@ -1,7 +1,6 @@
 package structural
 
 import (
-	"iter"
 	gomaps "maps"
 	"runtime"
 	"slices"
@@ -84,14 +83,13 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 
 func copyDict(v abi.Any) (out abi.Any, err error) {
 	defer codec.Catch(&err)
-	t, err := codec.Packed(&codec.Dicts.Create, 0, func(p *core.Pack) error {
-		for k, x := range entriesOf(v) {
-			for _, a := range []tvmffi.Any{k, x} {
-				if err := codec.Pack(p, codec.For[tvmffi.Any](), unsafe.Pointer(&a), nil); err != nil {
-					return err
-				}
+	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *core.Pack) error {
+		codec.Parts(v, func(p codec.Part) bool {
+			for _, x := range []abi.Any{p.Key, p.Value} { // the entries end with the step
+				args.Put(core.Temp{Value: objects.Share(x), Owned: true})
 			}
-		}
+			return true
+		})
 		return nil
 	})
 	return t.Value, err
@@ -132,13 +130,4 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 		}
 	}
 	return codec.Wrap[P](to), nil
-}
-
-// entriesOf ranges over a borrowed Map or Dict; the entries are borrowed too.
-func entriesOf(v abi.Any) iter.Seq2[tvmffi.Any, tvmffi.Any] {
-	o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
-	if v.TypeIndex == abi.TypeDict {
-		return codec.Wrap[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](o).All()
-	}
-	return codec.Wrap[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](o).All()
 }

@@ -251,36 +251,19 @@ func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
 // stepsTo returns the places in parent at which the object child stands.
 func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 	var steps []AccessStep
-	switch parent.TypeIndex {
-	case abi.TypeArray, abi.TypeList:
-		all, _ := codec.Sequence(parent, "")
-		for i, x := range all {
-			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
-				steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(i)), nil)})
-			}
+	codec.Parts(parent, func(p codec.Part) bool {
+		if !p.Value.TypeIndex.IsObject() || uintptr(p.Value.Bits) != child {
+			return true
 		}
-	case abi.TypeMap, abi.TypeDict:
-		for k, x := range entriesOf(parent) {
-			if codec.RecordOfAny(&x).Object != nil && codec.RecordOfAny(&x).Object.Handle() == child {
-				if codec.RecordOfAny(&k).Object != nil {
-					codec.RecordOfAny(&k).Object = codec.RecordOfAny(&k).Object.Retain()
-					codec.RecordOfAny(&k).Object.LeaveToCollector() // the path gets one of its own
-				}
-				steps = append(steps, AccessStep{AccessKey, k})
-			}
+		switch p.Kind {
+		case codec.PartElement:
+			steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(p.Index)), nil)})
+		case codec.PartEntry: // the path gets a key of its own
+			steps = append(steps, AccessStep{AccessKey, codec.LendAny[tvmffi.Any](p.Key, codec.Kept{})})
+		default:
+			steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](p.Field.Name)})
 		}
-	default:
-		fields := codec.FieldsOf(parent.TypeIndex)
-		for i := range fields {
-			f := &fields[i]
-			x, owned := codec.Peek(f, uintptr(parent.Bits))
-			if x.TypeIndex.IsObject() && uintptr(x.Bits) == child {
-				steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](f.Name)})
-			}
-			if owned {
-				codec.Release(x)
-			}
-		}
-	}
+		return true
+	})
 	return steps
 }

@@ -12,6 +12,83 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
+// The library takes values apart by recursion on the C stack in structural
+// comparison, walks and serialization. A value that contains itself, or is nested
+// some thousand levels deep, would end the process there; it is refused here.
+
+// Bounded returns an error for a value that the library must not take apart.
+func Bounded(v abi.Any) (err error) {
+	defer Catch(&err)
+	var b Bounder
+	_, err = b.Visit(v, 0)
+	return err
+}
+
+// PackBounded is Pack for a value that the library takes apart.
+func (o *Operands) PackBounded(x any) (abi.Any, error) {
+	v, err := o.Pack(x)
+	if err == nil {
+		err = Bounded(v)
+	}
+	return v, err
+}
+
+// Bounder measures how deep a value is nested, each shared object once.
+type Bounder struct {
+	// heights holds what is known of objects with more than one reference; on those
+	// that are being visited it is onPath. An object with one reference has one
+	// parent, so it is not met again.
+	heights map[uintptr]int
+	// cycle is the type of an object that contains itself, once one was met.
+	Cycle abi.TypeIndex
+}
+
+// OnPath is the height of an object that is being visited.
+const OnPath = -1
+
+// Visit returns the height of v, which has depth levels around it.
+func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
+	if !MayNest(v) {
+		return 0, nil
+	}
+	if depth >= MaxDepth {
+		return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+	}
+	handle := uintptr(v.Bits)
+	shared := objects.Strong(handle) > 1
+	if shared {
+		height, known := b.heights[handle]
+		switch {
+		case known && height == OnPath:
+			b.Cycle = v.TypeIndex
+			return 0, failure.Errorf(failure.KindValue, "the value contains itself, in %s", capi.KeyOf(v.TypeIndex))
+		case known && depth+height > MaxDepth:
+			return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
+		case known:
+			return height, nil
+		}
+		if b.heights == nil {
+			b.heights = map[uintptr]int{}
+		}
+		b.heights[handle] = OnPath
+	}
+	height := 0
+	var err error
+	visit := func(x abi.Any) bool {
+		var h int
+		h, err = b.Visit(x, depth+1)
+		height = max(height, h)
+		return err == nil
+	}
+	parts(v, true, func(p Part) bool {
+		return (p.Kind != PartEntry || visit(p.Key)) && visit(p.Value)
+	})
+	if shared {
+		b.heights[handle] = height + 1
+	}
+	return height + 1, err
+}
+
 // nest is the chain of Go slices, maps and pointers around a value that is
 // packed. It finds a value that contains itself; nil is the outermost.
 type Nest struct {

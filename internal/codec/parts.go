@@ -1,0 +1,159 @@
+package codec
+
+import (
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+)
+
+// HasParts reports whether v is an object other than a string or bytes.
+func HasParts(v abi.Any) bool {
+	return v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes && v.Bits != 0
+}
+
+// MayNest reports whether v is an object that may hold others: one that has parts and
+// is not an Error, Function, Shape, Tensor, Module, BigInt or a Python object.
+func MayNest(v abi.Any) bool {
+	switch v.TypeIndex {
+	case abi.TypeError, abi.TypeFunction, abi.TypeShape, abi.TypeTensor, abi.TypeModule, abi.TypeBigInt, abi.TypeOpaquePyObject:
+		return false
+	}
+	return HasParts(v)
+}
+
+// Part is an element, an entry or a field of an object.
+type Part struct {
+	Kind PartKind
+	// Index counts the parts of the object from 0.
+	Index int
+	// Field is the field, nil for elements and entries.
+	Field *core.FieldReader
+	// Key is the key of an entry, Value the value of the part. Both are borrowed.
+	Key, Value abi.Any
+}
+
+// PartKind is the kind of a [Part].
+type PartKind int
+
+// The kinds of parts.
+const (
+	// PartElement is an element of an Array or a List.
+	PartElement PartKind = iota
+	// PartEntry is an entry of a Map or a Dict.
+	PartEntry
+	// PartField is a field whose value lies in the object.
+	PartField
+	// PartMade is a field whose value the getter made. It is released after the step.
+	PartMade
+)
+
+// Parts calls yield with the parts of a borrowed object in their order, until it
+// returns false: elements of an Array or a List, entries of a Map or a Dict, otherwise
+// fields. It panics if a getter fails, or if the library cannot read a map.
+func Parts(v abi.Any, yield func(Part) bool) { parts(v, false, yield) }
+
+// parts is Parts. If nesting is set it leaves out elements that hold no others, and
+// fields that never do, without reading them.
+func parts(v abi.Any, nesting bool, yield func(Part) bool) {
+	handle := uintptr(v.Bits)
+	switch v.TypeIndex {
+	case abi.TypeArray, abi.TypeList:
+		for i, x := range capi.Elements(handle) {
+			if nesting && !MayNest(x) {
+				continue
+			}
+			if !yield(Part{Kind: PartElement, Index: i, Value: x}) {
+				return
+			}
+		}
+	case abi.TypeMap, abi.TypeDict:
+		i := 0
+		ReadEntries(v, func(k, x abi.Any) bool {
+			i++
+			return yield(Part{Kind: PartEntry, Index: i - 1, Key: k, Value: x})
+		})
+	default:
+		fields := FieldsOf(v.TypeIndex)
+		for i := range fields {
+			if nesting && !fields[i].MayNest() {
+				continue
+			}
+			x, owned, err := fields[i].Peek(handle)
+			if err != nil {
+				panic(err)
+			}
+			p := Part{Kind: PartField, Index: i, Field: &fields[i], Value: x}
+			if owned {
+				p.Kind = PartMade
+			}
+			more := yield(p)
+			if owned {
+				Release(x)
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// ReadEntries calls each with the borrowed entries of a borrowed Map or Dict, until
+// it returns false.
+func ReadEntries(v abi.Any, each func(k, x abi.Any) bool) {
+	kind := &Maps
+	if v.TypeIndex == abi.TypeDict {
+		kind = &Dicts
+	}
+	kind.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
+}
+
+// fieldList holds the readers of the fields of a type. A library may add some as
+// long as it is being loaded.
+type fieldList struct {
+	readers []core.FieldReader
+	info    *abi.TypeInfo
+	count   int32
+}
+
+var fieldLists sync.Map // abi.TypeIndex -> *fieldList
+
+// countFields returns the number of fields of a type with its ancestors.
+func countFields(info *abi.TypeInfo) int32 {
+	n := info.NumFields
+	for depth := range info.Depth {
+		n += capi.Ancestor(info, depth).NumFields
+	}
+	return n
+}
+
+// FieldsOf returns the readers of the fields of a type, those of its ancestors
+// first. index must be that of a live object.
+func FieldsOf(index abi.TypeIndex) []core.FieldReader {
+	if l, ok := fieldLists.Load(index); ok {
+		if l := l.(*fieldList); l.count == countFields(l.info) {
+			return l.readers
+		}
+	}
+	info := capi.InfoOf(index)
+	if info == nil {
+		return nil
+	}
+	l := &fieldList{info: info}
+	for depth := range info.Depth + 1 {
+		owner := info
+		if depth < info.Depth {
+			owner = capi.Ancestor(info, depth)
+		}
+		entries := capi.FieldsOf(owner)
+		l.count += int32(len(entries))
+		for i := range entries {
+			sig, _ := core.Signature(capi.Text(entries[i].Metadata)) // with a flaw only the getter reads it
+			l.readers = append(l.readers, core.NewFieldReader(&entries[i], sig))
+		}
+	}
+	fieldLists.Store(index, l)
+	return l.readers
+}
