@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"math"
 	"reflect"
 	"unsafe"
 
@@ -172,19 +171,12 @@ func isLoose(from objects.Lender) bool {
 // loosened makes a value of the type index, which is called want, of another if the
 // library would for a parameter.
 func loosened(v abi.Any, from objects.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
-	if !isLoose(from) {
-		return v, WrongType(want, v)
+	if isLoose(from) {
+		if converted, ok := core.Convert(v, index); ok {
+			return converted, nil
+		}
 	}
-	number := v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool
-	bits := v.Bits
-	switch {
-	case number && (index == abi.TypeInt || index == abi.TypeBool):
-	case number && index == abi.TypeFloat:
-		bits = math.Float64bits(float64(int64(v.Bits)))
-	default:
-		return v, WrongType(want, v)
-	}
-	return abi.Any{TypeIndex: index, Bits: bits}, nil
+	return v, WrongType(want, v)
 }
 
 // looseText returns the text of v if what is read from the lender is converted.

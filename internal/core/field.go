@@ -113,14 +113,11 @@ func (f *Field) Float(o *objects.Object) float64 {
 }
 
 func (f *Field) otherFloat(o *objects.Object) float64 {
-	v := f.Get(o)
-	switch v.TypeIndex {
-	case abi.TypeFloat:
-		return math.Float64frombits(v.Bits)
-	case abi.TypeInt, abi.TypeBool:
-		return float64(int64(v.Bits))
+	v, ok := Convert(f.Get(o), abi.TypeFloat)
+	if !ok {
+		panic(f.mismatch(v, "float"))
 	}
-	panic(f.mismatch(v, "float"))
+	return math.Float64frombits(v.Bits)
 }
 
 // Bool reads a bool field.

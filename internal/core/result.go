@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"strconv"
 	"unsafe"
 
@@ -49,11 +50,8 @@ func (c *Call) IntResult() (v int64, err error) {
 
 // FloatResult takes a float.
 func (c *Call) FloatResult() (float64, error) {
-	switch c.head.Res.TypeIndex {
-	case abi.TypeFloat:
-		return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), nil
-	case abi.TypeInt, abi.TypeBool:
-		return float64(int64(c.head.Res.Bits)), nil
+	if v, ok := Convert(c.head.Res, abi.TypeFloat); ok {
+		return math.Float64frombits(v.Bits), nil
 	}
 	return 0, c.mismatch("float")
 }

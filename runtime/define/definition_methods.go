@@ -285,35 +285,31 @@ func (d *definition) ownConstructor() error {
 
 // construct makes an object of borrowed arguments, and returns it.
 func (d *definition) construct(fields []*recordField, lent *core.Args) error {
-	args := make([]tvmffi.Any, lent.Len())
+	args := make([]abi.Any, lent.Len())
 	for i := range args {
-		args[i] = codec.LendAny[tvmffi.Any](lent.Value(i), lent)
+		args[i] = lent.Value(i)
 	}
 	fail := func(format string, values ...any) error {
 		return failure.Errorf(failure.KindType, d.key+".__ffi_init__() "+format, values...)
 	}
 	record := reflect.New(d.record)
 	given := map[*recordField]bool{}
-	set := func(f *recordField, a tvmffi.Any) error {
+	set := func(f *recordField, v abi.Any) error {
 		p := reflect.NewAt(f.goType, f.in(record.UnsafePointer()))
 		given[f] = true
 		if f.convert.IsValid() {
-			out := f.convert.Call([]reflect.Value{reflect.ValueOf(a)})
+			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, lent))})
 			err, _ := out[1].Interface().(error)
 			p.Elem().Set(out[0])
 			return failure.Place("field '"+f.Name+"'", err)
 		}
-		v, err := convertAny(a, f.goType, lent)
-		if err != nil {
-			return failure.Place("field '"+f.Name+"'", err)
-		}
-		p.Elem().Set(v)
-		return nil
+		err := f.codec.Decode(v, &objects.Reading{Inner: lent, Loose: true}, p.UnsafePointer())
+		return failure.Place("field '"+f.Name+"'", err)
 	}
 	positional := len(args)
 	if sentinel, err := missingKeywords(); err == nil {
 		for i, a := range args {
-			if codec.RecordOfAny(&a).Object.Handle() == sentinel {
+			if a.TypeIndex.IsObject() && uintptr(a.Bits) == sentinel {
 				positional = i
 				break
 			}
@@ -328,7 +324,7 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 		}
 	}
 	for i := positional + 1; i+1 < len(args); i += 2 {
-		name, err := tvmffi.As[string](args[i])
+		name, err := codec.Decode[string](args[i])
 		if err != nil {
 			return fail("got a keyword that is no text")
 		}
@@ -362,28 +358,6 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 	}
 	lent.Return(abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)})
 	return nil
-}
-
-// convertAny reads a value as a field of a Go type would take it: an int for a
-// float, a bool for an int. Objects in it are lent.
-func convertAny(a tvmffi.Any, t reflect.Type, from objects.Lender) (reflect.Value, error) {
-	temp, err := codec.ViewOf(codec.RecordOfAny(&a))
-	if err != nil {
-		return reflect.Value{}, err
-	}
-	defer codec.ReleaseTemp(temp)
-	v := temp.Value
-	switch kind := t.Kind(); {
-	case (kind == reflect.Float64 || kind == reflect.Float32) && (v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool):
-		return reflect.ValueOf(float64(int64(v.Bits))).Convert(t), nil
-	case kind >= reflect.Int && kind <= reflect.Uintptr && v.TypeIndex == abi.TypeBool:
-		v.TypeIndex = abi.TypeInt
-	case kind == reflect.Bool && v.TypeIndex == abi.TypeInt:
-		v.TypeIndex, v.Bits = abi.TypeBool, codec.BoolBits(v.Bits != 0)
-	}
-	p := reflect.New(t)
-	err = codec.Of(t).Decode(v, from, p.UnsafePointer())
-	return p.Elem(), err
 }
 
 // missingKeywords returns the object that stands before keyword arguments.
