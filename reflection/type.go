@@ -51,7 +51,7 @@ func wrap(o *objects.Object) *tvmffi.Object { return codec.Wrap[*tvmffi.Object](
 
 func takeAny(v abi.Any) tvmffi.Any { return codec.TakeAnyAs[tvmffi.Any](v) }
 
-func lendAny(v abi.Any, from objects.Lender) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
+func lendAny(v abi.Any, from objects.Reading) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
 
 // eachEntry calls each with the entries of a Map or Dict and the handles of those
 // that are objects, borrowed, until it returns false.
@@ -65,8 +65,9 @@ func eachEntry(o *objects.Object, each func(key, value tvmffi.Any, keyHandle, va
 	}
 	var loan objects.Loan
 	defer loan.End()
+	from := objects.ReadBorrowed(&loan)
 	codec.ReadEntries(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, func(k, x abi.Any) bool {
-		on := each(lendAny(k, &loan), lendAny(x, &loan), handle(k), handle(x))
+		on := each(lendAny(k, from), lendAny(x, from), handle(k), handle(x))
 		loan.End()
 		return on
 	})

@@ -116,7 +116,7 @@ func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {
 			more := func() bool {
 				defer objects.ReleaseValue(x)
 				defer loan.End()
-				return yield(f, lendAny(x, &loan))
+				return yield(f, lendAny(x, objects.ReadBorrowed(&loan)))
 			}()
 			if !more {
 				return

@@ -2,7 +2,6 @@ package reflection
 
 import (
 	"iter"
-	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -258,19 +257,8 @@ func keyOf(e *entry) *tvmffi.Any {
 	if e.keyHandle == 0 {
 		return &e.key
 	}
-	key := lendAny(abi.Any{TypeIndex: capi.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, collected{})
+	key := lendAny(abi.Any{TypeIndex: capi.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, objects.ReadCollected())
 	return &key
-}
-
-// collected lends objects with a reference that the collector gives up.
-type collected struct{}
-
-// Borrow wraps the object.
-func (collected) Borrow(handle uintptr) *objects.Object {
-	objects.IncRef(handle)
-	o := objects.Static(handle)
-	runtime.AddCleanup(o, objects.DecRef, handle)
-	return o
 }
 
 // borrowed goes to a value that somebody else keeps alive until the loop body
@@ -283,7 +271,7 @@ func (r *run) borrowed(v abi.Any, path Path) bool {
 	if r.objectsOnly {
 		return true
 	}
-	return r.show(path, lendAny(v, nil))
+	return r.show(path, lendAny(v, objects.ReadOwned()))
 }
 
 // show yields a value without parts.
@@ -317,7 +305,7 @@ func (r *run) object(handle uintptr, path Path, given bool) bool {
 	}
 	r.skip, r.current = false, handle
 	v := abi.Any{TypeIndex: capi.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
-	more := r.yield(path, lendAny(v, &r.loan))
+	more := r.yield(path, lendAny(v, objects.ReadBorrowed(&r.loan)))
 	r.loan.End()
 	r.current = 0
 	if !more || r.skip || onPath || r.maxDepth >= 0 && path.Depth() >= r.maxDepth || !r.enter(v, path) {

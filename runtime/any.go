@@ -27,7 +27,7 @@ type Any struct {
 // An Any and its record have one layout.
 const _ = -(unsafe.Sizeof(Any{}) ^ unsafe.Sizeof(objects.Value{})) - (unsafe.Offsetof(Any{}.object) ^ unsafe.Offsetof(objects.Value{}.Object))
 
-func anyOf(v abi.Any, from objects.Lender) Any { return codec.LendAny[Any](v, from) }
+func anyOf(v abi.Any, from objects.Reading) Any { return codec.LendAny[Any](v, from) }
 
 func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
@@ -43,7 +43,7 @@ func AnyOf[T any](x T) (Any, error) {
 	if err := t.Lasting(); err != nil {
 		return Any{}, err
 	}
-	a := anyOf(t.Value, nil)
+	a := anyOf(t.Value, objects.ReadOwned())
 	if o, ok := t.Keep.(*objects.Object); ok && a.object != nil && o.ReadOnly() {
 		a.object.SetReadOnly()
 	}
@@ -133,17 +133,17 @@ func (a Any) String() string {
 // As returns the value of a as a T if it is one: As never converts an int to a
 // float or a string to a data type, as [Convert] does. An object is a T if its
 // type is or derives from that of T; the result shares the reference of a.
-func As[T any](a Any) (T, error) { return read[T](a, nil) }
+func As[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned()) }
 
 // Convert returns the value of a as a T with the conversions that the library
 // makes for parameters: bool to int, int and bool to float, int to bool, text to
 // DataType and Device. As there, it is the same inside of slices, arrays, maps,
 // tuples, structs and pointers; an error names the path to what cannot be converted.
 // An object, such as an Array[float64] or a Variant, is as it is.
-func Convert[T any](a Any) (T, error) { return read[T](a, codec.Loosely) }
+func Convert[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned().Converting()) }
 
 // read returns the value of a as a T, which from lends.
-func read[T any](a Any, from objects.Lender) (T, error) {
+func read[T any](a Any, from objects.Reading) (T, error) {
 	if a.object != nil {
 		var x T
 		if shared, err := shareObject(a.object, &x); shared || err != nil {

@@ -24,7 +24,7 @@ func errorCodec[T error]() *codec.Codec {
 			handle, failed := failure.NativeError(err)
 			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
 		},
-		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				var none T
 				*(*T)(p) = none
@@ -55,7 +55,7 @@ func goErrorCodec(t reflect.Type) *codec.Codec {
 func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			x := anyOf(v, from)
 			value := reflect.ValueOf(x.Value())
 			if !value.IsValid() {
@@ -102,7 +102,7 @@ var pointerCodec = &codec.Codec{
 	Encode: func(p unsafe.Pointer) (core.Temp, error) {
 		return core.Temp{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
 	},
-	Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeOpaquePtr && v.TypeIndex != abi.TypeNone {
 			return codec.WrongType("void*", v)
 		}
@@ -121,7 +121,7 @@ func anyCodec() *codec.Codec {
 			t.Keep = (*Any)(p).object
 			return t, err
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			*(*Any)(p) = anyOf(v, from)
 			return nil
 		},
@@ -206,7 +206,7 @@ func init() { codec.Public = publicCodec }
 func tensorCodec() *codec.Codec {
 	c := codec.ObjectCodec(&typeTensor)
 	decode := c.Decode
-	c.Decode = func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeDLTensorPtr {
 			return decode(v, from, p)
 		}

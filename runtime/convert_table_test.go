@@ -101,7 +101,7 @@ func TestConvertTable(t *testing.T) {
 
 // converting reads a value as Convert does.
 func converting[T any](v abi.Any) (abi.Any, error) {
-	x, err := codec.DecodeFrom[T](v, codec.Loosely)
+	x, err := codec.DecodeFrom[T](v, objects.ReadOwned().Converting())
 	if err != nil {
 		return abi.Any{}, err
 	}

@@ -287,10 +287,8 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		in := make([]reflect.Value, a.Len())
 		for i := range in {
 			p := reflect.New(codec.ArgumentType(t, i))
-			if s.Codec(i).Decode(a.Value(i), a, p.UnsafePointer()) != nil {
-				if err := codec.ReadArgument(a, i, codec.ArgumentType(t, i), p.UnsafePointer()); err != nil { // which converts
-					return err
-				}
+			if err := s.Codec(i).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), p.UnsafePointer()); err != nil {
+				return a.InArgument(i, err)
 			}
 			in[i] = p.Elem()
 		}
@@ -313,7 +311,7 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 func callPacked(f Packed, a *core.Args) error {
 	args := make([]Any, a.Len())
 	for i := range args {
-		args[i] = anyOf(a.Value(i), a)
+		args[i] = anyOf(a.Value(i), objects.ReadBorrowed(a))
 	}
 	result, err := f(args)
 	if err != nil {
@@ -351,7 +349,7 @@ func funcCodec(t reflect.Type) *codec.Codec {
 			objects.IncRef(codec.Ref(fn).Handle())
 			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
-		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				reflect.NewAt(t, p).Elem().SetZero()
 				return nil
@@ -396,7 +394,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 	if err == nil {
 		if s.Result != nil {
 			p := reflect.New(t.Out(0))
-			if err = s.Result.Decode(v, nil, p.UnsafePointer()); err == nil {
+			if err = s.Result.Decode(v, objects.ReadOwned(), p.UnsafePointer()); err == nil {
 				out[0] = p.Elem()
 			}
 		}

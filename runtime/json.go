@@ -245,7 +245,7 @@ func nameJSON(p codec.Part) (string, error) {
 	case abi.TypeBool:
 		return strconv.FormatBool(k.Bits != 0), nil
 	}
-	key := anyOf(p.Key, nil)
+	key := anyOf(p.Key, objects.ReadOwned())
 	defer key.Release()
 	return "", failure.Errorf(failure.KindType, "a key of JSON must be a string, got %s", key.TypeKey())
 }

@@ -127,7 +127,7 @@ func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok b
 		if at == nil {
 			return value, false
 		}
-		value, err := codec.Element[V](at, nil)
+		value, err := codec.Element[V](at, objects.ReadOwned())
 		runtime.KeepAlive(o)
 		if err != nil {
 			panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
@@ -138,7 +138,7 @@ func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok b
 	if !ok {
 		return value, false
 	}
-	value, err := codec.Element[V](&v, nil)
+	value, err := codec.Element[V](&v, objects.ReadOwned())
 	codec.Release(v)
 	if err != nil {
 		panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
@@ -186,7 +186,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 	open := kind == reflect.Interface || kind == reflect.Struct || kind == reflect.Array
 	keys, values := codec.NewTextReader[K](), codec.NewTextReader[V]()
 	k.Read(o, func(e *abi.MapEntry, left int) bool {
-		key, failed := keys.Read(&e.Key, left, nil)
+		key, failed := keys.Read(&e.Key, left, objects.ReadOwned())
 		if failed != nil {
 			err = failure.Place(k.Name+" key "+codec.Itoa(len(m)), failed)
 			return false
@@ -196,7 +196,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 				return false
 			}
 		}
-		value, failed := values.Read(&e.Value, left, nil)
+		value, failed := values.Read(&e.Value, left, objects.ReadOwned())
 		if failed != nil {
 			err = failure.Place(k.Name+"["+codec.Quote(key)+"]", failed)
 			m[key] = value // with the others, which are released

@@ -69,7 +69,7 @@ func UnmarshalMap(from ObjectRef, into any) error {
 	if err != nil {
 		return err
 	}
-	err = codec.Of(v.Elem().Type()).Decode(t.Value, nil, v.UnsafePointer())
+	err = codec.Of(v.Elem().Type()).Decode(t.Value, objects.ReadOwned(), v.UnsafePointer())
 	return withPath(v.Elem().Type().Name(), err)
 }
 

@@ -202,11 +202,8 @@ func aligned(address uintptr, dtype DataType, device Device) error {
 
 // lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
 // the memory, when the callback returns.
-func lendTensor(v abi.Any, from objects.Lender) (*objects.Object, error) {
-	if r, ok := from.(*objects.Reading); ok {
-		from = r.Inner
-	}
-	lender, ok := from.(interface{ Adopt(uintptr) *objects.Object })
+func lendTensor(v abi.Any, from objects.Reading) (*objects.Object, error) {
+	lender, ok := from.Inner.(interface{ Adopt(uintptr) *objects.Object })
 	if !ok || v.Bits == 0 {
 		return nil, codec.WrongType(typeTensor.Key, v)
 	}

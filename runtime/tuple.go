@@ -98,7 +98,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 	at := func(p unsafe.Pointer, i int) unsafe.Pointer { return unsafe.Add(p, t.Field(i).Offset) }
 	c := &codec.Codec{
 		Name: name,
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			all, err := codec.Sequence(v, name)
 			if err != nil {
 				return err

@@ -61,7 +61,7 @@ func variantCodec(t reflect.Type) *codec.Codec {
 			}
 			return v.given.(interface{ Pack() (core.Temp, error) }).Pack()
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			*(*Variant)(p) = Variant{value: anyOf(v, from)}
 			return nil
 		},

@@ -26,7 +26,7 @@ func bigIntCodec() *Codec {
 			v, err := core.NewBigInt(twosComplement(x))
 			return core.Temp{Value: v, Owned: true}, err
 		},
-		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			switch v.TypeIndex {
 			case abi.TypeNone:
 				*(**big.Int)(p) = nil

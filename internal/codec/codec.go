@@ -39,7 +39,7 @@ type Codec struct {
 	within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)
 	// decode reads v, borrowed, into the value at p. from lends the objects, such as
 	// those of a callback; without it each object gets a reference of its own.
-	Decode func(v abi.Any, from objects.Lender, p unsafe.Pointer) error
+	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
 }
 
 var Codecs sync.Map // reflect.Type -> *codec
@@ -55,7 +55,7 @@ func Of(t reflect.Type) *Codec {
 
 func encodeTyped(t reflect.Type, p unsafe.Pointer) (core.Temp, error) { return Of(t).Encode(p) }
 
-func decodeTyped(v abi.Any, from objects.Lender, t reflect.Type, p unsafe.Pointer) error {
+func decodeTyped(v abi.Any, from objects.Reading, t reflect.Type, p unsafe.Pointer) error {
 	return Of(t).Decode(v, from, p)
 }
 
@@ -65,9 +65,9 @@ func Encode[T any](x T) (core.Temp, error) {
 }
 
 // decode reads a borrowed value as a T.
-func Decode[T any](v abi.Any) (T, error) { return DecodeFrom[T](v, nil) }
+func Decode[T any](v abi.Any) (T, error) { return DecodeFrom[T](v, objects.ReadOwned()) }
 
-func DecodeFrom[T any](v abi.Any, from objects.Lender) (x T, err error) {
+func DecodeFrom[T any](v abi.Any, from objects.Reading) (x T, err error) {
 	err = Of(reflect.TypeFor[T]()).Decode(v, from, unsafe.Pointer(&x))
 	return x, err
 }
@@ -96,7 +96,7 @@ func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			return core.Temp{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
 				if text, ok := looseText(v, from); ok && parse != nil {
 					*(*T)(p), err = parse(text)
@@ -148,7 +148,7 @@ func textCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 			v, err := core.NewString(*(*string)(p))
 			return core.Temp{Value: v, Owned: true}, err
 		},
-		Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			s, ok := capi.TextOf(v)
 			if !ok || v.TypeIndex != small && v.TypeIndex != heap && v.TypeIndex != raw {
 				return WrongType(name, v)
@@ -165,7 +165,7 @@ var bytesCodec = &Codec{
 		v, err := core.NewBytes(*(*[]byte)(p))
 		return core.Temp{Value: v, Owned: true}, err
 	},
-	Decode: func(v abi.Any, _ objects.Lender, p unsafe.Pointer) error {
+	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		s, ok := capi.TextOf(v)
 		if !ok || v.TypeIndex != abi.TypeSmallBytes && v.TypeIndex != abi.TypeBytes && v.TypeIndex != abi.TypeByteArrayPtr {
 			return WrongType("ffi.Bytes", v)
@@ -221,7 +221,7 @@ func NoCodec(t reflect.Type, why string) *Codec {
 		Name:   t.String(),
 		Absent: err,
 		Encode: func(unsafe.Pointer) (core.Temp, error) { return core.Temp{}, err },
-		Decode: func(abi.Any, objects.Lender, unsafe.Pointer) error { return err },
+		Decode: func(abi.Any, objects.Reading, unsafe.Pointer) error { return err },
 	}
 }
 
@@ -241,7 +241,7 @@ func ObjectCodec(class *core.Type) *Codec {
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
 			return EncodeObject(*(**objects.Object)(p))
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				*(**objects.Object)(p) = nil
 				return nil
@@ -262,16 +262,12 @@ func ObjectCodec(class *core.Type) *Codec {
 	}
 }
 
-// lend wraps the object in v: borrowed from a callback, else with a reference.
-func lend(v abi.Any, from objects.Lender) *objects.Object {
+// lend wraps the object in v.
+func lend(v abi.Any, from objects.Reading) *objects.Object {
 	if v.Bits == 0 {
 		return nil
 	}
-	if from != nil {
-		return from.Borrow(uintptr(v.Bits))
-	}
-	objects.IncRef(uintptr(v.Bits))
-	return objects.Own(uintptr(v.Bits))
+	return from.Wrap(uintptr(v.Bits))
 }
 
 func EncodeObject(o *objects.Object) (core.Temp, error) {
@@ -298,7 +294,7 @@ func optionalCodec(t reflect.Type) *Codec {
 	}
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				*(*unsafe.Pointer)(p) = nil
 				return nil
@@ -345,7 +341,7 @@ func numberCodec(t reflect.Type) *Codec {
 			Encode: func(p unsafe.Pointer) (core.Temp, error) {
 				return Encode(at(p).Float())
 			},
-			Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 				x, err := DecodeFrom[float64](v, from)
 				if err == nil && at(p).OverflowFloat(x) {
 					err = tooLarge(x)
@@ -360,7 +356,7 @@ func numberCodec(t reflect.Type) *Codec {
 		return &Codec{
 			Name:   "int",
 			Encode: func(p unsafe.Pointer) (core.Temp, error) { return Encode(at(p).Int()) },
-			Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 				x, err := DecodeFrom[int64](v, from)
 				if err == nil && at(p).OverflowInt(x) {
 					err = tooLarge(x)
@@ -381,7 +377,7 @@ func numberCodec(t reflect.Type) *Codec {
 			}
 			return Encode(int64(x))
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			x, err := DecodeFrom[int64](v, from)
 			if err == nil && (x < 0 || at(p).OverflowUint(uint64(x))) {
 				err = tooLarge(x)

@@ -137,41 +137,19 @@ func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.Temp, er
 	return c
 }
 
-// deeper returns the lender for the elements of a value that is read into a type
-// that may hold itself.
-func deeper(from objects.Lender) (objects.Lender, error) {
-	r := objects.Reading{Inner: from}
-	if outer, ok := from.(*objects.Reading); ok {
-		r = *outer
+// descend returns the Reading of the elements of a value that is read into a type that
+// may hold itself.
+func descend(from objects.Reading) (objects.Reading, error) {
+	if from.Depth++; from.Depth > MaxDepth {
+		return from, failure.Errorf(failure.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
 	}
-	if r.Depth++; r.Depth > MaxDepth {
-		return nil, failure.Errorf(failure.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
-	}
-	return &r, nil
-}
-
-// owning returns the lender that gives references of their own, and else reads as
-// from does.
-func Owning(from objects.Lender) objects.Lender {
-	if r, ok := from.(*objects.Reading); ok {
-		return &objects.Reading{Inner: Kept{}, Depth: r.Depth, Loose: r.Loose}
-	}
-	return Kept{}
-}
-
-// loosely is the lender that gives references of their own and converts.
-var Loosely = &objects.Reading{Loose: true}
-
-// isLoose reports whether what is read from a lender is converted.
-func isLoose(from objects.Lender) bool {
-	r, ok := from.(*objects.Reading)
-	return ok && r.Loose
+	return from, nil
 }
 
 // loosened makes a value of the type index, which is called want, of another if the
 // library would for a parameter.
-func loosened(v abi.Any, from objects.Lender, index abi.TypeIndex, want string) (abi.Any, error) {
-	if isLoose(from) {
+func loosened(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
+	if from.Loose {
 		if converted, ok := core.Convert(v, index); ok {
 			return converted, nil
 		}
@@ -180,23 +158,11 @@ func loosened(v abi.Any, from objects.Lender, index abi.TypeIndex, want string) 
 }
 
 // looseText returns the text of v if what is read from the lender is converted.
-func looseText(v abi.Any, from objects.Lender) (string, bool) {
-	if !isLoose(from) || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
+func looseText(v abi.Any, from objects.Reading) (string, bool) {
+	if !from.Loose || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
 		return "", false
 	}
 	return capi.TextOf(v)
-}
-
-// kept lends objects with references of their own that are left to the collector:
-// nobody releases what is inside of a struct that is an argument.
-type Kept struct{}
-
-// Borrow wraps the object.
-func (Kept) Borrow(handle uintptr) *objects.Object {
-	objects.IncRef(handle)
-	o := objects.Own(handle)
-	o.LeaveToCollector()
-	return o
 }
 
 // recursive reports whether a value of type t may hold another of that type

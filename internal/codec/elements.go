@@ -265,7 +265,7 @@ func Alive(o *objects.Object, kind string) {
 }
 
 // element reads a cell.
-func Element[T any](v *abi.Any, from objects.Lender) (T, error) {
+func Element[T any](v *abi.Any, from objects.Reading) (T, error) {
 	var x T
 	switch p := any(&x).(type) {
 	case *int64:
@@ -292,7 +292,7 @@ func Element[T any](v *abi.Any, from objects.Lender) (T, error) {
 	return elementByCodec[T](v, from)
 }
 
-func elementByCodec[T any](v *abi.Any, from objects.Lender) (T, error) {
+func elementByCodec[T any](v *abi.Any, from objects.Reading) (T, error) {
 	x := new(T)
 	err := For[T]().Decode(*v, from, unsafe.Pointer(x))
 	return *x, err
@@ -303,7 +303,7 @@ func ElementAt[T any](o *objects.Object, what string, i int) T {
 	if i < 0 || i >= len(all) {
 		panic(failure.Errorf(failure.KindIndex, "%s: index %d out of range with %d elements", what, i, len(all)))
 	}
-	x, err := Element[T](&all[i], nil)
+	x, err := Element[T](&all[i], objects.ReadOwned())
 	if err != nil {
 		panic(failure.Place(what+"["+Itoa(i)+"]", err))
 	}
@@ -330,9 +330,10 @@ func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, T) bool) {
 	var loan objects.Loan
 	defer loan.End()
+	from := objects.ReadBorrowed(&loan)
 	r := NewTextReader[T]()
 	for all := Cells(o, what); i < len(all); i++ {
-		x, err := r.Read(&all[i], len(all)-i, &loan)
+		x, err := r.Read(&all[i], len(all)-i, from)
 		if err != nil {
 			panic(failure.Place(what+"["+Itoa(i)+"]", err))
 		}
@@ -355,7 +356,7 @@ func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	all = all[:min(len(all), len(dst))]
 	n = readAll(all, any(&dst))
 	for ; n < len(all); n++ {
-		if dst[n], err = Element[T](&all[n], nil); err != nil {
+		if dst[n], err = Element[T](&all[n], objects.ReadOwned()); err != nil {
 			return n, failure.Place(what+"["+Itoa(n)+"]", err)
 		}
 	}
@@ -374,7 +375,7 @@ func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 	s := make([]T, len(all))
 	i := readAll(all, any(&s))
 	for ; i < len(all); i++ {
-		x, err := Element[T](&all[i], nil)
+		x, err := Element[T](&all[i], objects.ReadOwned())
 		if err != nil {
 			Abandon(reflect.ValueOf(s))
 			return nil, failure.Place(what+"["+Itoa(i)+"]", err)

@@ -140,16 +140,10 @@ func ReturnTemp(a *core.Args, t core.Temp, err error) error {
 	return nil
 }
 
-// readArgument reads argument i of a callback, which is of the type t in Go, as the
-// library reads a parameter: it converts what the library does. What needs that is
-// read a second time, because the room for it is not free.
+// readArgument reads argument i of a callback, which is of the type t in Go, in
+// the way of the library: it converts what the library converts for a parameter.
 func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error {
-	c, v := Of(t), a.Value(i)
-	err := c.Decode(v, a, at)
-	if err != nil {
-		err = c.Decode(v, &objects.Reading{Inner: a, Loose: true}, at)
-	}
-	if err != nil {
+	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
 		return a.InArgument(i, err)
 	}
 	return nil

@@ -40,13 +40,13 @@ func sliceCodec(t reflect.Type) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			all, err := Sequence(v, name)
 			if err != nil {
 				return err
 			}
 			if nests() {
-				if from, err = deeper(from); err != nil {
+				if from, err = descend(from); err != nil {
 					return err
 				}
 			}
@@ -142,7 +142,7 @@ func goMapCodec(t reflect.Type) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	c := &Codec{
 		Name: name,
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			kind := &Maps
 			switch v.TypeIndex {
 			case abi.TypeMap:
@@ -151,13 +151,10 @@ func goMapCodec(t reflect.Type) *Codec {
 			default:
 				return WrongType(name, v)
 			}
-			var plain objects.Lender
-			if isLoose(from) {
-				plain = Loosely
-			}
-			from = Owning(from) // a Go map owns its objects
+			plain := objects.Reading{Loose: from.Loose}
+			from = from.Collected() // a Go map owns its objects
 			if nests() {
-				if from, err = deeper(from); err != nil {
+				if from, err = descend(from); err != nil {
 					return err
 				}
 			}

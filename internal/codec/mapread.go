@@ -206,7 +206,7 @@ const (
 )
 
 // read reads a value, the first of so many that are left.
-func (r *textReader[T]) Read(v *abi.Any, left int, from objects.Lender) (x T, err error) {
+func (r *textReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T, err error) {
 	if r.isText {
 		if t, ok := capi.BorrowText(v); ok {
 			if len(t) > longText {
@@ -229,14 +229,15 @@ func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		var loan objects.Loan
 		defer loan.End()
+		from := objects.ReadBorrowed(&loan)
 		seen := 0
 		keys, values := NewTextReader[K](), NewTextReader[V]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
-			key, err := keys.Read(&e.Key, left, &loan)
+			key, err := keys.Read(&e.Key, left, from)
 			if err != nil {
 				panic(failure.Place(k.Name+" key "+Itoa(seen), err))
 			}
-			value, err := values.Read(&e.Value, left, &loan)
+			value, err := values.Read(&e.Value, left, from)
 			if err != nil {
 				panic(failure.Place(k.Name+"["+Quote(key)+"]", err))
 			}
@@ -263,10 +264,11 @@ func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.Ma
 	return func(yield func(T) bool) {
 		var loan objects.Loan
 		defer loan.End()
+		from := objects.ReadBorrowed(&loan)
 		seen := 0
 		r := NewTextReader[T]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
-			x, err := r.Read(half(e), left, &loan)
+			x, err := r.Read(half(e), left, from)
 			if err != nil {
 				panic(failure.Place(k.Name+" "+what+" "+Itoa(seen), err))
 			}

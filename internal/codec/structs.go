@@ -55,9 +55,9 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	}
 	c := &Codec{
 		Name: t.String(),
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if nests() {
-				if from, err = deeper(from); err != nil {
+				if from, err = descend(from); err != nil {
 					return err
 				}
 			}
@@ -74,7 +74,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 					}
 					return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(v.TypeIndex), f.name, t)
 				}
-				err := Of(f.kind).Decode(x, Owning(from), unsafe.Add(p, f.offset))
+				err := Of(f.kind).Decode(x, from.Collected(), unsafe.Add(p, f.offset))
 				Release(x)
 				if err != nil {
 					return failure.Place("field "+f.name, err)

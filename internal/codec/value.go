@@ -10,7 +10,7 @@ import (
 )
 
 // lendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
-func LendAny[A any](v abi.Any, from objects.Lender) A {
+func LendAny[A any](v abi.Any, from objects.Reading) A {
 	x := lendValue(v, from)
 	return *(*A)(unsafe.Pointer(&x))
 }
@@ -25,7 +25,7 @@ func TakeAnyAs[A any](v abi.Any) A {
 func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Pointer(a)) }
 
 // lendValue makes a Value of a borrowed value.
-func lendValue(v abi.Any, from objects.Lender) objects.Value {
+func lendValue(v abi.Any, from objects.Reading) objects.Value {
 	if text, ok := capi.TextOf(v); ok {
 		switch v.TypeIndex {
 		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
@@ -47,7 +47,7 @@ func takeValue(v abi.Any) objects.Value {
 	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
 		return objects.Value{Index: v.TypeIndex, Object: objects.Own(uintptr(v.Bits))}
 	}
-	a := lendValue(v, nil)
+	a := lendValue(v, objects.ReadOwned())
 	Release(v)
 	return a
 }

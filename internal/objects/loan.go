@@ -8,24 +8,59 @@ type Lender interface {
 	Borrow(handle uintptr) *Object
 }
 
-// Reading is the Lender of a value that is read into a Go type with more to say.
+// Reading says how a value is read into a Go type: who owns the objects in it, and
+// what is converted. One of [ReadOwned], [ReadBorrowed] and [ReadCollected] makes it.
 type Reading struct {
 	// Inner lends the objects; nil: they get references of their own.
 	Inner Lender
 	// Depth is how deep the value is in one of a type that contains itself.
 	Depth int
 	// Loose says that what the library converts for a parameter is converted: bool to
-	// int, int and bool to float, int to bool, text to a data type and a device.
+	// int, int and bool to float, int to bool, a string to a data type and a device.
 	Loose bool
 }
 
-// Borrow lends as Inner does.
-func (r *Reading) Borrow(handle uintptr) *Object {
-	if r.Inner == nil {
-		IncRef(handle)
-		return Own(handle)
+// ReadOwned gives each object a reference that the caller releases. It is the zero
+// Reading.
+func ReadOwned() Reading { return Reading{} }
+
+// ReadBorrowed borrows objects from a lender, such as a callback or a step of a loop,
+// which ends them.
+func ReadBorrowed(from Lender) Reading { return Reading{Inner: from} }
+
+// ReadCollected gives each object a reference that is left to the collector: nobody
+// releases what is inside a struct that is an argument.
+func ReadCollected() Reading { return Reading{Inner: collector{}} }
+
+// Converting returns r with Loose set.
+func (r Reading) Converting() Reading {
+	r.Loose = true
+	return r
+}
+
+// Collected returns r with its objects left to the collector.
+func (r Reading) Collected() Reading {
+	r.Inner = collector{}
+	return r
+}
+
+// Wrap wraps an object of the value.
+func (r Reading) Wrap(handle uintptr) *Object {
+	if r.Inner != nil {
+		return r.Inner.Borrow(handle)
 	}
-	return r.Inner.Borrow(handle)
+	IncRef(handle)
+	return Own(handle)
+}
+
+// collector is the Lender of ReadCollected.
+type collector struct{}
+
+func (collector) Borrow(handle uintptr) *Object {
+	IncRef(handle)
+	o := Own(handle)
+	o.LeaveToCollector()
+	return o
 }
 
 // View is the value that C sees. A tensor over memory that is lent goes as a

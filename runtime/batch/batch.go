@@ -189,7 +189,7 @@ func (b *Batch) finish(done int) {
 			b.objects = append(b.objects, make([]tvmffi.Any, done)...)
 		}
 		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
-			b.objects[i] = codec.LendAny[tvmffi.Any](v, nil)
+			b.objects[i] = codec.LendAny[tvmffi.Any](v, objects.ReadOwned())
 			r.ReleaseValue(v)
 		} else {
 			b.objects[i] = codec.TakeAnyAs[tvmffi.Any](v)
@@ -225,7 +225,7 @@ func result[T any](p Pending) (x T, err error) {
 	case v.TypeIndex.IsObject():
 		return tvmffi.As[T](p.batch.objects[p.call()])
 	}
-	return codec.Element[T](v, nil)
+	return codec.Element[T](v, objects.ReadOwned())
 }
 
 // result is the result of a call that was made, or nil.

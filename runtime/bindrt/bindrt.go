@@ -105,7 +105,7 @@ func Result[T any](c *Call) (T, error) {
 // take reads an owned value as a T and releases it.
 func take[T any](v abi.Any) (T, error) {
 	x := new(T)
-	err := codec.For[T]().Decode(v, nil, unsafe.Pointer(x))
+	err := codec.For[T]().Decode(v, objects.ReadOwned(), unsafe.Pointer(x))
 	objects.ReleaseValue(v)
 	return *x, err
 }

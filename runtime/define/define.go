@@ -172,7 +172,7 @@ func (f TypeField[T, V]) Get(x *Instance[T]) V {
 		return v
 	}
 	v := new(V)
-	err := r.load(handle, r.lender(), unsafe.Pointer(v))
+	err := r.load(handle, r.reading(), unsafe.Pointer(v))
 	runtime.KeepAlive(o)
 	if err != nil {
 		panic(err)

@@ -176,7 +176,7 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	}
 	defer runtime.KeepAlive(o)
 	p, before := reflect.New(d.record), reflect.New(d.record)
-	if err := d.loadFields(handle, codec.Kept{}, p.UnsafePointer()); err != nil {
+	if err := d.loadFields(handle, objects.ReadCollected(), p.UnsafePointer()); err != nil {
 		return err
 	}
 	before.Elem().Set(p.Elem())
@@ -235,7 +235,7 @@ func (f *recordField) prepareConverter() error {
 		if at.TypeIndex != abi.TypeOpaquePtr || at.Bits == 0 {
 			return codec.WrongType("the address of a field", at)
 		}
-		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](a.Value(1), a))})
+		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](a.Value(1), objects.ReadBorrowed(a)))})
 		if err, _ := out[1].Interface().(error); err != nil {
 			return err
 		}
@@ -292,18 +292,19 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 	fail := func(format string, values ...any) error {
 		return failure.Errorf(failure.KindType, d.key+".__ffi_init__() "+format, values...)
 	}
+	from := objects.ReadBorrowed(lent).Converting()
 	record := reflect.New(d.record)
 	given := map[*recordField]bool{}
 	set := func(f *recordField, v abi.Any) error {
 		p := reflect.NewAt(f.goType, f.in(record.UnsafePointer()))
 		given[f] = true
 		if f.convert.IsValid() {
-			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, lent))})
+			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, from))})
 			err, _ := out[1].Interface().(error)
 			p.Elem().Set(out[0])
 			return failure.Place("field '"+f.Name+"'", err)
 		}
-		err := f.codec.Decode(v, &objects.Reading{Inner: lent, Loose: true}, p.UnsafePointer())
+		err := f.codec.Decode(v, from, p.UnsafePointer())
 		return failure.Place("field '"+f.Name+"'", err)
 	}
 	positional := len(args)

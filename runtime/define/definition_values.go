@@ -24,7 +24,7 @@ func (f *recordField) plain() bool {
 }
 
 // load reads the field of an object into the Go value at p.
-func (f *recordField) load(handle uintptr, from objects.Lender, p unsafe.Pointer) error {
+func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	if f.plain() {
 		size := core.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.At[byte](handle+uintptr(f.Offset)), size))
@@ -38,18 +38,18 @@ func (f *recordField) load(handle uintptr, from objects.Lender, p unsafe.Pointer
 	return failure.Place("field "+f.Name, f.codec.Decode(v, from, p))
 }
 
-// lender returns who owns the objects in a value of the field alone: the caller, if
-// the value is one, else the collector.
-func (f *recordField) lender() objects.Lender {
+// reading returns who owns the objects in a value of the field alone: the caller, if
+// the value is one, otherwise the collector.
+func (f *recordField) reading() objects.Reading {
 	switch f.goType.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Func:
-		return codec.Kept{}
+		return objects.ReadCollected()
 	case reflect.Struct:
 		if f.goType != reflect.TypeFor[tvmffi.Any]() {
-			return codec.Kept{}
+			return objects.ReadCollected()
 		}
 	}
-	return nil
+	return objects.ReadOwned()
 }
 
 // encode makes the value that the field holds for the Go value at p, with a
@@ -140,12 +140,12 @@ func (d *definition) load(o *objects.Object, record reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	err = d.loadFields(handle, codec.Kept{}, record.Addr().UnsafePointer())
+	err = d.loadFields(handle, objects.ReadCollected(), record.Addr().UnsafePointer())
 	runtime.KeepAlive(o)
 	return err
 }
 
-func (d *definition) loadFields(handle uintptr, from objects.Lender, p unsafe.Pointer) error {
+func (d *definition) loadFields(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	for _, f := range d.plan.fields {
 		if err := f.load(handle, from, f.in(p)); err != nil {
 			return failure.Place(d.key, err)
@@ -246,7 +246,7 @@ func (d *definition) codec() *codec.Codec {
 			}
 			return core.Temp{Value: abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
 		},
-		Decode: func(v abi.Any, from objects.Lender, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
 				return entries().Decode(v, from, p)
 			}
@@ -260,7 +260,7 @@ func (d *definition) codec() *codec.Codec {
 			if !ok {
 				return codec.WrongType(d.key, v)
 			}
-			return d.loadFields(uintptr(v.Bits), codec.Owning(from), p)
+			return d.loadFields(uintptr(v.Bits), from.Collected(), p)
 		},
 	}
 }

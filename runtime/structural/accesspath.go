@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -218,7 +219,7 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 		if uint64(i) >= uint64(len(all)) {
 			return fail(failure.KindIndex, "has no item "+strconv.FormatInt(i, 10))
 		}
-		return codec.LendAny[tvmffi.Any](all[i], nil), nil
+		return codec.LendAny[tvmffi.Any](all[i], objects.ReadOwned()), nil
 	case AccessKey:
 		var x tvmffi.Any
 		var ok bool

@@ -97,7 +97,7 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	}
 	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
 		var x T
-		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
 		}
 		return owned(f(x, &Mutator{a.Borrow(uintptr(a.Value(1).Bits))}))

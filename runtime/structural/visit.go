@@ -37,7 +37,7 @@ func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 	}
 	r.call = func(w *traversal, a *core.Args) (abi.Any, error) {
 		var x T
-		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
 		}
 		err := f(x, &Visitor{walk: w, object: a.Borrow(uintptr(a.Value(1).Bits))})
@@ -257,9 +257,9 @@ func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 		}
 		switch p.Kind {
 		case codec.PartElement:
-			steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(p.Index)), nil)})
+			steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(p.Index)), objects.ReadOwned())})
 		case codec.PartEntry: // the path gets a key of its own
-			steps = append(steps, AccessStep{AccessKey, codec.LendAny[tvmffi.Any](p.Key, codec.Kept{})})
+			steps = append(steps, AccessStep{AccessKey, codec.LendAny[tvmffi.Any](p.Key, objects.ReadCollected())})
 		default:
 			steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](p.Field.Name)})
 		}

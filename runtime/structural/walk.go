@@ -127,7 +127,7 @@ func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule 
 	c := codec.For[T]()
 	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
 		var x T
-		if err := c.Decode(a.Value(0), a, unsafe.Pointer(&x)); err != nil {
+		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
 		}
 		return f(a, x)
