@@ -114,9 +114,7 @@ func TestCallbackConverts(t *testing.T) {
 		if x == true {
 			want = 1.5
 		}
-		if err := c.Do(); err != nil {
-			t.Errorf("%v: %v", x, err)
-		} else if got, err := bindrt.Result[float64](&c.Call); err != nil || got != want {
+		if got, err := bindrt.Do[float64](&c.Call); err != nil || got != want {
 			t.Errorf("%v: %v, %v, want %v", x, got, err, want)
 		}
 	}
@@ -372,10 +370,7 @@ func TestFunctionIdentity(t *testing.T) {
 			var c bindrt.Call1
 			c.Begin(runtimetest.GlobalFunc("calls.echo_typed", ""), 1)
 			bindrt.Callback(&c.Call, 0, typed, func(*bindrt.Args) error { panic("a detour") })
-			if err := c.Do(); err != nil {
-				return tvmffi.Any{}, err
-			}
-			return bindrt.Result[tvmffi.Any](&c.Call)
+			return bindrt.Do[tvmffi.Any](&c.Call)
 		},
 	} {
 		v, err := back()
@@ -688,8 +683,5 @@ func Repeat(f func(int64) (int64, error), n int64) (int64, error) {
 		return bindrt.Return(a, v)
 	})
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

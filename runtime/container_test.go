@@ -622,18 +622,12 @@ func TestGenericResults(t *testing.T) {
 	var c bindrt.Call1
 	c.Begin(runtimetest.GlobalFunc("calls.table", ""), 1)
 	c.Int(0, 2)
-	if err := c.Do(); err != nil {
-		t.Fatal(err)
-	}
-	if g, err := bindrt.Result[map[string]int64](&c.Call); err != nil || g["key 1"] != 1 {
+	if g, err := bindrt.Do[map[string]int64](&c.Call); err != nil || g["key 1"] != 1 {
 		t.Error(g, err)
 	}
 	var d bindrt.Call1
 	d.Begin(runtimetest.GlobalFunc("calls.boxes", ""), 1)
 	d.Int(0, 2)
-	if err := d.Do(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := bindrt.Result[[]int64](&d.Call)
+	_, err := bindrt.Do[[]int64](&d.Call)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.boxes: result: element 0: expected int, got calls.Box")
 }

@@ -336,8 +336,5 @@ var fnNoBox = runtimetest.GlobalFunc("calls.no_box", "() -> calls.Box")
 func noBox() (*runtimetest.Box, error) {
 	var c bindrt.Call1
 	c.Begin(fnNoBox, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[runtimetest.Box](&c.Call, &runtimetest.BoxType)
+	return bindrt.DoObject[runtimetest.Box](&c.Call, &runtimetest.BoxType)
 }

@@ -131,10 +131,7 @@ func lend(f *tvmffi.Function, s string, b []byte) (tvmffi.Any, error) {
 	c.BeginFunction(bindrt.Ref(f), 2)
 	c.String(0, s)
 	c.Bytes(1, b)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 // Arrays and Lists, Maps and Dicts become each other for a parameter of the other

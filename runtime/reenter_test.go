@@ -76,10 +76,7 @@ func reenterChild() error {
 		var c bindrt.Call1
 		c.Begin(f, 1)
 		c.Int(0, 1)
-		if err := c.Do(); err != nil {
-			return 0, err
-		}
-		return c.IntResult()
+		return c.DoInt()
 	}
 	use := func() error {
 		if err := bindrt.Load(library); err != nil {

@@ -18,10 +18,7 @@ func Add(n int64, n2 int64) (int64, error) {
 	c.Begin(&fnAdd, 2)
 	c.Int(0, n)
 	c.Int(1, n2)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnAddOne = bindrt.Func{Library: &library, Name: "perf.add_one", Sig: "(int) -> int"}
@@ -33,10 +30,7 @@ func AddOne(n int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnAddOne, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnEcho = bindrt.Func{Library: &library, Name: "perf.echo", Sig: "(ffi.String) -> ffi.String"}
@@ -72,10 +66,7 @@ func MakeLeaf(n int64) (*Leaf, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeLeaf, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Leaf](&c.Call, &typeLeaf)
+	return bindrt.DoObject[Leaf](&c.Call, &typeLeaf)
 }
 
 var fnMakeNode = bindrt.Func{Library: &library, Name: "perf.make_node", Sig: "(int) -> perf.Node"}
@@ -87,10 +78,7 @@ func MakeNode(n int64) (*Node, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeNode, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Node](&c.Call, &typeNode)
+	return bindrt.DoObject[Node](&c.Call, &typeNode)
 }
 
 var fnNop3Objects = bindrt.Func{Library: &library, Name: "perf.nop3_objects", Sig: "(perf.Leaf, perf.Leaf, perf.Leaf) -> None"}
@@ -150,10 +138,7 @@ func Repeat(callback func(int64) (int64, error), n int64) (int64, error) {
 		return a.ReturnInt(v)
 	})
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnRepeatOnThread = bindrt.Func{Library: &library, Name: "perf.repeat_on_thread", Sig: "((int) -> int, int) -> int"}
@@ -179,10 +164,7 @@ func RepeatOnThread(callback func(int64) (int64, error), n int64) (int64, error)
 		return a.ReturnInt(v)
 	})
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnUseObjects = bindrt.Func{Library: &library, Name: "perf.use_objects", Sig: "(ffi.String, ffi.String, int) -> None"}

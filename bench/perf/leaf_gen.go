@@ -38,10 +38,7 @@ func NewLeaf(value int64) (*Leaf, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newLeaf, 1, 0, 0)
 	c.Int(0, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Leaf](&c.Call, &typeLeaf)
+	return bindrt.DoObject[Leaf](&c.Call, &typeLeaf)
 }
 
 var fieldLeafValue = bindrt.Field{Owner: &typeLeaf, Name: "value", Sig: "int"}

@@ -99,8 +99,5 @@ func (x *Node) Add(n int64) (int64, error) {
 	c.Begin(&methodNodeAdd, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

@@ -42,10 +42,7 @@ func NewPoint(x int64, y float64, name string, tag any, next tvmffi.ObjectRef) (
 	c.String(2, name)
 	bindrt.Put(&c.Call, 3, tag)
 	bindrt.PutObject(&c.Call, 4, next)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Point](&c.Call, &typePoint)
+	return bindrt.DoObject[Point](&c.Call, &typePoint)
 }
 
 var fieldPointX = bindrt.Field{Owner: &typePoint, Name: "x", Sig: "int"}

@@ -39,10 +39,7 @@ var newEnumState = bindrt.Func{Owner: &typeEnumState, Name: "__ffi_init__", Sig:
 func NewEnumState() (*EnumState, error) {
 	var c bindrt.Call1
 	c.Begin(&newEnumState, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[EnumState](&c.Call, &typeEnumState)
+	return bindrt.DoObject[EnumState](&c.Call, &typeEnumState)
 }
 
 var fieldEnumStateEntries = bindrt.Field{Owner: &typeEnumState, Name: "entries", Sig: "ffi.List<ffi.Object>"}

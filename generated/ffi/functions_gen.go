@@ -20,10 +20,7 @@ func Array(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnArrayContains = bindrt.Func{Library: &library, Name: "ffi.ArrayContains", Sig: "(ffi.Array, Any) -> bool"}
@@ -36,10 +33,7 @@ func ArrayContains(items tvmffi.ArrayLike[any], value any) (bool, error) {
 	c.Begin(&fnArrayContains, 2)
 	bindrt.Put(&c.Call, 0, items)
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnArrayGetItem = bindrt.Func{Library: &library, Name: "ffi.ArrayGetItem", Sig: "(ffi.Array, int) -> Any"}
@@ -52,10 +46,7 @@ func ArrayGetItem(items tvmffi.ArrayLike[any], n int64) (tvmffi.Any, error) {
 	c.Begin(&fnArrayGetItem, 2)
 	bindrt.Put(&c.Call, 0, items)
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnArraySize = bindrt.Func{Library: &library, Name: "ffi.ArraySize", Sig: "(ffi.Array) -> int"}
@@ -67,10 +58,7 @@ func ArraySize(items tvmffi.ArrayLike[any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnArraySize, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnBytes = bindrt.Func{Library: &library, Name: "ffi.Bytes", Sig: "(ffi.Bytes) -> ffi.Bytes"}
@@ -82,10 +70,7 @@ func Bytes(data []byte) ([]byte, error) {
 	var c bindrt.Call1
 	c.Begin(&fnBytes, 1)
 	c.Bytes(0, data)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return c.BytesResult()
+	return c.DoBytes()
 }
 
 var fnContainerFindFirstNonCPUDevice = bindrt.Func{Library: &library, Name: "ffi.ContainerFindFirstNonCPUDevice", Sig: "(Any) -> Device"}
@@ -97,10 +82,7 @@ func ContainerFindFirstNonCPUDevice(value any) (tvmffi.Device, error) {
 	var c bindrt.Call1
 	c.Begin(&fnContainerFindFirstNonCPUDevice, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Device{}, err
-	}
-	return c.DeviceResult()
+	return c.DoDevice()
 }
 
 var fnDeepCopy = bindrt.Func{Library: &library, Name: "ffi.DeepCopy", Sig: "(Any) -> Any"}
@@ -112,10 +94,7 @@ func DeepCopy(value any) (tvmffi.Any, error) {
 	var c bindrt.Call1
 	c.Begin(&fnDeepCopy, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnDict = bindrt.Func{Library: &library, Name: "ffi.Dict"}
@@ -129,10 +108,7 @@ func Dict(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnDictClear = bindrt.Func{Library: &library, Name: "ffi.DictClear", Sig: "(ffi.Dict) -> None"}
@@ -157,10 +133,7 @@ func DictCount(dict *tvmffi.Dict[tvmffi.Any, tvmffi.Any], value any) (int64, err
 	c.Begin(&fnDictCount, 2)
 	c.Object(0, bindrt.Ref(dict))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnDictErase = bindrt.Func{Library: &library, Name: "ffi.DictErase", Sig: "(ffi.Dict, Any) -> None"}
@@ -185,10 +158,7 @@ func DictForwardIterFunctor(dict *tvmffi.Dict[tvmffi.Any, tvmffi.Any]) (*tvmffi.
 	var c bindrt.Call1
 	c.Begin(&fnDictForwardIterFunctor, 1)
 	c.Object(0, bindrt.Ref(dict))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnDictGetItem = bindrt.Func{Library: &library, Name: "ffi.DictGetItem", Sig: "(ffi.Dict, Any) -> Any"}
@@ -201,10 +171,7 @@ func DictGetItem(dict *tvmffi.Dict[tvmffi.Any, tvmffi.Any], value any) (tvmffi.A
 	c.Begin(&fnDictGetItem, 2)
 	c.Object(0, bindrt.Ref(dict))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnDictGetItemOrMissing = bindrt.Func{Library: &library, Name: "ffi.DictGetItemOrMissing", Sig: "(ffi.Dict, Any) -> Any"}
@@ -217,10 +184,7 @@ func DictGetItemOrMissing(dict *tvmffi.Dict[tvmffi.Any, tvmffi.Any], value any) 
 	c.Begin(&fnDictGetItemOrMissing, 2)
 	c.Object(0, bindrt.Ref(dict))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnDictSetItem = bindrt.Func{Library: &library, Name: "ffi.DictSetItem", Sig: "(ffi.Dict, Any, Any) -> None"}
@@ -246,10 +210,7 @@ func DictSize(dict *tvmffi.Dict[tvmffi.Any, tvmffi.Any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnDictSize, 1)
 	c.Object(0, bindrt.Ref(dict))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnFromJSONGraph = bindrt.Func{Library: &library, Name: "ffi.FromJSONGraph", Sig: "(Any) -> Any"}
@@ -261,10 +222,7 @@ func FromJSONGraph(value any) (tvmffi.Any, error) {
 	var c bindrt.Call1
 	c.Begin(&fnFromJSONGraph, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnFromJSONGraphString = bindrt.Func{Library: &library, Name: "ffi.FromJSONGraphString", Sig: "(ffi.String) -> Any"}
@@ -276,10 +234,7 @@ func FromJSONGraphString(s string) (tvmffi.Any, error) {
 	var c bindrt.Call6
 	c.Begin(&fnFromJSONGraphString, 1)
 	c.String(0, s)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnFunctionFromExternC = bindrt.Func{Library: &library, Name: "ffi.FunctionFromExternC", Sig: "(void*, void*, void*) -> ffi.Function"}
@@ -293,10 +248,7 @@ func FunctionFromExternC(ptr tvmffi.Pointer, ptr2 tvmffi.Pointer, ptr3 tvmffi.Po
 	c.Pointer(0, ptr)
 	c.Pointer(1, ptr2)
 	c.Pointer(2, ptr3)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnFunctionListGlobalNamesFunctor = bindrt.Func{Library: &library, Name: "ffi.FunctionListGlobalNamesFunctor", Sig: "() -> ffi.Function"}
@@ -307,10 +259,7 @@ var fnFunctionListGlobalNamesFunctor = bindrt.Func{Library: &library, Name: "ffi
 func FunctionListGlobalNamesFunctor() (*tvmffi.Function, error) {
 	var c bindrt.Call1
 	c.Begin(&fnFunctionListGlobalNamesFunctor, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnFunctionRemoveGlobal = bindrt.Func{Library: &library, Name: "ffi.FunctionRemoveGlobal", Sig: "(ffi.String) -> bool"}
@@ -322,10 +271,7 @@ func FunctionRemoveGlobal(s string) (bool, error) {
 	var c bindrt.Call6
 	c.Begin(&fnFunctionRemoveGlobal, 1)
 	c.String(0, s)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnGetFirstStructuralMismatch = bindrt.Func{Library: &library, Name: "ffi.GetFirstStructuralMismatch", Sig: "(Any, Any, bool, bool) -> Optional<Tuple<ffi.reflection.AccessPath, ffi.reflection.AccessPath>>"}
@@ -340,10 +286,7 @@ func GetFirstStructuralMismatch(value any, value2 any, flag bool, flag2 bool) (*
 	bindrt.Put(&c.Call, 1, value2)
 	c.Bool(2, flag)
 	c.Bool(3, flag2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Tuple2[*reflection.AccessPath, *reflection.AccessPath]](&c.Call)
+	return bindrt.Do[*tvmffi.Tuple2[*reflection.AccessPath, *reflection.AccessPath]](&c.Call)
 }
 
 var fnGetGlobalFuncMetadata = bindrt.Func{Library: &library, Name: "ffi.GetGlobalFuncMetadata", Sig: "(ffi.String) -> ffi.String"}
@@ -366,10 +309,7 @@ var fnGetInvalidObject = bindrt.Func{Library: &library, Name: "ffi.GetInvalidObj
 func GetInvalidObject() (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnGetInvalidObject, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Object](&c.Call)
+	return bindrt.Do[*tvmffi.Object](&c.Call)
 }
 
 var fnGetKwargsObject = bindrt.Func{Library: &library, Name: "ffi.GetKwargsObject", Sig: "() -> ffi.Object"}
@@ -380,10 +320,7 @@ var fnGetKwargsObject = bindrt.Func{Library: &library, Name: "ffi.GetKwargsObjec
 func GetKwargsObject() (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnGetKwargsObject, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Object](&c.Call)
+	return bindrt.Do[*tvmffi.Object](&c.Call)
 }
 
 var fnGetRegisteredTypeKeys = bindrt.Func{Library: &library, Name: "ffi.GetRegisteredTypeKeys", Sig: "() -> ffi.Array<ffi.String>"}
@@ -394,10 +331,7 @@ var fnGetRegisteredTypeKeys = bindrt.Func{Library: &library, Name: "ffi.GetRegis
 func GetRegisteredTypeKeys() (*tvmffi.Array[string], error) {
 	var c bindrt.Call1
 	c.Begin(&fnGetRegisteredTypeKeys, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[string]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[string]](&c.Call)
 }
 
 var fnList = bindrt.Func{Library: &library, Name: "ffi.List"}
@@ -411,10 +345,7 @@ func List(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnListAppend = bindrt.Func{Library: &library, Name: "ffi.ListAppend", Sig: "(ffi.List, Any) -> None"}
@@ -452,10 +383,7 @@ func ListContains(list *tvmffi.List[tvmffi.Any], value any) (bool, error) {
 	c.Begin(&fnListContains, 2)
 	c.Object(0, bindrt.Ref(list))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnListErase = bindrt.Func{Library: &library, Name: "ffi.ListErase", Sig: "(ffi.List, int) -> None"}
@@ -495,10 +423,7 @@ func ListGetItem(list *tvmffi.List[tvmffi.Any], n int64) (tvmffi.Any, error) {
 	c.Begin(&fnListGetItem, 2)
 	c.Object(0, bindrt.Ref(list))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnListInsert = bindrt.Func{Library: &library, Name: "ffi.ListInsert", Sig: "(ffi.List, int, Any) -> None"}
@@ -525,10 +450,7 @@ func ListPop(list *tvmffi.List[tvmffi.Any], n int64) (tvmffi.Any, error) {
 	c.Begin(&fnListPop, 2)
 	c.Object(0, bindrt.Ref(list))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnListReplaceSlice = bindrt.Func{Library: &library, Name: "ffi.ListReplaceSlice", Sig: "(ffi.List, int, int, ffi.List) -> None"}
@@ -594,10 +516,7 @@ func ListSize(list *tvmffi.List[tvmffi.Any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnListSize, 1)
 	c.Object(0, bindrt.Ref(list))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnMakeFieldGetter = bindrt.Func{Library: &library, Name: "ffi.MakeFieldGetter", Sig: "(int) -> int"}
@@ -609,10 +528,7 @@ func MakeFieldGetter(n int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeFieldGetter, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnMakeFieldSetter = bindrt.Func{Library: &library, Name: "ffi.MakeFieldSetter", Sig: "(int, int, int) -> ffi.Function"}
@@ -626,10 +542,7 @@ func MakeFieldSetter(n int64, n2 int64, n3 int64) (*tvmffi.Function, error) {
 	c.Int(0, n)
 	c.Int(1, n2)
 	c.Int(2, n3)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnMakeObjectFromPackedArgs = bindrt.Func{Library: &library, Name: "ffi.MakeObjectFromPackedArgs"}
@@ -643,10 +556,7 @@ func MakeObjectFromPackedArgs(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnMakeStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey", Sig: "(Any) -> ffi.StructuralKey"}
@@ -658,10 +568,7 @@ func MakeStructuralKey(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeStructuralKey, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[StructuralKey](&c.Call, &typeStructuralKey)
+	return bindrt.DoObject[StructuralKey](&c.Call, &typeStructuralKey)
 }
 
 var fnMap = bindrt.Func{Library: &library, Name: "ffi.Map"}
@@ -675,10 +582,7 @@ func Map(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnMapCount = bindrt.Func{Library: &library, Name: "ffi.MapCount", Sig: "(ffi.Map, Any) -> int"}
@@ -691,10 +595,7 @@ func MapCount(entries tvmffi.MapLike[any, any], value any) (int64, error) {
 	c.Begin(&fnMapCount, 2)
 	bindrt.Put(&c.Call, 0, entries)
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnMapForwardIterFunctor = bindrt.Func{Library: &library, Name: "ffi.MapForwardIterFunctor", Sig: "(ffi.Map) -> ffi.Function"}
@@ -706,10 +607,7 @@ func MapForwardIterFunctor(entries tvmffi.MapLike[any, any]) (*tvmffi.Function, 
 	var c bindrt.Call1
 	c.Begin(&fnMapForwardIterFunctor, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnMapGetItem = bindrt.Func{Library: &library, Name: "ffi.MapGetItem", Sig: "(ffi.Map, Any) -> Any"}
@@ -722,10 +620,7 @@ func MapGetItem(entries tvmffi.MapLike[any, any], value any) (tvmffi.Any, error)
 	c.Begin(&fnMapGetItem, 2)
 	bindrt.Put(&c.Call, 0, entries)
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnMapGetItemOrMissing = bindrt.Func{Library: &library, Name: "ffi.MapGetItemOrMissing", Sig: "(ffi.Map, Any) -> Any"}
@@ -738,10 +633,7 @@ func MapGetItemOrMissing(entries tvmffi.MapLike[any, any], value any) (tvmffi.An
 	c.Begin(&fnMapGetItemOrMissing, 2)
 	bindrt.Put(&c.Call, 0, entries)
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnMapSize = bindrt.Func{Library: &library, Name: "ffi.MapSize", Sig: "(ffi.Map) -> int"}
@@ -753,10 +645,7 @@ func MapSize(entries tvmffi.MapLike[any, any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMapSize, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnModuleClearImports = bindrt.Func{Library: &library, Name: "ffi.ModuleClearImports", Sig: "(ffi.Module) -> None"}
@@ -782,10 +671,7 @@ func ModuleGetFunction(module *tvmffi.Module, s string, flag bool) (*tvmffi.Func
 	c.Object(0, bindrt.Ref(module))
 	c.String(1, s)
 	c.Bool(2, flag)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnModuleGetFunctionDoc = bindrt.Func{Library: &library, Name: "ffi.ModuleGetFunctionDoc", Sig: "(ffi.Module, ffi.String, bool) -> Optional<ffi.String>"}
@@ -799,10 +685,7 @@ func ModuleGetFunctionDoc(module *tvmffi.Module, s string, flag bool) (*string, 
 	c.Object(0, bindrt.Ref(module))
 	c.String(1, s)
 	c.Bool(2, flag)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*string](&c.Call)
+	return bindrt.Do[*string](&c.Call)
 }
 
 var fnModuleGetFunctionMetadata = bindrt.Func{Library: &library, Name: "ffi.ModuleGetFunctionMetadata", Sig: "(ffi.Module, ffi.String, bool) -> Optional<ffi.String>"}
@@ -816,10 +699,7 @@ func ModuleGetFunctionMetadata(module *tvmffi.Module, s string, flag bool) (*str
 	c.Object(0, bindrt.Ref(module))
 	c.String(1, s)
 	c.Bool(2, flag)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*string](&c.Call)
+	return bindrt.Do[*string](&c.Call)
 }
 
 var fnModuleGetKind = bindrt.Func{Library: &library, Name: "ffi.ModuleGetKind", Sig: "(ffi.Module) -> ffi.String"}
@@ -843,10 +723,7 @@ func ModuleGetPropertyMask(module *tvmffi.Module) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnModuleGetPropertyMask, 1)
 	c.Object(0, bindrt.Ref(module))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnModuleGetWriteFormats = bindrt.Func{Library: &library, Name: "ffi.ModuleGetWriteFormats", Sig: "(ffi.Module) -> ffi.Array<ffi.String>"}
@@ -858,10 +735,7 @@ func ModuleGetWriteFormats(module *tvmffi.Module) (*tvmffi.Array[string], error)
 	var c bindrt.Call1
 	c.Begin(&fnModuleGetWriteFormats, 1)
 	c.Object(0, bindrt.Ref(module))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[string]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[string]](&c.Call)
 }
 
 var fnModuleGlobalsAdd = bindrt.Func{Library: &library, Name: "ffi.ModuleGlobalsAdd", Sig: "(ffi.Module) -> None"}
@@ -899,10 +773,7 @@ func ModuleImplementsFunction(module *tvmffi.Module, s string, flag bool) (bool,
 	c.Object(0, bindrt.Ref(module))
 	c.String(1, s)
 	c.Bool(2, flag)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnModuleImportModule = bindrt.Func{Library: &library, Name: "ffi.ModuleImportModule", Sig: "(ffi.Module, ffi.Module) -> None"}
@@ -940,10 +811,7 @@ func ModuleLoadFromFile(s string) (*tvmffi.Module, error) {
 	var c bindrt.Call6
 	c.Begin(&fnModuleLoadFromFile, 1)
 	c.String(0, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Module](&c.Call)
+	return bindrt.Do[*tvmffi.Module](&c.Call)
 }
 
 var fnModuleLoadFromFileSo = bindrt.Func{Library: &library, Name: "ffi.Module.load_from_file.so", Sig: "(ffi.String, ffi.String) -> ffi.Module"}
@@ -956,10 +824,7 @@ func ModuleLoadFromFileSo(s string, s2 string) (*tvmffi.Module, error) {
 	c.Begin(&fnModuleLoadFromFileSo, 2)
 	c.String(0, s)
 	c.String(1, s2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Module](&c.Call)
+	return bindrt.Do[*tvmffi.Module](&c.Call)
 }
 
 var fnModuleWriteToFile = bindrt.Func{Library: &library, Name: "ffi.ModuleWriteToFile", Sig: "(ffi.Module, ffi.String, ffi.String) -> None"}
@@ -985,10 +850,7 @@ func NewVisitInterrupt(value any) (*VisitInterrupt, error) {
 	var c bindrt.Call1
 	c.Begin(&fnNewVisitInterrupt, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
 var fnRecursiveEq = bindrt.Func{Library: &library, Name: "ffi.RecursiveEq", Sig: "(Any, Any) -> bool"}
@@ -1001,10 +863,7 @@ func RecursiveEq(value any, value2 any) (bool, error) {
 	c.Begin(&fnRecursiveEq, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnRecursiveGe = bindrt.Func{Library: &library, Name: "ffi.RecursiveGe", Sig: "(Any, Any) -> bool"}
@@ -1017,10 +876,7 @@ func RecursiveGe(value any, value2 any) (bool, error) {
 	c.Begin(&fnRecursiveGe, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnRecursiveGt = bindrt.Func{Library: &library, Name: "ffi.RecursiveGt", Sig: "(Any, Any) -> bool"}
@@ -1033,10 +889,7 @@ func RecursiveGt(value any, value2 any) (bool, error) {
 	c.Begin(&fnRecursiveGt, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnRecursiveHash = bindrt.Func{Library: &library, Name: "ffi.RecursiveHash", Sig: "(Any) -> int"}
@@ -1048,10 +901,7 @@ func RecursiveHash(value any) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnRecursiveHash, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnRecursiveLe = bindrt.Func{Library: &library, Name: "ffi.RecursiveLe", Sig: "(Any, Any) -> bool"}
@@ -1064,10 +914,7 @@ func RecursiveLe(value any, value2 any) (bool, error) {
 	c.Begin(&fnRecursiveLe, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnRecursiveLt = bindrt.Func{Library: &library, Name: "ffi.RecursiveLt", Sig: "(Any, Any) -> bool"}
@@ -1080,10 +927,7 @@ func RecursiveLt(value any, value2 any) (bool, error) {
 	c.Begin(&fnRecursiveLt, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnReprPrint = bindrt.Func{Library: &library, Name: "ffi.ReprPrint", Sig: "(Any) -> ffi.String"}
@@ -1109,10 +953,7 @@ func Shape(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnString = bindrt.Func{Library: &library, Name: "ffi.String", Sig: "(ffi.String) -> ffi.String"}
@@ -1139,10 +980,7 @@ func StructuralEqual(value any, value2 any, flag bool, flag2 bool) (bool, error)
 	bindrt.Put(&c.Call, 1, value2)
 	c.Bool(2, flag)
 	c.Bool(3, flag2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnStructuralHash = bindrt.Func{Library: &library, Name: "ffi.StructuralHash", Sig: "(Any, bool, bool) -> int"}
@@ -1156,10 +994,7 @@ func StructuralHash(value any, flag bool, flag2 bool) (int64, error) {
 	bindrt.Put(&c.Call, 0, value)
 	c.Bool(1, flag)
 	c.Bool(2, flag2)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnStructuralKeyEqual = bindrt.Func{Library: &library, Name: "ffi.StructuralKeyEqual", Sig: "(Any, Any) -> bool"}
@@ -1172,10 +1007,7 @@ func StructuralKeyEqual(value any, value2 any) (bool, error) {
 	c.Begin(&fnStructuralKeyEqual, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnStructuralMap = bindrt.Func{Library: &library, Name: "ffi.StructuralMap", Sig: "(Any, ffi.Array<Tuple<int, ffi.Function>>, ffi.Array<Tuple<int, ffi.Function>>, int) -> Any"}
@@ -1190,10 +1022,7 @@ func StructuralMap(value any, items tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmffi
 	bindrt.Put(&c.Call, 1, items)
 	bindrt.Put(&c.Call, 2, items2)
 	c.Int(3, n)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralMutate = bindrt.Func{Library: &library, Name: "ffi.StructuralMutate", Sig: "(Any, ffi.Array<Tuple<int, ffi.Function, bool>>) -> Any"}
@@ -1206,10 +1035,7 @@ func StructuralMutate(value any, items tvmffi.ArrayArg[tvmffi.Tuple3[int64, *tvm
 	c.Begin(&fnStructuralMutate, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, items)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralMutatorDefRegionKind = bindrt.Func{Library: &library, Name: "ffi.StructuralMutatorDefRegionKind", Sig: "(ffi.StructuralMutator) -> int"}
@@ -1223,10 +1049,7 @@ func StructuralMutatorDefRegionKind(structuralMutator StructuralMutatorRef) (int
 	if structuralMutator != nil {
 		c.Object(0, bindrt.Ref(structuralMutator.AsFFIStructuralMutator()))
 	}
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnStructuralMutatorDefaultMutate = bindrt.Func{Library: &library, Name: "ffi.StructuralMutatorDefaultMutate", Sig: "(ffi.StructuralMutator, Any) -> Any"}
@@ -1241,10 +1064,7 @@ func StructuralMutatorDefaultMutate(structuralMutator StructuralMutatorRef, valu
 		c.Object(0, bindrt.Ref(structuralMutator.AsFFIStructuralMutator()))
 	}
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralMutatorMutate = bindrt.Func{Library: &library, Name: "ffi.StructuralMutatorMutate", Sig: "(ffi.StructuralMutator, Any) -> Any"}
@@ -1259,10 +1079,7 @@ func StructuralMutatorMutate(structuralMutator StructuralMutatorRef, value any) 
 		c.Object(0, bindrt.Ref(structuralMutator.AsFFIStructuralMutator()))
 	}
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralMutatorVarRemapGet = bindrt.Func{Library: &library, Name: "ffi.StructuralMutatorVarRemapGet", Sig: "(ffi.StructuralMutator, Any) -> Any"}
@@ -1277,10 +1094,7 @@ func StructuralMutatorVarRemapGet(structuralMutator StructuralMutatorRef, value 
 		c.Object(0, bindrt.Ref(structuralMutator.AsFFIStructuralMutator()))
 	}
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralMutatorVarRemapSet = bindrt.Func{Library: &library, Name: "ffi.StructuralMutatorVarRemapSet", Sig: "(ffi.StructuralMutator, Any, Any) -> None"}
@@ -1312,10 +1126,7 @@ func StructuralMutatorWithDefRegionKind(structuralMutator StructuralMutatorRef, 
 	}
 	c.Int(1, n)
 	c.Object(2, bindrt.Ref(function))
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralVisit = bindrt.Func{Library: &library, Name: "ffi.StructuralVisit", Sig: "(Any, ffi.Array<Tuple<int, ffi.Function>>) -> Optional<ffi.VisitInterrupt>"}
@@ -1328,10 +1139,7 @@ func StructuralVisit(value any, items tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmf
 	c.Begin(&fnStructuralVisit, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
 var fnStructuralVisitorDefRegionKind = bindrt.Func{Library: &library, Name: "ffi.StructuralVisitorDefRegionKind", Sig: "(ffi.StructuralVisitor) -> int"}
@@ -1345,10 +1153,7 @@ func StructuralVisitorDefRegionKind(structuralVisitor StructuralVisitorRef) (int
 	if structuralVisitor != nil {
 		c.Object(0, bindrt.Ref(structuralVisitor.AsFFIStructuralVisitor()))
 	}
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnStructuralVisitorDefaultVisit = bindrt.Func{Library: &library, Name: "ffi.StructuralVisitorDefaultVisit", Sig: "(ffi.StructuralVisitor, Any) -> Optional<ffi.VisitInterrupt>"}
@@ -1363,10 +1168,7 @@ func StructuralVisitorDefaultVisit(structuralVisitor StructuralVisitorRef, value
 		c.Object(0, bindrt.Ref(structuralVisitor.AsFFIStructuralVisitor()))
 	}
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
 var fnStructuralVisitorVisit = bindrt.Func{Library: &library, Name: "ffi.StructuralVisitorVisit", Sig: "(ffi.StructuralVisitor, Any) -> Optional<ffi.VisitInterrupt>"}
@@ -1381,10 +1183,7 @@ func StructuralVisitorVisit(structuralVisitor StructuralVisitorRef, value any) (
 		c.Object(0, bindrt.Ref(structuralVisitor.AsFFIStructuralVisitor()))
 	}
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
 var fnStructuralVisitorWithDefRegionKind = bindrt.Func{Library: &library, Name: "ffi.StructuralVisitorWithDefRegionKind", Sig: "(ffi.StructuralVisitor, int, ffi.Function) -> Any"}
@@ -1400,10 +1199,7 @@ func StructuralVisitorWithDefRegionKind(structuralVisitor StructuralVisitorRef, 
 	}
 	c.Int(1, n)
 	c.Object(2, bindrt.Ref(function))
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStructuralWalk = bindrt.Func{Library: &library, Name: "ffi.StructuralWalk", Sig: "(Any, ffi.Array<Tuple<int, ffi.Function>>, ffi.Array<Tuple<int, ffi.Function>>, int) -> Optional<ffi.VisitInterrupt>"}
@@ -1418,10 +1214,7 @@ func StructuralWalk(value any, items tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmff
 	bindrt.Put(&c.Call, 1, items)
 	bindrt.Put(&c.Call, 2, items2)
 	c.Int(3, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
 var fnSystemLib = bindrt.Func{Library: &library, Name: "ffi.SystemLib"}
@@ -1435,10 +1228,7 @@ func SystemLib(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnToJSONGraph = bindrt.Func{Library: &library, Name: "ffi.ToJSONGraph", Sig: "(Any, Any) -> Any"}
@@ -1451,10 +1241,7 @@ func ToJSONGraph(value any, value2 any) (tvmffi.Any, error) {
 	c.Begin(&fnToJSONGraph, 2)
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnToJSONGraphString = bindrt.Func{Library: &library, Name: "ffi.ToJSONGraphString", Sig: "(Any, Any) -> ffi.String"}
@@ -1483,10 +1270,7 @@ func VisitErrorContextFindAccessPaths(object tvmffi.ObjectRef, visitErrorContext
 		c.Object(1, bindrt.Ref(visitErrorContext.AsFFIVisitErrorContext()))
 	}
 	c.Bool(2, flag)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[*reflection.AccessPath]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[*reflection.AccessPath]](&c.Call)
 }
 
 var fnXPyClassRegisterTypeAttrColumns = bindrt.Func{Library: &library, Name: "ffi._PyClassRegisterTypeAttrColumns", Sig: "(int, int) -> None"}

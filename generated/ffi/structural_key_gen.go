@@ -42,10 +42,7 @@ func NewStructuralKey(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
 	c.Begin(&newStructuralKey, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[StructuralKey](&c.Call, &typeStructuralKey)
+	return bindrt.DoObject[StructuralKey](&c.Call, &typeStructuralKey)
 }
 
 var fieldStructuralKeyKey = bindrt.Field{Owner: &typeStructuralKey, Name: "key", Sig: "Any"}

@@ -18,10 +18,7 @@ func AddOne(n int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnAddOne, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnApply = bindrt.Func{Library: &library, Name: "testing.apply"}
@@ -35,10 +32,7 @@ func Apply(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnEcho = bindrt.Func{Library: &library, Name: "testing.echo"}
@@ -52,10 +46,7 @@ func Echo(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnEnumVariantGet = bindrt.Func{Library: &library, Name: "testing.enum_variant_get", Sig: "(ffi.String) -> ffi.Enum"}
@@ -67,10 +58,7 @@ func EnumVariantGet(s string) (*ffi.Enum, error) {
 	var c bindrt.Call6
 	c.Begin(&fnEnumVariantGet, 1)
 	c.String(0, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[ffi.Enum](&c.Call, (*ffi.Enum)(nil).TVMFFIType(nil))
+	return bindrt.DoObject[ffi.Enum](&c.Call, (*ffi.Enum)(nil).TVMFFIType(nil))
 }
 
 var fnGetAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_add_one_c_symbol", Sig: "() -> int"}
@@ -81,10 +69,7 @@ var fnGetAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_add_o
 func GetAddOneCSymbol() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnGetAddOneCSymbol, 0)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnGetMlirAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_mlir_add_one_c_symbol", Sig: "() -> int"}
@@ -95,10 +80,7 @@ var fnGetMlirAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_m
 func GetMlirAddOneCSymbol() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnGetMlirAddOneCSymbol, 0)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnMakeArrayWithMixed = bindrt.Func{Library: &library, Name: "testing.make_array_with_mixed", Sig: "(ffi.Tensor, int) -> ffi.Array"}
@@ -111,10 +93,7 @@ func MakeArrayWithMixed(tensor *tvmffi.Tensor, n int64) (*tvmffi.Array[tvmffi.An
 	c.Begin(&fnMakeArrayWithMixed, 2)
 	c.Object(0, bindrt.Ref(tensor))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
 var fnMakeArrayWithTensor = bindrt.Func{Library: &library, Name: "testing.make_array_with_tensor", Sig: "(ffi.Tensor) -> ffi.Array"}
@@ -126,10 +105,7 @@ func MakeArrayWithTensor(tensor *tvmffi.Tensor) (*tvmffi.Array[tvmffi.Any], erro
 	var c bindrt.Call1
 	c.Begin(&fnMakeArrayWithTensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
 var fnMakeDictWithTensor = bindrt.Func{Library: &library, Name: "testing.make_dict_with_tensor", Sig: "(ffi.Tensor) -> ffi.Dict<ffi.String, Any>"}
@@ -141,10 +117,7 @@ func MakeDictWithTensor(tensor *tvmffi.Tensor) (*tvmffi.Dict[string, tvmffi.Any]
 	var c bindrt.Call1
 	c.Begin(&fnMakeDictWithTensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Dict[string, tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Dict[string, tvmffi.Any]](&c.Call)
 }
 
 var fnMakeEmptyArrayWithTensorInput = bindrt.Func{Library: &library, Name: "testing.make_empty_array_with_tensor_input", Sig: "(ffi.Tensor) -> ffi.Array"}
@@ -156,10 +129,7 @@ func MakeEmptyArrayWithTensorInput(tensor *tvmffi.Tensor) (*tvmffi.Array[tvmffi.
 	var c bindrt.Call1
 	c.Begin(&fnMakeEmptyArrayWithTensorInput, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
 var fnMakeListWithTensor = bindrt.Func{Library: &library, Name: "testing.make_list_with_tensor", Sig: "(ffi.Tensor, int) -> ffi.List"}
@@ -172,10 +142,7 @@ func MakeListWithTensor(tensor *tvmffi.Tensor, n int64) (*tvmffi.List[tvmffi.Any
 	c.Begin(&fnMakeListWithTensor, 2)
 	c.Object(0, bindrt.Ref(tensor))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.List[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.List[tvmffi.Any]](&c.Call)
 }
 
 var fnMakeMapWithTensor = bindrt.Func{Library: &library, Name: "testing.make_map_with_tensor", Sig: "(ffi.Tensor) -> ffi.Map<ffi.String, Any>"}
@@ -187,10 +154,7 @@ func MakeMapWithTensor(tensor *tvmffi.Tensor) (*tvmffi.Map[string, tvmffi.Any], 
 	var c bindrt.Call1
 	c.Begin(&fnMakeMapWithTensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, tvmffi.Any]](&c.Call)
 }
 
 var fnMakeNestedArrayWithTensor = bindrt.Func{Library: &library, Name: "testing.make_nested_array_with_tensor", Sig: "(ffi.Tensor) -> ffi.Array"}
@@ -202,10 +166,7 @@ func MakeNestedArrayWithTensor(tensor *tvmffi.Tensor) (*tvmffi.Array[tvmffi.Any]
 	var c bindrt.Call1
 	c.Begin(&fnMakeNestedArrayWithTensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
 var fnMakeNestedMapWithTensor = bindrt.Func{Library: &library, Name: "testing.make_nested_map_with_tensor", Sig: "(ffi.Tensor, ffi.Tensor) -> ffi.Map<ffi.String, Any>"}
@@ -218,10 +179,7 @@ func MakeNestedMapWithTensor(tensor *tvmffi.Tensor, tensor2 *tvmffi.Tensor) (*tv
 	c.Begin(&fnMakeNestedMapWithTensor, 2)
 	c.Object(0, bindrt.Ref(tensor))
 	c.Object(1, bindrt.Ref(tensor2))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, tvmffi.Any]](&c.Call)
 }
 
 var fnMakeUnregisteredObject = bindrt.Func{Library: &library, Name: "testing.make_unregistered_object", Sig: "() -> ffi.Object"}
@@ -232,10 +190,7 @@ var fnMakeUnregisteredObject = bindrt.Func{Library: &library, Name: "testing.mak
 func MakeUnregisteredObject() (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeUnregisteredObject, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Object](&c.Call)
+	return bindrt.Do[*tvmffi.Object](&c.Call)
 }
 
 var fnMakeVisitRegionGraph = bindrt.Func{Library: &library, Name: "testing.make_visit_region_graph", Sig: "(bool) -> Any"}
@@ -247,10 +202,7 @@ func MakeVisitRegionGraph(flag bool) (tvmffi.Any, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMakeVisitRegionGraph, 1)
 	c.Bool(0, flag)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnNop = bindrt.Func{Library: &library, Name: "testing.nop"}
@@ -264,10 +216,7 @@ func Nop(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnObjectUseCount = bindrt.Func{Library: &library, Name: "testing.object_use_count", Sig: "(ffi.Object) -> int"}
@@ -279,10 +228,7 @@ func ObjectUseCount(object tvmffi.ObjectRef) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnObjectUseCount, 1)
 	bindrt.PutObject(&c.Call, 0, object)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnOptionalTensorViewHasValue = bindrt.Func{Library: &library, Name: "testing.optional_tensor_view_has_value", Sig: "(Optional<DLTensor*>) -> bool"}
@@ -294,10 +240,7 @@ func OptionalTensorViewHasValue(tensor *tvmffi.Tensor) (bool, error) {
 	var c bindrt.Call1
 	c.Begin(&fnOptionalTensorViewHasValue, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnRunCheckSignal = bindrt.Func{Library: &library, Name: "testing.run_check_signal", Sig: "(int) -> None"}
@@ -323,10 +266,7 @@ func SchemaArrMapOpt(items tvmffi.ArrayArg[*int64], entries tvmffi.MapLike[strin
 	bindrt.Put(&c.Call, 0, items)
 	bindrt.Put(&c.Call, 1, entries)
 	bindrt.Put(&c.Call, 2, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }
 
 var fnSchemaIDAny = bindrt.Func{Library: &library, Name: "testing.schema_id_any", Sig: "(Any) -> Any"}
@@ -338,10 +278,7 @@ func SchemaIDAny(value any) (tvmffi.Any, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDAny, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnSchemaIDArr = bindrt.Func{Library: &library, Name: "testing.schema_id_arr", Sig: "(ffi.Array) -> ffi.Array"}
@@ -353,10 +290,7 @@ func SchemaIDArr(items tvmffi.ArrayLike[any]) (*tvmffi.Array[tvmffi.Any], error)
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArr, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
 var fnSchemaIDArrInt = bindrt.Func{Library: &library, Name: "testing.schema_id_arr_int", Sig: "(ffi.Array<int>) -> ffi.Array<int>"}
@@ -368,10 +302,7 @@ func SchemaIDArrInt(items tvmffi.ArrayArg[int64]) (*tvmffi.Array[int64], error) 
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrInt, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[int64]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
 
 var fnSchemaIDArrObj = bindrt.Func{Library: &library, Name: "testing.schema_id_arr_obj", Sig: "(ffi.Array<ffi.Object>) -> ffi.Array<ffi.Object>"}
@@ -383,10 +314,7 @@ func SchemaIDArrObj(items tvmffi.ArrayLike[tvmffi.ObjectRef]) (*tvmffi.Array[*tv
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrObj, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[*tvmffi.Object]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[*tvmffi.Object]](&c.Call)
 }
 
 var fnSchemaIDArrStr = bindrt.Func{Library: &library, Name: "testing.schema_id_arr_str", Sig: "(ffi.Array<ffi.String>) -> ffi.Array<ffi.String>"}
@@ -398,10 +326,7 @@ func SchemaIDArrStr(items tvmffi.ArrayArg[string]) (*tvmffi.Array[string], error
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrStr, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[string]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[string]](&c.Call)
 }
 
 var fnSchemaIDBool = bindrt.Func{Library: &library, Name: "testing.schema_id_bool", Sig: "(bool) -> bool"}
@@ -413,10 +338,7 @@ func SchemaIDBool(flag bool) (bool, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDBool, 1)
 	c.Bool(0, flag)
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var fnSchemaIDBytes = bindrt.Func{Library: &library, Name: "testing.schema_id_bytes", Sig: "(ffi.Bytes) -> ffi.Bytes"}
@@ -428,10 +350,7 @@ func SchemaIDBytes(data []byte) ([]byte, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDBytes, 1)
 	c.Bytes(0, data)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return c.BytesResult()
+	return c.DoBytes()
 }
 
 var fnSchemaIDDevice = bindrt.Func{Library: &library, Name: "testing.schema_id_device", Sig: "(Device) -> Device"}
@@ -443,10 +362,7 @@ func SchemaIDDevice(device tvmffi.Device) (tvmffi.Device, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDDevice, 1)
 	c.Device(0, device)
-	if err := c.Do(); err != nil {
-		return tvmffi.Device{}, err
-	}
-	return c.DeviceResult()
+	return c.DoDevice()
 }
 
 var fnSchemaIDDictStrInt = bindrt.Func{Library: &library, Name: "testing.schema_id_dict_str_int", Sig: "(ffi.Dict<ffi.String, int>) -> ffi.Dict<ffi.String, int>"}
@@ -458,10 +374,7 @@ func SchemaIDDictStrInt(dict *tvmffi.Dict[string, int64]) (*tvmffi.Dict[string, 
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDDictStrInt, 1)
 	c.Object(0, bindrt.Ref(dict))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Dict[string, int64]](&c.Call)
+	return bindrt.Do[*tvmffi.Dict[string, int64]](&c.Call)
 }
 
 var fnSchemaIDDictStrStr = bindrt.Func{Library: &library, Name: "testing.schema_id_dict_str_str", Sig: "(ffi.Dict<ffi.String, ffi.String>) -> ffi.Dict<ffi.String, ffi.String>"}
@@ -473,10 +386,7 @@ func SchemaIDDictStrStr(dict *tvmffi.Dict[string, string]) (*tvmffi.Dict[string,
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDDictStrStr, 1)
 	c.Object(0, bindrt.Ref(dict))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Dict[string, string]](&c.Call)
+	return bindrt.Do[*tvmffi.Dict[string, string]](&c.Call)
 }
 
 var fnSchemaIDDltensor = bindrt.Func{Library: &library, Name: "testing.schema_id_dltensor", Sig: "(DLTensor*) -> DLTensor*"}
@@ -488,10 +398,7 @@ func SchemaIDDltensor(tensor *tvmffi.Tensor) (*tvmffi.Tensor, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDDltensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Tensor](&c.Call)
+	return bindrt.Do[*tvmffi.Tensor](&c.Call)
 }
 
 var fnSchemaIDDtype = bindrt.Func{Library: &library, Name: "testing.schema_id_dtype", Sig: "(DataType) -> DataType"}
@@ -503,10 +410,7 @@ func SchemaIDDtype(dtype tvmffi.DataType) (tvmffi.DataType, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDDtype, 1)
 	c.DataType(0, dtype)
-	if err := c.Do(); err != nil {
-		return tvmffi.DataType{}, err
-	}
-	return c.DataTypeResult()
+	return c.DoDataType()
 }
 
 var fnSchemaIDFloat = bindrt.Func{Library: &library, Name: "testing.schema_id_float", Sig: "(float) -> float"}
@@ -518,10 +422,7 @@ func SchemaIDFloat(f float64) (float64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDFloat, 1)
 	c.Float(0, f)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.FloatResult()
+	return c.DoFloat()
 }
 
 var fnSchemaIDFunc = bindrt.Func{Library: &library, Name: "testing.schema_id_func", Sig: "(ffi.Function) -> ffi.Function"}
@@ -533,10 +434,7 @@ func SchemaIDFunc(function *tvmffi.Function) (*tvmffi.Function, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDFunc, 1)
 	c.Object(0, bindrt.Ref(function))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Function](&c.Call)
+	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
 var fnSchemaIDFuncTyped = bindrt.Func{Library: &library, Name: "testing.schema_id_func_typed", Sig: "((int, float, ffi.Function) -> None) -> (int, float, ffi.Function) -> None"}
@@ -562,10 +460,7 @@ func SchemaIDFuncTyped(callback func(int64, float64, *tvmffi.Function) error) (f
 		}
 		return callback(p0, p1, p2)
 	})
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	fn, err := bindrt.Result[*tvmffi.Function](&c.Call)
+	fn, err := bindrt.Do[*tvmffi.Function](&c.Call)
 	if err != nil || fn == nil {
 		return nil, err
 	}
@@ -588,10 +483,7 @@ func SchemaIDInt(n int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDInt, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnSchemaIDListInt = bindrt.Func{Library: &library, Name: "testing.schema_id_list_int", Sig: "(ffi.List<int>) -> ffi.List<int>"}
@@ -603,10 +495,7 @@ func SchemaIDListInt(list *tvmffi.List[int64]) (*tvmffi.List[int64], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDListInt, 1)
 	c.Object(0, bindrt.Ref(list))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.List[int64]](&c.Call)
+	return bindrt.Do[*tvmffi.List[int64]](&c.Call)
 }
 
 var fnSchemaIDListObj = bindrt.Func{Library: &library, Name: "testing.schema_id_list_obj", Sig: "(ffi.List<ffi.Object>) -> ffi.List<ffi.Object>"}
@@ -618,10 +507,7 @@ func SchemaIDListObj(list *tvmffi.List[*tvmffi.Object]) (*tvmffi.List[*tvmffi.Ob
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDListObj, 1)
 	c.Object(0, bindrt.Ref(list))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.List[*tvmffi.Object]](&c.Call)
+	return bindrt.Do[*tvmffi.List[*tvmffi.Object]](&c.Call)
 }
 
 var fnSchemaIDListStr = bindrt.Func{Library: &library, Name: "testing.schema_id_list_str", Sig: "(ffi.List<ffi.String>) -> ffi.List<ffi.String>"}
@@ -633,10 +519,7 @@ func SchemaIDListStr(list *tvmffi.List[string]) (*tvmffi.List[string], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDListStr, 1)
 	c.Object(0, bindrt.Ref(list))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.List[string]](&c.Call)
+	return bindrt.Do[*tvmffi.List[string]](&c.Call)
 }
 
 var fnSchemaIDMap = bindrt.Func{Library: &library, Name: "testing.schema_id_map", Sig: "(ffi.Map) -> ffi.Map"}
@@ -648,10 +531,7 @@ func SchemaIDMap(entries tvmffi.MapLike[any, any]) (*tvmffi.Map[tvmffi.Any, tvmf
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMap, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](&c.Call)
 }
 
 var fnSchemaIDMapStrInt = bindrt.Func{Library: &library, Name: "testing.schema_id_map_str_int", Sig: "(ffi.Map<ffi.String, int>) -> ffi.Map<ffi.String, int>"}
@@ -663,10 +543,7 @@ func SchemaIDMapStrInt(entries tvmffi.MapArg[string, int64]) (*tvmffi.Map[string
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrInt, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, int64]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, int64]](&c.Call)
 }
 
 var fnSchemaIDMapStrObj = bindrt.Func{Library: &library, Name: "testing.schema_id_map_str_obj", Sig: "(ffi.Map<ffi.String, ffi.Object>) -> ffi.Map<ffi.String, ffi.Object>"}
@@ -678,10 +555,7 @@ func SchemaIDMapStrObj(entries tvmffi.MapLike[string, tvmffi.ObjectRef]) (*tvmff
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrObj, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, *tvmffi.Object]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Object]](&c.Call)
 }
 
 var fnSchemaIDMapStrStr = bindrt.Func{Library: &library, Name: "testing.schema_id_map_str_str", Sig: "(ffi.Map<ffi.String, ffi.String>) -> ffi.Map<ffi.String, ffi.String>"}
@@ -693,10 +567,7 @@ func SchemaIDMapStrStr(entries tvmffi.MapArg[string, string]) (*tvmffi.Map[strin
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrStr, 1)
 	bindrt.Put(&c.Call, 0, entries)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, string]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, string]](&c.Call)
 }
 
 var fnSchemaIDObject = bindrt.Func{Library: &library, Name: "testing.schema_id_object", Sig: "(ffi.Object) -> ffi.Object"}
@@ -708,10 +579,7 @@ func SchemaIDObject(object tvmffi.ObjectRef) (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDObject, 1)
 	bindrt.PutObject(&c.Call, 0, object)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Object](&c.Call)
+	return bindrt.Do[*tvmffi.Object](&c.Call)
 }
 
 var fnSchemaIDOptInt = bindrt.Func{Library: &library, Name: "testing.schema_id_opt_int", Sig: "(Optional<int>) -> Optional<int>"}
@@ -723,10 +591,7 @@ func SchemaIDOptInt(n *int64) (*int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptInt, 1)
 	bindrt.Put(&c.Call, 0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*int64](&c.Call)
+	return bindrt.Do[*int64](&c.Call)
 }
 
 var fnSchemaIDOptObj = bindrt.Func{Library: &library, Name: "testing.schema_id_opt_obj", Sig: "(Optional<ffi.Object>) -> Optional<ffi.Object>"}
@@ -738,10 +603,7 @@ func SchemaIDOptObj(object tvmffi.ObjectRef) (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptObj, 1)
 	bindrt.PutObject(&c.Call, 0, object)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Object](&c.Call)
+	return bindrt.Do[*tvmffi.Object](&c.Call)
 }
 
 var fnSchemaIDOptStr = bindrt.Func{Library: &library, Name: "testing.schema_id_opt_str", Sig: "(Optional<ffi.String>) -> Optional<ffi.String>"}
@@ -753,10 +615,7 @@ func SchemaIDOptStr(s *string) (*string, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptStr, 1)
 	bindrt.Put(&c.Call, 0, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*string](&c.Call)
+	return bindrt.Do[*string](&c.Call)
 }
 
 var fnSchemaIDString = bindrt.Func{Library: &library, Name: "testing.schema_id_string", Sig: "(ffi.String) -> ffi.String"}
@@ -780,10 +639,7 @@ func SchemaIDTensor(tensor *tvmffi.Tensor) (*tvmffi.Tensor, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDTensor, 1)
 	c.Object(0, bindrt.Ref(tensor))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Tensor](&c.Call)
+	return bindrt.Do[*tvmffi.Tensor](&c.Call)
 }
 
 var fnSchemaIDVariantIntStr = bindrt.Func{Library: &library, Name: "testing.schema_id_variant_int_str", Sig: "(Variant<int, ffi.String>) -> Variant<int, ffi.String>"}
@@ -795,10 +651,7 @@ func SchemaIDVariantIntStr(value IntOrString) (IntOrString, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDVariantIntStr, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return IntOrString{}, err
-	}
-	return bindrt.Result[IntOrString](&c.Call)
+	return bindrt.Do[IntOrString](&c.Call)
 }
 
 var fnSchemaNoArgs = bindrt.Func{Library: &library, Name: "testing.schema_no_args", Sig: "() -> int"}
@@ -809,10 +662,7 @@ var fnSchemaNoArgs = bindrt.Func{Library: &library, Name: "testing.schema_no_arg
 func SchemaNoArgs() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaNoArgs, 0)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnSchemaNoArgsNoReturn = bindrt.Func{Library: &library, Name: "testing.schema_no_args_no_return", Sig: "() -> None"}
@@ -849,10 +699,7 @@ func SchemaPacked(args ...any) (tvmffi.Any, error) {
 	for i, v := range args {
 		bindrt.Put(&c.Call, i, v)
 	}
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnSchemaTensorViewInput = bindrt.Func{Library: &library, Name: "testing.schema_tensor_view_input", Sig: "(DLTensor*) -> None"}
@@ -876,10 +723,7 @@ func SchemaVariantMix(value IntOrStringOrIntArray) (IntOrStringOrIntArray, error
 	var c bindrt.Call1
 	c.Begin(&fnSchemaVariantMix, 1)
 	bindrt.Put(&c.Call, 0, value)
-	if err := c.Do(); err != nil {
-		return IntOrStringOrIntArray{}, err
-	}
-	return bindrt.Result[IntOrStringOrIntArray](&c.Call)
+	return bindrt.Do[IntOrStringOrIntArray](&c.Call)
 }
 
 var fnTestIntPairSum = bindrt.Func{Library: &library, Name: "testing.TestIntPairSum", Sig: "(testing.TestIntPair) -> int"}
@@ -893,10 +737,7 @@ func TestIntPairSum(testIntPair TestIntPairRef) (int64, error) {
 	if testIntPair != nil {
 		c.Object(0, bindrt.Ref(testIntPair.AsTestingTestIntPair()))
 	}
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnTestRaiseError = bindrt.Func{Library: &library, Name: "testing.test_raise_error", Sig: "(ffi.String, ffi.String) -> None"}
@@ -921,10 +762,7 @@ func TestingDllSchemaIDInt(n int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnTestingDllSchemaIDInt, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var fnTestingDllTestAddWithDocstring = bindrt.Func{Library: &library, Module: "libtvm_ffi_testing.so", Name: "testing_dll_test_add_with_docstring", Sig: "(int, int) -> int"}
@@ -955,8 +793,5 @@ func TestingDllTestAddWithDocstring(n int64, n2 int64) (int64, error) {
 	c.Begin(&fnTestingDllTestAddWithDocstring, 2)
 	c.Int(0, n)
 	c.Int(1, n2)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

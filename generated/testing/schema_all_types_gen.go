@@ -44,10 +44,7 @@ func SchemaAllTypesMakeWith(n int64, f float64, s string) (*SchemaAllTypes, erro
 	c.Int(0, n)
 	c.Float(1, f)
 	c.String(2, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[SchemaAllTypes](&c.Call, &typeSchemaAllTypes)
+	return bindrt.DoObject[SchemaAllTypes](&c.Call, &typeSchemaAllTypes)
 }
 
 var fieldSchemaAllTypesVBool = bindrt.Field{Owner: &typeSchemaAllTypes, Name: "v_bool", Sig: "bool"}
@@ -302,10 +299,7 @@ func (x *SchemaAllTypes) AddInt(n int64) (int64, error) {
 	c.Begin(&methodSchemaAllTypesAddInt, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 var methodSchemaAllTypesAppendInt = bindrt.Func{Owner: &typeSchemaAllTypes, Name: "append_int", Sig: "(testing.SchemaAllTypes, ffi.Array<int>, int) -> ffi.Array<int>"}
@@ -321,10 +315,7 @@ func (x *SchemaAllTypes) AppendInt(items tvmffi.ArrayArg[int64], n int64) (*tvmf
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, items)
 	c.Int(2, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[int64]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
 
 var methodSchemaAllTypesMaybeConcat = bindrt.Func{Owner: &typeSchemaAllTypes, Name: "maybe_concat", Sig: "(testing.SchemaAllTypes, Optional<ffi.String>, Optional<ffi.String>) -> Optional<ffi.String>"}
@@ -340,10 +331,7 @@ func (x *SchemaAllTypes) MaybeConcat(s *string, s2 *string) (*string, error) {
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, s)
 	bindrt.Put(&c.Call, 2, s2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*string](&c.Call)
+	return bindrt.Do[*string](&c.Call)
 }
 
 var methodSchemaAllTypesMergeMap = bindrt.Func{Owner: &typeSchemaAllTypes, Name: "merge_map", Sig: "(testing.SchemaAllTypes, ffi.Map<ffi.String, ffi.Array<int>>, ffi.Map<ffi.String, ffi.Array<int>>) -> ffi.Map<ffi.String, ffi.Array<int>>"}
@@ -359,8 +347,5 @@ func (x *SchemaAllTypes) MergeMap(entries tvmffi.MapLike[string, tvmffi.ArrayArg
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, entries)
 	bindrt.Put(&c.Call, 2, entries2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
+	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }

@@ -42,10 +42,7 @@ func NewTestCompare(n int64, s string, n2 int64) (*TestCompare, error) {
 	c.Int(0, n)
 	c.String(1, s)
 	c.Int(2, n2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCompare](&c.Call, &typeTestCompare)
+	return bindrt.DoObject[TestCompare](&c.Call, &typeTestCompare)
 }
 
 var fieldTestCompareKey = bindrt.Field{Owner: &typeTestCompare, Name: "key", Sig: "int"}

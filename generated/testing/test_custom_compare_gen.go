@@ -41,10 +41,7 @@ func NewTestCustomCompare(n int64, s string) (*TestCustomCompare, error) {
 	c.Begin(&newTestCustomCompare, 2)
 	c.Int(0, n)
 	c.String(1, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCustomCompare](&c.Call, &typeTestCustomCompare)
+	return bindrt.DoObject[TestCustomCompare](&c.Call, &typeTestCustomCompare)
 }
 
 var fieldTestCustomCompareKey = bindrt.Field{Owner: &typeTestCustomCompare, Name: "key", Sig: "int"}

@@ -41,10 +41,7 @@ func NewTestCustomHash(n int64, s string) (*TestCustomHash, error) {
 	c.Begin(&newTestCustomHash, 2)
 	c.Int(0, n)
 	c.String(1, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCustomHash](&c.Call, &typeTestCustomHash)
+	return bindrt.DoObject[TestCustomHash](&c.Call, &typeTestCustomHash)
 }
 
 var fieldTestCustomHashKey = bindrt.Field{Owner: &typeTestCustomHash, Name: "key", Sig: "int"}

@@ -37,10 +37,7 @@ var newTestCxxAutoInitAllInitOff = bindrt.Func{Owner: &typeTestCxxAutoInitAllIni
 func NewTestCxxAutoInitAllInitOff() (*TestCxxAutoInitAllInitOff, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxAutoInitAllInitOff, 0, 0, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInitAllInitOff](&c.Call, &typeTestCxxAutoInitAllInitOff)
+	return bindrt.DoObject[TestCxxAutoInitAllInitOff](&c.Call, &typeTestCxxAutoInitAllInitOff)
 }
 
 var fieldTestCxxAutoInitAllInitOffX = bindrt.Field{Owner: &typeTestCxxAutoInitAllInitOff, Name: "x", Sig: "int"}

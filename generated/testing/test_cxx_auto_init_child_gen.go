@@ -49,10 +49,7 @@ func NewTestCxxAutoInitChild(parentRequired int64, childRequired int64, childKwO
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInitChild](&c.Call, &typeTestCxxAutoInitChild)
+	return bindrt.DoObject[TestCxxAutoInitChild](&c.Call, &typeTestCxxAutoInitChild)
 }
 
 // TestCxxAutoInitChildOption is an option of NewTestCxxAutoInitChild.

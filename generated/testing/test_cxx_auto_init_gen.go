@@ -43,10 +43,7 @@ func NewTestCxxAutoInit(a int64, c_ int64, options ...TestCxxAutoInitOption) (*T
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInit](&c.Call, &typeTestCxxAutoInit)
+	return bindrt.DoObject[TestCxxAutoInit](&c.Call, &typeTestCxxAutoInit)
 }
 
 // TestCxxAutoInitOption is an option of NewTestCxxAutoInit.

@@ -43,10 +43,7 @@ func NewTestCxxAutoInitKwOnlyDefaults(pRequired int64, kRequired int64, options 
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInitKwOnlyDefaults](&c.Call, &typeTestCxxAutoInitKwOnlyDefaults)
+	return bindrt.DoObject[TestCxxAutoInitKwOnlyDefaults](&c.Call, &typeTestCxxAutoInitKwOnlyDefaults)
 }
 
 // TestCxxAutoInitKwOnlyDefaultsOption is an option of NewTestCxxAutoInitKwOnlyDefaults.

@@ -41,10 +41,7 @@ func NewTestCxxAutoInitParent(parentRequired int64, options ...TestCxxAutoInitPa
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInitParent](&c.Call, &typeTestCxxAutoInitParent)
+	return bindrt.DoObject[TestCxxAutoInitParent](&c.Call, &typeTestCxxAutoInitParent)
 }
 
 // TestCxxAutoInitParentOption is an option of NewTestCxxAutoInitParent.

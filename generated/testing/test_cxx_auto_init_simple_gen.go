@@ -39,10 +39,7 @@ func NewTestCxxAutoInitSimple(x int64, y int64) (*TestCxxAutoInitSimple, error) 
 	c.BeginInit(&newTestCxxAutoInitSimple, 2, 0, 0)
 	c.Int(0, x)
 	c.Int(1, y)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxAutoInitSimple](&c.Call, &typeTestCxxAutoInitSimple)
+	return bindrt.DoObject[TestCxxAutoInitSimple](&c.Call, &typeTestCxxAutoInitSimple)
 }
 
 var fieldTestCxxAutoInitSimpleX = bindrt.Field{Owner: &typeTestCxxAutoInitSimple, Name: "x", Sig: "int"}

@@ -39,10 +39,7 @@ func NewTestCxxClassBase(vi64 int64, vi32 int64) (*TestCxxClassBase, error) {
 	c.BeginInit(&newTestCxxClassBase, 2, 0, 0)
 	c.Int(0, vi64)
 	c.Int(1, vi32)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxClassBase](&c.Call, &typeTestCxxClassBase)
+	return bindrt.DoObject[TestCxxClassBase](&c.Call, &typeTestCxxClassBase)
 }
 
 var fieldTestCxxClassBaseVI64 = bindrt.Field{Owner: &typeTestCxxClassBase, Name: "v_i64", Sig: "int"}

@@ -54,10 +54,7 @@ func NewTestCxxClassDerivedDerived(vi64 int64, vi32 int64, vf64 float64, vBool b
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxClassDerivedDerived](&c.Call, &typeTestCxxClassDerivedDerived)
+	return bindrt.DoObject[TestCxxClassDerivedDerived](&c.Call, &typeTestCxxClassDerivedDerived)
 }
 
 // TestCxxClassDerivedDerivedOption is an option of NewTestCxxClassDerivedDerived.

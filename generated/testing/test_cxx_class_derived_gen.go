@@ -48,10 +48,7 @@ func NewTestCxxClassDerived(vi64 int64, vi32 int64, vf64 float64, options ...Tes
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxClassDerived](&c.Call, &typeTestCxxClassDerived)
+	return bindrt.DoObject[TestCxxClassDerived](&c.Call, &typeTestCxxClassDerived)
 }
 
 // TestCxxClassDerivedOption is an option of NewTestCxxClassDerived.

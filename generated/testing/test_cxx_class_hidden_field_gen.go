@@ -39,10 +39,7 @@ func NewTestCxxClassHiddenField(vi64 int64, vi32 int64) (*TestCxxClassHiddenFiel
 	c.BeginInit(&newTestCxxClassHiddenField, 2, 0, 0)
 	c.Int(0, vi64)
 	c.Int(1, vi32)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxClassHiddenField](&c.Call, &typeTestCxxClassHiddenField)
+	return bindrt.DoObject[TestCxxClassHiddenField](&c.Call, &typeTestCxxClassHiddenField)
 }
 
 var fieldTestCxxClassHiddenFieldVI64 = bindrt.Field{Owner: &typeTestCxxClassHiddenField, Name: "v_i64", Sig: "int"}

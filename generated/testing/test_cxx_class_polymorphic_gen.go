@@ -38,10 +38,7 @@ func NewTestCxxClassPolymorphic(vi64 int64) (*TestCxxClassPolymorphic, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassPolymorphic, 1, 0, 0)
 	c.Int(0, vi64)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxClassPolymorphic](&c.Call, &typeTestCxxClassPolymorphic)
+	return bindrt.DoObject[TestCxxClassPolymorphic](&c.Call, &typeTestCxxClassPolymorphic)
 }
 
 var fieldTestCxxClassPolymorphicVI64 = bindrt.Field{Owner: &typeTestCxxClassPolymorphic, Name: "v_i64", Sig: "int"}

@@ -43,10 +43,7 @@ func NewTestCxxEnumHolder(priority TestCxxIntEnumRef, opcode TestCxxStrEnumRef) 
 	if opcode != nil {
 		c.Object(1, bindrt.Ref(opcode.AsTestingTestCxxStrEnum()))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxEnumHolder](&c.Call, &typeTestCxxEnumHolder)
+	return bindrt.DoObject[TestCxxEnumHolder](&c.Call, &typeTestCxxEnumHolder)
 }
 
 var fieldTestCxxEnumHolderPriority = bindrt.Field{Owner: &typeTestCxxEnumHolder, Name: "priority", Sig: "testing.TestCxxIntEnum"}

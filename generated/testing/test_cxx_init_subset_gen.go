@@ -38,10 +38,7 @@ func NewTestCxxInitSubset(requiredField int64) (*TestCxxInitSubset, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxInitSubset, 1, 0, 0)
 	c.Int(0, requiredField)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxInitSubset](&c.Call, &typeTestCxxInitSubset)
+	return bindrt.DoObject[TestCxxInitSubset](&c.Call, &typeTestCxxInitSubset)
 }
 
 var fieldTestCxxInitSubsetRequiredField = bindrt.Field{Owner: &typeTestCxxInitSubset, Name: "required_field", Sig: "int"}

@@ -46,10 +46,7 @@ func NewTestCxxKwOnly(x int64, y int64, z int64, options ...TestCxxKwOnlyOption)
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestCxxKwOnly](&c.Call, &typeTestCxxKwOnly)
+	return bindrt.DoObject[TestCxxKwOnly](&c.Call, &typeTestCxxKwOnly)
 }
 
 // TestCxxKwOnlyOption is an option of NewTestCxxKwOnly.

@@ -39,10 +39,7 @@ func NewTestDeepCopyEdges(vAny any, vObj tvmffi.ObjectRef) (*TestDeepCopyEdges, 
 	c.BeginInit(&newTestDeepCopyEdges, 2, 0, 0)
 	bindrt.Put(&c.Call, 0, vAny)
 	bindrt.PutObject(&c.Call, 1, vObj)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestDeepCopyEdges](&c.Call, &typeTestDeepCopyEdges)
+	return bindrt.DoObject[TestDeepCopyEdges](&c.Call, &typeTestDeepCopyEdges)
 }
 
 var fieldTestDeepCopyEdgesVAny = bindrt.Field{Owner: &typeTestDeepCopyEdges, Name: "v_any", Sig: "Any"}

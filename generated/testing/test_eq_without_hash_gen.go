@@ -41,10 +41,7 @@ func NewTestEqWithoutHash(n int64, s string) (*TestEqWithoutHash, error) {
 	c.Begin(&newTestEqWithoutHash, 2)
 	c.Int(0, n)
 	c.String(1, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestEqWithoutHash](&c.Call, &typeTestEqWithoutHash)
+	return bindrt.DoObject[TestEqWithoutHash](&c.Call, &typeTestEqWithoutHash)
 }
 
 var fieldTestEqWithoutHashKey = bindrt.Field{Owner: &typeTestEqWithoutHash, Name: "key", Sig: "int"}

@@ -42,10 +42,7 @@ func NewTestHash(n int64, s string, n2 int64) (*TestHash, error) {
 	c.Int(0, n)
 	c.String(1, s)
 	c.Int(2, n2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestHash](&c.Call, &typeTestHash)
+	return bindrt.DoObject[TestHash](&c.Call, &typeTestHash)
 }
 
 var fieldTestHashKey = bindrt.Field{Owner: &typeTestHash, Name: "key", Sig: "int"}

@@ -41,10 +41,7 @@ func NewTestIntPair(n int64, n2 int64) (*TestIntPair, error) {
 	c.Begin(&newTestIntPair, 2)
 	c.Int(0, n)
 	c.Int(1, n2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestIntPair](&c.Call, &typeTestIntPair)
+	return bindrt.DoObject[TestIntPair](&c.Call, &typeTestIntPair)
 }
 
 var fieldTestIntPairA = bindrt.Field{Owner: &typeTestIntPair, Name: "a", Sig: "int"}
@@ -80,8 +77,5 @@ func (x *TestIntPair) Sum() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTestIntPairSum, 1)
 	c.Self(0, bindrt.Ref(x))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

@@ -40,10 +40,7 @@ func NewTestNonCopyable(n int64) (*TestNonCopyable, error) {
 	var c bindrt.Call1
 	c.Begin(&newTestNonCopyable, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestNonCopyable](&c.Call, &typeTestNonCopyable)
+	return bindrt.DoObject[TestNonCopyable](&c.Call, &typeTestNonCopyable)
 }
 
 var fieldTestNonCopyableValue = bindrt.Field{Owner: &typeTestNonCopyable, Name: "value", Sig: "int"}

@@ -40,10 +40,7 @@ func NewTestObjectBase(options ...TestObjectBaseOption) (*TestObjectBase, error)
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestObjectBase](&c.Call, &typeTestObjectBase)
+	return bindrt.DoObject[TestObjectBase](&c.Call, &typeTestObjectBase)
 }
 
 // TestObjectBaseOption is an option of NewTestObjectBase.
@@ -123,8 +120,5 @@ func (x *TestObjectBase) AddI64(n int64) (int64, error) {
 	c.Begin(&methodTestObjectBaseAddI64, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

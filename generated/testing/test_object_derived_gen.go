@@ -47,10 +47,7 @@ func NewTestObjectDerived(vMap tvmffi.MapLike[any, any], vArray tvmffi.ArrayLike
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestObjectDerived](&c.Call, &typeTestObjectDerived)
+	return bindrt.DoObject[TestObjectDerived](&c.Call, &typeTestObjectDerived)
 }
 
 // TestObjectDerivedOption is an option of NewTestObjectDerived.

@@ -43,10 +43,7 @@ func NewTestObjectPtrHolder(value TestObjectBaseRef, options ...TestObjectPtrHol
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestObjectPtrHolder](&c.Call, &typeTestObjectPtrHolder)
+	return bindrt.DoObject[TestObjectPtrHolder](&c.Call, &typeTestObjectPtrHolder)
 }
 
 // TestObjectPtrHolderOption is an option of NewTestObjectPtrHolder.

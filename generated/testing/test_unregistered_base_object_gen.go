@@ -42,10 +42,7 @@ func NewTestUnregisteredBaseObject(n int64) (*TestUnregisteredBaseObject, error)
 	var c bindrt.Call1
 	c.Begin(&newTestUnregisteredBaseObject, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestUnregisteredBaseObject](&c.Call, &typeTestUnregisteredBaseObject)
+	return bindrt.DoObject[TestUnregisteredBaseObject](&c.Call, &typeTestUnregisteredBaseObject)
 }
 
 var fieldTestUnregisteredBaseObjectV1 = bindrt.Field{Owner: &typeTestUnregisteredBaseObject, Name: "v1", Sig: "int"}
@@ -68,8 +65,5 @@ func (x *TestUnregisteredBaseObject) GetV1PlusOne() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTestUnregisteredBaseObjectGetV1PlusOne, 1)
 	c.Self(0, bindrt.Ref(x))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

@@ -48,10 +48,7 @@ func NewTestUnregisteredObject(n int64, n2 int64) (*TestUnregisteredObject, erro
 	c.Begin(&newTestUnregisteredObject, 2)
 	c.Int(0, n)
 	c.Int(1, n2)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestUnregisteredObject](&c.Call, &typeTestUnregisteredObject)
+	return bindrt.DoObject[TestUnregisteredObject](&c.Call, &typeTestUnregisteredObject)
 }
 
 var fieldTestUnregisteredObjectV2 = bindrt.Field{Owner: &typeTestUnregisteredObject, Name: "v2", Sig: "int"}
@@ -74,8 +71,5 @@ func (x *TestUnregisteredObject) GetV2PlusTwo() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTestUnregisteredObjectGetV2PlusTwo, 1)
 	c.Self(0, bindrt.Ref(x))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

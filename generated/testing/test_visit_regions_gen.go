@@ -40,10 +40,7 @@ func NewTestVisitRegions(simple int64, pattern int64, ordinary int64) (*TestVisi
 	c.Int(0, simple)
 	c.Int(1, pattern)
 	c.Int(2, ordinary)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[TestVisitRegions](&c.Call, &typeTestVisitRegions)
+	return bindrt.DoObject[TestVisitRegions](&c.Call, &typeTestVisitRegions)
 }
 
 var fieldTestVisitRegionsSimple = bindrt.Field{Owner: &typeTestVisitRegions, Name: "simple", Sig: "int"}

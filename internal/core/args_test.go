@@ -63,16 +63,12 @@ func TestTextLengths(t *testing.T) {
 		heap.Begin(fnConcat, 2)
 		heap.String(0, s)
 		heap.String(1, s)
-		if err = heap.Do(); err == nil {
-			got, err = heap.StringResult()
-		}
+		got, err = heap.DoString()
 		check("CallN", got, s+s, err)
 		var heapBytes core.CallN
 		heapBytes.Begin(fnBytes, 1)
 		heapBytes.Bytes(0, []byte(s))
-		if err = heapBytes.Do(); err == nil {
-			b, err = heapBytes.BytesResult()
-		}
+		b, err = heapBytes.DoBytes()
 		check("bytes by CallN", string(b), s, err)
 	}
 	if b, err := echoBytes(nil); err != nil || b == nil || len(b) != 0 {

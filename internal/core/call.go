@@ -341,21 +341,29 @@ func endedError(what string, o *objects.Object) error {
 // Do makes the call. When it returns nil, exactly one of the result methods must
 // follow, because it takes the reference to the result.
 func (c *Call) Do() error {
-	if c.extra == nil && c.ended == 0 {
-		if f := c.fn; f != nil {
-			if fn := f.safeCall.Load(); fn != 0 {
-				c.head.Fn, c.head.Handle = fn, f.handle
-			}
-		}
-		if c.head.Fn != 0 {
-			ccall.Call(&c.head)
-			if c.head.RC == 0 {
-				return nil
-			}
-			return c.failed()
+	if !c.ready() {
+		return c.finish()
+	}
+	ccall.Call(&c.head)
+	if c.head.RC != 0 {
+		return c.failed()
+	}
+	return nil
+}
+
+// ready reports whether the call can be made with the frame as it is. It is inlined
+// into each method that makes a call, and so are the results that are read most: a
+// generated function costs one Go call before the crossing, whatever it returns.
+func (c *Call) ready() bool {
+	if c.extra != nil || c.ended != 0 {
+		return false
+	}
+	if f := c.fn; f != nil {
+		if fn := f.safeCall.Load(); fn != 0 {
+			c.head.Fn, c.head.Handle = fn, f.handle
 		}
 	}
-	return c.finish()
+	return c.head.Fn != 0
 }
 
 // Prepare finds the function behind a call before an argument is packed that

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 
@@ -32,12 +33,36 @@ func (c *Call) mismatch(want string) error {
 	return err
 }
 
+// DoBool makes a call whose result is a bool.
+func (c *Call) DoBool() (bool, error) {
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return false, err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return false, c.failed()
+	}
+	return c.BoolResult()
+}
+
 // BoolResult takes a bool.
 func (c *Call) BoolResult() (bool, error) {
 	if c.head.Res.TypeIndex != abi.TypeBool {
 		return false, c.mismatch("bool")
 	}
 	return c.head.Res.Bits != 0, nil
+}
+
+// DoInt makes a call whose result is an int.
+func (c *Call) DoInt() (int64, error) {
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return 0, err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return 0, c.failed()
+	}
+	return c.IntResult()
 }
 
 // IntResult takes an int.
@@ -48,6 +73,21 @@ func (c *Call) IntResult() (v int64, err error) {
 	return int64(c.head.Res.Bits), err
 }
 
+// DoFloat makes a call whose result is a float.
+func (c *Call) DoFloat() (float64, error) {
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return 0, err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return 0, c.failed()
+	}
+	if c.head.Res.TypeIndex == abi.TypeFloat {
+		return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), nil
+	}
+	return c.FloatResult()
+}
+
 // FloatResult takes a float.
 func (c *Call) FloatResult() (float64, error) {
 	if v, ok := Convert(c.head.Res, abi.TypeFloat); ok {
@@ -56,11 +96,18 @@ func (c *Call) FloatResult() (float64, error) {
 	return 0, c.mismatch("float")
 }
 
-// DataTypeResult takes a data type.
-func (c *Call) DataTypeResult() (v struct {
+// DoDataType makes a call whose result is a data type.
+func (c *Call) DoDataType() (v struct {
 	Code, Bits uint8
 	Lanes      uint16
 }, err error) {
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return v, err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return v, c.failed()
+	}
 	if c.head.Res.TypeIndex != abi.TypeDataType {
 		return v, c.mismatch("DataType")
 	}
@@ -68,8 +115,11 @@ func (c *Call) DataTypeResult() (v struct {
 	return v, nil
 }
 
-// DeviceResult takes a device.
-func (c *Call) DeviceResult() (v struct{ Type, ID int32 }, err error) {
+// DoDevice makes a call whose result is a device.
+func (c *Call) DoDevice() (v struct{ Type, ID int32 }, err error) {
+	if err := c.Do(); err != nil {
+		return v, err
+	}
 	if c.head.Res.TypeIndex != abi.TypeDevice {
 		return v, c.mismatch("Device")
 	}
@@ -77,8 +127,11 @@ func (c *Call) DeviceResult() (v struct{ Type, ID int32 }, err error) {
 	return v, nil
 }
 
-// PointerResult takes an opaque pointer; None is the null pointer.
-func (c *Call) PointerResult() (v struct{ Address uintptr }, err error) {
+// DoPointer makes a call whose result is an opaque pointer; None is the null pointer.
+func (c *Call) DoPointer() (v struct{ Address uintptr }, err error) {
+	if err := c.Do(); err != nil {
+		return v, err
+	}
 	if t := c.head.Res.TypeIndex; t != abi.TypeOpaquePtr && t != abi.TypeNone {
 		return v, c.mismatch("void*")
 	}
@@ -95,8 +148,12 @@ func (c *Call) textResult() {
 // DoString makes a call whose result is a string.
 func (c *Call) DoString() (string, error) {
 	c.textResult()
-	if err := c.Do(); err != nil {
-		return "", err
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return "", err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return "", c.failed()
 	}
 	return c.StringResult()
 }
@@ -115,8 +172,11 @@ func (c *Call) StringResult() (string, error) {
 	return "", c.mismatch("ffi.String")
 }
 
-// BytesResult takes bytes, as a copy.
-func (c *Call) BytesResult() ([]byte, error) {
+// DoBytes makes a call whose result is bytes, and copies them.
+func (c *Call) DoBytes() ([]byte, error) {
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
 	switch c.head.Res.TypeIndex {
 	case abi.TypeSmallBytes:
 		return append([]byte{}, (*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]...), nil
@@ -124,6 +184,18 @@ func (c *Call) BytesResult() ([]byte, error) {
 		return []byte(objects.TakeText(c.head.Res)), nil
 	}
 	return nil, c.mismatch("ffi.Bytes")
+}
+
+// DoObject makes a call whose result is an object of type t; None is nil.
+func (c *Call) DoObject(t *Type) (*objects.Object, error) {
+	if !c.ready() {
+		if err := c.finish(); err != nil {
+			return nil, err
+		}
+	} else if ccall.Call(&c.head); c.head.RC != 0 {
+		return nil, c.failed()
+	}
+	return c.ObjectResult(t)
 }
 
 // ObjectResult takes an object of type t; None is nil.

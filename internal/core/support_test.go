@@ -68,10 +68,7 @@ func addOne(x int64) (int64, error) {
 	var c core.Call1
 	c.Begin(fnAddOne, 1)
 	c.Int(0, x)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 // echoText has room for texts of up to 63 bytes in its block.
@@ -86,10 +83,7 @@ func echoBytes(b []byte) ([]byte, error) {
 	var c core.Call2
 	c.Begin(fnBytes, 1)
 	c.Bytes(0, b)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return c.BytesResult()
+	return c.DoBytes()
 }
 
 func concat(a, b string) (string, error) {
@@ -104,10 +98,7 @@ func newBox(n int64) (*objects.Object, error) {
 	var c core.Call1
 	c.Begin(fnBox, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return c.ObjectResult(&typeBox)
+	return c.DoObject(&typeBox)
 }
 
 func fail(kind, message string) error {
@@ -139,10 +130,7 @@ func call2(f *core.Func, o *objects.Object, n int64) (int64, error) {
 	c.Begin(f, 2)
 	c.Object(0, o)
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 // repeat sums f(0) to f(n-1); where says on which thread.

@@ -91,10 +91,7 @@ func oneInt(f *bindrt.Func, n int64) (*Box, error) {
 	var c bindrt.Call1
 	c.Begin(f, 1)
 	c.Int(0, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Box](&c.Call, &BoxType)
+	return bindrt.DoObject[Box](&c.Call, &BoxType)
 }
 
 // EchoBox passes x to native code and returns what comes back.
@@ -104,10 +101,7 @@ func EchoBox(x BoxRef) (*Box, error) {
 	if x != nil {
 		c.Object(0, bindrt.Ref(x.AsCallsBox()))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Box](&c.Call, &BoxType)
+	return bindrt.DoObject[Box](&c.Call, &BoxType)
 }
 
 // I64 returns the field i64.
@@ -132,8 +126,5 @@ func (x *Box) Add(n int64) (int64, error) {
 	c.Begin(fnAdd, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

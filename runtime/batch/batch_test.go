@@ -387,10 +387,7 @@ func addOneOf(x int64) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&batchAddOne, 1)
 	c.Int(0, x)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }
 
 // A callback that uses the batch which calls it gets an error, and the batch goes on.

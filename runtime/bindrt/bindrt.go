@@ -7,10 +7,7 @@
 //	var c bindrt.Call1
 //	c.Begin(&fnAddOne, 1)
 //	c.Int(0, x)
-//	if err := c.Do(); err != nil {
-//		return 0, err
-//	}
-//	return c.IntResult()
+//	return c.DoInt()
 //
 // Objects are handed over as pointers, and kept alive until the call is over.
 package bindrt
@@ -87,19 +84,25 @@ func Put[T any](c *Call, i int, v T) {
 // PutObject packs an object of any type.
 func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf(x)) }
 
-// ObjectResult takes a result that is an object of type t.
-func ObjectResult[T any](c *Call, t *Type) (*T, error) {
-	o, err := c.ObjectResult(t)
+// DoObject makes a call whose result is an object of type t; None is nil.
+func DoObject[T any](c *Call, t *Type) (*T, error) {
+	o, err := c.DoObject(t)
 	return (*T)(unsafe.Pointer(o)), err
 }
 
-// Result takes a result by the codec of T.
-func Result[T any](c *Call) (T, error) {
-	x, err := take[T](c.Take())
-	if err != nil {
-		return x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
+// Do makes a call and takes the result by the codec of T.
+func Do[T any](c *Call) (T, error) {
+	if err := c.Do(); err != nil {
+		var none T
+		return none, err
 	}
-	return x, nil
+	v, x := c.Take(), new(T)
+	err := codec.For[T]().Decode(v, objects.ReadOwned(), unsafe.Pointer(x))
+	objects.ReleaseValue(v)
+	if err != nil {
+		return *x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
+	}
+	return *x, nil
 }
 
 // take reads an owned value as a T and releases it.

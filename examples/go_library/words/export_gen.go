@@ -36,14 +36,11 @@ var tvmffiExports = exportrt.Library{
 			Func:   Shout,
 			Call: func(a *bindrt.Args) error {
 				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func(int64) (int64, error) {
-					return func(y0 int64) (r int64, err error) {
+					return func(y0 int64) (int64, error) {
 						var c bindrt.Call1
 						c.BeginFunction(bindrt.Ref(fn), 1)
 						c.Int(0, y0)
-						if err := c.Do(); err != nil {
-							return r, err
-						}
-						return c.IntResult()
+						return c.DoInt()
 					}
 				})
 				x1, ok := a.Int(1)

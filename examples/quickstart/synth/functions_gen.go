@@ -18,10 +18,7 @@ func Chord(f float64, items tvmffi.ArrayArg[int64]) (*tvmffi.Array[*Signal], err
 	c.Begin(&fnChord, 2)
 	c.Float(0, f)
 	bindrt.Put(&c.Call, 1, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[*Signal]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[*Signal]](&c.Call)
 }
 
 var fnDecibel = bindrt.Func{Library: &library, Module: "libsynth.so", Name: "decibel", Sig: "(float) -> float"}
@@ -35,10 +32,7 @@ func Decibel(f float64) (float64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnDecibel, 1)
 	c.Float(0, f)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.FloatResult()
+	return c.DoFloat()
 }
 
 var fnPeak = bindrt.Func{Library: &library, Name: "synth.peak", Sig: "(synth.Signal, float) -> float"}
@@ -53,10 +47,7 @@ func Peak(signal SignalRef, f float64) (float64, error) {
 		c.Object(0, bindrt.Ref(signal.AsSynthSignal()))
 	}
 	c.Float(1, f)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.FloatResult()
+	return c.DoFloat()
 }
 
 var fnRender = bindrt.Func{Library: &library, Module: "libsynth.so", Name: "render", Sig: "(synth.Signal, int, DLTensor*) -> None"}

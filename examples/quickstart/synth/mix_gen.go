@@ -49,10 +49,7 @@ func NewMix(items tvmffi.ArrayLike[SignalRef]) (*Mix, error) {
 	var c bindrt.Call1
 	c.Begin(&newMix, 1)
 	bindrt.Put(&c.Call, 0, items)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Mix](&c.Call, &typeMix)
+	return bindrt.DoObject[Mix](&c.Call, &typeMix)
 }
 
 var fieldMixParts = bindrt.Field{Owner: &typeMix, Name: "parts", Sig: "ffi.Array<synth.Signal>"}

@@ -65,10 +65,7 @@ func NewShaped(signal SignalRef, callback func(float64) (float64, error)) (*Shap
 		}
 		return a.ReturnFloat(v)
 	})
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Shaped](&c.Call, &typeShaped)
+	return bindrt.DoObject[Shaped](&c.Call, &typeShaped)
 }
 
 var fieldShapedSource = bindrt.Field{Owner: &typeShaped, Name: "source", Sig: "synth.Signal"}

@@ -61,8 +61,5 @@ func (x *Signal) At(f float64) (float64, error) {
 	c.Begin(&methodSignalAt, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Float(1, f)
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.FloatResult()
+	return c.DoFloat()
 }

@@ -48,10 +48,7 @@ func NewTone(frequency float64, options ...ToneOption) (*Tone, error) {
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[Tone](&c.Call, &typeTone)
+	return bindrt.DoObject[Tone](&c.Call, &typeTone)
 }
 
 // ToneOption is an option of NewTone.
@@ -108,8 +105,5 @@ func (x *Tone) Note() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodToneNote, 1)
 	c.Self(0, bindrt.Ref(x))
-	if err := c.Do(); err != nil {
-		return 0, err
-	}
-	return c.IntResult()
+	return c.DoInt()
 }

@@ -114,20 +114,3 @@ func results(t *plan.GoType) jen.Code {
 	}
 	return jen.Params(goType(*t), jen.Error())
 }
-
-// zero writes the zero value of a result type.
-func zero(t plan.GoType) jen.Code {
-	switch {
-	case t.Elem != nil, t.Slice != nil, t.Func != nil, t.Ref != nil:
-		return jen.Nil()
-	case t.Variant != nil, t.Path != "":
-		return goType(t).Values()
-	}
-	switch t.Name {
-	case "string":
-		return jen.Lit("")
-	case "bool":
-		return jen.False()
-	}
-	return jen.Lit(0)
-}

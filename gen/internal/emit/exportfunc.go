@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-// plainMethods are the methods of call frames for types that need no codec: that
-// which packs an argument, without and with Result the one that takes a result.
+// plainMethods are the methods of call frames for types that need no codec. The
+// method packs an argument; with Do before its name, it makes a call with such a result.
 var plainMethods = map[types.BasicKind]string{types.Int64: "Int", types.Float64: "Float", types.Bool: "Bool", types.String: "String"}
 
 func plainMethod(t types.Type) string {
@@ -60,18 +60,16 @@ func (e *exporter) callee(t types.Type, i int) jen.Code {
 		jen.Id("c").Dot("BeginFunction").Call(bindrt("Ref").Call(jen.Id("fn")), jen.Lit(n)),
 	}
 	body = append(body, packs...)
-	do := jen.Id("c").Dot("Do").Call()
 	results := jen.Error()
 	if s.Results().Len() == 1 {
-		body = append(body, jen.Return(do))
+		body = append(body, jen.Return(jen.Id("c").Dot("Do").Call()))
 	} else {
 		rt := s.Results().At(0).Type()
-		results = jen.Params(jen.Id("r").Add(e.goType(rt)), jen.Err().Error())
-		body = append(body, jen.If(jen.Err().Op(":=").Add(do), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Id("r"), jen.Err())))
+		results = jen.Params(e.goType(rt), jen.Error())
 		if m := plainMethod(rt); m != "" {
-			body = append(body, jen.Return(jen.Id("c").Dot(m+"Result").Call()))
+			body = append(body, jen.Return(jen.Id("c").Dot("Do"+m).Call()))
 		} else {
-			body = append(body, jen.Return(bindrt("Result").Types(e.goType(rt)).Call(jen.Op("&").Id("c").Dot("Call"))))
+			body = append(body, jen.Return(bindrt("Do").Types(e.goType(rt)).Call(jen.Op("&").Id("c").Dot("Call"))))
 		}
 	}
 	wrap := jen.Func().Params(jen.Id("fn").Op("*").Add(runtime("Function"))).Add(e.goType(s)).Block(

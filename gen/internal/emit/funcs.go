@@ -81,31 +81,23 @@ func (e *emitter) body(g *jen.Group, c *plan.Call, begin jen.Code, method bool) 
 
 // finish writes the crossing and the result.
 func (e *emitter) finish(g *jen.Group, r *plan.Result) {
-	do := jen.Id("c").Dot("Do").Call()
-	if r == nil {
-		g.Return(do)
-		return
-	}
-	if r.Method == "String" {
-		g.Return(jen.Id("c").Dot("DoString").Call())
-		return
-	}
-	g.If(jen.Err().Op(":=").Add(do), jen.Err().Op("!=").Nil()).Block(jen.Return(zero(r.Type), jen.Err()))
 	switch {
+	case r == nil:
+		g.Return(jen.Id("c").Dot("Do").Call())
 	case r.Bound != nil:
 		e.bound(g, r)
 	case r.Object != nil:
-		g.Return(bindrt("ObjectResult").Types(goType(*r.Type.Elem)).Call(frame(), e.typeOf(r.Object)))
+		g.Return(bindrt("DoObject").Types(goType(*r.Type.Elem)).Call(frame(), e.typeOf(r.Object)))
 	case r.Method != "":
-		g.Return(jen.Id("c").Dot(r.Method + "Result").Call())
+		g.Return(jen.Id("c").Dot("Do" + r.Method).Call())
 	default:
-		g.Return(bindrt("Result").Types(goType(r.Type)).Call(frame()))
+		g.Return(bindrt("Do").Types(goType(r.Type)).Call(frame()))
 	}
 }
 
 // bound writes the result of a function that returns a typed function.
 func (e *emitter) bound(g *jen.Group, r *plan.Result) {
-	g.List(jen.Id("fn"), jen.Err()).Op(":=").Add(bindrt("Result")).Types(jen.Op("*").Add(runtime("Function"))).Call(frame())
+	g.List(jen.Id("fn"), jen.Err()).Op(":=").Add(bindrt("Do")).Types(jen.Op("*").Add(runtime("Function"))).Call(frame())
 	g.If(jen.Err().Op("!=").Nil().Op("||").Id("fn").Op("==").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
 	c := r.Bound
 	inner := jen.Func().Params(params(c.Params)...).Add(resultTypes(c)).BlockFunc(func(g *jen.Group) {
@@ -222,8 +214,6 @@ func (e *emitter) packed(f *plan.Func, head *jen.Statement) {
 		}
 		g.For(jen.List(jen.Id("i"), jen.Id("v")).Op(":=").Range().Id("args")).Block(
 			bindrt("Put").Call(frame(), at, jen.Id("v")))
-		g.If(jen.Err().Op(":=").Id("c").Dot("Do").Call(), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(runtime("Any").Values(), jen.Err()))
-		g.Return(bindrt("Result").Types(runtime("Any")).Call(frame()))
+		g.Return(bindrt("Do").Types(runtime("Any")).Call(frame()))
 	}))
 }

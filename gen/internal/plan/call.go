@@ -45,8 +45,8 @@ type Param struct {
 // A Result is a Go result and how it is unpacked.
 type Result struct {
 	Type   GoType
-	Method string  // what a method of the frame unpacks, such as Int, or ""
-	Object *Object // bindrt.ObjectResult
+	Method string  // c.Do<Method> makes the call, such as Int; "" for bindrt.Do
+	Object *Object // bindrt.DoObject
 	Bound  *Call   // a typed function: its own body
 }
 

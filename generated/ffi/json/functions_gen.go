@@ -17,10 +17,7 @@ func Parse(s string) (tvmffi.Any, error) {
 	var c bindrt.Call6
 	c.Begin(&fnParse, 1)
 	c.String(0, s)
-	if err := c.Do(); err != nil {
-		return tvmffi.Any{}, err
-	}
-	return bindrt.Result[tvmffi.Any](&c.Call)
+	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
 var fnStringify = bindrt.Func{Library: &library, Name: "ffi.json.Stringify", Sig: "(Any, Optional<int>) -> ffi.String"}

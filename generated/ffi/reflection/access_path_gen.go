@@ -39,10 +39,7 @@ var fnAccessPathXRoot = bindrt.Func{Owner: &typeAccessPath, Name: "_root", Sig: 
 func AccessPathXRoot() (*AccessPath, error) {
 	var c bindrt.Call1
 	c.Begin(&fnAccessPathXRoot, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var fieldAccessPathParent = bindrt.Field{Owner: &typeAccessPath, Name: "parent", Sig: "Optional<ffi.Object>"}
@@ -84,10 +81,7 @@ func (x *AccessPath) XExtend(accessStep AccessStepRef) (*AccessPath, error) {
 	if accessStep != nil {
 		c.Object(1, bindrt.Ref(accessStep.AsFFIReflectionAccessStep()))
 	}
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXAttr = bindrt.Func{Owner: &typeAccessPath, Name: "_attr", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
@@ -100,10 +94,7 @@ func (x *AccessPath) XAttr(s string) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXAttr, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXArrayItem = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
@@ -116,10 +107,7 @@ func (x *AccessPath) XArrayItem(n int64) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXArrayItem, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXMapItem = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
@@ -132,10 +120,7 @@ func (x *AccessPath) XMapItem(value any) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXMapItem, 2)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXAttrMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_attr_missing", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
@@ -148,10 +133,7 @@ func (x *AccessPath) XAttrMissing(s string) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXAttrMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, s)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXArrayItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item_missing", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
@@ -164,10 +146,7 @@ func (x *AccessPath) XArrayItemMissing(n int64) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXArrayItemMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXMapItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item_missing", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
@@ -180,10 +159,7 @@ func (x *AccessPath) XMapItemMissing(value any) (*AccessPath, error) {
 	c.Begin(&methodAccessPathXMapItemMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, value)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.ObjectResult[AccessPath](&c.Call, &typeAccessPath)
+	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
 var methodAccessPathXIsPrefixOf = bindrt.Func{Owner: &typeAccessPath, Name: "_is_prefix_of", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
@@ -198,10 +174,7 @@ func (x *AccessPath) XIsPrefixOf(accessPath AccessPathRef) (bool, error) {
 	if accessPath != nil {
 		c.Object(1, bindrt.Ref(accessPath.AsFFIReflectionAccessPath()))
 	}
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
 
 var methodAccessPathXToSteps = bindrt.Func{Owner: &typeAccessPath, Name: "_to_steps", Sig: "(ffi.reflection.AccessPath) -> ffi.Array<ffi.reflection.AccessStep>"}
@@ -213,10 +186,7 @@ func (x *AccessPath) XToSteps() (*tvmffi.Array[*AccessStep], error) {
 	var c bindrt.Call1
 	c.Begin(&methodAccessPathXToSteps, 1)
 	c.Self(0, bindrt.Ref(x))
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	return bindrt.Result[*tvmffi.Array[*AccessStep]](&c.Call)
+	return bindrt.Do[*tvmffi.Array[*AccessStep]](&c.Call)
 }
 
 var methodAccessPathXPathEqual = bindrt.Func{Owner: &typeAccessPath, Name: "_path_equal", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
@@ -231,8 +201,5 @@ func (x *AccessPath) XPathEqual(accessPath AccessPathRef) (bool, error) {
 	if accessPath != nil {
 		c.Object(1, bindrt.Ref(accessPath.AsFFIReflectionAccessPath()))
 	}
-	if err := c.Do(); err != nil {
-		return false, err
-	}
-	return c.BoolResult()
+	return c.DoBool()
 }
