@@ -226,21 +226,35 @@ func anysInSignatures(t *testing.T, f File) int {
 	n := 0
 	for _, d := range tree.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			ast.Inspect(fn.Type, func(at ast.Node) bool {
-				switch at := at.(type) {
-				case *ast.SelectorExpr:
-					if at.Sel.Name == "Any" {
-						n++
-					}
-					return false
-				case *ast.Ident:
-					if at.Name == "any" {
-						n++
-					}
-				}
-				return true
-			})
+			n += anysInFields(fn.Type.Params) + anysInFields(fn.Type.Results)
 		}
+	}
+	return n
+}
+
+// anysInFields counts a type once for each parameter that has it.
+func anysInFields(list *ast.FieldList) int {
+	if list == nil {
+		return 0
+	}
+	n := 0
+	for _, field := range list.List {
+		in := 0
+		ast.Inspect(field.Type, func(at ast.Node) bool {
+			switch at := at.(type) {
+			case *ast.SelectorExpr:
+				if at.Sel.Name == "Any" {
+					in++
+				}
+				return false
+			case *ast.Ident:
+				if at.Name == "any" {
+					in++
+				}
+			}
+			return true
+		})
+		n += in * max(1, len(field.Names))
 	}
 	return n
 }

@@ -32,7 +32,7 @@ type Exports struct{ pkg *source.Package }
 // ReadExports reads the directives of the Go package that pattern names, seen from
 // dir. The error lists everything that is wrong, each with file and line.
 func ReadExports(dir, pattern string) (*Exports, error) {
-	p, err := source.Read(dir, pattern, Marker)
+	p, err := source.Read(dir, pattern, IsGenerated)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Marker is the first line of every generated file. A tool may replace or remove
-// files that start with it, and no others.
-const Marker = emit.Marker
+// IsGenerated reports whether a file was written by this package, in whatever version:
+// its first line says so. A tool may replace or remove such files, and no others.
+func IsGenerated(content []byte) bool { return emit.Generated(content) }
 
 // A File is a generated file.
 type File struct {
@@ -73,12 +73,12 @@ func Verify(dir string, files []File) error {
 	for _, f := range files {
 		overlay[f.Path] = f.Content
 	}
-	return verify.Check(dir, Marker, overlay)
+	return verify.Check(dir, IsGenerated, overlay)
 }
 
 // UserNames returns the names that the consumer's own files below dir declare,
 // in the form of Config.UserNames: per directory, top-level names as they are
 // and methods as Type.Method. Generated files and tests do not count.
 func UserNames(dir string) (map[string][]string, error) {
-	return verify.UserNames(dir, Marker)
+	return verify.UserNames(dir, IsGenerated)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
 )
@@ -145,7 +144,7 @@ func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen
 	}
 	changes := &files.Output{}
 	for _, f := range generated {
-		if err := changes.Put(filepath.Join(x.Dir(), filepath.FromSlash(f.Path)), f.Content, bindings.IsGenerated); err != nil {
+		if err := changes.Put(filepath.Join(x.Dir(), filepath.FromSlash(f.Path)), f.Content, gen.IsGenerated); err != nil {
 			return c, nil, err
 		}
 	}

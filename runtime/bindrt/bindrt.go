@@ -105,6 +105,27 @@ func Do[T any](c *Call) (T, error) {
 	return *x, nil
 }
 
+// CallPacked calls a function that has no types.
+func CallPacked(f *Func, args []any) (tvmffi.Any, error) {
+	var c CallN
+	c.Begin(f, len(args))
+	for i, v := range args {
+		Put(&c.Call, i, v)
+	}
+	return Do[tvmffi.Any](&c.Call)
+}
+
+// CallPackedMethod calls a method that has no types.
+func CallPackedMethod(f *Func, self *objects.Object, args []any) (tvmffi.Any, error) {
+	var c CallN
+	c.Begin(f, len(args)+1)
+	c.Self(0, self)
+	for i, v := range args {
+		Put(&c.Call, i+1, v)
+	}
+	return Do[tvmffi.Any](&c.Call)
+}
+
 // take reads an owned value as a T and releases it.
 func take[T any](v abi.Any) (T, error) {
 	x := new(T)

@@ -8,28 +8,29 @@ import (
 
 // constructor writes an auto constructor with its options.
 func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
-	in := f.Init
+	in, b := f.Init, body{e, f.Call}
 	list := params(f.Call.Params)
+	options, option := jen.Id(f.Call.Locals.Options), jen.Id(f.Call.Locals.Option)
 	count := jen.Lit(0)
 	if in.OptionType != "" {
-		list = append(list, jen.Id("options").Op("...").Id(in.OptionType))
-		count = jen.Len(jen.Id("options"))
+		list = append(list, jen.Add(options).Op("...").Id(in.OptionType))
+		count = jen.Len(options)
 	}
 	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
-		g.Var().Id("c").Add(bindrt(f.Call.Frame))
-		g.Id("c").Dot("BeginInit").Call(address(f.Var), jen.Lit(in.Positional), jen.Lit(len(in.Keywords)), count)
+		g.Var().Add(b.frame()).Add(bindrt(f.Call.Frame))
+		g.Add(b.frame()).Dot("BeginInit").Call(address(f.Var), jen.Lit(in.Positional), jen.Lit(len(in.Keywords)), count)
 		for i, p := range f.Call.Params[:in.Positional] {
-			e.pack(g, p, jen.Lit(i))
+			b.pack(g, p, jen.Lit(i))
 		}
 		for i, p := range f.Call.Params[in.Positional:] {
-			g.Id("c").Dot("Keyword").Call(jen.Lit(in.Keywords[i]))
-			e.pack(g, p, jen.Id("c").Dot("Next").Call())
+			g.Add(b.frame()).Dot("Keyword").Call(jen.Lit(in.Keywords[i]))
+			b.pack(g, p, b.frame().Dot("Next").Call())
 		}
 		if in.OptionType != "" {
-			g.For(jen.List(jen.Id("_"), jen.Id("o")).Op(":=").Range().Id("options")).Block(
-				bindrt("PutOption").Call(jen.Op("&").Id("c"), bindrt("Option").Call(jen.Id("o"))))
+			g.For(jen.List(jen.Id("_"), option).Op(":=").Range().Add(options)).Block(
+				bindrt("PutOption").Call(jen.Op("&").Add(b.frame()), bindrt("Option").Call(option)))
 		}
-		e.finish(g, f.Call.Result)
+		b.finish(g)
 	}))
 	if in.OptionType == "" {
 		return

@@ -7,13 +7,17 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-// header is the second line of every file: where it comes from.
-func header(pkg *plan.Package) string {
-	sources := make([]string, len(pkg.Sources))
-	for i, s := range pkg.Sources {
-		sources[i] = clean(s)
+// sources lists the libraries that a package is about, with the versions of the Python
+// packages that they are from if versions is true.
+func sources(pkg *plan.Package, versions bool) string {
+	names := make([]string, len(pkg.Sources))
+	for i, l := range pkg.Sources {
+		names[i] = clean(l.File)
+		if versions && l.PackageVersion != "" {
+			names[i] += " " + clean(l.PackageVersion)
+		}
 	}
-	return "// source: " + strings.Join(sources, ", ") + "; tvmffi-bind " + clean(pkg.Tool)
+	return strings.Join(names, ", ")
 }
 
 // document makes the comment lines of a declaration: a sentence with the

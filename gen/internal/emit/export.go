@@ -1,10 +1,11 @@
 package emit
 
 import (
-	"bytes"
 	"fmt"
 	"go/types"
+	pathpkg "path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -34,14 +35,31 @@ func exportrt(name string) *jen.Statement { return jen.Qual(exportrtPath, name) 
 type exporter struct {
 	Exported
 	file *jen.File
+	// The names of the locals of adapters: a reads the arguments, r is the result, c a
+	// frame and fn a function that it calls.
+	a, ok, err, ctx, r, c, fn string
+}
+
+// newExporter names the locals of adapters so that they hide nothing of the user's.
+func newExporter(x Exported, file *jen.File) *exporter {
+	local := func(name string) string {
+		for x.Declared[name] {
+			name += "_"
+		}
+		return name
+	}
+	return &exporter{
+		Exported: x, file: file,
+		a: local("a"), ok: local("ok"), err: local("err"), ctx: local("ctx"), r: local("r"), c: local("c"), fn: local("fn"),
+	}
 }
 
 // Registration writes the file that belongs into the package: its types, the list
 // of what it exports, and Register.
 func Registration(x Exported) ([]byte, error) {
-	e := exporter{Exported: x, file: jen.NewFilePathName(x.Path, x.Name)}
-	e.file.HeaderComment(Marker)
-	e.file.HeaderComment("// source: the directives of this package; tvmffi-bind " + clean(x.Tool))
+	e := newExporter(x, jen.NewFilePathName(x.Path, x.Name))
+	e.file.HeaderComment(marker(x.Tool))
+	e.file.HeaderComment("// source: the directives of this package")
 	e.imports()
 	e.file.Comment("// The generated code and the runtime fit each other, or this does not compile.")
 	e.file.Const().Id("_").Op("=").Add(exportrt("Generation1"))
@@ -63,13 +81,7 @@ func Registration(x Exported) ([]byte, error) {
 	return e.render("the registration")
 }
 
-func (e *exporter) render(what string) ([]byte, error) {
-	var b bytes.Buffer
-	if err := e.file.Render(&b); err != nil {
-		return nil, fmt.Errorf("write %s of %s: %w", what, e.Path, err)
-	}
-	return b.Bytes(), nil
-}
+func (e *exporter) render(what string) ([]byte, error) { return render(e.file, what+" of "+e.Path) }
 
 // imports gives each package that the file may need a name that nothing in the
 // user's package has.
@@ -96,15 +108,14 @@ func (e *exporter) imports() {
 	if slices.ContainsFunc(e.Types, func(t *source.Type) bool { return t.Structural != "" }) {
 		paths[plan.Runtime+"/structural"] = "structural"
 	}
-	// The locals of the adapters, see call and argument, hide packages.
-	used := map[string]bool{"a": true, "ctx": true, "err": true, "ok": true, "r": true}
+	used := map[string]bool{e.a: true, e.ok: true, e.err: true, e.ctx: true, e.r: true, e.c: true, e.fn: true}
 	for _, path := range sortedKeys(paths) {
 		name := paths[path]
 		for e.Declared[name] || used[name] {
 			name += "pkg"
 		}
 		used[name] = true
-		e.file.ImportAlias(path, name)
+		importAs(e.file, path, name, name != paths[path] || name != pathpkg.Base(path))
 	}
 }
 
@@ -278,7 +289,7 @@ func (e *exporter) function(f *source.Function) jen.Code {
 	if f.Context || f.Packed {
 		fields = append(fields, field("Origin", jen.Id(f.GoName)))
 	}
-	fields = append(fields, field("Call", jen.Func().Params(jen.Id("a").Op("*").Add(bindrt("Args"))).Error().Block(e.call(f)...)))
+	fields = append(fields, field("Call", jen.Func().Params(jen.Id(e.a).Op("*").Add(bindrt("Args"))).Error().Block(e.call(f)...)))
 	return jen.Values(spread(fields)...)
 }
 
@@ -320,17 +331,28 @@ func (e *exporter) visible(f *source.Function) jen.Code {
 	return jen.Parens(jen.Func().Params(params...).Params(results...)).Call(jen.Nil())
 }
 
+// argument is the variable that holds argument i.
+func (e *exporter) argument(i int) string { return e.numbered("x", i) }
+
+func (e *exporter) numbered(letter string, i int) string {
+	name := letter + strconv.Itoa(i)
+	for e.Declared[name] {
+		name += "_"
+	}
+	return name
+}
+
 // call is the body that reads the arguments, calls the func and returns its result.
 func (e *exporter) call(f *source.Function) []jen.Code {
 	var code, args []jen.Code
-	arg := func(i int) *jen.Statement { return jen.Id(fmt.Sprintf("x%d", i)) }
+	arg := func(i int) *jen.Statement { return jen.Id(e.argument(i)) }
 	if f.Context {
-		args = append(args, jen.Id("ctx"))
+		args = append(args, jen.Id(e.ctx))
 	}
 	for i, p := range f.Params {
 		if f.Packed {
 			elem := p.Type.Underlying().(*types.Slice).Elem()
-			code = append(code, arg(i).Op(":=").Add(exportrt("Rest").Types(e.goType(elem)).Call(jen.Id("a"))))
+			code = append(code, arg(i).Op(":=").Add(exportrt("Rest").Types(e.goType(elem)).Call(jen.Id(e.a))))
 			if f.Spread {
 				args = append(args, arg(i).Op("..."))
 				continue
@@ -346,20 +368,20 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 			} else {
 				args = append(args, arg(i))
 			}
-			code = append(code, argument(fmt.Sprintf("x%d", i), i, method, bindrt("Arg").Types(t))...)
+			code = append(code, reader{e.a, e.ok}.argument(e.argument(i), i, method, bindrt("Arg").Types(t))...)
 			continue
 		}
 		args = append(args, arg(i))
 	}
 	count := jen.Lit(len(f.Params))
 	if f.Packed {
-		count = jen.Id("a").Dot("Len").Call()
+		count = jen.Id(e.a).Dot("Len").Call()
 	}
-	code = append(code, fails(jen.Err().Op(":=").Id("a").Dot("Check").Call(count)))
+	code = append(code, ifErr(e.err, jen.Id(e.err).Op(":=").Id(e.a).Dot("Check").Call(count)))
 	called := jen.Id(f.GoName).Call(args...)
 	if f.Context {
 		return append(code, jen.Return(exportrt("Interruptible").Call(
-			jen.Func().Params(jen.Id("ctx").Qual("context", "Context")).Error().Block(e.finish(f, called)...))))
+			jen.Func().Params(jen.Id(e.ctx).Qual("context", "Context")).Error().Block(e.finish(f, called)...))))
 	}
 	return append(code, e.finish(f, called)...)
 }
@@ -384,7 +406,7 @@ func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code 
 		if cast {
 			value = jen.Int64().Call(value)
 		}
-		return jen.Return(result(value, method))
+		return jen.Return(reader{e.a, e.ok}.result(value, method))
 	}
 	switch {
 	case f.Result == nil && f.Fails:
@@ -393,17 +415,12 @@ func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code 
 		return []jen.Code{called, jen.Return(jen.Nil())}
 	case f.Fails:
 		return []jen.Code{
-			jen.List(jen.Id("r"), jen.Err()).Op(":=").Add(called),
-			jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())),
-			give(jen.Id("r")),
+			jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(called),
+			ifErr(e.err),
+			give(jen.Id(e.r)),
 		}
 	}
 	return []jen.Code{give(called)}
-}
-
-// fails returns the error of a statement.
-func fails(statement jen.Code) jen.Code {
-	return jen.If(statement, jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
 }
 
 // goType writes a type of the user's.

@@ -40,12 +40,15 @@ func (e *exporter) callee(t types.Type, i int) jen.Code {
 	params, packs := make([]jen.Code, n), make([]jen.Code, n)
 	for p := range n {
 		pt := s.Params().At(p).Type()
-		y := jen.Id(fmt.Sprintf("y%d", p))
-		params[p] = jen.Add(y).Add(e.goType(pt))
+		y := jen.Id(e.numbered("y", p))
+		params[p] = jen.Add(y)
+		if p+1 == n || !types.Identical(pt, s.Params().At(p+1).Type()) {
+			params[p] = jen.Add(y).Add(e.goType(pt))
+		}
 		if m := plainMethod(pt); m != "" {
-			packs[p] = jen.Id("c").Dot(m).Call(jen.Lit(p), y)
+			packs[p] = jen.Id(e.c).Dot(m).Call(jen.Lit(p), y)
 		} else {
-			packs[p] = bindrt("Put").Call(jen.Op("&").Id("c").Dot("Call"), jen.Lit(p), y)
+			packs[p] = bindrt("Put").Call(jen.Op("&").Id(e.c).Dot("Call"), jen.Lit(p), y)
 		}
 		if plainMethod(pt) == "String" {
 			units += 3 // room for a short text
@@ -56,23 +59,23 @@ func (e *exporter) callee(t types.Type, i int) jen.Code {
 		at = len(frameSizes) - 1
 	}
 	body := []jen.Code{
-		jen.Var().Id("c").Add(bindrt(fmt.Sprintf("Call%d", frameSizes[at]))),
-		jen.Id("c").Dot("BeginFunction").Call(bindrt("Ref").Call(jen.Id("fn")), jen.Lit(n)),
+		jen.Var().Id(e.c).Add(bindrt(fmt.Sprintf("Call%d", frameSizes[at]))),
+		jen.Id(e.c).Dot("BeginFunction").Call(bindrt("Ref").Call(jen.Id(e.fn)), jen.Lit(n)),
 	}
 	body = append(body, packs...)
 	results := jen.Error()
 	if s.Results().Len() == 1 {
-		body = append(body, jen.Return(jen.Id("c").Dot("Do").Call()))
+		body = append(body, jen.Return(jen.Id(e.c).Dot("Do").Call()))
 	} else {
 		rt := s.Results().At(0).Type()
 		results = jen.Params(e.goType(rt), jen.Error())
 		if m := plainMethod(rt); m != "" {
-			body = append(body, jen.Return(jen.Id("c").Dot("Do"+m).Call()))
+			body = append(body, jen.Return(jen.Id(e.c).Dot("Do"+m).Call()))
 		} else {
-			body = append(body, jen.Return(bindrt("Do").Types(e.goType(rt)).Call(jen.Op("&").Id("c").Dot("Call"))))
+			body = append(body, jen.Return(bindrt("Do").Types(e.goType(rt)).Call(jen.Op("&").Id(e.c).Dot("Call"))))
 		}
 	}
-	wrap := jen.Func().Params(jen.Id("fn").Op("*").Add(runtime("Function"))).Add(e.goType(s)).Block(
+	wrap := jen.Func().Params(jen.Id(e.fn).Op("*").Add(runtime("Function"))).Add(e.goType(s)).Block(
 		jen.Return(jen.Func().Params(params...).Add(results).Block(body...)))
-	return exportrt("Callee").Call(jen.Id("a"), jen.Lit(i), wrap)
+	return exportrt("Callee").Call(jen.Id(e.a), jen.Lit(i), wrap)
 }

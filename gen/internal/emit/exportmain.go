@@ -15,13 +15,13 @@ func readySymbol(x Exported) string { return "tvmffi_ready_" + x.Library }
 // Main writes the main package of the shared library.
 func Main(x Exported) ([]byte, error) {
 	f := jen.NewFilePathName("", "main")
-	f.HeaderComment(Marker)
-	f.HeaderComment("// source: " + clean(x.Path) + "; tvmffi-bind " + clean(x.Tool))
+	f.HeaderComment(marker(x.Tool))
+	f.HeaderComment("// source: " + clean(x.Path))
 	f.PackageComment("// Command lib" + x.Library + " is the package " + x.Path + " as a shared library:")
 	f.PackageComment("//")
 	f.PackageComment("//\tgo build -buildmode=c-shared -o lib" + x.Library + ".so")
 	f.CgoPreamble("#include <stdint.h>")
-	f.ImportAlias(exportrtPath, "exportrt")
+	f.ImportName(exportrtPath, "exportrt")
 	f.ImportAlias(x.Path, "exported")
 	f.Comment("//export " + readySymbol(x))
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols").Uintptr()).Block(
@@ -35,8 +35,7 @@ func Main(x Exported) ([]byte, error) {
 	f.Var().Id("names").Op("=").Index().String().Values(names...)
 	f.Line()
 	f.Func().Id("main").Params().Block()
-	e := exporter{Exported: x, file: f}
-	return e.render("the main package")
+	return newExporter(x, f).render("the main package")
 }
 
 // Stubs writes the C file of the shared library: a symbol for each function, its
@@ -51,7 +50,7 @@ func Stubs(x Exported) ([]byte, error) {
 		}
 	}
 	err := stubs.Execute(&b, map[string]any{
-		"Marker": Marker, "Tool": clean(x.Tool), "Path": clean(x.Path), "Library": x.Library,
+		"Marker": marker(x.Tool), "Path": clean(x.Path), "Library": x.Library,
 		"Ready": readySymbol(x), "Symbols": names, "Count": max(1, len(names)), "Used": len(names),
 	})
 	if err != nil {
@@ -62,7 +61,7 @@ func Stubs(x Exported) ([]byte, error) {
 
 // stubs is the C file. The struct symbols is that of package exportrt.
 var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
-// source: {{.Path}}; tvmffi-bind {{.Tool}}
+// source: {{.Path}}
 
 #include <stdint.h>
 #include <stdio.h>

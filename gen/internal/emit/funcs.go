@@ -11,7 +11,11 @@ func (e *emitter) function(f *plan.Func) {
 	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Func")).Values(e.funcFields(f)...))
 	head := jen.Func()
 	if f.Method {
-		head.Params(receiver(f.Owner))
+		name := receiver
+		if f.Call != nil {
+			name = f.Call.Locals.Receiver
+		}
+		head.Params(pointerTo(name, f.Owner))
 	}
 	head.Id(f.GoName)
 	switch {
@@ -21,7 +25,8 @@ func (e *emitter) function(f *plan.Func) {
 		e.constructor(f, head)
 	default:
 		e.add(document(f.GoName, f.Doc), head.Params(params(f.Call.Params)...).Add(resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
-			e.body(g, f.Call, jen.Id("c").Dot("Begin").Call(address(f.Var), jen.Lit(f.Call.Count)), f.Method)
+			b := body{e, f.Call}
+			b.write(g, b.frame().Dot("Begin").Call(address(f.Var), jen.Lit(f.Call.Count)), f.Method)
 		}))
 	}
 }
@@ -47,12 +52,20 @@ func (e *emitter) funcFields(f *plan.Func) []jen.Code {
 	return fields
 }
 
-func receiver(o *plan.Object) jen.Code { return jen.Id("x").Op("*").Id(o.GoName) }
+// receiver is the usual name of a receiver.
+const receiver = "x"
 
+func pointerTo(name string, o *plan.Object) jen.Code { return jen.Id(name).Op("*").Id(o.GoName) }
+
+// params writes parameters; neighbours of one type share it.
 func params(list []plan.Param) []jen.Code {
 	codes := make([]jen.Code, len(list))
 	for i, p := range list {
-		codes[i] = jen.Id(p.Name).Add(goType(p.Type))
+		name := jen.Id(p.Name)
+		if i+1 == len(list) || !p.Type.Same(list[i+1].Type) {
+			name.Add(goType(p.Type))
+		}
+		codes[i] = name
 	}
 	return codes
 }
@@ -64,65 +77,74 @@ func resultTypes(c *plan.Call) jen.Code {
 	return results(&c.Result.Type)
 }
 
-// body writes a typed body: begin, pack, do, unpack.
-func (e *emitter) body(g *jen.Group, c *plan.Call, begin jen.Code, method bool) {
-	g.Var().Id("c").Add(bindrt(c.Frame))
+// A body writes what a typed function does.
+type body struct {
+	*emitter
+	*plan.Call
+}
+
+func (b body) frame() *jen.Statement { return jen.Id(b.Locals.Frame) }
+
+// call is the part of the frame that bindrt's functions work on.
+func (b body) call() *jen.Statement { return jen.Op("&").Id(b.Locals.Frame).Dot("Call") }
+
+// write writes the body: begin, pack, do, unpack.
+func (b body) write(g *jen.Group, begin jen.Code, method bool) {
+	g.Var().Id(b.Locals.Frame).Add(bindrt(b.Frame))
 	g.Add(begin)
 	at := 0
 	if method {
-		g.Id("c").Dot("Self").Call(jen.Lit(0), ref(jen.Id("x")))
+		g.Add(b.frame()).Dot("Self").Call(jen.Lit(0), ref(jen.Id(b.Locals.Receiver)))
 		at = 1
 	}
-	for i, p := range c.Params {
-		e.pack(g, p, jen.Lit(at+i))
+	for i, p := range b.Params {
+		b.pack(g, p, jen.Lit(at+i))
 	}
-	e.finish(g, c.Result)
+	b.finish(g)
 }
 
 // finish writes the crossing and the result.
-func (e *emitter) finish(g *jen.Group, r *plan.Result) {
-	switch {
+func (b body) finish(g *jen.Group) {
+	switch r := b.Result; {
 	case r == nil:
-		g.Return(jen.Id("c").Dot("Do").Call())
+		g.Return(b.frame().Dot("Do").Call())
 	case r.Bound != nil:
-		e.bound(g, r)
+		b.bound(g)
 	case r.Object != nil:
-		g.Return(bindrt("DoObject").Types(goType(*r.Type.Elem)).Call(frame(), e.typeOf(r.Object)))
+		g.Return(bindrt("DoObject").Types(goType(*r.Type.Elem)).Call(b.call(), b.typeOf(r.Object)))
 	case r.Method != "":
-		g.Return(jen.Id("c").Dot("Do" + r.Method).Call())
+		g.Return(b.frame().Dot("Do" + r.Method).Call())
 	default:
-		g.Return(bindrt("Do").Types(goType(r.Type)).Call(frame()))
+		g.Return(bindrt("Do").Types(goType(r.Type)).Call(b.call()))
 	}
 }
 
 // bound writes the result of a function that returns a typed function.
-func (e *emitter) bound(g *jen.Group, r *plan.Result) {
-	g.List(jen.Id("fn"), jen.Err()).Op(":=").Add(bindrt("Do")).Types(jen.Op("*").Add(runtime("Function"))).Call(frame())
-	g.If(jen.Err().Op("!=").Nil().Op("||").Id("fn").Op("==").Nil()).Block(jen.Return(jen.Nil(), jen.Err()))
-	c := r.Bound
-	inner := jen.Func().Params(params(c.Params)...).Add(resultTypes(c)).BlockFunc(func(g *jen.Group) {
-		e.body(g, c, jen.Id("c").Dot("BeginFunction").Call(ref(jen.Id("fn")), jen.Lit(c.Count)), false)
+func (b body) bound(g *jen.Group) {
+	fn, err := jen.Id(b.Locals.Fn), jen.Id(b.Locals.Err)
+	g.List(fn, err).Op(":=").Add(bindrt("Do")).Types(jen.Op("*").Add(runtime("Function"))).Call(b.call())
+	g.If(jen.Add(err).Op("!=").Nil().Op("||").Add(fn).Op("==").Nil()).Block(jen.Return(jen.Nil(), err))
+	in := body{b.emitter, b.Result.Bound}
+	inner := jen.Func().Params(params(in.Params)...).Add(resultTypes(in.Call)).BlockFunc(func(g *jen.Group) {
+		in.write(g, in.frame().Dot("BeginFunction").Call(ref(fn), jen.Lit(in.Count)), false)
 	})
-	g.Return(bindrt("Bind").Call(jen.Id("fn"), inner), jen.Nil())
+	g.Return(bindrt("Bind").Call(fn, inner), jen.Nil())
 }
-
-// frame is the part of a frame that bindrt's functions work on.
-func frame() jen.Code { return jen.Op("&").Id("c").Dot("Call") }
 
 func ref(x jen.Code) *jen.Statement { return bindrt("Ref").Call(x) }
 
-// typeOf is the descriptor of a type: a variable of this package, or what the
-// type of another package says.
+// typeOf is the descriptor of a type.
 func (e *emitter) typeOf(o *plan.Object) jen.Code {
-	if o.Pkg == e.pkg {
-		return address(o.Var)
+	name, foreign := e.pkg.TypeName(o)
+	if foreign {
+		return jen.Id(name).Call()
 	}
-	return jen.Parens(jen.Op("*").Add(goType(plan.GoType{Object: o}))).Call(jen.Nil()).Dot("TVMFFIType").Call(jen.Nil())
+	return address(name)
 }
 
 // pack writes the packing of one argument.
-func (e *emitter) pack(g *jen.Group, p plan.Param, i jen.Code) {
-	c, x := jen.Id("c"), jen.Id(p.Name)
+func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
+	c, x := b.frame(), jen.Id(p.Name)
 	switch p.Pack {
 	case plan.PackMethod:
 		g.Add(c.Dot(p.Method).Call(i, x))
@@ -133,40 +155,40 @@ func (e *emitter) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	case plan.PackRef:
 		g.If(jen.Id(p.Name).Op("!=").Nil()).Block(c.Dot("Object").Call(i, ref(x.Dot(p.Object.Marker).Call())))
 	case plan.PackRoot:
-		g.Add(bindrt("PutObject").Call(frame(), i, x))
+		g.Add(bindrt("PutObject").Call(b.call(), i, x))
 	case plan.PackCallback:
-		call := bindrt("Callback").Call(frame(), i, x, callback(p))
+		call := bindrt("Callback").Call(b.call(), i, x, b.callback(p))
 		if p.Optional {
 			g.If(jen.Id(p.Name).Op("!=").Nil()).Block(call)
 		} else {
 			g.Add(call)
 		}
 	case plan.PackValue:
-		g.Add(bindrt("Put").Call(frame(), i, x))
+		g.Add(bindrt("Put").Call(b.call(), i, x))
 	}
 }
 
 // callback writes the adapter through which a library calls a Go func.
-func callback(p plan.Param) jen.Code {
-	f := p.Type.Func
-	return jen.Func().Params(jen.Id("a").Op("*").Add(bindrt("Args"))).Error().BlockFunc(func(g *jen.Group) {
+func (b body) callback(p plan.Param) jen.Code {
+	f, local := p.Type.Func, b.Locals
+	return jen.Func().Params(jen.Id(local.Args).Op("*").Add(bindrt("Args"))).Error().BlockFunc(func(g *jen.Group) {
 		args := make([]jen.Code, len(f.Params))
+		read := reader{local.Args, local.OK}
 		for i, t := range f.Params {
-			name := plan.CallbackArg(i)
-			for _, line := range argument(name, i, short[t.Name], bindrt("Arg").Types(goType(t))) {
+			for _, line := range read.argument(local.Values[i], i, short[t.Name], bindrt("Arg").Types(goType(t))) {
 				g.Add(line)
 			}
-			args[i] = jen.Id(name)
+			args[i] = jen.Id(local.Values[i])
 		}
-		returnIfErr(g, jen.Err().Op(":=").Id("a").Dot("Check").Call(jen.Lit(len(f.Params))))
+		g.Add(ifErr(local.Err, jen.Id(local.Err).Op(":=").Id(local.Args).Dot("Check").Call(jen.Lit(len(f.Params)))))
 		call := jen.Id(p.Name).Call(args...)
 		if f.Result == nil {
 			g.Return(call)
 			return
 		}
-		g.List(jen.Id("v"), jen.Err()).Op(":=").Add(call)
-		g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
-		g.Return(result(jen.Id("v"), short[f.Result.Name]))
+		g.List(jen.Id(local.Value), jen.Id(local.Err)).Op(":=").Add(call)
+		g.Add(ifErr(local.Err))
+		g.Return(read.result(jen.Id(local.Value), short[f.Result.Name]))
 	})
 }
 
@@ -174,46 +196,45 @@ func callback(p plan.Param) jen.Code {
 // results of callbacks have: they become a part of the adapter.
 var short = map[string]string{"int64": "Int", "float64": "Float", "bool": "Bool"}
 
-// argument reads argument i of a callback into a variable: by the method, if there is
-// one for the type, and else, or if the value is another, by read.
-func argument(name string, i int, method string, read jen.Code) []jen.Code {
-	call := jen.Add(read).Call(jen.Id("a"), jen.Lit(i))
+// A reader reads the arguments of a callback, args, and reports by ok whether a value
+// has the usual form.
+type reader struct{ args, ok string }
+
+// argument reads argument i into a variable. A type in short is read by its method;
+// read reads the others, and values in another form.
+func (r reader) argument(name string, i int, method string, read jen.Code) []jen.Code {
+	call := jen.Add(read).Call(jen.Id(r.args), jen.Lit(i))
 	if method == "" {
 		return []jen.Code{jen.Id(name).Op(":=").Add(call)}
 	}
 	return []jen.Code{
-		jen.List(jen.Id(name), jen.Id("ok")).Op(":=").Id("a").Dot(method).Call(jen.Lit(i)),
-		jen.If(jen.Op("!").Id("ok")).Block(jen.Id(name).Op("=").Add(call)),
+		jen.List(jen.Id(name), jen.Id(r.ok)).Op(":=").Id(r.args).Dot(method).Call(jen.Lit(i)),
+		jen.If(jen.Op("!").Id(r.ok)).Block(jen.Id(name).Op("=").Add(call)),
 	}
 }
 
-// result gives back the result of a callback.
-func result(value jen.Code, method string) jen.Code {
+// result returns the result of a callback.
+func (r reader) result(value jen.Code, method string) jen.Code {
 	if method == "" {
-		return bindrt("Return").Call(jen.Id("a"), value)
+		return bindrt("Return").Call(jen.Id(r.args), value)
 	}
-	return jen.Id("a").Dot("Return" + method).Call(value)
+	return jen.Id(r.args).Dot("Return" + method).Call(value)
 }
 
-func returnIfErr(g *jen.Group, statement jen.Code) {
-	g.If(statement, jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
+// ifErr returns the error err, which statement sets if there is one.
+func ifErr(err string, statement ...jen.Code) jen.Code {
+	return jen.If(append(statement, jen.Id(err).Op("!=").Nil())...).Block(jen.Return(jen.Id(err)))
 }
 
 // packed writes a function without types.
 func (e *emitter) packed(f *plan.Func, head *jen.Statement) {
-	anyType := runtime("Any")
-	e.add(document(f.GoName, f.Doc), head.Params(jen.Id("args").Op("...").Any()).Params(anyType, jen.Error()).BlockFunc(func(g *jen.Group) {
-		count, at := jen.Len(jen.Id("args")), jen.Id("i")
-		if f.Method {
-			count, at = jen.Len(jen.Id("args")).Op("+").Lit(1), jen.Id("i").Op("+").Lit(1)
-		}
-		g.Var().Id("c").Add(bindrt("CallN"))
-		g.Id("c").Dot("Begin").Call(address(f.Var), count)
-		if f.Method {
-			g.Id("c").Dot("Self").Call(jen.Lit(0), ref(jen.Id("x")))
-		}
-		g.For(jen.List(jen.Id("i"), jen.Id("v")).Op(":=").Range().Id("args")).Block(
-			bindrt("Put").Call(frame(), at, jen.Id("v")))
-		g.Return(bindrt("Do").Types(runtime("Any")).Call(frame()))
-	}))
+	args := jen.Id("args")
+	call := bindrt("CallPacked").Call(address(f.Var), args)
+	if f.Method {
+		call = bindrt("CallPackedMethod").Call(address(f.Var), ref(jen.Id(receiver)), args)
+	}
+	e.add(document(f.GoName, f.Doc), head.Params(jen.Add(args).Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(jen.Return(call)))
 }
+
+// line is the body of a func on the line of its head.
+func line(statement jen.Code) jen.Code { return jen.Op("{").Add(statement).Op("}") }

@@ -1,8 +1,6 @@
 package emit
 
 import (
-	"strings"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
@@ -11,7 +9,7 @@ import (
 
 // handshake writes what a package has once.
 func (e *emitter) handshake() {
-	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + bindingsOf(e.pkg) + ".")
+	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + sources(e.pkg, false) + ".")
 	e.add([]string{"// The generated code and the runtime fit each other, or this does not compile."},
 		jen.Const().Id("_").Op("=").Add(bindrt("Generation1")))
 	e.add([]string{"// " + e.pkg.Library + " is loaded by the first use of anything in this package."},
@@ -34,6 +32,14 @@ func (e *emitter) handshake() {
 			}
 		}))
 	}
+	for i, f := range e.pkg.Foreign {
+		doc := []string{"// The descriptors of types of other packages."}
+		if i > 0 {
+			doc = nil
+		}
+		e.add(doc, jen.Func().Id(f.Name).Params().Op("*").Add(bindrt("Type")).Add(line(
+			jen.Return(jen.New(goType(plan.GoType{Object: f.Object})).Dot("TVMFFIType").Call(jen.Nil())))))
+	}
 }
 
 func parentType(parent *plan.Object) *jen.Statement {
@@ -41,14 +47,6 @@ func parentType(parent *plan.Object) *jen.Statement {
 		return runtime("Object")
 	}
 	return goType(plan.GoType{Object: parent})
-}
-
-func bindingsOf(pkg *plan.Package) string {
-	names := make([]string, len(pkg.Sources))
-	for i, s := range pkg.Sources {
-		names[i] = clean(s)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (e *emitter) libraryFiles() *jen.Statement {

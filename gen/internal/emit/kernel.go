@@ -30,8 +30,8 @@ func (w *kernelWriter) comment(text string) {
 // Kernels writes the file of a package of kernels.
 func Kernels(pkg *kernel.Package, tool string) ([]byte, error) {
 	w := &kernelWriter{}
-	w.line(Marker)
-	w.line("// source: kernels of the configuration; tvmffi-bind %s", clean(tool))
+	w.line("%s", marker(tool))
+	w.line("// source: kernels of the configuration")
 	w.line("\npackage %s\n", pkg.Name)
 	embed := "_ "
 	streams := false

@@ -14,8 +14,8 @@ func (e *emitter) object(o *plan.Object) {
 		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id(o.Base)))
 	}
 	e.add([]string{"// TVMFFIType identifies the type to the runtime."},
-		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Block(
-			jen.Return(address(o.Var))))
+		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Add(line(
+			jen.Return(address(o.Var)))))
 	if !o.UserRef {
 		e.add([]string{"// " + o.Ref + " is satisfied by " + o.GoName + " and every type derived from it; nil is None."},
 			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
@@ -39,13 +39,13 @@ func (e *emitter) object(o *plan.Object) {
 // markers writes the methods that make the type satisfy its own Ref and those of
 // its ancestors, nil included.
 func (e *emitter) markers(o *plan.Object) {
-	marker := func(to *plan.Object, doc string, value jen.Code) {
-		e.add([]string{"// " + to.Marker + " " + doc + "; nil stays nil."},
-			jen.Func().Params(receiver(o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Block(jen.Return(value)))
+	marker := func(to *plan.Object, what string, value jen.Code) {
+		e.add([]string{"// " + to.Marker + " returns x" + what + "; nil stays nil."},
+			jen.Func().Params(pointerTo(receiver, o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Add(line(jen.Return(value))))
 	}
-	marker(o, "returns x itself", jen.Id("x"))
+	marker(o, "", jen.Id("x"))
 	for _, a := range o.Ancestors() {
-		marker(a, "returns x as what it is derived from", bindrt("Up").Types(goType(plan.GoType{Object: a})).Call(jen.Id("x")))
+		marker(a, " as its ancestor "+a.GoName, bindrt("Up").Types(goType(plan.GoType{Object: a})).Call(jen.Id("x")))
 	}
 }
 
@@ -57,12 +57,12 @@ func (e *emitter) field(o *plan.Object, f *plan.Field) {
 	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Field")).Values(
 		jen.Id("Owner").Op(":").Add(address(o.Var)), jen.Id("Name").Op(":").Lit(f.Name), jen.Id("Sig").Op(":").Lit(f.Sig)))
 	if f.GoName != "" {
-		e.add(document(f.GoName, f.Doc), jen.Func().Params(receiver(o)).Id(f.GoName).Params().Add(goType(f.Type)).Block(
+		e.add(document(f.GoName, f.Doc), jen.Func().Params(pointerTo(receiver, o)).Id(f.GoName).Params().Add(goType(f.Type)).Block(
 			jen.Return(e.read(f))))
 	}
 	if f.Setter != "" {
-		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + " of " + clean(o.Key) + "."},
-			jen.Func().Params(receiver(o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
+		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + "."},
+			jen.Func().Params(pointerTo(receiver, o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
 				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), jen.Id("v")))))
 	}
 }

@@ -11,6 +11,17 @@ type Call struct {
 	Count  int    // arguments, with the receiver
 	Params []Param
 	Result *Result // nil: only the error
+	Locals Locals
+}
+
+// Locals are the names that a body declares itself. They are chosen last: where a
+// parameter has the usual name, the local gets another one.
+type Locals struct {
+	Receiver, Frame string
+	Options, Option string   // of a constructor: its last parameter, and one of it
+	Fn, Err         string   // of a result that is a typed function
+	Args, OK, Value string   // of the adapter of a callback
+	Values          []string // what it reads the arguments into
 }
 
 // Pack says how an argument is packed.
@@ -135,11 +146,9 @@ func (pkg *Package) result(n *node) *Result {
 }
 
 // nameParams gives the parameters names that are free in the scope of a body:
-// their own, or one after their type.
-func (c *Call) nameParams(outer *scope, locals ...string) {
+// their own, or one after their type. Then it names the locals.
+func (c *Call) nameParams(outer *scope) {
 	s := newScope(outer)
-	s.add("a local", locals...)
-	s.add("a local", c.locals()...)
 	count := map[string]int{}
 	for i := range c.Params {
 		param := &c.Params[i]
@@ -157,31 +166,34 @@ func (c *Call) nameParams(outer *scope, locals ...string) {
 		}
 		param.Name = s.free("a parameter", name)
 	}
+	c.nameLocals(s)
 	if c.Result != nil && c.Result.Bound != nil {
-		c.Result.Bound.nameParams(s)
+		inner := newScope(outer)
+		inner.add("a local", c.Locals.Fn)
+		c.Result.Bound.nameParams(inner)
 	}
 }
 
-// locals are the names that the body itself declares.
-func (c *Call) locals() []string {
-	names := []string{"c", "err"}
-	if c.Result != nil && c.Result.Bound != nil {
-		names = append(names, "fn")
+// nameLocals names what the body itself declares.
+func (c *Call) nameLocals(s *scope) {
+	local := func(candidates ...string) string { return s.free("a local", candidates...) }
+	c.Locals = Locals{
+		Receiver: local("x", "recv"), Frame: local("c", "call", "frame"),
+		Options: local("options", "opts"), Option: local("o", "option"),
+		Fn: local("fn", "callee"), Err: local("err", "callErr"),
+		Args: local("a", "args"), OK: local("ok", "plain"), Value: local("v", "result"),
 	}
+	most := 0
 	for _, param := range c.Params {
-		if param.Pack != PackCallback {
-			continue
-		}
-		names = append(names, "a", "ok", "v")
-		for i := range param.node.base().params {
-			names = append(names, CallbackArg(i))
+		if param.Pack == PackCallback {
+			most = max(most, len(param.node.base().params))
 		}
 	}
-	return names
+	for i := range most {
+		n := strconv.Itoa(i)
+		c.Locals.Values = append(c.Locals.Values, local("p"+n, "arg"+n))
+	}
 }
-
-// CallbackArg is the name of the i-th argument inside the adapter of a callback.
-func CallbackArg(i int) string { return "p" + strconv.Itoa(i) }
 
 // paramNames names the parameters that have no name of their own.
 var paramNames = map[kind]string{

@@ -32,6 +32,7 @@ func (p *planner) describeFunctions() {
 	for _, b := range p.functions {
 		at := p.locate(b.schema.Name)
 		pkg := p.pkg(at.dir)
+		pkg.owners[b.schema.Library] = true
 		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(at.local)}
 		f.entry.local = at.local
 		f.Doc = Doc{Intro: "calls " + f.Name + ".", Text: b.schema.Doc}

@@ -110,9 +110,63 @@ func (pkg *Package) nameHelpers() {
 	for _, f := range pkg.funcs {
 		pkg.nameFuncVar(f)
 	}
+	for _, o := range pkg.described() {
+		name := "type" + Camel(o.Pkg.Name) + o.GoName
+		pkg.foreign[o] = pkg.scope.free(who, name, name+"_"+verbatim(o.Key))
+		pkg.Foreign = append(pkg.Foreign, Foreign{pkg.foreign[o], o})
+	}
 	if len(pkg.variants) > 0 {
 		pkg.VariantBase = pkg.scope.free(who, "variantBase")
 	}
+}
+
+// described lists the types of other packages that fields and results have, sorted
+// by key.
+func (pkg *Package) described() []*Object {
+	found := map[string]*Object{}
+	note := func(o *Object) {
+		if o != nil && o.Pkg != pkg {
+			found[o.Key] = o
+		}
+	}
+	funcs := slices.Clone(pkg.funcs)
+	for _, o := range pkg.objects {
+		for _, f := range o.Fields {
+			if f.GoName != "" {
+				note(f.Object)
+			}
+		}
+		funcs = slices.Concat(funcs, o.Methods, o.Statics)
+	}
+	for _, f := range funcs {
+		if f.GoName == "" || f.Call == nil {
+			continue
+		}
+		for r := f.Call.Result; r != nil; r = r.Bound.result() {
+			note(r.Object)
+		}
+	}
+	var all []*Object
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, found[key])
+	}
+	return all
+}
+
+func (c *Call) result() *Result {
+	if c == nil {
+		return nil
+	}
+	return c.Result
+}
+
+// TypeName is the name of what describes an object type in this package: a variable,
+// or a func for the type of another package.
+func (pkg *Package) TypeName(o *Object) (name string, foreign bool) {
+	if o.Pkg == pkg {
+		return o.Var, false
+	}
+	return pkg.foreign[o], true
 }
 
 func (pkg *Package) nameFuncVar(f *Func) {
@@ -156,15 +210,7 @@ func (pkg *Package) nameAllParams() {
 }
 
 func (f *Func) nameParams(s *scope) {
-	if f.Call == nil {
-		return
+	if f.Call != nil {
+		f.Call.nameParams(s)
 	}
-	var locals []string
-	if f.Method {
-		locals = append(locals, "x")
-	}
-	if f.Init != nil {
-		locals = append(locals, "o", "options")
-	}
-	f.Call.nameParams(s, locals...)
 }

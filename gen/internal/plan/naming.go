@@ -141,7 +141,7 @@ func markers(types []schema.Type) map[string]string {
 // functions, constructors, options, and last the names that only we use.
 func (p *planner) nameAll() {
 	members := newScope(universe)
-	members.add("a method of the runtime", "Release", "String", "TVMFFIType")
+	members.add("a method of the runtime", "Release", "String", "TVMFFIObject", "TVMFFIType")
 	members.add("a standard method", standardMethods...)
 	for _, key := range slices.Sorted(maps.Keys(p.markers)) {
 		members.add("the marker of "+key, p.markers[key])
@@ -188,19 +188,22 @@ func (p *planner) openScope(pkg *Package) {
 	locals := newScope(pkg.scope)
 	locals.add("a local", bodyNames...)
 	imports := []Import{{Path: Runtime, Name: "tvmffi"}, {Path: Bindrt, Name: "bindrt"}, {Path: Big, Name: "big"}}
+	clauses := map[string]string{Runtime: "tvmffi", Bindrt: "bindrt", Big: "big"}
 	for _, used := range pkg.uses() {
-		imports = append(imports, Import{Path: used.Path, Name: importName(used)})
+		imports = append(imports, Import{Path: used.Path, Name: segment(used.Name)})
+		if p.dirs[used.Dir] == used { // only the path is known of others
+			clauses[used.Path] = used.Name
+		}
 	}
 	for i := range imports {
 		name := imports[i].Name
 		long := strings.ReplaceAll(path.Base(path.Dir(imports[i].Path)), "-", "") + name
 		imports[i].Name = locals.free("an import", name, segment(long), name+"pkg")
+		imports[i].Alias = imports[i].Name != clauses[imports[i].Path] || imports[i].Name != path.Base(imports[i].Path)
 		pkg.scope.add("an import", imports[i].Name)
 	}
 	pkg.Imports = imports
 }
-
-func importName(pkg *Package) string { return segment(pkg.Name) }
 
 // nameTypes names the types that live in a package, and the aliases.
 func (p *planner) nameTypes(pkg *Package) {

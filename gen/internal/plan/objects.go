@@ -93,7 +93,7 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 		return
 	}
 	field := &Field{Name: f.Name, Sig: f.Type.String(), entry: e}
-	field.Doc = Doc{Intro: "reads the field " + f.Name + " of " + o.Key + ".", Signature: field.Sig, Text: f.Doc}
+	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: f.Doc}
 	o.Fields = append(o.Fields, field)
 	n, err := p.resolve(f.Type)
 	if key := p.late(f.Type); err == nil && key != "" {
@@ -140,7 +140,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 		return
 	}
 	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static}
-	f.Doc = Doc{Intro: "calls the method " + m.Name + " of " + o.Key + ".", Text: m.Doc}
+	f.Doc = Doc{Intro: "calls the method " + m.Name + ".", Text: m.Doc}
 	if !f.Method {
 		f.Doc.Intro = "calls the static method " + m.Name + " of " + o.Key + "."
 	}

@@ -26,7 +26,7 @@ func (p *planner) findLibraries() {
 	for _, l := range p.schema.Libraries {
 		owns := owners[l.File] || owners[""] && l.Role == schema.RoleBound
 		if owns {
-			p.sources = append(p.sources, l.File)
+			p.sources = append(p.sources, l)
 		}
 		if l.Role == schema.RoleDependency || owns && l.Role != schema.RoleCore {
 			p.libraries = append(p.libraries, l)
@@ -81,6 +81,7 @@ func (p *planner) settleType(t *boundType, homes map[string]string) {
 	o := &Object{Key: t.schema.Key, Marker: p.markers[t.schema.Key], Pkg: p.pkg(home), schema: t.schema, entry: t.entry, want: Camel(at.local)}
 	t.object, p.objects[o.Key] = o, o
 	o.Pkg.objects = append(o.Pkg.objects, o)
+	o.Pkg.owners[t.schema.Library] = true
 	if home == at.dir {
 		return
 	}
@@ -91,6 +92,7 @@ func (p *planner) settleType(t *boundType, homes map[string]string) {
 	parts := strings.Split(p.relative(t.schema.Key), ".")
 	o.want = Camel(strings.Join(parts[depth(above):], "."))
 	pkg := p.pkg(at.dir)
+	pkg.owners[t.schema.Library] = true
 	pkg.aliases = append(pkg.aliases, &Alias{Object: o, GoName: Camel(at.local), entry: t.entry})
 	t.entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + display(home) +
 		" and has an alias in package " + display(at.dir) + "; add methods where it lives"
@@ -206,12 +208,13 @@ func (p *planner) pkg(dir string) *Package {
 func (p *planner) newPackage(dir string) *Package {
 	pkg := &Package{
 		Dir: dir, Name: path.Base(dir), Path: path.Join(p.config.ImportPath, dir), Tool: p.config.ToolVersion,
-		user: map[string]bool{}, variants: map[string]*Variant{}, bases: map[*Object]string{},
+		user: map[string]bool{}, variants: map[string]*Variant{}, bases: map[*Object]string{}, foreign: map[*Object]string{},
+		owners: map[string]bool{},
 	}
 	if dir == "" {
 		pkg.Name = p.config.Package
 	}
-	pkg.Libraries, pkg.Sources = p.libraries, p.sources
+	pkg.Libraries = p.libraries
 	for _, name := range p.config.UserNames[display(dir)] {
 		pkg.user[name] = true
 	}
@@ -223,11 +226,21 @@ func (p *planner) packages() []*Package {
 	var all []*Package
 	for _, pkg := range p.dirs {
 		if len(pkg.Files) > 0 {
+			pkg.Sources = p.sourcesOf(pkg)
 			all = append(all, pkg)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Package) int { return cmp.Compare(a.Dir, b.Dir) })
 	return all
+}
+
+// sourcesOf lists the libraries that own what is in the package: all of them where that
+// is unknown, and for a package that only loads them.
+func (p *planner) sourcesOf(pkg *Package) []schema.Library {
+	if pkg.owners[""] || len(pkg.owners) == 0 {
+		return p.sources
+	}
+	return slices.DeleteFunc(slices.Clone(p.sources), func(l schema.Library) bool { return !pkg.owners[l.File] })
 }
 
 // display is how a directory below the output root is written for people.

@@ -45,15 +45,17 @@ type Plan struct {
 type Package struct {
 	Dir     string // relative to the output root, "" for the root
 	Name    string
-	Path    string   // import path
-	Sources []string // file names of the bound libraries, for the header
-	Tool    string   // version of the tool, for the header
+	Path    string           // import path
+	Sources []schema.Library // where what is in the package comes from
+	Tool    string           // version of the tool, for the header
 	Imports []Import
 	Library string // name of the bindrt.Library variable
 	Load    bool   // the function Load is generated
 	// Libraries are loaded in this order.
 	Libraries []schema.Library
 	Bases     []Base
+	// Foreign are the types of other packages whose descriptors the code needs.
+	Foreign []Foreign
 	// VariantBase is the alias under which variants embed tvmffi.Variant, if the
 	// package has variants.
 	VariantBase string
@@ -66,10 +68,22 @@ type Package struct {
 	aliases  []*Alias
 	variants map[string]*Variant
 	bases    map[*Object]string
+	foreign  map[*Object]string
+	owners   map[string]bool // files of the libraries that own something here
 }
 
-// An Import is a package that generated code may import, with its explicit name.
-type Import struct{ Name, Path string }
+// An Import is a package that generated code may import. It has an alias unless the
+// package is known to have the name, and the path ends in it.
+type Import struct {
+	Name, Path string
+	Alias      bool
+}
+
+// A Foreign is the func that returns the descriptor of a type of another package.
+type Foreign struct {
+	Name   string
+	Object *Object
+}
 
 // A Base is an unexported alias under which a parent is embedded. Parent is nil
 // for the root of all objects.
@@ -140,7 +154,7 @@ type planner struct {
 	functions []*boundFunction    // in schema order
 	root      string              // namespace of the root package
 	libraries []schema.Library    // to load
-	sources   []string            // files that bound items come from
+	sources   []schema.Library    // the libraries that bound items come from
 	used      map[string]bool     // keys of Rename, Skip and External that matched
 	dirs      map[string]*Package // by Dir
 	markers   map[string]string   // by type key

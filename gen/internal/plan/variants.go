@@ -37,20 +37,20 @@ func (pkg *Package) variant(n *node) *Variant {
 func (pkg *Package) alternative(v *Variant, part *node) {
 	a := Alternative{Argument: pkg.goType(part, Argument), Outcome: pkg.goType(part, Outcome), node: part}
 	for _, other := range v.Alternatives {
-		if other.Outcome.same(a.Outcome) {
+		if other.Outcome.Same(a.Outcome) {
 			return
 		}
 	}
 	v.Alternatives = append(v.Alternatives, a)
 }
 
-// same says whether two types are identical.
-func (t GoType) same(u GoType) bool {
+// Same reports whether two types are identical.
+func (t GoType) Same(u GoType) bool {
 	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || len(t.Args) != len(u.Args) {
 		return false
 	}
 	for i := range t.Args {
-		if !t.Args[i].same(u.Args[i]) {
+		if !t.Args[i].Same(u.Args[i]) {
 			return false
 		}
 	}
@@ -65,7 +65,7 @@ func (f *FuncType) same(g *FuncType) bool {
 		return false
 	}
 	for i := range f.Params {
-		if !f.Params[i].same(g.Params[i]) {
+		if !f.Params[i].Same(g.Params[i]) {
 			return false
 		}
 	}
@@ -73,5 +73,5 @@ func (f *FuncType) same(g *FuncType) bool {
 }
 
 func samePart(t, u *GoType) bool {
-	return t == nil && u == nil || t != nil && u != nil && t.same(*u)
+	return t == nil && u == nil || t != nil && u != nil && t.Same(*u)
 }

@@ -93,10 +93,10 @@ type Type struct {
 	pos        token.Pos
 }
 
-// Read reads the one package that pattern names, seen from dir. Files that start
-// with marker are generated and count as absent. The error lists everything that
+// Read reads the one package that pattern names, seen from dir. Files for which
+// generated returns true count as absent. The error lists everything that
 // is wrong, with file and line.
-func Read(dir, pattern, marker string) (*Package, error) {
+func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func Read(dir, pattern, marker string) (*Package, error) {
 	}
 	r := &reader{
 		Package: &Package{Path: p.PkgPath, Name: p.Name, Dir: filepath.Dir(p.GoFiles[0]), Declared: map[string]bool{}},
-		pkg:     p, marker: marker, base: dir, objects: map[*types.TypeName]*Type{},
+		pkg:     p, isGenerated: generated, base: dir, objects: map[*types.TypeName]*Type{},
 	}
 	if p.Name == "main" {
 		return nil, fmt.Errorf("%s is package main, which cannot be imported: move what you export to a package of its own", p.PkgPath)
@@ -135,12 +135,12 @@ func Read(dir, pattern, marker string) (*Package, error) {
 
 type reader struct {
 	*Package
-	pkg     *packages.Package
-	marker  string
-	base    string
-	objects map[*types.TypeName]*Type
-	methods []pendingMethod
-	errs    []error
+	pkg         *packages.Package
+	isGenerated func([]byte) bool
+	base        string
+	objects     map[*types.TypeName]*Type
+	methods     []pendingMethod
+	errs        []error
 }
 
 // pendingMethod waits until all types are known.
@@ -206,7 +206,7 @@ func (r *reader) read() {
 
 func (r *reader) generated(file *ast.File) bool {
 	data, err := os.ReadFile(r.pkg.Fset.Position(file.Package).Filename)
-	return err == nil && strings.HasPrefix(string(data), r.marker)
+	return err == nil && r.isGenerated(data)
 }
 
 // declare notes the names of a file.

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,9 +14,9 @@ import (
 	"strings"
 )
 
-// UserNames lists the names declared by Go files below dir that do not start
-// with the marker of generated files. A folder that does not exist has none.
-func UserNames(dir, marker string) (map[string][]string, error) {
+// UserNames lists the names declared by Go files below dir for which generated
+// returns false. A folder that does not exist has none.
+func UserNames(dir string, generated func([]byte) bool) (map[string][]string, error) {
 	names := map[string][]string{}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -33,7 +32,7 @@ func UserNames(dir, marker string) (map[string][]string, error) {
 		if !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {
 			return nil
 		}
-		found, err := declared(file, marker)
+		found, err := declared(file, generated)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -61,12 +60,12 @@ func hasModule(dir string) bool {
 }
 
 // declared lists the top-level names of a file that belongs to this build.
-func declared(file, marker string) ([]string, error) {
+func declared(file string, generated func([]byte) bool) ([]string, error) {
 	if match, err := build.Default.MatchFile(filepath.Dir(file), filepath.Base(file)); err != nil || !match {
 		return nil, err
 	}
 	source, err := os.ReadFile(file)
-	if err != nil || bytes.HasPrefix(source, []byte(marker)) {
+	if err != nil || generated(source) {
 		return nil, err
 	}
 	tree, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)

@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -30,9 +29,9 @@ const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
 
 // Check type-checks files, by their paths below dir, in an overlay over dir.
-// Files there that start with the marker and are not among files are what an
-// earlier run left; they count as removed.
-func Check(dir, marker string, files map[string][]byte) error {
+// Files there for which generated returns true and that are not among files are what
+// an earlier run left; they count as removed.
+func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -46,7 +45,7 @@ func Check(dir, marker string, files map[string][]byte) error {
 		folder := filepath.Join(dir, filepath.FromSlash(path.Dir(name)))
 		if !dirs[folder] {
 			dirs[folder] = true
-			if err := hideStale(overlay, folder, marker, content); err != nil {
+			if err := hideStale(overlay, folder, generated, content); err != nil {
 				return fmt.Errorf("verify: %w", err)
 			}
 		}
@@ -75,7 +74,7 @@ func Check(dir, marker string, files map[string][]byte) error {
 
 // hideStale lays an empty file over each generated file in folder that is not in
 // the overlay; the package clause is that of sibling.
-func hideStale(overlay map[string][]byte, folder, marker string, sibling []byte) error {
+func hideStale(overlay map[string][]byte, folder string, generated func([]byte) bool, sibling []byte) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -92,7 +91,7 @@ func hideStale(overlay map[string][]byte, folder, marker string, sibling []byte)
 		if err != nil {
 			return err
 		}
-		if !bytes.HasPrefix(content, []byte(marker)) {
+		if !generated(content) {
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), "", sibling, parser.PackageClauseOnly)

@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -141,7 +140,7 @@ func (b *Result) compare(c *project.Config) (err error) {
 		before = b.previous.Files
 		b.lock.Adopt(b.previous)
 	}
-	if b.Output, err = files.GoPackage(b.Root, b.Files, before, IsGenerated); err != nil {
+	if b.Output, err = files.GoPackage(b.Root, b.Files, before, gen.IsGenerated); err != nil {
 		return err
 	}
 	data, err := b.lock.Encode()
@@ -184,10 +183,4 @@ func (b *Result) SampleCall() (*project.Call, error) { return chooseCall(b.Files
 // Took records how long a stage took.
 func (b *Result) Took(stage string, d time.Duration) {
 	b.Timings = append(b.Timings, Timing{stage, d.Seconds()})
-}
-
-// IsGenerated reports whether data is a Go file that gen or export wrote.
-func IsGenerated(data []byte) bool {
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	return string(bytes.TrimRight(first, "\r")) == gen.Marker
 }
