@@ -17,36 +17,36 @@ type Plan struct {
 	Signature string
 	// NumArgs is the number of arguments.
 	NumArgs int
-	// Places are the arguments and the elements of tuples in them, in the order in
+	// Operands are the arguments and the elements of tuples in them, in the order in
 	// which they are read.
-	Places []Place
+	Operands []Operand
 	// Vars are the numbers that have a name: after the checks each has a value, but
 	// for those that stand in optional arguments only.
 	Vars   []PlanVar
 	Checks []Check
-	// EnvStream is the place of the tensor whose device the environment stream
+	// EnvStream is the operand, a tensor, whose device the environment stream
 	// belongs to, -1 if the function takes none.
 	EnvStream int
 }
 
-// Place is an argument, or an element of a tuple.
-type Place struct {
+// Operand is an argument, or an element of a tuple.
+type Operand struct {
 	// Param is what the description says; it is no Optional.
 	Param    Param
 	Optional bool
-	// Parent is the place of the tuple, -1 for an argument. Index is the number of
+	// Parent is the operand that is the tuple, -1 for an argument. Index is the number of
 	// the argument, or of the element in the tuple.
 	Parent, Index int
-	// Arg is the number of the argument that the place is part of.
+	// Arg is the number of the argument that the operand is, or is part of.
 	Arg int
-	// Name is how messages call the place, such as "a" or "t[1]".
+	// Name is how messages name the operand, such as "a" or "t[1]".
 	Name string
 }
 
 // PlanVar is a number with a name.
 type PlanVar struct {
 	Var
-	// Maybe says that all places of the name are in optional arguments.
+	// Maybe says that all uses of the name are in optional arguments.
 	Maybe bool
 }
 
@@ -57,10 +57,10 @@ type Op uint8
 const (
 	// OpCount compares the number of arguments with Want.
 	OpCount Op = iota
-	// OpElement reads the element Index of the tuple at Place; it becomes the place
+	// OpElement reads the element Index of the tuple at Operand; it becomes the operand
 	// Want. It cannot fail.
 	OpElement
-	// OpSkipNone goes on with the check Want if the value at Place is None. It
+	// OpSkipNone goes on with the check Want if the value of Operand is None. It
 	// cannot fail.
 	OpSkipNone
 	// OpType wants a value of one of the kinds in Accept.
@@ -123,10 +123,10 @@ const (
 
 // Check is one elementary check.
 type Check struct {
-	Op    Op
-	Field Field
-	Place int
-	Index int
+	Op      Op
+	Field   Field
+	Operand int
+	Index   int
 	// Var is an index into Plan.Vars, for OpMatch and OpBind.
 	Var int
 	// From is for OpMatch the index of the OpBind that gave the value; -1 if only
@@ -201,7 +201,7 @@ func (f *Func) Plan() (*Plan, error) {
 			env = true
 			continue
 		}
-		b.place(p, Place{Parent: -1, Index: n, Arg: n, Name: nameOf(p)}, nil)
+		b.operand(p, Operand{Parent: -1, Index: n, Arg: n, Name: nameOf(p)}, nil)
 		n++
 	}
 	if env {
@@ -217,15 +217,15 @@ type planner struct {
 	// check that gave it its value, or one of the states below.
 	vars     map[string]int
 	bound    []int
-	optional int // how many Optionals the place is in
-	device   int // the place of the first tensor on a device
+	optional int // how many Optionals the operand is in
+	device   int // the operand that is the first tensor on a device
 	found    bool
 }
 
 const (
 	unbound   = -1
 	sometimes = -2 // it has a value if an optional argument is there
-	somewhere = -3 // it has a value, from one of several places
+	somewhere = -3 // it has a value, from one of several operands
 )
 
 // collect lists the variables with all that is said about them.
@@ -282,29 +282,29 @@ func (b *planner) add(c Check) int {
 	return len(b.plan.Checks) - 1
 }
 
-// place plans the checks of p; path holds the indices in tuples on the way to it.
-func (b *planner) place(p Param, at Place, path []int) {
+// operand plans the checks of p; path holds the indices in tuples on the way to it.
+func (b *planner) operand(p Param, at Operand, path []int) {
 	o, optional := p.(Optional)
 	if optional {
 		p = o.Param
 	}
 	at.Param, at.Optional = p, optional
-	i := len(b.plan.Places)
-	b.plan.Places = append(b.plan.Places, at)
+	i := len(b.plan.Operands)
+	b.plan.Operands = append(b.plan.Operands, at)
 	where := "on argument #" + strconv.Itoa(at.Arg)
 	if len(path) > 0 {
 		where = "on " + at.Name + " in argument #" + strconv.Itoa(at.Arg)
 	}
 	if at.Parent >= 0 {
-		b.add(Check{Op: OpElement, Place: at.Parent, Index: at.Index, Want: int64(i)})
+		b.add(Check{Op: OpElement, Operand: at.Parent, Index: at.Index, Want: int64(i)})
 	}
-	c := context{b: b, place: i, name: at.Name, where: where + b.calling}
+	c := context{b: b, operand: i, name: at.Name, where: where + b.calling}
 	if !optional {
 		c.param(p, path)
 		return
 	}
 	c.orNone = " or None"
-	skip := b.add(Check{Op: OpSkipNone, Place: i})
+	skip := b.add(Check{Op: OpSkipNone, Operand: i})
 	before := append([]int(nil), b.bound...)
 	b.optional++
 	c.param(p, path)
@@ -318,13 +318,13 @@ func (b *planner) place(p Param, at Place, path []int) {
 	b.plan.Checks[skip].Want = int64(len(b.plan.Checks))
 }
 
-// context makes the checks of one place.
+// context makes the checks of one operand.
 type context struct {
-	b      *planner
-	place  int
-	name   string // how the place is called, such as "t[1]"
-	where  string // "on argument #0 when calling: `...`"
-	orNone string
+	b       *planner
+	operand int
+	name    string // how messages name the operand, such as "t[1]"
+	where   string // "on argument #0 when calling: `...`"
+	orNone  string
 }
 
 func (c *context) message(what, expected string) string {
@@ -332,12 +332,12 @@ func (c *context) message(what, expected string) string {
 }
 
 func (c *context) typ(accept Accept, expected string) {
-	c.b.add(Check{Op: OpType, Place: c.place, Accept: accept, Kind: typeError,
+	c.b.add(Check{Op: OpType, Operand: c.operand, Accept: accept, Kind: typeError,
 		Message: c.message("Mismatched type", "expected "+expected+c.orNone)})
 }
 
 func (c *context) equal(f Field, want int64, what, expected string) {
-	c.b.add(Check{Op: OpEqual, Field: f, Place: c.place, Want: want, Kind: valueError, Message: c.message(what, expected)})
+	c.b.add(Check{Op: OpEqual, Field: f, Operand: c.operand, Want: want, Kind: valueError, Message: c.message(what, expected)})
 }
 
 func (c *context) param(p Param, path []int) {
@@ -350,11 +350,11 @@ func (c *context) param(p Param, path []int) {
 		c.typ(AcceptShape|AcceptArray, "ffi.Shape or ffi.Array")
 		c.equal(FieldLen, int64(len(p.Dims)), "Mismatched Shape", fmt.Sprintf("expected shape size=%d", len(p.Dims)))
 		for i := range p.Dims {
-			c.b.add(Check{Op: OpElementInt, Place: c.place, Index: i, Kind: typeError,
+			c.b.add(Check{Op: OpElementInt, Operand: c.operand, Index: i, Kind: typeError,
 				Message: c.message(fmt.Sprintf("Invalid shape element type %s[%d]", c.name, i), "expected int")})
 		}
 		for i, d := range p.Dims {
-			c.dim(d, operand{field: FieldDim, index: i, name: fmt.Sprintf("%s[%d]", c.name, i)})
+			c.dim(d, quantity{field: FieldDim, index: i, name: fmt.Sprintf("%s[%d]", c.name, i)})
 		}
 	case Stream, DataPointer:
 		c.typ(AcceptPointer|AcceptNone|AcceptInt, "handle or int")
@@ -363,9 +363,9 @@ func (c *context) param(p Param, path []int) {
 	case Tuple:
 		c.typ(AcceptArray, "ffi.Array for tuple")
 		c.equal(FieldLen, int64(len(p.Elems)), "Mismatched tuple size", fmt.Sprintf("expected tuple size=%d", len(p.Elems)))
-		arg := c.b.plan.Places[c.place].Arg
+		arg := c.b.plan.Operands[c.operand].Arg
 		for i, e := range p.Elems {
-			c.b.place(e, Place{Parent: c.place, Index: i, Arg: arg, Name: fmt.Sprintf("%s[%d]", c.name, i)}, append(path[:len(path):len(path)], i))
+			c.b.operand(e, Operand{Parent: c.operand, Index: i, Arg: arg, Name: fmt.Sprintf("%s[%d]", c.name, i)}, append(path[:len(path):len(path)], i))
 		}
 	}
 }
@@ -379,10 +379,10 @@ func (c *context) number(p Var) {
 	default:
 		c.typ(AcceptInt|AcceptBool, "int")
 		if p.Name == "" || p.Name == "_" {
-			c.limits(operand{field: FieldValue, what: "value"}, p, false)
+			c.limits(quantity{field: FieldValue, what: "value"}, p, false)
 			return
 		}
-		c.dim(p, operand{field: FieldValue, name: c.name, what: "value"})
+		c.dim(p, quantity{field: FieldValue, name: c.name, what: "value"})
 	}
 }
 
@@ -402,7 +402,7 @@ func (c *context) constant(p Const) {
 		c.equal(FieldValue, v, "Mismatched constexpr value", "expected "+literal(v))
 	case float64:
 		c.typ(AcceptFloat, "float")
-		c.b.add(Check{Op: OpFloat, Place: c.place, Float: v, Kind: valueError,
+		c.b.add(Check{Op: OpFloat, Operand: c.operand, Float: v, Kind: valueError,
 			Message: c.message("Mismatched constexpr value", "expected "+literal(v))})
 	}
 }
@@ -410,23 +410,23 @@ func (c *context) constant(p Const) {
 func (c *context) tensor(p Tensor) {
 	c.typ(AcceptTensor|AcceptDLTensor, "Tensor")
 	if p.Align != 0 {
-		c.b.add(Check{Op: OpDivisible, Field: FieldAddress, Place: c.place, Want: p.Align, Kind: valueError,
+		c.b.add(Check{Op: OpDivisible, Field: FieldAddress, Operand: c.operand, Want: p.Align, Kind: valueError,
 			Message: c.message("Misaligned Tensor data", fmt.Sprintf("expected data alignment=%d bytes", p.Align))})
 	}
 	c.deviceID(p)
 	c.equal(FieldNDim, int64(len(p.Shape)), "Mismatched Tensor", fmt.Sprintf("expected ndim=%d", len(p.Shape)))
 	kind, _ := abi.ParseDeviceType(p.device())
 	c.equal(FieldDeviceType, int64(kind), "Mismatched Tensor", "expected device_type="+p.device())
-	c.b.add(Check{Op: OpDType, Place: c.place, DType: p.DType, Kind: valueError,
+	c.b.add(Check{Op: OpDType, Operand: c.operand, DType: p.DType, Kind: valueError,
 		Message: c.message("Mismatched Tensor", "expected dtype="+p.DType.String())})
 	for i, d := range p.Shape {
-		c.dim(d, operand{field: FieldShape, index: i, name: fmt.Sprintf("%s.shape[%d]", c.name, i)})
+		c.dim(d, quantity{field: FieldShape, index: i, name: fmt.Sprintf("%s.shape[%d]", c.name, i)})
 	}
 	for i, d := range p.Strides {
-		c.dim(d, operand{field: FieldStrides, index: i, name: fmt.Sprintf("%s.strides[%d]", c.name, i), unlessOne: true})
+		c.dim(d, quantity{field: FieldStrides, index: i, name: fmt.Sprintf("%s.strides[%d]", c.name, i), unlessOne: true})
 	}
 	if len(p.Strides) == 0 && len(p.Shape) > 0 {
-		c.b.add(Check{Op: OpContiguous, Place: c.place, Kind: valueError,
+		c.b.add(Check{Op: OpContiguous, Operand: c.operand, Kind: valueError,
 			Message: c.message("Mismatched Tensor", "expected contiguous")})
 	}
 }
@@ -437,7 +437,7 @@ func (c *context) deviceID(p Tensor) {
 	b := c.b
 	device := p.device()
 	if device != "cpu" && !b.found && b.optional == 0 {
-		b.device, b.found = c.place, true
+		b.device, b.found = c.operand, true
 	}
 	d := p.DeviceID
 	if d == nil {
@@ -454,11 +454,11 @@ func (c *context) deviceID(p Tensor) {
 			b.plan.Vars[b.vars[device+" device"]].Maybe = false
 		}
 	}
-	c.dim(d, operand{field: FieldDeviceID, name: c.name + ".device.index", what: "device index", free: true})
+	c.dim(d, quantity{field: FieldDeviceID, name: c.name + ".device.index", what: "device index", free: true})
 }
 
-// operand is the number that a dimension is compared with.
-type operand struct {
+// quantity is the number that a dimension is compared with.
+type quantity struct {
 	field     Field
 	index     int
 	name      string // of the field, which later mismatches refer to
@@ -468,11 +468,11 @@ type operand struct {
 }
 
 // dim plans the checks of one dimension, stride, number or device.
-func (c *context) dim(d Dim, o operand) {
+func (c *context) dim(d Dim, o quantity) {
 	if o.what == "" {
 		o.what = o.name
 	}
-	check := Check{Field: o.field, Place: c.place, Index: o.index, UnlessOne: o.unlessOne, Kind: valueError}
+	check := Check{Field: o.field, Operand: c.operand, Index: o.index, UnlessOne: o.unlessOne, Kind: valueError}
 	if n, ok := d.(Size); ok {
 		check.Op, check.Want = OpEqual, int64(n)
 		check.Message = c.message("Mismatched "+o.what, "expected to be "+strconv.FormatInt(int64(n), 10))
@@ -502,15 +502,15 @@ func (c *context) dim(d Dim, o operand) {
 	if !o.free {
 		c.limits(o, c.b.plan.Vars[i].Var, maybe)
 	}
-	c.b.bound[i] = c.b.add(Check{Op: OpBind, Field: o.field, Place: c.place, Index: o.index, Var: i, Maybe: maybe, Source: o.name})
+	c.b.bound[i] = c.b.add(Check{Op: OpBind, Field: o.field, Operand: c.operand, Index: o.index, Var: i, Maybe: maybe, Source: o.name})
 	if maybe {
 		c.b.bound[i] = somewhere
 	}
 }
 
 // limits plans what the type and the divisibility of v ask of a value.
-func (c *context) limits(o operand, v Var, maybe bool) {
-	check := Check{Field: o.field, Place: c.place, Index: o.index, Var: -1, Maybe: maybe, Kind: valueError}
+func (c *context) limits(o quantity, v Var, maybe bool) {
+	check := Check{Field: o.field, Operand: c.operand, Index: o.index, Var: -1, Maybe: maybe, Kind: valueError}
 	if maybe {
 		check.Var = c.b.vars[v.Name]
 	}

@@ -128,7 +128,7 @@ func TestPlanVars(t *testing.T) {
 	if p.VarIndex("n") != 1 || p.VarIndex("x") != -1 {
 		t.Error("VarIndex")
 	}
-	if p.NumArgs != 3 || p.Places[p.EnvStream].Name != "a" || plan(t, "f(a: Tensor([], int8))").EnvStream != -1 {
-		t.Errorf("%d arguments, the stream is that of place %d", p.NumArgs, p.EnvStream)
+	if p.NumArgs != 3 || p.Operands[p.EnvStream].Name != "a" || plan(t, "f(a: Tensor([], int8))").EnvStream != -1 {
+		t.Errorf("%d arguments, the stream is that of operand %d", p.NumArgs, p.EnvStream)
 	}
 }

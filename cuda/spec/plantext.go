@@ -30,8 +30,8 @@ func (p *Plan) String() string {
 		c := &p.Checks[i]
 		fmt.Fprintf(&s, "%d: %s", i, opNames[c.Op])
 		name := ""
-		if len(p.Places) > 0 {
-			name = p.Places[c.Place].Name
+		if len(p.Operands) > 0 {
+			name = p.Operands[c.Operand].Name
 		}
 		if field := fieldNames[c.Field]; strings.Contains(field, "%d") {
 			name += fmt.Sprintf(field, c.Index)

@@ -7,7 +7,6 @@
 package check
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 
@@ -166,20 +165,4 @@ func (v *Values) At(i int) (n int64, ok bool) {
 		return v.large[i], v.largeFrom[i] != 0
 	}
 	return v.nums[i], !v.slow || v.from[i] != 0
-}
-
-// fail makes the error of a check.
-func (c *Checker) fail(check, from int) error {
-	kind, message := c.plan.Error(check, from)
-	return tvmffi.NewError(kind, message)
-}
-
-// badValue is what Go alone can pass wrongly.
-func (c *Checker) badValue(kind string, place int, why string) error {
-	p := &c.plan.Places[place]
-	where := fmt.Sprintf("on argument #%d", p.Arg)
-	if p.Parent >= 0 {
-		where = fmt.Sprintf("on %s in argument #%d", p.Name, p.Arg)
-	}
-	return tvmffi.NewError(kind, fmt.Sprintf("Invalid value %s when calling: `%s`, %s", where, c.plan.Signature, why))
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/cuda/spec/run"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -27,7 +28,7 @@ type argument struct {
 	contiguous bool
 	// deviceOp says how the number of the device is compared, OpCount for not at all.
 	deviceOp   spec.Op
-	deviceSlot uint8
+	deviceVar  uint8
 	deviceType int32
 	deviceWant int32
 	// head is the rank and the type of the elements, which lie side by side in a
@@ -45,7 +46,7 @@ type step struct {
 	op        spec.Op
 	strides   bool
 	unlessOne bool
-	slot      uint8
+	variable  uint8
 	index     int32
 	want      int64
 	min, max  int64
@@ -73,7 +74,7 @@ func compile(p *spec.Plan) fast {
 		if c.Op == spec.OpCount {
 			continue
 		}
-		if p.Places[c.Place].Parent >= 0 || p.Places[c.Place].Optional || !f.args[c.Place].take(c) {
+		if p.Operands[c.Operand].Parent >= 0 || p.Operands[c.Operand].Optional || !f.args[c.Operand].take(c) {
 			return fast{}
 		}
 	}
@@ -108,7 +109,7 @@ func (a *argument) take(c *spec.Check) bool {
 		a.deviceType = int32(c.Want)
 		return true
 	case c.Field == spec.FieldDeviceID:
-		a.deviceOp, a.deviceSlot, a.deviceWant = c.Op, uint8(c.Var), int32(c.Want)
+		a.deviceOp, a.deviceVar, a.deviceWant = c.Op, uint8(c.Var), int32(c.Want)
 		return c.Op != spec.OpEqual || int64(a.deviceWant) == c.Want
 	case c.Field == spec.FieldAddress:
 		a.mask = uintptr(c.Want - 1)
@@ -120,12 +121,12 @@ func (a *argument) take(c *spec.Check) bool {
 	case spec.OpRange:
 		s.min, s.max = c.Min, c.Max
 	case spec.OpMatch:
-		s.slot = uint8(c.Var)
+		s.variable = uint8(c.Var)
 	case spec.OpBind:
-		s.slot = uint8(c.Var)
+		s.variable = uint8(c.Var)
 		for i := range a.steps {
 			if r := &a.steps[i]; r.op == spec.OpRange && r.strides == s.strides && r.index == s.index {
-				r.op, r.slot = spec.OpBind, s.slot
+				r.op, r.variable = spec.OpBind, s.variable
 				return true
 			}
 		}
@@ -135,27 +136,6 @@ func (a *argument) take(c *spec.Check) bool {
 	}
 	a.steps = append(a.steps, s)
 	return true
-}
-
-// kinds has the kind of each type index, as far as an argument may be one.
-var kinds = func() (k [128]spec.Accept) {
-	k[abi.TypeNone] = spec.AcceptNone
-	k[abi.TypeInt] = spec.AcceptInt
-	k[abi.TypeBool] = spec.AcceptBool
-	k[abi.TypeFloat] = spec.AcceptFloat
-	k[abi.TypeOpaquePtr] = spec.AcceptPointer
-	k[abi.TypeDLTensorPtr] = spec.AcceptDLTensor
-	k[abi.TypeTensor] = spec.AcceptTensor
-	k[abi.TypeShape] = spec.AcceptShape
-	k[abi.TypeArray] = spec.AcceptArray
-	return k
-}()
-
-func kindOf(t abi.TypeIndex) spec.Accept {
-	if uint32(t) < uint32(len(kinds)) {
-		return kinds[t]
-	}
-	return 0
 }
 
 // accept reports whether the arguments are right; false may also mean that it does
@@ -179,7 +159,7 @@ func (f *fast) accept(args []any, nums *[few]int64) bool {
 			continue
 		}
 		v, ok := number(args[i])
-		if !ok || a.accept&kindOf(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
+		if !ok || a.accept&run.Kind(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
 			return false
 		}
 	}
@@ -194,19 +174,12 @@ func (f *fast) acceptPacked(args []abi.Any, nums *[few]int64) bool {
 	for i := range f.args {
 		a, v := &f.args[i], &args[i]
 		if a.tensor {
-			at := uintptr(v.Bits)
-			switch {
-			case v.TypeIndex == abi.TypeTensor:
-				at += abi.ObjectSize
-			case v.TypeIndex != abi.TypeDLTensorPtr || at == 0:
-				return false
-			}
-			if !a.isTensor(capi.At[abi.DLTensor](at), nums) {
+			if t := run.TensorOf(*v); t == nil || !a.isTensor(t, nums) {
 				return false
 			}
 			continue
 		}
-		if a.accept&kindOf(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
+		if a.accept&run.Kind(v.TypeIndex) == 0 || !a.isNumber(int64(v.Bits), nums) {
 			return false
 		}
 	}
@@ -215,16 +188,16 @@ func (f *fast) acceptPacked(args []abi.Any, nums *[few]int64) bool {
 
 func (a *argument) isTensor(d *abi.DLTensor, nums *[few]int64) bool {
 	bits := *(*uint64)(unsafe.Pointer(&d.NDim))
-	if bits != a.head && bits != a.other || d.Device.Type != a.deviceType || (d.Data+uintptr(d.ByteOffset))&a.mask != 0 {
+	if bits != a.head && bits != a.other || d.Device.Type != a.deviceType || run.Address(d)&a.mask != 0 {
 		return false
 	}
 	switch a.deviceOp {
 	case spec.OpMatch:
-		if int64(d.Device.ID) != nums[a.deviceSlot%few] {
+		if int64(d.Device.ID) != nums[a.deviceVar%few] {
 			return false
 		}
 	case spec.OpBind:
-		nums[a.deviceSlot%few] = int64(d.Device.ID)
+		nums[a.deviceVar%few] = int64(d.Device.ID)
 	case spec.OpEqual:
 		if d.Device.ID != a.deviceWant {
 			return false
@@ -239,11 +212,11 @@ func (a *argument) isTensor(d *abi.DLTensor, nums *[few]int64) bool {
 		if s.strides {
 			at = d.Strides
 		}
-		if !s.holds(*capi.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && size(d, int(s.index)) == 1) {
+		if !s.holds(*capi.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && run.Size(d, int(s.index)) == 1) {
 			return false
 		}
 	}
-	return !a.contiguous || contiguous(d)
+	return !a.contiguous || run.Contiguous(d)
 }
 
 func (a *argument) isNumber(v int64, nums *[few]int64) bool {
@@ -258,29 +231,15 @@ func (a *argument) isNumber(v int64, nums *[few]int64) bool {
 func (s *step) holds(v int64, nums *[few]int64) bool {
 	switch s.op {
 	case spec.OpBind:
-		nums[s.slot%few] = v
+		nums[s.variable%few] = v
 	case spec.OpMatch:
-		return v == nums[s.slot%few]
+		return v == nums[s.variable%few]
 	case spec.OpEqual:
 		return v == s.want
 	case spec.OpDivisible:
 		return v%s.want == 0
 	}
 	return v >= s.min && v <= s.max
-}
-
-// contiguous reports whether d, which has shape and strides, is in row-major order
-// without gaps.
-func contiguous(d *abi.DLTensor) bool {
-	step := int64(1)
-	for i := uintptr(d.NDim); i > 0; i-- {
-		n := *capi.At[int64](d.Shape + 8*(i-1))
-		if *capi.At[int64](d.Strides + 8*(i-1)) != step && n != 1 {
-			return false
-		}
-		step *= n
-	}
-	return true
 }
 
 // number packs a value of Go that needs no memory; ok is false for others.

@@ -223,7 +223,7 @@ func (w *kernelWriter) register(pkg *kernel.Package) {
 	for _, k := range pkg.Kernels {
 		var names, kinds []string
 		for _, p := range k.Params {
-			at := k.Plan.Places[p.Place]
+			at := k.Plan.Operands[p.Operand]
 			names = append(names, at.Name)
 			kind := map[kernel.Kind]string{kernel.Tensor: "DLTensor*", kernel.Stream: "void*", kernel.Pointer: "void*", kernel.Int: "int",
 				kernel.Uint: "int", kernel.Bool: "bool", kernel.Float32: "float", kernel.Float64: "float"}[p.Kind]
@@ -243,7 +243,7 @@ func (w *kernelWriter) register(pkg *kernel.Package) {
 		w.line("Doc: %q,\nParams: %s,\nFunc: %s,\nSignature: %q,", doc, quoted(names), k.GoName, "("+strings.Join(kinds, ", ")+") -> None")
 		w.line("Call: func(a *kernelrt.Args) error {")
 		if k.Stream >= 0 {
-			w.line("args := kernelrt.Values(a)\nreturn launch%s(args, kernelrt.StreamAt(args, %d))", k.GoName, k.Plan.Places[k.Stream].Arg)
+			w.line("args := kernelrt.Values(a)\nreturn launch%s(args, kernelrt.StreamAt(args, %d))", k.GoName, k.Plan.Operands[k.Stream].Arg)
 		} else {
 			w.line("return launch%s(kernelrt.Values(a), kernelrt.Stream{})", k.GoName)
 		}
@@ -299,12 +299,12 @@ func (c *checkWriter) checks() {
 			ends = ends[:len(ends)-1]
 		}
 		check := &plan.Checks[i]
-		if check.Op != spec.OpCount && plan.Places[check.Place].Arg != arg {
-			arg = plan.Places[check.Place].Arg
-			c.comment(fmt.Sprintf("Argument %d, %s.", arg, plan.Places[check.Place].Name))
+		if check.Op != spec.OpCount && plan.Operands[check.Operand].Arg != arg {
+			arg = plan.Operands[check.Operand].Arg
+			c.comment(fmt.Sprintf("Argument %d, %s.", arg, plan.Operands[check.Operand].Name))
 		}
 		if check.Op == spec.OpSkipNone {
-			c.line("if !kernelrt.IsNone(args[%d]) {", plan.Places[check.Place].Arg)
+			c.line("if !kernelrt.IsNone(args[%d]) {", plan.Operands[check.Operand].Arg)
 			ends = append(ends, int(check.Want))
 			continue
 		}
@@ -317,7 +317,7 @@ func (c *checkWriter) checks() {
 
 // outside declares what is set inside of a block.
 func (c *checkWriter) outside() {
-	for i, at := range c.k.Plan.Places {
+	for i, at := range c.k.Plan.Operands {
 		if at.Optional {
 			c.line("var %s *kernelrt.Tensor", c.k.Tensors[i])
 		}
@@ -339,7 +339,7 @@ func (c *checkWriter) outer(v int) bool {
 	}
 	for i := range c.k.Plan.Checks {
 		check := &c.k.Plan.Checks[i]
-		if check.Op == spec.OpBind && check.Var == v && (check.Maybe || c.k.Plan.Places[check.Place].Optional) {
+		if check.Op == spec.OpBind && check.Var == v && (check.Maybe || c.k.Plan.Operands[check.Operand].Optional) {
 			return true
 		}
 	}
@@ -366,8 +366,8 @@ func (c *checkWriter) check(i int, check *spec.Check) {
 		c.refuse(check, fmt.Sprintf("len(args) != %d", check.Want))
 		return
 	}
-	at := &c.k.Plan.Places[check.Place]
-	t := c.k.Tensors[check.Place]
+	at := &c.k.Plan.Operands[check.Operand]
+	t := c.k.Tensors[check.Operand]
 	value := c.number(check, at.Arg, t)
 	one := ""
 	if check.UnlessOne {
@@ -400,7 +400,7 @@ func (c *checkWriter) check(i int, check *spec.Check) {
 	}
 }
 
-func (c *checkWriter) typ(check *spec.Check, at *spec.Place, t string) {
+func (c *checkWriter) typ(check *spec.Check, at *spec.Operand, t string) {
 	if t != "" {
 		op := ":="
 		if at.Optional {
@@ -495,15 +495,15 @@ func (c *checkWriter) sizes(list []*kernel.Expr) string {
 // arg writes the value of a parameter of the kernel.
 func (c *checkWriter) arg(a kernel.Arg) string {
 	switch {
-	case a.Var >= 0 && a.Place >= 0 && c.k.Plan.Vars[a.Var].DType == spec.Bool:
+	case a.Var >= 0 && a.Operand >= 0 && c.k.Plan.Vars[a.Var].DType == spec.Bool:
 		return fmt.Sprintf("kernelrt.Truth(%s)", c.k.Locals[a.Var])
 	case a.Var >= 0:
 		return c.k.Locals[a.Var]
 	}
-	arg := c.k.Plan.Places[a.Place].Arg
+	arg := c.k.Plan.Operands[a.Operand].Arg
 	switch {
-	case c.k.Tensors[a.Place] != "":
-		return fmt.Sprintf("kernelrt.Address(%s)", c.k.Tensors[a.Place])
+	case c.k.Tensors[a.Operand] != "":
+		return fmt.Sprintf("kernelrt.Address(%s)", c.k.Tensors[a.Operand])
 	case a.Method == "Pointer":
 		return fmt.Sprintf("uintptr(args[%d].Bits)", arg)
 	}

@@ -83,14 +83,14 @@ type Kernel struct {
 	Image   *Image
 	Params  []Param
 	Args    []Arg
-	Device  int // the place of the tensor whose device runs the kernel
-	Stream  int // the place of the stream, -1 for none
+	Device  int // the operand that is the tensor whose device runs the kernel
+	Stream  int // the operand that is the stream, -1 for none
 	Grid    []*Expr
 	Block   []*Expr
 	Cluster []*Expr
 	Shared  *Expr
 	// Locals are the names of the variables of Plan.Vars, Tensors those of the tensors
-	// by place.
+	// by operand.
 	Locals  []string
 	Tensors []string
 	// Sourced says which variables have to tell what gave them their value.
@@ -102,9 +102,9 @@ type Kernel struct {
 
 // Param is a parameter of the Go func.
 type Param struct {
-	Name  string // in Go
-	Place int
-	Kind  Kind
+	Name    string // in Go
+	Operand int
+	Kind    Kind
 	// Type is the type in Go if Kind is Int or Uint.
 	Type string
 }
@@ -124,10 +124,10 @@ const (
 	Float64             // float64
 )
 
-// Arg is a parameter of the kernel: a place, or a variable.
+// Arg is a parameter of the kernel: an operand, or a variable.
 type Arg struct {
-	Place int // -1 for a variable alone
-	Var   int // -1 if the value has no variable
+	Operand int // -1 for a variable alone
+	Var     int // -1 if the value has no variable
 	// Method is that of kernelrt.Launch which sets it, Size its bytes.
 	Method string
 	Size   int
@@ -278,15 +278,15 @@ func (k *Kernel) image() {
 // params finds the Go type of each parameter.
 func (k *Kernel) params() {
 	before := len(k.p.errs)
-	for i := range k.Plan.Places {
-		at := &k.Plan.Places[i]
+	for i := range k.Plan.Operands {
+		at := &k.Plan.Operands[i]
 		if at.Parent >= 0 {
 			continue
 		}
 		if at.Name == "_" {
 			k.fail("spec", -1, "parameter %d has no name: give it one in place of _", at.Arg)
 		}
-		p := Param{Place: i}
+		p := Param{Operand: i}
 		switch t := at.Param.(type) {
 		case spec.Tensor:
 			p.Kind = Tensor
@@ -324,7 +324,7 @@ func (k *Kernel) params() {
 	}
 }
 
-func (k *Kernel) scalar(at *spec.Place, t spec.Var, p *Param) {
+func (k *Kernel) scalar(at *spec.Operand, t spec.Var, p *Param) {
 	whole := t.DType.Bits == 8 || t.DType.Bits == 16 || t.DType.Bits == 32 || t.DType.Bits == 64
 	switch {
 	case t.DType == spec.Bool:

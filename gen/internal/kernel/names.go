@@ -43,12 +43,12 @@ func (k *Kernel) names() {
 			params[n] = true
 		}
 	}
-	k.Tensors = make([]string, len(k.Plan.Places))
+	k.Tensors = make([]string, len(k.Plan.Operands))
 	for i := range k.Params {
 		p := &k.Params[i]
-		p.Name = params.name(k.Plan.Places[p.Place].Name)
+		p.Name = params.name(k.Plan.Operands[p.Operand].Name)
 		if p.Kind == Tensor {
-			k.Tensors[p.Place] = locals.name(k.Plan.Places[p.Place].Name)
+			k.Tensors[p.Operand] = locals.name(k.Plan.Operands[p.Operand].Name)
 		}
 	}
 	k.Locals, k.Sourced = make([]string, len(k.Plan.Vars)), make([]bool, len(k.Plan.Vars))
@@ -71,7 +71,7 @@ func (k *Kernel) args() {
 	if names == nil {
 		for _, p := range k.Params {
 			if p.Kind != Stream {
-				names = append(names, k.Plan.Places[p.Place].Name)
+				names = append(names, k.Plan.Operands[p.Operand].Name)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func (k *Kernel) args() {
 
 func (k *Kernel) arg(name string) (Arg, error) {
 	for _, p := range k.Params {
-		at := &k.Plan.Places[p.Place]
+		at := &k.Plan.Operands[p.Operand]
 		if at.Name != name {
 			continue
 		}
-		a := Arg{Place: p.Place, Var: -1, Method: "Pointer", Size: 8}
+		a := Arg{Operand: p.Operand, Var: -1, Method: "Pointer", Size: 8}
 		switch p.Kind {
 		case Stream:
 			return a, fmt.Errorf("%s is the stream, which is no parameter of the kernel: remove it", name)
@@ -119,11 +119,11 @@ func (k *Kernel) arg(name string) (Arg, error) {
 	if err != nil {
 		var params []string
 		for _, p := range k.Params {
-			params = append(params, k.Plan.Places[p.Place].Name)
+			params = append(params, k.Plan.Operands[p.Operand].Name)
 		}
 		return Arg{}, fmt.Errorf("%w; its parameters are %s", err, strings.Join(params, ", "))
 	}
-	return Arg{Place: -1, Var: v}.word(k.Plan.Vars[v].DType)
+	return Arg{Operand: -1, Var: v}.word(k.Plan.Vars[v].DType)
 }
 
 // word makes a an integer of a type.
@@ -174,17 +174,17 @@ func (k *Kernel) unused() {
 	}
 	passed := map[int]bool{}
 	for _, a := range k.Args {
-		passed[a.Place] = true
+		passed[a.Operand] = true
 	}
 	for _, p := range k.Params {
-		at := &k.Plan.Places[p.Place]
+		at := &k.Plan.Operands[p.Operand]
 		v := k.Plan.VarIndex(at.Name)
 		if p.Kind == Int || p.Kind == Uint || p.Kind == Bool {
 			if uses[v] > 0 {
 				continue
 			}
 		}
-		if p.Kind != Stream && !passed[p.Place] {
+		if p.Kind != Stream && !passed[p.Operand] {
 			k.fail("args", -1, "the parameter %s goes nowhere: pass it in args, or remove it from the description", at.Name)
 		}
 	}
