@@ -3,9 +3,12 @@
 // caller, the generator.
 //
 // A generated func packs its arguments as [Value], as FFI functions get them, and
-// calls one func that checks them in the order of spec.Func.Plan, works out the grid,
-// and launches:
+// calls one func that checks them, works out the grid, and launches:
 //
+//	x := kernelrt.TensorAt(args, 0)
+//	if len(args) != 2 || !kernelrt.IsTensor(x, ...) || !kernelrt.IsInt(args[1]) {
+//		return checksSaxpy.Refuse(args) // the first check of spec.Func.Plan that does not hold
+//	}
 //	l, err := kernelSaxpy.Begin(device, &kernelrt.Dims{...})
 //	if l == nil {
 //		return err // the grid is empty, or wrong

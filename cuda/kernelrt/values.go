@@ -6,8 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/packed"
+	"github.com/tvmffi-go/tvmffi/cuda/spec/run"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -19,12 +19,6 @@ type Value = abi.Any
 // Tensor is a DLTensor.
 type Tensor = abi.DLTensor
 
-// Values that only Go can pass, and that no check of a type accepts.
-const (
-	ended  abi.TypeIndex = -1 - iota // an object that was released
-	tooBig                           // an unsigned number beyond int64
-)
-
 // FromTensor packs a tensor, nil as None. It must be kept alive while the value is
 // used.
 func FromTensor(t *tvmffi.Tensor) Value {
@@ -34,7 +28,7 @@ func FromTensor(t *tvmffi.Tensor) Value {
 	// Every object type has the layout of core.Object.
 	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
-		return Value{TypeIndex: ended}
+		return Value{TypeIndex: run.Released}
 	}
 	return Value{TypeIndex: abi.TypeTensor, Bits: uint64(h)}
 }
@@ -45,7 +39,7 @@ func FromInt(n int64) Value { return Value{TypeIndex: abi.TypeInt, Bits: uint64(
 // FromUint packs an integer that may be too large for the library.
 func FromUint(n uint64) Value {
 	if n > math.MaxInt64 {
-		return Value{TypeIndex: tooBig}
+		return Value{TypeIndex: run.TooBig}
 	}
 	return FromInt(int64(n))
 }
@@ -87,16 +81,13 @@ func StreamAt(args []Value, i int) Stream {
 	return Stream{raw: true, address: uintptr(args[i].Bits)}
 }
 
-// TensorOf reads a tensor, nil if v is none. It is valid as long as v.
-func TensorOf(v Value) *Tensor {
-	at := uintptr(v.Bits)
-	switch {
-	case v.TypeIndex == abi.TypeTensor:
-		return capi.At[Tensor](at + abi.ObjectSize)
-	case v.TypeIndex == abi.TypeDLTensorPtr && at != 0:
-		return capi.At[Tensor](at)
+// TensorAt reads the tensor that is argument i. It is nil if the argument is not a tensor,
+// or if there is no such argument, and valid as long as the argument.
+func TensorAt(args []Value, i int) *Tensor {
+	if i >= len(args) {
+		return nil
 	}
-	return nil
+	return run.TensorOf(args[i])
 }
 
 // The checks of a type.
@@ -132,92 +123,43 @@ func Truth(v int64) int64 {
 	return 0
 }
 
-// The fields of a tensor.
+// The checks of a tensor, and its fields.
 
-// Address returns where the elements begin, 0 for a nil tensor.
+// DType is the type of the elements.
+type DType = abi.DLDataType
+
+// IsTensor reports whether t is a tensor of a rank, on a type of device, with elements of
+// a type. Its sizes and strides may be read then.
+func IsTensor(t *Tensor, ndim, device int32, dtype DType) bool {
+	return t != nil && t.NDim == ndim && t.Device.Type == device && t.DType == dtype && (t.Shape != 0 || ndim == 0)
+}
+
+// IsIntTensor is IsTensor for integers: kernels take signed and unsigned ones as the same.
+func IsIntTensor(t *Tensor, ndim, device int32, bits uint8, lanes uint16) bool {
+	return t != nil && t.NDim == ndim && t.Device.Type == device && (t.Shape != 0 || ndim == 0) &&
+		t.DType.Code <= abi.DLUInt && t.DType.Bits == bits && t.DType.Lanes == lanes
+}
+
+// Within reports whether a number is in a range.
+func Within(n, least, most int64) bool { return n >= least && n <= most }
+
+// Address returns the address of the first element, 0 for a nil tensor.
 func Address(t *Tensor) uintptr {
 	if t == nil {
 		return 0
 	}
-	return t.Data + uintptr(t.ByteOffset)
-}
-
-// NDim returns the rank, -1 if there are no sizes to look at.
-func NDim(t *Tensor) int64 {
-	if t.Shape == 0 && t.NDim > 0 {
-		return -1
-	}
-	return int64(t.NDim)
-}
-
-// HasType reports whether the elements are of a type.
-func HasType(t *Tensor, code, bits uint8, lanes uint16) bool {
-	return t.DType == abi.DLDataType{Code: code, Bits: bits, Lanes: lanes}
-}
-
-// HasInts reports whether the elements are integers, which kernels do not tell from
-// unsigned ones.
-func HasInts(t *Tensor, bits uint8, lanes uint16) bool {
-	return t.DType.Code <= abi.DLUInt && t.DType.Bits == bits && t.DType.Lanes == lanes
+	return run.Address(t)
 }
 
 // Size returns the size of a dimension that exists.
-func Size(t *Tensor, i int) int64 { return *capi.At[int64](t.Shape + 8*uintptr(i)) }
+func Size(t *Tensor, i int) int64 { return run.Size(t, i) }
 
 // Stride returns the stride of a dimension that exists, in elements.
-func Stride(t *Tensor, i int) int64 {
-	if t.Strides != 0 {
-		return *capi.At[int64](t.Strides + 8*uintptr(i))
-	}
-	step := int64(1)
-	for j := int(t.NDim) - 1; j > i; j-- {
-		step *= Size(t, j)
-	}
-	return step
-}
+func Stride(t *Tensor, i int) int64 { return run.Stride(t, i) }
 
-// Contiguous reports whether a tensor is in row-major order without gaps, where the
-// stride of a dimension of size 1 does not count.
-func Contiguous(t *Tensor) bool {
-	if t.Strides == 0 {
-		return true
-	}
-	step := int64(1)
-	for i := int(t.NDim) - 1; i >= 0; i-- {
-		n := Size(t, i)
-		if Stride(t, i) != step && n != 1 {
-			return false
-		}
-		step *= n
-	}
-	return true
-}
-
-// The errors are made out of line: the checks stay short.
-
-// TypeError makes the error of an argument of another kind.
-//
-//go:noinline
-func TypeError(message string) error { return tvmffi.NewError("TypeError", message) }
-
-// ValueError makes the error of an argument with another value.
-//
-//go:noinline
-func ValueError(message string) error { return tvmffi.NewError("ValueError", message) }
-
-// Mistyped makes the error of an argument that the check of its type refuses.
-// invalid is what begins the message if Go has passed what nobody else can.
-//
-//go:noinline
-func Mistyped(v Value, message, invalid string) error {
-	switch v.TypeIndex {
-	case ended:
-		return tvmffi.NewError("RuntimeError", invalid+", the object was released")
-	case tooBig:
-		return ValueError(invalid + ", the number does not fit int64")
-	}
-	return TypeError(message)
-}
+// Contiguous reports whether a tensor is in row-major order without gaps. The stride of
+// a dimension of size 1 is not compared.
+func Contiguous(t *Tensor) bool { return run.Contiguous(t) }
 
 // Launch is a launch that waits for its parameters.
 type Launch packed.Launch

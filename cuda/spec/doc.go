@@ -20,6 +20,6 @@
 //
 // [Func.Plan] turns a description into an ordered list of elementary checks with
 // their messages, which are those of the CuTe DSL. Package check runs it; the
-// generator writes it out as Go code. This package is plain data: it needs
+// generator writes it as Go code and as a table. This package is plain data: it needs
 // neither CUDA nor libtvm_ffi.
 package spec

@@ -49,10 +49,12 @@ func Stride(t *Tensor, i int) int64 {
 
 // Contiguous reports whether a tensor is in row-major order without gaps. The stride of
 // a dimension of size 1 is not compared.
-func Contiguous(t *Tensor) bool {
-	if t.Strides == 0 {
-		return true
-	}
+func Contiguous(t *Tensor) bool { return t.Strides == 0 || rowMajor(t) }
+
+// rowMajor is a call: inlined, its loop makes the checks of generated kernels slower.
+//
+//go:noinline
+func rowMajor(t *Tensor) bool {
 	step := int64(1)
 	for i := uintptr(t.NDim); i > 0; i-- {
 		n := *capi.At[int64](t.Shape + 8*(i-1))

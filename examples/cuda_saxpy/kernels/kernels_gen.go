@@ -6,10 +6,11 @@ package kernels
 import (
 	_ "embed"
 
-	cuda "github.com/tvmffi-go/tvmffi/cuda"
-	kernelrt "github.com/tvmffi-go/tvmffi/cuda/kernelrt"
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
 )
 
 // The generated code and the module fit each other, or this does not compile.
@@ -42,7 +43,7 @@ func Saxpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
 		kernelrt.FromTensor(x),
 		kernelrt.FromTensor(y),
 		kernelrt.FromFloat(float64(a)),
-		{}, // stream
+		{},
 	}
 	err := launchSaxpy(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
@@ -51,66 +52,42 @@ func Saxpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
 	return err
 }
 
-const callingSaxpy = " when calling: `saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)`"
+const (
+	signatureSaxpy = "saxpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)"
+	callingSaxpy   = " when calling: `" + signatureSaxpy + "`"
+)
+
+var checksSaxpy = kernelrt.Checks{Signature: signatureSaxpy, List: []spec.Check{
+	{Op: spec.OpCount, Want: 4, Kind: "TypeError", Message: "Expects 4 parameters" + callingSaxpy},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingSaxpy + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 1},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSaxpy + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSaxpy + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSaxpy + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingSaxpy + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSaxpy + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingSaxpy + ", expected Tensor"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingSaxpy + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 1, Kind: "ValueError", Message: "Mismatched y.shape[0] on argument #1" + callingSaxpy + ", expected to match x.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingSaxpy + ", expected float"},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingSaxpy + ", expected handle or int"},
+}}
 
 func launchSaxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 4 {
-		return kernelrt.TypeError("Expects 4 parameters" + callingSaxpy)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingSaxpy+", expected Tensor", "Invalid value on argument #0"+callingSaxpy)
-	}
-	cudaDevice := int64(x.Device.ID)
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSaxpy + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSaxpy + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSaxpy + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingSaxpy + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x, y := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
+	if len(args) != 4 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
+		!kernelrt.IsFloat(args[2]) ||
+		!kernelrt.IsAddress(args[3]) {
+		return checksSaxpy.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSaxpy + ", expected contiguous")
-	}
-	// Argument 1, y.
-	y := kernelrt.TensorOf(args[1])
-	if y == nil {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingSaxpy+", expected Tensor", "Invalid value on argument #1"+callingSaxpy)
-	}
-	if int64(y.Device.ID) != cudaDevice {
-		return kernelrt.ValueError("Mismatched device index on argument #1" + callingSaxpy + ", expected to match x.device.index")
-	}
-	if kernelrt.NDim(y) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingSaxpy + ", expected ndim=1")
-	}
-	if y.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingSaxpy + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(y, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingSaxpy + ", expected dtype=float32")
-	}
-	if kernelrt.Size(y, 0) != n {
-		return kernelrt.ValueError("Mismatched y.shape[0] on argument #1" + callingSaxpy + ", expected to match x.shape[0]")
-	}
-	if !kernelrt.Contiguous(y) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingSaxpy + ", expected contiguous")
-	}
-	// Argument 2, a.
-	if !kernelrt.IsFloat(args[2]) {
-		return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingSaxpy+", expected float", "Invalid value on argument #2"+callingSaxpy)
-	}
-	// Argument 3, stream.
-	if !kernelrt.IsAddress(args[3]) {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingSaxpy+", expected handle or int", "Invalid value on argument #3"+callingSaxpy)
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{kernelrt.CeilDiv(n, 256), 1, 1}, Block: [3]int64{256, 1, 1}}
 	l, err := kernelSaxpy.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -143,11 +120,17 @@ var tvmffiExports = exportrt.Library{
 
 // Register makes the kernels functions that all languages of this process can call by
 // their names in the registry, all of them or none. A second call does nothing.
-func Register() error { return tvmffiExports.Register() }
+func Register() error {
+	return tvmffiExports.Register()
+}
 
 // TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
-func TVMFFIExports() *exportrt.Library { return &tvmffiExports }
+func TVMFFIExports() *exportrt.Library {
+	return &tvmffiExports
+}
 
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.
-func Unload() error { return kernelrt.Unload(&imageSaxpy) }
+func Unload() error {
+	return kernelrt.Unload(&imageSaxpy)
+}

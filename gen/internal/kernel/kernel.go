@@ -15,7 +15,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 )
 
-// Source describes a kernel; it is gen.Kernel.
+// Source describes a kernel. It is gen.Kernel, which has the documentation; package gen
+// converts one into the other, which does not compile if they differ.
 type Source struct {
 	Spec, Name, Doc, Entry string
 	Images                 []string
@@ -93,8 +94,9 @@ type Kernel struct {
 	// by operand.
 	Locals  []string
 	Tensors []string
-	// Sourced says which variables have to tell what gave them their value.
-	Sourced []bool
+	// Known are the names of the flags that say whether a variable has a value, "" where
+	// that is known before the call.
+	Known []string
 
 	index int
 	p     *planner

@@ -11,8 +11,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 )
 
-// own are the names that the generated code uses itself.
-var own = []string{"args", "stream", "d", "l", "err", "cuda", "tvmffi", "kernelrt", "embed", "fs"}
+// ownParams are the names that the body of the typed func uses, ownLocals those that the
+// func that launches uses.
+var (
+	ownParams = []string{"args", "err", "kernelrt"}
+	ownLocals = []string{"args", "stream", "d", "l", "err", "kernelrt"}
+)
 
 // unique makes Go names that differ.
 type unique map[string]bool
@@ -37,11 +41,11 @@ func (u unique) name(text string) string {
 // names gives the parameters, tensors and variables their names in Go.
 func (k *Kernel) names() {
 	params, locals := unique{}, unique{}
-	for _, n := range own {
+	for _, n := range ownParams {
+		params[n] = true
+	}
+	for _, n := range ownLocals {
 		locals[n] = true
-		if n != "stream" {
-			params[n] = true
-		}
 	}
 	k.Tensors = make([]string, len(k.Plan.Operands))
 	for i := range k.Params {
@@ -51,19 +55,16 @@ func (k *Kernel) names() {
 			k.Tensors[p.Operand] = locals.name(k.Plan.Operands[p.Operand].Name)
 		}
 	}
-	k.Locals, k.Sourced = make([]string, len(k.Plan.Vars)), make([]bool, len(k.Plan.Vars))
+	k.Locals, k.Known = make([]string, len(k.Plan.Vars)), make([]string, len(k.Plan.Vars))
 	for i, v := range k.Plan.Vars {
 		k.Locals[i] = locals.name(v.Name)
 	}
 	for i := range k.Plan.Checks {
-		if c := &k.Plan.Checks[i]; c.Op == spec.OpMatch && c.From < 0 {
-			k.Sourced[c.Var] = true
+		if c := &k.Plan.Checks[i]; c.Maybe && k.Known[c.Var] == "" {
+			k.Known[c.Var] = locals.name(k.Plan.Vars[c.Var].Name + " known")
 		}
 	}
 }
-
-// From is the name of what tells where variable v got its value from.
-func (k *Kernel) From(v int) string { return k.Locals[v] + "From" }
 
 // args finds the parameters of the kernel.
 func (k *Kernel) args() {

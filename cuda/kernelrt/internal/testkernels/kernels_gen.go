@@ -6,10 +6,11 @@ package testkernels
 import (
 	"embed"
 
-	cuda "github.com/tvmffi-go/tvmffi/cuda"
-	kernelrt "github.com/tvmffi-go/tvmffi/cuda/kernelrt"
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	exportrt "github.com/tvmffi-go/tvmffi/runtime/exportrt"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
 )
 
 // The generated code and the module fit each other, or this does not compile.
@@ -45,7 +46,7 @@ func Axpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
 		kernelrt.FromTensor(x),
 		kernelrt.FromTensor(y),
 		kernelrt.FromFloat(float64(a)),
-		{}, // stream
+		{},
 	}
 	err := launchAxpy(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
@@ -54,66 +55,42 @@ func Axpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
 	return err
 }
 
-const callingAxpy = " when calling: `axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)`"
+const (
+	signatureAxpy = "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)"
+	callingAxpy   = " when calling: `" + signatureAxpy + "`"
+)
+
+var checksAxpy = kernelrt.Checks{Signature: signatureAxpy, List: []spec.Check{
+	{Op: spec.OpCount, Want: 4, Kind: "TypeError", Message: "Expects 4 parameters" + callingAxpy},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingAxpy + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 1},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAxpy + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAxpy + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAxpy + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingAxpy + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAxpy + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingAxpy + ", expected Tensor"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingAxpy + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 1, Kind: "ValueError", Message: "Mismatched y.shape[0] on argument #1" + callingAxpy + ", expected to match x.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingAxpy + ", expected float"},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingAxpy + ", expected handle or int"},
+}}
 
 func launchAxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 4 {
-		return kernelrt.TypeError("Expects 4 parameters" + callingAxpy)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingAxpy+", expected Tensor", "Invalid value on argument #0"+callingAxpy)
-	}
-	cudaDevice := int64(x.Device.ID)
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAxpy + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAxpy + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAxpy + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingAxpy + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x, y := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
+	if len(args) != 4 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
+		!kernelrt.IsFloat(args[2]) ||
+		!kernelrt.IsAddress(args[3]) {
+		return checksAxpy.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAxpy + ", expected contiguous")
-	}
-	// Argument 1, y.
-	y := kernelrt.TensorOf(args[1])
-	if y == nil {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingAxpy+", expected Tensor", "Invalid value on argument #1"+callingAxpy)
-	}
-	if int64(y.Device.ID) != cudaDevice {
-		return kernelrt.ValueError("Mismatched device index on argument #1" + callingAxpy + ", expected to match x.device.index")
-	}
-	if kernelrt.NDim(y) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingAxpy + ", expected ndim=1")
-	}
-	if y.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingAxpy + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(y, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingAxpy + ", expected dtype=float32")
-	}
-	if kernelrt.Size(y, 0) != n {
-		return kernelrt.ValueError("Mismatched y.shape[0] on argument #1" + callingAxpy + ", expected to match x.shape[0]")
-	}
-	if !kernelrt.Contiguous(y) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingAxpy + ", expected contiguous")
-	}
-	// Argument 2, a.
-	if !kernelrt.IsFloat(args[2]) {
-		return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingAxpy+", expected float", "Invalid value on argument #2"+callingAxpy)
-	}
-	// Argument 3, stream.
-	if !kernelrt.IsAddress(args[3]) {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingAxpy+", expected handle or int", "Invalid value on argument #3"+callingAxpy)
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{kernelrt.CeilDiv(n, 256), 1, 1}, Block: [3]int64{256, 1, 1}}
 	l, err := kernelAxpy.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -146,11 +123,11 @@ func Mat(a, b, c *tvmffi.Tensor, k int32, u uint64, flag bool, h, bf float32, f 
 		kernelrt.FromTensor(b),
 		kernelrt.FromTensor(c),
 		kernelrt.FromInt(int64(k)),
-		kernelrt.FromUint(uint64(u)),
+		kernelrt.FromUint(u),
 		kernelrt.FromBool(flag),
 		kernelrt.FromFloat(float64(h)),
 		kernelrt.FromFloat(float64(bf)),
-		kernelrt.FromFloat(float64(f)),
+		kernelrt.FromFloat(f),
 		kernelrt.FromPointer(p),
 		kernelrt.FromPointer(q),
 	}
@@ -161,155 +138,93 @@ func Mat(a, b, c *tvmffi.Tensor, k int32, u uint64, flag bool, h, bf float32, f 
 	return err
 }
 
-const callingMat = " when calling: `mat(a: Tensor([n0, n1], float16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)`"
+const (
+	signatureMat = "mat(a: Tensor([n0, n1], float16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)"
+	callingMat   = " when calling: `" + signatureMat + "`"
+)
+
+var checksMat = kernelrt.Checks{Signature: signatureMat, List: []spec.Check{
+	{Op: spec.OpCount, Want: 11, Kind: "TypeError", Message: "Expects 11 parameters" + callingMat},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingMat + ", expected Tensor"},
+	{Op: spec.OpDivisible, Field: spec.FieldAddress, Want: 16, Kind: "ValueError", Message: "Misaligned Tensor data on argument #0" + callingMat + ", expected data alignment=16 bytes"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 7},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMat + ", expected ndim=2"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMat + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 16, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMat + ", expected dtype=float16"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound a.shape[0] on argument #0" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpRange, Field: spec.FieldShape, Index: 1, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound a.shape[1] on argument #0" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpDivisible, Field: spec.FieldShape, Index: 1, Want: 8, Kind: "ValueError", Message: "Invalid a.shape[1] on argument #0" + callingMat + ", expected to be divisible by 8"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Index: 1, Var: 1},
+	{Op: spec.OpDivisible, Field: spec.FieldStrides, UnlessOne: true, Want: 8, Kind: "ValueError", Message: "Invalid a.strides[0] on argument #0" + callingMat + ", expected to be divisible by 8"},
+	{Op: spec.OpBind, Field: spec.FieldStrides, Var: 2},
+	{Op: spec.OpEqual, Field: spec.FieldStrides, Index: 1, UnlessOne: true, Want: 1, Kind: "ValueError", Message: "Mismatched a.strides[1] on argument #0" + callingMat + ", expected to be 1"},
+	{Op: spec.OpSkipNone, Operand: 1, Want: 25},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingMat + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 7, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingMat + ", expected to match a.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected ndim=2"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 0, Bits: 8, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected dtype=int8"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched b.shape[0] on argument #1" + callingMat + ", expected to match a.shape[1]"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 1, Index: 1, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound b.shape[1] on argument #1" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 1, Index: 1, Var: 3, Source: "b.shape[1]"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected contiguous"},
+	{Op: spec.OpSkipNone, Operand: 2, Want: 35},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingMat + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 7, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingMat + ", expected to match a.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 2, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 2, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 2, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 2, Var: 3, From: -1, Maybe: true, Kind: "ValueError", Message: "Mismatched c.shape[0] on argument #2" + callingMat + ", expected to match "},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 2, Var: 3, Maybe: true, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound c.shape[0] on argument #2" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 2, Var: 3, Maybe: true, Source: "c.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingMat + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 3, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound value on argument #3" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpDivisible, Field: spec.FieldValue, Operand: 3, Want: 2, Kind: "ValueError", Message: "Invalid value on argument #3" + callingMat + ", expected to be divisible by 2"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 3, Var: 4},
+	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingMat + ", expected int"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 4, Var: 5},
+	{Op: spec.OpType, Operand: 5, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #5" + callingMat + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 5, Min: -128, Max: 127, Kind: "ValueError", Message: "Out of bound value on argument #5" + callingMat + ", expected to be in bool range [-128, 127]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 5, Var: 6},
+	{Op: spec.OpType, Operand: 6, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #6" + callingMat + ", expected float"},
+	{Op: spec.OpType, Operand: 7, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #7" + callingMat + ", expected float"},
+	{Op: spec.OpType, Operand: 8, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #8" + callingMat + ", expected float"},
+	{Op: spec.OpType, Operand: 9, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on argument #9" + callingMat + ", expected handle or int"},
+	{Op: spec.OpType, Operand: 10, Accept: spec.AcceptNone | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on argument #10" + callingMat + ", expected handle"},
+}}
 
 func launchMat(args []kernelrt.Value, stream kernelrt.Stream) error {
-	var b *kernelrt.Tensor
-	var c *kernelrt.Tensor
+	a, b, c := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1), kernelrt.TensorAt(args, 2)
 	var m int64
-	var mFrom string
-	if len(args) != 11 {
-		return kernelrt.TypeError("Expects 11 parameters" + callingMat)
+	var mKnown bool
+	if len(args) != 11 ||
+		!kernelrt.IsTensor(a, 2, 2, kernelrt.DType{Code: 2, Bits: 16, Lanes: 1}) || int64(kernelrt.Address(a))%16 != 0 || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647) || !kernelrt.Within(kernelrt.Size(a, 1), -2147483648, 2147483647) || kernelrt.Size(a, 1)%8 != 0 || kernelrt.Stride(a, 0)%8 != 0 && kernelrt.Size(a, 0) != 1 || kernelrt.Stride(a, 1) != 1 && kernelrt.Size(a, 1) != 1 ||
+		!kernelrt.IsNone(args[1]) && (!kernelrt.IsIntTensor(b, 2, 2, 8, 1) || int64(b.Device.ID) != int64(a.Device.ID) || kernelrt.Size(b, 0) != kernelrt.Size(a, 1) || !kernelrt.Within(kernelrt.Size(b, 1), -2147483648, 2147483647)) {
+		return checksMat.Refuse(args)
 	}
-	// Argument 0, a.
-	a := kernelrt.TensorOf(args[0])
-	if a == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingMat+", expected Tensor", "Invalid value on argument #0"+callingMat)
+	if b != nil {
+		m, mKnown = kernelrt.Size(b, 1), true
 	}
-	if int64(kernelrt.Address(a))%16 != 0 {
-		return kernelrt.ValueError("Misaligned Tensor data on argument #0" + callingMat + ", expected data alignment=16 bytes")
-	}
-	cudaDevice := int64(a.Device.ID)
-	if kernelrt.NDim(a) != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMat + ", expected ndim=2")
-	}
-	if a.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMat + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(a, 2, 16, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMat + ", expected dtype=float16")
-	}
-	if kernelrt.Size(a, 0) < -2147483648 || kernelrt.Size(a, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound a.shape[0] on argument #0" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
+	if !kernelrt.IsNone(args[1]) && !kernelrt.Contiguous(b) ||
+		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(a.Device.ID) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(c)) ||
+		!kernelrt.IsInt(args[3]) || !kernelrt.Within(int64(args[3].Bits), -2147483648, 2147483647) || int64(args[3].Bits)%2 != 0 ||
+		!kernelrt.IsInt(args[4]) ||
+		!kernelrt.IsInt(args[5]) || !kernelrt.Within(int64(args[5].Bits), -128, 127) ||
+		!kernelrt.IsFloat(args[6]) ||
+		!kernelrt.IsFloat(args[7]) ||
+		!kernelrt.IsFloat(args[8]) ||
+		!kernelrt.IsAddress(args[9]) ||
+		!kernelrt.IsHandle(args[10]) {
+		return checksMat.Refuse(args)
 	}
 	n0 := kernelrt.Size(a, 0)
-	if kernelrt.Size(a, 1) < -2147483648 || kernelrt.Size(a, 1) > 2147483647 {
-		return kernelrt.ValueError("Out of bound a.shape[1] on argument #0" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
-	}
-	if kernelrt.Size(a, 1)%8 != 0 {
-		return kernelrt.ValueError("Invalid a.shape[1] on argument #0" + callingMat + ", expected to be divisible by 8")
-	}
 	n1 := kernelrt.Size(a, 1)
-	if kernelrt.Stride(a, 0)%8 != 0 && kernelrt.Size(a, 0) != 1 {
-		return kernelrt.ValueError("Invalid a.strides[0] on argument #0" + callingMat + ", expected to be divisible by 8")
-	}
 	s0 := kernelrt.Stride(a, 0)
-	if kernelrt.Stride(a, 1) != 1 && kernelrt.Size(a, 1) != 1 {
-		return kernelrt.ValueError("Mismatched a.strides[1] on argument #0" + callingMat + ", expected to be 1")
-	}
-	// Argument 1, b.
-	if !kernelrt.IsNone(args[1]) {
-		b = kernelrt.TensorOf(args[1])
-		if b == nil {
-			return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingMat+", expected Tensor or None", "Invalid value on argument #1"+callingMat)
-		}
-		if int64(b.Device.ID) != cudaDevice {
-			return kernelrt.ValueError("Mismatched device index on argument #1" + callingMat + ", expected to match a.device.index")
-		}
-		if kernelrt.NDim(b) != 2 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingMat + ", expected ndim=2")
-		}
-		if b.Device.Type != 2 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingMat + ", expected device_type=cuda")
-		}
-		if !kernelrt.HasInts(b, 8, 1) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingMat + ", expected dtype=int8")
-		}
-		if kernelrt.Size(b, 0) != n1 {
-			return kernelrt.ValueError("Mismatched b.shape[0] on argument #1" + callingMat + ", expected to match a.shape[1]")
-		}
-		if kernelrt.Size(b, 1) < -2147483648 || kernelrt.Size(b, 1) > 2147483647 {
-			return kernelrt.ValueError("Out of bound b.shape[1] on argument #1" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
-		}
-		m = kernelrt.Size(b, 1)
-		mFrom = "b.shape[1]"
-		if !kernelrt.Contiguous(b) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingMat + ", expected contiguous")
-		}
-	}
-	// Argument 2, c.
-	if !kernelrt.IsNone(args[2]) {
-		c = kernelrt.TensorOf(args[2])
-		if c == nil {
-			return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingMat+", expected Tensor or None", "Invalid value on argument #2"+callingMat)
-		}
-		if int64(c.Device.ID) != cudaDevice {
-			return kernelrt.ValueError("Mismatched device index on argument #2" + callingMat + ", expected to match a.device.index")
-		}
-		if kernelrt.NDim(c) != 1 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingMat + ", expected ndim=1")
-		}
-		if c.Device.Type != 2 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingMat + ", expected device_type=cuda")
-		}
-		if !kernelrt.HasType(c, 2, 32, 1) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingMat + ", expected dtype=float32")
-		}
-		if mFrom != "" && (kernelrt.Size(c, 0) != m) {
-			return kernelrt.ValueError("Mismatched c.shape[0] on argument #2" + callingMat + ", expected to match " + mFrom)
-		}
-		if mFrom == "" && (kernelrt.Size(c, 0) < -2147483648 || kernelrt.Size(c, 0) > 2147483647) {
-			return kernelrt.ValueError("Out of bound c.shape[0] on argument #2" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
-		}
-		if !kernelrt.Contiguous(c) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingMat + ", expected contiguous")
-		}
-	}
-	// Argument 3, k.
-	if !kernelrt.IsInt(args[3]) {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingMat+", expected int", "Invalid value on argument #3"+callingMat)
-	}
-	if int64(args[3].Bits) < -2147483648 || int64(args[3].Bits) > 2147483647 {
-		return kernelrt.ValueError("Out of bound value on argument #3" + callingMat + ", expected to be in int32 range [-2147483648, 2147483647]")
-	}
-	if int64(args[3].Bits)%2 != 0 {
-		return kernelrt.ValueError("Invalid value on argument #3" + callingMat + ", expected to be divisible by 2")
-	}
 	k := int64(args[3].Bits)
-	// Argument 4, u.
-	if !kernelrt.IsInt(args[4]) {
-		return kernelrt.Mistyped(args[4], "Mismatched type on argument #4"+callingMat+", expected int", "Invalid value on argument #4"+callingMat)
-	}
 	u := int64(args[4].Bits)
-	// Argument 5, flag.
-	if !kernelrt.IsInt(args[5]) {
-		return kernelrt.Mistyped(args[5], "Mismatched type on argument #5"+callingMat+", expected int", "Invalid value on argument #5"+callingMat)
-	}
-	if int64(args[5].Bits) < -128 || int64(args[5].Bits) > 127 {
-		return kernelrt.ValueError("Out of bound value on argument #5" + callingMat + ", expected to be in bool range [-128, 127]")
-	}
 	flag := int64(args[5].Bits)
-	// Argument 6, h.
-	if !kernelrt.IsFloat(args[6]) {
-		return kernelrt.Mistyped(args[6], "Mismatched type on argument #6"+callingMat+", expected float", "Invalid value on argument #6"+callingMat)
-	}
-	// Argument 7, bf.
-	if !kernelrt.IsFloat(args[7]) {
-		return kernelrt.Mistyped(args[7], "Mismatched type on argument #7"+callingMat+", expected float", "Invalid value on argument #7"+callingMat)
-	}
-	// Argument 8, f.
-	if !kernelrt.IsFloat(args[8]) {
-		return kernelrt.Mistyped(args[8], "Mismatched type on argument #8"+callingMat+", expected float", "Invalid value on argument #8"+callingMat)
-	}
-	// Argument 9, p.
-	if !kernelrt.IsAddress(args[9]) {
-		return kernelrt.Mistyped(args[9], "Mismatched type on argument #9"+callingMat+", expected handle or int", "Invalid value on argument #9"+callingMat)
-	}
-	// Argument 10, q.
-	if !kernelrt.IsHandle(args[10]) {
-		return kernelrt.Mistyped(args[10], "Mismatched type on argument #10"+callingMat+", expected handle", "Invalid value on argument #10"+callingMat)
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{n0, kernelrt.CeilDiv(n1, k), 1}, Block: [3]int64{32, 8, 1}, Shared: kernelrt.Mul(4, k)}
 	l, err := kernelMat.Begin(a.Device.ID, &d)
 	if l == nil {
@@ -354,54 +269,38 @@ func Two(a, b *tvmffi.Tensor) error {
 	return err
 }
 
-const callingTwo = " when calling: `two(a: Tensor([n], float32), b: Tensor([n], float32))`"
+const (
+	signatureTwo = "two(a: Tensor([n], float32), b: Tensor([n], float32))"
+	callingTwo   = " when calling: `" + signatureTwo + "`"
+)
+
+var checksTwo = kernelrt.Checks{Signature: signatureTwo, List: []spec.Check{
+	{Op: spec.OpCount, Want: 2, Kind: "TypeError", Message: "Expects 2 parameters" + callingTwo},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingTwo + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingTwo + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingTwo + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingTwo + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound a.shape[0] on argument #0" + callingTwo + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Var: 1},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingTwo + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingTwo + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Operand: 1, Var: 2},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingTwo + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingTwo + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingTwo + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched b.shape[0] on argument #1" + callingTwo + ", expected to match a.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingTwo + ", expected contiguous"},
+}}
 
 func launchTwo(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 2 {
-		return kernelrt.TypeError("Expects 2 parameters" + callingTwo)
-	}
-	// Argument 0, a.
-	a := kernelrt.TensorOf(args[0])
-	if a == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingTwo+", expected Tensor", "Invalid value on argument #0"+callingTwo)
-	}
-	if kernelrt.NDim(a) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingTwo + ", expected ndim=1")
-	}
-	if a.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingTwo + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(a, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingTwo + ", expected dtype=float32")
-	}
-	if kernelrt.Size(a, 0) < -2147483648 || kernelrt.Size(a, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound a.shape[0] on argument #0" + callingTwo + ", expected to be in int32 range [-2147483648, 2147483647]")
+	a, b := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
+	if len(args) != 2 ||
+		!kernelrt.IsTensor(a, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(a) ||
+		!kernelrt.IsTensor(b, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || kernelrt.Size(b, 0) != kernelrt.Size(a, 0) || !kernelrt.Contiguous(b) {
+		return checksTwo.Refuse(args)
 	}
 	n := kernelrt.Size(a, 0)
-	if !kernelrt.Contiguous(a) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingTwo + ", expected contiguous")
-	}
-	// Argument 1, b.
-	b := kernelrt.TensorOf(args[1])
-	if b == nil {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingTwo+", expected Tensor", "Invalid value on argument #1"+callingTwo)
-	}
-	if kernelrt.NDim(b) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingTwo + ", expected ndim=1")
-	}
-	if b.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingTwo + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(b, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingTwo + ", expected dtype=float32")
-	}
-	if kernelrt.Size(b, 0) != n {
-		return kernelrt.ValueError("Mismatched b.shape[0] on argument #1" + callingTwo + ", expected to match a.shape[0]")
-	}
-	if !kernelrt.Contiguous(b) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingTwo + ", expected contiguous")
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{n, 1, 1}, Block: [3]int64{32, 1, 1}}
 	l, err := kernelTwo.Begin(a.Device.ID, &d)
 	if l == nil {
@@ -430,7 +329,7 @@ var kernelClustered = kernelrt.Kernel{
 func Clustered(x *tvmffi.Tensor, stream *cuda.Stream) error {
 	args := [...]kernelrt.Value{
 		kernelrt.FromTensor(x),
-		{}, // stream
+		{},
 	}
 	err := launchClustered(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
@@ -438,38 +337,32 @@ func Clustered(x *tvmffi.Tensor, stream *cuda.Stream) error {
 	return err
 }
 
-const callingClustered = " when calling: `clustered(x: Tensor([n], float32), stream: Stream)`"
+const (
+	signatureClustered = "clustered(x: Tensor([n], float32), stream: Stream)"
+	callingClustered   = " when calling: `" + signatureClustered + "`"
+)
+
+var checksClustered = kernelrt.Checks{Signature: signatureClustered, List: []spec.Check{
+	{Op: spec.OpCount, Want: 2, Kind: "TypeError", Message: "Expects 2 parameters" + callingClustered},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingClustered + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 1},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingClustered + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingClustered + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingClustered + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingClustered + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingClustered + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingClustered + ", expected handle or int"},
+}}
 
 func launchClustered(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 2 {
-		return kernelrt.TypeError("Expects 2 parameters" + callingClustered)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingClustered+", expected Tensor", "Invalid value on argument #0"+callingClustered)
-	}
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingClustered + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingClustered + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingClustered + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingClustered + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x := kernelrt.TensorAt(args, 0)
+	if len(args) != 2 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsAddress(args[1]) {
+		return checksClustered.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingClustered + ", expected contiguous")
-	}
-	// Argument 1, stream.
-	if !kernelrt.IsAddress(args[1]) {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingClustered+", expected handle or int", "Invalid value on argument #1"+callingClustered)
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{kernelrt.Mul(2, n), 1, 1}, Block: [3]int64{64, 1, 1}, Cluster: [3]int64{2, 1, 1}}
 	l, err := kernelClustered.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -495,58 +388,51 @@ var kernelSizes = kernelrt.Kernel{
 func Sizes(x *tvmffi.Tensor, k, b, s int64) error {
 	args := [...]kernelrt.Value{
 		kernelrt.FromTensor(x),
-		kernelrt.FromInt(int64(k)),
-		kernelrt.FromInt(int64(b)),
-		kernelrt.FromInt(int64(s)),
+		kernelrt.FromInt(k),
+		kernelrt.FromInt(b),
+		kernelrt.FromInt(s),
 	}
 	err := launchSizes(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
 }
 
-const callingSizes = " when calling: `sizes(x: Tensor([n], float32), k: int64, b: int64, s: int64)`"
+const (
+	signatureSizes = "sizes(x: Tensor([n], float32), k: int64, b: int64, s: int64)"
+	callingSizes   = " when calling: `" + signatureSizes + "`"
+)
+
+var checksSizes = kernelrt.Checks{Signature: signatureSizes, List: []spec.Check{
+	{Op: spec.OpCount, Want: 4, Kind: "TypeError", Message: "Expects 4 parameters" + callingSizes},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingSizes + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 4},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSizes + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSizes + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSizes + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingSizes + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSizes + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingSizes + ", expected int"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 1, Var: 1},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingSizes + ", expected int"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 2, Var: 2},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingSizes + ", expected int"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 3, Var: 3},
+}}
 
 func launchSizes(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 4 {
-		return kernelrt.TypeError("Expects 4 parameters" + callingSizes)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingSizes+", expected Tensor", "Invalid value on argument #0"+callingSizes)
-	}
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSizes + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSizes + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSizes + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingSizes + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x := kernelrt.TensorAt(args, 0)
+	if len(args) != 4 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsInt(args[1]) ||
+		!kernelrt.IsInt(args[2]) ||
+		!kernelrt.IsInt(args[3]) {
+		return checksSizes.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingSizes + ", expected contiguous")
-	}
-	// Argument 1, k.
-	if !kernelrt.IsInt(args[1]) {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingSizes+", expected int", "Invalid value on argument #1"+callingSizes)
-	}
 	k := int64(args[1].Bits)
-	// Argument 2, b.
-	if !kernelrt.IsInt(args[2]) {
-		return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingSizes+", expected int", "Invalid value on argument #2"+callingSizes)
-	}
 	b := int64(args[2].Bits)
-	// Argument 3, s.
-	if !kernelrt.IsInt(args[3]) {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingSizes+", expected int", "Invalid value on argument #3"+callingSizes)
-	}
 	s := int64(args[3].Bits)
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{kernelrt.Mul(kernelrt.Mul(n, k), k), kernelrt.Max(1, kernelrt.Div(n, k)), 1}, Block: [3]int64{b, 1, 1}, Shared: s}
 	l, err := kernelSizes.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -576,86 +462,66 @@ func Ints(x *tvmffi.Tensor, i8 int8, u8 uint8, i16 int16, u16 uint16, u32 uint32
 		kernelrt.FromInt(int64(i16)),
 		kernelrt.FromUint(uint64(u16)),
 		kernelrt.FromUint(uint64(u32)),
-		kernelrt.FromInt(int64(i64)),
+		kernelrt.FromInt(i64),
 	}
 	err := launchInts(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
 }
 
-const callingInts = " when calling: `ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)`"
+const (
+	signatureInts = "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)"
+	callingInts   = " when calling: `" + signatureInts + "`"
+)
+
+var checksInts = kernelrt.Checks{Signature: signatureInts, List: []spec.Check{
+	{Op: spec.OpCount, Want: 7, Kind: "TypeError", Message: "Expects 7 parameters" + callingInts},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingInts + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 7},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingInts + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingInts + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingInts + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingInts + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingInts + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingInts + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 1, Min: -128, Max: 127, Kind: "ValueError", Message: "Out of bound value on argument #1" + callingInts + ", expected to be in int8 range [-128, 127]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 1, Var: 1},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingInts + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 2, Max: 255, Kind: "ValueError", Message: "Out of bound value on argument #2" + callingInts + ", expected to be in uint8 range [0, 255]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 2, Var: 2},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingInts + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 3, Min: -32768, Max: 32767, Kind: "ValueError", Message: "Out of bound value on argument #3" + callingInts + ", expected to be in int16 range [-32768, 32767]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 3, Var: 3},
+	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingInts + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 4, Max: 65535, Kind: "ValueError", Message: "Out of bound value on argument #4" + callingInts + ", expected to be in uint16 range [0, 65535]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 4, Var: 4},
+	{Op: spec.OpType, Operand: 5, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #5" + callingInts + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 5, Max: 4294967295, Kind: "ValueError", Message: "Out of bound value on argument #5" + callingInts + ", expected to be in uint32 range [0, 4294967295]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 5, Var: 5},
+	{Op: spec.OpType, Operand: 6, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #6" + callingInts + ", expected int"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 6, Var: 6},
+}}
 
 func launchInts(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 7 {
-		return kernelrt.TypeError("Expects 7 parameters" + callingInts)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingInts+", expected Tensor", "Invalid value on argument #0"+callingInts)
-	}
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingInts + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingInts + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingInts + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingInts + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x := kernelrt.TensorAt(args, 0)
+	if len(args) != 7 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsInt(args[1]) || !kernelrt.Within(int64(args[1].Bits), -128, 127) ||
+		!kernelrt.IsInt(args[2]) || !kernelrt.Within(int64(args[2].Bits), 0, 255) ||
+		!kernelrt.IsInt(args[3]) || !kernelrt.Within(int64(args[3].Bits), -32768, 32767) ||
+		!kernelrt.IsInt(args[4]) || !kernelrt.Within(int64(args[4].Bits), 0, 65535) ||
+		!kernelrt.IsInt(args[5]) || !kernelrt.Within(int64(args[5].Bits), 0, 4294967295) ||
+		!kernelrt.IsInt(args[6]) {
+		return checksInts.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingInts + ", expected contiguous")
-	}
-	// Argument 1, i8.
-	if !kernelrt.IsInt(args[1]) {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingInts+", expected int", "Invalid value on argument #1"+callingInts)
-	}
-	if int64(args[1].Bits) < -128 || int64(args[1].Bits) > 127 {
-		return kernelrt.ValueError("Out of bound value on argument #1" + callingInts + ", expected to be in int8 range [-128, 127]")
-	}
 	i8 := int64(args[1].Bits)
-	// Argument 2, u8.
-	if !kernelrt.IsInt(args[2]) {
-		return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingInts+", expected int", "Invalid value on argument #2"+callingInts)
-	}
-	if int64(args[2].Bits) < 0 || int64(args[2].Bits) > 255 {
-		return kernelrt.ValueError("Out of bound value on argument #2" + callingInts + ", expected to be in uint8 range [0, 255]")
-	}
 	u8 := int64(args[2].Bits)
-	// Argument 3, i16.
-	if !kernelrt.IsInt(args[3]) {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingInts+", expected int", "Invalid value on argument #3"+callingInts)
-	}
-	if int64(args[3].Bits) < -32768 || int64(args[3].Bits) > 32767 {
-		return kernelrt.ValueError("Out of bound value on argument #3" + callingInts + ", expected to be in int16 range [-32768, 32767]")
-	}
 	i16 := int64(args[3].Bits)
-	// Argument 4, u16.
-	if !kernelrt.IsInt(args[4]) {
-		return kernelrt.Mistyped(args[4], "Mismatched type on argument #4"+callingInts+", expected int", "Invalid value on argument #4"+callingInts)
-	}
-	if int64(args[4].Bits) < 0 || int64(args[4].Bits) > 65535 {
-		return kernelrt.ValueError("Out of bound value on argument #4" + callingInts + ", expected to be in uint16 range [0, 65535]")
-	}
 	u16 := int64(args[4].Bits)
-	// Argument 5, u32.
-	if !kernelrt.IsInt(args[5]) {
-		return kernelrt.Mistyped(args[5], "Mismatched type on argument #5"+callingInts+", expected int", "Invalid value on argument #5"+callingInts)
-	}
-	if int64(args[5].Bits) < 0 || int64(args[5].Bits) > 4294967295 {
-		return kernelrt.ValueError("Out of bound value on argument #5" + callingInts + ", expected to be in uint32 range [0, 4294967295]")
-	}
 	u32 := int64(args[5].Bits)
-	// Argument 6, i64.
-	if !kernelrt.IsInt(args[6]) {
-		return kernelrt.Mistyped(args[6], "Mismatched type on argument #6"+callingInts+", expected int", "Invalid value on argument #6"+callingInts)
-	}
 	i64 := int64(args[6].Bits)
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{n, 1, 1}, Block: [3]int64{1, 1, 1}}
 	l, err := kernelInts.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -693,38 +559,32 @@ func Mismatch(x *tvmffi.Tensor, a float32) error {
 	return err
 }
 
-const callingMismatch = " when calling: `mismatch(x: Tensor([n], float32), a: float32)`"
+const (
+	signatureMismatch = "mismatch(x: Tensor([n], float32), a: float32)"
+	callingMismatch   = " when calling: `" + signatureMismatch + "`"
+)
+
+var checksMismatch = kernelrt.Checks{Signature: signatureMismatch, List: []spec.Check{
+	{Op: spec.OpCount, Want: 2, Kind: "TypeError", Message: "Expects 2 parameters" + callingMismatch},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingMismatch + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 1},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMismatch + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMismatch + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMismatch + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingMismatch + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingMismatch + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingMismatch + ", expected float"},
+}}
 
 func launchMismatch(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 2 {
-		return kernelrt.TypeError("Expects 2 parameters" + callingMismatch)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingMismatch+", expected Tensor", "Invalid value on argument #0"+callingMismatch)
-	}
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMismatch + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMismatch + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMismatch + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingMismatch + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x := kernelrt.TensorAt(args, 0)
+	if len(args) != 2 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsFloat(args[1]) {
+		return checksMismatch.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingMismatch + ", expected contiguous")
-	}
-	// Argument 1, a.
-	if !kernelrt.IsFloat(args[1]) {
-		return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingMismatch+", expected float", "Invalid value on argument #1"+callingMismatch)
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{n, 1, 1}, Block: [3]int64{1, 1, 1}}
 	l, err := kernelMismatch.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -756,34 +616,30 @@ func Absent(x *tvmffi.Tensor) error {
 	return err
 }
 
-const callingAbsent = " when calling: `absent(x: Tensor([n], float32))`"
+const (
+	signatureAbsent = "absent(x: Tensor([n], float32))"
+	callingAbsent   = " when calling: `" + signatureAbsent + "`"
+)
+
+var checksAbsent = kernelrt.Checks{Signature: signatureAbsent, List: []spec.Check{
+	{Op: spec.OpCount, Want: 1, Kind: "TypeError", Message: "Expects 1 parameters" + callingAbsent},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingAbsent + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 1},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAbsent + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAbsent + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAbsent + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingAbsent + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAbsent + ", expected contiguous"},
+}}
 
 func launchAbsent(args []kernelrt.Value, stream kernelrt.Stream) error {
-	if len(args) != 1 {
-		return kernelrt.TypeError("Expects 1 parameters" + callingAbsent)
-	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingAbsent+", expected Tensor", "Invalid value on argument #0"+callingAbsent)
-	}
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAbsent + ", expected ndim=1")
-	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAbsent + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAbsent + ", expected dtype=float32")
-	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingAbsent + ", expected to be in int32 range [-2147483648, 2147483647]")
+	x := kernelrt.TensorAt(args, 0)
+	if len(args) != 1 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) {
+		return checksAbsent.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingAbsent + ", expected contiguous")
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{n, 1, 1}, Block: [3]int64{1, 1, 1}}
 	l, err := kernelAbsent.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -805,168 +661,106 @@ var kernelOptionals = kernelrt.Kernel{
 // The grid is n + m, the block 1.
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
-func Optionals(x, a, b, c, d_ *tvmffi.Tensor) error {
+func Optionals(x, a, b, c, d *tvmffi.Tensor) error {
 	args := [...]kernelrt.Value{
 		kernelrt.FromTensor(x),
 		kernelrt.FromTensor(a),
 		kernelrt.FromTensor(b),
 		kernelrt.FromTensor(c),
-		kernelrt.FromTensor(d_),
+		kernelrt.FromTensor(d),
 	}
 	err := launchOptionals(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	kernelrt.Keep(a)
 	kernelrt.Keep(b)
 	kernelrt.Keep(c)
-	kernelrt.Keep(d_)
+	kernelrt.Keep(d)
 	return err
 }
 
-const callingOptionals = " when calling: `optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))`"
+const (
+	signatureOptionals = "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))"
+	callingOptionals   = " when calling: `" + signatureOptionals + "`"
+)
+
+var checksOptionals = kernelrt.Checks{Signature: signatureOptionals, List: []spec.Check{
+	{Op: spec.OpCount, Want: 5, Kind: "TypeError", Message: "Expects 5 parameters" + callingOptionals},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingOptionals + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 2},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingOptionals + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingOptionals + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingOptionals + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingOptionals + ", expected contiguous"},
+	{Op: spec.OpSkipNone, Operand: 1, Want: 18},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingOptionals + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 1, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound a.shape[0] on argument #1" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 1, Var: 1, Source: "a.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected contiguous"},
+	{Op: spec.OpSkipNone, Operand: 2, Want: 28},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingOptionals + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 2, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 2, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 2, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 2, Var: 1, From: -1, Maybe: true, Kind: "ValueError", Message: "Mismatched b.shape[0] on argument #2" + callingOptionals + ", expected to match "},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 2, Var: 1, Maybe: true, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound b.shape[0] on argument #2" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 2, Var: 1, Maybe: true, Source: "b.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingOptionals + ", expected Tensor"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 3, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #3" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 3, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 3, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 3, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 3, Var: 1, From: -1, Maybe: true, Kind: "ValueError", Message: "Mismatched c.shape[0] on argument #3" + callingOptionals + ", expected to match "},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 3, Var: 1, Maybe: true, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound c.shape[0] on argument #3" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 3, Var: 1, Maybe: true, Source: "c.shape[0]"},
+	{Op: spec.OpContiguous, Operand: 3, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingOptionals + ", expected Tensor"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 4, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #4" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 4, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 4, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 4, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 4, Var: 1, From: -1, Kind: "ValueError", Message: "Mismatched d.shape[0] on argument #4" + callingOptionals + ", expected to match "},
+	{Op: spec.OpContiguous, Operand: 4, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected contiguous"},
+}}
 
 func launchOptionals(args []kernelrt.Value, stream kernelrt.Stream) error {
-	var a *kernelrt.Tensor
-	var b *kernelrt.Tensor
+	x, a, b, c, d_ := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1), kernelrt.TensorAt(args, 2), kernelrt.TensorAt(args, 3), kernelrt.TensorAt(args, 4)
 	var m int64
-	var mFrom string
-	if len(args) != 5 {
-		return kernelrt.TypeError("Expects 5 parameters" + callingOptionals)
+	var mKnown bool
+	if len(args) != 5 ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsNone(args[1]) && (!kernelrt.IsTensor(a, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(a.Device.ID) != int64(x.Device.ID) || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647)) {
+		return checksOptionals.Refuse(args)
 	}
-	// Argument 0, x.
-	x := kernelrt.TensorOf(args[0])
-	if x == nil {
-		return kernelrt.Mistyped(args[0], "Mismatched type on argument #0"+callingOptionals+", expected Tensor", "Invalid value on argument #0"+callingOptionals)
+	if a != nil {
+		m, mKnown = kernelrt.Size(a, 0), true
 	}
-	cudaDevice := int64(x.Device.ID)
-	if kernelrt.NDim(x) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected ndim=1")
+	if !kernelrt.IsNone(args[1]) && !kernelrt.Contiguous(a) ||
+		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(b, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(b.Device.ID) != int64(x.Device.ID) || mKnown && kernelrt.Size(b, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(b, 0), -2147483648, 2147483647)) {
+		return checksOptionals.Refuse(args)
 	}
-	if x.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected device_type=cuda")
+	if b != nil && !mKnown {
+		m, mKnown = kernelrt.Size(b, 0), true
 	}
-	if !kernelrt.HasType(x, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected dtype=float32")
+	if !kernelrt.IsNone(args[2]) && !kernelrt.Contiguous(b) ||
+		!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(x.Device.ID) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) {
+		return checksOptionals.Refuse(args)
 	}
-	if kernelrt.Size(x, 0) < -2147483648 || kernelrt.Size(x, 0) > 2147483647 {
-		return kernelrt.ValueError("Out of bound x.shape[0] on argument #0" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
+	if !mKnown {
+		m, mKnown = kernelrt.Size(c, 0), true
+	}
+	if !kernelrt.Contiguous(c) ||
+		!kernelrt.IsTensor(d_, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(d_.Device.ID) != int64(x.Device.ID) || kernelrt.Size(d_, 0) != m || !kernelrt.Contiguous(d_) {
+		return checksOptionals.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
-	if !kernelrt.Contiguous(x) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #0" + callingOptionals + ", expected contiguous")
-	}
-	// Argument 1, a.
-	if !kernelrt.IsNone(args[1]) {
-		a = kernelrt.TensorOf(args[1])
-		if a == nil {
-			return kernelrt.Mistyped(args[1], "Mismatched type on argument #1"+callingOptionals+", expected Tensor or None", "Invalid value on argument #1"+callingOptionals)
-		}
-		if int64(a.Device.ID) != cudaDevice {
-			return kernelrt.ValueError("Mismatched device index on argument #1" + callingOptionals + ", expected to match x.device.index")
-		}
-		if kernelrt.NDim(a) != 1 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected ndim=1")
-		}
-		if a.Device.Type != 2 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected device_type=cuda")
-		}
-		if !kernelrt.HasType(a, 2, 32, 1) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected dtype=float32")
-		}
-		if kernelrt.Size(a, 0) < -2147483648 || kernelrt.Size(a, 0) > 2147483647 {
-			return kernelrt.ValueError("Out of bound a.shape[0] on argument #1" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
-		}
-		m = kernelrt.Size(a, 0)
-		mFrom = "a.shape[0]"
-		if !kernelrt.Contiguous(a) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #1" + callingOptionals + ", expected contiguous")
-		}
-	}
-	// Argument 2, b.
-	if !kernelrt.IsNone(args[2]) {
-		b = kernelrt.TensorOf(args[2])
-		if b == nil {
-			return kernelrt.Mistyped(args[2], "Mismatched type on argument #2"+callingOptionals+", expected Tensor or None", "Invalid value on argument #2"+callingOptionals)
-		}
-		if int64(b.Device.ID) != cudaDevice {
-			return kernelrt.ValueError("Mismatched device index on argument #2" + callingOptionals + ", expected to match x.device.index")
-		}
-		if kernelrt.NDim(b) != 1 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected ndim=1")
-		}
-		if b.Device.Type != 2 {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected device_type=cuda")
-		}
-		if !kernelrt.HasType(b, 2, 32, 1) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected dtype=float32")
-		}
-		if mFrom != "" && (kernelrt.Size(b, 0) != m) {
-			return kernelrt.ValueError("Mismatched b.shape[0] on argument #2" + callingOptionals + ", expected to match " + mFrom)
-		}
-		if mFrom == "" && (kernelrt.Size(b, 0) < -2147483648 || kernelrt.Size(b, 0) > 2147483647) {
-			return kernelrt.ValueError("Out of bound b.shape[0] on argument #2" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
-		}
-		if mFrom == "" {
-			m = kernelrt.Size(b, 0)
-			mFrom = "b.shape[0]"
-		}
-		if !kernelrt.Contiguous(b) {
-			return kernelrt.ValueError("Mismatched Tensor on argument #2" + callingOptionals + ", expected contiguous")
-		}
-	}
-	// Argument 3, c.
-	c := kernelrt.TensorOf(args[3])
-	if c == nil {
-		return kernelrt.Mistyped(args[3], "Mismatched type on argument #3"+callingOptionals+", expected Tensor", "Invalid value on argument #3"+callingOptionals)
-	}
-	if int64(c.Device.ID) != cudaDevice {
-		return kernelrt.ValueError("Mismatched device index on argument #3" + callingOptionals + ", expected to match x.device.index")
-	}
-	if kernelrt.NDim(c) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected ndim=1")
-	}
-	if c.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(c, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected dtype=float32")
-	}
-	if mFrom != "" && (kernelrt.Size(c, 0) != m) {
-		return kernelrt.ValueError("Mismatched c.shape[0] on argument #3" + callingOptionals + ", expected to match " + mFrom)
-	}
-	if mFrom == "" && (kernelrt.Size(c, 0) < -2147483648 || kernelrt.Size(c, 0) > 2147483647) {
-		return kernelrt.ValueError("Out of bound c.shape[0] on argument #3" + callingOptionals + ", expected to be in int32 range [-2147483648, 2147483647]")
-	}
-	if mFrom == "" {
-		m = kernelrt.Size(c, 0)
-		mFrom = "c.shape[0]"
-	}
-	if !kernelrt.Contiguous(c) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #3" + callingOptionals + ", expected contiguous")
-	}
-	// Argument 4, d.
-	d_ := kernelrt.TensorOf(args[4])
-	if d_ == nil {
-		return kernelrt.Mistyped(args[4], "Mismatched type on argument #4"+callingOptionals+", expected Tensor", "Invalid value on argument #4"+callingOptionals)
-	}
-	if int64(d_.Device.ID) != cudaDevice {
-		return kernelrt.ValueError("Mismatched device index on argument #4" + callingOptionals + ", expected to match x.device.index")
-	}
-	if kernelrt.NDim(d_) != 1 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected ndim=1")
-	}
-	if d_.Device.Type != 2 {
-		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected device_type=cuda")
-	}
-	if !kernelrt.HasType(d_, 2, 32, 1) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected dtype=float32")
-	}
-	if kernelrt.Size(d_, 0) != m {
-		return kernelrt.ValueError("Mismatched d.shape[0] on argument #4" + callingOptionals + ", expected to match " + mFrom)
-	}
-	if !kernelrt.Contiguous(d_) {
-		return kernelrt.ValueError("Mismatched Tensor on argument #4" + callingOptionals + ", expected contiguous")
-	}
-	// The launch.
 	d := kernelrt.Dims{Grid: [3]int64{kernelrt.Add(n, m), 1, 1}, Block: [3]int64{1, 1, 1}}
 	l, err := kernelOptionals.Begin(x.Device.ID, &d)
 	if l == nil {
@@ -1081,11 +875,17 @@ var tvmffiExports = exportrt.Library{
 
 // Register makes the kernels functions that all languages of this process can call by
 // their names in the registry, all of them or none. A second call does nothing.
-func Register() error { return tvmffiExports.Register() }
+func Register() error {
+	return tvmffiExports.Register()
+}
 
 // TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
-func TVMFFIExports() *exportrt.Library { return &tvmffiExports }
+func TVMFFIExports() *exportrt.Library {
+	return &tvmffiExports
+}
 
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.
-func Unload() error { return kernelrt.Unload(&imageAxpy, &imageAbsent) }
+func Unload() error {
+	return kernelrt.Unload(&imageAxpy, &imageAbsent)
+}
