@@ -2,6 +2,10 @@ package kernel
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
 	"math/big"
 	"strconv"
 	"strings"
@@ -26,155 +30,130 @@ func (e *Expr) Constant() bool { return e.Func == "" && e.Var < 0 }
 // functions are those that have a name in expressions.
 var functions = map[string]string{"ceildiv": "CeilDiv", "min": "Min", "max": "Max"}
 
-const maxExprDepth = 100
+// operators are the functions of the operators, which have the ranks of Go.
+var operators = map[token.Token]string{token.ADD: "Add", token.SUB: "Sub", token.MUL: "Mul", token.QUO: "Div", token.REM: "Mod"}
 
-// exprParser reads an expression.
-type exprParser struct {
-	text  string
-	pos   int
-	depth int
-	// lookup returns the index of a variable.
-	lookup func(name string) (int, error)
+// exprReader reads an expression. go/parser finds the tree; words are taken from the text,
+// because names of sizes may have dots and dollar signs in them.
+type exprReader struct {
+	text   string
+	lookup func(name string) (int, error) // returns the index of a variable
 }
 
 // parseExpr reads an expression; the error says where it fails.
 func parseExpr(text string, lookup func(string) (int, error)) (*Expr, error) {
-	p := exprParser{text: text, lookup: lookup}
-	e, err := p.sum()
+	r := exprReader{text, lookup}
+	masked, err := r.mask()
 	if err != nil {
 		return nil, err
 	}
-	if p.space(); p.pos < len(text) {
-		return nil, p.errorf("expected an operator or the end, found %s", p.found())
+	tree, err := parser.ParseExpr(masked)
+	if syntax, ok := err.(scanner.ErrorList); ok {
+		return nil, r.unexpected(syntax[0].Pos.Offset)
 	}
-	return e, nil
-}
-
-func (p *exprParser) errorf(format string, args ...any) error {
-	return fmt.Errorf("byte %d of %q: %s", p.pos, p.text, fmt.Sprintf(format, args...))
-}
-
-func (p *exprParser) space() {
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
+	if err != nil {
+		return nil, r.errorf(0, "%v", err)
 	}
+	return r.expr(tree)
 }
 
-func (p *exprParser) accept(token byte) bool {
-	p.space()
-	if p.pos == len(p.text) || p.text[p.pos] != token {
-		return false
-	}
-	p.pos++
-	return true
+func (r *exprReader) errorf(offset int, format string, args ...any) error {
+	return fmt.Errorf("byte %d of %q: %s", offset, r.text, fmt.Sprintf(format, args...))
 }
 
-func (p *exprParser) found() string {
-	if p.pos == len(p.text) {
-		return "the end"
-	}
-	r, _ := utf8.DecodeRuneInString(p.text[p.pos:])
-	return strconv.QuoteRune(r)
-}
-
-// chain reads operands with operators of one rank between them.
-func (p *exprParser) chain(operators map[byte]string, operand func() (*Expr, error)) (*Expr, error) {
-	e, err := operand()
-	for err == nil {
-		p.space()
-		if p.pos == len(p.text) || operators[p.text[p.pos]] == "" {
-			return e, nil
+// mask returns the text for go/parser: a name in place of each word, and spaces in place of
+// line breaks, which end a statement in Go. It refuses what Go knows and the grammar does
+// not: other characters, comments, and a comma at the end of arguments.
+func (r *exprReader) mask() (string, error) {
+	masked := []byte(r.text)
+	word, last := false, ' ' // the last character that is not a space
+	for i, c := range r.text {
+		word = unicode.IsLetter(c) || unicode.IsDigit(c) || c == '_' || word && (c == '.' || c == '$')
+		switch {
+		case word:
+			for j := range utf8.RuneLen(c) {
+				masked[i+j] = 'x'
+			}
+		case strings.ContainsRune(" \t\r\n", c):
+			masked[i] = ' '
+			continue
+		case !strings.ContainsRune("+-*/%(),", c), last == '/' && (c == '/' || c == '*'), last == ',' && c == ')':
+			return "", r.unexpected(i)
 		}
-		at := p.pos
-		function := operators[p.text[p.pos]]
-		p.pos++
-		var b *Expr
-		if b, err = operand(); err == nil {
-			e, err = p.apply(at, function, e, b)
-		}
+		last = c
 	}
-	return nil, err
+	return string(masked), nil
 }
 
-func (p *exprParser) sum() (*Expr, error) {
-	if p.depth++; p.depth > maxExprDepth {
-		return nil, p.errorf("parentheses nest deeper than %d", maxExprDepth)
+// unexpected returns the error of what is at an offset or after it. What is expected there
+// depends on the character before it.
+func (r *exprReader) unexpected(offset int) error {
+	before, after := strings.TrimSpace(r.text[:offset]), strings.TrimSpace(r.text[offset:])
+	found := "the end"
+	if after != "" {
+		c, _ := utf8.DecodeRuneInString(after)
+		found = strconv.QuoteRune(c)
+		offset += strings.Index(r.text[offset:], after)
 	}
-	defer func() { p.depth-- }()
-	return p.chain(map[byte]string{'+': "Add", '-': "Sub"}, p.product)
-}
-
-func (p *exprParser) product() (*Expr, error) {
-	return p.chain(map[byte]string{'*': "Mul", '/': "Div", '%': "Mod"}, p.operand)
-}
-
-func (p *exprParser) operand() (*Expr, error) {
-	p.space()
-	start := p.pos
-	if p.accept('(') {
-		e, err := p.sum()
-		if err == nil && !p.accept(')') {
-			err = p.errorf("expected \")\", found %s", p.found())
-		}
-		return e, err
-	}
-	for i, r := range p.text[p.pos:] {
-		if !unicode.IsLetter(r) && r != '_' && (i == 0 && !unicode.IsDigit(r) || i > 0 && !unicode.IsDigit(r) && r != '.' && r != '$') {
-			break
-		}
-		p.pos += utf8.RuneLen(r)
-	}
-	word := p.text[start:p.pos]
+	expected := "an operator or the end"
 	switch {
-	case word == "":
-		return nil, p.errorf("expected a number, the name of a size, ceildiv(), min(), max() or \"(\", found %s", p.found())
-	case word[0] >= '0' && word[0] <= '9':
-		n, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			p.pos = start
-			return nil, p.errorf("%s is no whole number of 64 bits", word)
-		}
-		return &Expr{Var: -1, Value: n}, nil
-	case p.accept('('):
-		function := functions[word]
-		if function == "" {
-			p.pos = start
-			return nil, p.errorf("there is no function %s: there are ceildiv, min and max", word)
-		}
-		return p.call(start, word, function)
+	case before == "" || strings.IndexByte("+-*/%(,", before[len(before)-1]) >= 0:
+		expected = "a number, the name of a size, ceildiv(), min(), max() or \"(\""
+	case strings.Count(before, "(") > strings.Count(before, ")"):
+		expected = "an operator or \")\""
 	}
-	v, err := p.lookup(word)
-	if err != nil {
-		p.pos = start
-		return nil, p.errorf("%v", err)
-	}
-	return &Expr{Var: v}, nil
+	return r.errorf(offset, "expected %s, found %s", expected, found)
 }
 
-// call reads the arguments of a function.
-func (p *exprParser) call(start int, name, function string) (*Expr, error) {
-	a, err := p.sum()
-	if err != nil {
-		return nil, err
+// offset returns the offset in the text of a position.
+func offset(p token.Pos) int { return int(p) - 1 }
+
+func (r *exprReader) expr(n ast.Expr) (*Expr, error) {
+	at := offset(n.Pos())
+	text := r.text[at:offset(n.End())]
+	switch n := n.(type) {
+	case *ast.Ident:
+		if text[0] >= '0' && text[0] <= '9' {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, r.errorf(at, "%s is not a whole number of 64 bits", text)
+			}
+			return &Expr{Var: -1, Value: v}, nil
+		}
+		v, err := r.lookup(text)
+		if err != nil {
+			return nil, r.errorf(at, "%v", err)
+		}
+		return &Expr{Var: v}, nil
+	case *ast.ParenExpr:
+		return r.expr(n.X)
+	case *ast.BinaryExpr:
+		return r.apply(offset(n.OpPos), operators[n.Op], n.X, n.Y)
+	case *ast.CallExpr:
+		name := r.text[at:offset(n.Fun.End())]
+		if functions[name] == "" {
+			return nil, r.errorf(at, "there is no function %s: there are ceildiv, min and max", name)
+		}
+		if len(n.Args) != 2 {
+			return nil, r.errorf(at, "%s takes two arguments, found %d", name, len(n.Args))
+		}
+		return r.apply(at, functions[name], n.Args[0], n.Args[1])
 	}
-	if !p.accept(',') {
-		return nil, p.errorf("expected \",\" and the second argument of %s, found %s", name, p.found())
-	}
-	b, err := p.sum()
-	if err != nil {
-		return nil, err
-	}
-	if !p.accept(')') {
-		return nil, p.errorf("expected \")\" after the two arguments of %s, found %s", name, p.found())
-	}
-	return p.apply(start, function, a, b)
+	return nil, r.unexpected(at) // a sign, as in -n
 }
 
 // apply makes a function of two expressions, or its value.
-func (p *exprParser) apply(at int, function string, a, b *Expr) (*Expr, error) {
+func (r *exprReader) apply(at int, function string, first, second ast.Expr) (*Expr, error) {
+	a, err := r.expr(first)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.expr(second)
+	if err != nil {
+		return nil, err
+	}
 	if b.Constant() && b.Value == 0 && (function == "Div" || function == "Mod" || function == "CeilDiv") {
-		p.pos = at
-		return nil, p.errorf("a division by 0")
+		return nil, r.errorf(at, "a division by 0")
 	}
 	if !a.Constant() || !b.Constant() {
 		return &Expr{Func: function, A: a, B: b, Var: -1}, nil
@@ -199,8 +178,7 @@ func (p *exprParser) apply(at int, function string, a, b *Expr) (*Expr, error) {
 		z.SetInt64(max(a.Value, b.Value))
 	}
 	if !z.IsInt64() {
-		p.pos = at
-		return nil, p.errorf("%s does not fit 64 bits", z)
+		return nil, r.errorf(at, "%s does not fit 64 bits", z)
 	}
 	return &Expr{Var: -1, Value: z.Int64()}, nil
 }
