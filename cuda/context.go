@@ -246,6 +246,22 @@ func (g *guard) call(f driver.Func, args ...uintptr) error {
 	return failed(g.raw(f, args...), f, "")
 }
 
+// queue calls a function that queues work on a stream of the device, its last argument.
+func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error) {
+	g, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	on, err := g.stream(stream)
+	if err != nil {
+		return err
+	}
+	n := copy(g.scratch.args[:], args)
+	g.scratch.args[n] = on
+	return failed(driver.CallWith(f, g.scratch.args[:n+1]), f, "")
+}
+
 // callGo is call for arguments that point to memory of Go, which is kept alive
 // and moves to the heap.
 //

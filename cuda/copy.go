@@ -95,6 +95,12 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 	if src.size == 0 {
 		return nil
 	}
+	if dst.s == src.s {
+		if err := dst.s.queue(driver.MemcpyDtoDAsync, stream, to, from, uintptr(src.size)); err != nil {
+			return about(err, "%d bytes on %s", src.size, dst.s.device)
+		}
+		return nil
+	}
 	g, err := dst.s.enter()
 	if err != nil {
 		return err
@@ -103,12 +109,6 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 	h, err := g.stream(stream)
 	if err != nil {
 		return err
-	}
-	if dst.s == src.s {
-		if err := g.call(driver.MemcpyDtoDAsync, to, from, uintptr(src.size), h); err != nil {
-			return about(err, "%d bytes on %s", src.size, dst.s.device)
-		}
-		return nil
 	}
 	there, err := src.s.acquire()
 	if err != nil {
@@ -133,7 +133,7 @@ func Fill[T ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~float32](dst
 	}
 }
 
-func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) (err error) {
+func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) error {
 	address, err := m.at(nil)
 	if err != nil {
 		return err
@@ -144,16 +144,7 @@ func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) (
 	if m.size == 0 {
 		return nil
 	}
-	g, err := m.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
-	if err := g.call(f, address, value, uintptr(m.size/size), h); err != nil {
+	if err := m.s.queue(f, stream, address, value, uintptr(m.size/size)); err != nil {
 		return about(err, "%d bytes on %s", m.size, m.s.device)
 	}
 	return nil
@@ -250,7 +241,7 @@ func CopyOutAsync[T Scalar](dst *Host[T], src *Memory, stream *Stream) error {
 	return copyPinned(driver.MemcpyDtoHAsync, src, dst, stream)
 }
 
-func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) (err error) {
+func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) error {
 	address, err := m.at(nil)
 	if err != nil {
 		return err
@@ -266,21 +257,11 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 	if bytes == 0 {
 		return nil
 	}
-	g, err := m.s.enter()
-	if err != nil {
-		return err
+	to, from := address, there
+	if f == driver.MemcpyDtoHAsync {
+		to, from = there, address
 	}
-	defer g.leave(&err)
-	on, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
-	if f == driver.MemcpyHtoDAsync {
-		err = g.call(f, address, there, uintptr(bytes), on)
-	} else {
-		err = g.call(f, there, address, uintptr(bytes), on)
-	}
-	if err != nil {
+	if err := m.s.queue(f, stream, to, from, uintptr(bytes)); err != nil {
 		return about(err, "%d bytes on %s", bytes, m.s.device)
 	}
 	return nil

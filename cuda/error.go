@@ -179,7 +179,8 @@ func failed(rc int32, f driver.Func, item string) error {
 
 // about says what a failed call was for.
 func about(err error, format string, args ...any) error {
-	if e, ok := err.(*Error); ok && e.Item == "" {
+	var e *Error
+	if errors.As(err, &e) && e.Item == "" {
 		e.Item = fmt.Sprintf(format, args...)
 	}
 	return err

@@ -109,21 +109,12 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 
 // Launch queues the work of the graph on a stream of its device, without waiting.
 // A graph does not run beside itself: the second launch waits for the first.
-func (gr *Graph) Launch(stream *Stream) (err error) {
+func (gr *Graph) Launch(stream *Stream) error {
 	h, err := gr.live()
 	if err != nil {
 		return err
 	}
-	g, err := gr.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	on, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
-	if err := g.call(driver.GraphLaunch, h, on); err != nil {
+	if err := gr.s.queue(driver.GraphLaunch, stream, h); err != nil {
 		return about(err, "the %s", gr.what)
 	}
 	return nil

@@ -50,20 +50,12 @@ const (
 // Kernel returns the kernel with the given name, which is the mangled one unless
 // it is extern "C".
 func (m *Module) Kernel(name string) (k *Kernel, err error) {
-	h, err := m.live()
-	if err != nil {
-		return nil, err
-	}
-	c, err := cString(name)
-	if err != nil {
-		return nil, err
-	}
-	g, err := m.s.enter()
+	g, h, symbol, err := m.enter(name)
 	if err != nil {
 		return nil, err
 	}
 	defer g.leave(&err)
-	if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
+	if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(symbol))); err != nil {
 		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
 	}
 	k = &Kernel{m: m, name: name, handle: g.result(0)}

@@ -38,7 +38,7 @@ func TestModules(t *testing.T) {
 	wantError(t, err, nil, `the kernel "no_such"`, "mangled")
 	for _, bad := range []string{"", "a\x00b"} {
 		_, err = m.Kernel(bad)
-		wantError(t, err, tvmffi.ErrValue, "no name of a symbol")
+		wantError(t, err, tvmffi.ErrValue, "cannot be the name of a symbol")
 	}
 	k := kernel(t, m, "small")
 	want := cuda.KernelInfo{MaxThreadsPerBlock: 64, SharedMemory: 1024, ConstantMemory: 128, Registers: 16, Parameters: 1}

@@ -168,31 +168,28 @@ func (m *Module) live() (uintptr, error) {
 	return m.get()
 }
 
-// cString makes a C string of a name of a symbol.
-func cString(name string) ([]byte, error) {
-	if strings.IndexByte(name, 0) >= 0 || name == "" {
-		return nil, valueError("%q is no name of a symbol", name)
+// enter makes the device of the module current, to look up a symbol. It returns the
+// handle of the module and the name as a C string.
+func (m *Module) enter(name string) (g guard, h uintptr, symbol *byte, err error) {
+	if h, err = m.live(); err != nil {
+		return g, 0, nil, err
 	}
-	return append([]byte(name), 0), nil
+	if strings.IndexByte(name, 0) >= 0 || name == "" {
+		return g, 0, nil, valueError("%q cannot be the name of a symbol", name)
+	}
+	g, err = m.s.enter()
+	return g, h, unsafe.SliceData(append([]byte(name), 0)), err
 }
 
 // Global returns a __device__ or __constant__ variable of the module as a view,
 // which ends when the module is closed.
 func (m *Module) Global(name string) (v *Memory, err error) {
-	h, err := m.live()
-	if err != nil {
-		return nil, err
-	}
-	c, err := cString(name)
-	if err != nil {
-		return nil, err
-	}
-	g, err := m.s.enter()
+	g, h, symbol, err := m.enter(name)
 	if err != nil {
 		return nil, err
 	}
 	defer g.leave(&err)
-	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(unsafe.SliceData(c)))); err != nil {
+	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(symbol))); err != nil {
 		return nil, about(err, "the variable %q", name)
 	}
 	return &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), module: m}, nil

@@ -217,21 +217,12 @@ func (e *Event) live() (uintptr, error) {
 
 // Record sets the event to the end of the work queued on a stream of its device
 // so far.
-func (e *Event) Record(stream *Stream) (err error) {
+func (e *Event) Record(stream *Stream) error {
 	h, err := e.live()
 	if err != nil {
 		return err
 	}
-	g, err := e.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	on, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
-	if err := g.call(driver.EventRecord, h, on); err != nil {
+	if err := e.s.queue(driver.EventRecord, stream, h); err != nil {
 		return about(err, "the %s", e.what)
 	}
 	return nil
