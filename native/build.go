@@ -20,7 +20,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Load compiles the code if need be and loads it as a module, which stays loaded.
+// Load compiles the code if necessary and loads it as a module, which stays loaded.
 // Functions that the code registers globally are then in the registry. The module is
 // the caller's, who may Release it.
 func Load(ctx context.Context, c Code) (*tvmffi.Module, error) {
@@ -31,7 +31,7 @@ func Load(ctx context.Context, c Code) (*tvmffi.Module, error) {
 	return tvmffi.LoadModule(path)
 }
 
-// Build compiles the code if need be and returns the path of the shared library in
+// Build compiles the code if necessary and returns the path of the shared library in
 // the cache, where it stays.
 func Build(ctx context.Context, c Code) (string, error) {
 	b, err := c.prepare(ctx)
@@ -50,7 +50,7 @@ func Build(ctx context.Context, c Code) (string, error) {
 	return filepath.Join(b.dir, b.version, b.file), nil
 }
 
-// BuildTo compiles the code to a file of the caller's, always.
+// BuildTo compiles the code to a file of the caller, always.
 func BuildTo(ctx context.Context, c Code, file string) error {
 	b, err := c.prepare(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 	return nil
 }
 
-// failed names the code in an error that does not.
+// failed adds the name of the code to an error that lacks it.
 func (b *building) failed(err error) error {
 	if failed, ok := errors.AsType[*CompileError](err); ok {
 		return failed
@@ -136,7 +136,7 @@ func (b *building) key() string {
 	return hex.EncodeToString(h.Sum(nil))[:20]
 }
 
-// manifest records what a library in the cache was made of besides its key.
+// manifest records what a library in the cache was made of, in addition to its key.
 type manifest struct {
 	// Headers are the files that the sources included, with their hashes, those of
 	// the system and of TVM-FFI aside.
@@ -154,8 +154,8 @@ func (m manifest) version() string {
 	return hashOf([]byte(b.String()))[:16]
 }
 
-// cached reports whether there is the library of an earlier build with the headers as
-// they are now, and finds its folder.
+// cached reports whether an earlier build with the same headers has left a library, and
+// finds its folder.
 func (b *building) cached() bool {
 	versions, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -176,7 +176,7 @@ func (b *building) cached() bool {
 	return false
 }
 
-// current reports whether all headers are as they were.
+// current reports whether all headers are unchanged.
 func (m manifest) current() bool {
 	for header, hash := range m.Headers {
 		if now, err := hashFile(header); err != nil || now != hash {
@@ -207,7 +207,7 @@ func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	if err := os.Rename(filepath.Join(temp, b.file), filepath.Join(dir, b.file)); err != nil {
 		return nil, err
 	}
-	// What is there of that name is damaged, or cached would have found it.
+	// A file of that name is damaged, or cached would have found it.
 	return []string{b.version}, os.RemoveAll(filepath.Join(b.dir, b.version))
 }
 

@@ -42,7 +42,7 @@ type Code struct {
 	// Library is the libtvm_ffi whose headers are used. The default is the one that
 	// the process has loaded, or loads now.
 	Library string
-	// Log gets the command lines and what the compilers print, warnings too. It is
+	// Log receives the command lines and what the compilers print, warnings too. It is
 	// written by one goroutine at a time; nil keeps it quiet.
 	Log io.Writer
 }
@@ -61,7 +61,7 @@ type source struct {
 	cuda bool
 }
 
-// object reports whether the source is compiled already.
+// object reports whether the source is already compiled.
 func (s *source) object() bool { return filepath.Ext(s.path) == ".o" }
 
 // preamble is what a text may use without including it.
@@ -124,7 +124,7 @@ func sourceFile(file string) (source, error) {
 	case ".cu":
 		s.cuda = true
 	default:
-		return source{}, fmt.Errorf("native: %s is no source: its name must end in .cc, .cpp, .cxx, .c, .cu or .o", file)
+		return source{}, fmt.Errorf("native: %s is not a source: its name must end in .cc, .cpp, .cxx, .c, .cu or .o", file)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -139,9 +139,9 @@ func (c *Code) exports() (string, error) {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c.Exports)) {
 		if !validExport.MatchString(name) {
-			return "", fmt.Errorf("native: %s exports %q, which is no plain name of a C++ function: wrap a function of a namespace in one outside", c.Name, name)
+			return "", fmt.Errorf("native: %s exports %q, which is not a plain name of a C++ function: wrap a function of a namespace in one outside it", c.Name, name)
 		}
-		// What is wrong with the name is an error of the first line: the macro says it in
+		// A wrong name is an error of the first line; the macro would report it in
 		// templates.
 		fmt.Fprintf(&b, "static_assert(::tvm::ffi::details::FunctionInfo<std::decay_t<decltype(%s)>>::unpacked_supported, \"%[1]s has a parameter or result of a type that TVM-FFI cannot pass\");\n", name)
 		fmt.Fprintf(&b, "TVM_FFI_DLL_EXPORT_TYPED_FUNC(%s, %[1]s);\n", name)
@@ -197,5 +197,5 @@ func usesCUDA(sources []source) bool {
 	return slices.ContainsFunc(sources, func(s source) bool { return s.cuda })
 }
 
-// log is where the compilers talk to.
+// log receives the output of the compilers.
 func (c *Code) log() io.Writer { return cmp.Or[io.Writer](c.Log, io.Discard) }

@@ -19,7 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 )
 
-// CompileError is that a compiler or linker failed.
+// CompileError reports that a compiler or linker failed.
 type CompileError struct {
 	// Source is the file or text that did not compile, or "" for the linker. The texts
 	// of a Code called sums are called sums_0.cc and so on.
@@ -35,7 +35,7 @@ type CompileError struct {
 // exportError is a line about a name in Exports, of g++, clang or nvcc.
 var exportError = regexp.MustCompile(`(?m)^exports of [\w-]+[:(][\d:]+\)?: (?:fatal )?error: (.*)$`)
 
-// exports lists what is wrong with Exports, if that is all that is wrong.
+// exports lists the errors in Exports, if there are no others.
 func (e *CompileError) exports() []string {
 	if e.Source == "" || regexp.MustCompile(`(?m)^(.*/)?`+regexp.QuoteMeta(e.Source)+`[:(]\d.*error`).MatchString(e.Output) {
 		return nil
@@ -50,7 +50,7 @@ func (e *CompileError) exports() []string {
 }
 
 // Error names the source and holds the first lines of the output. If a name in Exports
-// is wrong, it holds what the compiler says about that.
+// is wrong, it holds what the compiler reports about it.
 func (e *CompileError) Error() string {
 	if wrong := e.exports(); len(wrong) > 0 {
 		return fmt.Sprintf("native: %s: Exports: %s\nExports names functions of the last text, each declared once, with types that TVM-FFI knows", e.Source, strings.Join(wrong, "\n"))
@@ -65,7 +65,7 @@ func (e *CompileError) Error() string {
 // Unwrap returns how the compiler ended, for example by the end of the context.
 func (e *CompileError) Unwrap() error { return e.Err }
 
-// compile makes the library in a folder, and says which headers went into it.
+// compile makes the library in a folder and returns the headers that went into it.
 func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 	objects := make([]string, len(b.sources))
 	found := make([][]string, len(b.sources))
@@ -116,7 +116,7 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 	var args []string
 	program, own := b.tools.cxx, b.code.CXXFlags
 	flags := slices.Clone(b.tools.flags.Compile)
-	if filepath.Ext(path) == ".c" { // by the same compiler, which is told so
+	if filepath.Ext(path) == ".c" { // by the same compiler, with a flag
 		flags = slices.DeleteFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-std=") })
 		args = append(args, "-x", "c")
 	}
@@ -170,7 +170,7 @@ func (b *building) run(ctx context.Context, dir, source string, log *sync.Mutex,
 	out, err := compiler.Run(cmd)
 	log.Lock()
 	defer log.Unlock()
-	// A log that cannot be written is no reason to lose what was built.
+	// A log that cannot be written does not make the build fail.
 	_, _ = fmt.Fprintf(b.code.log(), "%s\n%s\n", strings.Join(cmd.Args, " "), out)
 	if err == nil {
 		return nil

@@ -15,8 +15,8 @@
 // header that it includes changes. Several processes may ask for it at once.
 //
 // C++ needs g++ or clang++, CUDA needs nvcc; a [*CompileError] holds what the
-// compiler said. The headers are those beside the libtvm_ffi that the process uses,
-// so that both are of one version.
+// compiler printed. The headers are those next to the libtvm_ffi that the process uses,
+// so that both have the same version.
 //
 // For types that are checked at compile time, let the tool build and bind instead:
 //

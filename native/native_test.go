@@ -233,10 +233,10 @@ func TestBuild_refused(t *testing.T) {
 		{native.Code{Name: "a/b", CPP: text}, `"a/b" cannot name a library`},
 		{native.Code{Name: "-a", CPP: text}, `"-a" cannot name a library`},
 		{native.Code{Name: "a"}, "a has no source"},
-		{native.Code{Name: "a", Files: []string{"a.py"}}, "a.py is no source"},
+		{native.Code{Name: "a", Files: []string{"a.py"}}, "a.py is not a source"},
 		{native.Code{Name: "a", Files: []string{"absent.cc"}}, "absent.cc"},
 		{native.Code{Name: "a", Files: []string{"absent.cc"}, Exports: map[string]string{"f": ""}}, "TVM_FFI_DLL_EXPORT_TYPED_FUNC"},
-		{native.Code{Name: "a", CPP: text, Exports: map[string]string{"ns::f": ""}}, "no plain name"},
+		{native.Code{Name: "a", CPP: text, Exports: map[string]string{"ns::f": ""}}, "not a plain name"},
 		{native.Code{Name: "a", CPP: text, Library: "/nowhere/lib/libtvm_ffi.so"}, "comes without the header tvm/ffi/c_api.h"},
 	} {
 		path, err := native.Build(t.Context(), x.code)
@@ -328,7 +328,7 @@ func TestNoCompiler(t *testing.T) {
 	}
 }
 
-// TestCUDA compiles where nvcc is, and elsewhere is told what is missing.
+// TestCUDA compiles if nvcc is there; otherwise the error names what is missing.
 func TestCUDA(t *testing.T) {
 	nativetest.Compiler(t)
 	fresh(t)

@@ -15,14 +15,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// Flags are what a C++ compiler needs to build a TVM-FFI library.
+// Flags are the flags that a C++ compiler needs to build a TVM-FFI library.
 type Flags struct {
 	Compile []string `json:"cxxflags"`
 	Link    []string `json:"ldflags"` // after the sources
 }
 
-// FlagsFor returns the flags for a libtvm_ffi, whose headers lie beside it as they do
-// in its Python package.
+// FlagsFor returns the flags for a libtvm_ffi, whose headers lie next to it, like in
+// its Python package.
 func FlagsFor(library string) (Flags, error) {
 	include, err := headers(library)
 	if err != nil {
@@ -66,11 +66,11 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// toolchain is what compiles one Code.
+// toolchain holds the tools that compile one Code.
 type toolchain struct {
 	cxx, nvcc string // nvcc is "" without CUDA
 	cudaRoot  string // the folder of bin/nvcc
-	identity  string // of both: another compiler makes another library
+	identity  string // of both: the library depends on the compilers
 	flags     Flags
 	include   []string // folders of headers that belong to the toolchain
 }
@@ -111,8 +111,8 @@ func (c *Code) toolchain(ctx context.Context, cuda bool) (*toolchain, error) {
 	return t, nil
 }
 
-// findNVCC looks where CUDA_HOME and CUDA_PATH say, in PATH, where CUDA is usually
-// installed, and in the Python package nvidia-cuda-nvcc.
+// findNVCC looks in CUDA_HOME and CUDA_PATH, in PATH, in the usual folder of CUDA, and
+// in the Python package nvidia-cuda-nvcc.
 func findNVCC() (string, error) {
 	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if root := os.Getenv(variable); root != "" {

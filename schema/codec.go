@@ -104,7 +104,7 @@ func decode(data []byte) (Schema, error) {
 	return s.clone(), nil
 }
 
-// checkFormat looks at the version before anything else, so that a file of a
+// checkFormat checks the version first, so that a file of a
 // newer tool gives that message and not one about a key.
 func checkFormat(root node) error {
 	if _, ok := root.value.([]member); !ok {

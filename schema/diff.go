@@ -79,7 +79,7 @@ type differ struct{ changes []Change }
 
 func (d *differ) add(c Change) { d.changes = append(d.changes, c) }
 
-// compare reports items that only one side has, and calls both for the others.
+// compare reports items that only one side has, and calls both for the items that both have.
 func compare[K comparable, V any](d *differ, kind string, old, new map[K]V, name func(V) string, text func(V) string, both func(a, b V)) {
 	for k, a := range old {
 		if b, ok := new[k]; ok {

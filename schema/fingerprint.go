@@ -19,7 +19,7 @@ func (s Schema) Fingerprint() string {
 	return s.fingerprint(func(string) bool { return true })
 }
 
-// LibraryFingerprint is Fingerprint of what the library with this file name
+// LibraryFingerprint is the Fingerprint of the items that the library with this file name
 // added.
 func (s Schema) LibraryFingerprint(file string) string {
 	return s.fingerprint(func(library string) bool { return library == file })

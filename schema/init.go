@@ -6,8 +6,8 @@ import (
 )
 
 // AllFields returns the fields of t with those of its ancestors, which are looked up in
-// types, root first. A field that is declared again stands where it was first, as it
-// was last.
+// types, root first. A field that is declared again has the place of its first
+// declaration and the content of its last one.
 func (t *Type) AllFields(types map[string]*Type) []Field {
 	var fields []Field
 	at := map[string]int{}
@@ -27,14 +27,14 @@ func (t *Type) AllFields(types map[string]*Type) []Field {
 	return fields
 }
 
-// HasDefault reports whether a constructor that the library makes can go without the
-// field.
+// HasDefault reports whether the field is optional in a constructor that the library
+// makes.
 func (f *Field) HasDefault() bool { return f.Flags&(FlagHasDefault|FlagDefaultFromFactory) != 0 }
 
 // InitParams returns the parameters of the constructor of t that the library makes of
 // the fields, in the order in which it takes them: required ones, those with a default,
-// and those that go by their name alone, again the required ones first. ok is false if
-// it makes none.
+// and keyword-only ones, again the required ones first. ok is false if the library makes
+// no constructor.
 func (t *Type) InitParams(types map[string]*Type) (params []Field, ok bool) {
 	const init = "__ffi_init__"
 	if !slices.Contains(t.Attributes, init) || slices.ContainsFunc(t.Methods, func(m Method) bool { return m.Name == init }) {

@@ -135,7 +135,7 @@ func readNode(dec *json.Decoder, depth int) (node, error) {
 	return node{token}, nil
 }
 
-// numberValue turns a number into int64 if it is one, else into float64.
+// numberValue turns a number into int64 if it fits, otherwise into float64.
 func numberValue(n json.Number) (any, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return i, nil

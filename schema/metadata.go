@@ -11,8 +11,8 @@ import (
 // has 1369 bytes.
 const maxMetadataLen = 1 << 20
 
-// Metadata is what the registry's metadata text of a function, field or method
-// says.
+// Metadata is the content of the registry's metadata text of a function, field or
+// method.
 type Metadata struct {
 	// Type is the type of the field, or of the function: then it is an
 	// ffi.Function, and Type.Func is its signature, nil if it is packed.
@@ -73,7 +73,7 @@ func parseMetadata(text string) (Metadata, error) {
 	return m, nil
 }
 
-// isTypeSchema tells a type schema from metadata about it.
+// isTypeSchema reports whether n is a type schema, not metadata that holds one.
 func isTypeSchema(members []member) bool {
 	hasType := false
 	for _, m := range members {

@@ -54,7 +54,7 @@ var arities = map[string]arity{
 	"ObjectRValueRef": {0, 1}, "Expected": {1, 2}, "UnchangedOr": {1, 1},
 }
 
-// checkArity says whether the name takes n type arguments.
+// checkArity returns an error unless the name takes n type arguments.
 func checkArity(name string, n int) error {
 	a, known := arities[name]
 	if !known {
@@ -81,7 +81,7 @@ func checkArity(name string, n int) error {
 	return fmt.Errorf("%s takes %s, got %d", name, want, n)
 }
 
-// IsFunction says whether t is a function type, typed or packed.
+// IsFunction reports whether t is a function type, typed or packed.
 func (t TypeExpr) IsFunction() bool { return t.Name == nameFunction || t.Name == nameStdFunction }
 
 // Normalized returns t with the names of the STL header replaced by those of

@@ -66,7 +66,7 @@ func writeType(b *strings.Builder, t TypeExpr) {
 	b.WriteByte('>')
 }
 
-// isBareName says whether the name needs no quotes in canonical text. Single
+// isBareName reports whether the name needs no quotes in canonical text. Single
 // spaces inside are allowed, because "const char*" is a type key.
 func isBareName(s string) bool {
 	previous := ' '
@@ -210,7 +210,7 @@ func (p *textParser) typ(depth int) (TypeExpr, error) {
 	return t, nil
 }
 
-// checkArgs checks the arity and that lengths stand only in a std::array.
+// checkArgs checks the arity and that only a std::array has a length.
 func checkArgs(t TypeExpr) error {
 	if err := checkArity(t.Name, len(t.Args)); err != nil {
 		return err

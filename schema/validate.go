@@ -40,7 +40,7 @@ func (s *Schema) Sort() {
 	})
 }
 
-// Validate says whether s is complete and consistent: every name is there and
+// Validate returns an error unless s is complete and consistent: every name is set and
 // valid UTF-8, no item occurs twice, ancestors exist and agree with each other,
 // fields lie inside their objects, and type expressions are well formed. The
 // error names the item.
@@ -351,7 +351,7 @@ func (f Field) validate(totalSize int) error {
 	return checkMetadata(f.Metadata)
 }
 
-// validateAncestors demands that the ancestors of t are exactly those of its
+// validateAncestors checks that the ancestors of t are exactly those of its
 // parent and the parent, which also excludes cycles.
 func (t *Type) validateAncestors(types map[string]*Type) error {
 	if len(t.Ancestors) > maxAncestors {

@@ -7,13 +7,13 @@
 package abi
 
 // Any is TVMFFIAny, a tagged value of 16 bytes: owned (Any in C++) or borrowed
-// (AnyView), by the rule of the place where it stands.
+// (AnyView), as its place demands.
 type Any struct {
 	TypeIndex TypeIndex
-	// Small is the length of a small string or of small bytes, else zero.
+	// Small is the length of a small string or of small bytes, otherwise zero.
 	Small uint32
 	// Bits is the payload: an int64, the bits of a float64, a pointer, a
-	// DLDataType, a DLDevice or up to seven bytes of text.
+	// DLDataType, a DLDevice or up to seven bytes of a string.
 	Bits uint64
 }
 
@@ -60,7 +60,7 @@ const (
 // IsObject reports whether values of the index are reference-counted objects.
 func (t TypeIndex) IsObject() bool { return t >= TypeStaticObjectBegin }
 
-// MaxSmall is the longest text, in bytes, that a value holds without an object.
+// MaxSmall is the length in bytes of the longest string that a value holds without an object.
 const MaxSmall = 7
 
 // Object is TVMFFIObject, the header of every object.

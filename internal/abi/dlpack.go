@@ -93,7 +93,7 @@ type DLManagedTensorVersioned struct {
 const (
 	DLFlagReadOnly = 1 << 0
 	DLFlagIsCopied = 1 << 1
-	// DLFlagSubBytePadded says that elements of less than a byte have one each.
+	// DLFlagSubBytePadded says that an element smaller than a byte occupies a whole one.
 	DLFlagSubBytePadded = 1 << 2
 )
 

@@ -1,22 +1,23 @@
 package abi
 
-// The layout of Map and Dict is no part of the C API. It stands in the C++
-// headers as inline code, which every library contains that uses maps, so it
-// cannot change without breaking all of them. Who reads it checks the loaded
-// library first, as internal/core does.
+// The layout of Map and Dict is not part of the C API. The C++ headers define it in
+// inline code, which every library that uses maps contains, so it cannot change without
+// breaking all of them. Code that reads it checks the loaded library first, like
+// internal/core.
 
 // MapObject is DenseMapBaseObj, a Map or a Dict with its header. A small one,
 // SmallMapBaseObj, has the fields up to DataDeleter.
 type MapObject struct {
 	Header Object
-	// Data is an array of MapEntry if the map is small, else one of blocks.
+	// Data is an array of MapEntry if the map is small, otherwise one of blocks.
 	Data uintptr
 	Size uint64
 	// Slots has the bit MapSmallBit set if the map is small. Otherwise it is a power
 	// of two.
 	Slots       uint64
 	DataDeleter uintptr
-	// FibShift is by how much the product of a hash is shifted to give its slot.
+	// FibShift is the number of bits by which the product of a hash is shifted to give its
+	// slot.
 	FibShift uint32
 	_        uint32
 	// Head and Tail are the slots of the first and the last entry.

@@ -1,6 +1,6 @@
 package abi
 
-//lint:file-ignore ST1005 the texts of the errors are those of the library, word for word
+//lint:file-ignore ST1005 the error texts are exactly those of the library
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ var codeNames = [...]string{
 
 // String returns the name that the library gives the data type, such as
 // "float32" or "int8x4". Complex numbers, and codes that this package does not
-// know, are written in the same way.
+// know, are written in the same form.
 func (t DLDataType) String() string {
 	switch {
 	case t == DLDataType{Code: DLOpaqueHandle}:
@@ -73,7 +73,7 @@ func normalName(name string) string {
 	return name
 }
 
-// families are the floats whose name says the layout, each longer name before
+// families are the floats whose name gives the layout, each longer name before
 // its own beginning.
 var families = []struct {
 	prefix, what string
@@ -95,8 +95,8 @@ var plain = []struct {
 	{"handle", DLOpaqueHandle, 64}, {"bfloat", DLBfloat, 16},
 }
 
-// ParseDLDataType reads the name of a data type as the library does, but for
-// those of a library's own types. Its errors are of kind ValueError.
+// ParseDLDataType reads the name of a data type like the library, except for the
+// names of a library's own types. Its errors are of kind ValueError.
 func ParseDLDataType(name string) (DLDataType, error) {
 	if name == "" || name == "void" {
 		return DLDataType{Code: DLOpaqueHandle}, nil
@@ -142,8 +142,8 @@ func unknownDataType(name string) error {
 	return fmt.Errorf("unknown dtype `%s`", name)
 }
 
-// withLanes returns t with the lanes that rest, which follows the scalar type in
-// name, says. As in the library, the word xvscale without a number is skipped.
+// withLanes returns t with the lanes given by rest, which follows the scalar type in
+// name. Like the library, it skips the word xvscale without a number.
 func (t DLDataType) withLanes(name, rest string, scalable bool) (DLDataType, error) {
 	sign := 1
 	if after, ok := strings.CutPrefix(rest, "xvscale"); ok && scalable {
@@ -168,8 +168,8 @@ func (t DLDataType) withLanes(name, rest string, scalable bool) (DLDataType, err
 	return t, nil
 }
 
-// leadingNumber reads the digits that s begins with; without any it is 0. Like
-// the library's, the number wraps at 64 bits.
+// leadingNumber reads the digits at the beginning of s; without any the number is 0.
+// Like in the library, it wraps at 64 bits.
 func leadingNumber(s string) (n uint64, rest string, err error) {
 	i := 0
 	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
@@ -189,7 +189,7 @@ var deviceNames = [...]string{
 	DLMAIA: "maia", DLTrn: "trn",
 }
 
-// deviceAliases are other names that the library reads.
+// deviceAliases are other names that the library accepts.
 var deviceAliases = map[string]int32{"mps": DLMetal, "wgpu": DLWebGPU}
 
 // DeviceTypeName returns the name of a device type, such as "cuda".

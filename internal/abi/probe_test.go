@@ -412,7 +412,7 @@ func probe(t *testing.T, lines []string, version string) map[string]string {
 	return answers
 }
 
-// headerWords returns every word of the headers that stands outside of comments.
+// headerWords returns every word of the headers that stands outside comments.
 func headerWords(t *testing.T, version string) map[string]bool {
 	t.Helper()
 	words := map[string]bool{}

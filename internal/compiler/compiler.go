@@ -18,7 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// Flags are what every source of a TVM-FFI library is compiled with.
+// Flags are the flags with which every source of a TVM-FFI library is compiled.
 func Flags() []string {
 	return []string{"-std=c++17", "-fPIC", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1"}
 }
@@ -39,7 +39,7 @@ func Link(goos, file string) []string {
 	return []string{"-shared", "-Wl,-soname," + file}
 }
 
-// Find returns the C++ compiler that CXX names, or the first that is there.
+// Find returns the C++ compiler that CXX names, or the first one found.
 func Find() (string, error) {
 	names := []string{"g++", "clang++", "c++"}
 	if named := os.Getenv("CXX"); named != "" {
@@ -53,16 +53,16 @@ func Find() (string, error) {
 	return "", fmt.Errorf("no C++ compiler: tried %q; install g++ (package g++, gcc-c++ or build-base), or name one by CXX", names)
 }
 
-// Identity is what a compiler calls itself.
+// Identity is what a compiler reports about itself.
 type Identity struct {
 	Version string // what --version prints, of several lines
 	Machine string // the target; empty for nvcc
 }
 
-// identities has the Identity of each compiler that was asked.
+// identities has the Identity of each compiler that Identify has asked.
 var identities sync.Map
 
-// Identify asks a compiler, once in a process.
+// Identify returns what a compiler reports, which it asks once in a process.
 func Identify(ctx context.Context, compiler string) (Identity, error) {
 	if id, ok := identities.Load(compiler); ok {
 		return id.(Identity), nil
@@ -85,7 +85,7 @@ func Run(cmd *exec.Cmd) (string, error) {
 	return string(bytes.TrimSpace(out)), err
 }
 
-// FirstLines keeps the long output of a template readable. Where the disk was full it adds what to do.
+// FirstLines shortens the long output of a template error. If the disk was full, it adds what to do.
 func FirstLines(output string) string {
 	const most = 30
 	lines := strings.SplitN(output, "\n", most+1)
@@ -98,16 +98,16 @@ func FirstLines(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// DiskFull reports whether a program, or an error, says so.
+// DiskFull reports whether the output of a program, or an error, says that the disk is full.
 func DiskFull(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
 }
 
-// Once makes files in a folder of the cache, unless cached says that they are there.
-// Of several processes that want them one makes them. build gets an empty folder and
+// Once makes files in a folder of the cache, unless cached reports that they exist.
+// If several processes want them, one makes them. build gets an empty folder and
 // returns the names of the files in it that are moved to dir, in that order: a file
-// that was there is replaced, never written into, because a process may have mapped it.
+// that existed is replaced, never written into, because a process may have mapped it.
 func Once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
 	if cached() {
 		return nil

@@ -1,7 +1,7 @@
-// Package consumer makes Go modules outside of the repository that require it, as users do, and runs commands in
-// them. It is imported by tests only.
+// Package consumer makes Go modules outside the repository that require it, like those of users, and runs commands in
+// them. Only tests import it.
 //
-// The commands are offline: what a module needs is brought into the module cache first, so an empty cache will do.
+// The commands are offline: what a module needs is brought into the module cache first, so it may be empty before.
 // They start compilers, so the tests that use this package are skipped under -short.
 package consumer
 
@@ -33,10 +33,10 @@ import (
 // Self is the path of the module of this repository.
 const Self = "github.com/tvmffi-go/tvmffi"
 
-// version is what a replaced requirement is written with.
+// version is the version of a replaced requirement.
 const version = "v0.0.0-00010101000000-000000000000"
 
-// NoNetwork returns the variables with which the go command uses no network for modules and their checksums.
+// NoNetwork returns the variables that keep the go command from using the network for modules and their checksums.
 func NoNetwork() []string { return []string{"GOPROXY=off", "GOSUMDB=off"} }
 
 // fill makes sure that the module cache has all that a user's module needs. That is more than a build of this
@@ -99,8 +99,8 @@ var watch = sync.OnceValue(func() error {
 	})
 })
 
-// Watch makes go test run a test again when anything in the repository has changed, and returns the root of that. It is
-// for tests whose children compile it, as all that use this package; so it skips them under -short.
+// Watch makes go test run a test again when anything in the repository has changed, and returns the root of the
+// repository. It is for tests whose children compile the repository, so it skips them under -short.
 func Watch(t testing.TB) (root string) {
 	t.Helper()
 	nativetest.StartsCompiler(t)
@@ -115,7 +115,7 @@ func Watch(t testing.TB) (root string) {
 }
 
 // Offline returns the variables with which the go command finds all that a consumer needs in the module cache, and
-// never asks for anything else.
+// nothing outside it.
 func Offline(t testing.TB) []string {
 	t.Helper()
 	Watch(t)
@@ -153,8 +153,8 @@ var tool = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// Shared returns the path of a shared library, made of the package main in a folder of this repository by go build
-// -buildmode=c-shared. It stays in the cache: the go command links it again only if something has changed.
+// Shared returns the path of a shared library, which go build -buildmode=c-shared makes of the package main in a folder
+// of this repository. It stays in the cache: the go command links it again only if something has changed.
 func Shared(t testing.TB, folder string) string {
 	t.Helper()
 	root := Watch(t)

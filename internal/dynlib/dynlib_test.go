@@ -57,7 +57,7 @@ func TestSymbolMissing(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"text.so": "this is no library\n", "empty.so": "", "short.so": "\x7fELF\x02\x01\x01"} {
+	for name, content := range map[string]string{"text.so": "not a library\n", "empty.so": "", "short.so": "\x7fELF\x02\x01\x01"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

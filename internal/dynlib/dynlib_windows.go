@@ -5,8 +5,8 @@ import (
 )
 
 func open(path string) (Handle, error) {
-	// The folder of the library is searched for what it needs; the working
-	// directory and PATH are not.
+	// Windows looks for the dependencies of the library in its folder, not in the
+	// working directory or PATH.
 	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 	return Handle(h), err
 }

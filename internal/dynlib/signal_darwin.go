@@ -24,7 +24,7 @@ var sigaction = sync.OnceValue(func() uintptr {
 })
 
 // saveSignalAction remembers the SIGSEGV action; restore puts it back if a
-// handler of libtvm_ffi has taken its place.
+// handler of libtvm_ffi has replaced it.
 func saveSignalAction() (restore func()) {
 	f := sigaction()
 	if f == 0 {

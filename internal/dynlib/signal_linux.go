@@ -18,8 +18,8 @@ func signalAction(set, old *sigaction) bool {
 }
 
 // saveSignalAction remembers the SIGSEGV action; restore puts it back if a
-// handler of libtvm_ffi has taken its place. Handlers of other libraries stay:
-// that of a Go library forwards to ours, and removing it would break it.
+// handler of libtvm_ffi has replaced it. Handlers of other libraries stay: that of a Go
+// library forwards to ours, and removing it would break that library.
 func saveSignalAction() (restore func()) {
 	var before sigaction
 	if !signalAction(nil, &before) {

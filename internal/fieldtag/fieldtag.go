@@ -14,9 +14,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Tag is what a tag says.
+// Tag is the content of a tag.
 type Tag struct {
-	// Name is empty for a field that takes no part, whose tag is "-".
+	// Name is empty for a field that is left out, whose tag is "-".
 	Name     string
 	Optional bool
 	// Flags are those of the options; a field is writable without any.
@@ -32,8 +32,8 @@ var flags = map[string]schema.Flags{
 	"ignore": schema.FlagSEqHashIgnore, "def": schema.FlagDefPattern, "simpledef": schema.FlagDefSimple,
 }
 
-// Lookup returns the value of ffi in a whole tag. Where reflect finds none because
-// the tag is malformed, that is an error.
+// Lookup returns the value of ffi in a whole tag. If reflect finds none because the tag is
+// malformed, Lookup returns an error.
 func Lookup(tag reflect.StructTag) (text string, ok bool, err error) {
 	if text, ok := tag.Lookup("ffi"); ok {
 		return text, true, nil
@@ -56,7 +56,7 @@ func Parse(text string) (Tag, error) {
 		return Tag{}, nil
 	}
 	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " \t\n`\"") {
-		return Tag{}, fmt.Errorf("the tag gives no name that other languages could use: %q", name)
+		return Tag{}, fmt.Errorf("the tag has no name that other languages can use: %q", name)
 	}
 	t := Tag{Name: name, Flags: schema.FlagWritable}
 	for options != "" {
@@ -83,8 +83,8 @@ func Parse(text string) (Tag, error) {
 // DataType stands for the runtime's DataType where that cannot be imported.
 type DataType struct{ abi.DLDataType }
 
-// SetDefault reads the text of a default into target. It reports false if no text
-// stands for a value of that type.
+// SetDefault reads the text of a default into target. It reports false if values of that
+// type have no text.
 func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 	kind := target.Kind()
 	switch {
@@ -123,9 +123,9 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 	case errors.Is(err, strconv.ErrRange):
 		err = fmt.Errorf("the default %q does not fit %s", text, kind)
 	case strings.Contains(text, ","):
-		err = fmt.Errorf("the default %q is no %s: default= takes the rest of the tag, so put it last", text, kind)
+		err = fmt.Errorf("the default %q is not a valid %s: default= takes the rest of the tag, so put it last", text, kind)
 	default:
-		err = fmt.Errorf("the default %q is no %s", text, kind)
+		err = fmt.Errorf("the default %q is not a valid %s", text, kind)
 	}
 	return true, err
 }

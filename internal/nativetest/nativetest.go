@@ -1,10 +1,10 @@
 // Package nativetest gives tests the real native libraries: those of the pinned wheels, and those that it builds
-// from the C++ in testdata. What it makes lies in the user's cache, outside of the repository. It is imported by
-// tests only.
+// from the C++ in testdata. What it makes lies in the user's cache, outside the repository. Only tests import it.
 //
-// Where something is missing on the machine, the first test of a package that needs it fails and says what to install;
-// the others are skipped. With TVMFFI_ALLOW_SKIP set all are skipped with that reason. TVMFFI_TEST_WHEEL names another
-// pinned version of apache-tvm-ffi to test against.
+// If something is missing on the machine, the first test of a package that needs it fails and says what to install;
+// the others are skipped. If TVMFFI_ALLOW_SKIP is set, all of them are skipped with that reason.
+//
+// TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
 // TVMFFI_TEST_EMULATOR is the command that runs the programs of this platform, where the kernel cannot.
 // TVMFFI_TEST_GC makes the collector run all the time, in every test that imports this package.
 package nativetest
@@ -57,8 +57,8 @@ func wheelFor(t testing.TB, version, goos, goarch string) wheel.Dir {
 	return Get(t, s)
 }
 
-// noDownload is the error of the first download that failed. Then no other is tried: without a network, pip takes
-// seconds to say so each time.
+// noDownload is the error of the first download that failed. No other is tried after it, because
+// without a network pip takes seconds to fail each time.
 var noDownload atomic.Pointer[error]
 
 // Get returns the unpacked wheel of a spec.
@@ -92,7 +92,7 @@ func FakeCUDA(t testing.TB, flags ...string) string {
 	return Build(t, "fakecuda/fakecuda", Sources("fakecuda/state.h"), Standalone(), Flags(append(flags, "-ldl")...))
 }
 
-// NeedOptimised skips a test of allocations or times in a build that is not the one of users: with the race
+// NeedOptimised skips a test of allocations or times in a build that differs from that of users: with the race
 // detector or with flags of the compiler.
 func NeedOptimised(t testing.TB) {
 	t.Helper()
@@ -150,7 +150,7 @@ func StartsCompiler(t testing.TB) {
 	}
 }
 
-// Compiler returns the C++ compiler that CXX names, or the first that is there.
+// Compiler returns the C++ compiler that CXX names, or the first one found.
 func Compiler(t testing.TB) string {
 	t.Helper()
 	path, err := compiler.Find()
@@ -160,7 +160,7 @@ func Compiler(t testing.TB) string {
 	return path
 }
 
-// Unavailable ends a test that cannot run on this machine, because of what err says.
+// Unavailable ends a test that cannot run on this machine, because of err.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()
 	if os.Getenv("TVMFFI_ALLOW_SKIP") != "" {
@@ -178,7 +178,7 @@ func failOnce(t testing.TB, err error) {
 	t.Helper()
 	reason := err.Error()
 	if compiler.DiskFull(reason) {
-		reason = "the disk is full" // whatever did not fit
+		reason = "the disk is full" // no matter which file did not fit
 	}
 	if _, again := failures.LoadOrStore(reason, true); again {
 		t.Skipf("nativetest: another test of the package has failed for this reason: %.80s", err)
@@ -186,8 +186,8 @@ func failOnce(t testing.TB, err error) {
 	t.Fatalf("nativetest: %v", err)
 }
 
-// Once sets something up for all tests of a package. The test that asks first does it, and fails if that fails; then
-// those that ask later are skipped.
+// Once sets something up for all tests of a package. The first test that calls Do does it, and fails if it fails; the
+// tests that call Do later are skipped then.
 type Once struct {
 	once sync.Once
 	done bool
@@ -205,14 +205,14 @@ func (o *Once) Do(t testing.TB, f func()) {
 	}
 }
 
-// Example stands for the test in an example, which cannot fail or be skipped by itself: there, the whole test binary
-// ends.
+// Example stands for the test in an example, which cannot fail or be skipped: the whole test binary ends
+// instead.
 type Example struct{ testing.TB }
 
 // Helper does nothing.
 func (Example) Helper() {}
 
-// Context returns one that does not end.
+// Context returns a context that does not end.
 func (Example) Context() context.Context { return context.Background() }
 
 // Fatal ends the process.
@@ -272,13 +272,13 @@ func Standalone() Option {
 
 // Build compiles testdata/<name>.cc to a shared library that is linked with libtvm_ffi and returns its path.
 // The last part of the name gives the file its name: "hostile/abort" becomes libabort.so.
-// The result is kept by the content of all that went into it; concurrent tests and processes build it once.
+// The result is kept under a hash of all inputs; concurrent tests and processes build it once.
 func Build(t testing.TB, name string, options ...Option) string {
 	t.Helper()
 	return build(t, config{name: name}, options)
 }
 
-// BuildText compiles C++ text as Build compiles a file.
+// BuildText is like Build, but compiles C++ text.
 func BuildText(t testing.TB, name, text string, options ...Option) string {
 	t.Helper()
 	return build(t, config{name: name, text: text}, options)
@@ -348,7 +348,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	}
 	base := filepath.Base(filepath.FromSlash(c.name))
 	file := compiler.Library(c.goos, base)
-	// Optimised, as libraries are, but no more than that: compiling takes longer than testing. Libraries that are only
+	// Optimised like libraries of users, but no further: compiling takes longer than testing. Libraries that are only
 	// read, or that end the process, need not even that.
 	level := "-O1"
 	if strings.HasPrefix(c.name, "hostile/") {
@@ -412,12 +412,12 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 				args = append(args, i.path)
 			}
 		}
-		// The order counts: libraries after the sources that need them.
+		// The order matters: libraries come after the sources that need them.
 		if !c.standalone {
 			args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
 		}
 		cmd := exec.CommandContext(ctx, c.compiler, append(args, c.flags...)...)
-		cmd.Env = append(os.Environ(), "TMPDIR="+temp) // what a compiler that is stopped leaves behind goes with temp
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp) // removed with temp: files that a stopped compiler leaves behind
 		if said, err := compiler.Run(cmd); err != nil {
 			return nil, fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), compiler.FirstLines(said))
 		}

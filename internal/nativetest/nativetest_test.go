@@ -120,7 +120,7 @@ func TestBuildBroken(t *testing.T) {
 	Compiler(t)
 	t.Cleanup(failures.Clear)
 	t.Cleanup(notBuilt.Clear)
-	r := record(t, func(t testing.TB) { BuildText(t, "broken", "this is no C++\n") })
+	r := record(t, func(t testing.TB) { BuildText(t, "broken", "not C++\n") })
 	if !strings.Contains(r.failed, "broken") || !strings.Contains(r.failed, "error:") {
 		t.Errorf("failed with %q, want the compiler's message", r.failed)
 	}

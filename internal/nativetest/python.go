@@ -23,7 +23,7 @@ import (
 )
 
 // Python returns the program of a Python that has apache-tvm-ffi, of the version that the tests use, and numpy. It
-// is made once, in the cache; the other programs of the package, such as tvm-ffi-stubgen, lie beside it.
+// is made once in the cache; the other programs of the package, such as tvm-ffi-stubgen, lie beside it.
 func Python(t testing.TB) string {
 	t.Helper()
 	python, err := environment(t.Context(), "python3", Version(), "apache-tvm-ffi=="+Version(), "numpy")
@@ -36,8 +36,8 @@ func Python(t testing.TB) string {
 //go:embed testdata/cute_requirements.txt
 var cuteRequirements string
 
-// CuTe returns the program of a Python that has the CuTe DSL, which compiles kernels without a GPU, and the version
-// of that. It is made once, in the cache, of 400 MB, and needs Python 3.11 on linux/amd64.
+// CuTe returns the program of a Python that has the CuTe DSL, which compiles kernels without a GPU, and its
+// version. It is made once in the cache, takes 400 MB, and needs Python 3.11 on linux/amd64.
 func CuTe(t testing.TB) (python, version string) {
 	t.Helper()
 	_, after, _ := strings.Cut(cuteRequirements, "nvidia-cutlass-dsl==")
@@ -56,9 +56,8 @@ func CuTe(t testing.TB) (python, version string) {
 //go:embed testdata/flashinfer_requirements.txt
 var flashInferRequirements string
 
-// FlashInfer returns the folder of a virtual environment of Python that has FlashInfer, of which the sources of the
-// kernels are used, and nvcc, and the folder in it where the packages lie. It is made once, in the cache, of 1.6 GB,
-// and is for linux/amd64.
+// FlashInfer returns the folder of a virtual environment of Python that has FlashInfer, whose kernel sources are used,
+// and nvcc, and the folder of its packages. It is made once in the cache, takes 1.6 GB, and is for linux/amd64.
 func FlashInfer(t testing.TB) (environment, site string) {
 	t.Helper()
 	python, err := pinned(t.Context(), "python3", "flashinfer", flashInferRequirements)
@@ -73,8 +72,8 @@ func FlashInfer(t testing.TB) (environment, site string) {
 	return environment, found[0]
 }
 
-// pinned returns the program of a Python that has the packages of testdata/<name>_requirements.txt, whose text it is
-// given, and no others.
+// pinned returns the program of a Python that has the packages of testdata/<name>_requirements.txt, whose text is
+// requirements, and no others.
 func pinned(ctx context.Context, interpreter, name, requirements string) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -85,8 +84,8 @@ func pinned(ctx context.Context, interpreter, name, requirements string) (string
 		"-r", filepath.Join(root, "internal", "nativetest", "testdata", name+"_requirements.txt"))
 }
 
-// environment returns the program of the Python of that name in the cache, which has what pip installs. The
-// interpreter makes it.
+// environment returns the program of the Python of that name in the cache, where pip has installed the
+// packages. The interpreter makes it.
 func environment(ctx context.Context, interpreter, name string, packages ...string) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", errors.New("it is not set up for Windows")

@@ -86,7 +86,7 @@ func TestTestdataLoads(t *testing.T) {
 		})
 	}
 	if out, err := load(t, Build(t, "garden"), "garden.no_such_function"); err != nil || !strings.Contains(out, "missing: garden.no_such_function") {
-		t.Errorf("the loader finds what is not there: %v\n%s", err, out)
+		t.Errorf("the loader finds a library that does not exist: %v\n%s", err, out)
 	}
 }
 

@@ -1,5 +1,4 @@
-// Package nearest finds what somebody may have meant who wrote a name that does not
-// exist.
+// Package nearest finds the names that are similar to one that does not exist.
 package nearest
 
 import (
@@ -17,7 +16,7 @@ const (
 )
 
 // Names returns at most three names, the most similar first, that differ from want in
-// a few letters, or in the namespaces before it, and hardly more than the first does.
+// a few letters, or in the namespaces before it, and not much more than the first name.
 func Names(want string, names []string) []string {
 	type match struct {
 		name     string
@@ -42,7 +41,7 @@ func Names(want string, names []string) []string {
 	return nearest
 }
 
-// Question asks after the nearest names, as in "; did you mean garden.water?", for the
+// Question asks for the nearest names, as in "; did you mean garden.water?", for the
 // end of a message; it is empty if no name is near.
 func Question(want string, names []string) string {
 	near := Names(want, names)
@@ -56,7 +55,7 @@ func Question(want string, names []string) string {
 	return "; did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?"
 }
 
-// File asks after the nearest files in the folder of path, in the form of Question.
+// File asks for the nearest files in the folder of path, in the form of Question.
 func File(path string) string {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	var names []string
@@ -69,8 +68,8 @@ func File(path string) string {
 }
 
 // distance is how many letters must be added, removed, replaced or swapped with the
-// next one to make b of a, where case does not matter; more than limit if it is more.
-// What stands in a namespace of another name is one off.
+// next one to turn a into b, ignoring case; any number above limit if it is more.
+// A name in another namespace is one off.
 func distance(a, b string, limit int) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {

@@ -1,7 +1,7 @@
-// Package scripttest runs scripts of tvmffi-bind as a user would, in fresh folders, on real libraries. It is imported
-// by tests only.
+// Package scripttest runs scripts of tvmffi-bind like a user, in fresh folders, with real libraries. Only tests
+// import it.
 //
-// The scripts are in the format of [testscript]. Besides its commands they have:
+// The scripts are in the format of [testscript]. They have these commands in addition:
 //
 //	native NAME FILE    puts a library into the folder of the script
 //	foreign FILE        turns an ELF library into one of another processor
@@ -9,7 +9,7 @@
 //	quickstart MODULE   copies examples/quickstart, without what is generated, into the working folder
 //	exits CODE COMMAND  runs a command that ends with that exit code
 //
-// and the condition [unprivileged]: file permissions mean something.
+// and the condition [unprivileged]: file permissions have an effect.
 package scripttest
 
 import (
@@ -32,16 +32,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
-// limit is how long a script may take. The longest takes 20 s on two quiet cores; the rest is for a machine that has
-// other things to do. Of a limit, testscript keeps a tenth to stop what still runs.
+// limit is how long a script may take. The longest takes 20 s on two quiet cores; the rest is for a busy
+// machine. testscript keeps a tenth of it to stop what still runs.
 const limit = 5 * time.Minute
 
-// Run runs the scripts in the folder testdata of the package under test, several at a time, with the tool as it is
-// built from the repository. What the scripts need of other modules is brought into the module cache first; then the
-// module proxy is off. Under -short they are skipped.
+// Run runs the scripts in the folder testdata of the package under test, several at a time, with the tool
+// built from the repository. The modules that the scripts need are brought into the module cache first; then the module
+// proxy is off. Under -short they are skipped.
 //
-// Each script has a time limit of its own, so that one that hangs fails by its name, before the limit of go test ends
-// all others with it. And go test gives each package a limit of its own, so scripts that take long are spread over
+// Each script has a time limit of its own, so that a script that hangs fails under its name, before the limit of go
+// test ends all others. go test gives each package a limit of its own, so scripts that take long are spread over
 // several packages.
 func Run(t *testing.T) {
 	offline := consumer.Offline(t)
@@ -71,7 +71,7 @@ func run(t *testing.T, vars []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What every script needs is looked for here, so that one message says that it is missing.
+	// This looks for what every script needs, so that one message reports what is missing.
 	nativetest.Library(t)
 	nativetest.Build(t, "garden")
 	for _, file := range files {
@@ -102,7 +102,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 }
 
 // deadline is the time at which a script is ended. If the whole test binary ends sooner than that, it is a little before
-// that end, so that the test can still say which script it was.
+// that end, so that the test can still name the script.
 func deadline(start, all time.Time) time.Time {
 	end := start.Add(limit)
 	if left := all.Sub(start); !all.IsZero() && left < limit {
@@ -111,7 +111,7 @@ func deadline(start, all time.Time) time.Time {
 	return end
 }
 
-// single runs the one script of a call of testscript.RunT as the test itself, not as a subtest.
+// single runs the only script of a call of testscript.RunT as the test itself, not as a subtest.
 type single struct{ *testing.T }
 
 func (s single) Run(_ string, f func(testscript.T)) { f(s) }
@@ -120,7 +120,7 @@ func (s single) Parallel() {}
 
 func (s single) Verbose() bool { return testing.Verbose() }
 
-// setup gives a script these variables and the caches of the user who runs the tests, and nothing else.
+// setup gives a script these variables and the caches of the user who runs the tests, and no others.
 func setup(env *testscript.Env, root string, vars []string) error {
 	cache, err := wheel.CacheDir()
 	if err != nil {
@@ -232,7 +232,7 @@ func foreign(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, data, 0o755))
 }
 
-// newModule is "consumer MODULE". It is what a user does, and not what package consumer does for other tests.
+// newModule is "consumer MODULE". It does what a user does, not what package consumer does for other tests.
 func newModule(ts *testscript.TestScript, root string, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: consumer module")

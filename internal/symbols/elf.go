@@ -9,7 +9,7 @@ import (
 
 const maxSegments = 512
 
-// elfImage reads an ELF file by its program headers, as the loader does, so
+// elfImage reads an ELF file by its program headers, like the loader, so
 // that it also works where the section headers were stripped.
 type elfImage struct {
 	image
@@ -200,7 +200,7 @@ func (e *elfImage) readDynamic(b []byte) (elfDynamic, error) {
 	return d, nil
 }
 
-// symbolCount finds the number of dynamic symbols, which only the hash tables tell.
+// symbolCount finds the number of dynamic symbols, which only the hash tables contain.
 func (e *elfImage) symbolCount(d elfDynamic) (uint64, error) {
 	if d.hasHash {
 		b, err := e.at(d.hash, 8)

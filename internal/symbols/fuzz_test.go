@@ -131,7 +131,7 @@ func TestSmallImages(t *testing.T) {
 	}
 }
 
-// A trie that leads back to an earlier node must not be walked for ever.
+// A trie that leads back to an earlier node must not be walked forever.
 func TestTrieCycle(t *testing.T) {
 	data := smallMachO(true, true)
 	at := len(data) - 4*len(names) // the first leaf

@@ -49,7 +49,7 @@ func (im image) part(offset, n uint64) (image, error) {
 // cstring returns the text at an offset of a string table, up to its zero byte.
 func cstring(table []byte, offset uint64) (string, error) {
 	if offset >= uint64(len(table)) {
-		return "", fmt.Errorf("%w: a name lies outside of its table", errTruncated)
+		return "", fmt.Errorf("%w: a name lies outside its table", errTruncated)
 	}
 	b := table[offset:]
 	end := bytes.IndexByte(b[:min(len(b), maxNameLen+1)], 0)

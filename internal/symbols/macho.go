@@ -45,8 +45,8 @@ func isFat(head []byte) bool {
 	return (magic == macho.MagicFat || magic == magicFat64) && count <= maxSlices
 }
 
-// readFat reads every architecture of a fat file. What it reports besides the
-// functions is that of the first one.
+// readFat reads every architecture of a fat file. Except for the functions, it
+// reports what the first one has.
 func readFat(im image) (File, error) {
 	head, err := im.read(0, 8)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package symbols reads which TVM-FFI functions a shared library exports. It
-// looks at the file as the dynamic loader of its platform would (ELF, Mach-O or
-// PE), loads nothing, and works for libraries of other platforms. The files may
+// reads the file like the dynamic loader of its platform (ELF, Mach-O or PE), loads
+// nothing, and works for libraries of other platforms. The files may
 // come from anywhere: every offset and count is checked.
 package symbols
 
@@ -107,7 +107,7 @@ func read(path string) (File, error) {
 	return f, err
 }
 
-// parse reads a library from anything.
+// parse reads a library from any reader.
 func parse(im image) (f File, err error) {
 	// The readers check what they use, so this is a second net.
 	defer func() {
@@ -135,7 +135,7 @@ func parse(im image) (f File, err error) {
 	return File{}, notALibrary(head)
 }
 
-// notALibrary says what the file is instead, if that can be told.
+// notALibrary returns an error that says what the file is, if it can be recognised.
 func notALibrary(head []byte) error {
 	text := string(head)
 	for _, k := range []struct{ prefix, what string }{
@@ -178,7 +178,7 @@ func (f File) CheckHost(goos, goarch string) error {
 		f.Name, f.GOOS, strings.Join(f.Archs, "+"), goos, goarch, goos, goarch)
 }
 
-// wanted says whether a symbol name matters here. It gets the start of the name.
+// wanted reports whether a symbol name matters here. It receives the start of the name.
 func wanted(name string) bool {
 	return strings.HasPrefix(name, functionPrefix) || strings.HasPrefix(name, apiPrefix)
 }

@@ -29,7 +29,7 @@ func tools() [][]string {
 	return t
 }
 
-// otherwise is how one does without a download.
+// otherwise is the way that needs no download.
 const otherwise = "or install the library by other means and name it by TVMFFI_LIBRARY"
 
 // download gets the wheel of s by the first package tool that works and returns its path.
@@ -68,7 +68,7 @@ func download(ctx context.Context, s Spec, dir string) (string, error) {
 		s, strings.Join(missing, ", "), otherwise)
 }
 
-// Failure is the error of a package tool that ran and failed: what it printed, what was wrong, and what to do.
+// Failure returns the error for a package tool that failed: what it printed, what was wrong, and what to do.
 func Failure(tool, out string, err error) error {
 	says := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(out, t) })
@@ -102,7 +102,7 @@ func run(ctx context.Context, dir string, args []string, tool string) (string, e
 	return string(out), err
 }
 
-// absent tells a tool that is not there, or a Python without pip, from one that failed.
+// absent reports whether the tool is missing, or is a Python without pip, and so has not failed by itself.
 func absent(err error, out string) bool {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot) {
 		return true
@@ -111,14 +111,14 @@ func absent(err error, out string) bool {
 	if !errors.As(err, &exit) {
 		return false
 	}
-	// 127 is what shims and wrapper scripts return when they lead to nothing, 9009 the same on Windows.
+	// 127 is what shims and wrapper scripts return when they find no program, 9009 the same on Windows.
 	return exit.ExitCode() == 127 || exit.ExitCode() == 9009 || strings.Contains(out, "No module named pip")
 }
 
-// object is how pip shows a connection in a message, by its address.
+// object matches the address by which pip shows a connection in a message.
 var object = regexp.MustCompile(`<[^<>]* object at 0x[0-9a-f]+>: `)
 
-// lastLines returns the last lines of what a tool printed. Repeated lines about one failed connection are written once.
+// lastLines returns the last lines of what a tool printed. Lines that repeat a failed connection appear once.
 func lastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {

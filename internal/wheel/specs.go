@@ -9,7 +9,7 @@ import (
 // DefaultVersion is the version of apache-tvm-ffi that the tool installs and the tests use.
 const DefaultVersion = "0.1.15.post2"
 
-// python is the version of Python whose wheels are taken; their native libraries are the same for every version.
+// python is the version of Python whose wheels are used; their native libraries are the same for every version.
 const python = "3.12"
 
 const (

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// limits bounds what an archive may make on disk.
+// limits bounds what an archive may unpack.
 type limits struct {
 	bytes int64 // of all files together, as really unpacked
 	files int

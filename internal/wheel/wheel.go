@@ -1,6 +1,6 @@
 // Package wheel brings Python wheels into the user's cache through the package tool of the machine.
 // The hash of every wheel is pinned, nothing in a wheel is run, and no download address is known here:
-// pip or uv decide where a package comes from, as the user configured them.
+// pip or uv decide where a package comes from, by the configuration of the user.
 package wheel
 
 import (
@@ -37,7 +37,7 @@ type Spec struct {
 	SHA256 string
 }
 
-// String names the wheel as messages do.
+// String names the wheel for messages.
 func (s Spec) String() string {
 	t := s.Package + " " + s.Version
 	if s.GOOS != "" {
@@ -52,10 +52,10 @@ type Dir struct {
 	spec Spec
 }
 
-// Root returns the folder that holds what the wheel held.
+// Root returns the folder with the files of the wheel.
 func (d Dir) Root() string { return d.root }
 
-// Spec returns what was asked for.
+// Spec returns the spec that was requested.
 func (d Dir) Spec() Spec { return d.spec }
 
 // Path returns the path of a file of the wheel, given with slashes relative to its root.
@@ -111,7 +111,7 @@ func CacheDir() (string, error) {
 // maker writes the wheel file of a spec into dir and returns its path. The real one is download.
 type maker func(ctx context.Context, s Spec, dir string) (string, error)
 
-// Get returns the unpacked wheel, which it downloads at the first use. Several processes may call it at once.
+// Get returns the unpacked wheel, which it downloads on first use. Several processes may call it at once.
 // A wheel that is already there is neither read nor checked again.
 func Get(ctx context.Context, s Spec) (Dir, error) {
 	d, err := get(ctx, s, download)
@@ -182,7 +182,7 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 	return d, nil
 }
 
-// marker is the file whose presence says that the tree is whole; it holds the hash of the wheel.
+// marker is the file whose presence means that the tree is complete; it holds the hash of the wheel.
 const marker = ".tvmffi-complete"
 
 func complete(d Dir) bool {
@@ -197,7 +197,7 @@ var (
 	tagForm     = regexp.MustCompile(`^[A-Za-z0-9_.]*$`)
 )
 
-// place checks the spec and says where its tree belongs.
+// place checks the spec and returns the folder of its tree.
 func place(s Spec) (Dir, error) {
 	switch {
 	case !nameForm.MatchString(s.Package):
@@ -216,7 +216,7 @@ func place(s Spec) (Dir, error) {
 	return Dir{root: filepath.Join(cache, "wheels", s.Package+"-"+s.Version+"-"+s.SHA256[:8]), spec: s}, nil
 }
 
-// privateDir makes a folder and refuses one that others may write: libraries are loaded from it.
+// privateDir makes a folder and refuses one that other users can write to: libraries are loaded from it.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -229,7 +229,7 @@ func privateDir(dir string) error {
 		return fmt.Errorf("%s is not a folder; remove it", dir)
 	}
 	if runtime.GOOS != "windows" && st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s may be written by other users (mode %o); run chmod 700 on it", dir, st.Mode().Perm())
+		return fmt.Errorf("%s can be written by other users (mode %o); run chmod 700 on it", dir, st.Mode().Perm())
 	}
 	return nil
 }

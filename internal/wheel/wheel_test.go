@@ -124,10 +124,10 @@ func TestUnpackRefuses(t *testing.T) {
 				t.Fatalf("err = %v, want it to say %q", err, tt.want)
 			}
 			if _, err := os.Lstat(filepath.Join(top, "in", "evil")); err == nil {
-				t.Error("a file was written outside of the folder")
+				t.Error("a file was written outside the folder")
 			}
 			if _, err := os.Lstat(filepath.Join(top, "evil")); err == nil {
-				t.Error("a file was written outside of the folder")
+				t.Error("a file was written outside the folder")
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func TestDefineBadInput(t *testing.T) {
 		"hidden":    {func(k string) registrable { return define.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
 		"option":    {func(k string) registrable { return define.Define[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
 		"number":    {func(k string) registrable { return define.Define[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
-		"word":      {func(k string) registrable { return define.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is no int64`}},
+		"word":      {func(k string) registrable { return define.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is not a valid int64`}},
 		"malformed": {func(k string) registrable { return define.Define[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
 		"list":      {func(k string) registrable { return define.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
 		"nameless":  {func(k string) registrable { return define.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},

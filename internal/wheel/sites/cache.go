@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Marker is the file whose presence in a folder of the cache says that the wheel is unpacked as a whole; it
+// Marker is the file whose presence in a folder of the cache means that the wheel is completely unpacked; it
 // holds the hash of the wheel.
 const Marker = ".tvmffi-complete"
 
@@ -25,12 +25,12 @@ func CacheDir() (string, error) {
 	}
 	d, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of yours", err)
+		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of your own", err)
 	}
 	return filepath.Join(d, "tvmffi"), nil
 }
 
-// Advise adds to an error of writing into the cache what the user can do about it.
+// Advise adds to an error of a write to the cache what the user can do about it.
 func Advise(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

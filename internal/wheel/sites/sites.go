@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// Installed is one installed distribution that holds all the files that were asked for.
+// Installed is one installed distribution that holds all the requested files.
 type Installed struct {
-	// Distribution is the name as it was asked for, such as apache-tvm-ffi.
+	// Distribution is the requested name, such as apache-tvm-ffi.
 	Distribution string
 	// Version comes from the METADATA of the dist-info folder and is empty if there is none.
 	Version string
 	// Site is the site-packages folder.
 	Site string
-	// File is the full path of the first file that was asked for.
+	// File is the full path of the first requested file.
 	File string
 	// Source says why Site was searched, such as "VIRTUAL_ENV" or "pyenv".
 	Source string
 }
 
-// host is what the search reads of the machine; tests put a fabricated tree in its place.
+// host is what the search reads of the machine; tests replace it by a made-up tree.
 type host struct {
 	goos string
 	env  func(string) string
@@ -48,7 +48,7 @@ func Library(goos string) string {
 }
 
 // Find returns the installed copies of a distribution that hold the file at the slash-separated path
-// file below site-packages, in the order in which they should be preferred. No match is no error.
+// file below site-packages, in the order in which they should be preferred. Finding none is not an error.
 func Find(distribution, file string) []Installed {
 	return thisHost().find(distribution, file)
 }
@@ -106,7 +106,7 @@ func (h host) sites() []site {
 		for _, p := range patterns {
 			matches, err := filepath.Glob(p)
 			if err != nil {
-				continue // a path of the user that is no valid pattern
+				continue // a path of the user that is not a valid pattern
 			}
 			// Newer Pythons first: 3.12 before 3.9, which text order gets wrong.
 			slices.SortFunc(matches, func(a, b string) int { return natural(b, a) })

@@ -175,12 +175,12 @@ type Finl struct{}
 type Tags struct {
 	inner
 	Option   int64           `ffi:"a,defualt=3"`       // want `field Option of Tags: the tag has an unknown option "defualt=3": there are optional, kwonly`
-	Text     int64           `ffi:"b,default=three"`   // want `field Text of Tags: the default "three" is no int64`
+	Text     int64           `ffi:"b,default=three"`   // want `field Text of Tags: the default "three" is not a valid int64`
 	Small    *int8           `ffi:"c,default=300"`     // want `the default "300" does not fit int8`
-	NotLast  uint            `ffi:"d,default=3,def"`   // want `the default "3,def" is no uint: default= takes the rest of the tag, so put it last`
+	NotLast  uint            `ffi:"d,default=3,def"`   // want `the default "3,def" is not a valid uint: default= takes the rest of the tag, so put it last`
 	List     []int64         `ffi:"e,default=1"`       // want `a tag cannot hold a default of type []int64: remove default=`
 	Dtype    tvmffi.DataType `ffi:"f,default=floot32"` // want `the default "floot32": unknown`
-	Nameless int64           `ffi:",optional"`         // want `the tag gives no name that other languages could use: ""`
+	Nameless int64           `ffi:",optional"`         // want `the tag has no name that other languages can use: ""`
 	Twice    int64           `ffi:"inner"`             // want `field Twice of Tags: two fields are named inner: rename one`
 	Quotes   int64           `ffi:x`                   // want `field Quotes of Tags: the tag ffi:x is malformed: write`
 	Out      int64           `ffi:"-,what"`
