@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// planted is three runs of an item, of which a neighbour spoiled one: it hit ours
-// in the second run and both sides in the third.
+// planted holds three runs of an item. A neighbour disturbed ours in the second run and
+// both sides in the third.
 func planted(item string, ours, peer float64) measurements {
 	return measurements{
 		{item, "ours", item}: undisturbed(ours, 3*ours, 2*ours),
@@ -19,7 +19,7 @@ func planted(item string, ours, peer float64) measurements {
 	}
 }
 
-// undisturbed is runs of these times.
+// undisturbed makes runs of these times.
 func undisturbed(ns ...float64) *samples {
 	s := &samples{ns: ns}
 	for range ns {
@@ -113,7 +113,7 @@ func TestJudge_rivals(t *testing.T) {
 	}
 }
 
-// TestHosts: where a peer calls ours, both figures are of that peer, which is no rival.
+// TestHosts: where a peer calls ours, both figures are of that peer, which is not a rival.
 func TestHosts(t *testing.T) {
 	m := measurements{}
 	m[key{"exported", "python", "exported"}] = undisturbed(100)
@@ -124,7 +124,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestGoals: what has a target is an item, and is compared with what exists.
+// TestGoals: every target is for an item and compares it with one that exists.
 func TestGoals(t *testing.T) {
 	for _, g := range goals {
 		_, ok := itemOf(g.item)
@@ -140,7 +140,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestWithLoad: what needs two cores waits for them, and says so.
+// TestWithLoad: rows that need two cores are left out with a message.
 func TestWithLoad(t *testing.T) {
 	if rows, reason := withLoad(items, 0.9, 2); len(rows) != len(items) || reason != "" {
 		t.Errorf("a free machine: %d rows, %q", len(rows), reason)

@@ -15,7 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
-// tree is what the benchmark builds, all of it in the cache of the user.
+// tree holds what the benchmark builds, all in the cache of the user.
 type tree struct {
 	bench  string // the folder of this program's source
 	cache  string
@@ -128,7 +128,7 @@ func (t *tree) goBuild(ctx context.Context, dir, name string, env ...string) (st
 	return out, err
 }
 
-// goLibrary builds a Go library as others load it.
+// goLibrary builds a Go library for programs in other languages.
 func (t *tree) goLibrary(ctx context.Context) (string, error) {
 	out := t.program("libgolib.so")
 	_, err := command(ctx, filepath.Dir(t.bench), []string{"CGO_ENABLED=1", "GOFLAGS=-buildvcs=false"},

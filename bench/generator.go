@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// scratch makes a module outside of the repository that uses it, as a user has one.
+// scratch makes a module outside the repository that uses it, like that of a user.
 func (t *tree) scratch(ctx context.Context, name string, files map[string]string) (string, error) {
 	dir := filepath.Join(t.cache, name)
 	if err := os.RemoveAll(dir); err != nil {
@@ -85,7 +85,7 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 			return nil, err
 		}
 		_, other, err := timed(ctx, module, out, stubgen)
-		// It ends with 2 where one file of its own cannot be completed, with most of its work done.
+		// Its exit code is 2 if it cannot complete one of its own files; most of its work is done then.
 		var exit *exec.ExitError
 		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 2) {
 			return nil, err
@@ -107,7 +107,7 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 	}
 	fmt.Fprint(os.Stderr, "\r")
 	if len(g.stages["typecheck"]) != runs {
-		return nil, errors.New("tvmffi-bind gen --timing does not tell the time of its type check")
+		return nil, errors.New("tvmffi-bind gen --timing does not print the time of its type check")
 	}
 	return g, nil
 }

@@ -69,8 +69,8 @@ var hosts = map[string]string{"exported": "python"}
 // twoCores are the rows that need a second core to themselves.
 var twoCores = []string{"threads2"}
 
-// measurable leaves out the rows that the machine, as it is now, cannot measure, and
-// says why. Linux tells the load; elsewhere nothing is left out.
+// measurable leaves out the rows that the machine cannot measure under its present load,
+// and returns the reason. Only Linux reports the load; elsewhere nothing is left out.
 func measurable(rows []row) (left []row, reason string) {
 	var load float64
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -85,7 +85,7 @@ func withLoad(rows []row, load float64, cores int) (left []row, reason string) {
 	}
 	for _, r := range rows {
 		if slices.Contains(twoCores, r.name) {
-			reason = fmt.Sprintf("%s is skipped: with a load of %.2f no second one of %d cores is free.", r.title, load, cores)
+			reason = fmt.Sprintf("%s is skipped: with a load of %.2f, %d cores leave no second one free.", r.title, load, cores)
 		} else {
 			left = append(left, r)
 		}
@@ -94,7 +94,7 @@ func withLoad(rows []row, load float64, cores int) (left []row, reason string) {
 }
 
 // goal is a target of the project: ours takes at most most times as long as an
-// item of a peer, which is measured in turn with it.
+// item of a peer, with which it alternates.
 type goal struct {
 	item, peer, peerItem string
 	most                 float64

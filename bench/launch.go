@@ -22,8 +22,8 @@ var launchRows = []row{
 	{"busy2", "the same on 2 streams from 2 threads, per launch over both"},
 }
 
-// launchGoals are their targets. C++ has its context current all the time, as ours has in
-// WithDevice; elsewhere ours switches to the device and back in each launch, and has the
+// launchGoals are their targets. C++ has its context current all the time, like ours in
+// WithDevice; otherwise ours switches to the device and back in each launch, and has the
 // same target.
 var launchGoals = []goal{
 	{"empty", "cpp", "empty", 1.05},
@@ -118,14 +118,14 @@ func (f launchFiles) start(ctx context.Context, names ...string) (*team, error) 
 	return all, nil
 }
 
-// lastLine is where Python says what is wrong.
+// lastLine is the line in which Python reports an error.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]
 }
 
-// cupy returns a Python that has CuPy: an environment that pip fills, or where it cannot,
-// the one of the machine.
+// cupy returns a Python that has CuPy: an environment that pip fills, or if pip fails,
+// that of the machine.
 func (t *tree) cupy(ctx context.Context) (string, error) {
 	dir := filepath.Join(t.cache, "venv-cupy-"+cupyVersion)
 	python := filepath.Join(dir, "bin", "python")
@@ -148,7 +148,7 @@ func (t *tree) cupy(ctx context.Context) (string, error) {
 }
 
 // launches measures the launches with built peers, or those of a packed folder, and
-// returns the report; the error says what was missed.
+// returns the report; the error lists the missed targets.
 func launches(ctx context.Context, runs int, packed string) (string, error) {
 	files := launchPacked(packed)
 	if packed == "" {
@@ -203,7 +203,7 @@ func (m measurements) launchTable() string {
 	return b.String()
 }
 
-// launchScaling says how much two threads with a stream each do in the time of one.
+// launchScaling returns how much two threads with a stream each do in the time of one.
 func (m measurements) launchScaling() string {
 	var b strings.Builder
 	for _, item := range []struct{ one, two, what string }{{"empty", "empty2", "launches"}, {"busy", "busy2", "kernels"}} {

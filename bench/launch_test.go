@@ -15,8 +15,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// launchPeer starts a peer of the launches on the fake driver. What it returns asks the
-// peer for an item, and returns the time and what the driver logged.
+// launchPeer starts a peer of the launches on the fake driver. The func that it returns
+// makes the peer measure an item, and returns the time and what the driver logged.
 func launchPeer(t *testing.T, files launchFiles, name string) func(item string) (float64, []string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -102,8 +102,8 @@ func launched(calls []string) (launches []string, others map[string]int) {
 }
 
 // TestLaunchPeers: ours and C++ launch the same kernels as often, with the same grids and
-// arguments. Next to the launches of C++ there is nothing. Next to each of ours there is a
-// look at what is current, and where that is not the device anyway, two switches.
+// arguments. C++ makes no other calls. Each launch of ours also asks for the current context
+// and, unless it is that of the device, switches twice.
 func TestLaunchPeers(t *testing.T) {
 	files := packedPeers(t)
 	cpp, ours := launchPeer(t, files, "cpp"), launchPeer(t, files, "ours")
@@ -128,7 +128,7 @@ func TestLaunchPeers(t *testing.T) {
 		_, calls := cpp(c.cpp)
 		want, others := launched(calls)
 		if expected := map[string]int{"cuCtxSetCurrent": c.threads, "cuStreamSynchronize": waits}; len(want) != c.launches || !maps.Equal(others, expected) {
-			t.Errorf("%s: C++ launched %d kernels, want %d; besides it called %v, want %v", c.item, len(want), c.launches, others, expected)
+			t.Errorf("%s: C++ launched %d kernels, want %d; in addition it called %v, want %v", c.item, len(want), c.launches, others, expected)
 		}
 		ours(c.item) // loads the kernel
 		_, calls = ours(c.item)
@@ -144,13 +144,13 @@ func TestLaunchPeers(t *testing.T) {
 			expected["cuCtxSetCurrent"] = 2 * (c.launches + waits)
 		}
 		if !maps.Equal(others, expected) {
-			t.Errorf("%s: besides launching %d kernels ours called %v, want %v", c.item, c.launches, others, expected)
+			t.Errorf("%s: in addition to launching %d kernels ours called %v, want %v", c.item, c.launches, others, expected)
 		}
 	}
 }
 
-// TestLaunchTime: the time of a launch does not have that of waiting for the device in it,
-// where it shall not, and has where it shall.
+// TestLaunchTime: the time of a launch includes the waiting for the device only where
+// it should.
 func TestLaunchTime(t *testing.T) {
 	files := packedPeers(t)
 	const wait = 100e6 // ns, of 200 launches or 50
@@ -166,8 +166,8 @@ func TestLaunchTime(t *testing.T) {
 	}
 }
 
-// TestLaunchVerdicts: medians decide, a hair beyond the target is a miss, and what was not
-// measured is told.
+// TestLaunchVerdicts: medians decide, a hair beyond the target is a miss, and the table
+// names what was not measured.
 func TestLaunchVerdicts(t *testing.T) {
 	m := measurements{}
 	set := func(row, peer, item string, ns ...float64) {

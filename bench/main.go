@@ -1,5 +1,5 @@
 // Command bench builds the library of the benchmark and its peers, measures them
-// in turn, and prints one table. bench/README.md says what each row is.
+// in turn, and prints one table. bench/README.md describes each row.
 package main
 
 import (

@@ -99,7 +99,7 @@ func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
 // start starts the program and reads which items it has.
 func (p *peer) start(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
-	// The crate's programs do not know where libtvm_ffi is; containers say there where the CUDA driver is.
+	// The crate's programs do not know where libtvm_ffi is; containers set there where the CUDA driver is.
 	path := filepath.Dir(p.args[len(p.args)-2])
 	if given := os.Getenv("LD_LIBRARY_PATH"); given != "" {
 		path += string(os.PathListSeparator) + given
@@ -136,11 +136,11 @@ func (p *peer) stop() {
 // answer is what a peer measured: a batch.
 type answer struct {
 	ns, allocs float64
-	quiet      bool // nothing disturbed the processor, or the peer cannot tell
+	quiet      bool // nothing disturbed the processor, or the peer does not know
 }
 
-// ask measures an item once; what starts threads is measured as a whole, and so is what it
-// is compared with.
+// ask measures an item once; an item that starts threads is measured as a whole, and so is
+// what it is compared with.
 func (p *peer) ask(item string, whole bool) (answer, error) {
 	request := item
 	if whole {
@@ -240,8 +240,9 @@ func (all *team) peer(name string) *peer {
 	return all.peers[i]
 }
 
-// runsOfProcess is how many runs the processes of the peers live. Where the system has
-// put their code and their memory makes some ratios 0.8 and others 1.4 as long as they do.
+// runsOfProcess is the number of runs after which the processes of the peers are
+// restarted. The addresses of their code and memory change some ratios to 0.8 and others
+// to 1.4 for as long as they run.
 const runsOfProcess = 4
 
 // measure adds runs of rows to m. The batches of all figures of a row alternate, so
@@ -310,7 +311,7 @@ func (all *team) once(ctx context.Context, figures []key) (measurements, error) 
 	return m, nil
 }
 
-// add adds the run that has the batches of one: the median of those that nothing disturbed,
+// add adds the run that has the batches of one: the median of the undisturbed ones,
 // or of all if there are none.
 func (s *samples) add(one *samples) {
 	var undisturbed []float64

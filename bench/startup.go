@@ -10,7 +10,7 @@ import (
 )
 
 // Programs that differ in what they import and use. The blank imports of two
-// generated packages have to cost nothing over the runtime that they stand on.
+// generated packages must cost nothing in addition to the runtime.
 var programs = []struct{ name, title, imports, body string }{
 	{"hello", "prints a line", "", ""},
 	{"runtime", "and imports the runtime", "_ \"github.com/tvmffi-go/tvmffi/runtime\"", ""},

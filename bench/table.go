@@ -62,7 +62,7 @@ func (m measurements) cell(k key, base float64, ratio bool) string {
 	}
 	ns := median(s.ns)
 	text := duration(ns)
-	if ratio && base >= 1 { // what is faster than that is a load, which no ratio describes
+	if ratio && base >= 1 { // anything faster is a load, for which a ratio means nothing
 		text += " (" + number(ns/base) + "x)"
 	}
 	switch n := median(s.allocs); {
@@ -103,7 +103,7 @@ type verdict struct {
 	item, what string
 	got, most  float64
 	allocation bool
-	// remark says what of the machine may explain a target that is missed.
+	// remark is what may explain a missed target on this machine.
 	remark string
 }
 
@@ -208,7 +208,7 @@ func titlesOf(rows []row) string {
 	return strings.Join(names, "; ")
 }
 
-// describe says what was measured on what.
+// describe returns what was measured, and on which machine.
 func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 	version := func(args ...string) string {
 		out, err := command(ctx, "", nil, args...)
@@ -239,7 +239,7 @@ func (t *tree) describe(ctx context.Context, runs int, all *team) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// cpu is the model of the processor, as Linux tells it.
+// cpu is the model of the processor, as Linux reports it.
 func cpu() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

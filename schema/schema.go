@@ -1,6 +1,3 @@
-// Package schema is the language-neutral description of what TVM-FFI libraries
-// offer: functions, object types, and where they come from. It is pure data:
-// reading it needs no library, no foreign code and no network.
 package schema
 
 // FormatVersion is the version of the JSON form that Encode writes and Decode

@@ -4,6 +4,9 @@
 // Pointers to C memory are uintptr: the Go collector must never see them. The
 // probe test of this package compares every size, offset and value with the
 // headers of each supported wheel.
+//
+// The package holds layouts, constants, and the names of data types and devices. It reads
+// no C memory and calls no C function: see internal/capi and internal/ccall.
 package abi
 
 // Any is TVMFFIAny, a tagged value of 16 bytes: owned (Any in C++) or borrowed

@@ -1,5 +1,6 @@
 // Package compiler runs the C++ compilers of this machine, for package native and
-// for the libraries of tests.
+// for the libraries of tests. It finds and identifies compilers, runs them, and keeps
+// what they made; its callers choose sources and flags.
 package compiler
 
 import (

@@ -1,8 +1,3 @@
-// Package dynlib loads shared libraries and finds their symbols. Each operation
-// stays on one OS thread, because the loader keeps its error text per thread.
-//
-// Libraries are never unloaded: objects, functions and deleters may outlive any
-// handle that Go knows of.
 package dynlib
 
 import (

@@ -1,11 +1,11 @@
-// Command testlog stands behind `go test -json`.
+// Command testlog reads the output of `go test -json`.
 //
 //	go test -json ./... | testlog -step race -skips FILE
 //	testlog -judge RULES -skips FILE
 //
-// The first prints one line for each package, and all about what failed; it adds
-// each test that was skipped to FILE, with the step and the reason that the test
-// printed. The second fails if RULES do not allow one of them, there and for that
+// The first prints one line for each package and the output of failed tests; it adds
+// each skipped test to FILE, with the step and the reason that the test
+// printed. The second fails if RULES do not allow one of them in that step and for that
 // reason.
 package main
 
@@ -95,7 +95,7 @@ var (
 	framework = regexp.MustCompile(`^\s*(=== |--- )`)
 )
 
-// read prints what matters of a run, and returns its skips and an error if it failed.
+// read prints the results of a run, and returns its skips and an error if it failed.
 func read(in io.Reader, out io.Writer, step string) ([]skip, error) {
 	type test struct{ pkg, name string }
 	var (
@@ -142,7 +142,7 @@ func read(in io.Reader, out io.Writer, step string) ([]skip, error) {
 		return nil, errors.New("no test was run")
 	}
 	if failed > 0 {
-		// A process that ended early leaves tests behind whose end nobody wrote.
+		// If a process ends early, the end of its tests is missing.
 		for t, text := range output {
 			if t.name != "" {
 				excerpt(out, text)
@@ -242,7 +242,7 @@ func judge(out io.Writer, rules []rule, seen []skip) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d tests were skipped that must not be; make them run, or say in .ci/skips where they may skip, and why", bad)
+		return fmt.Errorf("%d tests were skipped without a rule; make them run, or add a rule to .ci/skips with the step, the test and the reason", bad)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestSkips(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	for _, c := range []struct{ functions, want string }{
-		{"func TestA(t *testing.T) { t.Error(\"told\") }", "told"},
+		{"func TestA(t *testing.T) { t.Error(\"said\") }", "said"},
 		{"func TestA(t *testing.T) { println(\"last words\"); panic(\"out\") }", "last words"},
 		{"func TestA(t *testing.T) { undefined() }", "undefined: undefined"},
 	} {

@@ -1,0 +1,21 @@
+// Package dynlib loads shared libraries and finds their symbols. Each operation
+// stays on one OS thread, because the loader keeps its error text per thread.
+//
+// Libraries are never unloaded: objects, functions and deleters may outlive any
+// handle that Go knows of.
+//
+// # What belongs here
+//
+// What the dynamic loader and the threads of the platform offer. The package knows nothing
+// of TVM-FFI, except that libtvm_ffi replaces the SIGSEGV action. Where a library may be is
+// decided above.
+//
+// # Files
+//
+//	the API                       dynlib.go
+//	one file for each platform    dynlib_unix.go, dynlib_windows.go, dynlib_other.go
+//	RTLD_NOLOAD                   noload_*.go
+//	the SIGSEGV action            reclaim.go, signal_*.go
+//	the identity of a thread      thread_*.go
+//	pointers to C memory          pointer_windows.go
+package dynlib

@@ -1,0 +1,21 @@
+// Package schema is the language-neutral description of what TVM-FFI libraries
+// offer: functions, object types, and where they come from. It is pure data:
+// reading it needs no library, no foreign code and no network.
+//
+// # What belongs here
+//
+// The model and everything that needs nothing else: its JSON form, the text forms of
+// signatures, the metadata formats of TVM-FFI, comparison and hashes. Reading a loaded
+// library is the task of package reflection, reading its file that of internal/symbols,
+// and names in Go are the task of package gen. This package imports only the standard
+// library.
+//
+// # Files
+//
+//	the model                     schema.go, init.go (constructors), names.go (registry names)
+//	the JSON form                 codec.go, jsontree.go (a strict reader)
+//	signatures in metadata        metadata.go
+//	signatures as text            text.go, reported.go (in error messages)
+//	checks                        validate.go
+//	comparison                    diff.go, fingerprint.go
+package schema
