@@ -1,5 +1,6 @@
 // Package fieldtag reads the tags of fields, `ffi:"name,options"`, for Define, which
 // sees them at run time, and for the export of Go packages, which sees the source.
+// It knows the grammar of tags; whether an option fits its field is for the callers to check.
 package fieldtag
 
 import (

@@ -1,4 +1,5 @@
-// Package nearest finds the names that are similar to one that does not exist.
+// Package nearest finds the names that are similar to one that does not exist, for
+// the end of an error message. Callers choose the names to compare.
 package nearest
 
 import (
