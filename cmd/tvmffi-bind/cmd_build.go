@@ -26,7 +26,7 @@ func newBuild(con *console.Console, p *probe.Prober) *cobra.Command {
 		Short: "Compile C++ or CUDA to a library that gen can bind",
 		Long: `build compiles sources with the C++ compiler of this machine (CXX, or g++, or clang++)
 and with nvcc (.cu), against the headers of the libtvm_ffi that setup finds, and links
-them to a shared library. What "config" prints is what it passes.`,
+them to a shared library. It passes the flags that "config" prints.`,
 		Example: `  //go:generate go tool tvmffi-bind build -o libgarden.so native/garden.cc
   //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
 		Args: console.Takes(1, math.MaxInt),
@@ -60,7 +60,7 @@ them to a shared library. What "config" prints is what it passes.`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w: flags of the compilers go into --cxxflag, --nvccflag and --ldflag, as in --cxxflag=-DNAME", err)
+		return fmt.Errorf("%w: pass compiler flags with --cxxflag, --nvccflag and --ldflag, as in --cxxflag=-DNAME", err)
 	})
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "library to write, such as libgarden.so")
@@ -68,15 +68,14 @@ them to a shared library. What "config" prints is what it passes.`,
 	f.StringArrayVar(&code.CXXFlags, "cxxflag", nil, "flag of the C++ compiler; may be repeated")
 	f.StringArrayVar(&code.NVCCFlags, "nvccflag", nil, "flag of nvcc; may be repeated")
 	f.StringArrayVar(&code.LinkFlags, "ldflag", nil, "flag of the linker; may be repeated")
-	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then the GPU that is there)")
+	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then that of the GPU)")
 	f.BoolVar(&verbose, "verbose", false, "show the command lines and what the compilers print")
 	_ = cmd.MarkFlagRequired("output")
 	_ = cmd.MarkFlagDirname("include")
 	return cmd
 }
 
-// replaceable refuses to put a library in the place of a file that is none, such as a
-// source.
+// replaceable returns an error if file exists and is not a library, such as a source.
 func replaceable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +88,7 @@ func replaceable(file string) error {
 		return nil
 	}
 	if _, err := symbols.Read(file); err != nil {
-		return console.Refuse("%s is in the way and is no library: move it, or give -o another name", console.Shown(file))
+		return console.Refuse("%s is in the way and is not a library: move it, or give -o another name", console.Shown(file))
 	}
 	return nil
 }

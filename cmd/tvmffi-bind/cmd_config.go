@@ -50,11 +50,11 @@ exported functions their metadata.`,
 }
 
 // printFlags writes flags for $(...) in a shell, which splits at white space and
-// knows no quotes there.
+// ignores quotes there.
 func printFlags(con *console.Console, flags []string) error {
 	for _, f := range flags {
 		if strings.ContainsAny(f, " \t\n*?[") {
-			return fmt.Errorf("a shell would tear %q apart: use --json, or set TVMFFI_CACHE to a folder without spaces in its name", f)
+			return fmt.Errorf("a shell would split %q: use --json, or set TVMFFI_CACHE to a folder without spaces in its name", f)
 		}
 	}
 	con.Printf("%s\n", strings.Join(flags, " "))

@@ -26,15 +26,16 @@ func newDemo(con *console.Console, p *probe.Prober) *cobra.Command {
 	var keep string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job on a real library, from nothing",
-		Long: `demo gets libtvm_ffi, binds its testing library in a new Go module, and builds and
-runs a program on the bindings. It leaves nothing behind, except with --keep.`,
+		Short: "Bind and call a real library, from scratch",
+		Long: `demo finds or downloads libtvm_ffi, binds its testing library in a new Go module, and
+builds and runs a program that uses the bindings. It leaves nothing behind unless
+--keep is given.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDemo(cmd.Context(), con, p, keep)
 		},
 	}
-	cmd.Flags().StringVar(&keep, "keep", "", "new folder for the module of the demo, which stays")
+	cmd.Flags().StringVar(&keep, "keep", "", "keep the module of the demo in this new folder")
 	_ = cmd.MarkFlagDirname("keep")
 	return cmd
 }
@@ -135,9 +136,9 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return "", nil, console.Refuse("%s exists already: give --keep the name of a new folder", keep)
+			return "", nil, console.Refuse("%s already exists: give --keep the name of a new folder", keep)
 		}
-		return "", nil, fmt.Errorf("cannot make the folder of the demo: %w", err)
+		return "", nil, fmt.Errorf("cannot create the folder of the demo: %w", err)
 	}
 	return dir, func() error { return nil }, nil
 }
@@ -155,8 +156,8 @@ func demoConfig(dir string) *project.Config {
 	return c
 }
 
-// demoModule writes a go.mod that uses this very version of the bindings: the
-// source that the go command knows here, or the release that the tool is.
+// demoModule writes a go.mod that uses this version of the bindings: the source that
+// the go command finds here, or the release that the tool was built from.
 func demoModule(ctx context.Context, con *console.Console, dir string) error {
 	mod := fmt.Sprintf("module demo\n\ngo 1.26\n\nrequire %s ", console.ModulePath)
 	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", console.ModulePath).Output()
@@ -164,7 +165,7 @@ func demoModule(ctx context.Context, con *console.Console, dir string) error {
 		mod += fmt.Sprintf("v0.0.0\n\nreplace %s => %q\n", console.ModulePath, root)
 		sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 		if err != nil {
-			return fmt.Errorf("the source of %s is not whole: %w", console.ModulePath, err)
+			return fmt.Errorf("the source of %s is incomplete: %w", console.ModulePath, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644); err != nil {
 			return err
@@ -189,8 +190,8 @@ func demoModule(ctx context.Context, con *console.Console, dir string) error {
 	return err
 }
 
-// inModule runs a command in dir and returns what it printed. An error carries the
-// end of that.
+// inModule runs a command in dir and returns what it printed. An error has the last
+// lines.
 func inModule(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -19,7 +19,7 @@ func newDiff(con *console.Console, p *probe.Prober) *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "Compare the interfaces of two versions of a library",
 		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come
-first; with any, the exit code is 1.`,
+first; if there are any, the exit code is 1.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,
 		Args: console.Takes(2, 2),

@@ -32,7 +32,7 @@ type verdict string
 
 const (
 	verdictOK      verdict = "ok"
-	verdictNote    verdict = "note"    // works, but one should know
+	verdictNote    verdict = "note"    // works, with a limitation
 	verdictProblem verdict = "problem" // something will not work
 )
 
@@ -51,8 +51,8 @@ func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 		Use:   "doctor [FILE]...",
 		Short: "Show what is found on this machine, and what to do about each problem",
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
-loads each library FILE, too, and says what is in it; without any, those of
-` + project.ConfigName + `, if it is there. Nothing is downloaded or changed.`,
+also loads each library FILE and says what it contains; without FILE, it loads those
+of ` + project.ConfigName + `, if there is one. It downloads and changes nothing.`,
 		Example: `  tvmffi-bind doctor
   tvmffi-bind doctor libgarden.so`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,7 +94,7 @@ loads each library FILE, too, and says what is in it; without any, those of
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file, which may also stand without --lib; may be repeated")
+	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file; a file without --lib means the same; may be repeated")
 	cmd.Flags().StringArrayVar(&in.Deps, "dep", nil, "library file to load before each library; may be repeated")
 	_ = cmd.MarkFlagFilename("lib")
 	_ = cmd.MarkFlagFilename("dep")
@@ -111,7 +111,7 @@ func printFindings(con *console.Console, findings []finding) {
 	}
 }
 
-// examine makes every check of the machine; nothing is changed.
+// examine makes every check of the machine and changes nothing.
 func examine(ctx context.Context, p *probe.Prober) []finding {
 	return []finding{
 		checkTool(),
@@ -119,9 +119,9 @@ func examine(ctx context.Context, p *probe.Prober) []finding {
 		checkAPI(ctx, p),
 		checkInstalled(),
 		checkCache(),
-		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or name libtvm_ffi by TVMFFI_LIBRARY",
+		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or set TVMFFI_LIBRARY to the path of libtvm_ffi",
 			[]string{"python3", "-m", "pip", "--version"}, []string{"pip", "--version"}, []string{"uv", "--version"}),
-		checkProgram("C++ compiler", "build libraries of your own; bindings need none", "install g++ or clang++ if you write such libraries",
+		checkProgram("C++ compiler", "build your own libraries; bindings do not need it", "install g++ or clang++ if you write such libraries",
 			[]string{"g++", "--version"}, []string{"clang++", "--version"}, []string{"c++", "--version"}),
 		checkProgram("go command", "generate and build", "install Go and put it on the PATH",
 			[]string{"go", "version"}),
@@ -141,13 +141,13 @@ func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []stri
 	}
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
-		f.Remedy = "build it for this platform and this libtvm_ffi; what it needs besides goes before it with --dep"
+		f.Remedy = "build it for this platform and this libtvm_ffi; load its dependencies first with --dep"
 		return f
 	}
 	s = report.Own(s)
 	f.Verdict, f.Found = verdictOK, report.Size(s)
 	if len(s.Functions)+len(s.Types) == 0 {
-		f.Verdict, f.Remedy = verdictNote, "it loads and adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
+		f.Verdict, f.Remedy = verdictNote, "it loads but adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 	}
 	return f
 }
@@ -157,20 +157,20 @@ func checkConfig(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: project.ConfigName}
 	c, err := project.ReadConfig(project.ConfigName)
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "docs/CONFIG.md of tvmffi-bind describes the keys"
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "see docs/CONFIG.md of tvmffi-bind for the keys"
 		return f
 	}
 	if len(c.Kernels) > 0 {
-		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+", whose specs and images gen looks at"
+		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+" (checked by gen, not here)"
 		return f
 	}
 	if _, err := p.Core(ctx, c.CoreVersion()); err != nil && c.From == "" {
-		f.Verdict, f.Found = verdictNote, "its libraries are not looked at, because there is no libtvm_ffi for them"
+		f.Verdict, f.Found = verdictNote, "its libraries were not checked: there is no libtvm_ffi"
 		return f
 	}
 	s, err := p.Read(ctx, c)
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or bring what is missing"
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "gen needs all libraries and deps of the file: correct the file, or provide what is missing"
 		return f
 	}
 	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s", c.Package, report.Size(report.Own(s)))
@@ -213,12 +213,12 @@ func checkAPI(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: "C API", Verdict: verdictOK}
 	lib, err := p.Core(ctx, "")
 	if err != nil {
-		f.Verdict, f.Found = verdictNote, "not looked at, because there is no libtvm_ffi"
+		f.Verdict, f.Found = verdictNote, "not checked: there is no libtvm_ffi"
 		return f
 	}
 	file, err := symbols.Read(lib.Path)
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "name another file by TVMFFI_LIBRARY"
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), "set TVMFFI_LIBRARY to another file"
 		return f
 	}
 	var required, missing, absent []string
@@ -246,12 +246,12 @@ func checkAPI(ctx context.Context, p *probe.Prober) finding {
 	if len(missing) > 0 {
 		f.Verdict = verdictProblem
 		f.Found += "; missing: " + strings.Join(missing, ", ")
-		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and name its library by TVMFFI_LIBRARY", console.Command(), wheel.DefaultVersion)
+		f.Remedy = fmt.Sprintf("run \"%s setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints", console.Command(), wheel.DefaultVersion)
 	}
 	return f
 }
 
-// checkInstalled lists the places of libtvm_ffi in the order in which they count.
+// checkInstalled lists the places of libtvm_ffi in search order.
 func checkInstalled() finding {
 	f := finding{Check: "search order", Verdict: verdictOK}
 	var lines []string
@@ -267,11 +267,11 @@ func checkInstalled() finding {
 		versions[i.Version] = true
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "no installed Python package has it; searched: "+joinOr(sites.Searched(), "no site-packages folder exists"))
+		lines = append(lines, "not in any installed Python package; searched: "+joinOr(sites.Searched(), "no site-packages folder exists"))
 	}
 	if len(versions) > 1 {
 		f.Verdict = verdictNote
-		f.Remedy = "several versions are installed, the first one counts: set TVMFFI_LIBRARY to choose"
+		f.Remedy = "several versions are installed and the first one is used: set TVMFFI_LIBRARY to choose"
 	}
 	f.Found = strings.Join(lines, "\n")
 	return f
@@ -342,8 +342,8 @@ func checkProgram(name, purpose, remedy string, commands ...[]string) finding {
 	return finding{Check: name, Verdict: verdictNote, Found: "not found; needed to " + purpose, Remedy: remedy}
 }
 
-// checkPlatform tells where programs with bindings run. They need the C library
-// and the C++ runtime of the system, also with CGO_ENABLED=0.
+// checkPlatform reports where programs with bindings run. They need the C library and
+// the C++ runtime of the system, even with CGO_ENABLED=0.
 func checkPlatform() finding {
 	f := finding{Check: "platform", Verdict: verdictOK, Found: project.Platform()}
 	if runtime.GOOS != "linux" {
@@ -356,7 +356,7 @@ func checkPlatform() finding {
 			return f
 		}
 	}
-	f.Found += "; programs need glibc, libstdc++ and libgcc_s at run time, also with CGO_ENABLED=0"
+	f.Found += "; programs need glibc, libstdc++ and libgcc_s at run time, even with CGO_ENABLED=0"
 	return f
 }
 

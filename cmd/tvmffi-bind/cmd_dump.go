@@ -30,7 +30,7 @@ to work without the libraries.`,
 				return err
 			}
 			if c.From != "" {
-				return errors.New("dump writes schemas: it reads libraries, not another schema")
+				return errors.New("dump reads libraries, not a schema: name a library")
 			}
 			s, err := p.Read(cmd.Context(), c)
 			if err != nil {
@@ -48,7 +48,7 @@ to work without the libraries.`,
 				return err
 			}
 			own := report.Own(s)
-			con.Notef("%s: %s and %s of %s; with what they build on %d and %d\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
+			con.Notef("%s: %s and %s of %s; %d and %d with dependencies\n", file, console.Count(len(own.Functions), "function"), console.Count(len(own.Types), "type"),
 				report.BoundNames(s), len(s.Functions), len(s.Types))
 			return nil
 		},
@@ -59,7 +59,7 @@ to work without the libraries.`,
 	return cmd
 }
 
-// isSchema tells whether data is a schema file, which a new one may replace.
+// isSchema reports whether data is a schema file, which a new one may replace.
 func isSchema(data []byte) bool {
 	_, err := schema.Decode(data)
 	return err == nil

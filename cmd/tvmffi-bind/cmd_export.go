@@ -30,24 +30,23 @@ func newExport(con *console.Console) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export [PACKAGE]",
-		Short: "Make a Go package a library for Python, C++ and Rust",
+		Short: "Turn a Go package into a library for Python, C++ and Rust",
 		Long: `export reads the directives of a Go package and writes what makes it a library for
-every language of TVM-FFI: a file in the package that registers its functions and
+every TVM-FFI language: a file in the package that registers its functions and
 types, and a main package for go build -buildmode=c-shared.
 
   //tvmffi:export [name]       above a func
-  //tvmffi:export              above the import of a package that exports: all of that
+  //tvmffi:export              above the import of a package with directives: all of it
   //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
-                               above a struct, whose fields have tags
+                               above a struct with tagged fields
   //tvmffi:method [name]       above a method of such a struct
   //tvmffi:repr, equal, hash, compare
                                above the method that does this for the type
 
-A package of kernels, which gen writes, needs no directive, and gets the main package
-alone.
+A package of kernels that gen wrote needs no directives and gets only the main package.
 
-PACKAGE is a folder or an import path, by default the folder that you are in. The
-result is checked by the compiler before anything is written.`,
+PACKAGE is a folder or an import path, by default the current folder. The result is
+checked by the compiler before anything is written.`,
 		Example: `  //go:generate go tool tvmffi-bind export
   tvmffi-bind export ./golib --build --stubs ./python`,
 		Args: console.Takes(0, 1),
@@ -61,9 +60,9 @@ result is checked by the compiler before anything is written.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder of the main package (default lib<name> in the folder of PACKAGE)")
-	f.StringVar(&o.name, "name", "", "name of the library, without lib and .so (default that of the package)")
-	f.StringVar(&o.prefix, "prefix", "", "what goes before names in the registry (default the name and a dot)")
-	f.BoolVar(&o.build, "build", false, "build the shared library too, into the folder of the main package; needs a C compiler")
+	f.StringVar(&o.name, "name", "", "name of the library, without lib and .so (default the name of the package)")
+	f.StringVar(&o.prefix, "prefix", "", "prefix of names in the registry (default the name of the library and a dot)")
+	f.BoolVar(&o.build, "build", false, "also build the shared library into the folder of the main package; needs a C compiler")
 	f.StringVar(&o.stubs, "stubs", "", "build, and write typed stubs for Python into this folder with tvm-ffi-stubgen")
 	o.preview.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
@@ -169,7 +168,8 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, ma
 	return writeStubs(ctx, con, o.stubs, file, c)
 }
 
-// below is the folder to, named from the working directory, as a path from dir.
+// below returns the folder to, which is relative to the working directory, as a path
+// relative to dir.
 func below(dir, to string) (string, error) {
 	full, err := filepath.Abs(to)
 	if err != nil {
@@ -207,8 +207,8 @@ func libraryFile(name string) string {
 	return "lib" + name + ".so"
 }
 
-// buildLibrary runs go build. The header that it also writes says nothing that TVM-FFI
-// needs.
+// buildLibrary runs go build. TVM-FFI does not need the header that it also
+// writes.
 func buildLibrary(ctx context.Context, main, file string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, ".")
 	cmd.Dir = main
@@ -238,6 +238,6 @@ func writeStubs(ctx context.Context, con *console.Console, dir, file string, c g
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, console.FirstLines(strings.TrimSpace(string(out))))
 	}
-	con.Notef("stubs for Python in %s\n", console.Shown(dir))
+	con.Notef("wrote Python stubs to %s\n", console.Shown(dir))
 	return nil
 }

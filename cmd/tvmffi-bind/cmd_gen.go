@@ -65,7 +65,7 @@ interfaces.`,
 	f := cmd.Flags()
 	f.StringVar(&o.pkg, "package", "", "name of the Go package")
 	f.StringVar(&o.out, "out", "", "folder of the Go package")
-	f.StringArrayVar(&o.prefixes, "prefix", nil, "bind registry names that start so; may be repeated")
+	f.StringArrayVar(&o.prefixes, "prefix", nil, "bind registry names with this prefix; may be repeated")
 	f.StringVar(&o.report, "report", "", "write a report as JSON to this file, - for standard output")
 	f.BoolVar(&o.timing, "timing", false, "show how long each stage took")
 	_ = cmd.MarkFlagDirname("out")
@@ -77,7 +77,7 @@ interfaces.`,
 func (o *genOptions) configuration() (*project.Config, error) {
 	if !o.FromFlags() {
 		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 {
-			return nil, errors.New("--package, --out, --prefix and --dep go with --lib or --from: put them into the configuration otherwise")
+			return nil, errors.New("--package, --out, --prefix and --dep need --lib or --from: put them into the configuration instead")
 		}
 		file := o.Config
 		if file == "" {

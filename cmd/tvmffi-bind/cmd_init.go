@@ -23,10 +23,10 @@ import (
 func newInit(con *console.Console, p *probe.Prober) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init NAME|FILE",
-		Short: "Start a program on a library: config, bindings, a main that runs, a test",
-		Long: `init starts in the folder of a Go module. From the name of a known package (` + strings.Join(project.KnownNames(), ", ") + `)
-or from a library file it writes a configuration, a go:generate line, the bindings,
-a main that calls a real function, and a test. It never overwrites a file.`,
+		Short: "Start a program that uses a library: configuration, bindings, main and a test",
+		Long: `Run init in the folder of a Go module. It takes the name of a known package (` + strings.Join(project.KnownNames(), ", ") + `)
+or a library file, and writes a configuration, a go:generate line, the bindings, a
+main that calls a real function, and a test. It never overwrites a file.`,
 		Example: `  go mod init example.com/hello
   go get -tool ` + project.ToolPath + `
   go tool tvmffi-bind init xgrammar
@@ -131,11 +131,11 @@ func packageName(file string) string {
 	return name
 }
 
-// refuseExisting looks before the libraries are read, so that a refusal is quick.
+// refuseExisting checks before the libraries are read, so that init fails early.
 func refuseExisting(s *start) error {
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
-			return console.Refuse("%s exists already, and init overwrites nothing: remove it, or use \"%s gen\"", console.Shown(name), console.Command())
+			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or use \"%s gen\"", console.Shown(name), console.Command())
 		}
 	}
 	return nil
@@ -147,8 +147,8 @@ func (s *start) names() []string {
 	return []string{project.ConfigName, project.LockName, generateName, project.MainName, project.TestName}
 }
 
-// files are the hand-written files of the program, so to speak: init never touches
-// them again.
+// files returns the files that belong to the user from now on: init never touches them
+// again.
 func (s *start) files(b *bindings.Result) (map[string][]byte, error) {
 	conf, err := s.config.Encode()
 	if err != nil {

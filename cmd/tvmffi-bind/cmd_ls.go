@@ -28,11 +28,11 @@ func newLs(con *console.Console, p *probe.Prober) *cobra.Command {
 		Use:   "ls [FILE]... [PATTERN]",
 		Short: "List the functions and types of libraries",
 		Long: `ls shows functions with their signatures, types with fields, methods, constructors
-and layout, and the first paragraph of what is documented; --html and --json have it
-all. PATTERN is a part of a name, or a glob that fits the whole of it, such as "testing.*Pair*".
+and layout, and the first paragraph of their docs; --html and --json have the
+whole docs. PATTERN is a part of a name, or a glob that matches the whole name, such as "testing.*Pair*".
 
-FILE is a library, or a schema that dump wrote. Without one ls looks at the libraries
-of ` + project.ConfigName + ` in this folder, or at libtvm_ffi.`,
+FILE is a library, or a schema that dump wrote. Without FILE, ls reads the libraries
+of ` + project.ConfigName + ` in this folder, or libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
   tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ of ` + project.ConfigName + ` in this folder, or at libtvm_ffi.`,
 		},
 	}
 	o.Register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON: the schema, as dump has it, with the constructors")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the schema as JSON, like dump, with the constructors")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page with the type tree to this file")
 	cmd.Flags().BoolVar(&o.all, "all", false, "show libtvm_ffi and the dependencies too")
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
@@ -55,7 +55,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 		return err
 	}
 	if len(args) > 1 {
-		return fmt.Errorf("%q are several patterns: ls takes files and then one pattern, which may have * in it", args)
+		return fmt.Errorf("too many patterns %q: ls takes files and then one pattern, which may contain *", args)
 	}
 	c, err := o.Source()
 	if err != nil {
@@ -89,10 +89,10 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 // nothingListed says why ls shows nothing.
 func nothingListed(s schema.Schema, pattern string) error {
 	if pattern == "" {
-		return console.Refuse("%s has no functions and types of TVM-FFI: name another library, --all shows libtvm_ffi too", report.BoundNames(s))
+		return console.Refuse("%s has no TVM-FFI functions or types: name another library, or use --all to include libtvm_ffi", report.BoundNames(s))
 	}
 	if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
 		return probe.NotLibrary(pattern)
 	}
-	return console.Refuse("nothing in %s matches %q: name another library, --all shows libtvm_ffi too%s", report.BoundNames(s), pattern, nearest.Question(pattern, report.ItemNames(s)))
+	return console.Refuse("nothing in %s matches %q: name another library, or use --all to include libtvm_ffi%s", report.BoundNames(s), pattern, nearest.Question(pattern, report.ItemNames(s)))
 }

@@ -16,7 +16,7 @@ func ofPackage(lib probe.Library) string {
 	if lib.Identity.PackageVersion == "" {
 		return ""
 	}
-	return " of " + project.CorePackage + " " + lib.Identity.PackageVersion
+	return " from " + project.CorePackage + " " + lib.Identity.PackageVersion
 }
 
 func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -24,11 +24,10 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup [--version V]",
-		Short: "Find or install libtvm_ffi and print where it is",
+		Short: "Find or install libtvm_ffi and print its path",
 		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
-and in the cache of this tool. If there is none, it gets the official wheel with
-the package tool of this machine (pip or uv), checks its hash and unpacks it into
-the cache. Programs need no Python afterwards.`,
+and in the cache of this tool. If there is none, it downloads the official wheel
+with pip or uv, checks its hash and unpacks it into the cache. Programs need no Python afterwards.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, err := p.Core(cmd.Context(), version)
@@ -45,7 +44,7 @@ the cache. Programs need no Python afterwards.`,
 					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
 				})
 			}
-			con.Notef("libtvm_ffi%s, whose C API calls itself %s; Go programs find it here:\n", ofPackage(lib), abi)
+			con.Notef("libtvm_ffi%s (C API %s); Go programs find it here:\n", ofPackage(lib), abi)
 			con.Printf("%s\n", lib.Path)
 			return nil
 		},

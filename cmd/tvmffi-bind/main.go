@@ -1,7 +1,7 @@
 // Command tvmffi-bind writes typed Go bindings for TVM-FFI libraries, and shows,
 // compares and calls what such libraries offer.
 //
-// Its exit codes are 0 for success, 1 when the answer is no (stale, refused, nothing
+// Its exit codes are 0 for success, 1 for a negative answer (stale, refused, nothing
 // found, the called function failed), and 2 when a command could not run.
 package main
 
@@ -59,9 +59,9 @@ func newRoot(con *console.Console) *cobra.Command {
 		Long: `tvmffi-bind reads a TVM-FFI library and writes a Go package for it: typed
 functions, object types with fields, methods, constructors and docs.
 
-Exit codes: 0 ok; 1 the answer is no: stale, refused, nothing found, or the called
+Exit codes: 0 ok; 1 negative answer: stale, refused, nothing found, or the called
 function failed; 2 could not run.
-TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
+TVMFFI_LIBRARY names the libtvm_ffi to use. NO_COLOR turns colours off.`,
 		Version:       console.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -75,7 +75,7 @@ TVMFFI_LIBRARY names libtvm_ffi explicitly, NO_COLOR turns colours off.`,
 	root.SetErr(con.Err)
 	root.SetFlagErrorFunc(console.BadFlag)
 	root.PersistentFlags().BoolVar(&p.Offline, "offline", false, "never download: use what is installed or cached")
-	root.PersistentFlags().DurationVar(&p.Timeout, "timeout", time.Minute, "how long loading and reading libraries may take")
+	root.PersistentFlags().DurationVar(&p.Timeout, "timeout", time.Minute, "time limit for loading and reading libraries")
 	root.AddCommand(
 		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
 		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newChild(con),

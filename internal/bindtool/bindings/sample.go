@@ -28,7 +28,7 @@ func chooseCall(files map[string][]byte) (*project.Call, error) {
 		return nil, err
 	}
 	s := &sampler{constructors: map[string]*project.Call{}}
-	for _, verb := range []string{"Make", "New"} { // where both are, New sets fields without a look
+	for _, verb := range []string{"Make", "New"} { // if there are both, New sets fields unchecked
 		for _, fn := range functions {
 			made, ok := strings.CutPrefix(fn.Name.Name, verb)
 			_, done := s.constructors[made]
@@ -52,7 +52,7 @@ func chooseCall(files map[string][]byte) (*project.Call, error) {
 	return best, nil
 }
 
-// topFunctions are the exported functions of the top folder, Load aside.
+// topFunctions returns the exported functions of the top folder except Load.
 func topFunctions(files map[string][]byte) ([]*ast.FuncDecl, error) {
 	var names []string
 	for name := range files {
@@ -130,7 +130,7 @@ func (s *sampler) sample(fn *ast.FuncDecl) (*project.Call, int) {
 	}
 	made, makes := strings.CutPrefix(call.Func, "Make")
 	if !strings.HasPrefix(call.Func, "New") && !(makes && firstResult(fn) == "*"+made) {
-		score += 4 // an object that nothing else is done with says little
+		score += 4 // a new object alone shows little
 	}
 	return call, score
 }
@@ -166,7 +166,7 @@ func (s *sampler) value(call *project.Call, t ast.Expr) string {
 	return name
 }
 
-// argument1 is what stands in the brackets of an instance of one of the generic types.
+// argument1 returns the type argument of an instance of one of the generic types.
 func argument1(text string, generics ...string) (string, bool) {
 	for _, g := range generics {
 		if inside, ok := strings.CutPrefix(text, g); ok {

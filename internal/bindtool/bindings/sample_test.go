@@ -46,7 +46,7 @@ type T struct{}
 			t.Fatalf("%s: %v", x.declared, err)
 		}
 		if x.makes != "" && call.Func == "NewPlant" {
-			t.Errorf("an object that nothing is done with was preferred: %+v", call)
+			t.Errorf("a constructor alone was preferred: %+v", call)
 		}
 		var makes string
 		for _, m := range call.Makes {

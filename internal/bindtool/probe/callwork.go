@@ -71,12 +71,12 @@ func findFunction(request childRequest) (*tvmffi.Function, error) {
 		}
 	}
 	if _, err := reflection.TypeByKey(request.Call.Name); err == nil {
-		return nil, fmt.Errorf("%s is a type: call calls functions only", request.Call.Name)
+		return nil, fmt.Errorf("%s is a type: call accepts functions only", request.Call.Name)
 	}
 	known, _ := functionNames(request) // without them there is no hint
-	advice := "\"ls\" with the same library shows what there is"
+	advice := "\"ls\" with the same library lists the functions"
 	if len(request.Libraries) == 1 {
-		advice = "name the library in front of it"
+		advice = "name the library before the function"
 	}
 	return nil, fmt.Errorf("neither the registry nor a library has the function %s: %s%s", request.Call.Name, advice, nearest.Question(request.Call.Name, known))
 }
@@ -117,8 +117,8 @@ func decodeArgs(data []byte) ([]any, error) {
 	return list, nil
 }
 
-// argument is the value that the library gets for a JSON value: a number without
-// fraction is an int, an array an Array, an object a Map in the order of its keys.
+// argument converts a JSON value to an argument: a number without a fraction becomes an
+// int, an array an Array, an object a Map in the order of its keys.
 func argument(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
@@ -151,8 +151,8 @@ func argument(v any) (any, error) {
 	}
 }
 
-// jsonValue is the JSON form of a result. Bytes become base64, what has no JSON
-// form its text.
+// jsonValue returns the JSON form of a result. Bytes become base64. A value without a
+// JSON form becomes a string.
 func jsonValue(a tvmffi.Any) (any, error) {
 	switch v := a.Value().(type) {
 	case nil, bool, int64, string:
@@ -205,7 +205,7 @@ func jsonList(items []tvmffi.Any) (any, error) {
 	return list, nil
 }
 
-// jsonObject uses the text of the keys, because JSON has no others.
+// jsonObject converts the keys to strings, because JSON has no other keys.
 func jsonObject(m map[tvmffi.Any]tvmffi.Any) (any, error) {
 	object := map[string]any{}
 	for key, value := range m {

@@ -116,7 +116,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
 		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
 	case readErr != nil:
-		return childReply{}, fmt.Errorf("the process that loads libraries answered nonsense while %s: %w", doing, readErr)
+		return childReply{}, fmt.Errorf("the process that loads libraries sent an invalid answer while %s: %w", doing, readErr)
 	}
 	return reply, nil
 }
@@ -165,8 +165,8 @@ func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []b
 	return reply.Result, reply.Thrown, err
 }
 
-// checkFile refuses a file that the loader of this machine cannot load, in words
-// that say more than the loader's.
+// checkFile returns an error for a file that this machine cannot load. The error says
+// more than the loader's.
 func checkFile(path string) error {
 	file, err := symbols.Read(path)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // names the pipe for the replies.
 const ChildCommand = "read-child"
 
-// Serve meets the request on in. It is what ChildCommand runs.
+// Serve reads a request from in, carries it out and writes the replies to the pipe. It
+// is what ChildCommand runs.
 func Serve(ctx context.Context, in io.Reader, pipe string) error {
 	fd, err := strconv.ParseUint(pipe, 10, 64)
 	if err != nil {

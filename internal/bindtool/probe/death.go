@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-// calling begins what a child says when it calls a function.
+// calling is how a child announces the call of a function.
 const calling = "calling "
 
 // death is the end of a child that gave no answer.
@@ -34,9 +34,9 @@ func (d *death) Error() string {
 		msg += "; its last words:\n" + d.said
 	}
 	if strings.HasPrefix(d.doing, calling) {
-		return msg + "\nthe function itself ended the process: see whether it can do without what it got (null is None, which few functions check)"
+		return msg + "\nthe function ended the process: check its arguments (null is None, which few functions check)"
 	}
-	return fmt.Sprintf("%s\nthe library itself ended the process: see whether it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load what it needs first with --dep", msg, console.Command())
+	return fmt.Sprintf("%s\nthe library ended the process: check that it fits this version of libtvm_ffi (\"%s doctor\" shows it), and load its dependencies first with --dep", msg, console.Command())
 }
 
 // Unwrap returns the error of waiting for the process.
@@ -59,8 +59,8 @@ func (l *lastWords) Write(p []byte) (int, error) {
 // faultLine is how the report of Go's runtime about a signal starts.
 var faultLine = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 
-// split parts what the process said itself from the report of Go's runtime, which
-// is about registers and helps nobody here.
+// split separates what the process printed from the report of Go's runtime, which lists
+// registers and helps nobody here.
 func (l *lastWords) split() (said, fault string) {
 	text := string(l.data)
 	if at := faultLine.FindStringIndex(text); at != nil {

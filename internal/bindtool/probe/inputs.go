@@ -28,8 +28,8 @@ type Inputs struct {
 func (in *Inputs) Register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" if there is no --lib and no --from)")
-	f.StringArrayVar(&in.Libs, "lib", nil, "library file, which may also stand without --lib in front of the other arguments; may be repeated")
-	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first, without looking at it; may be repeated")
+	f.StringArrayVar(&in.Libs, "lib", nil, "library file; without --lib, a file before the other arguments means the same; may be repeated")
+	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first, whose items are not read; may be repeated")
 	f.StringVar(&in.From, "from", "", "schema file written by dump, instead of libraries")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("from", "json")
@@ -40,19 +40,19 @@ func (in *Inputs) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("lib", "from")
 }
 
-// Take reads the files in front of the arguments, which are as good as --lib, or as
-// --from for a schema, and returns the others.
+// Take removes the files at the start of args and returns the rest. A library counts
+// like one with --lib, a schema like one with --from.
 func (in *Inputs) Take(args []string) ([]string, error) {
 	for len(args) > 0 && NamesFile(args[0]) {
 		file := args[0]
 		args = args[1:]
 		switch {
 		case in.Config != "":
-			return nil, fmt.Errorf("%s: libraries are in the configuration, or named on the command line: remove --config or the file", file)
+			return nil, fmt.Errorf("%s: --config already names the libraries: remove --config or the file", file)
 		case IsSchemaName(file) && in.From == "" && len(in.Libs) == 0:
 			in.From = file
 		case IsSchemaName(file) || in.From != "":
-			return nil, fmt.Errorf("%s: a schema stands alone: name one schema, or libraries", file)
+			return nil, fmt.Errorf("%s: a schema cannot be combined with other inputs: name one schema, or libraries", file)
 		default:
 			in.Libs = append(in.Libs, file)
 		}
@@ -60,7 +60,7 @@ func (in *Inputs) Take(args []string) ([]string, error) {
 	return args, nil
 }
 
-// TakeAll is take for a command whose arguments are files, all of them.
+// TakeAll is like Take, for a command that takes files only.
 func (in *Inputs) TakeAll(args []string) error {
 	rest, err := in.Take(args)
 	if err == nil && len(rest) > 0 {
@@ -77,13 +77,13 @@ func NotLibrary(arg string) error {
 // IsSchemaName reports whether an argument names a schema file.
 func IsSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
 
-// NamesFile tells a file from the name of a function or type, which has no slash and
-// does not end so.
+// NamesFile reports whether arg names a file. The name of a function or type has no
+// slash and no such ending.
 func NamesFile(arg string) bool {
 	return NamesLibrary(arg) || IsSchemaName(arg) || strings.ContainsAny(arg, "/"+string(filepath.Separator))
 }
 
-// NamesLibrary tells a library by its name.
+// NamesLibrary reports whether arg is named like a library.
 func NamesLibrary(arg string) bool {
 	switch strings.ToLower(filepath.Ext(arg)) {
 	case ".so", ".dylib", ".dll":
@@ -95,8 +95,8 @@ func NamesLibrary(arg string) bool {
 // FromFlags is true if the flags name the input themselves.
 func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
 
-// Source returns the part of a configuration that the flags or the configuration
-// file say about the input. Without any of them it is empty: libtvm_ffi alone.
+// Source returns a configuration with the input that the flags or the configuration
+// file name. If there is neither, it is empty, which means libtvm_ffi alone.
 func (in *Inputs) Source() (*project.Config, error) {
 	if in.FromFlags() {
 		c := project.NewConfig(".", "")

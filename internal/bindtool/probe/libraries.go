@@ -79,7 +79,8 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 }
 
 // locateInPackage finds a library of a Python package where a program would find
-// it, in the cache or installed; else it gets the wheel of a known version.
+// it, in the cache or installed. If it is in neither, it downloads the wheel of a known
+// version.
 func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
 	present := append(sites.Cached(spec.Package, spec.Path), sites.Find(spec.Package, spec.Path)...)
 	for _, found := range present {
@@ -94,7 +95,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	}
 	file := dir.Path(spec.Path)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return Library{}, fmt.Errorf("%s has no file %s: write one of its libraries under path, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
+		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
 	}
 	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
@@ -127,9 +128,9 @@ func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, 
 		return dir, nil
 	}
 	if p.Offline {
-		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command downloads nothing (doctor never does, nor does any with --offline): run \"%s setup\" once with a network, or install it with pip", spec, console.Command())
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command does not download (doctor never does, and no command does with --offline): run \"%s setup\" once with a network connection, or install it with pip", spec, console.Command())
 	}
-	p.Console.Notef("getting %s with pip or uv\n", spec)
+	p.Console.Notef("downloading %s with pip or uv\n", spec)
 	var dir wheel.Dir
 	_, err = p.Console.Step("downloading "+spec.Package, func() (err error) {
 		dir, err = wheel.Get(ctx, spec)
@@ -162,7 +163,7 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 	if len(versions) > 0 {
 		other = ", or ask for version " + strings.Join(versions, " or ")
 	}
-	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed and tvmffi-bind knows no such wheel for %s: run \"pip install %s\"%s; searched: %s%s",
+	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: run \"pip install %s\"%s; searched: %s%s",
 		pkg, project.Platform(), want, other, strings.Join(sites.Searched(), ", "), nearest.Question(pkg, names))
 }
 

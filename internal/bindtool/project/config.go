@@ -31,7 +31,7 @@ type Config struct {
 	// Libraries are bound; Deps are only loaded before them.
 	Libraries []LibrarySpec `yaml:"libraries,omitempty"`
 	Deps      []LibrarySpec `yaml:"deps,omitempty"`
-	// Prefixes selects namespaces such as garden; without any, everything that the
+	// Prefixes selects namespaces such as garden; by default everything that the
 	// libraries add is bound.
 	Prefixes []string `yaml:"prefixes,omitempty"`
 	// Root is the namespace that becomes the package itself, if gen guesses wrong.
@@ -45,7 +45,7 @@ type Config struct {
 	// External gives the import path of the Go package that owns a type key.
 	External map[string]string `yaml:"external,omitempty"`
 	// Kernels are CUDA kernels that become typed funcs. They have a package of their
-	// own, so they stand in place of libraries.
+	// own, so they replace libraries.
 	Kernels []KernelSpec `yaml:"kernels,omitempty"`
 
 	file string // the file that it came from or will be written to, "" for flags
@@ -103,10 +103,10 @@ type KernelSpec struct {
 	Register     string    `yaml:"register,omitempty"`
 }
 
-// OneOrMore is a list of texts; one alone needs no brackets, and numbers no quotes.
+// OneOrMore is a list of strings. A single item needs no brackets, and a number needs no quotes.
 type OneOrMore []string
 
-// UnmarshalYAML reads a list or what would be its only item.
+// UnmarshalYAML reads a list, or a single item in place of a list.
 func (l *OneOrMore) UnmarshalYAML(read func(any) error) error {
 	var list []string
 	if read(&list) == nil {

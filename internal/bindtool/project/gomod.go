@@ -23,14 +23,14 @@ type Module struct {
 	file *modfile.File
 }
 
-// ModuleAround finds the module that dir, which need not exist yet, lies in.
+// ModuleAround finds the module that contains dir, which need not exist yet.
 func ModuleAround(dir string) (*Module, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		name := filepath.Join(at, "go.mod")
 		data, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			if at == filepath.Dir(at) {
-				return nil, fmt.Errorf("the folder %s lies in no Go module: run \"go mod init NAME\" first", console.Shown(dir))
+				return nil, fmt.Errorf("the folder %s is not in a Go module: run \"go mod init NAME\" first", console.Shown(dir))
 			}
 			continue
 		}
@@ -39,14 +39,14 @@ func ModuleAround(dir string) (*Module, error) {
 		}
 		asIs := func(_, version string) (string, error) { return version, nil }
 		file, err := modfile.Parse(console.Shown(name), data, asIs)
-		if err != nil { // perhaps of a newer Go, with what this package does not know
+		if err != nil { // perhaps for a newer Go, with directives that this package does not know
 			file, err = modfile.ParseLax(console.Shown(name), data, asIs)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if file.Module == nil || file.Module.Mod.Path == "" {
-			return nil, fmt.Errorf("%s names no module", console.Shown(name))
+			return nil, fmt.Errorf("%s does not name a module", console.Shown(name))
 		}
 		return &Module{at, file}, nil
 	}
@@ -72,7 +72,7 @@ func (m *Module) RequiresRuntime(ctx context.Context) error {
 	if list.Run() == nil {
 		return nil // a workspace has it
 	}
-	return fmt.Errorf("the module %s does not require %s yet, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.GetTool())
+	return fmt.Errorf("the module %s does not require %s, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.GetTool())
 }
 
 // HasTool reports whether the module has this program as a tool.

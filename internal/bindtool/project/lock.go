@@ -20,7 +20,7 @@ const LockName = "tvmffi.lock"
 
 const lockFormat = 1
 
-// Lock records what a run of gen has read and written. It belongs into version
+// Lock records what a run of gen has read and written. It belongs in version
 // control, beside the configuration.
 type Lock struct {
 	Comment   string          `json:"comment"`
@@ -51,7 +51,7 @@ const lockComment = "Written by tvmffi-bind. Commit this file; change it with tv
 // Platform returns the system and processor of this machine, such as linux/amd64.
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// NewLock describes s, whose generated files are named.
+// NewLock returns the lock of s and of the files generated from it.
 func NewLock(s schema.Schema, files []string) *Lock {
 	l := &Lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
 	for i, lib := range s.Libraries {
@@ -72,10 +72,10 @@ func NewLock(s schema.Schema, files []string) *Lock {
 	return l
 }
 
-// Adopt takes over from the previous lock the hashes of other platforms, for the
-// libraries that have not changed. One that comes from no package keeps the hash of
-// this platform too: every machine that builds it gets another one, and the bindings
-// are the same.
+// Adopt copies the hashes of other platforms from the previous lock, for the libraries
+// that have not changed. A library that does not come from a package keeps its hash for
+// this platform too: each machine that builds it gets a different hash, and the bindings
+// stay the same.
 func (l *Lock) Adopt(previous *Lock) {
 	for i := range l.Libraries {
 		now := &l.Libraries[i]
@@ -164,12 +164,12 @@ func ReadLock(file string) (*Lock, error) {
 		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
 	}
 	if err != nil {
-		return nil, console.Refuse("%s is not a lock of this version of tvmffi-bind (%w): remove it and run gen again", console.Shown(file), err)
+		return nil, console.Refuse("%s is not a lock file of this version of tvmffi-bind (%w): remove it and run gen again", console.Shown(file), err)
 	}
 	return l, nil
 }
 
-// IsLock tells whether data is a lock that may be replaced.
+// IsLock reports whether data is a lock file that may be replaced.
 func IsLock(data []byte) bool {
 	var l Lock
 	return json.Unmarshal(data, &l) == nil && l.Format > 0 && l.Comment == lockComment

@@ -32,7 +32,7 @@ func TestLock_roundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !IsLock(data) {
-		t.Error("isLock does not know its own output")
+		t.Error("IsLock does not recognize its own output")
 	}
 	file := filepath.Join(t.TempDir(), LockName)
 	if got, err := ReadLock(file); got != nil || err != nil {

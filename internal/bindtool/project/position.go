@@ -25,8 +25,8 @@ func positioned(file string, err error) error {
 	return fmt.Errorf("%s:%d:%d: %s", file, p.Line, p.Column, explained(e))
 }
 
-// explained is the message of an error of the YAML reader, in the words of somebody who
-// writes a configuration and not of one who reads the source of this tool.
+// explained returns the message of an error of the YAML reader in terms of the
+// configuration, not of the Go types of this tool.
 func explained(e yaml.Error) string {
 	message, word := e.GetMessage(), e.GetToken().Value
 	switch e := e.(type) {
@@ -42,20 +42,20 @@ func explained(e yaml.Error) string {
 	case *yaml.TypeError:
 		switch e.DstType.Kind() {
 		case reflect.Bool:
-			return fmt.Sprintf("%q is neither true nor false: write one of them", word)
+			return fmt.Sprintf("%q is not a boolean: write true or false", word)
 		case reflect.String:
-			return "a list or a mapping stands where a text is expected: write one text"
+			return "found a list or a mapping, expected a string: write one value"
 		}
 	case *yaml.UnexpectedNodeTypeError:
 		switch e.Expected {
 		case ast.SequenceType:
-			return message + ": write a list, each item on its line after a dash"
+			return message + ": write a list, one item per line, each after a dash"
 		case ast.MappingType:
 			return message + ": write key: value"
 		}
 	case *yaml.SyntaxError:
 		if strings.Contains(message, "mapping value is not allowed") {
-			return message + ": put a text that has a colon into quotes"
+			return message + ": put a string that contains a colon in quotes"
 		}
 	}
 	return message

@@ -43,11 +43,11 @@ func (s LibrarySpec) problem() error {
 	case s.File != "" && s.Package != "":
 		return errors.New("a library has either file or package, not both")
 	case s.Package != "" && s.Path == "":
-		return fmt.Errorf("path is missing: which file of the Python package %s", s.Package)
+		return fmt.Errorf("path is missing: name the file in the Python package %s", s.Package)
 	case s.Package == "" && (s.Path != "" || s.Version != ""):
 		return errors.New("path and version belong to a library with package")
 	case s.Path != "" && !filepath.IsLocal(filepath.FromSlash(s.Path)):
-		return fmt.Errorf("path %q leaves the package", s.Path)
+		return fmt.Errorf("path %q leads outside the package", s.Path)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 	TestName = "main_test.go"
 )
 
-// Scaffold is what the templates of a new program see.
+// Scaffold is the data for the templates of a new program.
 type Scaffold struct {
 	Package string // name of the generated package
 	Import  string // import path of the generated package

@@ -50,7 +50,7 @@ func (l *Listing) printFunctions(con *console.Console) {
 	}
 }
 
-// printDoc prints the first paragraph of a doc text below what it is about.
+// printDoc prints the first paragraph of a doc string below its item.
 func printDoc(con *console.Console, doc string, indent int) {
 	first, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(doc, "\r\n", "\n")), "\n\n")
 	visible := strings.Map(func(r rune) rune {
@@ -99,7 +99,7 @@ func (l *Listing) printTypes(con *console.Console) {
 			w.AppendRow(table.Row{"   ", kind, m.Name, signatureText(m.Signature)})
 			docs = append(docs, m.Doc)
 		}
-		if text, ok := l.constructorText(&typ); ok { // may be long: it makes no column wider
+		if text, ok := l.constructorText(&typ); ok { // may be long, so it is not in the table
 			con.Printf("     init %s\n", text)
 		}
 		if w.Length() == 0 {
