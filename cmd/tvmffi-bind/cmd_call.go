@@ -18,8 +18,8 @@ func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
 		Short: "Call a function and print its result as JSON",
 		Long: `call loads libraries, calls a function of the registry or of a module with the
 arguments of a JSON array, and prints the result as JSON. A value without
-a JSON form, such as an object, is printed as a string. The call runs in a process of
-its own.`,
+a JSON form, such as an object, is printed as a string. The call runs in a
+separate process.`,
 		Example: `  tvmffi-bind call libgarden.so garden.alive
   tvmffi-bind call libtvm_ffi_testing.so testing.add_one '[41]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {

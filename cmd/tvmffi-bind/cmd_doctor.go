@@ -36,7 +36,7 @@ const (
 	verdictProblem verdict = "problem" // something will not work
 )
 
-// finding is one line of doctor.
+// finding is the result of one check of doctor.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
@@ -94,7 +94,7 @@ of ` + project.ConfigName + `, if there is one. It downloads and changes nothing
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file; a file without --lib means the same; may be repeated")
+	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file, the same as FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&in.Deps, "dep", nil, "library file to load before each library; may be repeated")
 	_ = cmd.MarkFlagFilename("lib")
 	_ = cmd.MarkFlagFilename("dep")

@@ -72,7 +72,8 @@ checked by the compiler before anything is written.`,
 	return cmd
 }
 
-// runExport is the command: the files in memory, checked, then what the flags say.
+// runExport runs export: it makes and checks the files in memory, then does what the
+// flags say.
 func runExport(ctx context.Context, con *console.Console, o *exportOptions, pattern string) error {
 	x, err := readExports(con, pattern)
 	if err != nil {
@@ -150,8 +151,8 @@ func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen
 	return c, changes, nil
 }
 
-// buildExport builds the library of the main package in a folder, and the stubs, if the flags
-// ask for them.
+// buildExport builds the library of the main package in a folder, and the stubs, if the
+// flags ask for them.
 func buildExport(ctx context.Context, con *console.Console, o *exportOptions, main string, c gen.ExportConfig) error {
 	if !o.build && o.stubs == "" {
 		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))

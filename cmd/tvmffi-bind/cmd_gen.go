@@ -73,7 +73,7 @@ interfaces.`,
 	return cmd
 }
 
-// configuration is what the flags and the configuration file say together.
+// configuration returns what the flags or the configuration file say.
 func (o *genOptions) configuration() (*project.Config, error) {
 	if !o.FromFlags() {
 		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 {
@@ -100,7 +100,7 @@ func (o *genOptions) configuration() (*project.Config, error) {
 	return c, nil
 }
 
-// runGen is the command: the bindings in memory, then what the flags say about them.
+// runGen runs gen: it makes the bindings in memory, then does what the flags say.
 func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions) error {
 	c, err := o.configuration()
 	if err != nil {

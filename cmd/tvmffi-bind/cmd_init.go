@@ -41,7 +41,7 @@ main that calls a real function, and a test. It never overwrites a file.`,
 	}
 }
 
-// runInit makes the files of a new program, all of them or none.
+// runInit runs init: it writes the files of a new program, all of them or none.
 func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what string) error {
 	start, err := startFor(what)
 	if err != nil {
@@ -77,13 +77,13 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, what st
 	}
 	con.Printf("wrote %s/ (%s)\n", filepath.ToSlash(filepath.Clean(start.config.Out)), console.Count(len(b.Files), "file"))
 	if !b.Module.HasTool() {
-		con.Printf("for go generate, run once: %s\n", b.Module.GetTool())
+		con.Printf("for go generate, run once: %s\n", b.Module.AddToolCommand())
 	}
 	con.Printf("next: go run .\n")
 	return nil
 }
 
-// start is what init makes a program from.
+// start describes the program that init makes.
 type start struct {
 	config *project.Config
 	known  *project.KnownPackage // nil for a library file

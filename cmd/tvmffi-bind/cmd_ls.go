@@ -28,8 +28,9 @@ func newLs(con *console.Console, p *probe.Prober) *cobra.Command {
 		Use:   "ls [FILE]... [PATTERN]",
 		Short: "List the functions and types of libraries",
 		Long: `ls shows functions with their signatures, types with fields, methods, constructors
-and layout, and the first paragraph of their docs; --html and --json have the
-whole docs. PATTERN is a part of a name, or a glob that matches the whole name, such as "testing.*Pair*".
+and layout, and the first paragraph of their docs; --html and --json have the whole
+docs. PATTERN is a part of a name, or a glob that matches the whole name, such as
+"testing.*Pair*".
 
 FILE is a library, or a schema that dump wrote. Without FILE, ls reads the libraries
 of ` + project.ConfigName + ` in this folder, or libtvm_ffi.`,
@@ -48,7 +49,7 @@ of ` + project.ConfigName + ` in this folder, or libtvm_ffi.`,
 	return cmd
 }
 
-// runLs is the command.
+// runLs runs ls.
 func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOptions, args []string) error {
 	args, err := o.Take(args)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 )
 
-// ofPackage says which Python package a library is from. Its version is not that
-// of the C API, which an official wheel sets to the release that comes next.
+// ofPackage says which Python package a library is from. The version of the package
+// differs from that of the C API, which an official wheel sets to the next release.
 func ofPackage(lib probe.Library) string {
 	if lib.Identity.PackageVersion == "" {
 		return ""
@@ -27,7 +27,8 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 		Short: "Find or install libtvm_ffi and print its path",
 		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
 and in the cache of this tool. If there is none, it downloads the official wheel
-with pip or uv, checks its hash and unpacks it into the cache. Programs need no Python afterwards.`,
+with pip or uv, checks its hash and unpacks it into the cache. Programs need no
+Python afterwards.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, err := p.Core(cmd.Context(), version)

@@ -12,6 +12,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tvmffi-bind": main})
 }
 
-// TestScripts runs the scripts that need no compiler; the others are in the folder
+// TestScripts runs the scripts that start no compiler. The others are in the folder
 // scripts.
 func TestScripts(t *testing.T) { scripttest.RunMain(t) }

@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Result is the outcome of a run of the generator, in memory.
+// Result is a Go package in memory: the outcome of a run of the generator.
 type Result struct {
 	Root       string          // the output folder
 	Module     *project.Module // around it
@@ -31,7 +31,7 @@ type Result struct {
 	previous  *project.Lock // what the lock file holds, nil if there is none
 }
 
-// Generate runs every stage but the last, which writes. It changes nothing on disk.
+// Generate runs every stage except the last, which writes. It changes nothing on disk.
 func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result, error) {
 	b := &Result{}
 	stages := []struct {
@@ -177,7 +177,8 @@ type Timing struct {
 // LibraryChanges says how the libraries differ from those of the previous run.
 func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
 
-// SampleCall returns a call of the generated function that is easiest to call, or nil.
+// SampleCall returns a call of the generated function that is easiest to call, or nil if
+// there is none.
 func (b *Result) SampleCall() (*project.Call, error) { return chooseCall(b.Files) }
 
 // Took records how long a stage took.

@@ -19,7 +19,7 @@ func Refuse(format string, args ...any) error {
 	return &Refusal{Err: fmt.Errorf(format, args...)}
 }
 
-// RefuseQuietly ends a command with exit code 1 after it printed its own verdict.
+// RefuseQuietly returns a refusal of a command that has already printed its verdict.
 func RefuseQuietly(format string, args ...any) error {
 	return &Refusal{Err: fmt.Errorf(format, args...), Quiet: true}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Takes returns a check of how many arguments a command gets. Its errors show what to
-// write.
+// Takes returns a check for the number of arguments of a command. Its errors show what
+// to write.
 func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

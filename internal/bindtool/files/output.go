@@ -28,7 +28,7 @@ type Change struct {
 	New  []byte // nil: remove it
 }
 
-// words are what c is called before it is made, and what the file is until then.
+// words returns the verb for c, and the state of the file before c is made.
 func (c Change) words() (verb, state string) {
 	switch {
 	case c.Old == nil:
@@ -49,9 +49,9 @@ func (o *Output) Put(path string, data []byte, ours func([]byte) bool) error {
 		o.add(Change{Path: path, New: data})
 		return nil
 	case err != nil:
-		return fmt.Errorf("cannot look at %s: %w; choose another folder for the output", console.Shown(path), err)
+		return fmt.Errorf("cannot inspect %s: %w; choose another folder for the output", console.Shown(path), err)
 	case !info.Mode().IsRegular():
-		return console.Refuse("%s is in the way and not a regular file: move it, or choose another place for the output", console.Shown(path))
+		return console.Refuse("%s is in the way and is not a regular file: move it, or choose another place for the output", console.Shown(path))
 	}
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (o *Output) add(c Change) {
 	o.Changes = slices.Insert(o.Changes, i, c)
 }
 
-// drop adds the removal of a stale file; one that is not ours stays.
+// drop adds the removal of a file, unless ours rejects it.
 func (o *Output) drop(path string, ours func([]byte) bool) error {
 	old, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +89,8 @@ func (o *Output) drop(path string, ours func([]byte) bool) error {
 }
 
 // GoPackage compares the Go files of a package and its sub-packages, by path relative
-// to root, with the disk. Stale are those of our files that the previous run listed or
-// that lie in a folder which this run writes, and that this run does not produce.
+// to root, with the disk. Our files that this run does not produce are removed if the
+// previous run listed them or if they lie in a folder that this run writes to.
 func GoPackage(root string, files map[string][]byte, previous []string, ours func([]byte) bool) (*Output, error) {
 	o := &Output{}
 	dirs := map[string]bool{}
@@ -178,7 +178,7 @@ func (o *Output) Stale() string {
 	return b.String()
 }
 
-// WriteOne writes a single file that the user named, unless ours rejects what is there.
+// WriteOne writes a single file that the user named, unless ours rejects its old content.
 func WriteOne(file string, data []byte, ours func([]byte) bool) error {
 	path, err := filepath.Abs(file)
 	if err != nil {

@@ -121,10 +121,12 @@ func TestOutput_refusesForeignFiles(t *testing.T) {
 
 // TestWrite_isAllOrNothing makes the last rename fail: after the comparison its target
 // becomes a folder that is not empty. By then a.go is replaced, b.go removed, and
-// fresh/c.go new, so each kind of change must be undone. All is kept as follows: every
-// new file is on the disk, in the folder of its target, before the first rename, so a
-// full disk or a folder without permission stops Write before anything has changed.
-// None is kept by writing the old content again.
+// fresh/c.go new, so each kind of change must be undone.
+//
+// How "all or none" is kept: before the first rename every new file is on the disk, in
+// the folder of its target, so a full disk or a folder without permission stops Write
+// before it has changed anything. If a rename fails, Write renames the old content
+// back into place, and removes files and folders that were not there before.
 func TestWrite_isAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "a.go"), generated)

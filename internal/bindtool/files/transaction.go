@@ -36,7 +36,7 @@ func (o *Output) Write() (err error) {
 	return nil
 }
 
-// transaction is a set of changes on the way to the disk.
+// transaction is a set of changes that are being written to the disk.
 type transaction struct {
 	staged  []stagedChange
 	created []string // folders, outermost first
@@ -86,7 +86,7 @@ func unwritable(dir string, err error) error {
 	return fmt.Errorf("cannot write to the folder %s: %w; change its permissions or choose another one (nothing was written)", console.Shown(dir), err)
 }
 
-// makeFolder is os.MkdirAll that remembers what it made.
+// makeFolder is like os.MkdirAll, but remembers which folders it made.
 func (tx *transaction) makeFolder(dir string) error {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -159,8 +159,8 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// removeEmptyFolders removes the folders that lost their last file. One that is
-// not empty refuses, which is what is wanted.
+// removeEmptyFolders removes the folders that lost their last file. os.Remove fails for
+// a folder that is not empty, as intended.
 func (tx *transaction) removeEmptyFolders() {
 	for _, c := range slices.Backward(tx.staged) {
 		if c.New == nil {

@@ -41,7 +41,7 @@ type childReply struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Thrown string          `json:"thrown,omitempty"` // the error of the called function
-	Error  string          `json:"error,omitempty"`  // why the request could not be met
+	Error  string          `json:"error,omitempty"`  // why the request failed
 }
 
 var errTimeout = errors.New("timeout")
@@ -53,7 +53,7 @@ type Prober struct {
 	Timeout time.Duration    // of the child process
 }
 
-// ReadLibraries reads what libs offer.
+// ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.
 func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Schema, error) {
 	var reply childReply
 	_, err := p.Console.Step("reading the libraries", func() (err error) {
@@ -159,7 +159,8 @@ func coreOf(libs []Library) string {
 }
 
 // Call calls the function with this name in the registry or in one of libs, with a JSON
-// array of arguments. It returns the result as JSON, or what the function threw.
+// array of arguments. It returns the result as JSON, or the error that the function
+// threw. Err means that the call was not made or ended the process.
 func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
 	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}})
 	return reply.Result, reply.Thrown, err

@@ -11,7 +11,7 @@ import (
 // calling is how a child announces the call of a function.
 const calling = "calling "
 
-// death is the end of a child that gave no answer.
+// death is the error of a child that ended without an answer.
 type death struct {
 	doing string
 	err   error  // how the process ended

@@ -16,7 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Inputs are the flags that say which libraries a command looks at.
+// Inputs are the flags that name the libraries that a command reads.
 type Inputs struct {
 	Config string
 	Libs   []string
@@ -28,8 +28,8 @@ type Inputs struct {
 func (in *Inputs) Register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" if there is no --lib and no --from)")
-	f.StringArrayVar(&in.Libs, "lib", nil, "library file; without --lib, a file before the other arguments means the same; may be repeated")
-	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first, whose items are not read; may be repeated")
+	f.StringArrayVar(&in.Libs, "lib", nil, "library file, the same as FILE before the other arguments; may be repeated")
+	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first but not to read; may be repeated")
 	f.StringVar(&in.From, "from", "", "schema file written by dump, instead of libraries")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("from", "json")
@@ -40,7 +40,7 @@ func (in *Inputs) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("lib", "from")
 }
 
-// Take removes the files at the start of args and returns the rest. A library counts
+// Take records the files at the start of args and returns the rest. A library counts
 // like one with --lib, a schema like one with --from.
 func (in *Inputs) Take(args []string) ([]string, error) {
 	for len(args) > 0 && NamesFile(args[0]) {
@@ -69,7 +69,7 @@ func (in *Inputs) TakeAll(args []string) error {
 	return err
 }
 
-// NotLibrary is the error for an argument that should name a library file.
+// NotLibrary returns the error for an argument that should name a library file.
 func NotLibrary(arg string) error {
 	return fmt.Errorf("%s is not a library file: name one that ends in .so, .dylib or .dll, or a path", arg)
 }
@@ -92,7 +92,7 @@ func NamesLibrary(arg string) bool {
 	return strings.Contains(filepath.Base(arg), ".so.")
 }
 
-// FromFlags is true if the flags name the input themselves.
+// FromFlags reports whether the flags name the input, so that no configuration is read.
 func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
 
 // Source returns a configuration with the input that the flags or the configuration
@@ -118,7 +118,7 @@ func (in *Inputs) Source() (*project.Config, error) {
 	return project.ReadConfig(project.ConfigName)
 }
 
-// Read returns the schema that c describes.
+// Read returns the schema of the libraries of c, or the saved schema that c names.
 func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, error) {
 	if c.From != "" {
 		path, err := c.Rooted(c.From)
@@ -132,7 +132,7 @@ func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, er
 		return schema.Schema{}, err
 	}
 	if len(libs) == 1 {
-		libs[0].Identity.Role = schema.RoleBound // look at libtvm_ffi itself
+		libs[0].Identity.Role = schema.RoleBound // read libtvm_ffi itself
 	}
 	return p.ReadLibraries(ctx, libs)
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Library is a shared library on this machine.
+// Library is a shared library on this machine. Identity has its hash and its role.
 type Library struct {
 	Path     string         `json:"path"`
 	Identity schema.Library `json:"identity"`
 }
 
-// Locate finds libtvm_ffi, the dependencies and the libraries of c, in the
-// order in which they are loaded.
+// Locate finds libtvm_ffi, the dependencies and the libraries of c. It returns them in
+// the order in which they are loaded.
 func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, error) {
 	core, err := p.Core(ctx, c.CoreVersion())
 	if err != nil {
@@ -100,8 +100,8 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
 
-// Core finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the Python
-// package. A version restricts it to that package version.
+// Core finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the library in the Python
+// package. A version that is not "" asks for that version of the package.
 func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 	identity := schema.Library{Role: schema.RoleCore}
 	if explicit := os.Getenv("TVMFFI_LIBRARY"); explicit != "" && version == "" {
@@ -182,7 +182,7 @@ func librariesIn(dir wheel.Dir) []string {
 	return names
 }
 
-// NoLibrary says that the file at path does not exist.
+// NoLibrary returns the error for a library that does not exist.
 func NoLibrary(path string) error {
 	return fmt.Errorf("there is no library at %s: check the path, or build it first%s", console.Shown(path), nearest.File(path))
 }

@@ -54,7 +54,7 @@ type Config struct {
 }
 
 // NewConfig returns an empty configuration whose relative paths start at dir. File is
-// the file that it will be written to, "" if flags say all that there is.
+// the file that it will be written to, or "" if all comes from flags.
 func NewConfig(dir, file string) *Config { return &Config{dir: dir, file: file} }
 
 // File returns the file of the configuration, "" if it comes from flags.
@@ -72,7 +72,7 @@ type LibrarySpec struct {
 	Path    string `yaml:"path,omitempty"`
 }
 
-// String is the file, or the package and the path in it.
+// String returns the file, or the package and the path in it.
 func (s LibrarySpec) String() string {
 	if s.Package == "" {
 		return s.File
@@ -148,8 +148,8 @@ func (c *Config) Encode() ([]byte, error) {
 	return append([]byte("# What tvmffi-bind gen binds. Run: go generate ./...\n"), data...), err
 }
 
-// CoreVersion is the version of libtvm_ffi that the configuration asks for, "" if
-// any will do.
+// CoreVersion returns the version of libtvm_ffi that the configuration asks for, or ""
+// for any.
 func (c *Config) CoreVersion() string {
 	for _, s := range append(slices.Clone(c.Deps), c.Libraries...) {
 		if s.Package == CorePackage && s.Version != "" {
@@ -159,7 +159,7 @@ func (c *Config) CoreVersion() string {
 	return ""
 }
 
-// Rooted makes a path of the configuration absolute.
+// Rooted returns a path of the configuration as an absolute path.
 func (c *Config) Rooted(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.dir, path)
@@ -167,8 +167,8 @@ func (c *Config) Rooted(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// LockFile is where the lock of c lies: beside the configuration file, or in the
-// output folder if the flags said it all.
+// LockFile returns the path of the lock of c: beside the configuration file, or in the
+// output folder if there is no such file.
 func (c *Config) LockFile() (string, error) {
 	if c.file == "" {
 		return c.Rooted(filepath.Join(c.Out, LockName))

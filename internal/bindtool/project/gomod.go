@@ -52,7 +52,7 @@ func ModuleAround(dir string) (*Module, error) {
 	}
 }
 
-// ImportPath is the import path of the package in dir.
+// ImportPath returns the import path of the package in dir.
 func (m *Module) ImportPath(dir string) (string, error) {
 	rel, err := filepath.Rel(m.dir, dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Module) RequiresRuntime(ctx context.Context) error {
 	if list.Run() == nil {
 		return nil // a workspace has it
 	}
-	return fmt.Errorf("the module %s does not require %s, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.GetTool())
+	return fmt.Errorf("the module %s does not require %s, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.AddToolCommand())
 }
 
 // HasTool reports whether the module has this program as a tool.
@@ -83,8 +83,8 @@ func (m *Module) HasTool() bool {
 // ToolPath is the import path of this program.
 const ToolPath = console.ModulePath + "/cmd/tvmffi-bind"
 
-// GetTool is the command that makes the module require the runtime and this program.
-func (m *Module) GetTool() string {
+// AddToolCommand returns the command line that makes the module require the runtime and this program.
+func (m *Module) AddToolCommand() string {
 	replaced := slices.ContainsFunc(m.file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == console.ModulePath })
 	switch {
 	case replaced:

@@ -108,7 +108,7 @@ func (l *Lock) library(file string) *lockedLibrary {
 	return &l.Libraries[i]
 }
 
-// Changed says, in words, how the libraries of l differ from those of previous.
+// Changed returns sentences that say how the libraries of l differ from those of previous.
 func (l *Lock) Changed(previous *Lock) []string {
 	if previous == nil {
 		return nil
@@ -147,7 +147,7 @@ func (l *Lock) Encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// ReadLock returns nil without an error if there is no lock yet.
+// ReadLock reads a lock file. If there is none, it returns nil and no error.
 func ReadLock(file string) (*Lock, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// Problem returns the first thing wrong with c and the YAML path of it.
+// Problem returns the first mistake in c, with its YAML path.
 func (c *Config) Problem() (path string, err error) {
 	switch {
 	case c.Package == "":
 		return "$", errors.New("package is missing: name the Go package to write")
 	case !token.IsIdentifier(c.Package) || c.Package == "main" || c.Package == "_":
-		return "$.package", fmt.Errorf("%q cannot be the name of a Go package that others import: it has letters and digits, and is neither main nor a keyword", c.Package)
+		return "$.package", fmt.Errorf("%q cannot be the name of an importable Go package: use letters and digits, but not main or a keyword", c.Package)
 	case c.Out == "":
 		return "$", errors.New("out is missing: name the folder to write to")
 	case c.From != "" && len(c.Libraries)+len(c.Deps) > 0:

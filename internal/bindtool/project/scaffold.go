@@ -29,7 +29,7 @@ type Scaffold struct {
 	Call    *Call
 }
 
-// Runtime is the import path of package tvmffi.
+// Runtime returns the import path of package tvmffi.
 func (Scaffold) Runtime() string { return console.ModulePath + "/runtime" }
 
 // LibraryProgram returns a main for the bindings of any library, and its test.
@@ -72,7 +72,7 @@ func render(name string, data Scaffold) ([]byte, error) {
 	return out, nil
 }
 
-// Call is a call of a generated function with filled-in arguments.
+// Call is a call of a generated function with sample arguments.
 type Call struct {
 	Func    string   // Go name
 	Args    []string // Go expressions
@@ -87,5 +87,5 @@ type Make struct {
 	Call *Call
 }
 
-// Arguments are the arguments as they stand in the call.
+// Arguments returns the arguments as they are written in the call.
 func (c *Call) Arguments() string { return strings.Join(c.Args, ", ") }

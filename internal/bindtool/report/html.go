@@ -18,7 +18,7 @@ const pageGenerator = `<meta name="generator" content="tvmffi-bind ls">`
 //go:embed ls.html
 var pageText string
 
-// page is what the template of ls --html sees.
+// page is the data for the template of ls --html.
 type page struct {
 	Title     string
 	Schema    schema.Schema

@@ -13,13 +13,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Listing is what ls shows.
+// Listing is what ls shows: a part of the schema that it read.
 type Listing struct {
 	shown schema.Schema
 	types map[string]*schema.Type // all that were read
 }
 
-// NewListing returns a listing of a part of what was read.
+// NewListing returns a listing of shown, which is a part of whole.
 func NewListing(whole, shown schema.Schema) *Listing {
 	l := &Listing{shown, make(map[string]*schema.Type, len(whole.Types))}
 	for i := range whole.Types {
@@ -146,7 +146,7 @@ func layout(f schema.Field) string {
 	return fmt.Sprintf("offset %d size %d", f.Offset, f.Size)
 }
 
-// access says in words what the flags of a field mean to its user.
+// access describes what the flags of a field mean to its user.
 func access(f schema.Field) string {
 	words := []string{"read-only"}
 	if f.Flags&schema.FlagWritable != 0 {

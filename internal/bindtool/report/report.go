@@ -31,7 +31,7 @@ type reportedFile struct {
 	Bytes int    `json:"bytes"`
 }
 
-// WriteJSON writes the whole report as JSON.
+// WriteJSON writes the whole report as JSON to a file, or to standard output for "-".
 func WriteJSON(con *console.Console, file string, b *bindings.Result) error {
 	r := fullReport{Tool: console.Version(), Package: b.ImportPath, Libraries: b.Schema.Libraries, Timings: b.Timings, Report: b.Report}
 	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
@@ -55,7 +55,7 @@ func isReport(data []byte) bool {
 // maxListed is how many items of one status the text report lists.
 const maxListed = 12
 
-// Summarize writes the report that follows every run.
+// Summarize writes a summary of b to standard error.
 func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	if b.Kernels > 0 {
 		con.Notef("%s -> %s (%s)\n", console.Count(b.Kernels, "kernel"), console.Shown(b.Root), console.Count(len(b.Files), "file"))

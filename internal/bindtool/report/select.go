@@ -16,13 +16,13 @@ func Own(s schema.Schema) schema.Schema {
 	return own
 }
 
-// Size says how many functions and types s has, such as "8 functions, 3 types".
+// Size returns the number of functions and types in s, such as "8 functions, 3 types".
 func Size(s schema.Schema) string {
 	return console.Count(len(s.Functions), "function") + ", " + console.Count(len(s.Types), "type")
 }
 
-// Select returns the part of s that ls shows: what the bound libraries add, or all
-// libraries, and the pattern matches.
+// Select returns the functions and types of s that match the pattern and that the bound
+// libraries add. If all is set, those of the other libraries are selected too.
 func Select(s schema.Schema, pattern string, all bool) (schema.Schema, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return schema.Schema{}, fmt.Errorf("%q is not a valid pattern: %w", pattern, err)
@@ -60,7 +60,7 @@ func matches(pattern, name string) bool {
 	return strings.Contains(name, pattern)
 }
 
-// ItemNames lists the functions and types of s.
+// ItemNames returns the names of the functions and types in s.
 func ItemNames(s schema.Schema) []string {
 	var names []string
 	for _, f := range s.Functions {
@@ -83,7 +83,7 @@ func libraryNames(s schema.Schema, roles ...schema.Role) []string {
 	return names
 }
 
-// BoundNames lists the bound libraries of s, separated by commas.
+// BoundNames returns the file names of the bound libraries of s, separated by commas.
 func BoundNames(s schema.Schema) string {
 	return strings.Join(libraryNames(s, schema.RoleBound), ", ")
 }
