@@ -14,40 +14,41 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// Config says what to generate.
+// Config describes what to generate.
 type Config struct {
 	// Package is the name of the root package.
 	Package string
 	// ImportPath is the import path of the output root.
 	ImportPath string
-	// Root is the namespace that becomes the root package. Without it, that is
-	// the only prefix, or else the longest namespace common to all that is bound.
+	// Root is the namespace that becomes the root package. It defaults to the only
+	// prefix or, if there are several, to the longest namespace that all bound items
+	// have in common.
 	Root string
 	// Prefixes are namespaces to bind: "garden" stands for everything whose name
 	// starts with "garden.".
 	Prefixes []string
-	// Libraries are files of the schema to bind, with their module exports. If
-	// both Prefixes and Libraries are empty, the libraries with the role bound
-	// are meant.
+	// Libraries are the libraries of the schema to bind, by file name, with their
+	// module exports. If both Prefixes and Libraries are empty, the libraries with
+	// the role bound are bound.
 	Libraries []string
-	// Rename gives Go names by registry name: "garden.water" for a function,
-	// "garden.Rose" for a type, "garden.Rose.prune" for a member. If a name means
-	// two things, the kind goes before it: "type:garden.Rose". An entry that
-	// matches nothing is an error.
+	// Rename maps registry names to Go names: "garden.water" is a function,
+	// "garden.Rose" a type and "garden.Rose.prune" a member. If two items have one
+	// name, put the kind before it: "type:garden.Rose". An entry that matches
+	// nothing is an error.
 	Rename map[string]string
-	// Skip lists registry names, written as in Rename, that are left out.
+	// Skip lists the registry names to leave out, written as in Rename.
 	Skip []string
-	// External says which types other packages own: type key to import path, or
-	// to import path, dot and Go name if that is not the usual one.
+	// External maps the keys of types that other packages own to their import paths.
+	// A dot and the Go name follow the path if the name is not the usual one.
 	External map[string]string
-	// UserNames are the names that the consumer declares, per directory below the
-	// output root ("." for the root itself), as the function UserNames returns
-	// them. They are not generated again.
+	// UserNames holds the names that the consumer declares, per directory below the
+	// output root ("." for the root itself), in the form that the function UserNames
+	// returns. They are not generated again.
 	UserNames map[string][]string
-	// ToolVersion stands in the header of every file.
+	// ToolVersion is the version in the header of every file; it defaults to (devel).
 	ToolVersion string
-	// Split makes sub-packages of sub-namespaces; NewConfig turns it on. Without
-	// it, everything is in one package under longer names.
+	// Split turns sub-namespaces into sub-packages; NewConfig sets it. Without it,
+	// everything is in one package, under longer names.
 	Split bool
 }
 
@@ -56,13 +57,13 @@ func NewConfig(pkg, importPath string) Config {
 	return Config{Package: pkg, ImportPath: importPath, Split: true}
 }
 
-// validate checks the config by itself and against the libraries of the schema.
-// It returns everything that is wrong.
+// validate checks the config alone and against the libraries of the schema. It
+// returns all problems.
 func (c Config) validate(s schema.Schema) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !token.IsIdentifier(c.Package) || c.Package == "_" {
-		fail("package: %q is no name for a Go package; use lower-case letters and digits", c.Package)
+		fail("package: %q is not a valid Go package name; use lower-case letters and digits", c.Package)
 	} else if c.Package == "main" {
 		fail("package: main cannot be imported; choose another name")
 	}
@@ -84,7 +85,7 @@ func (c Config) validate(s schema.Schema) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Rename)) {
 		if name := c.Rename[key]; !token.IsIdentifier(name) || !token.IsExported(name) {
-			fail("rename: %q is no exported Go name; write rename: {%q: %q}", name, key, "SomeName")
+			fail("rename: %q is not an exported Go name; write rename: {%q: %q}", name, key, "SomeName")
 		}
 	}
 	for i, key := range c.Skip {
@@ -99,7 +100,7 @@ func (c Config) validate(s schema.Schema) error {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(c.UserNames)) {
 		if path.Clean(dir) != dir || path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
-			fail("user names: %q is no clean path below the output root; write \".\" for the root itself", dir)
+			fail("user names: %q is not a clean path below the output root; write \".\" for the root itself", dir)
 		}
 	}
 	if len(errs) > 0 {
@@ -108,7 +109,7 @@ func (c Config) validate(s schema.Schema) error {
 	return nil
 }
 
-// checkExternal checks an import path, with or without a Go name behind it.
+// checkExternal checks an import path, which a Go name may follow.
 func checkExternal(target string) error {
 	if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
 		target = target[:dot]

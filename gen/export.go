@@ -12,25 +12,26 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
 )
 
-// ExportConfig says how a Go package becomes a library for other languages.
+// ExportConfig describes how a Go package becomes a library for other languages.
 type ExportConfig struct {
-	// Name is that of the library: lib<Name>.so. Without it, that of the package.
+	// Name is the name of the library, lib<Name>.so. It defaults to the name of the
+	// package.
 	Name string
-	// Prefix goes before the names in the registry; without it, the name and a dot. For
-	// a package of kernels, whose names are in its code, it is that of the package.
+	// Prefix goes before the names in the registry. It defaults to Name and a dot. A
+	// package of kernels has the names in its code, so its prefix is its own name.
 	Prefix string
-	// Out is the folder of the main package, relative to that of the package, with
-	// forward slashes. Without it, lib<Name> in there.
+	// Out is the folder of the main package, relative to the folder of the package,
+	// with forward slashes. It defaults to lib<Name>.
 	Out string
-	// ToolVersion stands in the header of every file.
+	// ToolVersion is the version in the header of every file; it defaults to (devel).
 	ToolVersion string
 }
 
 // Exports is what a Go package offers to other languages.
 type Exports struct{ pkg *source.Package }
 
-// ReadExports reads the directives of the Go package that pattern names, seen from
-// dir. The error lists everything that is wrong, each with file and line.
+// ReadExports reads the directives of the Go package that pattern names, relative to
+// dir. The error lists all problems, each with file and line.
 func ReadExports(dir, pattern string) (*Exports, error) {
 	p, err := source.Read(dir, pattern, IsGenerated)
 	if err != nil {
@@ -42,8 +43,8 @@ func ReadExports(dir, pattern string) (*Exports, error) {
 // Dir is the folder of the package.
 func (x *Exports) Dir() string { return x.pkg.Dir }
 
-// Count returns the numbers of functions, with those of included packages, of types
-// and of methods.
+// Count returns the numbers of functions, including those of included packages, of
+// types and of methods.
 func (x *Exports) Count() (functions, types, methods int) {
 	for _, t := range x.pkg.Types {
 		methods += len(t.Methods)
@@ -51,7 +52,7 @@ func (x *Exports) Count() (functions, types, methods int) {
 	return len(x.pkg.Symbols()), len(x.pkg.Types), methods
 }
 
-// registrationFile is the file that belongs into the package.
+// registrationFile is the generated file in the package itself.
 const registrationFile = "export_gen.go"
 
 var (
@@ -59,7 +60,7 @@ var (
 	prefixText  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*\.)*$`)
 )
 
-// Defaults fills in what c leaves out.
+// Defaults returns c with the defaults filled in.
 func (x *Exports) Defaults(c ExportConfig) ExportConfig {
 	if c.Name == "" {
 		c.Name = x.pkg.Name
@@ -76,7 +77,7 @@ func (x *Exports) Defaults(c ExportConfig) ExportConfig {
 	return c
 }
 
-// kernels reports whether the package is one of kernels.
+// kernels reports whether the package consists of kernels.
 func (x *Exports) kernels() bool { return len(x.pkg.Kernels) > 0 }
 
 // Generate writes the registration of the package and the main package of the
@@ -85,13 +86,13 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 	c = x.Defaults(c)
 	var errs []error
 	if !libraryName.MatchString(c.Name) {
-		errs = append(errs, fmt.Errorf("name: %q is no name for a library: begin with a letter, then letters, digits and _", c.Name))
+		errs = append(errs, fmt.Errorf("name: %q is not a valid library name: begin with a letter, then write letters, digits and _", c.Name))
 	}
 	if !prefixText.MatchString(c.Prefix) {
-		errs = append(errs, fmt.Errorf("prefix: %q is no namespace: write words with a dot after each, such as %q", c.Prefix, strings.Trim(c.Prefix, ".")+"."))
+		errs = append(errs, fmt.Errorf("prefix: %q is not a namespace: write words with a dot after each, such as %q", c.Prefix, strings.Trim(c.Prefix, ".")+"."))
 	}
 	if x.kernels() && c.Prefix != x.pkg.Name+"." {
-		errs = append(errs, errors.New("prefix: kernels have their names from their configuration: give them others with register there"))
+		errs = append(errs, errors.New("prefix: the names of kernels come from their configuration: change them there with register"))
 	}
 	if path.Clean(c.Out) == "." {
 		errs = append(errs, errors.New("out: the main package needs a folder of its own"))
@@ -116,7 +117,7 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 		{path.Join(c.Out, "symbols_gen.c"), emit.Stubs},
 	} {
 		if x.kernels() && f.path == registrationFile {
-			continue // the file of the kernels has what would be in it
+			continue // the file of the kernels contains it
 		}
 		content, err := f.write(e)
 		if err != nil {
@@ -127,10 +128,9 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 	return files, nil
 }
 
-// Verify type-checks what Generate has made together with the package, as the
-// func of that name does for bindings. The main package is checked without cgo, in
-// a folder that is not there: go/packages would run cgo on files that are not yet
-// on disk.
+// Verify type-checks the files from Generate together with the package, like the
+// function Verify for bindings. The main package is checked without cgo, in a folder
+// that does not exist: go/packages would run cgo on files that are not on disk yet.
 func (x *Exports) Verify(files []File) error {
 	var checked []File
 	for _, f := range files {
@@ -145,7 +145,7 @@ func (x *Exports) Verify(files []File) error {
 	return Verify(x.pkg.Dir, checked)
 }
 
-// taken lists the names of the generated file that the user has declared.
+// taken lists the names in the generated file that the user has declared.
 func (x *Exports) taken() []string {
 	names := []string{"Register", "tvmffiExports", "TVMFFIExports"}
 	for _, t := range x.pkg.Types {

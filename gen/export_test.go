@@ -53,7 +53,7 @@ func TestReadExports_refused(t *testing.T) {
 		"./internal/plan":       "has no directive: write //tvmffi:export above a func",
 		"../cmd/tvmffi-bind":    "is package main, which cannot be imported",
 		"./nothing":             "",
-		"./testdata/...":        "packages: give one",
+		"./testdata/...":        "packages: name one",
 		"example.com/not/there": "",
 	} {
 		if _, err := ReadExports(".", pattern); err == nil || !strings.Contains(err.Error(), want) {
@@ -107,9 +107,9 @@ func TestExports_config(t *testing.T) {
 		config ExportConfig
 		want   string
 	}{
-		{ExportConfig{Name: "a-b"}, `name: "a-b" is no name for a library`},
-		{ExportConfig{Prefix: "wide"}, `prefix: "wide" is no namespace: write words with a dot after each, such as "wide."`},
-		{ExportConfig{Prefix: "a b."}, "is no namespace"},
+		{ExportConfig{Name: "a-b"}, `name: "a-b" is not a valid library name`},
+		{ExportConfig{Prefix: "wide"}, `prefix: "wide" is not a namespace: write words with a dot after each, such as "wide."`},
+		{ExportConfig{Prefix: "a b."}, "is not a namespace"},
 		{ExportConfig{Out: "."}, "out: the main package needs a folder of its own"},
 	} {
 		if _, err := x.Generate(c.config); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,10 +1,10 @@
 // Package gen turns a schema of TVM-FFI libraries into Go source. It works in
 // memory and is pure: the same schema and config give the same bytes.
 //
-// Generate has three stages. Classify says for each item of the schema whether
-// it becomes a typed function, a packed one, an untyped one or none, with the
-// reason. Plan decides packages, names and Go types, and resolves or refuses
-// every collision. Emit writes what was planned, and decides nothing.
+// Generate has three stages. Classify decides for each item of the schema whether
+// it becomes a typed function, a packed one, an untyped one or none, and records the
+// reason. Plan chooses packages, names and Go types, and resolves or refuses
+// every collision. Emit writes the plan and decides nothing.
 //
 // Verify is a separate step, because it needs the consumer's files: it
 // type-checks the output together with them.
@@ -21,8 +21,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// IsGenerated reports whether a file was written by this package, in whatever version:
-// its first line says so. A tool may replace or remove such files, and no others.
+// IsGenerated reports whether the first line of a file says that any version of this
+// package wrote it. A tool may replace or remove such files, and no others.
 func IsGenerated(content []byte) bool { return emit.Generated(content) }
 
 // A File is a generated file.
@@ -32,9 +32,9 @@ type File struct {
 	Content []byte
 }
 
-// Generate returns the bindings that c asks for, sorted by path, and a report of
-// what became of each item of the schema. The error lists everything that is
-// wrong, each with the item and the remedy; then there are no files.
+// Generate returns the bindings that c asks for, sorted by path, and a report on
+// each item of the schema. The error lists all problems, each with the item and the
+// remedy; then there are no files.
 func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 	if err := c.validate(s); err != nil {
 		return nil, Report{}, err
@@ -62,12 +62,11 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 	return files, newReport(p, s), nil
 }
 
-// Verify type-checks generated files as if they lay below dir, together with the
-// consumer's own files there, and checks what the compiler does not: that every
-// object type has the layout of tvmffi.Object, and that no generated file
-// imports unsafe or runtime. Files that an earlier run left there and that are
-// not among files count as removed. Nothing is written. The error lists all
-// problems.
+// Verify type-checks generated files as if they were below dir, together with the
+// consumer's own files there. It also checks that every object type has the layout of
+// tvmffi.Object, and that no generated file imports unsafe or runtime. Generated files
+// of an earlier run that are not among files count as removed. Verify writes nothing.
+// The error lists all problems.
 func Verify(dir string, files []File) error {
 	overlay := make(map[string][]byte, len(files))
 	for _, f := range files {
@@ -76,9 +75,9 @@ func Verify(dir string, files []File) error {
 	return verify.Check(dir, IsGenerated, overlay)
 }
 
-// UserNames returns the names that the consumer's own files below dir declare,
-// in the form of Config.UserNames: per directory, top-level names as they are
-// and methods as Type.Method. Generated files and tests do not count.
+// UserNames returns the names that the consumer's own files below dir declare, in the
+// form of Config.UserNames: per directory, top-level names, and methods as
+// Type.Method. It ignores generated files and tests.
 func UserNames(dir string) (map[string][]string, error) {
 	return verify.UserNames(dir, IsGenerated)
 }

@@ -28,16 +28,16 @@ const (
 	Skipped   = plan.Skipped   // not bound
 )
 
-// Kind says what an entry is about.
+// Kind is the kind of an entry.
 type Kind = plan.Kind
 
-// Status says what became of an item.
+// Status is the outcome for an item.
 type Status = plan.Status
 
-// Entry says what became of one item of the schema.
+// Entry is the outcome for one item of the schema.
 type Entry = plan.Entry
 
-// Report says what became of everything that a config asks for.
+// Report is the outcome for everything that a config asks for.
 type Report struct {
 	Counts  []Count `json:"counts"`
 	Entries []Entry `json:"entries"` // sorted by kind and name
@@ -48,8 +48,8 @@ type Count struct {
 	Kind   Kind   `json:"kind"`
 	Status Status `json:"status"`
 	Number int    `json:"number"`
-	// Packed and Renamed are how many of them have no signature, and how many
-	// have another Go name than their registry name converts to.
+	// Packed counts those without a signature, and Renamed those whose Go name is not
+	// the converted registry name.
 	Packed  int `json:"packed,omitempty"`
 	Renamed int `json:"renamed,omitempty"`
 }
@@ -58,7 +58,7 @@ func newReport(p *plan.Plan, s schema.Schema) Report {
 	var r Report
 	entries := p.Entries
 	for _, f := range s.Flaws {
-		// What is wrong in a library that is not bound concerns nobody here.
+		// Flaws of a library that is not bound do not matter here.
 		if slices.ContainsFunc(s.Libraries, func(l schema.Library) bool { return l.File == f.Library && l.Role == schema.RoleBound }) {
 			entries = append(entries, &Entry{Kind: Kind(f.Kind), Name: f.Name, Status: Skipped, Reason: f.Reason})
 		}
@@ -102,8 +102,8 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// WriteText writes the counts, and then every entry that is not plainly
-// generated, with the reason.
+// WriteText writes the counts, then every entry that was skipped, renamed or left
+// untyped, with the reason.
 func (r Report) WriteText(w io.Writer) error {
 	for _, c := range r.Counts {
 		line := fmt.Sprintf("%d %s %s", c.Number, c.Kind, c.Status)

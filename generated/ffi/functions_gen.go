@@ -13,7 +13,7 @@ var fnArray = bindrt.Func{Library: &library, Name: "ffi.Array"}
 
 // Array calls ffi.Array.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Array(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnArray, args)
 }
@@ -96,7 +96,7 @@ var fnDict = bindrt.Func{Library: &library, Name: "ffi.Dict"}
 
 // Dict calls ffi.Dict.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Dict(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnDict, args)
 }
@@ -328,7 +328,7 @@ var fnList = bindrt.Func{Library: &library, Name: "ffi.List"}
 
 // List calls ffi.List.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func List(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnList, args)
 }
@@ -534,7 +534,7 @@ var fnMakeObjectFromPackedArgs = bindrt.Func{Library: &library, Name: "ffi.MakeO
 
 // MakeObjectFromPackedArgs calls ffi.MakeObjectFromPackedArgs.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func MakeObjectFromPackedArgs(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnMakeObjectFromPackedArgs, args)
 }
@@ -555,7 +555,7 @@ var fnMap = bindrt.Func{Library: &library, Name: "ffi.Map"}
 
 // Map calls ffi.Map.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Map(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnMap, args)
 }
@@ -921,7 +921,7 @@ var fnShape = bindrt.Func{Library: &library, Name: "ffi.Shape"}
 
 // Shape calls ffi.Shape.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Shape(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnShape, args)
 }
@@ -1191,7 +1191,7 @@ var fnSystemLib = bindrt.Func{Library: &library, Name: "ffi.SystemLib"}
 
 // SystemLib calls ffi.SystemLib.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func SystemLib(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnSystemLib, args)
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// The generated code and the runtime fit each other, or this does not compile.
+// This does not compile if the runtime does not support this generated code.
 const _ = bindrt.Generation1
 
-// library is loaded by the first use of anything in this package.
+// library is loaded on the first use of this package.
 var library = bindrt.Library{Files: []bindrt.File{
 	{Name: "libtvm_ffi.so", SHA256: "c33ef5349896abfd0c5d6994e028ce3b72a343e3e7a29c1030fe093054b656ea", Package: "apache-tvm-ffi", Version: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so"},
 }}
 
-// Load loads the library of this package, with options that say where it is.
+// Load loads the library of this package; the options specify where it is.
 // Without a call to Load, the first use of the package loads it.
 func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
 
-// Structs embed their parents under unexported names, so that methods are
-// promoted but the parents cannot be copied out.
+// Structs embed their parents under unexported names: methods are promoted, but
+// the parents cannot be copied.
 type (
 	objectBase = tvmffi.Object
 	enumBase   = Enum

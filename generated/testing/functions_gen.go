@@ -25,7 +25,7 @@ var fnApply = bindrt.Func{Library: &library, Name: "testing.apply"}
 
 // Apply calls testing.apply.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Apply(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnApply, args)
 }
@@ -34,7 +34,7 @@ var fnEcho = bindrt.Func{Library: &library, Name: "testing.echo"}
 
 // Echo calls testing.echo.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Echo(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnEcho, args)
 }
@@ -199,7 +199,7 @@ var fnNop = bindrt.Func{Library: &library, Name: "testing.nop"}
 
 // Nop calls testing.nop.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func Nop(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnNop, args)
 }
@@ -677,7 +677,7 @@ var fnSchemaPacked = bindrt.Func{Library: &library, Name: "testing.schema_packed
 
 // SchemaPacked calls testing.schema_packed.
 //
-// The registry has no signature for it: the arguments are not checked before the call.
+// The registry has no signature for it, so the arguments are not checked before the call.
 func SchemaPacked(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnSchemaPacked, args)
 }

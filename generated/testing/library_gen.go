@@ -10,22 +10,22 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// The generated code and the runtime fit each other, or this does not compile.
+// This does not compile if the runtime does not support this generated code.
 const _ = bindrt.Generation1
 
-// library is loaded by the first use of anything in this package.
+// library is loaded on the first use of this package.
 var library = bindrt.Library{Files: []bindrt.File{
 	{Name: "libtvm_ffi_testing.so", SHA256: "d15b13d55a108c40e5b2043cd4bbc933841c9c3ce1a1bf98b4c9fac4454f4644", Package: "apache-tvm-ffi", Version: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi_testing.so"},
 }}
 
-// Load loads the library of this package, with options that say where it is.
+// Load loads the library of this package; the options specify where it is.
 // Without a call to Load, the first use of the package loads it.
 func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
 
-// Structs embed their parents under unexported names, so that methods are
-// promoted but the parents cannot be copied out.
+// Structs embed their parents under unexported names: methods are promoted, but
+// the parents cannot be copied.
 type (
 	objectBase                     = tvmffi.Object
 	testCxxAutoInitParentBase      = TestCxxAutoInitParent

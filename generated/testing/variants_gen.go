@@ -17,7 +17,7 @@ func StringOrIntArrayOrStringIntMapOfString(v string) StringOrIntArrayOrStringIn
 	return StringOrIntArrayOrStringIntMap{tvmffi.VariantOf(v)}
 }
 
-// AsString returns the value if it is of this type.
+// AsString returns the value, and whether it has this type.
 func (x StringOrIntArrayOrStringIntMap) AsString() (string, bool) {
 	return tvmffi.VariantAs[string](x.variantBase)
 }
@@ -27,7 +27,7 @@ func StringOrIntArrayOrStringIntMapOfIntArray(v tvmffi.ArrayArg[int64]) StringOr
 	return StringOrIntArrayOrStringIntMap{tvmffi.VariantOf(v)}
 }
 
-// AsIntArray returns the value if it is of this type.
+// AsIntArray returns the value, and whether it has this type.
 func (x StringOrIntArrayOrStringIntMap) AsIntArray() (*tvmffi.Array[int64], bool) {
 	return tvmffi.VariantAs[*tvmffi.Array[int64]](x.variantBase)
 }
@@ -37,7 +37,7 @@ func StringOrIntArrayOrStringIntMapOfStringIntMap(v tvmffi.MapArg[string, int64]
 	return StringOrIntArrayOrStringIntMap{tvmffi.VariantOf(v)}
 }
 
-// AsStringIntMap returns the value if it is of this type.
+// AsStringIntMap returns the value, and whether it has this type.
 func (x StringOrIntArrayOrStringIntMap) AsStringIntMap() (*tvmffi.Map[string, int64], bool) {
 	return tvmffi.VariantAs[*tvmffi.Map[string, int64]](x.variantBase)
 }
@@ -54,7 +54,7 @@ func IntOrStringOrIntArrayOfInt(v int64) IntOrStringOrIntArray {
 	return IntOrStringOrIntArray{tvmffi.VariantOf(v)}
 }
 
-// AsInt returns the value if it is of this type.
+// AsInt returns the value, and whether it has this type.
 func (x IntOrStringOrIntArray) AsInt() (int64, bool) {
 	return tvmffi.VariantAs[int64](x.variantBase)
 }
@@ -64,7 +64,7 @@ func IntOrStringOrIntArrayOfString(v string) IntOrStringOrIntArray {
 	return IntOrStringOrIntArray{tvmffi.VariantOf(v)}
 }
 
-// AsString returns the value if it is of this type.
+// AsString returns the value, and whether it has this type.
 func (x IntOrStringOrIntArray) AsString() (string, bool) {
 	return tvmffi.VariantAs[string](x.variantBase)
 }
@@ -74,7 +74,7 @@ func IntOrStringOrIntArrayOfIntArray(v tvmffi.ArrayArg[int64]) IntOrStringOrIntA
 	return IntOrStringOrIntArray{tvmffi.VariantOf(v)}
 }
 
-// AsIntArray returns the value if it is of this type.
+// AsIntArray returns the value, and whether it has this type.
 func (x IntOrStringOrIntArray) AsIntArray() (*tvmffi.Array[int64], bool) {
 	return tvmffi.VariantAs[*tvmffi.Array[int64]](x.variantBase)
 }
@@ -91,7 +91,7 @@ func IntOrStringOfInt(v int64) IntOrString {
 	return IntOrString{tvmffi.VariantOf(v)}
 }
 
-// AsInt returns the value if it is of this type.
+// AsInt returns the value, and whether it has this type.
 func (x IntOrString) AsInt() (int64, bool) {
 	return tvmffi.VariantAs[int64](x.variantBase)
 }
@@ -101,7 +101,7 @@ func IntOrStringOfString(v string) IntOrString {
 	return IntOrString{tvmffi.VariantOf(v)}
 }
 
-// AsString returns the value if it is of this type.
+// AsString returns the value, and whether it has this type.
 func (x IntOrString) AsString() (string, bool) {
 	return tvmffi.VariantAs[string](x.variantBase)
 }

@@ -1,15 +1,14 @@
-// Package bindrt is what generated code stands on. It is not for use by hand: it
-// trusts its caller, the generator, where the runtime checks its user.
+// Package bindrt is the runtime of generated code. It is not for use by hand: it trusts
+// its caller, the generator, where package tvmffi checks its user.
 //
-// A generated function fills a frame on its stack, makes one crossing and takes
-// the result:
+// A generated function fills a frame on its stack, makes the call and takes the result:
 //
 //	var c bindrt.Call1
 //	c.Begin(&fnAddOne, 1)
 //	c.Int(0, x)
 //	return c.DoInt()
 //
-// Objects are handed over as pointers, and kept alive until the call is over.
+// Objects are passed as pointers and kept alive until the call has returned.
 package bindrt
 
 import (
@@ -27,17 +26,17 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Generation1 is named by the code that this generation of the generator writes.
-// A runtime that no longer supports it, or does not know it yet, lacks the
-// constant, and the package does not compile.
+// Generation1 appears in the code that this generation of the generator writes. A
+// runtime that does not support that code lacks the constant, so the generated package
+// does not compile.
 const Generation1 = 1
 
-// The descriptions of what generated code uses. They are static data: nothing
-// runs when a generated package is imported, and each is resolved on first use.
+// The descriptors that generated code uses. They are static data: nothing runs when a
+// generated package is imported, and each descriptor is resolved on first use.
 type (
 	// File is a shared library behind a generated package.
 	File = locate.File
-	// Library is the set of those files.
+	// Library is the set of files behind a generated package.
 	Library = core.Library
 	// Func is a function.
 	Func = core.Func
@@ -49,8 +48,8 @@ type (
 	Args = core.Args
 )
 
-// The frames of calls; the number is the size of the block in 16-byte units, one
-// for each argument and the rest for text.
+// The frames of calls. The number is the size of the block in 16-byte units: one for
+// each argument, and the rest for strings.
 type (
 	Call   = core.Call   // the part that all frames share
 	Call1  = core.Call1  // 1 unit
@@ -81,7 +80,7 @@ func Put[T any](c *Call, i int, v T) {
 	c.Put(i, t, err)
 }
 
-// PutObject packs an object of any type.
+// PutObject packs an object of any type as argument i; nil is None.
 func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf(x)) }
 
 // DoObject makes a call whose result is an object of type t; None is nil.
@@ -134,9 +133,9 @@ func take[T any](v abi.Any) (T, error) {
 	return *x, err
 }
 
-// Callback packs the Go func f as argument i; a func that came from a Function is
-// that Function. call reads the arguments and returns the result. A nil f is an
-// error: the library would call None.
+// Callback packs the Go func f as argument i. A func made by Bind is packed as its
+// Function. call reads the arguments and returns the result. A nil f is an error of Do,
+// because the library would call None.
 func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	if !c.Prepare() {
 		return
@@ -156,17 +155,17 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
 }
 
-// Bind remembers that the Go func f, which captures fn and nothing else, calls fn, so
-// that f goes back as fn.
+// Bind records that the Go func f calls fn, so that Callback packs f as fn. f must
+// capture fn and nothing else.
 func Bind[F any](fn *tvmffi.Function, f F) F {
 	objects.Bind(Ref(fn), *(*unsafe.Pointer)(unsafe.Pointer(&f)))
 	return f
 }
 
-// Arg reads argument i of a callback as a function of C++ would: a float parameter takes
-// an int and a bool too, an int a bool, and a bool an int; a data type and a device may be
-// texts; and so may elements of containers. Args.Int and its like read what most arguments
-// are. The error comes out of Args.Check.
+// Arg reads argument i of a callback with the conversions of C++: ints and bools convert
+// to float, bool to int and int to bool. A DataType or Device may be given as a string.
+// The same holds inside containers. Args.Int, Args.Float and Args.Bool read the most
+// frequent types. Args.Check returns the error.
 func Arg[T any](a *Args, i int) T {
 	var x T
 	if i >= a.Len() {
@@ -174,7 +173,7 @@ func Arg[T any](a *Args, i int) T {
 	}
 	v := a.Value(i)
 	if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
-		switch p := any(&x).(type) { // without the room for an error
+		switch p := any(&x).(type) { // without space for an error
 		case *int64:
 			*p = int64(v.Bits)
 			return x
@@ -189,11 +188,11 @@ func Arg[T any](a *Args, i int) T {
 	return read[T](a, i)
 }
 
-// read is Arg for what has no form of its own.
+// read is Arg for the other types.
 func read[T any](a *Args, i int) T {
 	x := new(T)
 	if err := codec.ReadArgument(a, i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
-		kind := failure.KindType // which hosts know, unlike OverflowError
+		kind := failure.KindType // hosts know it, unlike OverflowError
 		if errors.Is(err, tvmffi.ErrValue) {
 			kind = failure.KindValue
 		}
@@ -202,8 +201,8 @@ func read[T any](a *Args, i int) T {
 	return *x
 }
 
-// The compiler hands the body of a method of another package on to the importers of
-// this one only if it has made it a part of code here.
+// The compiler passes the body of a method of another package on to the importers of
+// this package only if it was inlined here.
 var _ = func(a *Args) {
 	if x, ok := a.Int(0); ok {
 		a.ReturnInt(x)
@@ -216,8 +215,8 @@ var _ = func(a *Args) {
 	}
 }
 
-// Return sets the result of a callback; Args.ReturnInt and its like set what most
-// results are.
+// Return sets the result of a callback by the codec of T. Args.ReturnInt,
+// Args.ReturnFloat and Args.ReturnBool set the most frequent types.
 func Return[T any](a *Args, v T) error {
 	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	return codec.ReturnTemp(a, t, err)
@@ -244,13 +243,13 @@ func SetField[T any](f *Field, o *objects.Object, v T) error {
 	return f.Set(o, t, err)
 }
 
-// Option is an argument of an automatic constructor that goes by its name.
+// Option is a named argument of an automatic constructor.
 type Option struct {
 	name string
 	put  func(c *Call, i int)
 }
 
-// NewOption makes an option.
+// NewOption returns the option with the given name and value.
 func NewOption[T any](name string, v T) Option {
 	return Option{name, func(c *Call, i int) { Put(c, i, v) }}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
 )
 
-// The generated code and the runtime fit each other, or this does not compile.
+// This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
 // PointType is the type golib.Point: objects of it are *define.Instance[Point].
@@ -522,13 +522,13 @@ var tvmffiExports = exportrt.Library{
 	},
 }
 
-// Register makes the functions and types of this package known to all languages in
-// this process, as the shared library does when it is loaded. A second call does nothing.
+// Register registers the functions and types of this package for all languages in this
+// process, like the shared library when it is loaded. A second call does nothing.
 func Register() error {
 	return tvmffiExports.Register()
 }
 
-// TVMFFIExports is for the package that makes the shared library.
+// TVMFFIExports is for the main package of the shared library.
 func TVMFFIExports() *exportrt.Library {
 	return &tvmffiExports
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-// sources lists the libraries that a package is about, with the versions of the Python
-// packages that they are from if versions is true.
+// sources lists the libraries that a package binds. If versions is true, the version of
+// the Python package follows each name.
 func sources(pkg *plan.Package, versions bool) string {
 	names := make([]string, len(pkg.Sources))
 	for i, l := range pkg.Sources {
@@ -20,8 +20,8 @@ func sources(pkg *plan.Package, versions bool) string {
 	return strings.Join(names, ", ")
 }
 
-// document makes the comment lines of a declaration: a sentence with the
-// registry name, the signature, the text of the registry, and what to mind.
+// document returns the comment lines of a declaration: a sentence with the registry
+// name, the signature, the text of the registry, notes and warnings.
 func document(goName string, d plan.Doc) []string {
 	intro := clean(d.Intro)
 	lines := []string{"// " + goName + " " + intro}
@@ -38,8 +38,8 @@ func document(goName string, d plan.Doc) []string {
 	return lines
 }
 
-// foreign turns text of a library into comment lines. Each line of it becomes
-// one line of comment, so nothing in it can end the comment.
+// foreign turns text of a library into comment lines. Each line becomes one comment
+// line, so the text cannot end the comment.
 func foreign(text string) []string {
 	var lines []string
 	blank := false
@@ -58,14 +58,14 @@ func foreign(text string) []string {
 	return lines
 }
 
-// breaks turns whatever ends a line into a newline.
+// breaks turns all line terminators into newlines.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
 
 func lineBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
-// clean makes text of a library fit for one line of comment: without control
-// characters and without characters that change the direction of text, and not
-// readable as an instruction to a Go tool.
+// clean makes text of a library safe for one comment line: it removes control
+// characters and characters that change the direction of text, and quotes text that a
+// Go tool would read as a directive.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -87,5 +87,5 @@ func clean(text string) string {
 	return text
 }
 
-// directives are the beginnings of comments that Go tools obey.
+// directives are the prefixes of comments that Go tools obey.
 var directives = []string{"+build", "go:", "line ", "export ", "extern ", "cgo ", "#cgo", "nolint", "lint:", "Code generated"}

@@ -31,7 +31,7 @@ func FuzzForeign(f *testing.F) {
 		for _, line := range foreign(text) {
 			rest, ok := strings.CutPrefix(line, "//")
 			if !ok || rest != "" && rest[0] != ' ' {
-				t.Errorf("foreign(%q) has the line %q, which is no comment or a directive", text, line)
+				t.Errorf("foreign(%q) has the line %q, which is a directive or not a comment", text, line)
 			}
 			for _, d := range directives {
 				if strings.HasPrefix(strings.TrimSpace(rest), d) {

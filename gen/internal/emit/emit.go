@@ -1,5 +1,5 @@
-// Package emit writes a plan down as Go source. It decides nothing: every name,
-// type and body comes from package plan.
+// Package emit writes a plan as Go source. It decides nothing: every name, type and
+// body comes from package plan.
 package emit
 
 import (
@@ -47,7 +47,7 @@ func (e *emitter) decl(d plan.Decl) {
 	}
 }
 
-// add writes a declaration below its documentation, with a blank line before.
+// add writes a blank line, the documentation of a declaration and the declaration.
 func (e *emitter) add(doc []string, code ...jen.Code) {
 	e.file.Line()
 	for _, line := range doc {
@@ -99,7 +99,7 @@ func funcType(f *plan.FuncType) *jen.Statement {
 	return jen.Func().Params(params...).Add(results(f.Result))
 }
 
-// results writes what a func returns: an error, and the result if there is one.
+// results writes the result types of a func: the result, if there is one, and an error.
 func results(t *plan.GoType) jen.Code {
 	if t == nil {
 		return jen.Error()

@@ -14,13 +14,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
 )
 
-// exportrtPath is the package that exported code stands on.
+// exportrtPath is the import path of the runtime of exported code.
 const exportrtPath = "github.com/tvmffi-go/tvmffi/runtime/exportrt"
 
-// exportsFunc is the func through which the shared library reaches the package.
+// exportsFunc is the func that gives the shared library access to the package.
 const exportsFunc = "TVMFFIExports"
 
-// Exported is what the files of an export are made of.
+// Exported holds the input for the files of an export.
 type Exported struct {
 	*source.Package
 	// Library is the name of the shared library, without lib and .so.
@@ -35,12 +35,12 @@ func exportrt(name string) *jen.Statement { return jen.Qual(exportrtPath, name) 
 type exporter struct {
 	Exported
 	file *jen.File
-	// The names of the locals of adapters: a reads the arguments, r is the result, c a
-	// frame and fn a function that it calls.
+	// The names of the locals of adapters: a holds the arguments, r the result, c a call
+	// frame and fn the called function.
 	a, ok, err, ctx, r, c, fn string
 }
 
-// newExporter names the locals of adapters so that they hide nothing of the user's.
+// newExporter chooses names of locals that do not shadow names of the user.
 func newExporter(x Exported, file *jen.File) *exporter {
 	local := func(name string) string {
 		for x.Declared[name] {
@@ -54,14 +54,14 @@ func newExporter(x Exported, file *jen.File) *exporter {
 	}
 }
 
-// Registration writes the file that belongs into the package: its types, the list
-// of what it exports, and Register.
+// Registration writes the generated file of the package itself: its types, the list of
+// its exports, and Register.
 func Registration(x Exported) ([]byte, error) {
 	e := newExporter(x, jen.NewFilePathName(x.Path, x.Name))
 	e.file.HeaderComment(marker(x.Tool))
 	e.file.HeaderComment("// source: the directives of this package")
 	e.imports()
-	e.file.Comment("// The generated code and the runtime fit each other, or this does not compile.")
+	e.file.Comment("// This does not compile if the runtime does not support this generated code.")
 	e.file.Const().Id("_").Op("=").Add(exportrt("Generation1"))
 	for _, t := range x.Types {
 		e.typeVar(t)
@@ -69,11 +69,11 @@ func Registration(x Exported) ([]byte, error) {
 	e.file.Line()
 	e.file.Var().Id("tvmffiExports").Op("=").Add(e.library())
 	e.file.Line()
-	e.file.Comment("// Register makes the functions and types of this package known to all languages in")
-	e.file.Comment("// this process, as the shared library does when it is loaded. A second call does nothing.")
+	e.file.Comment("// Register registers the functions and types of this package for all languages in this")
+	e.file.Comment("// process, like the shared library when it is loaded. A second call does nothing.")
 	e.file.Func().Id("Register").Params().Error().Block(jen.Return(jen.Id("tvmffiExports").Dot("Register").Call()))
 	e.file.Line()
-	e.file.Comment("// " + exportsFunc + " is for the package that makes the shared library.")
+	e.file.Comment("// " + exportsFunc + " is for the main package of the shared library.")
 	e.file.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Library")).Block(jen.Return(address("tvmffiExports")))
 	if slices.ContainsFunc(x.Types, func(t *source.Type) bool { return len(t.Methods) > 0 }) {
 		e.members()
@@ -83,8 +83,8 @@ func Registration(x Exported) ([]byte, error) {
 
 func (e *exporter) render(what string) ([]byte, error) { return render(e.file, what+" of "+e.Path) }
 
-// imports gives each package that the file may need a name that nothing in the
-// user's package has.
+// imports names each package that the file may need; no name is declared in the user's
+// package.
 func (e *exporter) imports() {
 	paths := map[string]string{plan.Runtime: "tvmffi", plan.Bindrt: "bindrt", exportrtPath: "exportrt", "context": "context"}
 	collect := func(t types.Type) {
@@ -188,7 +188,7 @@ func (e *exporter) typeVar(t *source.Type) {
 	e.file.Var().Id(name).Op("=").Add(define("Define").Types(jen.Id(t.GoName)).Call(lines(args)...))
 }
 
-// lines puts each argument but the first on a line of its own, if there are more.
+// lines puts each argument after the first on its own line.
 func lines(args []jen.Code) []jen.Code {
 	for i := 1; i < len(args); i++ {
 		args[i] = jen.Line().Add(args[i])
@@ -200,8 +200,8 @@ func membersOf(t *source.Type) string {
 	return "members" + t.GoName
 }
 
-// members writes the methods of types. They are set by an init function because a
-// method may use the variable of its type, which would be a cycle.
+// members writes the methods of types. An init function sets them, because a method may
+// use the variable of its type, which would be an initialization cycle.
 func (e *exporter) members() {
 	var names, sets []jen.Code
 	for _, t := range e.Types {
@@ -221,7 +221,7 @@ func (e *exporter) members() {
 	e.file.Func().Id("init").Params().Block(sets...)
 }
 
-// spread puts each item on a line of its own.
+// spread puts each item on its own line.
 func spread(items []jen.Code) []jen.Code {
 	out := make([]jen.Code, 0, len(items)+1)
 	for _, item := range items {
@@ -293,7 +293,7 @@ func (e *exporter) function(f *source.Function) jen.Code {
 	return jen.Values(spread(fields)...)
 }
 
-// paramNames are the names of the parameters, as texts.
+// paramNames returns the names of the parameters as string literals.
 func (e *exporter) paramNames(f *source.Function) []jen.Code {
 	if f.Packed {
 		return nil
@@ -309,7 +309,7 @@ func (e *exporter) paramNames(f *source.Function) []jen.Code {
 	return names
 }
 
-// visible is a func of the signature that other languages see.
+// visible returns a func with the signature that other languages see.
 func (e *exporter) visible(f *source.Function) jen.Code {
 	if f.Packed {
 		return runtime("Packed").Call(jen.Nil())
@@ -331,7 +331,7 @@ func (e *exporter) visible(f *source.Function) jen.Code {
 	return jen.Parens(jen.Func().Params(params...).Params(results...)).Call(jen.Nil())
 }
 
-// argument is the variable that holds argument i.
+// argument returns the name of the variable that holds argument i.
 func (e *exporter) argument(i int) string { return e.numbered("x", i) }
 
 func (e *exporter) numbered(letter string, i int) string {
@@ -342,7 +342,7 @@ func (e *exporter) numbered(letter string, i int) string {
 	return name
 }
 
-// call is the body that reads the arguments, calls the func and returns its result.
+// call returns the body that reads the arguments, calls the func and returns its result.
 func (e *exporter) call(f *source.Function) []jen.Code {
 	var code, args []jen.Code
 	arg := func(i int) *jen.Statement { return jen.Id(e.argument(i)) }
@@ -386,8 +386,8 @@ func (e *exporter) call(f *source.Function) []jen.Code {
 	return append(code, e.finish(f, called)...)
 }
 
-// quick is the method of short for t, if there is one; cast tells that t is an int,
-// which the method has as an int64.
+// quick returns the method of short for t, if there is one. If cast is true, t is an
+// int, and the method uses int64.
 func quick(t types.Type) (method string, cast bool) {
 	basic, ok := types.Unalias(t).(*types.Basic)
 	if !ok {
@@ -399,7 +399,7 @@ func quick(t types.Type) (method string, cast bool) {
 	return short[basic.Name()], false
 }
 
-// finish calls the func and returns what it returns.
+// finish returns the statements that call the func and return its result.
 func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code {
 	give := func(value jen.Code) jen.Code {
 		method, cast := quick(f.Result)
@@ -423,7 +423,7 @@ func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code 
 	return []jen.Code{give(called)}
 }
 
-// goType writes a type of the user's.
+// goType writes a type of the user.
 func (e *exporter) goType(t types.Type) jen.Code {
 	switch t := t.(type) {
 	case *types.Basic:

@@ -21,11 +21,11 @@ func plainMethod(t types.Type) string {
 	return ""
 }
 
-// frameSizes are those of bindrt.Call1 and so on.
+// frameSizes are the sizes of bindrt.Call1 and so on.
 var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16}
 
-// callee returns the code that reads argument i as a func without reflection; nil if
-// its type does not end in an error, which a call may have, or is a packed one.
+// callee returns the code that reads argument i as a func without reflection. It returns
+// nil if the last result of the func is not an error, and for packed functions.
 func (e *exporter) callee(t types.Type, i int) jen.Code {
 	s, ok := types.Unalias(t).(*types.Signature)
 	if !ok || s.Variadic() || s.Results().Len() == 0 || s.Params().Len() > 8 ||

@@ -8,8 +8,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// readySymbol is the C name of the func that makes a library ready. It differs
-// from library to library: some hosts make all symbols global.
+// readySymbol is the C name of the func that makes a library ready. It contains the name
+// of the library, because some hosts make all symbols global.
 func readySymbol(x Exported) string { return "tvmffi_ready_" + x.Library }
 
 // Main writes the main package of the shared library.
@@ -27,7 +27,7 @@ func Main(x Exported) ([]byte, error) {
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols").Uintptr()).Block(
 		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("names")))
 	f.Line()
-	f.Comment("// names are the functions in the order of the symbols.")
+	f.Comment("// names lists the functions in the order of the symbols.")
 	var names []jen.Code
 	for _, name := range x.Symbols() {
 		names = append(names, jen.Lit(name))
@@ -38,8 +38,8 @@ func Main(x Exported) ([]byte, error) {
 	return newExporter(x, f).render("the main package")
 }
 
-// Stubs writes the C file of the shared library: a symbol for each function, its
-// metadata and its doc, and the constructor.
+// Stubs writes the C file of the shared library: the constructor, and symbols for each
+// function, its metadata and its doc.
 func Stubs(x Exported) ([]byte, error) {
 	var b strings.Builder
 	type symbol struct{ Kind, Name string }
@@ -59,7 +59,7 @@ func Stubs(x Exported) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// stubs is the C file. The struct symbols is that of package exportrt.
+// stubs is the C file. Its struct symbols is the one of package exportrt.
 var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
 // source: {{.Path}}
 
@@ -68,7 +68,7 @@ var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
 
 #ifdef _WIN32
 #define SYMBOL __declspec(dllexport)
-#define ENVIRONMENT NULL // Go asks Windows
+#define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -85,7 +85,7 @@ typedef int (*safe_call)(void*, const void*, int32_t, void*);
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
-  const char* problem;                 // why it is not
+  const char* problem;                 // why it is not ready
   char** environment;
   uintptr_t count;
   void* handles[{{.Count}}];
@@ -101,7 +101,7 @@ static safe_call ready(void) {
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
-#ifndef _WIN32 // there the loader's lock keeps Go from starting: the first call does it
+#ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) { ready(); }
 #endif
 

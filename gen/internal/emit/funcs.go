@@ -52,12 +52,12 @@ func (e *emitter) funcFields(f *plan.Func) []jen.Code {
 	return fields
 }
 
-// receiver is the usual name of a receiver.
+// receiver is the name of a receiver, unless a parameter has it.
 const receiver = "x"
 
 func pointerTo(name string, o *plan.Object) jen.Code { return jen.Id(name).Op("*").Id(o.GoName) }
 
-// params writes parameters; neighbours of one type share it.
+// params writes parameters. Adjacent parameters of one type share it.
 func params(list []plan.Param) []jen.Code {
 	codes := make([]jen.Code, len(list))
 	for i, p := range list {
@@ -77,7 +77,7 @@ func resultTypes(c *plan.Call) jen.Code {
 	return results(&c.Result.Type)
 }
 
-// A body writes what a typed function does.
+// A body writes the statements of a typed function.
 type body struct {
 	*emitter
 	*plan.Call
@@ -85,7 +85,7 @@ type body struct {
 
 func (b body) frame() *jen.Statement { return jen.Id(b.Locals.Frame) }
 
-// call is the part of the frame that bindrt's functions work on.
+// call returns the address of the Call in the frame, which the functions of bindrt take.
 func (b body) call() *jen.Statement { return jen.Op("&").Id(b.Locals.Frame).Dot("Call") }
 
 // write writes the body: begin, pack, do, unpack.
@@ -103,7 +103,7 @@ func (b body) write(g *jen.Group, begin jen.Code, method bool) {
 	b.finish(g)
 }
 
-// finish writes the crossing and the result.
+// finish writes the call and the result.
 func (b body) finish(g *jen.Group) {
 	switch r := b.Result; {
 	case r == nil:
@@ -133,7 +133,7 @@ func (b body) bound(g *jen.Group) {
 
 func ref(x jen.Code) *jen.Statement { return bindrt("Ref").Call(x) }
 
-// typeOf is the descriptor of a type.
+// typeOf writes the descriptor of a type.
 func (e *emitter) typeOf(o *plan.Object) jen.Code {
 	name, foreign := e.pkg.TypeName(o)
 	if foreign {
@@ -168,7 +168,7 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	}
 }
 
-// callback writes the adapter through which a library calls a Go func.
+// callback writes the adapter that a library calls for a Go func.
 func (b body) callback(p plan.Param) jen.Code {
 	f, local := p.Type.Func, b.Locals
 	return jen.Func().Params(jen.Id(local.Args).Op("*").Add(bindrt("Args"))).Error().BlockFunc(func(g *jen.Group) {
@@ -192,16 +192,16 @@ func (b body) callback(p plan.Param) jen.Code {
 	})
 }
 
-// short names the methods of bindrt.Args for the types that most arguments and
-// results of callbacks have: they become a part of the adapter.
+// short names the methods of bindrt.Args for the most frequent types of arguments and
+// results of callbacks. The compiler inlines them into the adapter.
 var short = map[string]string{"int64": "Int", "float64": "Float", "bool": "Bool"}
 
-// A reader reads the arguments of a callback, args, and reports by ok whether a value
-// has the usual form.
+// A reader writes how a callback reads args and returns a result. The variable ok is
+// true if a value has the usual form.
 type reader struct{ args, ok string }
 
-// argument reads argument i into a variable. A type in short is read by its method;
-// read reads the others, and values in another form.
+// argument reads argument i into a variable: by the method, if there is one and the
+// value has its form, and otherwise by read.
 func (r reader) argument(name string, i int, method string, read jen.Code) []jen.Code {
 	call := jen.Add(read).Call(jen.Id(r.args), jen.Lit(i))
 	if method == "" {
@@ -213,7 +213,7 @@ func (r reader) argument(name string, i int, method string, read jen.Code) []jen
 	}
 }
 
-// result returns the result of a callback.
+// result writes the result of a callback.
 func (r reader) result(value jen.Code, method string) jen.Code {
 	if method == "" {
 		return bindrt("Return").Call(jen.Id(r.args), value)
@@ -221,7 +221,7 @@ func (r reader) result(value jen.Code, method string) jen.Code {
 	return jen.Id(r.args).Dot("Return" + method).Call(value)
 }
 
-// ifErr returns the error err, which statement sets if there is one.
+// ifErr writes: if err, which the statement may set, is not nil, return it.
 func ifErr(err string, statement ...jen.Code) jen.Code {
 	return jen.If(append(statement, jen.Id(err).Op("!=").Nil())...).Block(jen.Return(jen.Id(err)))
 }
@@ -236,5 +236,5 @@ func (e *emitter) packed(f *plan.Func, head *jen.Statement) {
 	e.add(document(f.GoName, f.Doc), head.Params(jen.Add(args).Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(jen.Return(call)))
 }
 
-// line is the body of a func on the line of its head.
+// line writes the body of a func on the line of its signature.
 func line(statement jen.Code) jen.Code { return jen.Op("{").Add(statement).Op("}") }

@@ -7,23 +7,23 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// handshake writes what a package has once.
+// handshake writes the declarations that a package has once.
 func (e *emitter) handshake() {
 	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + sources(e.pkg, false) + ".")
-	e.add([]string{"// The generated code and the runtime fit each other, or this does not compile."},
+	e.add([]string{"// This does not compile if the runtime does not support this generated code."},
 		jen.Const().Id("_").Op("=").Add(bindrt("Generation1")))
-	e.add([]string{"// " + e.pkg.Library + " is loaded by the first use of anything in this package."},
+	e.add([]string{"// " + e.pkg.Library + " is loaded on the first use of this package."},
 		jen.Var().Id(e.pkg.Library).Op("=").Add(bindrt("Library")).Add(e.libraryFiles()))
 	if e.pkg.Load {
 		e.add([]string{
-			"// Load loads the library of this package, with options that say where it is.",
+			"// Load loads the library of this package; the options specify where it is.",
 			"// Without a call to Load, the first use of the package loads it.",
 		}, jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
 			jen.Return(bindrt("Load").Call(address(e.pkg.Library), jen.Id("options").Op("...")))))
 	}
 	if len(e.pkg.Bases) > 0 || e.pkg.VariantBase != "" {
-		e.add([]string{"// Structs embed their parents under unexported names, so that methods are",
-			"// promoted but the parents cannot be copied out."}, jen.Type().DefsFunc(func(g *jen.Group) {
+		e.add([]string{"// Structs embed their parents under unexported names: methods are promoted, but",
+			"// the parents cannot be copied."}, jen.Type().DefsFunc(func(g *jen.Group) {
 			for _, b := range e.pkg.Bases {
 				g.Id(b.Name).Op("=").Add(parentType(b.Parent))
 			}
@@ -61,8 +61,8 @@ func (e *emitter) libraryFiles() *jen.Statement {
 	})})
 }
 
-// libraryFile names a library. The hash of one that comes from no package is left
-// out: whoever builds it anew gets another one, and the bindings stay the same.
+// libraryFile describes a library. It omits the hash of a library that is not from a
+// package: each build has another hash, and the bindings stay the same.
 func libraryFile(l schema.Library) []jen.Code {
 	if l.Package == "" {
 		l.SHA256 = ""

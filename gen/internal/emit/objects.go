@@ -6,7 +6,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-// object writes an object type with all that belongs to it.
+// object writes an object type and its members.
 func (e *emitter) object(o *plan.Object) {
 	e.add(nil, jen.Var().Id(o.Var).Op("=").Add(bindrt("Type")).Values(
 		jen.Id("Library").Op(":").Add(address(e.pkg.Library)), jen.Id("Key").Op(":").Lit(o.Key)))
@@ -36,8 +36,8 @@ func (e *emitter) object(o *plan.Object) {
 	}
 }
 
-// markers writes the methods that make the type satisfy its own Ref and those of
-// its ancestors, nil included.
+// markers writes the methods by which the type, nil included, satisfies its own Ref and
+// the Refs of its ancestors.
 func (e *emitter) markers(o *plan.Object) {
 	marker := func(to *plan.Object, what string, value jen.Code) {
 		e.add([]string{"// " + to.Marker + " returns x" + what + "; nil stays nil."},
@@ -77,7 +77,7 @@ func (e *emitter) read(f *plan.Field) jen.Code {
 	return bindrt("GetField").Types(goType(f.Type)).Call(address(f.Var), ref(jen.Id("x")))
 }
 
-// alias writes the names that a type keeps in its namespace.
+// alias writes the names of a type in its own namespace.
 func (e *emitter) alias(a *plan.Alias) {
 	e.add([]string{"// " + a.GoName + " is the object type " + clean(a.Object.Key) + "."},
 		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
@@ -95,7 +95,7 @@ func (e *emitter) variant(v *plan.Variant) {
 		e.add([]string{"// " + a.Of + " returns a variant that holds v."},
 			jen.Func().Id(a.Of).Params(jen.Id("v").Add(goType(a.Argument))).Id(v.GoName).Block(
 				jen.Return(jen.Id(v.GoName).Values(runtime("VariantOf").Call(jen.Id("v"))))))
-		e.add([]string{"// " + a.As + " returns the value if it is of this type."},
+		e.add([]string{"// " + a.As + " returns the value, and whether it has this type."},
 			jen.Func().Params(jen.Id("x").Id(v.GoName)).Id(a.As).Params().Params(goType(a.Outcome), jen.Bool()).Block(
 				jen.Return(runtime("VariantAs").Types(goType(a.Outcome)).Call(jen.Id("x").Dot(e.pkg.VariantBase)))))
 	}

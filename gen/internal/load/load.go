@@ -1,5 +1,5 @@
-// Package load loads Go packages with their types, for those parts of the generator
-// that read a user's code or check the generated code together with it.
+// Package load loads Go packages with their types, for the parts of the generator that
+// read a user's code or check the generated code together with it.
 package load
 
 import (
@@ -11,12 +11,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Packages loads packages, and all that they import from source: nothing is compiled,
-// so the code may use what does not exist yet. overlay has the contents of files by
-// their absolute paths, in place of those on disk.
+// Packages loads packages, and everything that they import, from source. Nothing is
+// compiled, so the code may use names that do not exist yet. overlay maps absolute paths
+// to contents that replace the files on disk.
 //
-// Only the files that whole reports have the bodies of their functions; a nil whole
-// reports none. What a user's code imports needs no more than its declarations, and
+// Only the files for which whole returns true keep the bodies of their functions; a nil
+// whole returns false. Imported packages only need their declarations, and
 // type-checking the bodies would take most of the time. A file without bodies may have
 // errors about imports that only the bodies use.
 func Packages(dir string, overlay map[string][]byte, whole func(file string) bool, patterns ...string) ([]*packages.Package, error) {
@@ -40,8 +40,8 @@ func Packages(dir string, overlay map[string][]byte, whole func(file string) boo
 	}, patterns...)
 }
 
-// ofCgo reports whether cgo has written a file, which lies in the build cache, apart
-// from the package.
+// ofCgo reports whether cgo has written a file. Such a file is in the build cache, not
+// in the folder of the package.
 func ofCgo(name string) bool {
 	return strings.HasSuffix(name, ".cgo1.go") || strings.HasSuffix(name, "_cgo_gotypes.go")
 }

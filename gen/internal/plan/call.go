@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// A Call is what the body of a generated function does: pack, cross, unpack.
+// A Call describes the body of a generated function: pack, call, unpack.
 type Call struct {
 	Frame  string // the frame type of bindrt
 	Count  int    // arguments, with the receiver
@@ -14,17 +14,17 @@ type Call struct {
 	Locals Locals
 }
 
-// Locals are the names that a body declares itself. They are chosen last: where a
-// parameter has the usual name, the local gets another one.
+// Locals are the names that a body itself declares. They are chosen after the names of
+// the parameters: if a parameter has the usual name of a local, the local gets another.
 type Locals struct {
 	Receiver, Frame string
-	Options, Option string   // of a constructor: its last parameter, and one of it
+	Options, Option string   // of a constructor: its last parameter, and an element of it
 	Fn, Err         string   // of a result that is a typed function
-	Args, OK, Value string   // of the adapter of a callback
-	Values          []string // what it reads the arguments into
+	Args, OK, Value string   // of the adapters of callbacks
+	Values          []string // the arguments in such an adapter
 }
 
-// Pack says how an argument is packed.
+// Pack is a way to pack an argument.
 type Pack int
 
 // The ways to pack an argument.
@@ -45,12 +45,12 @@ type Param struct {
 	Pack   Pack
 	Method string  // of PackMethod
 	Object *Object // of PackRef
-	// Optional is set where PackCallback takes nil for None. The library calls a
-	// typed function that is not optional without looking.
+	// Optional is set if PackCallback takes nil as None. The library calls a typed
+	// function that is not optional without a check for None.
 	Optional bool
 
-	node *node
-	told string // its name in the schema
+	node  *node
+	given string // its name in the schema
 }
 
 // A Result is a Go result and how it is unpacked.
@@ -64,10 +64,10 @@ type Result struct {
 // frameSizes are the frames of bindrt, in units of one argument.
 var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 
-// textUnits is the room for the text of one string.
+// textUnits is the space for one string.
 const textUnits = 4
 
-// frameMethods are the kinds that frames pack and unpack by a method.
+// frameMethods maps the kinds that frames pack and unpack by a method to its name.
 var frameMethods = map[kind]string{
 	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
 	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer",
@@ -98,7 +98,7 @@ func (pkg *Package) newCall(params []*node, names []string, result *node, self b
 	return c
 }
 
-// frame is the smallest frame with room for the units.
+// frame returns the smallest frame with space for the units.
 func frame(units int) string {
 	for _, size := range frameSizes {
 		if units <= size {
@@ -109,8 +109,8 @@ func frame(units int) string {
 }
 
 // param plans a parameter of the given type.
-func (pkg *Package) param(n *node, told string) Param {
-	param := Param{Type: pkg.goType(n, Argument), Pack: PackValue, node: n, told: told}
+func (pkg *Package) param(n *node, name string) Param {
+	param := Param{Type: pkg.goType(n, Argument), Pack: PackValue, node: n, given: name}
 	switch base := n.base(); base.kind {
 	case kindBool, kindInt, kindFloat, kindString, kindDataType, kindDevice, kindPointer:
 		if !n.optional() {
@@ -145,8 +145,8 @@ func (pkg *Package) result(n *node) *Result {
 	return r
 }
 
-// nameParams gives the parameters names that are free in the scope of a body:
-// their own, or one after their type. Then it names the locals.
+// nameParams gives the parameters names that are free in the scope of a body: their own
+// names, or names after their types. Then it names the locals.
 func (c *Call) nameParams(outer *scope) {
 	s := newScope(outer)
 	count := map[string]int{}
@@ -158,8 +158,8 @@ func (c *Call) nameParams(outer *scope) {
 		} else if base.kind == kindRoot && lateKey(base.text) {
 			name = lowerCamel(lastPart(base.text))
 		}
-		if param.told != "" {
-			name = lowerCamel(param.told)
+		if param.given != "" {
+			name = lowerCamel(param.given)
 		}
 		if count[name]++; count[name] > 1 {
 			name = fmt.Sprint(name, count[name])
@@ -174,7 +174,7 @@ func (c *Call) nameParams(outer *scope) {
 	}
 }
 
-// nameLocals names what the body itself declares.
+// nameLocals names the locals of the body.
 func (c *Call) nameLocals(s *scope) {
 	local := func(candidates ...string) string { return s.free("a local", candidates...) }
 	c.Locals = Locals{
@@ -195,7 +195,7 @@ func (c *Call) nameLocals(s *scope) {
 	}
 }
 
-// paramNames names the parameters that have no name of their own.
+// paramNames names the parameters that have no name in the schema.
 var paramNames = map[kind]string{
 	kindBool: "flag", kindInt: "n", kindFloat: "f", kindString: "s", kindBytes: "data", kindDataType: "dtype",
 	kindDevice: "device", kindPointer: "ptr", kindBigInt: "n", kindAny: "value", kindError: "cause",

@@ -35,7 +35,7 @@ type boundFunction struct {
 	entry  *Entry
 }
 
-// classify picks what the config asks for and says for each item what it will be.
+// classify selects the items that the config asks for and decides what each becomes.
 func (p *planner) classify() {
 	for i := range p.schema.Types {
 		t := &p.schema.Types[i]
@@ -79,15 +79,15 @@ func (p *planner) classify() {
 				names = append(names, l.File)
 			}
 		}
-		p.fail(fmt.Errorf("nothing to bind: there is no function and no type of TVM-FFI in %s; list what there is with \"tvmffi-bind ls\"", cmp.Or(strings.Join(names, ", "), "the schema")))
+		p.fail(fmt.Errorf("nothing to bind: %s has no function and no type of TVM-FFI; list its contents with \"tvmffi-bind ls\"", cmp.Or(strings.Join(names, ", "), "the schema")))
 	}
 }
 
-// checkPrefixes refuses prefixes, and a root, that match nothing.
+// checkPrefixes refuses prefixes and a root that match nothing.
 func (p *planner) checkPrefixes() {
 	check := func(key, prefix string) {
 		if !slices.ContainsFunc(p.entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, prefix+".") }) {
-			p.fail(fmt.Errorf("%s: %q is the namespace of nothing that can be bound; list what there is with \"tvmffi-bind ls\"%s", key, prefix, nearest.Question(prefix, p.namespaces())))
+			p.fail(fmt.Errorf("%s: no item that can be bound is in the namespace %q; list the items with \"tvmffi-bind ls\"%s", key, prefix, nearest.Question(prefix, p.namespaces())))
 		}
 	}
 	for _, prefix := range p.config.Prefixes {
@@ -128,8 +128,8 @@ func (p *planner) memberEntries(t *schema.Type, of *Entry) {
 	}
 }
 
-// wanted says whether an item belongs to a prefix or a library of the config.
-// Without both, everything that the bound libraries added is wanted.
+// wanted reports whether an item belongs to a prefix or a library of the config. If the
+// config has neither, all items of the bound libraries are wanted.
 func (p *planner) wanted(name, library string) bool {
 	for _, prefix := range p.config.Prefixes {
 		if strings.HasPrefix(name, prefix+".") {
@@ -142,7 +142,7 @@ func (p *planner) wanted(name, library string) bool {
 	return len(p.config.Prefixes) == 0 && p.boundLibrary(library)
 }
 
-// boundLibrary says whether the exports of a library are bound.
+// boundLibrary reports whether the exports of a library are bound.
 func (p *planner) boundLibrary(file string) bool {
 	if len(p.config.Libraries) > 0 {
 		return slices.Contains(p.config.Libraries, file)
@@ -170,8 +170,8 @@ func (p *planner) skip(e *Entry) bool {
 	return e.Status == Skipped
 }
 
-// lastPart is what follows the last dot of a registry name.
+// lastPart returns the part of a registry name after the last dot.
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// namespace is what stands before the last dot.
+// namespace returns the part of a registry name before the last dot.
 func namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }

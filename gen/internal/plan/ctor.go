@@ -25,9 +25,9 @@ type Option struct {
 	Doc    Doc
 }
 
-// describeInit plans the auto constructor of a type that has one. Its parameters
-// follow from the fields: required positional, then required keyword-only; what
-// has a default is an option.
+// describeInit plans the auto constructor of a type, if it has one. Its parameters are
+// the required positional fields, then the required keyword-only fields. A field with a
+// default becomes an option.
 func (p *planner) describeInit(o *Object) {
 	if !slices.Contains(o.schema.Attributes, initName) {
 		return

@@ -1,6 +1,6 @@
 package plan
 
-// Kind says what an entry is about.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds of entries.
@@ -12,7 +12,7 @@ const (
 	KindConstructor Kind = "constructor"
 )
 
-// The kinds of what is named after an item and has no entry of its own.
+// The kinds of names that derive from an item and have no entry.
 const (
 	kindRef        Kind = "Ref interface of"
 	kindSetter     Kind = "setter of"
@@ -20,12 +20,12 @@ const (
 	kindOption     Kind = "option"
 )
 
-// reported says whether the kind has entries in the report.
+// reported reports whether the kind has entries in the report.
 func (k Kind) reported() bool {
 	return k == KindFunction || k == KindType || k == KindField || k == KindMethod || k == KindConstructor
 }
 
-// Status says what became of an item.
+// Status is the outcome for an item.
 type Status string
 
 // The statuses of entries.
@@ -36,10 +36,10 @@ const (
 	Skipped   Status = "skipped"   // not bound: Reason says why
 )
 
-// Entry says what became of one item of the schema.
+// Entry is the outcome for one item of the schema.
 type Entry struct {
 	Kind Kind `json:"kind"`
-	// Name is the registry name, for members with the type key before it.
+	// Name is the registry name; the type key precedes the name of a member.
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	// Package is the directory below the output root, "." for the root.
@@ -48,14 +48,14 @@ type Entry struct {
 	GoName string `json:"go_name,omitempty"`
 	// Packed is true for a function without a signature in the schema.
 	Packed bool `json:"packed,omitempty"`
-	// Renamed says why GoName is not what the registry name converts to.
+	// Renamed is the reason why GoName is not the converted registry name.
 	Renamed string `json:"renamed,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Note holds what else is worth knowing.
+	// Note holds additional information.
 	Note string `json:"note,omitempty"`
 
 	local string // the item's own spelling, for suffixes
 }
 
-// id is the unambiguous form of the entry's name in Rename and Skip.
+// id returns the unambiguous form of the entry's name for Rename and Skip.
 func (e *Entry) id() string { return string(e.Kind) + ":" + e.Name }

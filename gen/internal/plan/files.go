@@ -13,8 +13,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
-// fileSuffix ends every generated file name. So none ends in _test, or in an
-// operating system or architecture that Go would take for a build constraint.
+// fileSuffix ends every generated file name, so that no name ends in _test, or in an
+// operating system or architecture, which Go would read as a build constraint.
 const fileSuffix = "_gen"
 
 // finish fills in the report and groups declarations into files.
@@ -29,8 +29,8 @@ func (p *planner) finish() {
 	})
 }
 
-// checkUse refuses entries of the config that nothing in the schema answers to,
-// or more than one thing.
+// checkUse refuses entries of the config that match no item of the schema, or more than
+// one.
 func (p *planner) checkUse() {
 	ids := map[string][]string{}
 	for _, e := range p.entries {
@@ -41,11 +41,11 @@ func (p *planner) checkUse() {
 	check := func(list, key string) {
 		matches := slices.Compact(slices.Sorted(slices.Values(ids[key])))
 		if len(matches) > 1 {
-			p.fail(fmt.Errorf("%s: %q means more than one thing; write one of %s", list, key, strings.Join(matches, ", ")))
+			p.fail(fmt.Errorf("%s: %q matches more than one item; write one of %s", list, key, strings.Join(matches, ", ")))
 			return
 		}
 		if !p.used[list+" "+key] {
-			p.fail(fmt.Errorf("%s: %q matches nothing that is bound; remove the line or correct the name%s", list, key, nearest.Question(key[strings.IndexByte(key, ':')+1:], known)))
+			p.fail(fmt.Errorf("%s: %q matches no bound item; remove the line or correct the name%s", list, key, nearest.Question(key[strings.IndexByte(key, ':')+1:], known)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.config.Rename)) {
@@ -56,7 +56,7 @@ func (p *planner) checkUse() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.config.External)) {
 		if p.types[key] == nil && !p.used["external "+key] {
-			p.fail(fmt.Errorf("external: there is no type %q, and nothing mentions it; remove the line or correct the key%s", key, nearest.Question(key, slices.Sorted(maps.Keys(p.types)))))
+			p.fail(fmt.Errorf("external: there is no type %q, and no signature mentions it; remove the line or correct the key%s", key, nearest.Question(key, slices.Sorted(maps.Keys(p.types)))))
 		}
 	}
 	if len(p.errs) == 0 && len(p.bound) == 0 && len(p.functions) == 0 {
@@ -97,8 +97,8 @@ func qualified(o *Object, member string) string {
 	return o.GoName + "." + member
 }
 
-// group puts the declarations of a package into files: one per type, one for
-// functions, variants and aliases each. Types whose file names meet share one.
+// group puts the declarations of a package into files: one per type, and one each for
+// functions, variants and aliases. Types with the same file name share a file.
 func (pkg *Package) group() {
 	files := map[string][]Decl{}
 	add := func(name string, d Decl) { files[name+fileSuffix] = append(files[name+fileSuffix], d) }
@@ -122,7 +122,7 @@ func (pkg *Package) group() {
 		add("variants", pkg.variants[text])
 	}
 	if len(files) == 0 && pkg.Dir != "" {
-		return // the root package is there in any case: a program calls its Load
+		return // the root package always exists: a program calls its Load
 	}
 	const first = "library" + fileSuffix
 	files[first] = slices.Insert(files[first], 0, Decl(&Handshake{}))
@@ -134,7 +134,7 @@ func (pkg *Package) group() {
 // maxFileName keeps file names within the limits of file systems.
 const maxFileName = 100
 
-// fileName is a Go name in lower case with underscores, in ASCII.
+// fileName returns a Go name in lower case with underscores, in ASCII.
 func fileName(goName string) string {
 	var b strings.Builder
 	runes := []rune(goName)
@@ -152,5 +152,5 @@ func fileName(goName string) string {
 	return name[:min(len(name), maxFileName)]
 }
 
-// FilePath is where a file lies below the output root.
+// FilePath returns the path of a file below the output root.
 func (pkg *Package) FilePath(f File) string { return path.Join(pkg.Dir, f.Name+".go") }

@@ -50,9 +50,9 @@ func (p *planner) describeFunctions() {
 	}
 }
 
-// preferVerb calls a function that has the name of a type and makes it NewT, or MakeT
-// where NewT is the constructor from the fields. What has no signature, or returns a
-// parent, makes the type that it is called after too, as far as anybody knows.
+// preferVerb renames a function that has the name of a type and makes objects of it: to
+// NewT, or to MakeT if NewT is the constructor from the fields. A function without a
+// signature, or one that returns a parent of the type, is assumed to make the type too.
 func (p *planner) preferVerb(f *Func, pkg *Package) {
 	o := p.objects[f.Name]
 	if o == nil || o.External {
@@ -68,22 +68,22 @@ func (p *planner) preferVerb(f *Func, pkg *Package) {
 	switch {
 	case makes && i < 0:
 		f.want = "New" + f.want
-		f.entry.Renamed = "a function with the name of the type that it makes is called New"
+		f.entry.Renamed = "it makes objects of the type with its name, so New precedes the name"
 	case makes || likely:
 		f.want = "Make" + f.want
-		f.entry.Renamed = "it has the name of a type"
+		f.entry.Renamed = "a type has this name"
 		if i >= 0 && o.Statics[i].Init != nil {
-			o.Statics[i].Doc.Note = "It sets the fields to what it is given. The library's own function for that is " + f.Name + "."
+			o.Statics[i].Doc.Note = "It sets the fields to the arguments. The constructor of the library itself is " + f.Name + "."
 		}
 	}
 }
 
-// sign gives a function its signature: typed, packed because the schema has
-// none, or untyped because Go has no type for a part of it.
+// sign sets the signature of a function: typed, packed if the schema has none, or
+// untyped if Go has no type for a part of it.
 func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature) {
 	if s == nil {
 		f.entry.Packed = true
-		f.Doc.Warning = "The registry has no signature for it: the arguments are not checked before the call."
+		f.Doc.Warning = "The registry has no signature for it, so the arguments are not checked before the call."
 		return
 	}
 	f.Sig, f.Doc.Signature = s.String(), s.String()
@@ -103,7 +103,7 @@ func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature) {
 	f.Call = pkg.newCall(params, names, result, f.Method)
 }
 
-// makes lets a constructor return the type itself, whatever its signature says.
+// makes makes a constructor return the type itself, whatever its signature says.
 func (f *Func) makes(o *Object) {
 	if f.Call != nil {
 		f.Call.Result = &Result{Type: pointer(GoType{Object: o}), Object: o}
@@ -111,7 +111,7 @@ func (f *Func) makes(o *Object) {
 	}
 }
 
-// units is the room for the arguments, when the result is no string.
+// units returns the space for the arguments of a function whose result is not a string.
 func (f *Func) units() int {
 	units := f.Call.Count
 	for _, param := range f.Call.Params {
@@ -122,7 +122,7 @@ func (f *Func) units() int {
 	return units
 }
 
-// notes are what a reported signature says beside the types.
+// notes returns the text of a reported signature after the types.
 func notes(s *schema.Signature) string {
 	var lines []string
 	if s != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Form is the side from which a type is seen: as what Go passes or as what it
-// gets.
+// A Form is the direction in which a value of a type crosses: Go passes it, or Go
+// receives it.
 type Form int
 
 // The forms of a type.
@@ -15,12 +15,12 @@ const (
 	Outcome
 )
 
-// flip is the form of what a function of this form is called with: a func that
-// Go passes gets its arguments, and a func that Go got is passed them.
+// flip returns the form of the arguments of a function of this form: a func that Go
+// passes receives its arguments, and Go passes arguments to a func that it received.
 func (f Form) flip() Form { return 1 - f }
 
-// A GoType is a Go type expression. Exactly one of its parts is set, apart from
-// Path and Args, which go with Name.
+// A GoType is a Go type expression. Exactly one of its parts is set; Path and Args
+// belong to Name.
 type GoType struct {
 	Name    string // predeclared, or declared in Path
 	Path    string
@@ -45,7 +45,7 @@ func runtimeType(name string, args ...GoType) GoType {
 }
 func pointer(t GoType) GoType { return GoType{Elem: &t} }
 
-// plainTypes are the Go types that are the same in both forms.
+// plainTypes holds the Go types that are the same in both forms.
 var plainTypes = map[kind]GoType{
 	kindBool: predeclared("bool"), kindInt: predeclared("int64"), kindFloat: predeclared("float64"),
 	kindString: predeclared("string"), kindBytes: {Slice: &GoType{Name: "byte"}},
@@ -55,8 +55,7 @@ var plainTypes = map[kind]GoType{
 	kindFunction: pointer(runtimeType("Function")),
 }
 
-// byValue are the kinds whose Go type has no nil, so that Optional needs a
-// pointer.
+// byValue holds the kinds whose Go type has no nil, so that Optional needs a pointer.
 var byValue = map[kind]bool{
 	kindBool: true, kindInt: true, kindFloat: true, kindString: true, kindDataType: true, kindDevice: true,
 	kindPointer: true, kindVariant: true,
@@ -103,10 +102,10 @@ func (pkg *Package) goType(n *node, form Form) GoType {
 	panic("plan: a node without a Go type: " + n.text)
 }
 
-// container is the Go type of an immutable container: its own as an outcome, and
-// as an argument the interface that takes it or Go values. That interface is
-// strict where its elements are the same in both forms, because only then can Go
-// check the elements of a container.
+// container returns the Go type of an immutable container. As an outcome it is the
+// container; as an argument it is an interface that accepts the container or Go values.
+// The interface is strict if its elements are the same in both forms, because only then
+// can Go check the elements of a container.
 func (pkg *Package) container(n *node, name string, form Form) GoType {
 	types := pkg.goTypes(n, form)
 	switch {
@@ -172,7 +171,7 @@ func (pkg *Package) funcType(n *node, form Form) *FuncType {
 	return f
 }
 
-// kindNames are the words for kinds in the names of variants.
+// kindNames holds the words for kinds in the names of variants.
 var kindNames = map[kind]string{
 	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
 	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer", kindBigInt: "BigInt", kindAny: "Any",
@@ -181,7 +180,7 @@ var kindNames = map[kind]string{
 	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
 }
 
-// word is the name of a node inside other names: IntArray, StringIntMap.
+// word returns the name of a node inside other names: IntArray, StringIntMap.
 func (n *node) word() string {
 	switch n.kind {
 	case kindObject:

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// graph is the import graph of the output before cycles are broken: directories
-// and what they would import.
+// graph is the import graph of the output before cycles are broken: directories and
+// their imports.
 type graph struct{ edges map[string]map[string]bool }
 
 func (g *graph) node(dir string) {
@@ -23,8 +23,8 @@ func (g *graph) edge(from, to string) {
 	g.edges[from][to] = true
 }
 
-// homes says for each directory where its types live. In a cycle that is the
-// directory above all its members, if that is a member; else a new directory
+// homes returns the directory for the types of each directory. In a cycle it is the
+// directory above all its members, if that is a member, and otherwise a new directory
 // beside them, named after the first.
 func (g *graph) homes() map[string]string {
 	homes := map[string]string{}
@@ -53,7 +53,7 @@ func (g *graph) home(component []string) string {
 	return home
 }
 
-// commonDir is the deepest directory that holds all of the sorted dirs.
+// commonDir returns the deepest directory that contains all of the sorted dirs.
 func commonDir(dirs []string) string {
 	first, last := strings.Split(dirs[0], "/"), strings.Split(dirs[len(dirs)-1], "/")
 	n := 0

@@ -120,8 +120,8 @@ func (pkg *Package) nameHelpers() {
 	}
 }
 
-// described lists the types of other packages that fields and results have, sorted
-// by key.
+// described lists the types of other packages that fields and results have, sorted by
+// key.
 func (pkg *Package) described() []*Object {
 	found := map[string]*Object{}
 	note := func(o *Object) {
@@ -160,8 +160,8 @@ func (c *Call) result() *Result {
 	return c.Result
 }
 
-// TypeName is the name of what describes an object type in this package: a variable,
-// or a func for the type of another package.
+// TypeName returns the name of the descriptor of an object type in this package: a
+// variable or, for the type of another package, a func.
 func (pkg *Package) TypeName(o *Object) (name string, foreign bool) {
 	if o.Pkg == pkg {
 		return o.Var, false
@@ -179,7 +179,7 @@ func (pkg *Package) nameFuncVar(f *Func) {
 	}
 }
 
-// base is the alias under which a parent is embedded in this package.
+// base returns the alias under which a parent is embedded in this package.
 func (pkg *Package) base(parent *Object) string {
 	if name := pkg.bases[parent]; name != "" {
 		return name
@@ -196,8 +196,8 @@ func (pkg *Package) base(parent *Object) string {
 	return name
 }
 
-// nameAllParams names the parameters of everything in a package, when all other
-// names are known.
+// nameAllParams names the parameters of all functions of a package, after all other
+// names.
 func (pkg *Package) nameAllParams() {
 	for _, f := range pkg.funcs {
 		f.nameParams(pkg.scope)

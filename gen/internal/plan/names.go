@@ -8,13 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// initialisms are the words that Go programmers write in capitals, by their
-// lower-case form.
+// initialisms holds, in lower case, the words that Go programmers write in capitals.
 var initialisms = wordSet(`acl abi api ascii ast bnf cpu css cuda dlpack dns ebnf eof ffi gpu guid
 	html http https id ids io ip ir jit json kv lhs llvm qps ram rhs rng rocm rpc sla smtp sql ssa ssh tcp
 	tir tls ttl tvm udp ui uid uri url utf8 uuid vm xml`)
 
-// capitals spells the initialisms that are not simply upper case.
+// capitals holds the initialisms that are not simply upper case.
 var capitals = map[string]string{"dlpack": "DLPack", "ids": "IDs", "rocm": "ROCm"}
 
 func wordSet(words string) map[string]bool {
@@ -25,11 +24,10 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// Camel converts a registry name to an exported Go identifier. Words are the
-// runs of letters and digits; a word keeps its own capitals, and one written
-// without capitals becomes an initialism or gets its first letter raised. A name
-// that starts with an underscore, a digit or a letter without case, or that has
-// no letters at all, gets the prefix X.
+// Camel converts a registry name to an exported Go identifier. Words are runs of letters
+// and digits. A word with capitals stays the same; a word without them becomes an
+// initialism or begins with a capital. A name gets the prefix X if it starts with an
+// underscore, a digit or a letter without case, or if it has no letters.
 func Camel(name string) string {
 	var b strings.Builder
 	for _, w := range words(name) {
@@ -54,8 +52,8 @@ func lowerCamel(name string) string {
 	return s
 }
 
-// lowerFirst makes an exported identifier unexported: its leading capitals are
-// lowered as one word, so IRModule becomes irModule.
+// lowerFirst makes an exported identifier unexported. It lowers the leading capitals as
+// one word, so IRModule becomes irModule.
 func lowerFirst(name string) string {
 	runes := []rune(name)
 	for i, r := range runes {
@@ -67,7 +65,7 @@ func lowerFirst(name string) string {
 	return string(runes)
 }
 
-// words splits a registry name at everything that is no letter and no digit.
+// words splits a registry name at every character that is neither a letter nor a digit.
 func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool {
 		return r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -85,8 +83,8 @@ func title(word string) string {
 	return string(unicode.ToUpper(first)) + word[size:]
 }
 
-// verbatim spells a registry name inside an identifier without losing anything:
-// what an identifier cannot hold stands as _x and two hexadecimal digits a byte.
+// verbatim spells a registry name inside an identifier without loss: bytes that an
+// identifier cannot contain become _x and two hexadecimal digits each.
 func verbatim(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
@@ -101,15 +99,15 @@ func verbatim(name string) string {
 	return b.String()
 }
 
-// awkwardSegments are directory names that Go, or a file system, treats
-// specially, beside keywords and predeclared names.
+// awkwardSegments holds the directory names that Go or a file system treats specially,
+// apart from keywords and predeclared names.
 var awkwardSegments = wordSet(`internal vendor testdata main init documentation
 	con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`)
 
-// segment converts one part of a namespace to a directory that is also a good
-// package name: lower-case ASCII letters and digits. Underscores and dashes go,
-// a leading one and a leading digit become x, other characters stand as u and
-// their code point, and names with a meaning of their own get the suffix pkg.
+// segment converts one part of a namespace to a directory that is also a good package
+// name: lower-case ASCII letters and digits. It removes underscores and dashes, puts x
+// before a leading underscore or digit, writes other characters as u and the code point,
+// and adds the suffix pkg to names with a special meaning.
 func segment(part string) string {
 	var b strings.Builder
 	first := strings.TrimLeft(part, "-")

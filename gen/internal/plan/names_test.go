@@ -46,7 +46,7 @@ func FuzzCamel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if name := Camel(s); !token.IsIdentifier(name) || !token.IsExported(name) {
-			t.Errorf("Camel(%q) = %q is no exported identifier", s, name)
+			t.Errorf("Camel(%q) = %q is not an exported identifier", s, name)
 		}
 		if name := "X_" + verbatim(s); !token.IsIdentifier(name) {
 			t.Errorf("verbatim(%q) = %q cannot stand in an identifier", s, name)
@@ -60,7 +60,7 @@ func FuzzCamel(f *testing.F) {
 			}
 		}
 		if name := segment(s); !token.IsIdentifier(name) || awkwardSegments[name] {
-			t.Errorf("segment(%q) = %q is no good package name", s, name)
+			t.Errorf("segment(%q) = %q is not a good package name", s, name)
 		}
 	})
 }

@@ -16,17 +16,17 @@ type claim struct {
 	entry  *Entry
 	want   string
 	owner  string // "Rose." for methods of Rose
-	fixed  bool   // the config says want
+	fixed  bool   // want is from the config
 	assign func(name string)
 	// declared is called instead if the consumer has declared the name.
 	declared func()
 }
 
-// exact says whether the registry spells the name just as Go will.
+// exact reports whether the registry spells the name like Go.
 func (c claim) exact() bool { return c.want == c.entry.local }
 
-// settle gives every claim a name that is free in s. The config comes first,
-// then exact spellings, then registry names in order; who comes too late gets
+// settle gives every claim a name that is free in s. Names from the config come first,
+// then exact spellings, then registry names in order. If a name is taken, the item gets
 // its registry name as a suffix.
 func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
 	for i := range claims {
@@ -55,7 +55,7 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 	name, e := c.want, c.entry
 	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: e.local} }
 	if pkg.user[c.owner+name] {
-		e.Note = "the consumer declares " + c.owner + name + ": not generated again"
+		e.Note = "the consumer declares " + c.owner + name + "; it is not generated again"
 		take()
 		c.declared()
 		return
@@ -75,14 +75,14 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 			return
 		}
 	case c.fixed:
-		e.Renamed = "the configuration says so"
+		e.Renamed = "by the configuration"
 	}
 	take()
 	c.assign(name)
 }
 
-// other is the name with a suffix: the item's own spelling in the registry and,
-// where a field and a method share that, the kind. It is "" if both are taken.
+// other returns the name with a suffix: the item's registry name and, if a field and a
+// method share it, the kind. It returns "" if both are taken.
 func (s *scope) other(e *Entry, name string) string {
 	name += "_" + verbatim(e.local)
 	if _, taken := s.conflict(name, e.local); taken {
@@ -94,8 +94,8 @@ func (s *scope) other(e *Entry, name string) string {
 	return name
 }
 
-// rename looks an entry up in the config. What is named after an item, such as a
-// setter, follows the item.
+// rename looks an entry up in the config. Names that derive from an item, such as the
+// name of a setter, follow the item.
 func (p *planner) rename(e *Entry) (string, bool) {
 	if !e.Kind.reported() {
 		return "", false
@@ -109,14 +109,14 @@ func (p *planner) rename(e *Entry) (string, bool) {
 	return "", false
 }
 
-// standardMethods are names that have a meaning to the standard library or to
-// the runtime. A member of a library must not have one of them.
+// standardMethods are names with a meaning in the standard library. A member of a
+// library must not have one of them.
 var standardMethods = []string{"Format", "GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadFrom",
 	"ReadRune", "Scan", "Seek", "UnmarshalJSON", "UnmarshalXML", "UnreadByte", "UnreadRune", "WriteByte", "WriteTo",
 	"MarshalText", "UnmarshalText", "MarshalBinary", "UnmarshalBinary", "GoString", "Error"}
 
-// markers names the marker method of each object type: As and the whole key, so
-// it does not depend on other types, unless two keys convert to one name.
+// markers names the marker method of each object type: As and the whole key. So the name
+// does not depend on other types, unless two keys convert to one name.
 func markers(types []schema.Type) map[string]string {
 	names := map[string]string{}
 	taken := map[string]bool{}
@@ -137,8 +137,8 @@ func markers(types []schema.Type) map[string]string {
 	return names
 }
 
-// nameAll gives everything its name. What is decided early wins: types,
-// functions, constructors, options, and last the names that only we use.
+// nameAll chooses all names. Earlier choices win: types, functions, constructors,
+// options, and at last the names that only generated code uses.
 func (p *planner) nameAll() {
 	members := newScope(universe)
 	members.add("a method of the runtime", "Release", "String", "TVMFFIObject", "TVMFFIType")
@@ -174,8 +174,8 @@ func (p *planner) sortedPackages() []*Package {
 	return all
 }
 
-// openScope makes the scope of a package, with what the consumer declared and
-// the imports.
+// openScope makes the scope of a package, with the names of the consumer and the
+// imports.
 func (p *planner) openScope(pkg *Package) {
 	pkg.scope = newScope(universe)
 	for _, name := range slices.Sorted(maps.Keys(pkg.user)) {
@@ -205,7 +205,7 @@ func (p *planner) openScope(pkg *Package) {
 	pkg.Imports = imports
 }
 
-// nameTypes names the types that live in a package, and the aliases.
+// nameTypes names the types of a package, and the aliases.
 func (p *planner) nameTypes(pkg *Package) {
 	var types, refs []claim
 	for _, o := range pkg.objects {
@@ -236,7 +236,7 @@ func (p *planner) nameTypes(pkg *Package) {
 	p.settle(pkg, pkg.scope, refs)
 }
 
-// refClaim is the claim of a Ref interface; it is no item of the registry, so
+// refClaim returns the claim of a Ref interface. It is not an item of the registry, so
 // the report does not show it.
 func (p *planner) refClaim(e *Entry, goName string, assign func(string), declared func()) claim {
 	return claim{entry: &Entry{Kind: kindRef, Name: e.Name, local: e.local}, want: goName + "Ref", assign: assign, declared: declared}

@@ -15,13 +15,13 @@ type Object struct {
 	Ref    string // name of the Ref interface
 	Marker string // name of the method that makes a Go type satisfy Ref
 	Pkg    *Package
-	// External objects are generated elsewhere; only names are known of them.
+	// External objects are generated elsewhere; only their names are known.
 	External bool
 	Parent   *Object // nearest ancestor with a Go type, nil for ffi.Object
 	Base     string  // alias under which the parent is embedded
 	Var      string  // name of the bindrt.Type variable
 	Doc      Doc
-	// UserType and UserRef are true for what the consumer declares.
+	// UserType and UserRef are true if the consumer declares the type or its Ref.
 	UserType, UserRef bool
 	Fields            []*Field
 	Methods           []*Func // with a receiver
@@ -58,7 +58,7 @@ type Field struct {
 	entry *Entry
 }
 
-// A Doc is what a documentation comment is made of.
+// A Doc holds the parts of a documentation comment.
 type Doc struct {
 	Intro     string // follows the Go name in the first sentence
 	Signature string // as the registry has it
@@ -97,7 +97,7 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 	o.Fields = append(o.Fields, field)
 	n, err := p.resolve(f.Type)
 	if key := p.late(f.Type); err == nil && key != "" {
-		err = unregistered(key) // a field is read where it lies, so a guess is not enough
+		err = unregistered(key) // a field is read in place, so its type must be known
 	}
 	if err == nil && n.kind == kindNone {
 		err = fmt.Errorf("a field of type None has no Go type")

@@ -9,12 +9,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// A place is where a registry name lands before cycles are looked at: a
-// namespace of the registry, its directory, and the name inside.
+// A place is the location of a registry name before cycles are broken: a namespace of
+// the registry, its directory, and the name inside it.
 type place struct{ namespace, dir, local string }
 
-// findLibraries lists the libraries that the bound items come from, and those
-// that must be loaded for them. libtvm_ffi itself is always there.
+// findLibraries lists the libraries of the bound items, and the libraries that must be
+// loaded for them. libtvm_ffi itself is always loaded.
 func (p *planner) findLibraries() {
 	owners := map[string]bool{}
 	for _, t := range p.bound {
@@ -37,8 +37,8 @@ func (p *planner) findLibraries() {
 	}
 }
 
-// place decides the package of everything: first by namespace, then by moving
-// the types of each import cycle into one package.
+// place chooses the package of each item: first by namespace, then by moving the types
+// of each import cycle into one package.
 func (p *planner) place() {
 	p.root = p.findRoot()
 	p.findLibraries()
@@ -73,8 +73,8 @@ func (p *planner) place() {
 	}
 }
 
-// settleType puts a type into its package, with an alias in its namespace if
-// that is another one.
+// settleType puts a type into its package. If its namespace has another package, that
+// one gets an alias.
 func (p *planner) settleType(t *boundType, homes map[string]string) {
 	at := p.locate(t.schema.Key)
 	home := homes[at.dir]
@@ -98,10 +98,10 @@ func (p *planner) settleType(t *boundType, homes map[string]string) {
 		" and has an alias in package " + display(at.dir) + "; add methods where it lives"
 }
 
-// parentDir is the directory above dir, "" for the root.
+// parentDir returns the directory above dir, "" for the root.
 func parentDir(dir string) string { return dir[:max(0, strings.LastIndexByte(dir, '/'))] }
 
-// depth is the number of directories between dir and the root.
+// depth returns the number of directories between dir and the root.
 func depth(dir string) int {
 	if dir == "" {
 		return 0
@@ -109,7 +109,7 @@ func depth(dir string) int {
 	return strings.Count(dir, "/") + 1
 }
 
-// findRoot is the namespace that becomes the root package.
+// findRoot returns the namespace that becomes the root package.
 func (p *planner) findRoot() string {
 	if p.config.Root != "" {
 		return p.config.Root
@@ -146,8 +146,8 @@ func (p *planner) findRoot() string {
 	return strings.Join(common, ".")
 }
 
-// cut divides a registry name into namespace and name. A type key is not a
-// namespace: what is registered below it belongs to the package of the type.
+// cut divides a registry name into namespace and name. A type key is not a namespace:
+// items registered below it belong to the package of the type.
 func (p *planner) cut(name string) (ns, local string) {
 	ns = namespace(name)
 	for i := 0; i < len(ns); i++ {
@@ -165,7 +165,7 @@ func (p *planner) cut(name string) (ns, local string) {
 	return ns, name[len(ns)+1:]
 }
 
-// relative is a registry name without the root namespace.
+// relative returns a registry name without the root namespace.
 func (p *planner) relative(name string) string {
 	if p.root != "" {
 		return strings.TrimPrefix(name, p.root+".")
@@ -180,7 +180,7 @@ func (p *planner) relativeNamespace(ns string) string {
 	return p.relative(ns)
 }
 
-// locate says where a registry name lands by its namespace alone.
+// locate returns the place of a registry name by its namespace alone.
 func (p *planner) locate(name string) place {
 	if !p.config.Split {
 		return place{namespace: p.root, local: p.relative(name)}
@@ -221,7 +221,7 @@ func (p *planner) newPackage(dir string) *Package {
 	return pkg
 }
 
-// packages returns the packages that hold something, sorted by directory.
+// packages returns the packages with files, sorted by directory.
 func (p *planner) packages() []*Package {
 	var all []*Package
 	for _, pkg := range p.dirs {
@@ -234,8 +234,8 @@ func (p *planner) packages() []*Package {
 	return all
 }
 
-// sourcesOf lists the libraries that own what is in the package: all of them where that
-// is unknown, and for a package that only loads them.
+// sourcesOf lists the libraries that own items of the package. It lists all libraries if
+// an owner is unknown, and for a package without items.
 func (p *planner) sourcesOf(pkg *Package) []schema.Library {
 	if pkg.owners[""] || len(pkg.owners) == 0 {
 		return p.sources
@@ -243,11 +243,11 @@ func (p *planner) sourcesOf(pkg *Package) []schema.Library {
 	return slices.DeleteFunc(slices.Clone(p.sources), func(l schema.Library) bool { return !pkg.owners[l.File] })
 }
 
-// display is how a directory below the output root is written for people.
+// display returns a directory below the output root in the form for messages.
 func display(dir string) string { return cmp.Or(dir, ".") }
 
-// typeRefs lists the known types that the code of t mentions, the fields of the
-// whole chain included, because constructors take them.
+// typeRefs lists the known types that the code of t mentions. That includes the fields
+// of its ancestors, because constructors take them.
 func (p *planner) typeRefs(t *schema.Type) []string {
 	refs := slices.Clone(t.Ancestors)
 	for _, f := range t.AllFields(p.types) {
@@ -259,8 +259,8 @@ func (p *planner) typeRefs(t *schema.Type) []string {
 	return p.known(refs)
 }
 
-// known replaces each name by the key of the bound type that stands for it, and
-// leaves the others out.
+// known replaces each name by the key of the bound type that represents it, and drops
+// the others.
 func (p *planner) known(names []string) []string {
 	var keys []string
 	for _, name := range names {

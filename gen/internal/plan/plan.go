@@ -1,6 +1,6 @@
 // Package plan decides everything about the generated code: which items of a
 // schema get a Go form, in which packages, under which names, with which types.
-// What it returns is only written down by package emit.
+// Package emit only writes the plan.
 package plan
 
 import (
@@ -46,7 +46,7 @@ type Package struct {
 	Dir     string // relative to the output root, "" for the root
 	Name    string
 	Path    string           // import path
-	Sources []schema.Library // where what is in the package comes from
+	Sources []schema.Library // the libraries of its items
 	Tool    string           // version of the tool, for the header
 	Imports []Import
 	Library string // name of the bindrt.Library variable
@@ -63,7 +63,7 @@ type Package struct {
 
 	scope    *scope
 	user     map[string]bool
-	objects  []*Object // types that live here
+	objects  []*Object // its types
 	funcs    []*Func
 	aliases  []*Alias
 	variants map[string]*Variant
@@ -73,7 +73,7 @@ type Package struct {
 }
 
 // An Import is a package that generated code may import. It has an alias unless the
-// package is known to have the name, and the path ends in it.
+// package is known to have this name and its path ends in it.
 type Import struct {
 	Name, Path string
 	Alias      bool
@@ -102,12 +102,12 @@ type File struct {
 // *Object, *Alias or *Variant.
 type Decl interface{ decl() }
 
-// Handshake stands for what every package has once: documentation, the library,
-// Load and the bases.
+// Handshake represents the declarations that every package has once: documentation, the
+// library, Load and the bases.
 type Handshake struct{}
 
-// An Alias keeps the name of a type in its own namespace after the type moved
-// to the package of a cycle.
+// An Alias keeps the name of a type in its own namespace after the type was moved to the
+// package of a cycle.
 type Alias struct {
 	Object      *Object
 	GoName, Ref string // "" if the consumer declared the name
@@ -161,8 +161,8 @@ type planner struct {
 	objects   map[string]*Object  // bound and external, by type key
 }
 
-// index makes the tables that the stages look things up in: the types of the
-// schema, and the objects that other packages own.
+// index makes the lookup tables of the stages: the types of the schema, and the objects
+// that other packages own.
 func (p *planner) index() {
 	p.types = make(map[string]*schema.Type, len(p.schema.Types))
 	for i := range p.schema.Types {

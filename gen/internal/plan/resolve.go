@@ -9,7 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// kind is what a type expression is, as far as Go cares.
+// kind is the kind of a type expression, as far as Go is concerned.
 type kind int
 
 const (
@@ -41,7 +41,7 @@ const (
 	kindObject // a generated or external object type
 )
 
-// kinds names the kinds that have no parts.
+// kinds maps names of types without parts to their kinds.
 var kinds = map[string]kind{
 	"None": kindNone, "bool": kindBool, "int": kindInt, "float": kindFloat, "Any": kindAny,
 	"ffi.String": kindString, "ffi.SmallStr": kindString, "const char*": kindString,
@@ -51,7 +51,7 @@ var kinds = map[string]kind{
 	"ffi.Shape": kindShape, "ffi.Object": kindRoot, "ffi.OpaquePyObject": kindRoot,
 }
 
-// containers gives the kinds of containers and how many parts they have.
+// containers maps names of containers to their kinds and numbers of parts.
 var containers = map[string]struct {
 	kind  kind
 	parts int
@@ -62,8 +62,7 @@ var containers = map[string]struct {
 // maxTuple is the largest tuple that has a Go type.
 const maxTuple = 8
 
-// A node is a type expression with every name looked up: whatever has a node
-// has a Go type.
+// A node is a type expression whose names are resolved. Every node has a Go type.
 type node struct {
 	kind   kind
 	text   string  // canonical text, the identity of a variant
@@ -76,7 +75,7 @@ type node struct {
 
 func (n *node) optional() bool { return n.kind == kindOptional }
 
-// base is n without Optional.
+// base returns n without Optional.
 func (n *node) base() *node {
 	if n.optional() {
 		return n.parts[0]
@@ -84,7 +83,7 @@ func (n *node) base() *node {
 	return n
 }
 
-// resolve looks up the names of a type expression. The error says what has no
+// resolve resolves the names of a type expression. The error names the part that has no
 // Go type.
 func (p *planner) resolve(e schema.TypeExpr) (*node, error) {
 	return p.resolveNormal(e.Normalized())
@@ -123,7 +122,7 @@ func (p *planner) resolveNormal(e schema.TypeExpr) (*node, error) {
 	return n, p.objectNode(n, e)
 }
 
-// container resolves the parts; without arguments they are Any.
+// container resolves the parts. A container without arguments contains Any.
 func (p *planner) container(n *node, args []schema.TypeExpr, parts int) error {
 	for i := range parts {
 		part := schema.TypeExpr{Name: "Any"}
@@ -145,7 +144,7 @@ func (p *planner) container(n *node, args []schema.TypeExpr, parts int) error {
 	return nil
 }
 
-// comparable says whether Go can compare values of the type, as keys must be.
+// comparable reports whether Go can compare values of the type, which keys require.
 func (n *node) comparable() bool {
 	switch n.kind {
 	case kindBytes, kindTyped:
@@ -172,10 +171,10 @@ func (p *planner) function(n *node, s *schema.Signature) error {
 	return err
 }
 
-// maxParams is what the largest frame of bindrt holds.
+// maxParams is the number of arguments in the largest frame of bindrt.
 const maxParams = 128
 
-// params resolves parameters and takes over the names that they have.
+// params resolves parameters and keeps their names.
 func (p *planner) params(params []schema.Param) (nodes []*node, names []string, err error) {
 	if len(params) > maxParams {
 		return nil, nil, fmt.Errorf("%d parameters, the limit of a typed function is %d", len(params), maxParams)
@@ -193,8 +192,7 @@ func (p *planner) params(params []schema.Param) (nodes []*node, names []string, 
 	return nodes, names, nil
 }
 
-// optional resolves Optional. Optional of Optional, of Any and of a variant with
-// None are the same as with one None only.
+// optional resolves Optional. Optional of a type that includes None is the type itself.
 func (p *planner) optional(e schema.TypeExpr) (*node, error) {
 	sub, err := p.resolveNormal(e.Args[0])
 	if err != nil {
@@ -211,9 +209,9 @@ func makeOptional(sub *node) *node {
 	return &node{kind: kindOptional, text: "Optional<" + sub.text + ">", parts: []*node{sub}}
 }
 
-// variant resolves Variant: nested variants are flattened, alternatives that
-// repeat are dropped, None makes it optional, one alternative stands alone, and
-// Any swallows the others.
+// variant resolves Variant. It flattens nested variants and drops repeated alternatives.
+// None makes the variant optional, a single alternative replaces the variant, and a
+// variant with Any is Any.
 func (p *planner) variant(e schema.TypeExpr) (*node, error) {
 	n := &node{kind: kindVariant}
 	none := false
@@ -259,8 +257,8 @@ func (p *planner) variant(e schema.TypeExpr) (*node, error) {
 	return n, nil
 }
 
-// objectNode resolves an object key: to its own Go type, or to that of its
-// nearest ancestor that has one.
+// objectNode resolves an object key to its own Go type, or to the Go type of its nearest
+// ancestor that has one.
 func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
 	if len(e.Args) > 0 {
 		return fmt.Errorf("%s is a template without a Go type", n.text)
@@ -285,12 +283,12 @@ func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
 }
 
 func unregistered(text string) error {
-	return fmt.Errorf("%s has no Go type: it is no registered object type", text)
+	return fmt.Errorf("%s has no Go type: it is not a registered object type", text)
 }
 
-// lateKey tells the key of a type that C++ registers when it makes the first object: a
-// library names it in signatures before. Everything that is no object is called by a
-// single word, or by one of libtvm_ffi's.
+// lateKey reports whether a name is the key of a type that C++ registers when it makes
+// the first object: signatures of a library name such types before they exist. The names
+// of types that are not objects are single words, or names of libtvm_ffi.
 func lateKey(name string) bool {
 	words := strings.Split(name, ".")
 	return len(words) > 1 && words[0] != "ffi" && !slices.ContainsFunc(words, func(w string) bool { return !token.IsIdentifier(w) })
@@ -306,7 +304,7 @@ func (p *planner) late(e schema.TypeExpr) string {
 	return ""
 }
 
-// object returns the object of a key, nil if it has none.
+// object returns the object of a key, or nil.
 func (p *planner) object(key string) *Object {
 	o := p.objects[key]
 	if o != nil && o.External {
@@ -315,7 +313,7 @@ func (p *planner) object(key string) *Object {
 	return o
 }
 
-// nearest returns the object of the last key that has one, nil if none has.
+// nearest returns the object of the last key that has one, or nil.
 func (p *planner) nearest(keys []string) *Object {
 	for _, key := range slices.Backward(keys) {
 		if o := p.object(key); o != nil {

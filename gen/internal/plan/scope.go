@@ -2,22 +2,22 @@ package plan
 
 import "go/token"
 
-// A scope maps the names of one level of Go source to what holds them. A name
-// is free only if no enclosing scope has it, so nothing generated ever shadows.
+// A scope maps the names of one level of Go source to their holders. A name is free only
+// if no enclosing scope has it, so generated code does not shadow names.
 type scope struct {
 	outer *scope
 	names map[string]holder
 }
 
-// A holder is what has a name: who is for people, and local is the spelling of
-// the registry if it is an item of it.
+// A holder has a name. who describes it in messages, and local is its spelling in the
+// registry if it is an item of the registry.
 type holder struct{ who, local string }
 
 func newScope(outer *scope) *scope {
 	return &scope{outer: outer, names: map[string]holder{}}
 }
 
-// holder says what holds the name here or in an enclosing scope.
+// holder returns the holder of a name in this or an enclosing scope.
 func (s *scope) holder(name string) (holder, bool) {
 	for ; s != nil; s = s.outer {
 		if h, ok := s.names[name]; ok {
@@ -27,9 +27,9 @@ func (s *scope) holder(name string) (holder, bool) {
 	return holder{}, false
 }
 
-// conflict says what keeps an item from having the name. What an outer scope
-// holds for an item with the same registry name is redefined, which is no
-// conflict: so a type redefines a field or method of its parent.
+// conflict returns what prevents an item from having the name. An item may redefine the
+// name of an item with the same registry name in an outer scope: so a type redefines a
+// field or method of its parent.
 func (s *scope) conflict(name, local string) (who string, taken bool) {
 	if h, taken := s.names[name]; taken {
 		return h.who, true
@@ -38,15 +38,15 @@ func (s *scope) conflict(name, local string) (who string, taken bool) {
 	return h.who, taken && (h.local == "" || h.local != local)
 }
 
-// add takes names for something that is no item of the registry.
+// add takes names for a holder that is not an item of the registry.
 func (s *scope) add(who string, names ...string) {
 	for _, n := range names {
 		s.names[n] = holder{who: who}
 	}
 }
 
-// free returns the first of the candidates that is free and takes it; if none
-// is, it appends underscores to the last.
+// free returns the first candidate that is free, and takes it. If all are taken, it
+// appends underscores to the last.
 func (s *scope) free(who string, candidates ...string) string {
 	var name string
 	for _, name = range candidates {
@@ -58,7 +58,7 @@ func (s *scope) free(who string, candidates ...string) string {
 	return s.free(who, name+"_")
 }
 
-// universe holds Go's keywords and predeclared names.
+// universe contains the keywords and predeclared names of Go.
 var universe = func() *scope {
 	s := newScope(nil)
 	for t := token.BREAK; t <= token.VAR; t++ {
@@ -73,6 +73,6 @@ var universe = func() *scope {
 	return s
 }()
 
-// bodyNames are all locals of generated function bodies. No import may have one
-// of them.
+// bodyNames are the usual names of locals in generated functions. Imports get other
+// names.
 var bodyNames = []string{"a", "args", "c", "err", "fn", "i", "o", "ok", "options", "v", "x"}

@@ -18,8 +18,7 @@ type Alternative struct {
 	node *node
 }
 
-// variant returns the Go type of a variant in a package, one per distinct
-// variant.
+// variant returns the Go type of a variant in a package. Each distinct variant has one.
 func (pkg *Package) variant(n *node) *Variant {
 	v := pkg.variants[n.text]
 	if v == nil {
@@ -32,8 +31,8 @@ func (pkg *Package) variant(n *node) *Variant {
 	return v
 }
 
-// alternative adds a part, unless another one has the same Go type: then Go
-// could not tell them apart.
+// alternative adds a part, unless another part has the same Go type: Go could not
+// distinguish them.
 func (pkg *Package) alternative(v *Variant, part *node) {
 	a := Alternative{Argument: pkg.goType(part, Argument), Outcome: pkg.goType(part, Outcome), node: part}
 	for _, other := range v.Alternatives {

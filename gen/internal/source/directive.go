@@ -18,8 +18,8 @@ const (
 	verbMethod = "method"
 )
 
-// hooks are the verbs for methods that the library calls by itself, with the
-// option of Define for each.
+// hooks maps the verbs for methods that the library calls itself to the options of
+// Define.
 var hooks = map[string]string{"repr": "Repr", "equal": "EqualBy", "hash": "HashBy", "compare": "CompareBy"}
 
 // directive is a line //tvmffi:verb [name] [options].
@@ -30,7 +30,7 @@ type directive struct {
 	pos     token.Pos
 }
 
-// directives reads those of a comment, and notes their places in seen.
+// directives reads the directives of a comment, and records their positions in seen.
 func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []directive {
 	if doc == nil {
 		return nil
@@ -44,7 +44,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		text, _, _ = strings.Cut(text, " //") // a comment on the directive
 		verb, rest, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
 		if verb == "" {
-			continue // stray tells how to write it
+			continue // stray reports it
 		}
 		seen[c.Pos()] = true
 		d := directive{verb: verb, options: strings.Fields(rest), pos: c.Pos()}
@@ -57,7 +57,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 			d.name, d.options = d.options[0], d.options[1:]
 		}
 		if verb != verbObject && len(d.options) > 0 {
-			r.fail(c.Pos(), "//tvmffi:%s takes a name, and %q is too much", verb, strings.Join(d.options, " "))
+			r.fail(c.Pos(), "//tvmffi:%s takes one name: remove %q", verb, strings.Join(d.options, " "))
 			continue
 		}
 		if hooks[verb] != "" && d.name != "" {
@@ -67,7 +67,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		found = append(found, d)
 	}
 	if len(found) > 1 {
-		r.fail(found[1].pos, "two directives for one declaration: keep one")
+		r.fail(found[1].pos, "two directives for one declaration: remove one")
 		found = found[:1]
 	}
 	return found
@@ -77,8 +77,8 @@ func isVerb(word string) bool {
 	return word == verbExport || word == verbObject || word == verbMethod || hooks[word] != ""
 }
 
-// stray refuses directives that stand where none is read, and comments that would
-// be directives without a space.
+// stray refuses directives in places where none are read, and comments that would be
+// directives without a space.
 func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -95,15 +95,15 @@ func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 			case directive && strings.HasPrefix(text, verb) && verb != "":
 				r.fail(c.Pos(), "%s stands alone: put it directly above a func, struct or import, in its comment", prefix+verb)
 			case isVerb(verb):
-				r.fail(c.Pos(), "this comment is no directive: write %s, without a space", prefix+verb)
+				r.fail(c.Pos(), "this comment is not a directive: write %s, without a space", prefix+verb)
 			case directive || strings.HasPrefix(text, verb) && verb != "":
-				r.fail(c.Pos(), "this comment is no directive: there are %sexport, object, method, repr, equal, hash and compare, without a space", prefix)
+				r.fail(c.Pos(), "this comment is not a directive: there are %sexport, object, method, repr, equal, hash and compare, without a space", prefix)
 			}
 		}
 	}
 }
 
-// documentation is the text of a comment without directives.
+// documentation returns the text of a comment without directives.
 func documentation(doc *ast.CommentGroup) string {
 	if doc == nil {
 		return ""

@@ -24,7 +24,7 @@ func (r *reader) function(decl *ast.FuncDecl, d directive) {
 	}
 	if f := r.signature(decl, d, 0); f != nil {
 		if !symbolPattern.MatchString(f.Name) {
-			r.fail(d.pos, "%q is no name for a C symbol: begin with a letter, then letters, digits and _; --prefix puts a namespace before it", f.Name)
+			r.fail(d.pos, "%q is not a valid C symbol: begin with a letter, then write letters, digits and _; --prefix adds a namespace", f.Name)
 			return
 		}
 		r.Functions = append(r.Functions, f)
@@ -56,7 +56,7 @@ func (r *reader) method(decl *ast.FuncDecl, d directive) {
 	f.Hook = hook
 	_, f.Pointer = decl.Recv.List[0].Type.(*ast.StarExpr)
 	if hook == "" && !methodPattern.MatchString(f.Name) {
-		r.fail(d.pos, "%q is no name for a method: write letters, digits and _", f.Name)
+		r.fail(d.pos, "%q is not a valid method name: write letters, digits and _", f.Name)
 		return
 	}
 	if hook == "" && f.Packed {
@@ -69,7 +69,7 @@ func (r *reader) method(decl *ast.FuncDecl, d directive) {
 	t.Methods = append(t.Methods, f)
 }
 
-// hookSignatures are what hooks look like.
+// hookSignatures are the signatures of hooks.
 var hookSignatures = map[string]string{
 	"Repr": "() string", "EqualBy": "(other T) bool", "HashBy": "() int64", "CompareBy": "(other T) int",
 }
@@ -91,7 +91,7 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 	return true
 }
 
-// signature reads parameters and results; nil if something is wrong with them.
+// signature reads parameters and results. It returns nil after it has reported a problem.
 func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Function {
 	f := &Function{GoName: decl.Name.Name, Name: d.name, Doc: documentation(decl.Doc), pos: decl.Pos()}
 	if f.Name == "" {
@@ -100,7 +100,7 @@ func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Func
 	before := len(r.errs)
 	object, ok := r.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
 	if !ok {
-		r.fail(decl.Pos(), "func %s has an error: go build tells which", f.GoName)
+		r.fail(decl.Pos(), "func %s has an error: go build shows it", f.GoName)
 		return nil
 	}
 	if !object.Exported() {
@@ -133,14 +133,14 @@ func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDec
 		p := params.At(i)
 		if isNamed(p.Type(), "context", "Context") {
 			if f.Context = true; sig.Recv() == nil { // signature refuses methods
-				r.fail(p.Pos(), "parameter %s of %s is a context.Context: put it first, and have one", nameOr(p.Name(), i), f.GoName)
+				r.fail(p.Pos(), "parameter %s of %s is a context.Context: there can be one, as the first parameter", nameOr(p.Name(), i), f.GoName)
 			}
 			continue
 		}
 		last := i == params.Len()-1
 		if last && sig.Variadic() {
 			if elem := p.Type().(*types.Slice).Elem(); !isAny(elem) {
-				r.fail(p.Pos(), "parameter %s of %s is variadic: TVM-FFI has ...any only; take a slice, []%s", p.Name(), f.GoName, r.text(elem))
+				r.fail(p.Pos(), "parameter %s of %s is variadic: TVM-FFI only has ...any; take a slice, []%s", p.Name(), f.GoName, r.text(elem))
 				return
 			}
 			f.Spread, f.Packed = true, true
@@ -149,7 +149,7 @@ func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDec
 			f.Packed = true
 		}
 		if f.Packed && params.Len()-first > 1 {
-			r.fail(p.Pos(), "%s takes parameters before ...any: a packed function of TVM-FFI has ...any alone; read them from it, or take a slice", f.GoName)
+			r.fail(p.Pos(), "%s takes parameters before ...any: a packed function of TVM-FFI only has ...any; read them from it, or take a slice", f.GoName)
 			return
 		}
 		if why := r.refuse(p.Type(), incoming); !f.Packed && why != "" {
@@ -171,7 +171,7 @@ func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) 
 	case n > 1 && errorBefore(results):
 		r.fail(decl.Pos(), "%s returns an error that is not its last result: put error last", f.GoName)
 	case n > 1:
-		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one, and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
+		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one result and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
 	case n == 1:
 		f.Result = results.At(0).Type()
 		if why := r.refuse(f.Result, outgoing); why != "" {

@@ -25,8 +25,8 @@ type Included struct {
 	pos       token.Pos
 }
 
-// Symbols are the names of all functions that other languages see: those of the
-// package, and then those of the packages that it includes.
+// Symbols returns the names of all functions that other languages see: those of the
+// package, then those of the packages that it includes.
 func (p *Package) Symbols() []string {
 	var names []string
 	for _, f := range p.Functions {
@@ -53,9 +53,9 @@ func (r *reader) imports(decl *ast.GenDecl, seen map[token.Pos]bool) {
 			p := r.pkg.Imports[path]
 			switch {
 			case err != nil || p == nil:
-				r.fail(spec.Pos(), "import %s has an error: go build tells which", spec.Path.Value)
+				r.fail(spec.Pos(), "import %s has an error: go build shows it", spec.Path.Value)
 			case d.verb != verbExport:
-				r.fail(d.pos, "//tvmffi:%s does not belong above an import: //tvmffi:export does, for all that the package exports", d.verb)
+				r.fail(d.pos, "//tvmffi:%s does not belong above an import: write //tvmffi:export, which exports everything that the package exports", d.verb)
 			case d.name != "":
 				r.fail(d.pos, "//tvmffi:export above an import takes no name: remove %q", d.name)
 			default:
@@ -81,7 +81,7 @@ func (r *reader) include(p *packages.Package, pos token.Pos) {
 	r.Included = append(r.Included, in)
 }
 
-// listOf finds the list of what a package exports in its generated files.
+// listOf finds the list of exports in the generated files of a package.
 func (r *reader) listOf(p *packages.Package) *ast.CompositeLit {
 	for _, file := range p.Syntax {
 		if !r.generated(file) {
@@ -109,7 +109,7 @@ type listed struct {
 	pos  token.Pos
 }
 
-// exports reads the names of functions in such a list, and of those that it includes.
+// exports reads the names of functions in such a list and in the lists that it includes.
 func (r *reader) exports(p *packages.Package, list *ast.CompositeLit) []listed {
 	var names []listed
 	functions, _ := value(list, "Functions").(*ast.CompositeLit)
@@ -143,7 +143,7 @@ func (r *reader) exports(p *packages.Package, list *ast.CompositeLit) []listed {
 	return names
 }
 
-// value is the value of a field in a literal.
+// value returns the value of a field in a literal.
 func value(list *ast.CompositeLit, field string) ast.Expr {
 	for _, item := range list.Elts {
 		if kv, ok := item.(*ast.KeyValueExpr); ok {
@@ -155,7 +155,7 @@ func value(list *ast.CompositeLit, field string) ast.Expr {
 	return nil
 }
 
-// kernels reads what a package of kernels exports: nothing but them.
+// kernels reads the kernels of a package, which must not export anything else.
 func (r *reader) kernels() {
 	i := slices.IndexFunc(r.pkg.Syntax, func(file *ast.File) bool {
 		return filepath.Base(r.pkg.Fset.Position(file.Package).Filename) == KernelsFile && r.generated(file)
@@ -165,29 +165,29 @@ func (r *reader) kernels() {
 	}
 	file := r.pkg.Syntax[i]
 	if len(r.Functions)+len(r.Types)+len(r.Included) > 0 {
-		r.fail(file.Package, "a package of kernels exports them alone: put what has directives into another package, "+
-			"with //tvmffi:export above its import of this one")
+		r.fail(file.Package, "a package of kernels exports only kernels: move the code with directives to another package, "+
+			"and write //tvmffi:export above its import of this one")
 		return
 	}
 	list := r.listOf(&packages.Package{Syntax: []*ast.File{file}})
 	if list == nil {
-		r.fail(file.Package, "it is of an older tvmffi-bind: run tvmffi-bind gen again")
+		r.fail(file.Package, "an older tvmffi-bind generated this file: run tvmffi-bind gen again")
 		return
 	}
 	seen := map[string]bool{}
 	for _, n := range r.exports(r.pkg, list) {
 		switch {
 		case !symbolPattern.MatchString(n.text):
-			r.fail(n.pos, "%q is no name for a C symbol: give the kernel another with register in its configuration, which ends in letters, digits and _", n.text)
+			r.fail(n.pos, "%q is not a valid C symbol: give the kernel another name with register in its configuration, which ends in letters, digits and _", n.text)
 		case seen[n.text]:
-			r.fail(n.pos, "two kernels are the symbol %s: give one another name with register in its configuration, which differs after the last dot", n.text)
+			r.fail(n.pos, "two kernels have the symbol %s: give one another name with register in its configuration, which differs after the last dot", n.text)
 		}
 		seen[n.text] = true
 		r.Kernels = append(r.Kernels, n.text)
 	}
 }
 
-// duplicateSymbols refuses a function that two packages export under one name.
+// duplicateSymbols refuses functions that two packages export under one name.
 func (r *reader) duplicateSymbols() {
 	from := map[string]string{}
 	for _, f := range r.Functions {
@@ -196,7 +196,7 @@ func (r *reader) duplicateSymbols() {
 	for _, in := range r.Included {
 		for _, name := range in.Functions {
 			if !symbolPattern.MatchString(name) {
-				r.fail(in.pos, "%s exports %q, which is no name for a C symbol: give the kernel another with register in its configuration", in.Path, name)
+				r.fail(in.pos, "%s exports %q, which is not a valid C symbol: give the kernel another name with register in its configuration", in.Path, name)
 			}
 			if other := from[name]; other != "" {
 				r.fail(in.pos, "%s and %s both export %s: give one another name", other, in.Path, name)

@@ -1,5 +1,5 @@
-// Package source reads the directives with which a Go package says what of it
-// other languages may use:
+// Package source reads the directives that mark what a Go package exports to other
+// languages:
 //
 //	//tvmffi:export [name]
 //	func Add(a, b int64) int64
@@ -38,10 +38,10 @@ type Package struct {
 	Dir       string
 	Functions []*Function
 	Types     []*Type
-	// Included are the imports with a directive.
+	// Included lists the imports with a directive.
 	Included []*Included
-	// Kernels are the names of the kernels in a package of kernels, which has nothing
-	// else.
+	// Kernels are the names of the kernels in a package of kernels, which contains
+	// nothing else.
 	Kernels []string
 	// Declared holds the names that its own files declare or import.
 	Declared map[string]bool
@@ -82,7 +82,7 @@ type Param struct {
 // Type is a struct with the directive object.
 type Type struct {
 	GoName string
-	// Key is that of the directive, or the Go name: it belongs behind the prefix.
+	// Key is the key of the directive, or the Go name. The prefix goes before it.
 	Key        string
 	Doc        string
 	Parent     string   // a key, "" for a parent that is embedded and for none
@@ -94,8 +94,8 @@ type Type struct {
 }
 
 // Read reads the one package that pattern names, seen from dir. Files for which
-// generated returns true count as absent. The error lists everything that
-// is wrong, with file and line.
+// generated returns true count as absent. The error lists all problems, with file and
+// line.
 func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -106,11 +106,11 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 		return nil, fmt.Errorf("read %s: %w", pattern, err)
 	}
 	if len(loaded) != 1 {
-		return nil, fmt.Errorf("%s names %d packages: give one", pattern, len(loaded))
+		return nil, fmt.Errorf("%s names %d packages: name one", pattern, len(loaded))
 	}
 	p := loaded[0]
 	// Type errors are expected here: the code may use names that are not generated
-	// yet. The check of the result finds those that stay.
+	// yet. The check of the generated code finds the others.
 	for _, e := range p.Errors {
 		if e.Kind != packages.TypeError {
 			return nil, fmt.Errorf("read %s: %w", pattern, e)
@@ -124,7 +124,7 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 		pkg:     p, isGenerated: generated, base: dir, objects: map[*types.TypeName]*Type{},
 	}
 	if p.Name == "main" {
-		return nil, fmt.Errorf("%s is package main, which cannot be imported: move what you export to a package of its own", p.PkgPath)
+		return nil, fmt.Errorf("%s is package main, which cannot be imported: move your exports to another package", p.PkgPath)
 	}
 	r.read()
 	if len(r.errs) == 0 && len(r.Functions)+len(r.Types)+len(r.Included)+len(r.Kernels) == 0 {
@@ -143,7 +143,7 @@ type reader struct {
 	errs        []error
 }
 
-// pendingMethod waits until all types are known.
+// pendingMethod is a method that is read when all types are known.
 type pendingMethod struct {
 	decl *ast.FuncDecl
 	d    directive
@@ -248,7 +248,7 @@ func (r *reader) structs(decl *ast.GenDecl, seen map[token.Pos]bool) {
 		}
 		for _, d := range found {
 			if d.verb != verbObject {
-				r.fail(d.pos, "//tvmffi:%s belongs above a func: a struct has //tvmffi:object", d.verb)
+				r.fail(d.pos, "//tvmffi:%s belongs above a func: write //tvmffi:object above a struct", d.verb)
 				continue
 			}
 			r.object(t, d, documentation(doc))
@@ -265,7 +265,7 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 	named, ok := r.pkg.TypesInfo.Defs[spec.Name].(*types.TypeName)
 	switch {
 	case !ok:
-		r.fail(spec.Pos(), "type %s has an error: go build tells which", name)
+		r.fail(spec.Pos(), "type %s has an error: go build shows it", name)
 		return
 	case spec.Assign.IsValid():
 		r.fail(d.pos, "type %s is an alias: put //tvmffi:object where the struct is declared", name)
@@ -278,11 +278,11 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 		return
 	}
 	if _, ok := named.Type().Underlying().(*types.Struct); !ok {
-		r.fail(d.pos, "type %s is no struct: //tvmffi:object needs one, with tags such as `ffi:\"x\"` on its fields", name)
+		r.fail(d.pos, "type %s is not a struct: //tvmffi:object needs one, with tags such as `ffi:\"x\"` on its fields", name)
 		return
 	}
 	if r.objects[named] != nil {
-		r.fail(d.pos, "type %s has two directives: keep one", name)
+		r.fail(d.pos, "type %s has two directives: remove one", name)
 		return
 	}
 	t := &Type{GoName: name, Key: name, Doc: doc, object: named, pos: spec.Pos()}
@@ -293,7 +293,7 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 	case d.name != "" && !strings.Contains(d.name, "."):
 		r.fail(d.pos, "%q is neither an option nor a type key: the options are %s; a key has a dot, such as golib.Point", d.name, objectOptions)
 	case !validKey(t.Key):
-		r.fail(d.pos, "%q is no type key: write letters, digits and _, with dots between parts, such as golib.Point", t.Key)
+		r.fail(d.pos, "%q is not a type key: write letters, digits and _, with dots between parts, such as golib.Point", t.Key)
 	}
 	for _, o := range d.options {
 		r.option(t, d, o)
@@ -302,8 +302,7 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 	r.Types = append(r.Types, t)
 }
 
-// flags are the options of objects without a value, and the name of the option of
-// Define that each is.
+// flags maps the options of objects without a value to the names of options of Define.
 var flags = map[string]string{"final": "Final", "frozen": "Frozen", "kwonly": "KwOnly"}
 
 // structural maps the kinds of structural equality to constants of package structural.
@@ -319,7 +318,7 @@ func (r *reader) option(t *Type, d directive, o string) {
 	case name == "parent" && validKey(value) && strings.Contains(value, "."):
 		t.Parent = value
 	case name == "parent":
-		r.fail(d.pos, "parent=%s is no type key, such as parent=lib.Base: a parent that is a Go struct is embedded instead", value)
+		r.fail(d.pos, "parent=%s is not a type key such as lib.Base: a parent that is a Go struct is embedded instead", value)
 	case name == "structural" && structural[value] != "":
 		t.Structural = structural[value]
 	case name == "structural":
@@ -331,26 +330,26 @@ func (r *reader) option(t *Type, d directive, o string) {
 	}
 }
 
-// duplicates refuses two things of one name.
+// duplicates refuses two items with one name.
 func (r *reader) duplicates() {
 	functions := map[string]*Function{}
 	for _, f := range r.Functions {
 		if other := functions[f.Name]; other != nil {
-			r.fail(f.pos, "%s is exported as %s, as %s is: give one another name, //tvmffi:export other_name", f.GoName, f.Name, other.GoName)
+			r.fail(f.pos, "%s and %[3]s are both exported as %[2]s: give one another name, //tvmffi:export other_name", f.GoName, f.Name, other.GoName)
 		}
 		functions[f.Name] = f
 	}
 	keys := map[string]*Type{}
 	for _, t := range r.Types {
 		if other := keys[t.Key]; other != nil {
-			r.fail(t.pos, "%s has the key %s, as %s has: give one another key, //tvmffi:object other.Key", t.GoName, t.Key, other.GoName)
+			r.fail(t.pos, "%s and %[3]s both have the key %[2]s: give one another key, //tvmffi:object other.Key", t.GoName, t.Key, other.GoName)
 		}
 		keys[t.Key] = t
 		methods := map[string]*Function{}
 		for _, m := range t.Methods {
 			id := m.Hook + "." + m.Name
 			if other := methods[id]; other != nil {
-				r.fail(m.pos, "%s.%s is exported as %s, as %s is: give one another name", t.GoName, m.GoName, m.Name, other.GoName)
+				r.fail(m.pos, "%s.%s and %[4]s are both exported as %[3]s: give one another name", t.GoName, m.GoName, m.Name, other.GoName)
 			}
 			methods[id] = m
 		}

@@ -34,7 +34,7 @@ func isAny(t types.Type) bool {
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// text is a type as the package writes it.
+// text returns a type in the way that the package writes it.
 func (r *reader) text(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == r.pkg.Types {
@@ -44,8 +44,8 @@ func (r *reader) text(t types.Type) string {
 	})
 }
 
-// refuse says why values of a type cannot cross, and what to do; "" if they can.
-// It follows makeCodec of the runtime, whose error would come at the first call.
+// refuse returns why values of a type cannot cross, and the remedy; "" if they can.
+// It follows makeCodec of the runtime, which would report it at the first call.
 func (r *reader) refuse(t types.Type, w way) string {
 	return (&checker{r: r, seen: map[types.Type]bool{}, within: map[*types.Named]int{}}).refuse(t, w)
 }
@@ -53,8 +53,8 @@ func (r *reader) refuse(t types.Type, w way) string {
 type checker struct {
 	r    *reader
 	seen map[types.Type]bool
-	// within counts the instances of a generic type around the one that is looked at. One
-	// that holds ever larger ones of itself does not compile, but is read.
+	// within counts the instances of a generic type around the current one. A type that
+	// contains ever larger instances of itself does not compile, but it is read.
 	within map[*types.Named]int
 }
 
@@ -68,7 +68,7 @@ func (c *checker) refuse(t types.Type, w way) string {
 		c.seen[named] = true
 		generic := named.Origin()
 		if c.within[generic] == maxWithin {
-			return "it holds ever larger instances of itself: go build tells which"
+			return "it holds ever larger instances of itself: go build shows it"
 		}
 		c.within[generic]++
 		defer func() { c.within[generic]-- }()
@@ -102,8 +102,8 @@ func (c *checker) refuse(t types.Type, w way) string {
 	return fmt.Sprintf("type %s has no counterpart in TVM-FFI", c.r.text(t))
 }
 
-// runtimeType decides about the types of package tvmffi, and those of other
-// packages that it knows.
+// runtimeType decides about the types of package tvmffi, and about known types of other
+// packages.
 func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 	if isError(n) || isNamed(n, "math/big", "Int") {
 		return "", isError(n)
@@ -141,7 +141,7 @@ func (c *checker) arguments(n *types.Named, w way) string {
 func (c *checker) basic(t types.Type, b *types.Basic) string {
 	switch {
 	case b.Kind() == types.Invalid:
-		return "its type has an error: go build tells which"
+		return "its type has an error: go build shows it"
 	case b.Info()&types.IsComplex != 0:
 		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take two float64, or a tensor", c.r.text(t))
 	}
@@ -168,8 +168,8 @@ func (c *checker) key(t types.Type) string {
 	return fmt.Sprintf("keys of type %s: a map of TVM-FFI that Go makes has strings, integers or bools; take *tvmffi.Map for others", c.r.text(t))
 }
 
-// signature decides about a func as a value: what goes into it comes from the
-// other side.
+// signature decides about a func as a value: its arguments cross in the other
+// direction.
 func (c *checker) signature(s *types.Signature, w way) string {
 	if s.Variadic() {
 		return "a func value cannot be variadic: take *tvmffi.Function, or a func with a slice"
@@ -187,7 +187,7 @@ func (c *checker) signature(s *types.Signature, w way) string {
 		return "a func value returns an error that is not its last result: put error last"
 	}
 	if n > 1 {
-		return fmt.Sprintf("a func value with %d results: a function of TVM-FFI has one, and an error", n)
+		return fmt.Sprintf("a func value with %d results: a function of TVM-FFI has one result and an error", n)
 	}
 	if n == 1 {
 		return c.refuse(s.Results().At(0).Type(), w)
@@ -244,7 +244,7 @@ func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
 	if _, ok := types.Unalias(t).(*types.Named); !ok {
 		return "a struct without a name: declare a type"
 	}
-	return fmt.Sprintf("struct %s has no counterpart in TVM-FFI: give its fields tags such as `ffi:\"x\"`, and //tvmffi:object if it shall be a type", c.r.text(t))
+	return fmt.Sprintf("struct %s has no counterpart in TVM-FFI: give its fields tags such as `ffi:\"x\"`, and //tvmffi:object if it should be a type", c.r.text(t))
 }
 
 func hasTags(s *types.Struct) bool {
@@ -256,7 +256,7 @@ func hasTags(s *types.Struct) bool {
 	return false
 }
 
-// checkStruct checks the fields of an object as Define would at the first call.
+// checkStruct checks the fields of an object like Define at the first call.
 func (r *reader) checkStruct(t *Type) {
 	r.checkFields(t, t.object.Type().Underlying().(*types.Struct), map[string]bool{})
 }
@@ -308,7 +308,7 @@ var basics = []reflect.Type{
 	reflect.TypeFor[uintptr](), reflect.TypeFor[fieldtag.DataType](),
 }
 
-// refuseDefault says what is wrong with a default in the tag of a field.
+// refuseDefault returns the problem with a default in the tag of a field.
 func (r *reader) refuseDefault(text string, t types.Type) string {
 	target := t
 	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {

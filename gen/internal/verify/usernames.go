@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// UserNames lists the names declared by Go files below dir for which generated
-// returns false. A folder that does not exist has none.
+// UserNames returns the names that Go files below dir declare, without the files for
+// which generated returns true. A folder that does not exist has no names.
 func UserNames(dir string, generated func([]byte) bool) (map[string][]string, error) {
 	names := map[string][]string{}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
@@ -86,7 +86,7 @@ func declared(file string, generated func([]byte) bool) ([]string, error) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == "_" || n == "init" }), nil
 }
 
-// funcName is the name of a function, with the type before that of a method.
+// funcName returns the name of a function, or Type.Method for a method.
 func funcName(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return f.Name.Name

@@ -1,5 +1,5 @@
-// Package verify checks generated code the way its users will meet it: compiled
-// with their own files, before anything is written.
+// Package verify checks generated code together with the files of its users, before
+// anything is written.
 package verify
 
 import (
@@ -25,12 +25,11 @@ import (
 // runtimePath is the package whose Object gives every object type its layout.
 const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
 
-// banned are imports that generated code has no business with.
+// banned lists the imports that generated code must not have.
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
 
-// Check type-checks files, by their paths below dir, in an overlay over dir.
-// Files there for which generated returns true and that are not among files are what
-// an earlier run left; they count as removed.
+// Check type-checks files, by their paths below dir, in an overlay over dir. Other files
+// there for which generated returns true are from an earlier run and count as removed.
 func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -72,8 +71,8 @@ func Check(dir string, generated func([]byte) bool, files map[string][]byte) err
 	return errors.Join(errs...)
 }
 
-// hideStale lays an empty file over each generated file in folder that is not in
-// the overlay; the package clause is that of sibling.
+// hideStale replaces each generated file in folder that is not in the overlay by an
+// empty file with the package clause of sibling.
 func hideStale(overlay map[string][]byte, folder string, generated func([]byte) bool, sibling []byte) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +102,7 @@ func hideStale(overlay map[string][]byte, folder string, generated func([]byte) 
 	return nil
 }
 
-// existing is dir or the nearest folder above it that exists.
+// existing returns dir or the nearest folder above it that exists.
 func existing(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -117,7 +116,7 @@ func existing(dir string) string {
 	}
 }
 
-// checkPackage checks what the compiler lets pass.
+// checkPackage checks what the compiler accepts.
 func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
 	var errs []error
 	sizes := types.SizesFor("gc", runtime.GOARCH)
@@ -128,7 +127,7 @@ func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
 		}
 		for _, imp := range file.Imports {
 			if p, _ := strconv.Unquote(imp.Path.Value); slices.Contains(banned, p) {
-				errs = append(errs, fmt.Errorf("verify: %s imports %s, which generated code must not need", name, p))
+				errs = append(errs, fmt.Errorf("verify: %s imports %s, which generated code must not import", name, p))
 			}
 		}
 		for _, decl := range file.Decls {
@@ -144,7 +143,7 @@ func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
 	return errs
 }
 
-// receiver is the named type of a method.
+// receiver returns the named type of a method.
 func receiver(method types.Object) *types.Named {
 	t := method.Type().(*types.Signature).Recv().Type()
 	if p, ok := t.(*types.Pointer); ok {
@@ -153,19 +152,19 @@ func receiver(method types.Object) *types.Named {
 	return types.Unalias(t).(*types.Named)
 }
 
-// checkLayout says whether a type is a struct with nothing but its embedded
-// parent, up to tvmffi.Object, and so has its layout.
+// checkLayout checks that a type has the layout of tvmffi.Object: it and its ancestors
+// are structs that contain only their embedded parents.
 func checkLayout(named *types.Named, sizes types.Sizes) error {
 	for at := named; ; {
 		if o := at.Obj(); o.Name() == "Object" && o.Pkg() != nil && o.Pkg().Path() == runtimePath {
 			if sizes.Sizeof(at) != sizes.Sizeof(named) {
-				return fmt.Errorf("%s has another size than tvmffi.Object", named)
+				return fmt.Errorf("%s does not have the size of tvmffi.Object", named)
 			}
 			return nil
 		}
 		s, ok := at.Underlying().(*types.Struct)
 		if !ok || s.NumFields() != 1 || !s.Field(0).Embedded() {
-			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s is not a struct with just its embedded parent", named, at)
+			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s is not a struct with only its embedded parent", named, at)
 		}
 		parent, ok := types.Unalias(s.Field(0).Type()).(*types.Named)
 		if !ok {

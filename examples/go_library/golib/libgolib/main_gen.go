@@ -19,7 +19,7 @@ func tvmffi_ready_golib(symbols uintptr) {
 	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
 }
 
-// names are the functions in the order of the symbols.
+// names lists the functions in the order of the symbols.
 var names = []string{"add", "adder", "append", "apply", "around", "compose", "describe", "distance", "doubled", "echo", "env", "explain", "fail", "first", "greet", "join", "origin", "parallel", "poll", "power", "reversed", "sleep", "small", "sorted", "sum", "swap", "type_key", "volume", "within", "word_count"}
 
 func main() {}

@@ -19,7 +19,7 @@ func tvmffi_ready_words(symbols uintptr) {
 	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
 }
 
-// names are the functions in the order of the symbols.
+// names lists the functions in the order of the symbols.
 var names = []string{"letters", "shout", "tripler", "upper"}
 
 func main() {}

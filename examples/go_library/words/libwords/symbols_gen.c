@@ -6,7 +6,7 @@
 
 #ifdef _WIN32
 #define SYMBOL __declspec(dllexport)
-#define ENVIRONMENT NULL // Go asks Windows
+#define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -23,7 +23,7 @@ typedef int (*safe_call)(void*, const void*, int32_t, void*);
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
-  const char* problem;                 // why it is not
+  const char* problem;                 // why it is not ready
   char** environment;
   uintptr_t count;
   void* handles[12];
@@ -39,7 +39,7 @@ static safe_call ready(void) {
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
-#ifndef _WIN32 // there the loader's lock keeps Go from starting: the first call does it
+#ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) { ready(); }
 #endif
 

@@ -17,17 +17,17 @@ func unexported() {} // want `func unexported is not exported: write it with a c
 //tvmffi:export
 func Generic[T any](x T) T { return x } // want `func Generic is generic: export a func for each instance`
 
-//tvmffi:export one two // want `//tvmffi:export takes a name, and "two`
+//tvmffi:export one two // want `//tvmffi:export takes one name: remove "two`
 func TwoNames() {}
 
-//tvmffi:export a.b // want `is no name for a C symbol`
+//tvmffi:export a.b // want `is not a valid C symbol`
 func Dotted() {}
 
 //tvmffi:export same
 func Same() {}
 
 //tvmffi:export same
-func Other() {} // want `Other is exported as same, as Same is: give one another name`
+func Other() {} // want `Other and Same are both exported as same: give one another name`
 
 //tvmffi:export
 func Channel(c chan int) {} // want `parameter c of Channel: type chan int has no counterpart in TVM-FFI: take a func, or a slice`
@@ -42,13 +42,13 @@ func Nested(m map[string][]chan int) {} // want `parameter m of Nested: type cha
 func Keys(m map[float64]int) {} // want `keys of type float64: a map of TVM-FFI that Go makes`
 
 //tvmffi:export
-func Variadic(numbers ...int64) {} // want `parameter numbers of Variadic is variadic: TVM-FFI has ...any only; take a slice, []int64`
+func Variadic(numbers ...int64) {} // want `parameter numbers of Variadic is variadic: TVM-FFI only has ...any; take a slice, []int64`
 
 //tvmffi:export
 func Mixed(first int64, rest ...any) {} // want `Mixed takes parameters before ...any`
 
 //tvmffi:export
-func Two() (int64, string) { return 0, "" } // want `Two has 2 results: a function of TVM-FFI has one, and an error; return a tvmffi.Tuple2`
+func Two() (int64, string) { return 0, "" } // want `Two has 2 results: a function of TVM-FFI has one result and an error; return a tvmffi.Tuple2`
 
 //tvmffi:export
 func ErrorFirst() (error, int) { return nil, 0 } // want `ErrorFirst returns an error that is not its last result: put error last`
@@ -57,23 +57,23 @@ func ErrorFirst() (error, int) { return nil, 0 } // want `ErrorFirst returns an 
 func CallbackErrorFirst(f func() (error, int)) {} // want `parameter f of CallbackErrorFirst: a func value returns an error that is not its last result: put error last`
 
 //tvmffi:export
-func ContextLast(a int64, ctx context.Context) {} // want `parameter ctx of ContextLast is a context.Context: put it first`
+func ContextLast(a int64, ctx context.Context) {} // want `parameter ctx of ContextLast is a context.Context: there can be one`
 
-// tvmffi:export // want `this comment is no directive: write //tvmffi:export, without a space`
+// tvmffi:export // want `this comment is not a directive: write //tvmffi:export, without a space`
 func Spaced() {}
 
-// tvmffi: export // want `this comment is no directive: write //tvmffi:export, without a space`
+// tvmffi: export // want `this comment is not a directive: write //tvmffi:export, without a space`
 func SpacedVerb() {}
 
-// tvmffi:exprot // want `this comment is no directive: there are //tvmffi:export, object, method`
+// tvmffi:exprot // want `this comment is not a directive: there are //tvmffi:export, object, method`
 func SpacedMisspelled() {}
 
 // tvmffi: a comment that begins with these words is one.
 // //tvmffi:export is one as well
 func Prose() {
-	//tvmffi: export // want `this comment is no directive: write //tvmffi:export, without a space`
+	//tvmffi: export // want `this comment is not a directive: write //tvmffi:export, without a space`
 
-	//tvmffi: // want `this comment is no directive: there are //tvmffi:export, object, method`
+	//tvmffi: // want `this comment is not a directive: there are //tvmffi:export, object, method`
 }
 
 //tvmffi:export
@@ -94,14 +94,14 @@ type untagged struct{ X int64 }
 func Callback(f func(chan int) error) {} // want `parameter f of Callback: type chan int`
 
 //tvmffi:export
-func Endless(x endless[int64]) {} // want `field Next of endless[[][][][][][][]int64]: it holds ever larger instances of itself: go build tells which`
+func Endless(x endless[int64]) {} // want `field Next of endless[[][][][][][][]int64]: it holds ever larger instances of itself: go build shows it`
 
 type endless[T any] struct {
 	Next *endless[[]T] `ffi:"next"`
 }
 
 //tvmffi:export
-func Broken(x missing) {} // want `parameter x of Broken: its type has an error: go build tells which`
+func Broken(x missing) {} // want `parameter x of Broken: its type has an error: go build shows it`
 
 //tvmffi:method // want `func NoReceiver has no receiver: write //tvmffi:export`
 func NoReceiver() {}
@@ -118,7 +118,7 @@ func NotAStruct() {}
 //tvmffi:export // want `//tvmffi:export belongs above a func`
 type Exported struct{}
 
-//tvmffi:object // want `type Number is no struct`
+//tvmffi:object // want `type Number is not a struct`
 type Number int
 
 //tvmffi:object // want `type Alias is an alias: put //tvmffi:object where the struct is declared`
@@ -130,10 +130,10 @@ type hidden struct{}
 //tvmffi:object // want `type Box is generic`
 type Box[T any] struct{ V T }
 
-//tvmffi:object a..b // want `"a..b" is no type key`
+//tvmffi:object a..b // want `"a..b" is not a type key`
 type BadKey struct{}
 
-//tvmffi:object parent=Base // want `parent=Base is no type key, such as parent=lib.Base: a parent that is a Go struct is embedded`
+//tvmffi:object parent=Base // want `parent=Base is not a type key such as lib.Base: a parent that is a Go struct is embedded`
 type BadParent struct{}
 
 //tvmffi:object sealed=yes // want `unknown option "sealed=yes" of //tvmffi:object`
@@ -166,7 +166,7 @@ func (f Fields) ContextLast(a int64, ctx context.Context) {} // want `method Con
 type Same1 struct{}
 
 //tvmffi:object lib.Same
-type Same2 struct{} // want `Same2 has the key lib.Same, as Same1 has`
+type Same2 struct{} // want `Same2 and Same1 both have the key lib.Same`
 
 //tvmffi:object finl // want `"finl" is neither an option nor a type key: the options are parent=KEY, final, frozen, kwonly and structural=KIND; a key has a dot`
 type Finl struct{}
