@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of the golden cases")
 
-// goldenCase is one file of testdata: a comment that says what it shows,
+// goldenCase is one file of testdata: a comment that describes it,
 // schema.json, config.json, and then what Generate must return: files below
 // want/ and report.txt, or error.txt.
 type goldenCase struct {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestImports pins what the generator stands on: nothing that loads a library,
+// TestImports pins the imports of the generator: nothing that loads a library,
 // jennifer in package emit alone, and what decompresses in package kernel alone.
 func TestImports(t *testing.T) {
 	const self = "github.com/tvmffi-go/tvmffi/"

@@ -117,8 +117,8 @@ func TestVerifyImports(t *testing.T) {
 	}
 }
 
-// TestVerifyIgnoresStaleFiles has an earlier run's file on disk, which declares
-// what now stands in another file.
+// TestVerifyIgnoresStaleFiles has a file of an earlier run on disk, which declares the
+// names of another file.
 func TestVerifyIgnoresStaleFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// newConsumer makes a module of the files of an archive in testdata.
+// newConsumer makes a module from the files of an archive in testdata.
 func newConsumer(t *testing.T, archive string) *consumer.Module {
 	t.Helper()
 	m := consumer.New(t, "example.test/consumer")
@@ -36,8 +36,8 @@ func vetAndTest(t *testing.T, m *consumer.Module) {
 	}
 }
 
-// TestGarden binds the library of the introduction by go generate, and runs the
-// program that shows what using it feels like.
+// TestGarden binds the library of the introduction by go generate, and runs a program
+// that uses it.
 func TestGarden(t *testing.T) {
 	m := newConsumer(t, "garden.txtar")
 	m.Copy(nativetest.Build(t, "garden"), "libgarden.so")

@@ -17,9 +17,8 @@ func equalCounts(t *testing.T, got, want map[string]int) {
 	}
 }
 
-// inRuntime says whether package tvmffi has a type, so that no binding of it is
-// generated: the root, values that are no objects, and the types of containers and
-// the like.
+// inRuntime reports whether package tvmffi implements a type, so that it has no generated
+// binding: the root, values that are not objects, containers and similar types.
 func inRuntime(typ schema.Type) bool {
 	return len(typ.Ancestors) == 0 || slices.Contains([]string{
 		"ffi.String", "ffi.Bytes", "ffi.Error", "ffi.Function", "ffi.Shape", "ffi.Tensor", "ffi.Array",

@@ -1,4 +1,3 @@
 // Package generated holds the bindings of libtvm_ffi and of its testing library in
-// packages below it, and here the tests of what the generator makes of whole
-// libraries.
+// packages below it, and tests of the generator with whole libraries.
 package generated

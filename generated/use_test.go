@@ -13,9 +13,9 @@ import (
 
 const below = "github.com/tvmffi-go/tvmffi/generated/"
 
-// TestEverythingIsTested finds what is generated and exported and occurs in no
-// test of its package: functions, methods and types. In the tables of the tests,
-// each function must be called by the test that has its name.
+// TestEverythingIsTested finds exported generated functions, methods and types that no
+// test of their package uses. In the tables of the tests, the test with the name of a
+// function must call that function.
 func TestEverythingIsTested(t *testing.T) {
 	all, err := packages.Load(&packages.Config{
 		Mode:  packages.NeedName | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax | packages.NeedImports,
@@ -60,7 +60,7 @@ func TestEverythingIsTested(t *testing.T) {
 }
 
 // exportedBy lists functions, methods and object types of a generated package.
-// Markers are called by reflection, and options and Refs stand in signatures.
+// It omits markers, which reflection calls, and options and Refs, which are in signatures.
 func exportedBy(p *types.Package) []types.Object {
 	var out []types.Object
 	for _, name := range p.Scope().Names() {
@@ -111,9 +111,9 @@ func functionBodies(p *packages.Package) map[types.Object]ast.Node {
 	return bodies
 }
 
-// checkTable looks at entries of map literals whose key is a name: a func must
-// mention that function, or that type or its constructor, itself or in a function that it is or calls; a text is the
-// reason why it is not called.
+// checkTable checks the entries of map literals whose keys are names. A func must mention
+// the function, or the type or its constructor, itself or in a function that it is or
+// calls. A string is the reason why the function is not called.
 func checkTable(t *testing.T, p *packages.Package, bodies map[types.Object]ast.Node, n ast.Node) (excused []string) {
 	t.Helper()
 	lit, ok := n.(*ast.CompositeLit)

@@ -7,7 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// report is what the tests read of the report of the tool.
+// report is the part of the report of the tool that the tests read.
 type report struct {
 	Counts []struct {
 		Kind, Status string
@@ -33,8 +33,8 @@ func readReport(t *testing.T, text string) report {
 	return r
 }
 
-// TestXGrammar binds a library of others, with metadata of the old format, and
-// decodes under a JSON schema with what came out.
+// TestXGrammar binds XGrammar, which has metadata in the old format, and decodes under a
+// JSON schema with the bindings.
 func TestXGrammar(t *testing.T) {
 	m := newConsumer(t, "xgrammar.txtar")
 	nativetest.XGrammar(t)

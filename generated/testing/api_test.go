@@ -83,8 +83,8 @@ var functions = map[string]func(*testing.T){
 	"SchemaIDFunc":      testFunc,
 	"SchemaIDFuncTyped": testFuncTyped,
 
-	// Packed functions. Echo reads its first argument without asking how many
-	// there are, and Apply its first as a function: those they always get.
+	// Packed functions. Echo reads its first argument without a check of their number,
+	// and Apply reads it as a function, so the tests always pass one.
 	"Echo": func(t *testing.T) {
 		check.Returns(tvmffi.As[int64](check.Value(lib.Echo(3, "ignored"))(t)))(t, 3)
 		check.Returns(tvmffi.As[string](check.Value(lib.Echo("a text of some length"))(t)))(t, "a text of some length")
@@ -149,7 +149,7 @@ var functions = map[string]func(*testing.T){
 			check.Equal(t, e.XStrIndex(), name)
 			check.Equal(t, e.XIntIndex(), int64(i))
 			if _, ok := tvmffi.Cast[*lib.TestEnumVariant](e); !ok {
-				t.Errorf("%v is no TestEnumVariant", e)
+				t.Errorf("%v is not a TestEnumVariant", e)
 			}
 			e.Release()
 		}
@@ -264,7 +264,7 @@ func testAny(t *testing.T) {
 		v.Release()
 	}
 
-	// What has no counterpart is refused before the call, with its name.
+	// A value without a counterpart is refused before the call, with its type.
 	_, err := lib.SchemaIDAny(make(chan int))
 	check.Fails(t, err, tvmffi.ErrType, "testing.schema_id_any", "chan int")
 	_, err = lib.SchemaIDAny(struct{ X int }{1})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestNil passes nil, and nil pointers of a type, for every form of parameter.
-// Where the callee takes None, None comes back; else its error does.
+// A callee that takes None returns None; the others return an error.
 func TestNil(t *testing.T) {
 	load(t)
 	accepted := func(name string, result any, err error) {
@@ -51,7 +51,7 @@ func TestNil(t *testing.T) {
 	for _, nothing := range []tvmffi.ArrayArg[int64]{nil, ints} {
 		_, err := lib.SchemaIDArrInt(nothing)
 		refused("testing.schema_id_arr_int", "Array<int>", err)
-		// In a variant it is None too, which is none of the alternatives.
+		// In a variant it is None, too, which is not one of the alternatives.
 		_, err = lib.SchemaVariantMix(lib.IntOrStringOrIntArrayOfIntArray(nothing))
 		refused("testing.schema_variant_mix", "Variant<int, str, Array<int>>", err)
 	}
@@ -87,7 +87,7 @@ func TestNil(t *testing.T) {
 	refused("testing.schema_tensor_view_input", "DLTensor*", lib.SchemaTensorViewInput(nil))
 	f, err := lib.SchemaIDFunc(nil)
 	accepted("schema_id_func", f, err)
-	// The library would call a typed function without looking: Go refuses nil.
+	// The library would call a typed function without a check for None: Go refuses nil.
 	_, err = lib.SchemaIDFuncTyped(nil)
 	check.Fails(t, err, tvmffi.ErrType, "testing.schema_id_func_typed", "nil")
 	n, err := lib.SchemaIDOptInt(nil)
@@ -135,7 +135,7 @@ func TestNilReceivers(t *testing.T) {
 	}
 }
 
-// TestReleased uses objects after Release: each use says so.
+// TestReleased uses objects after Release: each use reports it.
 func TestReleased(t *testing.T) {
 	load(t)
 	base, pair := check.Value(lib.NewTestObjectBase())(t), newPair(t, 1, 2)
@@ -178,7 +178,7 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// TestWrongType passes objects and values of other types where Go cannot tell.
+// TestWrongType passes objects and values of wrong types that Go cannot detect.
 func TestWrongType(t *testing.T) {
 	load(t)
 	pair := newPair(t, 1, 2)
@@ -207,7 +207,7 @@ func TestWrongType(t *testing.T) {
 	check.Fails(t, err, tvmffi.ErrType, "[1]", "Str")
 	_, err = lib.SchemaIDArrInt(ints)
 	check.Fails(t, err, tvmffi.ErrType, "testing.schema_id_arr_int", "Array<int>", "index 1")
-	// A packed function cannot know; its own conversion says what it expected.
+	// A packed function is not checked; its own conversion reports the expected type.
 	add := func(a, b int64) (int64, error) { return a + b, nil }
 	_, err = lib.Apply(add, 1, pair)
 	check.Fails(t, err, tvmffi.ErrType, "int", "testing.TestIntPair")

@@ -12,7 +12,7 @@ import (
 )
 
 // types has a test for every generated object type: it makes one, if there is a
-// constructor, and reads, writes and calls all that the type has.
+// constructor, and uses all fields and methods of the type.
 var types = map[string]func(*testing.T){
 	"SchemaAllTypes": testSchemaAllTypes,
 
@@ -317,7 +317,7 @@ var types = map[string]func(*testing.T){
 		check.Equal(t, x.XStrIndex(), x.Value()) // the same field under two names
 	},
 	"TestFrozenCxx": func(t *testing.T) {
-		// The library registers the type and nothing about it: nobody can make one.
+		// The library only registers the type: there is no way to make an object of it.
 		pair := newPair(t, 1, 2)
 		defer pair.Release()
 		if x, ok := tvmffi.Cast[*lib.TestFrozenCxx](pair); ok {
@@ -337,7 +337,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// narrow tests a field of 4 bytes: what does not fit changes nothing.
+// narrow tests a field of 4 bytes: a value that does not fit changes nothing.
 func narrow(t *testing.T, set func(int64) error, get func() int64) {
 	t.Helper()
 	for _, v := range []int64{math.MaxInt32, math.MinInt32, -1, 0, 12345} {
@@ -540,13 +540,13 @@ func testVariantField(t *testing.T, x *lib.SchemaAllTypes) {
 	check.OK(t, x.SetVVariant(lib.StringOrIntArrayOrStringIntMapOfIntArray(tvmffi.Of[int64](4))))
 	a, ok := x.VVariant().AsIntArray()
 	if !ok {
-		t.Fatal("the variant is no array")
+		t.Fatal("the variant is not an array")
 	}
 	check.Elements(t, a, (*tvmffi.Array[int64]).Slice, []int64{4})
 	check.OK(t, x.SetVVariant(lib.StringOrIntArrayOrStringIntMapOfStringIntMap(tvmffi.MapOf(map[string]int64{"k": 5}))))
 	m, ok := x.VVariant().AsStringIntMap()
 	if !ok {
-		t.Fatal("the variant is no map")
+		t.Fatal("the variant is not a map")
 	}
 	check.Elements(t, m, (*tvmffi.Map[string, int64]).Map, map[string]int64{"k": 5})
 	if _, ok := x.VVariant().AsIntArray(); ok {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPackages: the files that whole reports have their bodies, and what they import
-// has none, in which an error does not count.
+// TestPackages checks that the files for which whole returns true keep their bodies, and
+// that imported packages have none, so that an error in a body does not count.
 func TestPackages(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // NilReceivers calls every method of the types of pointers on nil, and returns how
-// many it called. Markers return nil, fields panic with an *Error, all else
-// returns one. What is inherited through an embedded parent panics as Go does.
+// many it called. Markers return nil, fields panic with an *Error, and the others return
+// an *Error. A method inherited through an embedded parent panics like any Go method.
 func NilReceivers(t testing.TB, pointers ...any) (calls int) {
 	t.Helper()
 	for _, p := range pointers {
