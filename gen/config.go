@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/module"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -41,6 +42,9 @@ type Config struct {
 	// External maps the keys of types that other packages own to their import paths.
 	// A dot and the Go name follow the path if the name is not the usual one.
 	External map[string]string
+	// PackageNames maps import paths of External to package names, as the function
+	// PackageNames returns them. An import of a package without an entry has an alias.
+	PackageNames map[string]string
 	// UserNames holds the names that the consumer declares, per directory below the
 	// output root ("." for the root itself), in the form that the function UserNames
 	// returns. They are not generated again.
@@ -111,10 +115,8 @@ func (c Config) validate(s schema.Schema) error {
 
 // checkExternal checks an import path, which a Go name may follow.
 func checkExternal(target string) error {
-	if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
-		target = target[:dot]
-	}
-	return module.CheckImportPath(target)
+	path, _ := plan.CutExternal(target)
+	return module.CheckImportPath(path)
 }
 
 func libraryNames(s schema.Schema) string {

@@ -13,9 +13,11 @@ package gen
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
+	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/gen/internal/verify"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -73,6 +75,18 @@ func Verify(dir string, files []File) error {
 		overlay[f.Path] = f.Content
 	}
 	return verify.Check(dir, IsGenerated, overlay)
+}
+
+// PackageNames returns the names of the packages in external, the form of
+// Config.External, by import path. dir is in the module that imports them. A package
+// that cannot be found has no entry.
+func PackageNames(dir string, external map[string]string) map[string]string {
+	paths := map[string]bool{}
+	for _, target := range external {
+		path, _ := plan.CutExternal(target)
+		paths[path] = true
+	}
+	return load.Names(dir, slices.Sorted(maps.Keys(paths)))
 }
 
 // UserNames returns the names that the consumer's own files below dir declare, in the

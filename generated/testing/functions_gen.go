@@ -4,7 +4,7 @@
 package testing
 
 import (
-	ffi "github.com/tvmffi-go/tvmffi/generated/ffi"
+	"github.com/tvmffi-go/tvmffi/generated/ffi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -44,4 +46,37 @@ func Packages(dir string, overlay map[string][]byte, whole func(file string) boo
 // in the folder of the package.
 func ofCgo(name string) bool {
 	return strings.HasSuffix(name, ".cgo1.go") || strings.HasSuffix(name, "_cgo_gotypes.go")
+}
+
+// Names returns the names of packages by import path, without those that cannot be
+// found. dir is in the module that imports them.
+func Names(dir string, paths []string) map[string]string {
+	names := map[string]string{}
+	if len(paths) == 0 {
+		return names
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName, Dir: Existing(dir)}, paths...)
+	if err != nil {
+		return names
+	}
+	for _, p := range loaded {
+		if p.Name != "" && len(p.Errors) == 0 {
+			names[p.PkgPath] = p.Name
+		}
+	}
+	return names
+}
+
+// Existing returns dir or the nearest folder above it that exists.
+func Existing(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return dir
+		}
+		dir = parent
+	}
 }

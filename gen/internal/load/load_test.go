@@ -2,6 +2,7 @@ package load
 
 import (
 	"go/ast"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,5 +46,15 @@ func TestPackages(t *testing.T) {
 	// Without any body nothing uses the import.
 	if loaded, err = Packages(dir, nil, nil, "."); err != nil || len(loaded) != 1 || len(loaded[0].Errors) != 1 {
 		t.Errorf("without bodies: %v, %v", loaded[0].Errors, err)
+	}
+}
+
+// TestNames asks for packages whose names are and are not the ends of their paths, and for
+// one that does not exist.
+func TestNames(t *testing.T) {
+	got := Names(".", []string{"go/types", "github.com/tvmffi-go/tvmffi/runtime", "example.test/none"})
+	want := map[string]string{"go/types": "types", "github.com/tvmffi-go/tvmffi/runtime": "tvmffi"}
+	if !maps.Equal(got, want) {
+		t.Errorf("Names: %v, want %v", got, want)
 	}
 }

@@ -191,7 +191,8 @@ func (p *planner) openScope(pkg *Package) {
 	clauses := map[string]string{Runtime: "tvmffi", Bindrt: "bindrt", Big: "big"}
 	for _, used := range pkg.uses() {
 		imports = append(imports, Import{Path: used.Path, Name: segment(used.Name)})
-		if p.dirs[used.Dir] == used { // only the path is known of others
+		clauses[used.Path] = p.config.PackageNames[used.Path]
+		if p.dirs[used.Dir] == used {
 			clauses[used.Path] = used.Name
 		}
 	}

@@ -22,17 +22,18 @@ const (
 
 // Config is gen.Config, which has the documentation.
 type Config struct {
-	Package     string
-	ImportPath  string
-	Root        string
-	Prefixes    []string
-	Libraries   []string
-	Rename      map[string]string
-	Skip        []string
-	External    map[string]string
-	UserNames   map[string][]string
-	ToolVersion string
-	Split       bool
+	Package      string
+	ImportPath   string
+	Root         string
+	Prefixes     []string
+	Libraries    []string
+	Rename       map[string]string
+	Skip         []string
+	External     map[string]string
+	PackageNames map[string]string
+	UserNames    map[string][]string
+	ToolVersion  string
+	Split        bool
 }
 
 // A Plan is the whole output, decided.
@@ -171,12 +172,20 @@ func (p *planner) index() {
 	}
 	p.markers = markers(p.schema.Types)
 	for key, target := range p.config.External {
-		path, name := target, Camel(lastPart(key))
-		if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
-			path, name = target[:dot], target[dot+1:]
-		}
-		p.objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.markers[key], "As"+Camel(key)), External: true, Pkg: &Package{Path: path, Name: pathpkg.Base(path)}}
+		path, name := CutExternal(target)
+		name = cmp.Or(name, Camel(lastPart(key)))
+		pkg := &Package{Path: path, Name: cmp.Or(p.config.PackageNames[path], pathpkg.Base(path))}
+		p.objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.markers[key], "As"+Camel(key)), External: true, Pkg: pkg}
 	}
+}
+
+// CutExternal divides a value of Config.External into an import path and a Go name, ""
+// if there is none.
+func CutExternal(target string) (path, name string) {
+	if dot := strings.LastIndexByte(target, '.'); dot > strings.LastIndexByte(target, '/') && token.IsExported(target[dot+1:]) {
+		return target[:dot], target[dot+1:]
+	}
+	return target, ""
 }
 
 func (p *planner) fail(err error) { p.errs = append(p.errs, err) }

@@ -55,7 +55,7 @@ func Check(dir string, generated func([]byte) bool, files map[string][]byte) err
 	}
 	slices.Sort(patterns)
 	whole := func(file string) bool { return dirs[filepath.Dir(file)] }
-	loaded, err := load.Packages(existing(dir), overlay, whole, patterns...)
+	loaded, err := load.Packages(load.Existing(dir), overlay, whole, patterns...)
 	if err != nil {
 		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
 	}
@@ -100,20 +100,6 @@ func hideStale(overlay map[string][]byte, folder string, generated func([]byte) 
 		overlay[name] = []byte("package " + tree.Name.Name + "\n")
 	}
 	return nil
-}
-
-// existing returns dir or the nearest folder above it that exists.
-func existing(dir string) string {
-	for {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return dir
-		}
-		dir = parent
-	}
 }
 
 // checkPackage checks what the compiler accepts.

@@ -101,6 +101,7 @@ func (b *Result) generate(c *project.Config) error {
 	conf.Rename = c.Rename
 	conf.Skip = c.Skip
 	conf.External = c.External
+	conf.PackageNames = gen.PackageNames(b.Root, c.External)
 	conf.ToolVersion = console.Release()
 	if c.Split != nil {
 		conf.Split = *c.Split
