@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// TestOtherLibrary runs bindings with the library that they were made of, with its
-// next version, and without one.
+// TestOtherLibrary runs bindings with the library that they were made from, with its
+// next version, and without a library.
 func TestOtherLibrary(t *testing.T) {
 	m := newConsumer(t, "shed.txtar")
 	first := nativetest.Build(t, "shed")
@@ -17,7 +17,7 @@ func TestOtherLibrary(t *testing.T) {
 	m.Copy(first, "libshed.so")
 	m.Bind("gen", "--lib", "libshed.so", "--package", "shed", "--out", "shed")
 	m.Run("go", "vet", "./...")
-	program := filepath.Join(t.TempDir(), "shed.test") // apart from the library, which is searched for beside a program
+	program := filepath.Join(t.TempDir(), "shed.test") // not beside the library, because a program searches its own folder
 	m.Run("go", "test", "-c", "-o", program, ".")
 	for test, dir := range map[string]string{"TestUnchanged": filepath.Dir(first), "TestChanged": filepath.Dir(next), "TestMissing": t.TempDir()} {
 		cmd := m.Command(t.Context(), []string{"TVMFFI_LIBRARY_PATH=" + dir, "SHED_FILE=" + first},

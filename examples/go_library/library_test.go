@@ -58,8 +58,8 @@ func TestPython(t *testing.T) {
 	})
 }
 
-// BenchmarkPython compares calls from Python into Go with the same in C++, in one
-// process, in turn.
+// BenchmarkPython compares calls from Python into Go with calls of the same functions in
+// C++, in turn and in one process.
 func BenchmarkPython(b *testing.B) {
 	python := nativetest.Python(b)
 	cpp := nativetest.BuildText(b, "sameincpp", sameInCPP)
@@ -96,7 +96,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(apply, apply);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail, fail);
 `
 
-// TestCPP is a C++ program that uses the library.
+// TestCPP runs a C++ program that uses the library.
 func TestCPP(t *testing.T) {
 	golib, words := library(t, "golib"), library(t, "words")
 	text, err := os.ReadFile(filepath.Join("testdata", "host.cc"))
@@ -109,11 +109,11 @@ func TestCPP(t *testing.T) {
 	}
 }
 
-// TestRust is a Rust program that uses the library by the crate of its registry.
+// TestRust runs a Rust program that uses the library through the published crate.
 func TestRust(t *testing.T) {
 	golib := library(t, "golib")
 	const cargo = "cargo"
-	// It may be there and not run: rustup keeps the compilers in the home folder.
+	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
 	if out, err := exec.Command(cargo, "--version").CombinedOutput(); err != nil {
 		line, _, _ := strings.Cut(string(out), "\n")
 		t.Skipf("cargo does not run: %v: %s", err, line)
@@ -130,7 +130,7 @@ func TestRust(t *testing.T) {
 	}
 }
 
-// cacheDir is a folder that stays from run to run.
+// cacheDir returns a folder that stays from run to run.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := wheel.CacheDir()
@@ -144,8 +144,8 @@ func cacheDir(t *testing.T, name string) string {
 	return dir
 }
 
-// TestGo binds the libraries back, and a Go program uses the bindings, without cgo
-// and with it.
+// TestGo generates bindings of the libraries and runs a Go program that uses them,
+// without and with cgo.
 func TestGo(t *testing.T) {
 	m := consumer.New(t, "example.test/host")
 	m.Env = append(m.Env, "TVMFFI_LIBRARY="+nativetest.Library(t))
@@ -186,7 +186,7 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestGenerated checks that the generated files are what the directives ask for.
+// TestGenerated checks that the generated files match the directives.
 func TestGenerated(t *testing.T) {
 	for _, name := range []string{"golib", "words"} {
 		run(t, nil, consumer.Tool(t), "export", "./"+name, "--check")

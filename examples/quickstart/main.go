@@ -14,8 +14,8 @@ import (
 )
 
 func main() {
-	// A program finds its libraries beside its executable. "go run" puts that into a
-	// folder of its own, so this program names the file.
+	// A program finds its libraries beside its executable. "go run" puts the executable
+	// into a folder of its own, so this program names the file.
 	err := synth.Load(tvmffi.WithFile("libsynth.so"))
 	if err == nil {
 		err = errors.Join(objects(), sound(), failures())
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// objects makes some, reads and writes their fields, calls their methods.
+// objects makes objects, reads and writes their fields, and calls their methods.
 func objects() error {
 	tone, err := synth.NewTone(440, synth.TonePhase(0.25)) // required arguments, then options by name
 	if err != nil {
@@ -86,8 +86,8 @@ func sound() error {
 	return nil
 }
 
-// failures: a C++ exception is a Go error, and a Go error that has passed through
-// C++ is itself again.
+// failures shows that a C++ exception becomes a Go error, and that a Go error comes
+// out of C++ as the same error.
 func failures() error {
 	silent, err := synth.NewTone(0)
 	if err != nil {

@@ -40,9 +40,9 @@ func withLibrary(run func() int) (code int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	build := exec.Command("go", "tool", "tvmffi-bind", "build", "-o", filepath.Join(dir, "libsynth.so"),
-		"--cxxflag", "-O0", "native/synth.cc") // without optimisation it is built in half the time
+		"--cxxflag", "-O0", "native/synth.cc") // without optimisation the build takes half the time
 	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the library (it needs g++, or a compiler that CXX names): %w\n%s", err, out)
+		return 0, fmt.Errorf("build the library (this needs g++, or the compiler that CXX names): %w\n%s", err, out)
 	}
 	if err := synth.Load(tvmffi.WithDir(dir)); err != nil {
 		return 0, err

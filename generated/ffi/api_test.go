@@ -24,8 +24,8 @@ type (
 	anyDict  = *tvmffi.Dict[tvmffi.Any, tvmffi.Any]
 )
 
-// load loads the libraries from where the tests have them. The testing library
-// adds objects to use the functions on.
+// load loads the libraries of the tests. The testing library adds objects for the
+// functions to work on.
 func load(t testing.TB) {
 	t.Helper()
 	core, testing := nativetest.Library(t), nativetest.Testing(t)
@@ -36,11 +36,11 @@ func load(t testing.TB) {
 	}
 }
 
-// functions has a test for every generated function, by its Go name; generated's
-// own test checks that none is missing and that each calls the function it is for.
+// functions has a test for every generated function, by its Go name. The test of package
+// generated checks that none is missing and that each calls its function.
 var functions = map[string]func(*testing.T){}
 
-// notCalled are the functions that no test calls, with the reason.
+// notCalled lists the functions that no test calls, with the reason.
 var notCalled = map[string]string{
 	"XRegisterFFIInit":                "gives a type a constructor, for the rest of the process; for the Python package only",
 	"XPyClassRegisterTypeAttrColumns": "makes a type one of Python's, for the rest of the process",
@@ -186,7 +186,7 @@ var sequences = map[string]func(*testing.T){
 	},
 }
 
-// onList runs a test on a list of "a", "b", "c" and compares what it leaves.
+// onList runs a test on a list of "a", "b", "c" and compares the list afterwards.
 func onList(test func(*testing.T, anyList) []any) func(*testing.T) {
 	return func(t *testing.T) {
 		l := newList(t, "a", "b", "c")
@@ -276,7 +276,7 @@ var mappings = map[string]func(*testing.T){
 	"DictSize": onDict(func(t *testing.T, d anyDict) { check.Returns(ffi.DictSize(d))(t, 1) }),
 }
 
-// iterate runs the iterator of a map: 0 is the key, 1 the value, 2 the next step.
+// iterate runs the iterator of a map: 0 asks for the key, 1 for the value, 2 for the next step.
 func iterate(t *testing.T, next *tvmffi.Function) {
 	t.Helper()
 	defer next.Release()
@@ -287,7 +287,7 @@ func iterate(t *testing.T, next *tvmffi.Function) {
 	check.Equal(t, got, []any{"k", int64(1), int64(2), "v"})
 }
 
-// isMissing wants the object that stands for an absent value.
+// isMissing checks for the object that stands for an absent value.
 func isMissing(t *testing.T, v tvmffi.Any) {
 	t.Helper()
 	missing := check.Value(ffi.GetInvalidObject())(t)
@@ -355,7 +355,7 @@ var others = map[string]func(*testing.T){
 		}
 	},
 	"MakeFieldSetter": func(t *testing.T) {
-		// The setter calls back through the address, so that it is made and not called.
+		// The setter would call the function at the address, so the test does not call it.
 		f := check.Value(ffi.MakeFieldSetter(1, 0, 0))(t)
 		defer f.Release()
 		check.Equal(t, tvmffi.TypeKey(f), "ffi.Function")
@@ -388,7 +388,7 @@ var others = map[string]func(*testing.T){
 	},
 }
 
-// sentinel wants a function that always returns the same object.
+// sentinel checks that a function always returns the same object.
 func sentinel(f func() (*tvmffi.Object, error)) func(*testing.T) {
 	return func(t *testing.T) {
 		a, b := check.Value(f())(t), check.Value(f())(t)

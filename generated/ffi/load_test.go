@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	fmt.Println(n, err, ffi.Load(), tvmffi.LibraryPath())
 }
 
-// TestOtherCopy uses the bindings of libtvm_ffi with a copy that lies elsewhere than
-// the one they were made of, which is in the cache: a second one in the process
-// would end it.
+// TestOtherCopy uses the bindings of libtvm_ffi with a copy in another folder. The file
+// that the bindings were made from is in the cache; loading it as well would end the
+// process.
 func TestOtherCopy(t *testing.T) {
 	data, err := os.ReadFile(nativetest.Library(t))
 	if err != nil {

@@ -42,7 +42,7 @@ var types = map[string]func(*testing.T){
 		defer indexes.Release()
 		defer attrs.Release()
 		check.Equal(t, [3]int{entries.Len(), indexes.Len(), attrs.Len()}, [3]int{})
-		// The containers are the state's own: what goes in is seen by a second read.
+		// The state returns its own containers, so a second read sees what is appended.
 		e := check.Value(lib.EnumVariantGet("Alpha"))(t)
 		defer e.Release()
 		check.OK(t, entries.Append(tvmffi.Upcast[*tvmffi.Object](e)))

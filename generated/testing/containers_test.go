@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// containerFunctions are the functions that take or return containers or tensors.
+// containerFunctions has the tests of functions that take or return containers or tensors.
 var containerFunctions = map[string]func(*testing.T){
 	"SchemaIDArr":       testArr,
 	"SchemaIDArrInt":    testArrInt,
@@ -51,7 +51,7 @@ var containerFunctions = map[string]func(*testing.T){
 	"SchemaIDDltensor": func(t *testing.T) {
 		_, x := tensor(t)
 		defer x.Release()
-		// The library would return the borrowed view that it got, and refuses itself.
+		// The library would have to return a borrowed view, which it refuses.
 		_, err := lib.SchemaIDDltensor(x)
 		check.Fails(t, err, tvmffi.ErrRuntime, "DLTensor*", "ownership")
 	},
@@ -177,7 +177,7 @@ func tensor(t testing.TB) ([]float32, *tvmffi.Tensor) {
 	return data, check.Value(tvmffi.FromSlice(data, 2, 3))(t)
 }
 
-// sameTensor wants a tensor over the memory of data.
+// sameTensor checks for a tensor over the memory of data.
 func sameTensor(t testing.TB, x *tvmffi.Tensor, data []float32) {
 	t.Helper()
 	check.Equal(t, x.Shape(), []int64{2, 3})
@@ -271,7 +271,7 @@ func testArrObj(t *testing.T) {
 	pairs := check.Value(tvmffi.NewArray(pair))(t)
 	defer pairs.Release()
 	check.Value(lib.SchemaIDArrObj(pairs))(t).Release()
-	// What an *Array claims to hold is checked by the library.
+	// The library checks the element type that an *Array claims.
 	ints := check.Value(tvmffi.NewArray[int64](1))(t)
 	defer ints.Release()
 	_, err := lib.SchemaIDArrObj(ints)

@@ -22,7 +22,7 @@ func TestMarshalJSON(t *testing.T) {
 		want string
 	}{
 		{derived, text},
-		{tvmffi.Upcast[*lib.TestCxxClassBase](derived), text}, // what it really is
+		{tvmffi.Upcast[*lib.TestCxxClassBase](derived), text}, // text of the dynamic type
 		{lib.TestCxxClassBaseRef(derived), text},
 		{pair, `{"a":3,"b":4}`},
 		{[]*lib.TestIntPair{pair, nil}, `[{"a":3,"b":4},null]`},

@@ -18,7 +18,7 @@ const _ = exportrt.Generation1
 
 // PointType is the type golib.Point: objects of it are *define.Instance[Point].
 var PointType = define.Define[Point]("golib.Point",
-	define.Doc("Point is a point of the plane. Other languages construct, read and change it as\nthey do a class of C++, without entering Go; only its methods run here."),
+	define.Doc("Point is a point of the plane. Other languages construct, read and change it\nlike a C++ class, without entering Go; only its methods run in Go."),
 	define.More(&membersPoint))
 
 // CircleType is the type golib.Circle: objects of it are *define.Instance[Circle].
@@ -69,7 +69,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "append",
-			Doc:    "Append adds to a list that the caller sees, and returns it.",
+			Doc:    "Append adds to the list of the caller, and returns it.",
 			Params: []string{"l", "x"},
 			Func:   Append,
 			Call: func(a *bindrt.Args) error {
@@ -139,7 +139,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "compose",
-			Doc:    "Compose makes one function of two, of any signature.",
+			Doc:    "Compose makes one function of two, which may have any signature.",
 			Params: []string{"f", "g"},
 			Func:   Compose,
 			Call: func(a *bindrt.Args) error {
@@ -167,7 +167,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "distance",
-			Doc:    "Distance is that of two points, given by value.",
+			Doc:    "Distance returns the distance of two points, given by value.",
 			Params: []string{"a", "b"},
 			Func:   Distance,
 			Call: func(a *bindrt.Args) error {
@@ -181,7 +181,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "doubled",
-			Doc:    "Doubled makes a tensor with all elements of another, doubled.",
+			Doc:    "Doubled makes a tensor with every element of t doubled.",
 			Params: []string{"t"},
 			Func:   Doubled,
 			Call: func(a *bindrt.Args) error {
@@ -198,7 +198,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "echo",
-			Doc:    "Echo returns what it gets.",
+			Doc:    "Echo returns its argument.",
 			Params: []string{"x"},
 			Func:   Echo,
 			Call: func(a *bindrt.Args) error {
@@ -224,7 +224,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "explain",
-			Doc:    "Explain returns the message of an error that is a value.",
+			Doc:    "Explain returns the message of an error that is passed as a value.",
 			Params: []string{"err"},
 			Func:   Explain,
 			Call: func(a *bindrt.Args) error {
@@ -237,7 +237,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "fail",
-			Doc:    "Fail fails in the way that is asked for.",
+			Doc:    "Fail fails in the way that how names.",
 			Params: []string{"how", "text"},
 			Func:   Fail,
 			Call: func(a *bindrt.Args) error {
@@ -302,7 +302,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name: "origin",
-			Doc:  "Origin is the origin.",
+			Doc:  "Origin returns the origin.",
 			Func: Origin,
 			Call: func(a *bindrt.Args) error {
 				if err := a.Check(0); err != nil {
@@ -341,7 +341,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "poll",
-			Doc:    "Poll sleeps too, and asks for interruptions itself.",
+			Doc:    "Poll sleeps like Sleep, but checks for interrupts itself.",
 			Params: []string{"milliseconds"},
 			Func:   Poll,
 			Call: func(a *bindrt.Args) error {
@@ -407,7 +407,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "small",
-			Doc:    "Small adds narrow numbers, which are checked.",
+			Doc:    "Small adds narrow integers; arguments that do not fit are errors.",
 			Params: []string{"a", "b", "up"},
 			Func:   Small,
 			Call: func(a *bindrt.Args) error {
@@ -425,7 +425,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "sorted",
-			Doc:    "Sorted sorts numbers of a nested structure.",
+			Doc:    "Sorted sorts the numbers of each row.",
 			Params: []string{"rows"},
 			Func:   Sorted,
 			Call: func(a *bindrt.Args) error {
@@ -455,7 +455,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "swap",
-			Doc:    "Swap returns a pair the other way round.",
+			Doc:    "Swap returns a pair with its elements swapped.",
 			Params: []string{"pair"},
 			Func:   Swap,
 			Call: func(a *bindrt.Args) error {

@@ -1,5 +1,5 @@
-// Package golib is a Go package that Python, C++ and Rust use. Its directives say
-// what they see.
+// Package golib is a Go package that Python, C++ and Rust use. Its directives
+// choose what they see.
 package golib
 
 //go:generate go tool tvmffi-bind export
@@ -47,7 +47,7 @@ func Sum(t *tvmffi.Tensor) (float64, error) {
 	return sum, nil
 }
 
-// Doubled makes a tensor with all elements of another, doubled.
+// Doubled makes a tensor with every element of t doubled.
 //
 //tvmffi:export
 func Doubled(t *tvmffi.Tensor) (*tvmffi.Tensor, error) {
@@ -135,12 +135,12 @@ func Reversed(data []byte, times *int64) []byte {
 	return out
 }
 
-// Echo returns what it gets.
+// Echo returns its argument.
 //
 //tvmffi:export
 func Echo(x any) any { return x }
 
-// Fail fails in the way that is asked for.
+// Fail fails in the way that how names.
 //
 //tvmffi:export
 func Fail(how, text string) error {
@@ -168,7 +168,7 @@ func Sleep(ctx context.Context, milliseconds int64) error {
 	}
 }
 
-// Poll sleeps too, and asks for interruptions itself.
+// Poll sleeps like Sleep, but checks for interrupts itself.
 //
 //tvmffi:export
 func Poll(milliseconds int64) error {

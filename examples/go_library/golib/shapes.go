@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
 
-// Point is a point of the plane. Other languages construct, read and change it as
-// they do a class of C++, without entering Go; only its methods run here.
+// Point is a point of the plane. Other languages construct, read and change it
+// like a C++ class, without entering Go; only its methods run in Go.
 //
 //tvmffi:object
 type Point struct {
@@ -56,7 +56,7 @@ type Circle struct {
 //tvmffi:method
 func (c Circle) Area() float64 { return math.Pi * c.Radius * c.Radius }
 
-// Distance is that of two points, given by value.
+// Distance returns the distance of two points, given by value.
 //
 //tvmffi:export
 func Distance(a, b Point) float64 { return math.Hypot(a.X-b.X, a.Y-b.Y) }
@@ -71,7 +71,7 @@ func Around(p *define.Instance[Point], radius float64) (*define.Instance[Circle]
 	return CircleType.New(Circle{Point: p.Value(), Radius: radius})
 }
 
-// Origin is the origin.
+// Origin returns the origin.
 //
 //tvmffi:export
 func Origin() Point { return Point{Name: "origin"} }

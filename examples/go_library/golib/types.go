@@ -8,12 +8,12 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The functions of this file show which Go types other languages see as what.
+// The functions in this file show how other languages see Go types.
 
 // Celsius is a number with a name.
 type Celsius float32
 
-// Limits is a struct with tags and without a directive: a map.
+// Limits has tags but no directive, so other languages see a map.
 type Limits struct {
 	Low  Celsius `ffi:"low"`
 	High Celsius `ffi:"high"`
@@ -25,7 +25,7 @@ type Limits struct {
 //tvmffi:export
 func Within(t Celsius, l Limits) Celsius { return max(l.Low, min(l.High, t)) }
 
-// Small adds narrow numbers, which are checked.
+// Small adds narrow integers; arguments that do not fit are errors.
 //
 //tvmffi:export
 func Small(a int8, b uint16, up bool) int32 {
@@ -47,7 +47,7 @@ func Power(base *big.Int, exponent int64) *big.Int {
 	return new(big.Int).Exp(base, big.NewInt(exponent), nil)
 }
 
-// Swap returns a pair the other way round.
+// Swap returns a pair with its elements swapped.
 //
 //tvmffi:export
 func Swap(pair tvmffi.Tuple2[int64, string]) tvmffi.Tuple2[string, int64] {
@@ -65,14 +65,14 @@ func Volume(s *tvmffi.Shape) int64 {
 	return volume
 }
 
-// Append adds to a list that the caller sees, and returns it.
+// Append adds to the list of the caller, and returns it.
 //
 //tvmffi:export
 func Append(l *tvmffi.List[int64], x int64) (*tvmffi.List[int64], error) {
 	return l, l.Append(x)
 }
 
-// Sorted sorts numbers of a nested structure.
+// Sorted sorts the numbers of each row.
 //
 //tvmffi:export
 func Sorted(rows map[string][][3]float64) map[string][][3]float64 {
@@ -84,7 +84,7 @@ func Sorted(rows map[string][][3]float64) map[string][][3]float64 {
 	return rows
 }
 
-// Compose makes one function of two, of any signature.
+// Compose makes one function of two, which may have any signature.
 //
 //tvmffi:export
 func Compose(f, g *tvmffi.Function) func(x any) (tvmffi.Any, error) {
@@ -103,7 +103,7 @@ func Compose(f, g *tvmffi.Function) func(x any) (tvmffi.Any, error) {
 //tvmffi:export
 func TypeKey(o tvmffi.ObjectRef) string { return tvmffi.TypeKey(o) }
 
-// Explain returns the message of an error that is a value.
+// Explain returns the message of an error that is passed as a value.
 //
 //tvmffi:export
 func Explain(err *tvmffi.Error) string {

@@ -85,7 +85,7 @@ def errors(m, w):
     assert type(e) is RuntimeError and str(e) == "a plain Go error", e
     e = failure(m.add, 1, "x")
     assert type(e) is TypeError and "argument 1" in str(e) and "expected int" in str(e), e
-    # An error of Python that passes through a Go func names it on its way.
+    # The traceback of a Python error that passes through a Go func names that func.
     def raising(x):
         raise KeyError("of Python")
 
@@ -103,7 +103,7 @@ def panics(m, w):
         e = failure(m.fail, "nil", "x")
         assert "nil pointer dereference" in str(e) and "*p = len(text)" in text(e), text(e)
     assert m.add(1, 2) == 3
-    # A fault that is not Go's is still the host's: Go forwards it.
+    # Go forwards a fault that is not its own to the host.
     pid = os.fork()
     if pid == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -222,7 +222,7 @@ def metadata(m, w):
     schema = json.loads(m.get_function_metadata("add")["type_schema"])
     assert schema == {"type": "ffi.Function", "named_args": {"return": [{"type": "int"}], "params": [{"type": "int"}, {"type": "int"}]}}, schema
     assert m.get_function_doc("add").startswith("Add adds two integers."), m.get_function_doc("add")
-    # tvmffi.Register gives the same to what is in the registry, where docs cannot be read.
+    # tvmffi.Register puts the same metadata into the registry; docs cannot be read there.
     assert json.loads(tvm_ffi.get_global_func_metadata("golib.add")["type_schema"]) == schema
     assert json.loads(tvm_ffi.get_global_func_metadata("golib.join")["type_schema"]) == {"type": "ffi.Function"}
     schema = json.loads(m.get_function_metadata("join")["type_schema"])
@@ -232,8 +232,8 @@ def metadata(m, w):
 
 
 def spawn(m, w):
-    # A forked child has one thread of the Go runtime: what Go does there may wait for
-    # ever. So processes are spawned, and each loads the library for itself.
+    # A forked child has one thread of the Go runtime: Go code may wait there
+    # forever. So processes are spawned, and each loads the library for itself.
     import multiprocessing
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(spawned, (paths[0],)) == 42
@@ -247,7 +247,7 @@ def spawned(path):
 
 
 def twice(m, w):
-    """The same library under another name: an error, and nothing is harmed."""
+    """The same library under another name is an error without other effects."""
     copy = os.path.join(tempfile.mkdtemp(), "copy.so")
     shutil.copy(paths[0], copy)
     other = tvm_ffi.load_module(copy)
@@ -286,7 +286,7 @@ def first(m, w):
 
 if __name__ == "__main__":
     if test == "alone":
-        # No libtvm_ffi at all: the symbol says so, and the process lives.
+        # Without libtvm_ffi, the symbol reports that, and the process continues.
         f = getattr(ctypes.CDLL(paths[0]), "__tvm_ffi_add")
         assert f(None, None, 0, None) == -1
         sys.exit()

@@ -18,7 +18,7 @@ var tvmffiExports = exportrt.Library{
 	Functions: []exportrt.Function{
 		{
 			Name:   "letters",
-			Doc:    "Letters counts the letters of a text. It needs a text: nil is a mistake that Go\nreports as a panic.",
+			Doc:    "Letters counts the letters of a text. A nil text is a mistake, which Go reports as a\npanic.",
 			Params: []string{"text"},
 			Func:   Letters,
 			Call: func(a *bindrt.Args) error {
@@ -31,7 +31,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "shout",
-			Doc:    "Shout changes a number by a function of any language, and tells the result.",
+			Doc:    "Shout calls a function of any language with x and returns its result.",
 			Params: []string{"f", "x"},
 			Func:   Shout,
 			Call: func(a *bindrt.Args) error {
@@ -59,7 +59,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name: "tripler",
-			Doc:  "Tripler makes a function.",
+			Doc:  "Tripler makes a function that triples its argument.",
 			Func: Tripler,
 			Call: func(a *bindrt.Args) error {
 				if err := a.Check(0); err != nil {
@@ -70,7 +70,7 @@ var tvmffiExports = exportrt.Library{
 		},
 		{
 			Name:   "upper",
-			Doc:    "Upper writes a text in capital letters.",
+			Doc:    "Upper returns a text in upper case.",
 			Params: []string{"text"},
 			Func:   Upper,
 			Call: func(a *bindrt.Args) error {

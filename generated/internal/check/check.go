@@ -1,4 +1,4 @@
-// Package check holds what the API tests of the generated packages share.
+// Package check holds helpers for the API tests of the generated packages.
 package check
 
 import (
@@ -36,8 +36,7 @@ func Returns[T any](got T, err error) func(t testing.TB, want T) {
 	}
 }
 
-// Elements reads an object such as a container, compares what was read, and
-// releases the object.
+// Elements reads an object such as a container, compares its elements, and releases it.
 func Elements[P tvmffi.ObjectRef, V any](t testing.TB, p P, read func(P) (V, error), want V) {
 	t.Helper()
 	var s tvmffi.Scope
@@ -62,7 +61,7 @@ func Equal[T any](t testing.TB, got, want T) {
 	}
 }
 
-// Fails wants an *tvmffi.Error of a kind whose text holds each of the texts.
+// Fails checks for an *tvmffi.Error of a kind whose text contains each of the texts.
 func Fails(t testing.TB, err, kind error, texts ...string) {
 	t.Helper()
 	var e *tvmffi.Error
@@ -77,7 +76,7 @@ func Fails(t testing.TB, err, kind error, texts ...string) {
 	}
 }
 
-// Panics wants f to panic with an *tvmffi.Error as Fails wants it.
+// Panics checks that f panics with an *tvmffi.Error that Fails accepts.
 func Panics(t testing.TB, f func(), kind error, texts ...string) {
 	t.Helper()
 	defer func() {

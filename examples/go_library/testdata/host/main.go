@@ -1,5 +1,5 @@
 // A Go program that uses Go libraries through the bindings that tvmffi-bind gen
-// made of them. Three Go runtimes are in the process.
+// made of them. The process has three Go runtimes.
 package main
 
 import (
@@ -85,7 +85,7 @@ func failures() {
 	mine := errors.New("of the host")
 	_, err = golib.Apply(func(int64) (int64, error) { return 0, mine }, 1)
 	if !errors.Is(err, mine) {
-		log.Fatalf("%v came out, and not the error of the host", err)
+		log.Fatalf("got the error %v, want that of the host", err)
 	}
 	for range 2 {
 		nilDereference(func() error { return golib.Fail("nil", "") })
