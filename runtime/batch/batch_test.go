@@ -35,43 +35,43 @@ func TestBatch(t *testing.T) {
 		flag := queue.Call(echo).Bool(true)
 		half := queue.Call(echo).Float(0.5)
 		if _, err := batch.Result[int64](sum); err == nil || queue.Len() != 10 {
-			t.Error("a result before Do")
+			t.Error("Result returned no error before Do, or the batch has not 10 calls")
 		}
 		if err := queue.Do(); err != nil {
 			t.Fatal(err)
 		}
 		if n := runtimetest.Must[int64](t)(batch.Result[int64](sum)); n != 3 {
-			t.Error(n)
+			t.Errorf("calls.add returned %d, want 3", n)
 		}
 		if n := runtimetest.Must[int64](t)(batch.Result[int64](typed)); n != 299 {
-			t.Error(n)
+			t.Errorf("calls.add with typed arguments returned %d, want 299", n)
 		}
 		if s := runtimetest.Must[string](t)(batch.Result[string](text)); s != "a text that does not fit, "+long {
-			t.Errorf("%d bytes", len(s))
+			t.Errorf("calls.concat returned %d bytes, want both texts", len(s))
 		}
 		if s := runtimetest.Must[string](t)(batch.Result[string](small)); s != "a\x00b" {
-			t.Errorf("%q", s)
+			t.Errorf("calls.concat returned %q, want %q", s, "a\x00b")
 		}
 		x := runtimetest.Must[*runtimetest.Box](t)(batch.Result[*runtimetest.Box](made))
 		if again := runtimetest.Must[*runtimetest.Box](t)(batch.Result[*runtimetest.Box](made)); x != again || x.I64() != 7 {
-			t.Error("both results are one object")
+			t.Error("two results of one call are one object, want two with the same value")
 		}
 		x.Release()
 		y := runtimetest.Must[*tvmffi.Object](t)(batch.Result[*tvmffi.Object](same))
 		if !tvmffi.Same(y, b) || memstat.UseCount(b) != 2 {
-			t.Errorf("use count %d", memstat.UseCount(b))
+			t.Errorf("use count %d of the box and its result, want 2", memstat.UseCount(b))
 		}
 		y.Release()
 		if v := runtimetest.Must[tvmffi.Any](t)(batch.Result[tvmffi.Any](none)); !v.IsNone() {
-			t.Error(v)
+			t.Errorf("calls.nop returned %v, want None", v)
 		}
 		a := runtimetest.Must[*tvmffi.Array[any]](t)(batch.Result[*tvmffi.Array[any]](list))
 		if a.At(1) != "two" || a.Len() != 3 {
-			t.Error(a)
+			t.Errorf("calls.echo returned %v, want 3 items with \"two\" at 1", a)
 		}
 		a.Release()
 		if !runtimetest.Must[bool](t)(batch.Result[bool](flag)) || runtimetest.Must[float64](t)(batch.Result[float64](half)) != 0.5 {
-			t.Error("scalars")
+			t.Error("the results of scalars are not true and 0.5")
 		}
 		_, err := batch.Result[string](sum)
 		runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
@@ -85,7 +85,7 @@ func TestBatch(t *testing.T) {
 		t.Error(err)
 	}
 	if err := queue.Do(); err != nil || queue.Len() != 0 {
-		t.Error("an empty batch", err)
+		t.Errorf("Do of an empty batch returned %v, and there are %d calls", err, queue.Len())
 	}
 	b.Release()
 	for _, f := range []*tvmffi.Function{add, concat, boxOf, echo, nop} {
@@ -114,7 +114,7 @@ func TestBatchOfMany(t *testing.T) {
 		for i, p := range all {
 			n := int64(i % 257)
 			if got := runtimetest.Must[int64](t)(batch.Result[int64](p)); got != n*(n-1)/2 {
-				t.Fatalf("call %d: %d", i, got)
+				t.Fatalf("call %d returned %d, want %d", i, got, n*(n-1)/2)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func TestBatchRuns(t *testing.T) {
 		err := queue.Do()
 		var failed *batch.Error
 		if failing >= calls && err != nil || failing < calls && (!errors.As(err, &failed) || failed.Call != failing || !errors.Is(err, io.ErrUnexpectedEOF)) {
-			t.Fatalf("round %d, call %d of %d: %v", round, failing, calls, err)
+			t.Fatalf("round %d, call %d of %d fails: Do returned %v", round, failing, calls, err)
 		}
 		if !slices.Equal(got, wantSeen) {
 			t.Fatalf("round %d: the callback got %d, want %d", round, got, wantSeen)
@@ -185,7 +185,7 @@ func TestBatchRuns(t *testing.T) {
 		}
 		for _, p := range pending[min(failing, calls):] {
 			if n, err := batch.Result[int64](p); err == nil {
-				t.Fatalf("round %d: a result %d after the failure", round, n)
+				t.Fatalf("round %d: there is a result %d after the failure", round, n)
 			}
 		}
 	}
@@ -216,17 +216,17 @@ func TestBatchStopsAtError(t *testing.T) {
 		err := queue.Do()
 		var failed *batch.Error
 		if !errors.As(err, &failed) || failed.Call != at {
-			t.Fatalf("at %d: %v", at, err)
+			t.Fatalf("call %d fails: Do returned %v", at, err)
 		}
 		runtimetest.WantError(t, err, tvmffi.ErrValue, fmt.Sprintf("call %d of the batch: ValueError: on purpose", at))
 		if calls != at/2 {
-			t.Errorf("%d calls before call %d", calls, at)
+			t.Errorf("%d calls of the callback before call %d, want %d", calls, at, at/2)
 		}
 		for i, p := range results {
 			v, err := batch.Result[tvmffi.Any](p)
 			switch {
 			case i < at && (err != nil || i%2 == 0 && v.Value() != int64(i+1)):
-				t.Errorf("call %d: %v, %v", i, v, err)
+				t.Errorf("call %d has the result %v, %v", i, v, err)
 			case i == at:
 				runtimetest.WantError(t, err, tvmffi.ErrValue, "on purpose")
 			case i > at:
@@ -266,7 +266,7 @@ func TestBatchRefuses(t *testing.T) {
 	b.Release()
 	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "call 1 of the batch: RuntimeError: an object was released before the batch was done")
 	if _, err := batch.Result[int64](p); err == nil {
-		t.Error("no result")
+		t.Error("the call of a batch that failed has a result")
 	}
 	queue.Call(echo).Object(b)
 	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "an argument: the object was released")
@@ -276,7 +276,7 @@ func TestBatchRefuses(t *testing.T) {
 	runtimetest.WantError(t, queue.Do(), tvmffi.ErrRuntime, "call 0 of the batch: RuntimeError: an argument was added after another call")
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "added to a batch that is done", func() { first.Int(2) })
 	if _, err := batch.Result[int64](batch.Pending{}); err == nil {
-		t.Error("a Pending of no batch")
+		t.Error("a Pending without a batch has a result")
 	}
 	// A callback may not use the batch that calls it, but one of its own.
 	own := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() (int64, error) {
@@ -329,7 +329,7 @@ func TestBatchWhileStackMoves(t *testing.T) {
 	for range 4 {
 		results := <-done
 		if len(results) != 100 || results[1] != 10 || !slices.IsSortedFunc(results[:6], func(a, b int64) int { return int(a - b) }) {
-			t.Error(results)
+			t.Errorf("results %v, want 100, with 10 at 1", results)
 		}
 	}
 }
@@ -421,7 +421,7 @@ func TestBatchFromItsCallback(t *testing.T) {
 	}
 	for i, p := range all {
 		if x, err := batch.Result[int64](p); err != nil || x != int64(i+1) {
-			t.Fatalf("call %d: %d, %v", i, x, err)
+			t.Fatalf("call %d returned %d, %v, want %d", i, x, err, i+1)
 		}
 	}
 	// What it does not recover from is the error of its call.

@@ -187,7 +187,7 @@ func TestDefineBadInput(t *testing.T) {
 			runtimetest.WantError(t, bad.Register(), c.kind, c.texts...)
 		}
 		if t.Failed() {
-			t.Fatal(name)
+			t.Fatalf("the definition %q is not refused as expected", name)
 		}
 	}
 	for _, k := range []string{"", "a b", "ffi.Mine"} {
@@ -203,7 +203,7 @@ func TestDefineBadInput(t *testing.T) {
 	}
 	for _, k := range keys {
 		if strings.HasPrefix(k, key) {
-			t.Error("half registered:", k)
+			t.Error("a definition that was refused is registered as", k)
 		}
 	}
 	// A struct without tags is a type without fields.
@@ -233,7 +233,7 @@ func TestDefineBadInput(t *testing.T) {
 	_, err = strictType.New(strict{A: p, B: 1 << 63})
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "field b", "does not fit")
 	if memstat.UseCount(p) != 1 {
-		t.Error(memstat.UseCount(p))
+		t.Errorf("use count %d after the failed New, want 1", memstat.UseCount(p))
 	}
 	var missing define.Instance[again]
 	runtimetest.WantError(t, missing.SetValue(again{}), tvmffi.ErrRuntime, "was never set")

@@ -37,10 +37,10 @@ func TestDefine(t *testing.T) {
 	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Y: 4, Name: "a longer name than seven", Tag: int64(5)})
 	defer p.Release()
 	if tvmffi.TypeKey(p) != "gotest.Point" {
-		t.Error(tvmffi.TypeKey(p))
+		t.Errorf("type key %q, want gotest.Point", tvmffi.TypeKey(p))
 	}
 	if v := p.Value(); v.X != 3 || v.Y != 4 || v.Name != "a longer name than seven" || v.Tag != int64(5) || v.Next != nil {
-		t.Errorf("%+v", v)
+		t.Errorf("the new point is %+v, want the fields of New", v)
 	}
 	for name, want := range map[string]any{"x": int64(3), "y": 4.0, "name": "a longer name than seven", "tag": int64(5), "next": nil} {
 		if got := runtimetest.MustCall(t, "define.get", p, name).Value(); got != want {
@@ -52,27 +52,27 @@ func TestDefine(t *testing.T) {
 	runtimetest.MustCall(t, "define.set", p, "next", p.Value().Next)
 	runtimetest.MustCall(t, "define.set_raw", p, "name", "a raw text of some length")
 	if v := p.Value(); v.X != 9 || v.Y != 2 || v.Name != "a raw text of some length" {
-		t.Errorf("%+v", v)
+		t.Errorf("after define.set the point is %+v, want x 9, y 2 and the raw text", v)
 	}
 	if err := pointX.Set(p, -1); err != nil || pointX.Get(p) != -1 {
-		t.Error(err, pointX.Get(p))
+		t.Errorf("after Set x is %d, want -1; error %v", pointX.Get(p), err)
 	}
 	q := runtimetest.NewPoint(t, runtimetest.Point{X: 1, Name: "q", Next: p})
 	defer q.Release()
 	if memstat.UseCount(p) != 2 {
-		t.Error(memstat.UseCount(p))
+		t.Errorf("use count %d while a field holds the point, want 2", memstat.UseCount(p))
 	}
 	next := pointNext.Get(q)
 	if !tvmffi.Same(next, p) {
-		t.Error("another object")
+		t.Error("the field next is another object than the one set")
 	}
 	next.Release()
 	if err := pointNext.Set(q, nil); err != nil || memstat.UseCount(p) != 1 {
-		t.Error(err, memstat.UseCount(p))
+		t.Errorf("use count %d after the field is nil, want 1; error %v", memstat.UseCount(p), err)
 	}
 	runtimetest.WantError(t, q.SetValue(runtimetest.Point{Name: "x", Tag: make(chan int)}), tvmffi.ErrType, "gotest.Point", "tag", "chan int")
 	if v := q.Value(); v.X != 1 || v.Name != "q" {
-		t.Errorf("changed: %+v", v)
+		t.Errorf("SetValue failed, but the point is %+v now", v)
 	}
 	if err := q.SetValue(runtimetest.Point{X: 7, Name: "seven", Next: q}); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestDefine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := p.String(); s != `gotest.Point(x=-1, y=2, name="a raw text of some length", tag=5, next=None)` {
-		t.Error(s)
+		t.Errorf("String: %s, want all fields", s)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestDefineSetterErrors(t *testing.T) {
 		}
 	}
 	if v := p.Value(); v.X != 3 || v.Name != "n" || memstat.UseCount(p) != 1 {
-		t.Errorf("changed: %+v", v)
+		t.Errorf("setters failed, but the point is %+v now, with use count %d", v, memstat.UseCount(p))
 	}
 }
 
@@ -129,12 +129,12 @@ func TestDefineLibraryFacilities(t *testing.T) {
 
 	made := runtimetest.MustCall(t, "ffi.MakeObjectFromPackedArgs", "gotest.Point", "x", 8, "name", "made")
 	if m, err := tvmffi.As[*define.Instance[runtimetest.Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {
-		t.Error(made, err)
+		t.Errorf("the object that the library made is %v, want x 8, y 0 and name made; error %v", made, err)
 	}
 	made.Release()
 	shallow := runtimetest.MustCall(t, "define.copy", p)
 	if s, err := tvmffi.As[runtimetest.Point](shallow); err != nil || !tvmffi.Same(s.Next, inner) || s.Name != "outer" || s.Tag != "tag" {
-		t.Error(s, err)
+		t.Errorf("the shallow copy is %+v, want the fields of the original; error %v", s, err)
 	} else {
 		s.Next.Release()
 	}
@@ -145,7 +145,7 @@ func TestDefineLibraryFacilities(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := d.Value(); v.Next == nil || tvmffi.Same(v.Next, inner) || v.Next.Value().Name != "inner" {
-		t.Errorf("%+v", v)
+		t.Errorf("the deep copy is %+v, want another inner point", v)
 	} else {
 		v.Next.Release()
 	}
@@ -155,26 +155,26 @@ func TestDefineLibraryFacilities(t *testing.T) {
 			args = append(args, false, false)
 		}
 		if v := runtimetest.MustCall(t, f, args...); v.Value() != true {
-			t.Error(f, v)
+			t.Errorf("%s of a point and its deep copy is %v, want true", f, v)
 		}
 	}
 	text := runtimetest.MustCall(t, "ffi.ToJSONGraphString", p, nil)
 	back := runtimetest.MustCall(t, "ffi.FromJSONGraphString", text)
 	if v := runtimetest.MustCall(t, "ffi.RecursiveEq", p, back); v.Value() != true {
-		t.Error(back)
+		t.Errorf("the JSON graph gives %v, want a point that equals %v", back, p)
 	}
 	back.Release()
 	deep.Release()
 	if s := fmt.Sprint(p); !strings.Contains(s, `next=gotest.Point(x=1`) {
-		t.Error(s)
+		t.Errorf("fmt.Sprint: %s, want the inner point in it", s)
 	}
 	if n := runtimetest.MustCall(t, "define.churn", "gotest.Point", 4, 500).Value(); n != int64(4*500*5) {
-		t.Error(n)
+		t.Errorf("define.churn returned %v, want %d", n, 4*500*5)
 	}
 	if entries.Load() != 0 {
-		t.Error(entries.Load(), "entries into Go")
+		t.Errorf("%d entries into Go, want 0", entries.Load())
 	}
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 5.0 || entries.Load() != 1 {
-		t.Error(v, entries.Load())
+		t.Errorf("norm returned %v with %d entries into Go, want 5 with 1", v, entries.Load())
 	}
 }

@@ -24,19 +24,19 @@ func TestDefineParents(t *testing.T) {
 	}
 	defer p.Release()
 	if v := p.Value(); v.X != 1 || v.Name != "child" || v.Z != -8 || *v.Wide != 2.5 || len(v.Data) != 1 || v.Data[0] != 7 || v.Keys["k"] != 1 {
-		t.Errorf("%+v", v)
+		t.Errorf("the new object is %+v, want the fields of New", v)
 	}
 	base, ok := tvmffi.Cast[*define.Instance[runtimetest.Point]](p)
 	if !ok || pointX.Get(base) != 1 || base.Value().Name != "child" {
-		t.Error("no Point", ok)
+		t.Errorf("the object is not a Point with its fields; Cast returned %v", ok)
 	}
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "norm", p).Value(); v != 1.0 {
-		t.Error(v)
+		t.Errorf("norm of the base returned %v, want 1", v)
 	}
 	z := define.FieldOf(Point3Type, func(p *Point3) *int8 { return &p.Z })
 	x := define.FieldOf(Point3Type, func(p *Point3) *int64 { return &p.X })
 	if z.Get(p) != -8 || x.Get(p) != 1 || z.Set(p, 127) != nil || z.Get(p) != 127 {
-		t.Error(z.Get(p))
+		t.Errorf("fields z %d and x %d, want 127 and 1", z.Get(p), x.Get(p))
 	}
 	// What does not fit is refused, by C++ too.
 	_, err = runtimetest.Call("define.set", p, "z", 128)
@@ -46,11 +46,11 @@ func TestDefineParents(t *testing.T) {
 	runtimetest.MustCall(t, "define.set", p, "wide", 3)
 	runtimetest.MustCall(t, "define.set", p, "z", true)
 	if v := p.Value(); v.Z != 1 || *v.Wide != 3 {
-		t.Errorf("%+v", v)
+		t.Errorf("after define.set the object is %+v, want Z 1 and Wide 3", v)
 	}
 	runtimetest.MustCall(t, "define.set", p, "wide", nil)
 	if v := p.Value(); v.Wide != nil {
-		t.Error(*v.Wide)
+		t.Errorf("Wide is %v, want nil", *v.Wide)
 	}
 	_, err = runtimetest.Call("define.set", p, "wide", "text")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "Cannot convert from type `", "` to `Optional<float>`")
@@ -58,13 +58,13 @@ func TestDefineParents(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "`None` to `ffi.Array<int>`")
 	d, err := Point3Type.Default()
 	if err != nil || d.Z != -3 || d.Name != "p" || len(d.Data) != 2 || d.Keys["a"] != 1 {
-		t.Errorf("%+v %v", d, err)
+		t.Errorf("Default returned %+v, %v, want the defaults of all tags and options", d, err)
 	}
 	made := runtimetest.MustCall(t, "define.init", "gotest.Point3", 5)
 	defer made.Release()
 	m, err := tvmffi.As[Point3](made)
 	if err != nil || m.X != 5 || m.Z != -3 || m.Keys["a"] != 1 || m.Data[1] != 2 {
-		t.Errorf("%+v %v", m, err)
+		t.Errorf("define.init made %+v, %v, want X 5 and the defaults", m, err)
 	}
 	_, err = runtimetest.Call("define.init", "gotest.Point3")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "missing", "x")
@@ -99,22 +99,22 @@ func TestDefineParentInCpp(t *testing.T) {
 	runtimetest.MustCall(t, "define.set", d, "other", value)
 	value.Release()
 	if v := runtimetest.MustCall(t, "define.is_base", d).Value(); v != true {
-		t.Error("no define.Base")
+		t.Error("the object is not a define.Base")
 	}
 	if v := runtimetest.MustCall(t, "define.base_label", d).Value(); v != "the label of the base" {
-		t.Error(v)
+		t.Errorf("define.base_label returned %v, want the label that was set", v)
 	}
 	copied := runtimetest.MustCall(t, "define.copy", d)
 	if objects.LiveCallbacks() != before+1 {
-		t.Error(objects.LiveCallbacks() - before)
+		t.Errorf("%d Go values are held, want 1 that both objects share", objects.LiveCallbacks()-before)
 	}
 	d.Release()
 	if s := fmt.Sprint(copied); !strings.Contains(s, `label="the label of the base"`) || !strings.Contains(s, `more="a text`) {
-		t.Error(s)
+		t.Errorf("the copy prints %s, want the fields of both types", s)
 	}
 	copied.Release()
 	if n := objects.LiveCallbacks(); n != before {
-		t.Error(n-before, "values left")
+		t.Errorf("%d Go values are left", n-before)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestDefineMirror(t *testing.T) {
 	}
 	defer b.Release()
 	if v := runtimetest.MustCall(t, "define.mirror_sum", b).Value(); v != 3.75+3+19 {
-		t.Error(v)
+		t.Errorf("define.mirror_sum returned %v, want %v", v, 3.75+3+19)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestDefineMutual(t *testing.T) {
 	}
 	defer leaf.Release()
 	if _, err := runtimetest.Call("define.set", leaf, "tree", leaf); err == nil {
-		t.Error("a Leaf is no Tree")
+		t.Error("define.set took a Leaf for a Tree")
 	}
 	text := runtimetest.MustCall(t, "define.describe", "gotest.Tree").Value().(string)
 	for _, want := range []string{`{\"type\":\"ffi.Array\",\"args\":[{\"type\":\"gotest.Leaf\"}]}`, `\"type\":\"Optional\"`} {
@@ -223,16 +223,16 @@ func TestDefineHooks(t *testing.T) {
 	bad, _ := hookedType.New(hooked{A: -1})
 	defer bad.Release()
 	if s := a.String(); s != "<3>" {
-		t.Error(s)
+		t.Errorf("String: %s, want <3>", s)
 	}
 	if v := runtimetest.MustCall(t, "ffi.RecursiveEq", a, b).Value(); v != true {
-		t.Error(v)
+		t.Errorf("RecursiveEq of 3 and 13 is %v, want true", v)
 	}
 	if v, w := runtimetest.MustCall(t, "ffi.RecursiveHash", a).Value(), runtimetest.MustCall(t, "ffi.RecursiveHash", b).Value(); v != w {
-		t.Error(v, w)
+		t.Errorf("RecursiveHash of 3 and 13 is %v and %v, want the same", v, w)
 	}
 	if v := runtimetest.MustCall(t, "ffi.RecursiveLt", a, b).Value(); v != true {
-		t.Error(v)
+		t.Errorf("RecursiveLt of 3 and 13 is %v, want true", v)
 	}
 	_, err = runtimetest.Call("ffi.RecursiveLt", bad, b)
 	if !errors.Is(err, errHook) {
@@ -287,12 +287,12 @@ func TestDefineVariadicMethods(t *testing.T) {
 	made := runtimetest.Must[*define.Instance[bag]](t)(tvmffi.As[*define.Instance[bag]](runtimetest.MustCall(t, "define.method", "gotest.Bag", "of", 7, 8)))
 	defer made.Release()
 	if n := made.Value().Sum; n != 15 {
-		t.Error(n)
+		t.Errorf("the sum is %d, want 15", n)
 	}
 	_, err = runtimetest.Call("define.method", "gotest.Bag", "put", b, 1, "two")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 2: expected int, got ffi.SmallStr")
 	if n := b.Value().Sum; n != 10 {
-		t.Errorf("the call that failed left %d", n)
+		t.Errorf("the call that failed left the sum %d, want 10", n)
 	}
 }
 
@@ -301,20 +301,20 @@ func TestDefineMethods(t *testing.T) {
 	defer p.Release()
 	runtimetest.MustCall(t, "define.method", "gotest.Point", "move", p, 10)
 	if pointX.Get(p) != 13 {
-		t.Error(pointX.Get(p))
+		t.Errorf("after move x is %d, want 13", pointX.Get(p))
 	}
 	scaled := runtimetest.MustCall(t, "define.method", "gotest.Point", "scaled", p, 2)
 	defer scaled.Release()
 	if v, err := tvmffi.As[runtimetest.Point](scaled); err != nil || v.X != 26 || v.Y != 8 {
-		t.Error(v, err)
+		t.Errorf("scaled returned %+v, %v, want x 26 and y 8", v, err)
 	}
 	origin := runtimetest.MustCall(t, "define.method", "gotest.Point", "origin")
 	defer origin.Release()
 	if tvmffi.TypeKey(origin.Value().(tvmffi.ObjectRef)) != "gotest.Point" {
-		t.Error(origin)
+		t.Errorf("origin returned %v, want a gotest.Point", origin)
 	}
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Point", "same", p, p).Value(); v != true {
-		t.Error(v)
+		t.Errorf("same returned %v, want true", v)
 	}
 	_, err := runtimetest.Call("define.method", "gotest.Point", "norm", 3)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "gotest.Point")
@@ -366,25 +366,25 @@ func TestDefineState(t *testing.T) {
 	c := runtimetest.MustCall(t, "define.create", "gotest.Counter")
 	runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a")
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(2) {
-		t.Error(v)
+		t.Errorf("the second call of see returned %v, want 2", v)
 	}
 	copied := runtimetest.MustCall(t, "define.copy", c)
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
-		t.Error("a copy has the state of the original:", v)
+		t.Errorf("the first call of see on a copy returned %v, want 1: it has a state of its own", v)
 	}
 	_, err := define.StateOf[int](c.Value().(tvmffi.ObjectRef))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "counterState", "not a int")
 	if n := objects.LiveCallbacks() - before; n != 2 {
-		t.Error(n)
+		t.Errorf("%d states are held, want 2", n)
 	}
 	runtime.GC()
 	if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", c, "a").Value(); v != int64(3) {
-		t.Error(v)
+		t.Errorf("the third call of see returned %v, want 3", v)
 	}
 	c.Release()
 	copied.Release()
 	if n := objects.LiveCallbacks() - before; n != 0 {
-		t.Error(n, "states left")
+		t.Errorf("%d states are left", n)
 	}
 	testDerivedState(t)
 	p := runtimetest.NewPoint(t, runtimetest.Point{Name: "p"})
@@ -412,25 +412,25 @@ func testDerivedState(t *testing.T) {
 		x := runtimetest.MustCall(t, "define.new", "gotest.DerivedCounter")
 		for want := range 2 {
 			if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", x, "a").Value(); v != int64(want+1) {
-				t.Error(v)
+				t.Errorf("see returned %v, want %d", v, want+1)
 			}
 		}
 		copied := runtimetest.MustCall(t, "define.copy", x)
 		if v := runtimetest.MustCall(t, "define.method", "gotest.Counter", "see", copied, "a").Value(); v != int64(1) {
-			t.Error("a copy has the state of the original:", v)
+			t.Errorf("the first call of see on a copy returned %v, want 1: it has a state of its own", v)
 		}
 		if n := objects.LiveCallbacks() - before; n != 2 {
-			t.Error(n, "states")
+			t.Errorf("%d states are held, want 2", n)
 		}
 		array := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](x, copied))
 		x.Release()
 		copied.Release()
 		if n := objects.LiveCallbacks() - before; n != 2 {
-			t.Error(n, "states while C++ has the objects")
+			t.Errorf("%d states are held while C++ has the objects, want 2", n)
 		}
 		array.Release()
 		if n := objects.LiveCallbacks() - before; n != 0 {
-			t.Error(n, "states left")
+			t.Errorf("%d states are left", n)
 		}
 	}
 }
@@ -460,9 +460,9 @@ func TestDefineConverter(t *testing.T) {
 	defer c.Release()
 	runtimetest.MustCall(t, "define.set", c, "length", "four")
 	if c.Value().Length != 4 {
-		t.Error(c.Value())
+		t.Errorf("the field that converts \"four\" makes the object %+v, want length 4", c.Value())
 	}
 	if _, err := runtimetest.Call("define.set", c, "length", 1.5); !errors.Is(err, errHook) || c.Value().Length != 4 {
-		t.Error(err, c.Value())
+		t.Errorf("error %v, want the one of the converter; the object is %+v, want length 4", err, c.Value())
 	}
 }

@@ -44,7 +44,7 @@ func TestWithAllocator(t *testing.T) {
 		}
 		defer x.Release()
 		if s := x.String(); s != "float32[2, 3]@cpu:0" || runtimetest.Get[float64](t, "tensors.sum", x) != 0 || memstat.UseCount(x) != 1 {
-			t.Errorf("%+v, %d references", x, memstat.UseCount(x))
+			t.Errorf("the tensor is %v with use count %d, want zeros of float32[2, 3]@cpu:0 with 1", x, memstat.UseCount(x))
 		}
 		y, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Int16, Device: tvmffi.CPU, Shape: []int64{2, 3, 1, 1, 1}, Strides: []int64{4, 1, 1, 1, 1}})
 		if err != nil {
@@ -52,7 +52,7 @@ func TestWithAllocator(t *testing.T) {
 		}
 		defer y.Release()
 		if !slices.Equal(y.Strides(), []int64{4, 1, 1, 1, 1}) || y.DataType() != tvmffi.Int16 {
-			t.Errorf("%v with strides %v", y, y.Strides())
+			t.Errorf("the tensor is %v with strides %v, want int16 with [4 1 1 1 1]", y, y.Strides())
 		}
 		// Inside of it another one, on the same thread.
 		err = env.WithAllocator(env.GoAllocator, func() error {
@@ -66,7 +66,7 @@ func TestWithAllocator(t *testing.T) {
 		w, err := env.EnvTensor(runtimetest.FloatSpec())
 		w.Release()
 		if len(specs) != 3 || specs[0].Strides != nil || !slices.Equal(specs[1].Strides, []int64{4, 1, 1, 1, 1}) {
-			t.Errorf("%+v", specs)
+			t.Errorf("the allocator got %+v, want 3 specs, the second with strides", specs)
 		}
 		_, other := envAlloc("tensors.env_alloc_on_thread", 2)
 		runtimetest.WantError(t, other, tvmffi.ErrRuntime, "on the thread", "allocator is nullptr")
@@ -124,7 +124,7 @@ func TestWithAllocator_errors(t *testing.T) {
 	func() {
 		defer func() {
 			if p := recover(); p != "mine" {
-				t.Error(p)
+				t.Errorf("recovered %v, want the panic of f", p)
 			}
 		}()
 		env.WithAllocator(env.GoAllocator, func() error { panic("mine") })
@@ -215,7 +215,7 @@ func TestAllocatorOfALibrary(t *testing.T) {
 	}
 	x.Release()
 	if n := runtimetest.Get[int64](t, "tensors.live_bytes") - before; n != 0 {
-		t.Errorf("%d bytes left", n)
+		t.Errorf("%d bytes are left after Release", n)
 	}
 	if err := env.WithAllocator(env.GoAllocator, func() error {
 		x, err := env.EnvTensor(runtimetest.FloatSpec(100))
@@ -250,7 +250,7 @@ func TestGoexitInAllocator(t *testing.T) {
 	out, err := runtimetest.Child(t, "goexit in an allocator", "CORE="+nativetest.Library(t))
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 2 || !strings.Contains(out, "a Go callback ended by runtime.Goexit") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the process ended with %v, want status 2 and the reason: %s", err, out)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestSetAllocator_refused(t *testing.T) {
 	}
 	capi.API.EnvSetAllocator = real
 	if !slices.Equal(asked, []string{"first", "first"}) {
-		t.Errorf("asked: %q", asked)
+		t.Errorf("the allocators asked are %q, want the first one twice", asked)
 	}
 	if err := restore(); err != nil {
 		t.Error(err)

@@ -20,17 +20,17 @@ func TestWithStream(t *testing.T) {
 		inGo := runtimetest.Must[tvmffi.Pointer](t)(env.CurrentStream(d)).Address
 		inC := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream", int64(d.Type), int64(d.ID)).Address
 		if inGo != inC {
-			t.Errorf("Go sees %#x, C++ %#x", inGo, inC)
+			t.Errorf("the current stream is %#x in Go and %#x in C++", inGo, inC)
 		}
 		return inC
 	}
 	mine := errors.New("mine")
 	err := env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
 		if s := current(tvmffi.CUDA(1)); s != 0x10 {
-			t.Errorf("%#x", s)
+			t.Errorf("the stream is %#x, want 0x10", s)
 		}
 		if s := current(tvmffi.CUDA(0)); s != 0 {
-			t.Errorf("another device has %#x", s)
+			t.Errorf("another device has the stream %#x, want 0", s)
 		}
 		if s := runtimetest.Get[tvmffi.Pointer](t, "tensors.stream_on_thread", int64(tvmffi.DeviceCUDA), int64(1)); s.Address != 0 {
 			t.Errorf("another thread has %#x", s)
@@ -38,18 +38,18 @@ func TestWithStream(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic is lost")
+					t.Error("the panic of f did not pass through WithStream")
 				}
 			}()
 			env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x20}, func() error {
 				if s := current(tvmffi.CUDA(1)); s != 0x20 {
-					t.Errorf("%#x", s)
+					t.Errorf("the inner stream is %#x, want 0x20", s)
 				}
 				panic("inner")
 			})
 		}()
 		if s := current(tvmffi.CUDA(1)); s != 0x10 {
-			t.Errorf("%#x after the panic", s)
+			t.Errorf("the stream after the panic is %#x, want 0x10", s)
 		}
 		runtime.Gosched()
 		if err := env.WithStream(tvmffi.CPU, tvmffi.Pointer{Address: 0x30}, func() error { return nil }); err != nil {
@@ -80,7 +80,7 @@ func TestWithStream(t *testing.T) {
 	}
 	all.Wait()
 	if s := current(tvmffi.CUDA(0)); s != 0 {
-		t.Errorf("%#x stays behind", s)
+		t.Errorf("the stream is %#x at the end, want 0", s)
 	}
 	for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
 		runtimetest.WantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is no device")

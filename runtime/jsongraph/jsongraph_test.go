@@ -34,13 +34,13 @@ func TestJSONGraph(t *testing.T) {
 	text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(f, map[string]any{"by": "a test", "n": 1}))
 	g := runtimetest.Must[*runtimetest.Func](t)(jsongraph.Unmarshal[*runtimetest.Func](text))
 	if g.String() != f.String() || !runtimetest.Must[bool](t)(structural.Equal(f, g)) || tvmffi.Same(f, g) {
-		t.Error(g)
+		t.Errorf("the function came back as %v, want an equal copy of %v", g, f)
 	}
 	if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
-		t.Errorf("metadata %s", m)
+		t.Errorf("metadata %s, want by and n", m)
 	}
 	if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
-		t.Error(m, err)
+		t.Errorf("without metadata, Metadata returned %s, %v, want nil, nil", m, err)
 	}
 	// In structs of Go, for encoding/json and encoding/gob.
 	type point struct {
@@ -50,13 +50,13 @@ func TestJSONGraph(t *testing.T) {
 	in, out := point{3, jsongraph.Graph[*runtimetest.Func]{Value: f}}, point{}
 	b := runtimetest.Must[[]byte](t)(json.Marshal(in))
 	if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
-		t.Error(out, err)
+		t.Errorf("encoding/json gives %v, %v, want step 3 and %v", out, err, f)
 	}
 	out.Func.Value.Release()
 	var buf bytes.Buffer
 	out = point{}
 	if err := errors.Join(gob.NewEncoder(&buf).Encode(in), gob.NewDecoder(&buf).Decode(&out)); err != nil || out.Func.Value.String() != f.String() {
-		t.Error(out, err)
+		t.Errorf("encoding/gob gives %v, %v, want %v", out, err, f)
 	}
 	out.Func.Value.Release()
 	_, err := jsongraph.Unmarshal[*runtimetest.Box](text)
@@ -82,7 +82,7 @@ func TestToJSONGraph_same(t *testing.T) {
 		plain := func(text string) any {
 			var x any
 			if err := json.Unmarshal([]byte(strings.ReplaceAll(text, ":NaN", ":\"NaN\"")), &x); err != nil {
-				t.Errorf("%s: %v", text, err)
+				t.Errorf("the graph %s is not JSON: %v", text, err)
 			}
 			return x
 		}
@@ -109,7 +109,7 @@ func TestJSONGraph_enum(t *testing.T) {
 	w := runtimetest.Must[tvmffi.Any](t)(jsongraph.Unmarshal[tvmffi.Any](text))
 	a, b := runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](v)), runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](w))
 	if !tvmffi.Same(a, b) {
-		t.Errorf("another member: %s", text)
+		t.Errorf("the member came back as another object: %s", text)
 	}
 	v.Release()
 	w.Release()
@@ -206,7 +206,7 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 		x, err := jsongraph.Unmarshal[tvmffi.Any]([]byte(c.text))
 		runtimetest.WantError(t, err, c.kind, c.want)
 		if err == nil {
-			t.Errorf("%s became %v", c.text, x)
+			t.Errorf("the graph %s became %v", c.text, x)
 		}
 	}
 	nodes := func(n int, link func(i int) string) []byte {
@@ -289,7 +289,7 @@ func FuzzFromJSONGraph(f *testing.F) {
 		if again, err := jsongraph.Marshal(x, nil); err == nil {
 			y, err := jsongraph.Unmarshal[tvmffi.Any](again)
 			if err != nil {
-				t.Errorf("%s was written as %s: %v", text, again, err)
+				t.Errorf("the graph %s was written as %s, which cannot be read: %v", text, again, err)
 			}
 			y.Release()
 		}

@@ -54,22 +54,22 @@ func TestMemoryPressure(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
 	out, err := runtimetest.Child(t, "memory", append(env, "COUNT=1600")...)
 	if err != nil || !strings.Contains(out, "peak ") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v, want its peak: %s", err, out)
 	}
 	t.Log(strings.TrimSpace(out))
 	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
 	if err != nil || !strings.Contains(out, "peak 3") && !strings.Contains(out, "peak 2") {
-		t.Errorf("with a limit: %v: %s", err, out)
+		t.Errorf("the child with a limit ended with %v, want a peak of 2 or 3 hundred MB: %s", err, out)
 	}
 	t.Log(strings.TrimSpace(out))
 	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
 	if err == nil || !strings.Contains(out, "the peak is 12288 MB") {
-		t.Errorf("without pacing: %v: %s", err, out)
+		t.Errorf("the child without pacing ended with %v, want an error with its peak: %s", err, out)
 	}
 	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
 		out, err := runtimetest.Child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
 		if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
-			t.Errorf("%q: %v: %s", bad, err, out)
+			t.Errorf("TVMFFI_MEMORY_LIMIT=%q: %v, want an error that names it: %s", bad, err, out)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestForeignMemory(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	runtimetest.DropGarbage(t)
 	if old := memstat.SetForeignMemoryLimit(1 << 40); old != 1536<<20 || memstat.SetForeignMemoryLimit(-1) != 1<<40 {
-		t.Error(old)
+		t.Errorf("SetForeignMemoryLimit returned %d first, want %d, and then what was set", old, 1536<<20)
 	}
 	defer memstat.SetForeignMemoryLimit(1536 << 20)
 	before := memstat.ForeignMemory(tvmffi.CPU)
@@ -131,7 +131,7 @@ func TestForeignMemory(t *testing.T) {
 	runtimetest.Collect(t, "a tensor that nobody released", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
 	device := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromPointer(tvmffi.Pointer{Address: 4096}, tvmffi.Uint8, tvmffi.CUDA(5), nil, 1<<20))
 	if n := memstat.ForeignMemory(tvmffi.CUDA(5)); n != 1<<20 {
-		t.Errorf("%d bytes on the device", n)
+		t.Errorf("%d bytes on the device, want %d", n, 1<<20)
 	}
 	expect("memory of a device", 0)
 	device.Release()

@@ -34,7 +34,7 @@ func TestLiveHandles_whileOthersRelease(t *testing.T) {
 			if h.TypeKey == "calls.Box" {
 				found = found || strings.Contains(h.String(), "TestLiveHandles_whileOthersRelease")
 			} else if h.TypeKey == "unknown type" {
-				t.Fatalf("a handle of type %q", h.TypeKey)
+				t.Fatalf("a handle has the type %q", h.TypeKey)
 			}
 		}
 		if !found {

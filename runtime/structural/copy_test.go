@@ -13,13 +13,13 @@ func TestDeepCopy(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	// Scalars and nil.
 	if x, err := structural.DeepCopy(3); x != 3 || err != nil {
-		t.Error(x, err)
+		t.Errorf("the copy of 3 is %v, %v, want 3", x, err)
 	}
 	if x, err := structural.DeepCopy[any](nil); x != nil || err != nil {
-		t.Error(x, err)
+		t.Errorf("the copy of nil is %v, %v, want nil", x, err)
 	}
 	if x, err := structural.DeepCopy((*runtimetest.Box)(nil)); x != nil || err != nil {
-		t.Error(x, err)
+		t.Errorf("the copy of a nil *Box is %v, %v, want nil", x, err)
 	}
 	// What is shared stays shared, and a cycle a cycle.
 	inner := runtimetest.NewList(t, 1)
@@ -30,7 +30,7 @@ func TestDeepCopy(t *testing.T) {
 	out := runtimetest.Must[*tvmffi.List[any]](t)(structural.DeepCopy(outer))
 	a, b, c := out.At(0).(tvmffi.ObjectRef), out.At(1).(tvmffi.ObjectRef), out.At(2).(tvmffi.ObjectRef)
 	if !tvmffi.Same(a, b) || tvmffi.Same(a, inner) || !tvmffi.Same(c, out) || tvmffi.Same(out, outer) {
-		t.Error("the copy is tied in another way")
+		t.Error("the objects in the copy are not shared in the same way as in the original")
 	}
 	for _, x := range []interface{ Release() }{a.(interface{ Release() }), b.(interface{ Release() }), c.(interface{ Release() })} {
 		x.Release()
@@ -43,7 +43,7 @@ func TestDeepCopy(t *testing.T) {
 	y := runtimetest.Must[*runtimetest.Link](t)(structural.DeepCopy(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || yn.Value() != 0 || tvmffi.Same(xn, yn) {
-		t.Error("no copy")
+		t.Error("the copy is not a link of its own with a next link of its own")
 	}
 	xn.Release()
 	yn.Release()
@@ -68,7 +68,7 @@ func TestClone(t *testing.T) {
 	y := runtimetest.Must[*runtimetest.Link](t)(structural.Clone(x))
 	xn, yn := x.Next(), y.Next()
 	if y.Value() != 1 || tvmffi.Same(x, y) || !tvmffi.Same(xn, yn) {
-		t.Error("no shallow copy")
+		t.Error("the copy is not a link of its own with the next link of the original")
 	}
 	for _, l := range []*runtimetest.Link{x, y, xn, yn} {
 		l.Release()
@@ -78,18 +78,18 @@ func TestClone(t *testing.T) {
 	l := runtimetest.NewList(t, child)
 	m := runtimetest.Must[*tvmffi.List[any]](t)(structural.Clone(l))
 	if err := m.Append(2); err != nil || l.Len() != 1 || m.Len() != 2 {
-		t.Error("the copy of a list is not its own", err)
+		t.Errorf("after Append to the copy the lists have %d and %d items, want 1 and 2; error %v", l.Len(), m.Len(), err)
 	}
 	m.Release()
 	l.Release()
 	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "k", Value: child}, tvmffi.Pair[string, any]{Key: "a long key on the heap", Value: "v"})))
 	e := runtimetest.Must[*tvmffi.Dict[string, any]](t)(structural.Clone(d))
 	if err := e.Set("new", 1); err != nil || d.Len() != 2 || e.Len() != 3 {
-		t.Error("the copy of a dict is not its own", err)
+		t.Errorf("after Set in the copy the dicts have %d and %d items, want 2 and 3; error %v", d.Len(), e.Len(), err)
 	}
 	v, _ := e.Get("k")
 	if !tvmffi.Same(v.(tvmffi.ObjectRef), child) {
-		t.Error("the values are copied")
+		t.Error("the values of the dict are copied")
 	}
 	v.(*tvmffi.Object).Release()
 	e.Release()
@@ -97,7 +97,7 @@ func TestClone(t *testing.T) {
 	a := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1, 2))
 	b := runtimetest.Must[*tvmffi.Array[int64]](t)(structural.Clone(a))
 	if !tvmffi.Same(a, b) {
-		t.Error("an array is copied, which cannot change")
+		t.Error("the clone of an array is another object, want the same: it cannot change")
 	}
 	a.Release()
 	if b.Len() != 2 {
@@ -105,7 +105,7 @@ func TestClone(t *testing.T) {
 	}
 	b.Release()
 	if n, err := structural.Clone((*runtimetest.Box)(nil)); n != nil || err != nil {
-		t.Error(n, err)
+		t.Errorf("the clone of a nil *Box is %v, %v, want nil", n, err)
 	}
 	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.Lookup("calls.nop"))
 	_, err = structural.Clone(fn)
@@ -126,7 +126,7 @@ func TestReplace(t *testing.T) {
 		Next  *runtimetest.Link `ffi:"next"`
 	}
 	if err := tvmffi.UnmarshalMap(y, &got); err != nil || got.Value != 6 || got.Small != 43 || !tvmffi.Same(got.Next, x) || x.Value() != 0 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("the replaced link is %+v, %v, want value 6, small 43 and the original as next", got, err)
 	}
 	got.Next.Release()
 	y.Release()
@@ -154,6 +154,6 @@ func TestReplace(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "is nil")
 	var e *tvmffi.Error
 	if !errors.As(err, &e) {
-		t.Error("no *Error")
+		t.Errorf("the error is a %T, want an *Error", err)
 	}
 }

@@ -30,11 +30,11 @@ func TestStructuralEqual(t *testing.T) {
 	} {
 		got, err := structural.Equal(c.x, c.y, c.options...)
 		if got != c.want || err != nil {
-			t.Errorf("StructuralEqual(%v, %v, %v) = %v, %v", c.x, c.y, c.options, got, err)
+			t.Errorf("Equal(%v, %v, %v) = %v, %v, want %v", c.x, c.y, c.options, got, err, c.want)
 		}
 		m, err := structural.FirstMismatch(c.x, c.y, c.options...)
 		if (m == nil) != c.want || err != nil {
-			t.Errorf("StructuralMismatch(%v, %v, %v) = %v, %v", c.x, c.y, c.options, m, err)
+			t.Errorf("FirstMismatch(%v, %v, %v) = %v, %v, want nil = %v", c.x, c.y, c.options, m, err, c.want)
 		}
 		m.Release()
 		if c.want {
@@ -46,7 +46,7 @@ func TestStructuralEqual(t *testing.T) {
 	}
 	m := runtimetest.Must[*structural.Mismatch](t)(structural.FirstMismatch(f, h))
 	if m.String() != "<root>.body[0] != <root>.body[0]" {
-		t.Error(m)
+		t.Errorf("the mismatch is %v, want the first item of both bodies", m)
 	}
 	m.Release()
 	for _, o := range []interface{ Release() }{f, g, h, x, y, one, two} {
@@ -119,24 +119,24 @@ func TestStructuralKey(t *testing.T) {
 		counts[of(v)]++
 	}
 	if counts[of(f)] != 2 || counts[of([]any{1, "x"})] != 2 || counts[of(1)] != 2 || counts[of("a")] != 2 || len(counts) != 7 {
-		t.Error(counts)
+		t.Errorf("counts %v, want 7 keys, and 2 for each value that occurs twice", counts)
 	}
 	if k := of([]any{1, "x"}); k.String() != `(1, "x")` || k.Hash() != of([]any{1, "x"}).Hash() || k == (structural.Key{}) {
-		t.Error(k)
+		t.Errorf("key %v with hash %d, want that of an equal value", k, k.Hash())
 	}
 	v := of(f).Value()
 	if got := runtimetest.Must[*runtimetest.Func](t)(tvmffi.As[*runtimetest.Func](v)); !tvmffi.Same(got, f) {
-		t.Error("the value of a key is another")
+		t.Error("the value of a key is another object than the function")
 	}
 	v.Release()
 	zero := structural.Key{}
 	if zero.Hash() != 0 || !zero.Value().IsNone() || zero.String() != "None" {
-		t.Error(zero)
+		t.Errorf("the zero key is %v with hash %d, want None with 0", zero, zero.Hash())
 	}
 	// As an argument it is an ffi.StructuralKey.
 	m := runtimetest.Must[*tvmffi.Map[structural.Key, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[structural.Key, int64]{Key: of(f), Value: 1}, tvmffi.Pair[structural.Key, int64]{Key: of(g), Value: 2})))
 	if n, ok := m.Get(of(g)); m.Len() != 1 || n != 2 || !ok {
-		t.Error(m)
+		t.Errorf("the map is %v, want one item with the value 2", m)
 	}
 	m.Release()
 	// Many goroutines get the same key.
@@ -148,7 +148,7 @@ func TestStructuralKey(t *testing.T) {
 	wg.Wait()
 	for _, k := range keys {
 		if k != keys[0] || k == zero {
-			t.Error("the keys differ")
+			t.Errorf("a goroutine got the key %v, want %v", k, keys[0])
 		}
 	}
 	for _, o := range []interface{ Release() }{f, g, x, y} {
@@ -180,25 +180,25 @@ func TestAccessPath(t *testing.T) {
 			t.Errorf("%v, want %s", p, c.want)
 		}
 		if text, err := tvmffi.Repr(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
-			t.Errorf("the library prints %s", text) // an older one prints the fields
+			t.Errorf("the library prints %s, want the same as String", text) // an older one prints the fields
 		}
 		if b, err := json.Marshal(p); err != nil || string(b) != string(runtimetest.Must[[]byte](t)(json.Marshal(c.want))) {
-			t.Errorf("%s, %v", b, err)
+			t.Errorf("json.Marshal gives %s, %v, want %q", b, err, c.want)
 		}
 		p.Release()
 		if p.String() != "<path that was released>" {
-			t.Error(p)
+			t.Errorf("a released path prints %v, want <path that was released>", p)
 		}
 	}
 	a := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body")))
 	b := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body"), step(structural.AccessItem, 1)))
 	if a.Equal(b) || !a.Equal(a) || !a.IsPrefixOf(b) || b.IsPrefixOf(a) {
-		t.Error("the paths compare wrongly")
+		t.Error("Equal or IsPrefixOf of .body and .body[1] is wrong")
 	}
 	f := runtimetest.NewFunc(t, nil, []any{1, map[string]any{"k": "found"}})
 	long := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(append(b.Steps(), step(structural.AccessKey, "k"))...))
 	if v, err := long.Find(f); err != nil || v.Value() != any("found") {
-		t.Error(v, err)
+		t.Errorf("Find returned %v, %v, want the text found", v, err)
 	}
 	for _, c := range []struct {
 		steps []structural.AccessStep
@@ -227,7 +227,7 @@ func TestAccessPath(t *testing.T) {
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Equal(b) })
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "nil", func() { (*structural.AccessPath)(nil).Depth() })
 	if fmt.Sprint((*structural.AccessPath)(nil)) != "None" {
-		t.Error("nil")
+		t.Errorf("a nil path prints %v, want None", (*structural.AccessPath)(nil))
 	}
 }
 
@@ -243,7 +243,7 @@ func TestAccessPath_hostile(t *testing.T) {
 	runtimetest.WantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Steps() })
 	runtimetest.WantPanic(t, tvmffi.ErrType, "ffi.Array", func() { p.Equal(p) })
 	if p.String() == "" {
-		t.Error("no text")
+		t.Error("String of a path without steps is empty")
 	}
 	_, err = p.Find(1)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "ffi.Array")

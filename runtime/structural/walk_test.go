@@ -34,7 +34,7 @@ func TestWalk(t *testing.T) {
 		// The first rule that fits counts, also if one of them asks for the region.
 		{structural.PreOrder, []structural.WalkRule{structural.OnIn(func(x int64, r structural.Region) error { note(r); return nil }), structural.On(func(x any) error {
 			if x, ok := x.(int64); ok {
-				t.Error("the second rule got", x)
+				t.Errorf("the second rule got %d, which fits the first", x)
 			}
 			return nil
 		})}, []string{"0", "0", "0"}},
@@ -69,7 +69,7 @@ func TestWalk(t *testing.T) {
 			want = 0
 		}
 		if err := structural.Walk(x, structural.PreOrder, structural.On(func(any) error { calls++; return nil })); err != nil || calls != want {
-			t.Errorf("%v: %d calls, %v", x, calls, err)
+			t.Errorf("Walk(%v) made %d calls, want %d; error %v", x, calls, want, err)
 		}
 	}
 	runtimetest.DropGarbage(t)
@@ -119,7 +119,7 @@ func TestWalk_errors(t *testing.T) {
 				runtimetest.WantError(t, err, c.kind, c.text)
 				paths, failed := structural.ErrorPaths(f, err, false)
 				if failed != nil || len(paths) != 1 || paths[0].String() != "<root>.body[1]" {
-					t.Errorf("the error was at %v, %v", paths, failed)
+					t.Errorf("ErrorPaths = %v, %v, want <root>.body[1]", paths, failed)
 				}
 				for _, p := range paths {
 					p.Release()
@@ -131,7 +131,7 @@ func TestWalk_errors(t *testing.T) {
 		// An interrupt is its own error.
 		stop := &structural.Interrupted{Value: runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf("why"))}
 		if err := structural.Walk(f, structural.PreOrder, structural.On(func(v *runtimetest.Var) error { return stop })); err != error(stop) {
-			t.Errorf("interrupted by %v", err)
+			t.Errorf("Walk returned %v, want the *Interrupted of the func", err)
 		}
 		runtimetest.WantError(t, structural.Walk(f, structural.Order(7), fails), tvmffi.ErrValue, "no order 7")
 		runtimetest.WantError(t, structural.Walk(f, structural.PreOrder, structural.On[chan int](func(chan int) error { return nil })), tvmffi.ErrType, "chan int names no type")
@@ -150,7 +150,7 @@ func TestWalk_errors(t *testing.T) {
 		near.Release()
 	}
 	if paths, err := structural.ErrorPaths(f, errBoom, true); !runtimetest.Older(t, "0.1.12", err) && (paths != nil || err != nil) {
-		t.Error(paths, err)
+		t.Errorf("ErrorPaths of another error returned %v, %v, want nil, nil", paths, err)
 	}
 	f.Release()
 	err = structural.Walk(f, structural.PreOrder, fails)
@@ -218,13 +218,13 @@ func TestVisit(t *testing.T) {
 		err := structural.Visit([]any{[]any{7}, 8}, structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error { return v.Children(x) }),
 			structural.OnVisit(func(x int64, v *structural.Visitor) error { inner++; return c.give }))
 		if !errors.Is(err, c.want) || inner != map[bool]int{true: 2, false: 1}[c.give == structural.SkipChildren] {
-			t.Errorf("%v: got %v after %d", c.give, err, inner)
+			t.Errorf("the func returns %v: Visit returned %v, want %v, after %d ints", c.give, err, c.want, inner)
 		}
 		err = structural.Visit([]any{1}, structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
 			return v.InRegion(structural.RegionPattern, func() error { return c.give })
 		}))
 		if !errors.Is(err, c.want) {
-			t.Errorf("%v in a region: got %v", c.give, err)
+			t.Errorf("the func in a region returns %v: Visit returned %v, want %v", c.give, err, c.want)
 		}
 	}
 	err = structural.Visit(1, structural.OnVisit(func(x int64, v *structural.Visitor) error { return v.InRegion(9, func() error { return nil }) }))
@@ -244,7 +244,7 @@ func TestRewrite(t *testing.T) {
 		return
 	}
 	if s := runtimetest.Must[string](t)(tvmffi.Repr(out)); err != nil || s != `(2, (4, "keep"), {"k": 6}, None, [2, "x"])` || l.At(0) != any(int64(1)) {
-		t.Error(s, err)
+		t.Errorf("the rewritten list is %s, %v, want each number doubled and the original as it was", s, err)
 	}
 	for _, x := range out {
 		if x, ok := x.(interface{ Release() }); ok {
@@ -269,7 +269,7 @@ func TestRewrite(t *testing.T) {
 		return v, nil
 	})))
 	if s := g.String(); s != `program.Func(params=(program.Var(name="x"),), body=(program.Var(name="x"), "replaced"), note=None)` || !slices.Equal(regions, []structural.Region{1, 0, 0}) {
-		t.Error(s, regions)
+		t.Errorf("the rewritten function is %s, with regions %v, want [1 0 0]", s, regions)
 	}
 	g.Release()
 	for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
@@ -286,7 +286,7 @@ func TestRewrite(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "no order 3")
 	n, err := structural.Rewrite(int64(4), structural.PostOrder, double)
 	if n != 8 || err != nil {
-		t.Error(n, err)
+		t.Errorf("the rewritten 4 is %d, %v, want 8", n, err)
 	}
 	_, err = structural.Rewrite("text", structural.PostOrder, structural.To(func(string) (any, error) { return 1, nil }))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.String, got int")
@@ -337,7 +337,7 @@ func TestMutate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := g.String(); s != `program.Func(params=(program.Var(name="y"),), body=(program.Var(name="y"), 10), note=None)` {
-			t.Error(s)
+			t.Errorf("the mutated function is %s, want y for x, and 10", s)
 		}
 		g.Release()
 		_, err = kept.Mutate(1)
