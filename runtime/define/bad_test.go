@@ -182,13 +182,12 @@ func TestDefineBadInput(t *testing.T) {
 			return define.Define[one](k, define.Structural(9))
 		}, tvmffi.ErrValue, []string{"structural kind 9"}},
 	} {
-		bad := c.define(key)
-		for range 2 {
-			runtimetest.WantError(t, bad.Register(), c.kind, c.texts...)
-		}
-		if t.Failed() {
-			t.Fatalf("the definition %q is not refused as expected", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := c.define(key)
+			for range 2 {
+				runtimetest.WantError(t, bad.Register(), c.kind, c.texts...)
+			}
+		})
 	}
 	for _, k := range []string{"", "a b", "ffi.Mine"} {
 		type one struct {
@@ -209,7 +208,7 @@ func TestDefineBadInput(t *testing.T) {
 	// A struct without tags is a type without fields.
 	empty, err := define.Define[none]("gotest.None").New(none{A: 1})
 	if err != nil || empty.Value() != (none{}) {
-		t.Error(err)
+		t.Errorf("a struct without tags became %v, %v, want a zero struct", empty, err)
 	}
 	empty.Release()
 	type again struct {

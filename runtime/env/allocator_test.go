@@ -54,7 +54,7 @@ func TestWithAllocator(t *testing.T) {
 		if !slices.Equal(y.Strides(), []int64{4, 1, 1, 1, 1}) || y.DataType() != tvmffi.Int16 {
 			t.Errorf("the tensor is %v with strides %v, want int16 with [4 1 1 1 1]", y, y.Strides())
 		}
-		// Inside of it another one, on the same thread.
+		// Inside it another one, on the same thread.
 		err = env.WithAllocator(env.GoAllocator, func() error {
 			z, err := env.EnvTensor(runtimetest.FloatSpec(1))
 			z.Release()
@@ -84,53 +84,58 @@ func TestWithAllocator(t *testing.T) {
 func TestWithAllocator_errors(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	runtimetest.Balanced(t)
-	mine := errors.New("the arena is full")
-	for _, c := range []struct {
-		text string
-		a    env.Allocator
-	}{
-		{"the arena is full", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, mine }},
-		{"a bug", func(env.TensorSpec) (*tvmffi.Tensor, error) { panic("a bug") }},
-		{"result of the allocator: the object is nil", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, nil }},
-		{"it made float32[3]@cpu:0 instead of float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
-			return tvmffi.NewTensor(spec.DataType, 3)
-		}},
-	} {
-		for _, name := range []string{"C++", "Go"} {
-			err := env.WithAllocator(c.a, func() error {
-				if name == "Go" {
-					return runtimetest.ErrorOf(env.EnvTensor(runtimetest.FloatSpec(2)))
+	t.Run("of the allocator", func(t *testing.T) {
+		mine := errors.New("the arena is full")
+		for _, c := range []struct {
+			text string
+			a    env.Allocator
+		}{
+			{"the arena is full", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, mine }},
+			{"a bug", func(env.TensorSpec) (*tvmffi.Tensor, error) { panic("a bug") }},
+			{"result of the allocator: the object is nil", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, nil }},
+			{"it made float32[3]@cpu:0 instead of float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
+				return tvmffi.NewTensor(spec.DataType, 3)
+			}},
+		} {
+			for _, name := range []string{"C++", "Go"} {
+				err := env.WithAllocator(c.a, func() error {
+					if name == "Go" {
+						return runtimetest.ErrorOf(env.EnvTensor(runtimetest.FloatSpec(2)))
+					}
+					return runtimetest.ErrorOf(envAlloc("tensors.env_alloc", 2))
+				})
+				runtimetest.WantError(t, err, nil, c.text)
+				if c.text == mine.Error() && !errors.Is(err, mine) {
+					t.Errorf("%s: %v is not the error of the allocator", name, err)
 				}
-				return runtimetest.ErrorOf(envAlloc("tensors.env_alloc", 2))
-			})
-			runtimetest.WantError(t, err, nil, c.text)
-			if c.text == mine.Error() && !errors.Is(err, mine) {
-				t.Errorf("%s: %v is not the error of the allocator", name, err)
 			}
 		}
-	}
-	err := env.WithAllocator(env.GoAllocator, func() error {
-		return runtimetest.ErrorOf(env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
 	})
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "cuda:0 is not the host: set an allocator for it")
-	runtimetest.WantError(t, env.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
-	_, err = env.SetAllocator(nil)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "the allocator is nil")
-	_, err = env.EnvTensor(runtimetest.FloatSpec(-1))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
-	_, err = env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
-	// A panic of f goes on, and nothing stays behind.
-	func() {
-		defer func() {
-			if p := recover(); p != "mine" {
-				t.Errorf("recovered %v, want the panic of f", p)
-			}
+	t.Run("of arguments", func(t *testing.T) {
+		err := env.WithAllocator(env.GoAllocator, func() error {
+			return runtimetest.ErrorOf(env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(0), Shape: []int64{1}}))
+		})
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "cuda:0 is not the host: set an allocator for it")
+		runtimetest.WantError(t, env.WithAllocator(nil, nil), tvmffi.ErrValue, "the allocator is nil")
+		_, err = env.SetAllocator(nil)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "the allocator is nil")
+		_, err = env.EnvTensor(runtimetest.FloatSpec(-1))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
+		_, err = env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
+	})
+	t.Run("a panic of f passes through and leaves nothing behind", func(t *testing.T) {
+		func() {
+			defer func() {
+				if p := recover(); p != "mine" {
+					t.Errorf("recovered %v, want the panic of f", p)
+				}
+			}()
+			env.WithAllocator(env.GoAllocator, func() error { panic("mine") })
 		}()
-		env.WithAllocator(env.GoAllocator, func() error { panic("mine") })
-	}()
-	_, err = env.EnvTensor(runtimetest.FloatSpec(2))
-	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+		_, err := env.EnvTensor(runtimetest.FloatSpec(2))
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
+	})
 	runtimetest.DropGarbage(t)
 }
 

@@ -21,13 +21,15 @@ import (
 
 func TestJSONGraph(t *testing.T) {
 	runtimetest.LoadProgram(t)
-	for _, x := range []any{nil, true, int64(-7), 2.5, 0.1, "text", "", "a long text on the heap with \"quotes\" and / and \u00e9", []byte("\x00\xff long bytes on the heap"), tvmffi.Float32, tvmffi.CUDA(1), math.Inf(1), int64(math.MinInt64)} {
-		text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(x, nil))
-		y, err := jsongraph.Unmarshal[tvmffi.Any](text)
-		if err != nil || fmt.Sprint(y.Value()) != fmt.Sprint(x) && x != nil || x == nil && !y.IsNone() {
-			t.Errorf("%v became %v by %s, %v", x, y, text, err)
+	t.Run("values", func(t *testing.T) {
+		for _, x := range []any{nil, true, int64(-7), 2.5, 0.1, "text", "", "a long text on the heap with \"quotes\" and / and \u00e9", []byte("\x00\xff long bytes on the heap"), tvmffi.Float32, tvmffi.CUDA(1), math.Inf(1), int64(math.MinInt64)} {
+			text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(x, nil))
+			y, err := jsongraph.Unmarshal[tvmffi.Any](text)
+			if err != nil || fmt.Sprint(y.Value()) != fmt.Sprint(x) && x != nil || x == nil && !y.IsNone() {
+				t.Errorf("%v became %v by %s, %v", x, y, text, err)
+			}
 		}
-	}
+	})
 	// What is shared stays shared, and objects keep their types.
 	x := runtimetest.NewVar(t, "x")
 	f := runtimetest.NewFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
@@ -36,29 +38,32 @@ func TestJSONGraph(t *testing.T) {
 	if g.String() != f.String() || !runtimetest.Must[bool](t)(structural.Equal(f, g)) || tvmffi.Same(f, g) {
 		t.Errorf("the function came back as %v, want an equal copy of %v", g, f)
 	}
-	if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
-		t.Errorf("metadata %s, want by and n", m)
-	}
-	if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
-		t.Errorf("without metadata, Metadata returned %s, %v, want nil, nil", m, err)
-	}
-	// In structs of Go, for encoding/json and encoding/gob.
-	type point struct {
-		Step int
-		Func jsongraph.Graph[*runtimetest.Func]
-	}
-	in, out := point{3, jsongraph.Graph[*runtimetest.Func]{Value: f}}, point{}
-	b := runtimetest.Must[[]byte](t)(json.Marshal(in))
-	if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
-		t.Errorf("encoding/json gives %v, %v, want step 3 and %v", out, err, f)
-	}
-	out.Func.Value.Release()
-	var buf bytes.Buffer
-	out = point{}
-	if err := errors.Join(gob.NewEncoder(&buf).Encode(in), gob.NewDecoder(&buf).Decode(&out)); err != nil || out.Func.Value.String() != f.String() {
-		t.Errorf("encoding/gob gives %v, %v, want %v", out, err, f)
-	}
-	out.Func.Value.Release()
+	t.Run("metadata", func(t *testing.T) {
+		if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
+			t.Errorf("metadata %s, want by and n", m)
+		}
+		if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
+			t.Errorf("without metadata, Metadata returned %s, %v, want nil, nil", m, err)
+		}
+	})
+	t.Run("in structs of Go, for encoding/json and encoding/gob", func(t *testing.T) {
+		type point struct {
+			Step int
+			Func jsongraph.Graph[*runtimetest.Func]
+		}
+		in, out := point{3, jsongraph.Graph[*runtimetest.Func]{Value: f}}, point{}
+		b := runtimetest.Must[[]byte](t)(json.Marshal(in))
+		if err := json.Unmarshal(b, &out); err != nil || out.Step != 3 || out.Func.Value.String() != f.String() {
+			t.Errorf("encoding/json gives %v, %v, want step 3 and %v", out, err, f)
+		}
+		out.Func.Value.Release()
+		var buf bytes.Buffer
+		out = point{}
+		if err := errors.Join(gob.NewEncoder(&buf).Encode(in), gob.NewDecoder(&buf).Decode(&out)); err != nil || out.Func.Value.String() != f.String() {
+			t.Errorf("encoding/gob gives %v, %v, want %v", out, err, f)
+		}
+		out.Func.Value.Release()
+	})
 	_, err := jsongraph.Unmarshal[*runtimetest.Box](text)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected calls.Box, got program.Func")
 	for _, o := range []interface{ Release() }{f, g, x} {
@@ -202,13 +207,15 @@ var hostileGraphs = []struct {
 
 func TestFromJSONGraph_hostile(t *testing.T) {
 	runtimetest.LoadProgram(t)
-	for _, c := range hostileGraphs {
-		x, err := jsongraph.Unmarshal[tvmffi.Any]([]byte(c.text))
-		runtimetest.WantError(t, err, c.kind, c.want)
-		if err == nil {
-			t.Errorf("the graph %s became %v", c.text, x)
+	t.Run("graphs", func(t *testing.T) {
+		for _, c := range hostileGraphs {
+			x, err := jsongraph.Unmarshal[tvmffi.Any]([]byte(c.text))
+			runtimetest.WantError(t, err, c.kind, c.want)
+			if err == nil {
+				t.Errorf("the graph %s became %v", c.text, x)
+			}
 		}
-	}
+	})
 	nodes := func(n int, link func(i int) string) []byte {
 		var b strings.Builder
 		fmt.Fprintf(&b, `{"root_index":%d,"nodes":[{"type":"None"}`, n)
@@ -217,30 +224,33 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 		}
 		return []byte(b.String() + "]}")
 	}
-	deep := nodes(100000, func(i int) string { return fmt.Sprint(i) })
-	_, err := jsongraph.Unmarshal[tvmffi.Any](deep)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
-	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
-	if err != nil {
-		t.Error(err)
-	}
-	_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), jsongraph.MaxDepth(20))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
-	// The longest way counts, whatever was seen first.
-	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), jsongraph.MaxDepth(3))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
-	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxNodes(100))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
-	_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxBytes(100))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
-	_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
-	// 2^60 ways to one node are few nodes.
-	x, err := jsongraph.Unmarshal[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
-	if err != nil {
-		t.Error(err)
-	}
-	x.Release()
+	t.Run("limits", func(t *testing.T) {
+		deep := nodes(100000, func(i int) string { return fmt.Sprint(i) })
+		_, err := jsongraph.Unmarshal[tvmffi.Any](deep)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 1000 levels")
+		_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(999, func(i int) string { return fmt.Sprint(i) }))
+		if err != nil {
+			t.Error(err)
+		}
+		_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), jsongraph.MaxDepth(20))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
+		// The longest way counts, whatever was seen first.
+		_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), jsongraph.MaxDepth(3))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
+		_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxNodes(100))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "more than 100 nodes")
+		_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxBytes(100))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "are more than the limit of 100")
+		_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
+	})
+	t.Run("2^60 ways to one node are few nodes", func(t *testing.T) {
+		x, err := jsongraph.Unmarshal[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
+		if err != nil {
+			t.Error(err)
+		}
+		x.Release()
+	})
 }
 
 // The types of these structs are made in Go, each in another way.

@@ -52,25 +52,33 @@ func memoryChild() error {
 // would not.
 func TestMemoryPressure(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
-	out, err := runtimetest.Child(t, "memory", append(env, "COUNT=1600")...)
-	if err != nil || !strings.Contains(out, "peak ") {
-		t.Errorf("the child ended with %v, want its peak: %s", err, out)
-	}
-	t.Log(strings.TrimSpace(out))
-	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
-	if err != nil || !strings.Contains(out, "peak 3") && !strings.Contains(out, "peak 2") {
-		t.Errorf("the child with a limit ended with %v, want a peak of 2 or 3 hundred MB: %s", err, out)
-	}
-	t.Log(strings.TrimSpace(out))
-	out, err = runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
-	if err == nil || !strings.Contains(out, "the peak is 12288 MB") {
-		t.Errorf("the child without pacing ended with %v, want an error with its peak: %s", err, out)
-	}
-	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
-		out, err := runtimetest.Child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
-		if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
-			t.Errorf("TVMFFI_MEMORY_LIMIT=%q: %v, want an error that names it: %s", bad, err, out)
+	t.Run("the default limit", func(t *testing.T) {
+		out, err := runtimetest.Child(t, "memory", append(env, "COUNT=1600")...)
+		if err != nil || !strings.Contains(out, "peak ") {
+			t.Errorf("the child ended with %v, want its peak: %s", err, out)
 		}
+		t.Log(strings.TrimSpace(out))
+	})
+	t.Run("256MiB", func(t *testing.T) {
+		out, err := runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=256MiB")...)
+		if err != nil || !strings.Contains(out, "peak 3") && !strings.Contains(out, "peak 2") {
+			t.Errorf("the child ended with %v, want a peak that begins with 2 or 3: %s", err, out)
+		}
+		t.Log(strings.TrimSpace(out))
+	})
+	t.Run("off", func(t *testing.T) {
+		out, err := runtimetest.Child(t, "memory", append(env, "TVMFFI_MEMORY_LIMIT=off")...)
+		if err == nil || !strings.Contains(out, "the peak is 12288 MB") {
+			t.Errorf("the child ended with %v, want an error with a peak of 12288 MB: %s", err, out)
+		}
+	})
+	for _, bad := range []string{"much", "-1", "1.5GiB", "9999999999TiB", "GiB"} {
+		t.Run(bad, func(t *testing.T) {
+			out, err := runtimetest.Child(t, "memory limit", append(env, "TVMFFI_MEMORY_LIMIT="+bad)...)
+			if err == nil || !strings.Contains(out, fmt.Sprintf("invalid TVMFFI_MEMORY_LIMIT %q: write bytes", bad)) {
+				t.Errorf("TVMFFI_MEMORY_LIMIT=%q: %v, want an error that names it: %s", bad, err, out)
+			}
+		})
 	}
 }
 

@@ -111,124 +111,138 @@ func TestStructural_refused(t *testing.T) {
 func TestStructuralKey(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	runtimetest.DropGarbage(t)
-	of := func(x any) structural.Key { return runtimetest.Must[structural.Key](t)(structural.KeyOf(x)) }
+	of := func(t *testing.T, x any) structural.Key { return runtimetest.Must[structural.Key](t)(structural.KeyOf(x)) }
 	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
 	f, g := runtimetest.NewFunc(t, []any{x}, []any{x}), runtimetest.NewFunc(t, []any{y}, []any{y})
 	counts := map[structural.Key]int{}
-	for _, v := range []any{f, g, []any{1, "x"}, []any{1, "x"}, []any{1, "y"}, 1, 1, nil, "a", "a", []byte("a")} {
-		counts[of(v)]++
-	}
-	if counts[of(f)] != 2 || counts[of([]any{1, "x"})] != 2 || counts[of(1)] != 2 || counts[of("a")] != 2 || len(counts) != 7 {
-		t.Errorf("counts %v, want 7 keys, and 2 for each value that occurs twice", counts)
-	}
-	if k := of([]any{1, "x"}); k.String() != `(1, "x")` || k.Hash() != of([]any{1, "x"}).Hash() || k == (structural.Key{}) {
-		t.Errorf("key %v with hash %d, want that of an equal value", k, k.Hash())
-	}
-	v := of(f).Value()
-	if got := runtimetest.Must[*runtimetest.Func](t)(tvmffi.As[*runtimetest.Func](v)); !tvmffi.Same(got, f) {
-		t.Error("the value of a key is another object than the function")
-	}
-	v.Release()
+	t.Run("equal values have equal keys", func(t *testing.T) {
+		for _, v := range []any{f, g, []any{1, "x"}, []any{1, "x"}, []any{1, "y"}, 1, 1, nil, "a", "a", []byte("a")} {
+			counts[of(t, v)]++
+		}
+		if counts[of(t, f)] != 2 || counts[of(t, []any{1, "x"})] != 2 || counts[of(t, 1)] != 2 || counts[of(t, "a")] != 2 || len(counts) != 7 {
+			t.Errorf("counts %v, want 7 keys, and 2 for each value that occurs twice", counts)
+		}
+	})
+	t.Run("text, hash and value", func(t *testing.T) {
+		if k := of(t, []any{1, "x"}); k.String() != `(1, "x")` || k.Hash() != of(t, []any{1, "x"}).Hash() || k == (structural.Key{}) {
+			t.Errorf("key %v with hash %d, want that of an equal value", k, k.Hash())
+		}
+		v := of(t, f).Value()
+		if got := runtimetest.Must[*runtimetest.Func](t)(tvmffi.As[*runtimetest.Func](v)); !tvmffi.Same(got, f) {
+			t.Error("the value of a key is another object than the function")
+		}
+		v.Release()
+	})
 	zero := structural.Key{}
 	if zero.Hash() != 0 || !zero.Value().IsNone() || zero.String() != "None" {
 		t.Errorf("the zero key is %v with hash %d, want None with 0", zero, zero.Hash())
 	}
-	// As an argument it is an ffi.StructuralKey.
-	m := runtimetest.Must[*tvmffi.Map[structural.Key, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[structural.Key, int64]{Key: of(f), Value: 1}, tvmffi.Pair[structural.Key, int64]{Key: of(g), Value: 2})))
-	if n, ok := m.Get(of(g)); m.Len() != 1 || n != 2 || !ok {
-		t.Errorf("the map is %v, want one item with the value 2", m)
-	}
-	m.Release()
-	// Many goroutines get the same key.
-	var wg sync.WaitGroup
-	keys := make([]structural.Key, 8)
-	for i := range keys {
-		wg.Go(func() { keys[i], _ = structural.KeyOf([]any{"shared", 1}) })
-	}
-	wg.Wait()
-	for _, k := range keys {
-		if k != keys[0] || k == zero {
-			t.Errorf("a goroutine got the key %v, want %v", k, keys[0])
+	t.Run("as an argument it is an ffi.StructuralKey", func(t *testing.T) {
+		m := runtimetest.Must[*tvmffi.Map[structural.Key, int64]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[structural.Key, int64]{Key: of(t, f), Value: 1}, tvmffi.Pair[structural.Key, int64]{Key: of(t, g), Value: 2})))
+		if n, ok := m.Get(of(t, g)); m.Len() != 1 || n != 2 || !ok {
+			t.Errorf("the map is %v, want one item with the value 2", m)
 		}
-	}
+		m.Release()
+	})
+	t.Run("many goroutines get the same key", func(t *testing.T) {
+		var wg sync.WaitGroup
+		keys := make([]structural.Key, 8)
+		for i := range keys {
+			wg.Go(func() { keys[i], _ = structural.KeyOf([]any{"shared", 1}) })
+		}
+		wg.Wait()
+		for _, k := range keys {
+			if k != keys[0] || k == zero {
+				t.Errorf("a goroutine got the key %v, want %v", k, keys[0])
+			}
+		}
+		clear(keys)
+	})
 	for _, o := range []interface{ Release() }{f, g, x, y} {
 		o.Release()
 	}
 	_, err := structural.KeyOf(f)
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 	clear(counts)
-	clear(keys)
 }
 
 func TestAccessPath(t *testing.T) {
 	runtimetest.LoadProgram(t)
-	step := func(kind structural.AccessKind, key any) structural.AccessStep {
+	step := func(t *testing.T, kind structural.AccessKind, key any) structural.AccessStep {
 		return structural.AccessStep{Kind: kind, Key: runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(key))}
 	}
-	for _, c := range []struct {
-		steps []structural.AccessStep
-		want  string
-	}{
-		{nil, "<root>"},
-		{[]structural.AccessStep{step(structural.AccessField, "foo"), step(structural.AccessItem, 2), step(structural.AccessKey, "k")}, `<root>.foo[2]["k"]`},
-		{[]structural.AccessStep{step(structural.AccessKey, 7), step(structural.AccessFieldMissing, "foo")}, `<root>[7][<missing:"foo">]`},
-		{[]structural.AccessStep{step(structural.AccessItemMissing, 3)}, `<root>[<missing:3>]`},
-		{[]structural.AccessStep{step(structural.AccessKeyMissing, "a key that lies on the heap")}, `<root>[<missing:"a key that lies on the heap">]`},
-	} {
-		p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
-		if p.String() != c.want || p.Depth() != len(c.steps) || len(p.Steps()) != len(c.steps) {
-			t.Errorf("%v, want %s", p, c.want)
+	t.Run("text and steps", func(t *testing.T) {
+		for _, c := range []struct {
+			steps []structural.AccessStep
+			want  string
+		}{
+			{nil, "<root>"},
+			{[]structural.AccessStep{step(t, structural.AccessField, "foo"), step(t, structural.AccessItem, 2), step(t, structural.AccessKey, "k")}, `<root>.foo[2]["k"]`},
+			{[]structural.AccessStep{step(t, structural.AccessKey, 7), step(t, structural.AccessFieldMissing, "foo")}, `<root>[7][<missing:"foo">]`},
+			{[]structural.AccessStep{step(t, structural.AccessItemMissing, 3)}, `<root>[<missing:3>]`},
+			{[]structural.AccessStep{step(t, structural.AccessKeyMissing, "a key that lies on the heap")}, `<root>[<missing:"a key that lies on the heap">]`},
+		} {
+			p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
+			if p.String() != c.want || p.Depth() != len(c.steps) || len(p.Steps()) != len(c.steps) {
+				t.Errorf("%v, want %s", p, c.want)
+			}
+			if text, err := tvmffi.Repr(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
+				t.Errorf("the library prints %s, want the same as String", text) // an older one prints the fields
+			}
+			if b, err := json.Marshal(p); err != nil || string(b) != string(runtimetest.Must[[]byte](t)(json.Marshal(c.want))) {
+				t.Errorf("json.Marshal gives %s, %v, want %q", b, err, c.want)
+			}
+			p.Release()
+			if p.String() != "<path that was released>" {
+				t.Errorf("a released path prints %v, want <path that was released>", p)
+			}
 		}
-		if text, err := tvmffi.Repr(p); err == nil && text != c.want && tvmffi.TypeKey(p) != text[:min(len(text), len(tvmffi.TypeKey(p)))] {
-			t.Errorf("the library prints %s, want the same as String", text) // an older one prints the fields
-		}
-		if b, err := json.Marshal(p); err != nil || string(b) != string(runtimetest.Must[[]byte](t)(json.Marshal(c.want))) {
-			t.Errorf("json.Marshal gives %s, %v, want %q", b, err, c.want)
-		}
-		p.Release()
-		if p.String() != "<path that was released>" {
-			t.Errorf("a released path prints %v, want <path that was released>", p)
-		}
-	}
-	a := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body")))
-	b := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(structural.AccessField, "body"), step(structural.AccessItem, 1)))
+	})
+	a := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(t, structural.AccessField, "body")))
+	b := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(step(t, structural.AccessField, "body"), step(t, structural.AccessItem, 1)))
 	if a.Equal(b) || !a.Equal(a) || !a.IsPrefixOf(b) || b.IsPrefixOf(a) {
 		t.Error("Equal or IsPrefixOf of .body and .body[1] is wrong")
 	}
 	f := runtimetest.NewFunc(t, nil, []any{1, map[string]any{"k": "found"}})
-	long := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(append(b.Steps(), step(structural.AccessKey, "k"))...))
+	long := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(append(b.Steps(), step(t, structural.AccessKey, "k"))...))
 	if v, err := long.Find(f); err != nil || v.Value() != any("found") {
 		t.Errorf("Find returned %v, %v, want the text found", v, err)
 	}
-	for _, c := range []struct {
-		steps []structural.AccessStep
-		kind  error
-		want  string
-	}{
-		{[]structural.AccessStep{step(structural.AccessField, "nope")}, tvmffi.ErrAttribute, `<root>: program.Func has no field "nope"`},
-		{[]structural.AccessStep{step(structural.AccessField, "body"), step(structural.AccessItem, 2)}, tvmffi.ErrIndex, "<root>.body: ffi.Array has no item 2"},
-		{[]structural.AccessStep{step(structural.AccessField, "body"), step(structural.AccessKey, "k")}, tvmffi.ErrKey, "<root>.body: ffi.Array has no key k"},
-		{[]structural.AccessStep{step(structural.AccessItemMissing, 0)}, tvmffi.ErrKey, "lacks what the path names"},
-		{[]structural.AccessStep{step(structural.AccessItem, 0)}, tvmffi.ErrIndex, "program.Func has no items"},
-	} {
-		p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
-		_, err := p.Find(f)
-		runtimetest.WantError(t, err, c.kind, c.want)
-		p.Release()
-	}
-	_, err := structural.NewAccessPath(step(9, 1))
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "no kind of step 9")
-	_, err = structural.NewAccessPath(step(structural.AccessItem, "x"))
-	runtimetest.WantError(t, err, tvmffi.ErrType)
+	t.Run("paths that do not fit", func(t *testing.T) {
+		for _, c := range []struct {
+			steps []structural.AccessStep
+			kind  error
+			want  string
+		}{
+			{[]structural.AccessStep{step(t, structural.AccessField, "nope")}, tvmffi.ErrAttribute, `<root>: program.Func has no field "nope"`},
+			{[]structural.AccessStep{step(t, structural.AccessField, "body"), step(t, structural.AccessItem, 2)}, tvmffi.ErrIndex, "<root>.body: ffi.Array has no item 2"},
+			{[]structural.AccessStep{step(t, structural.AccessField, "body"), step(t, structural.AccessKey, "k")}, tvmffi.ErrKey, "<root>.body: ffi.Array has no key k"},
+			{[]structural.AccessStep{step(t, structural.AccessItemMissing, 0)}, tvmffi.ErrKey, "lacks what the path names"},
+			{[]structural.AccessStep{step(t, structural.AccessItem, 0)}, tvmffi.ErrIndex, "program.Func has no items"},
+		} {
+			p := runtimetest.Must[*structural.AccessPath](t)(structural.NewAccessPath(c.steps...))
+			_, err := p.Find(f)
+			runtimetest.WantError(t, err, c.kind, c.want)
+			p.Release()
+		}
+	})
+	t.Run("steps", func(t *testing.T) {
+		_, err := structural.NewAccessPath(step(t, 9, 1))
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "no kind of step 9")
+		_, err = structural.NewAccessPath(step(t, structural.AccessItem, "x"))
+		runtimetest.WantError(t, err, tvmffi.ErrType)
+	})
 	for _, o := range []interface{ Release() }{a, b, long, f} {
 		o.Release()
 	}
-	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Steps() })
-	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Equal(b) })
-	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "nil", func() { (*structural.AccessPath)(nil).Depth() })
-	if fmt.Sprint((*structural.AccessPath)(nil)) != "None" {
-		t.Errorf("a nil path prints %v, want None", (*structural.AccessPath)(nil))
-	}
+	t.Run("released and nil", func(t *testing.T) {
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Steps() })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { a.Equal(b) })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "nil", func() { (*structural.AccessPath)(nil).Depth() })
+		if fmt.Sprint((*structural.AccessPath)(nil)) != "None" {
+			t.Errorf("a nil path prints %v, want None", (*structural.AccessPath)(nil))
+		}
+	})
 }
 
 // A path from a stranger may hold a parent that is none.
