@@ -224,7 +224,7 @@ func TestProcessEnds(t *testing.T) {
 	if failure.CatchesThrown {
 		return // TestThrown
 	}
-	// Nobody catches what is no std::exception: C++ ends the process, and says so.
+	// Nobody catches a value that is not a std::exception: C++ ends the process and says so.
 	out, err = runtimetest.Child(t, "throw int", env...)
 	if err == nil || strings.Contains(out, "the call returned") || !strings.Contains(out, "terminate called") {
 		t.Errorf("throw 42: %v\n%s", err, out)

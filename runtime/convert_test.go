@@ -43,7 +43,7 @@ func converted[T any](v tvmffi.Any, library tvmffi.Any, refused error) (ours, it
 	return x, y, nil
 }
 
-// Convert converts what is inside of containers if and as the library does that for an
+// Convert converts the items of containers in the same way as the library does for an
 // argument.
 func TestConvertAsParameters(t *testing.T) {
 	runtimetest.Balanced(t)

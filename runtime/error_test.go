@@ -104,7 +104,7 @@ func TestErrorCause(t *testing.T) {
 	b := runtimetest.MakeBox(t, 1)
 	defer b.Release()
 	if _, err = runtimetest.Call("calls.fail_with_cause", "RuntimeError", "outside", "inside", b); errors.Unwrap(err) == nil {
-		t.Error("an extra context that is no Go error does not hide the cause")
+		t.Error("an extra context that is not a Go error hides the cause")
 	}
 }
 

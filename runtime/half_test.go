@@ -95,7 +95,7 @@ func TestNarrowFloats_exhaustive(t *testing.T) {
 	for _, k := range []struct {
 		dtype                    tvmffi.DataType
 		exponent, mantissa, bias int
-		special                  int // codes that are no finite numbers
+		special                  int // codes that are not finite numbers
 	}{
 		{tvmffi.Float8E3M4, 3, 4, 3, 32}, {tvmffi.Float8E4M3, 4, 3, 7, 16}, {tvmffi.Float8E4M3B11FNUZ, 4, 3, 11, 1}, {tvmffi.Float8E4M3FN, 4, 3, 7, 2},
 		{tvmffi.Float8E4M3FNUZ, 4, 3, 8, 1}, {tvmffi.Float8E5M2, 5, 2, 15, 8}, {tvmffi.Float8E5M2FNUZ, 5, 2, 16, 1},

@@ -27,7 +27,7 @@ import (
 
 // What C reads during a call must be alive until it returns, and the tables of the
 // library must be locked. Such faults show rarely by themselves, so these children
-// provoke them: the collector runs inside of C functions, with freed memory
+// provoke them: the collector runs inside C functions, with freed memory
 // overwritten (GODEBUG=clobberfree=1), and goroutines meet in the tables.
 
 func init() {
@@ -295,7 +295,7 @@ func (l *linked) Bump() { l.N++ }
 
 var linkedType = define.Define[linked]("gotest.Linked", define.Method("sum", linked.Sum), define.Method("bump", (*linked).Bump))
 
-// The objects inside of a struct that a method gets are no leaks: nobody else can
+// The objects inside a struct that a method gets are not leaks: nobody else can
 // release them.
 func TestObjectsInStructArguments(t *testing.T) {
 	runtimetest.Load(t)
@@ -338,7 +338,7 @@ type keeper struct {
 
 var keeperType = define.Define[keeper]("gotest.Keeper")
 
-// What Value returns, and what is inside of a slice that Get returns, is no leak; what
+// What Value returns, and what is inside a slice that Get returns, is not a leak; what
 // Get returns by itself is one if nobody releases it. A constructor keeps nothing but
 // what is in the object.
 func TestObjectsInFields(t *testing.T) {

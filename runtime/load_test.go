@@ -215,7 +215,7 @@ var noLibrary = strings.Repeat("this is no library\n", 100)
 var name = filepath.Base(sites.Library(runtime.GOOS))
 
 // Each place of the search order finds the library, and comes before the places
-// after it, which hold files that are no libraries.
+// after it, which hold files that are not libraries.
 func TestSearchOrder(t *testing.T) {
 	library := nativetest.Library(t)
 	exe, err := os.Executable()
@@ -352,7 +352,7 @@ func TestOneLibrary(t *testing.T) {
 		t.Errorf("a link to the same file: %v\n%s", err, out)
 	}
 	if out, err := runtimetest.Child(t, "load twice", envFirst+"="+library, envOption+"="+filepath.Join(dir, "gone.so")); err == nil || !strings.Contains(out, "gone.so") {
-		t.Errorf("a second path that is no file: %s", out)
+		t.Errorf("with a second path that is not a file the child printed %s", out)
 	}
 	third := copyFile(t, library, filepath.Join(dir, "third.so"))
 	out, err = runtimetest.Child(t, "load and lose", envFirst+"="+third, envOption+"="+second)

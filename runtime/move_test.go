@@ -118,7 +118,7 @@ func TestMove(t *testing.T) {
 		v.Release()
 		other.Release()
 	}
-	// Inside of containers, as results, and with other owners it is an object.
+	// Inside containers, as results, and with other owners it is an object.
 	b = runtimetest.MakeBox(t, 5)
 	other := tvmffi.Retain(b)
 	a := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any](tvmffi.Move(b)))

@@ -184,7 +184,7 @@ func TestCast(t *testing.T) {
 	defer b.Release()
 	defer s.Release()
 	if _, ok := tvmffi.Cast[*runtimetest.SubBox](b); ok {
-		t.Error("a Box is no SubBox")
+		t.Error("Cast made a SubBox of a Box")
 	}
 	sub, ok := tvmffi.Cast[*runtimetest.SubBox](s)
 	if !ok || sub.I64() != 2 || tvmffi.TypeKey(s) != "calls.SubBox" {
@@ -200,13 +200,13 @@ func TestCast(t *testing.T) {
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrType, "upcast: calls.Box is no calls.SubBox", func() { tvmffi.Upcast[*runtimetest.SubBox](b) })
 	if _, ok := tvmffi.Cast[*tvmffi.Function](b); ok {
-		t.Error("a Box is no Function")
+		t.Error("Cast made a Function of a Box")
 	}
 	if tvmffi.Same(b, s) || tvmffi.Same(b, nil) {
 		t.Error("two boxes are not the same")
 	}
 	if _, ok := tvmffi.Cast[*runtimetest.Box](nil); ok {
-		t.Error("nil is no Box")
+		t.Error("Cast made a Box of nil")
 	}
 }
 
@@ -242,7 +242,7 @@ func TestUserStruct(t *testing.T) {
 	}
 	v := &UserValue{Note: "never set"}
 	if _, err := runtimetest.Call("calls.echo", v); err == nil {
-		t.Error("a struct around a box that was never set is no object")
+		t.Error("calls.echo took a struct around a box that was never set, want an error")
 	}
 }
 

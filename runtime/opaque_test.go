@@ -37,7 +37,7 @@ func TestWrap(t *testing.T) {
 			t.Error("not an Opaque")
 		}
 		if _, ok := tvmffi.OpaqueAs[int](x); ok {
-			t.Error("a map is no int")
+			t.Error("Unwrap made an int of a map")
 		}
 	}
 	if _, ok := tvmffi.OpaqueAs[any](p); ok {

@@ -56,7 +56,7 @@ func TestParameterConversions(t *testing.T) {
 		{"calls.echo_string", []byte("bytes"), tvmffi.ErrType, "Expected `str` but got `ffi.SmallBytes`"},
 		{"calls.echo_bytes", "text", tvmffi.ErrType, "Expected `bytes` but got `ffi.SmallStr`"},
 		{"calls.echo_variant", 1.5, tvmffi.ErrType, "Expected `Variant<int, str>` but got `float`"},
-		// None is no array and no map.
+		// None is neither an array nor a map.
 		{"calls.echo_ints", nil, tvmffi.ErrType, "but got `None`"},
 		{"calls.echo_map", nil, tvmffi.ErrType, "but got `None`"},
 		{"calls.echo_shape", nil, tvmffi.ErrType, "but got `None`"},

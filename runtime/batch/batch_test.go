@@ -93,7 +93,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Many calls cross many times, and arguments move to fresh room.
+// A batch of many calls crosses many times, and its arguments move to fresh memory.
 func TestBatchOfMany(t *testing.T) {
 	runtimetest.Balanced(t)
 	sum := runtimetest.Lookup(t, "calls.sum")
@@ -125,9 +125,9 @@ func TestBatchOfMany(t *testing.T) {
 	runtimetest.WantError(t, queue.Do(), tvmffi.ErrType, "call 0 of the batch: TypeError: the call has more than 256 arguments")
 }
 
-// Calls of one function with as many arguments each are made as one: wherever such a run
-// begins, ends, meets a block of calls or the end of the room, or fails, each call gets its
-// own arguments and has its own result.
+// Calls of one function with the same number of arguments are made as one run. Each call
+// gets its own arguments and has its own result, wherever the run begins, ends, meets a
+// block of calls or the end of the memory, or fails.
 func TestBatchRuns(t *testing.T) {
 	runtimetest.Balanced(t)
 	sum := runtimetest.Lookup(t, "calls.sum")
@@ -147,7 +147,7 @@ func TestBatchRuns(t *testing.T) {
 	var queue batch.Batch
 	for round := range 300 {
 		calls := random.IntN(300)
-		failing := random.IntN(3*calls + 1) // most often none does
+		failing := random.IntN(3*calls + 1) // mostly no call fails
 		var pending []batch.Pending
 		var want, wantSeen []int64
 		next := int64(1)
@@ -308,7 +308,7 @@ func TestBatchRefuses(t *testing.T) {
 	}
 }
 
-// A callback of a batch that makes the stack grow moves the caller, not the batch.
+// A callback that makes the stack grow moves the caller of the batch, not the batch.
 func TestBatchWhileStackMoves(t *testing.T) {
 	runtimetest.Balanced(t)
 	grow := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) int64 { return int64(runtimetest.UseStack(int(n))[0]) + n }))
@@ -399,7 +399,7 @@ func addOneOf(x int64) (int64, error) {
 	return c.DoInt()
 }
 
-// A callback that uses the batch which calls it gets an error, and the batch goes on.
+// A callback that uses the batch that calls it gets an error, and the batch continues.
 func TestBatchFromItsCallback(t *testing.T) {
 	runtimetest.Balanced(t)
 	var b batch.Batch
@@ -433,7 +433,7 @@ func TestBatchFromItsCallback(t *testing.T) {
 			t.Fatalf("call %d returned %d, %v, want %d", i, x, err, i+1)
 		}
 	}
-	// What it does not recover from is the error of its call.
+	// A panic that the callback does not recover is the error of its call.
 	careless := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { b.Call(one) }))
 	defer careless.Release()
 	b.Call(one)

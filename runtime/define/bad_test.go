@@ -16,7 +16,7 @@ type twiceDefined struct {
 	A int64 `ffi:"a"`
 }
 
-// A type that cannot be is refused with the reason, and its key stays free.
+// Register refuses an impossible type with the reason, and its key stays free.
 func TestDefineBadInput(t *testing.T) {
 	runtimetest.LoadDefine(t)
 	if err := runtimetest.PointType.Register(); err != nil {

@@ -85,7 +85,7 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// The errors of setters are those of C++ fields.
+// Setters return the same errors as those of C++ fields.
 func TestDefineSetterErrors(t *testing.T) {
 	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Name: "n"})
 	defer p.Release()
@@ -96,7 +96,7 @@ func TestDefineSetterErrors(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		same  bool // as in C++
+		same  bool // C++ returns the same error
 	}{
 		{"x", 1.5, true}, {"x", "text", true}, {"x", nil, true}, {"x", array, true}, {"y", "a text that is long", true}, {"y", array, true},
 		{"name", 1, true}, {"name", array, true}, {"name", nil, true}, {"next", 1, false}, {"next", array, false}, {"next", "text", false},

@@ -38,7 +38,7 @@ func TestDefineParents(t *testing.T) {
 	if z.Get(p) != -8 || x.Get(p) != 1 || z.Set(p, 127) != nil || z.Get(p) != 127 {
 		t.Errorf("fields z %d and x %d, want 127 and 1", z.Get(p), x.Get(p))
 	}
-	// What does not fit is refused, by C++ too.
+	// Setters refuse values that do not fit, from C++ too.
 	_, err = runtimetest.Call("define.set", p, "z", 128)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "does not fit a field of the Go type int8")
 	_, err = runtimetest.Call("define.set", p, "z", -129)
@@ -249,7 +249,7 @@ func TestDefineHooks(t *testing.T) {
 	runtimetest.WantError(t, define.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
 }
 
-// Methods may be variadic, with any receiver.
+// Methods may be variadic, whatever the receiver is.
 func TestDefineVariadicMethods(t *testing.T) {
 	runtimetest.LoadDefine(t)
 	type bag struct {
@@ -393,8 +393,8 @@ func TestDefineState(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "have no Go state")
 }
 
-// Objects of a type that another language derived have a state too, which ends with
-// them, whoever drops the last reference.
+// Objects of a type that another language derived have a state too. It ends with the
+// object, whoever drops the last reference.
 func testDerivedState(t *testing.T) {
 	t.Helper()
 	if f, err := tvmffi.Lookup("ffi._PyClassRegisterTypeAttrColumns"); err != nil {

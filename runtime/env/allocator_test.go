@@ -54,7 +54,7 @@ func TestWithAllocator(t *testing.T) {
 		if !slices.Equal(y.Strides(), []int64{4, 1, 1, 1, 1}) || y.DataType() != tvmffi.Int16 {
 			t.Errorf("the tensor is %v with strides %v, want int16 with [4 1 1 1 1]", y, y.Strides())
 		}
-		// Inside it another one, on the same thread.
+		// WithAllocator again, on the same thread.
 		err = env.WithAllocator(env.GoAllocator, func() error {
 			z, err := env.EnvTensor(runtimetest.FloatSpec(1))
 			z.Release()
@@ -80,7 +80,7 @@ func TestWithAllocator(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
-// What goes wrong in an allocator comes out of the native function.
+// The native function returns the error of the allocator.
 func TestWithAllocator_errors(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	runtimetest.Balanced(t)
@@ -203,7 +203,7 @@ func TestSetAllocator(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "allocator is nullptr")
 }
 
-// An allocator that a library has set stays the one of its thread.
+// An allocator that a library has set for a thread stays.
 func TestAllocatorOfALibrary(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	runtime.LockOSThread()
@@ -242,7 +242,7 @@ func TestAllocatorOfALibrary(t *testing.T) {
 
 func init() { runtimetest.Children["goexit in an allocator"] = goexitChild }
 
-// goexitChild ends an allocator in the way of testing.T.FailNow.
+// goexitChild ends an allocator by runtime.Goexit, like testing.T.FailNow.
 func goexitChild() error {
 	if err := runtimetest.LoadInChild(); err != nil {
 		return err
@@ -259,7 +259,7 @@ func TestGoexitInAllocator(t *testing.T) {
 	}
 }
 
-// When the library refuses, the allocator from before stays.
+// If the library refuses the new allocator, the one from before stays.
 func TestSetAllocator_refused(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	var asked []string

@@ -73,7 +73,7 @@ func TestJSONGraph(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
-// The graph is that of the library, node for node.
+// Marshal writes the same graph as the library, node for node.
 func TestToJSONGraph_same(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	l := runtimetest.NewList(t, 1, 1, "a", "a long text on the heap", "a long text on the heap", []byte("a"), 1.0, 1e300, 0.1, math.Copysign(0, -1), 0.0, math.NaN(), nil, true, false)
@@ -150,8 +150,8 @@ func TestToJSONGraph_errors(t *testing.T) {
 	tensor.Release()
 }
 
-// Graphs that the library would read beyond its memory, or without end, or that
-// have no form.
+// hostileGraphs are graphs that are malformed, or for which the library would read
+// beyond its memory or without end.
 var hostileGraphs = []struct {
 	text string
 	kind error
@@ -234,7 +234,7 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 		}
 		_, err = jsongraph.Unmarshal[tvmffi.Any](nodes(20, func(i int) string { return fmt.Sprint(i) }), jsongraph.MaxDepth(20))
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 20 levels")
-		// The longest way counts, whatever was seen first.
+		// The longest path counts, whatever the order is.
 		_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":3,"nodes":[{"type":"None"},{"type":"ffi.Array","data":[0]},{"type":"ffi.Array","data":[1]},{"type":"ffi.Array","data":[1,2]}]}`), jsongraph.MaxDepth(3))
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "nodes are nested deeper than 3 levels")
 		_, err = jsongraph.Unmarshal[tvmffi.Any](deep, jsongraph.MaxNodes(100))
@@ -244,7 +244,7 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 		_, err = jsongraph.Unmarshal[tvmffi.Any]([]byte(`{"root_index":0,"nodes":[{"type":"None"}],"metadata":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}"))
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "the JSON text is nested deeper than 1000 levels")
 	})
-	t.Run("2^60 ways to one node are few nodes", func(t *testing.T) {
+	t.Run("2^60 paths to one node are few nodes", func(t *testing.T) {
 		x, err := jsongraph.Unmarshal[tvmffi.Any](nodes(60, func(i int) string { return fmt.Sprint(i, ",", i) }))
 		if err != nil {
 			t.Error(err)
@@ -253,7 +253,7 @@ func TestFromJSONGraph_hostile(t *testing.T) {
 	})
 }
 
-// The types of these structs are made in Go, each in another way.
+// These structs are made types by different options.
 type (
 	derived struct {
 		More string `ffi:"more"`
@@ -266,7 +266,7 @@ type (
 	}
 )
 
-// Whatever the text, the process goes on, and what can be read can be written.
+// No text ends the process, and a value that was read and can be written can be read again.
 func FuzzFromJSONGraph(f *testing.F) {
 	runtimetest.LoadDefine(f)
 	for _, made := range []interface{ Register() error }{

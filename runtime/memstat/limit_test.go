@@ -48,8 +48,8 @@ func memoryChild() error {
 	return nil
 }
 
-// A loop that makes 100 GB and never releases stays small; without the pacing it
-// would not.
+// A loop that makes 100 GB and releases nothing stays small, because the collector runs
+// in time. Without a limit it does not.
 func TestMemoryPressure(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "TENSORS=" + nativetest.Build(t, "tensors"), "COUNT=192"}
 	t.Run("the default limit", func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// LiveHandles looks at no native object: those that it lists may be freed at any
-// time by other goroutines.
+// LiveHandles does not read native objects: other goroutines may free those that it
+// lists at any time.
 func TestLiveHandles_whileOthersRelease(t *testing.T) {
 	runtimetest.Load(t)
 	stop, done := make(chan bool), make(chan bool)

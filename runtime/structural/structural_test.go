@@ -15,7 +15,8 @@ import (
 func TestStructuralEqual(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
-	// fun x: x is fun y: y; a free variable is only itself, unless free ones are mapped.
+	// The function x -> x equals y -> y. A free variable equals only itself, unless free
+	// variables are mapped.
 	f, g, h := runtimetest.NewFunc(t, []any{x}, []any{x, 1}), runtimetest.NewFunc(t, []any{y}, []any{y, 1}), runtimetest.NewFunc(t, []any{x}, []any{y, 1})
 	one, two := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1})), runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{2}))
 	for _, c := range []struct {
@@ -54,7 +55,7 @@ func TestStructuralEqual(t *testing.T) {
 	}
 }
 
-// What would end the process is refused.
+// Values that would end the process are refused.
 func TestStructural_refused(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	l := runtimetest.NewLoop(t)
@@ -111,7 +112,9 @@ func TestStructural_refused(t *testing.T) {
 func TestStructuralKey(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	runtimetest.DropGarbage(t)
-	of := func(t *testing.T, x any) structural.Key { return runtimetest.Must[structural.Key](t)(structural.KeyOf(x)) }
+	of := func(t *testing.T, x any) structural.Key {
+		return runtimetest.Must[structural.Key](t)(structural.KeyOf(x))
+	}
 	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
 	f, g := runtimetest.NewFunc(t, []any{x}, []any{x}), runtimetest.NewFunc(t, []any{y}, []any{y})
 	counts := map[structural.Key]int{}
@@ -245,7 +248,7 @@ func TestAccessPath(t *testing.T) {
 	})
 }
 
-// A path from a stranger may hold a parent that is none.
+// The parent of a path that was read from a text may be another object.
 func TestAccessPath_hostile(t *testing.T) {
 	runtimetest.Balanced(t)
 	p, err := jsongraph.Unmarshal[*structural.AccessPath]([]byte(`{"root_index":1,"nodes":[{"type":"ffi.Array","data":[]},

@@ -177,7 +177,7 @@ func TestWalk_errors(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
-// A type in C++ visits by a hook of its own, which opens a region.
+// A C++ type has a visit hook, which opens a region.
 func TestWalk_hooks(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	runtimetest.DropGarbage(t)
@@ -209,7 +209,7 @@ func TestVisit(t *testing.T) {
 	var kept *structural.Visitor
 	arrays := structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
 		kept = v
-		// The last element first, and the rest only if it is long.
+		// Visit the last item first, and the others only if there are more than two.
 		if err := v.InRegion(structural.RegionSimple, func() error { return v.Visit(x.At(x.Len() - 1)) }); err != nil {
 			return err
 		}
