@@ -43,7 +43,7 @@ func TestBacktraceOfCallback(t *testing.T) {
 		t.Errorf("frames %s, want first %s", all, want)
 	}
 	if s := fmt.Sprintf("%+v", err); !strings.HasSuffix(s, "in github.com/tvmffi-go/tvmffi/runtime_test.failing\nRuntimeError: unexpected EOF") {
-		t.Error(s)
+		t.Errorf("%%+v prints %s, want failing as the last call", s)
 	}
 	inner.Release()
 	outer.Release()
@@ -78,10 +78,10 @@ func TestBacktraceOfPassingError(t *testing.T) {
 	own := tvmffi.WrapError("MyOwnKind", "outside", tvmffi.NewError("KeyError", "inside"))
 	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return own }))
 	if _, err := runtimetest.Call("calls.apply_packed", f); err != error(own) || own.Backtrace != "" || len(own.Frames()) == 0 {
-		t.Errorf("%+v", err)
+		t.Errorf("the error came back as %+v, want the same pointer with frames", err)
 	}
 	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/internal/runtimetest.Call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
-		t.Error(s)
+		t.Errorf("%%+v prints %s, want the frames, and the cause at the end", s)
 	}
 	if !errors.Is(own, tvmffi.ErrKey) || !errors.Is(own, tvmffi.KindError("MyOwnKind")) {
 		t.Error("the kinds of the chain")
@@ -97,11 +97,11 @@ func TestFrames(t *testing.T) {
 	} {
 		e := &tvmffi.Error{Backtrace: "noise\n" + text + "\n  File \"broken\", line x, in y\n"}
 		if got := e.Frames(); len(got) != 1 || got[0] != want {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("the frames of %q are %v, want %v", text, got, want)
 		}
 	}
 	if s := (tvmffi.Frame{File: "x.go", Line: 1, Function: "f"}).String(); s != `File "x.go", line 1, in f` {
-		t.Error(s)
+		t.Errorf("a frame prints %s", s)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestErrorContext(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Error("failed", "err", e)
 	if s := log.String(); !strings.Contains(s, "err.kind=RuntimeError err.message=outside err.cause.kind=ValueError err.cause.message=inside") {
-		t.Error(s)
+		t.Errorf("log/slog writes %s, want the kind, the message and the cause", s)
 	}
 	b.Release()
 	b, e, err, context = nil, nil, nil, nil

@@ -189,7 +189,7 @@ func TestVariadicFunc(t *testing.T) {
 		{"1-true-2.5-text of some length", []any{"-", 1, true, 2.5, "text of some length"}},
 	} {
 		if got := runtimetest.Must[string](t)(tvmffi.As[string](runtimetest.Must[tvmffi.Any](t)(f.Call(c.args...)))); got != c.want {
-			t.Errorf("%v: %q", c.args, got)
+			t.Errorf("the function with %v returned %q, want %q", c.args, got, c.want)
 		}
 	}
 	_, err := f.Call()
@@ -206,7 +206,7 @@ func TestVariadicFunc(t *testing.T) {
 	add := runtimetest.Must[func(...int) (float64, error)](t)(tvmffi.As[func(...int) (float64, error)](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(sum))))
 	for n := range 4 {
 		if got, err := add([]int{1, 2, 3, 4}[:n]...); err != nil || got != float64(n*(n+1)/2) {
-			t.Error(n, got, err)
+			t.Errorf("the sum of %d numbers is %v, %v, want %d", n, got, err, n*(n+1)/2)
 		}
 	}
 	f.Release()
@@ -336,7 +336,7 @@ func TestTypedCallback(t *testing.T) {
 	runtimetest.Balanced(t)
 	n, err := Repeat(func(x int64) (int64, error) { return 2 * x, nil }, 5)
 	if err != nil || n != 20 {
-		t.Error(n, err)
+		t.Errorf("Repeat returned %d, %v, want 20", n, err)
 	}
 	own := errors.New("own")
 	_, err = Repeat(func(int64) (int64, error) { return 0, own }, 5)
@@ -355,7 +355,7 @@ func TestFunctionIdentity(t *testing.T) {
 	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](adder))
 	typed := runtimetest.Must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](adder))
 	if v, err := typed(2); err != nil || v != 7 {
-		t.Error(v, err)
+		t.Errorf("the function returned %d, %v, want 7", v, err)
 	}
 	for what, back := range map[string]func() (tvmffi.Any, error){
 		"any": func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo_function", typed) },
@@ -416,7 +416,7 @@ func TestBoundFuncsAreCollected(t *testing.T) {
 			f := runtimetest.Must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](runtimetest.MustCall(t, "calls.echo", func(x int64) int64 { return x })))
 			runtime.GC()
 			if v, err := f(3); err != nil || v != 3 {
-				t.Fatal(v, err)
+				t.Fatalf("the function returned %d, %v, want 3", v, err)
 			}
 		}
 	}()
@@ -430,7 +430,7 @@ func TestCallbackOutlivesCall(t *testing.T) {
 	f.Release()
 	runtime.GC()
 	if v := runtimetest.MustCall(t, "calls.call_stored", 4); v.Value() != int64(12) {
-		t.Error(v)
+		t.Errorf("calls.call_stored returned %v, want 12", v)
 	}
 	runtimetest.MustCall(t, "calls.drop")
 	_, err := runtimetest.Call("calls.call_stored", 4)
@@ -456,20 +456,20 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := runtimetest.MustCall(t, name, 1); v.Value() != int64(2) {
-		t.Error(v)
+		t.Errorf("the registered function returned %v, want 2", v)
 	}
 	runtimetest.WantError(t, tvmffi.Register(name, func() {}), tvmffi.ErrRuntime, "RuntimeError: Global Function `test.register` is already registered: choose another name, or give the option Override")
 	if err := tvmffi.Register(name, func(x int64) int64 { return x + 2 }, tvmffi.Override()); err != nil {
 		t.Error(err)
 	}
 	if v := runtimetest.MustCall(t, name, 1); v.Value() != int64(3) {
-		t.Error(v)
+		t.Errorf("the function that replaced it returned %v, want 3", v)
 	}
 	if was, err := tvmffi.Unregister(name); err != nil || !was {
-		t.Error(was, err)
+		t.Errorf("Unregister returned %v, %v, want true", was, err)
 	}
 	if was, err := tvmffi.Unregister(name); err != nil || was {
-		t.Error(was, err)
+		t.Errorf("Unregister again returned %v, %v, want false", was, err)
 	}
 	_, err := tvmffi.Lookup(name)
 	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "there is no global function test.register")
@@ -497,7 +497,7 @@ func TestRegister(t *testing.T) {
 		t.Error(err)
 	}
 	if runtimetest.MustCall(t, name, 2); runtimetest.MustCall(t, name, 3).Value() != int64(5) || n != 5 {
-		t.Errorf("%d", n)
+		t.Errorf("the state of the method is %d, want 5", n)
 	}
 	if _, err := tvmffi.Unregister(name); err != nil {
 		t.Error(err)
@@ -525,7 +525,7 @@ func TestCallbackEndsCall(t *testing.T) {
 			args = append(args, 4)
 		}
 		if _, err := runtimetest.Call(through, args...); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", through, err)
+			t.Errorf("through %s the error is %v, want context.Canceled", through, err)
 		}
 		f.Release()
 	}
@@ -548,7 +548,7 @@ func TestRegistryFromManyGoroutines(t *testing.T) {
 					t.Error(err)
 				}
 				if v, err := runtimetest.Call(name); err != nil || v.Value() != int64(i) {
-					t.Error(v, err)
+					t.Errorf("%s returned %v, %v, want %d", name, v, err, i)
 				}
 				if _, err := tvmffi.Unregister(name); err != nil {
 					t.Error(err)
@@ -608,7 +608,7 @@ func TestNilDereferenceAfterLoad(t *testing.T) {
 	runtimetest.Load(t)
 	out, err := runtimetest.Child(t, "nil dereference", "TVMFFI_LIBRARY="+tvmffi.LibraryPath())
 	if err != nil || !strings.Contains(out, "recovered: runtime error: invalid memory address or nil pointer dereference") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want a panic that was recovered:\n%s", err, out)
 	}
 	defer func() {
 		if recover() == nil {
@@ -648,7 +648,7 @@ func TestRegisteredMetadata(t *testing.T) {
 			Schema string `json:"type_schema"`
 		}
 		if err := json.Unmarshal([]byte(text), &metadata); err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("the metadata %s is not JSON: %v", text, err)
 		}
 		var got struct {
 			Type string
@@ -662,7 +662,7 @@ func TestRegisteredMetadata(t *testing.T) {
 		}
 	}
 	if was, err := tvmffi.Unregister(name); err != nil || !was {
-		t.Error(was, err)
+		t.Errorf("Unregister returned %v, %v, want true", was, err)
 	}
 }
 

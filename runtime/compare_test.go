@@ -29,7 +29,7 @@ func TestRepr(t *testing.T) {
 	for _, x := range []any{l, b} {
 		s, err := tvmffi.Repr(x)
 		if err != nil || s != fmt.Sprintf("%v", x) || s != fmt.Sprint(x) {
-			t.Errorf("%q, %v", s, err)
+			t.Errorf("Repr returned %q, %v, want the same as fmt: %v", s, err, x)
 		}
 	}
 	if s := l.String(); !strings.HasPrefix(s, "[1, ...") {
@@ -117,6 +117,6 @@ func TestCompare(t *testing.T) {
 	rows := []any{"c", "a", "b"}
 	slices.SortFunc(rows, func(x, y any) int { return runtimetest.Must[int](t)(tvmffi.Compare(x, y)) })
 	if fmt.Sprint(rows) != "[a b c]" {
-		t.Error(rows)
+		t.Errorf("the sorted rows are %v, want [a b c]", rows)
 	}
 }

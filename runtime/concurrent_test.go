@@ -64,25 +64,25 @@ func TestContainersFromManyGoroutines(t *testing.T) {
 				t.Errorf("sum %d, element %d", sum, at.I64())
 			}
 			if s, err := texts.Slice(); err != nil || len(s) != 2 || len(s[1]) != 31 {
-				t.Error(s, err)
+				t.Errorf("the shared array has %q, %v", s, err)
 			}
 			key := fmt.Sprint("key ", (g*7+i)%100)
 			if v, ok := table.Get(key); !ok || v != want[key] || dict.MustGet(key) != v {
-				t.Error(key, v, ok)
+				t.Errorf("%s is %d, %v in the Map, want %d there and in the Dict", key, v, ok, want[key])
 			}
 			n := 0
 			for k, v := range dict.All() {
 				if want[k] != v {
-					t.Errorf("%s: %d", k, v)
+					t.Errorf("%s is %d in the Dict, want %d", k, v, want[k])
 				}
 				n++
 			}
 			if n != 100 || byBox.Len() != 1 || !slices.Equal(shape.Slice(), []int64{2, 3}) {
-				t.Error(n)
+				t.Errorf("the Dict has %d items, want 100; the map by boxes %d, want 1; the shape is %v", n, byBox.Len(), shape)
 			}
 			v, err := runtimetest.Call("calls.echo_list", list)
 			if s, failed := tvmffi.As[[]int64](v); err != nil || failed != nil || !slices.Equal(s, []int64{1, 2, 3}) {
-				t.Error(s, err, failed)
+				t.Errorf("calls.echo_list returned %v, %v, %v, want [1 2 3]", s, err, failed)
 			}
 			v.Release()
 			// A list of its own is for one goroutine, which may change it.

@@ -21,7 +21,7 @@ func TestArray(t *testing.T) {
 	var seen []int64
 	for i, x := range a.All() {
 		if int64(i) != x-1 {
-			t.Error(i, x)
+			t.Errorf("All yields %d at %d, want %d", x, i, i+1)
 		}
 		if seen = append(seen, x); i == 1 {
 			break
@@ -29,7 +29,7 @@ func TestArray(t *testing.T) {
 	}
 	s, err := a.Slice()
 	if a.Len() != 3 || a.At(2) != 3 || err != nil || !slices.Equal(s, []int64{1, 2, 3}) || !slices.Equal(seen, []int64{1, 2}) {
-		t.Error(a.Len(), s, err, seen)
+		t.Errorf("the array has %d items %v, %v, and All yielded %v, want [1 2 3] and [1 2]", a.Len(), s, err, seen)
 	}
 	for _, i := range []int{-1, 3, 1 << 40} {
 		runtimetest.WantPanic(t, tvmffi.ErrIndex, fmt.Sprintf("IndexError: Array: index %d out of range with 3 elements", i), func() { a.At(i) })
@@ -51,7 +51,7 @@ func TestArray(t *testing.T) {
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.Len: the receiver is nil", func() { none.Len() })
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Array.At: the receiver is nil", func() { none.At(0) })
 	if s, err := none.Slice(); s != nil || err != nil {
-		t.Error(s, err)
+		t.Errorf("Slice of a nil array returned %v, %v, want nil", s, err)
 	}
 	empty := runtimetest.Must[*tvmffi.Array[string]](t)(tvmffi.NewArray[string]())
 	if s, err := empty.Slice(); empty.Len() != 0 || err != nil || len(s) != 0 {
@@ -238,7 +238,7 @@ func TestList(t *testing.T) {
 	}
 	runtimetest.MustCall(t, "calls.append", l, 4) // the callee's write is seen
 	if s := runtimetest.Must[[]int64](t)(l.Slice()); !slices.Equal(s, []int64{10, 2, 3, 4}) || l.Len() != 4 || l.At(3) != 4 {
-		t.Error(s)
+		t.Errorf("the list is %v, want [10 2 3 4]", s)
 	}
 	same := runtimetest.Get[*tvmffi.List[int64]](t, "calls.echo_list", l)
 	if err := same.Append(5); err != nil || l.Len() != 5 {
@@ -312,14 +312,14 @@ func TestMap(t *testing.T) {
 		t.Errorf("order: %q", keys)
 	}
 	if v, ok := m.Get("z"); !ok || v != 3 {
-		t.Error(v, ok)
+		t.Errorf("z is %d, %v, want 3", v, ok)
 	}
 	if v, ok := m.Get("none"); ok || v != 0 {
-		t.Error(v, ok)
+		t.Errorf("an absent key gives %d, %v, want 0, false", v, ok)
 	}
 	g := runtimetest.Must[map[string]int64](t)(m.Map())
 	if !maps.Equal(g, map[string]int64{"z": 3, "a text of more than seven bytes": 2}) {
-		t.Error(g)
+		t.Errorf("the Go map is %v", g)
 	}
 	m.Release()
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { m.Len() })
@@ -333,7 +333,7 @@ func TestMap(t *testing.T) {
 	var none *tvmffi.Map[string, int64]
 	runtimetest.WantPanic(t, nil, "is nil", func() { none.Len() })
 	if g, err := none.Map(); g != nil || err != nil {
-		t.Error(g, err)
+		t.Errorf("Map of a nil Map returned %v, %v, want nil", g, err)
 	}
 	for _, n := range []int{0, 1, 4, 5, 1000} {
 		m := runtimetest.Get[*tvmffi.Map[string, int64]](t, "calls.table", n)
@@ -358,7 +358,7 @@ func TestMap(t *testing.T) {
 			order = append(order, k)
 		}
 		if !slices.Equal(order, []int64{-1, 2, 3}) {
-			t.Error(order)
+			t.Errorf("the keys are yielded as %v, want [-1 2 3]", order)
 		}
 		v.Release()
 	}
@@ -427,16 +427,16 @@ func TestDict(t *testing.T) {
 	}
 	runtimetest.MustCall(t, "calls.put", d, "d", 4)
 	if v, ok := d.Get("d"); !ok || v != 4 || d.Len() != 4 {
-		t.Error(v, ok)
+		t.Errorf("d is %d, %v in a Dict of %d items, want 4 in one of 4", v, ok, d.Len())
 	}
 	if was, err := d.Delete("a"); err != nil || !was {
-		t.Error(was, err)
+		t.Errorf("Delete returned %v, %v, want true", was, err)
 	}
 	if was, err := d.Delete("a"); err != nil || was {
-		t.Error(was, err)
+		t.Errorf("Delete again returned %v, %v, want false", was, err)
 	}
 	if g := runtimetest.Must[map[string]int64](t)(d.Map()); !maps.Equal(g, map[string]int64{"b": 2, "c": 3, "d": 4}) {
-		t.Error(g)
+		t.Errorf("the Go map is %v, want b, c and d", g)
 	}
 	if err := d.Clear(); err != nil || d.Len() != 0 {
 		t.Error(err)
@@ -476,7 +476,7 @@ func TestDictChangesInLoop(t *testing.T) {
 					t.Errorf("%s: value %q of key %d", what, v, k)
 				}
 				if err := change(d, k); err != nil {
-					t.Error(what, err)
+					t.Errorf("%s fails: %v", what, err)
 				}
 			}
 			if steps == 0 || steps > n {
@@ -493,7 +493,7 @@ func TestTuples(t *testing.T) {
 	in := six{A: 1, B: "b", C: true, D: 0.5, E: []int64{1}, F: nil}
 	v := runtimetest.MustCall(t, "calls.echo", in)
 	if got, err := tvmffi.As[six](v); err != nil || !reflect.DeepEqual(got, in) {
-		t.Error(got, err)
+		t.Errorf("the struct came back as %+v, %v, want %+v", got, err, in)
 	}
 	_, err := tvmffi.As[tvmffi.Tuple2[int64, string]](v)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected Tuple<int, ffi.String>, got an array of 6 elements")
@@ -563,7 +563,7 @@ func TestNestedContainers(t *testing.T) {
 	in := deep{"x": {{{A: 1, B: &s}}, {}}, "y": {}}
 	v := runtimetest.MustCall(t, "calls.echo", in)
 	if got, err := tvmffi.As[deep](v); err != nil || !reflect.DeepEqual(got, in) {
-		t.Error(got, err)
+		t.Errorf("the value came back as %v, %v, want %v", got, err, in)
 	}
 	m := runtimetest.Must[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](t)(tvmffi.As[*tvmffi.Map[string, *tvmffi.Array[*tvmffi.Array[tvmffi.Any]]]](v))
 	x, _ := m.Get("x")
@@ -596,7 +596,7 @@ func TestShape(t *testing.T) {
 	runtimetest.Balanced(t)
 	s := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape(2, 3, 4))
 	if s.Len() != 3 || s.At(2) != 4 || !slices.Equal(s.Slice(), []int64{2, 3, 4}) {
-		t.Error(s.Slice())
+		t.Errorf("the shape is %v, want [2 3 4]", s.Slice())
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "Shape: index 3 out of range with 3 dimensions", func() { s.At(3) })
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "Shape: index -1 out of range with 3 dimensions", func() { s.At(-1) })
@@ -623,7 +623,7 @@ func TestGenericResults(t *testing.T) {
 	c.Begin(runtimetest.GlobalFunc("calls.table", ""), 1)
 	c.Int(0, 2)
 	if g, err := bindrt.Do[map[string]int64](&c.Call); err != nil || g["key 1"] != 1 {
-		t.Error(g, err)
+		t.Errorf("Result returned %v, %v, want a map with key 1", g, err)
 	}
 	var d bindrt.Call1
 	d.Begin(runtimetest.GlobalFunc("calls.boxes", ""), 1)

@@ -108,7 +108,7 @@ func TestConvertPaths(t *testing.T) {
 	}
 	v := runtimetest.MustCall(t, "calls.echo", map[string]any{"name": "first", "scales": []any{1, true, 2.5}})
 	if x, err := tvmffi.Convert[layer](v); err != nil || !reflect.DeepEqual(x, layer{"first", []float64{1, 1, 2.5}}) {
-		t.Error(x, err)
+		t.Errorf("Convert returned %+v, %v, want the numbers as floats", x, err)
 	}
 	_, err := tvmffi.As[layer](v)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "field scales: element 0: expected float, got int")

@@ -67,7 +67,7 @@ func TestFromDLPack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := runtimetest.FloatsOf(t, x); !slices.Equal(got, c.want) || !slices.Equal(x.Shape(), c.shape) || x.ByteOffset() != 0 || x.ReadOnly() {
-				t.Errorf("%+v: %+v", c, x)
+				t.Errorf("the tensor of %+v is %+v", c, x)
 			}
 			if len(c.shape) > 0 && c.strides == nil && x.Strides()[len(c.shape)-1] != 1 {
 				t.Errorf("strides %v", x.Strides())
@@ -155,11 +155,11 @@ func TestReadOnlyTensor(t *testing.T) {
 			runtimetest.WantPanic(t, tvmffi.ErrValue, "is read-only", func() { e.Set(1, make([]int64, r.NDim())...) })
 		}
 		if s := runtimetest.Must[[]float32](t)(tvmffi.ReadSlice[float32](view)); !slices.Equal(s, []float32{4, 5, 6}) {
-			t.Error(s)
+			t.Errorf("the view has %v, want [4 5 6]", s)
 		}
 		b := make([]byte, 4)
 		if n, err := view.ReadAt(b, 8); n != 4 || err != nil {
-			t.Error(n, err)
+			t.Errorf("ReadAt returned %d, %v, want 4", n, err)
 		}
 		p := runtimetest.Must[tvmffi.Pointer](t)(view.ToDLPackVersioned())
 		if sum := runtimetest.Get[float64](t, "tensors.consume", p); sum != 15+1000*abi.DLFlagReadOnly {
@@ -186,7 +186,7 @@ func TestToDLPack(t *testing.T) {
 	}
 	m := capi.At[abi.DLManagedTensorVersioned](p.Address)
 	if m.Version.Major != 1 || m.Flags != 0 || m.Tensor.NDim != 2 || m.Tensor.Data != x.DataPointer().Address {
-		t.Errorf("%+v", m)
+		t.Errorf("the DLPack struct is %+v, want version 1 without flags and the memory of the tensor", m)
 	}
 	tvmffi.DeleteDLPackVersioned(p)
 	old := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
@@ -195,14 +195,14 @@ func TestToDLPack(t *testing.T) {
 		t.Errorf("%d references, want 1", n)
 	}
 	if sum := runtimetest.Get[float64](t, "tensors.consume", runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {
-		t.Error(sum)
+		t.Errorf("tensors.consume returned %v, want 15", sum)
 	}
 	// The struct keeps the Go memory alive by itself; a round trip shares it.
 	old = runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
 	x.Release()
 	back := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(old, tvmffi.RequireContiguous(), tvmffi.RequireAligned(4)))
 	if got := runtimetest.FloatsOf(t, back); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
-		t.Error(got)
+		t.Errorf("the tensor came back with %v, want 0 to 5", got)
 	}
 	back.Release()
 	runtimetest.DropGarbage(t)
@@ -248,7 +248,7 @@ func TestLentTensor(t *testing.T) {
 	}))
 	for range 3 {
 		if got := runtimetest.Get[float64](t, "tensors.with_view", f); got != 27+700 {
-			t.Error(got)
+			t.Errorf("tensors.with_view returned %v, want %d", got, 27+700)
 		}
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { kept.Shape() })

@@ -229,6 +229,6 @@ func TestDataTypeAndDevice_throughCalls(t *testing.T) {
 		}
 	}
 	if got := fmt.Sprint(tvmffi.CUDA(1)); got != "cuda:1" {
-		t.Error(got)
+		t.Errorf("CUDA(1) prints %s, want cuda:1", got)
 	}
 }

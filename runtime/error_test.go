@@ -30,7 +30,7 @@ func TestErrorsOfTheLibrary(t *testing.T) {
 			_, err := runtimetest.Call("calls.fail", kind, message)
 			var e *tvmffi.Error
 			if !errors.As(err, &e) || e.Kind != kind || e.Message != message {
-				t.Errorf("%q, %q: %q", kind, message, err)
+				t.Errorf("an error of kind %q with message %q came back as %q", kind, message, err)
 				continue
 			}
 			for other, o := range kinds {
@@ -59,14 +59,14 @@ func TestErrorFormat(t *testing.T) {
 	runtimetest.Load(t)
 	_, err := runtimetest.Call("calls.fail", "ValueError", "message")
 	if s := fmt.Sprintf("%v|%s|%q", err, err, err); s != `ValueError: message|ValueError: message|"ValueError: message"` {
-		t.Error(s)
+		t.Errorf("%%v, %%s and %%q print %s", s)
 	}
 	e := &tvmffi.Error{Kind: "K", Message: "m", Backtrace: "  File \"new.cc\", line 2, in g()\n  File \"old.cc\", line 1, in f()\n"}
 	if s := fmt.Sprintf("%+v", e); s != "Traceback (most recent call last):\n  File \"old.cc\", line 1, in f()\n  File \"new.cc\", line 2, in g()\nK: m" {
-		t.Errorf("%q", s)
+		t.Errorf("%%+v prints %q, want the most recent call last", s)
 	}
 	if s := fmt.Sprintf("%+v", tvmffi.NewError("K", "m")); s != "K: m" {
-		t.Errorf("%q", s)
+		t.Errorf("%%+v of an error without frames prints %q, want K: m", s)
 	}
 	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { panic("deep inside") }))
 	defer f.Release()
@@ -74,7 +74,7 @@ func TestErrorFormat(t *testing.T) {
 	s := fmt.Sprintf("%+v", err)
 	if !strings.HasPrefix(s, "Traceback (most recent call last):\n") || !strings.HasSuffix(s, "RuntimeError: panic in a Go callback: deep inside") ||
 		!strings.Contains(s, "error_test.go") || !strings.Contains(s, "TestErrorFormat.func") {
-		t.Errorf("%s", s)
+		t.Errorf("%%+v prints %s, want the frame of the callback that panicked", s)
 	}
 	// What is between Go and C++ is left out, on the way down and on the way up.
 	g := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic("deeper") }))
@@ -163,7 +163,7 @@ func TestErrorIdentity(t *testing.T) {
 	// An error that C++ swallows is seen there with its kind and message.
 	f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { return native }))
 	if s := runtimetest.MustCall(t, "calls.swallow", f); s.Value() != "KeyError: a kind chosen in Go" {
-		t.Error(s)
+		t.Errorf("calls.swallow returned %v, want the kind and message of the error", s)
 	}
 	if _, err := runtimetest.Call("calls.add_one", 1); err != nil {
 		t.Errorf("a good call after a swallowed error: %v", err)
@@ -250,7 +250,7 @@ func TestRawReturnCodes(t *testing.T) {
 		}
 	}
 	if v := runtimetest.Must[tvmffi.Any](t)(runtimetest.Must[*tvmffi.Function](t)(m.Function("triple")).Call(14)); v.Value() != int64(42) {
-		t.Error(v)
+		t.Errorf("triple returned %v, want 42", v)
 	}
 	_, err := m.Function("no_such_function")
 	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "the module has no function no_such_function")
@@ -303,7 +303,7 @@ func TestErrorAsValue(t *testing.T) {
 	// A callback that returns an error as its value does not fail.
 	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() any { return io.EOF }))
 	if v, err := f.Call(); err != nil || !errors.Is(v.Value().(error), io.EOF) {
-		t.Errorf("%v, %v", v, err)
+		t.Errorf("the function returned %v, %v, want io.EOF as its value", v, err)
 	}
 }
 

@@ -27,40 +27,40 @@ func TestFieldDefaults(t *testing.T) {
 		}
 	}
 	if v := runtimetest.BoxField("f64", "float").Float(o); v != 0.5 {
-		t.Error(v)
+		t.Errorf("f64 is %v, want 0.5", v)
 	}
 	if v := runtimetest.BoxField("f32", "float").Float(o); v != 0.25 {
-		t.Error(v)
+		t.Errorf("f32 is %v, want 0.25", v)
 	}
 	if !runtimetest.BoxField("flag", "bool").Bool(o) {
 		t.Error("flag")
 	}
 	if v := runtimetest.BoxField("text", "ffi.String").Text(o); v != "a text that does not fit into seven bytes" {
-		t.Error(v)
+		t.Errorf("text is %q", v)
 	}
 	if v := runtimetest.BoxField("small", "ffi.String").Text(o); v != "small" {
-		t.Error(v)
+		t.Errorf("small is %q, want small", v)
 	}
 	if v := bindrt.GetField[[]byte](runtimetest.BoxField("bytes", "ffi.Bytes"), o); !bytes.Equal(v, []byte{0, 1, 255}) {
-		t.Error(v)
+		t.Errorf("bytes is %v, want [0 1 255]", v)
 	}
 	if v := bindrt.GetField[tvmffi.Any](runtimetest.BoxField("any", "Any"), o); v.Value() != int64(7) {
-		t.Error(v)
+		t.Errorf("any is %v, want 7", v)
 	}
 	if v := bindrt.GetField[*int64](runtimetest.BoxField("opt_int", "Optional<int>"), o); v != nil {
-		t.Error(v)
+		t.Errorf("opt_int is %d, want nil", *v)
 	}
 	if v := bindrt.GetField[tvmffi.DataType](runtimetest.BoxField("dtype", "DataType"), o); v != tvmffi.Float32 {
-		t.Error(v)
+		t.Errorf("dtype is %v, want float32", v)
 	}
 	if v := bindrt.GetField[tvmffi.Device](runtimetest.BoxField("device", "Device"), o); v != tvmffi.CPU {
-		t.Error(v)
+		t.Errorf("device is %v, want cpu:0", v)
 	}
 	if v := bindrt.GetField[tvmffi.Pointer](runtimetest.BoxField("pointer", "void*"), o); v.Address != 0 {
-		t.Error(v)
+		t.Errorf("pointer is %v, want null", v)
 	}
 	if v := b.Child(); v != nil {
-		t.Error(v)
+		t.Errorf("child is %v, want nil", v)
 	}
 }
 
@@ -70,7 +70,7 @@ func set[T any](t *testing.T, b *runtimetest.Box, name string, values ...T) {
 	f := runtimetest.BoxField(name, "")
 	for _, v := range values {
 		if err := bindrt.SetField(f, bindrt.Ref(b), v); err != nil {
-			t.Errorf("%s = %v: %v", name, v, err)
+			t.Errorf("setting %s to %v fails: %v", name, v, err)
 			continue
 		}
 		if got := bindrt.GetField[T](f, bindrt.Ref(b)); !reflect.DeepEqual(got, v) {
@@ -102,7 +102,7 @@ func TestFieldWrites(t *testing.T) {
 	}
 	f := bindrt.GetField[*tvmffi.Function](callback, bindrt.Ref(b))
 	if v, err := f.Call(4); err != nil || v.Value() != int64(8) {
-		t.Error(v, err)
+		t.Errorf("the callback in the field returned %v, %v, want 8", v, err)
 	}
 	f.Release()
 	if err := bindrt.SetField(callback, bindrt.Ref(b), (*tvmffi.Function)(nil)); err != nil {
@@ -223,7 +223,7 @@ func TestHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := c.IntResult(); err != nil || v != 42 {
-		t.Error(v, err)
+		t.Errorf("the call returned %d, %v, want 42", v, err)
 	}
 	var d bindrt.Call1
 	d.Begin(runtimetest.GlobalFunc("calls.add_one", ""), 1)

@@ -49,7 +49,7 @@ func TestFirstUse(t *testing.T) {
 	library := nativetest.Library(t)
 	for name := range firstUses {
 		if out, err := runtimetest.Child(t, "first use: "+name, "TVMFFI_LIBRARY="+library); err != nil || !strings.Contains(out, "printed true") {
-			t.Errorf("%s: %v\n%s", name, err, out)
+			t.Errorf("the child %q ended with %v, want that it printed true:\n%s", name, err, out)
 		}
 		out, err := runtimetest.Child(t, "first use: "+name, "TVMFFI_LIBRARY="+filepath.Join(t.TempDir(), "none.so"))
 		if err == nil || !strings.Contains(out, "LibraryNotFound") || strings.Contains(out, "argument 0") || strings.Contains(out, "panic") {

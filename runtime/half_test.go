@@ -140,7 +140,7 @@ func TestBF16(t *testing.T) {
 		}
 	}
 	if s := tvmffi.ToBF16(1.5).String(); s != "1.5" {
-		t.Error(s)
+		t.Errorf("BF16 1.5 prints %s", s)
 	}
 }
 

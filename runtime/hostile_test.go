@@ -32,7 +32,7 @@ func TestNilErrors(t *testing.T) {
 			_, err := runtimetest.Call(through, fn, 1)
 			runtimetest.WantError(t, err, tvmffi.ErrRuntime, text)
 			if strings.Contains(fmt.Sprintf("%+v", err), "nil pointer dereference") || errors.Is(err, tvmffi.ErrValue) {
-				t.Errorf("%s: %+v", name, err)
+				t.Errorf("%s: the error is %+v, want one without a nil pointer dereference and not of kind ValueError", name, err)
 			}
 		}
 		fn.Release()
@@ -109,7 +109,7 @@ func TestTypesInThemselves(t *testing.T) {
 	_, err = tvmffi.Convert[[]starOfStar](runtimetest.MustCall(t, "calls.echo", []int64{1}))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected None, got int: Go type tvmffi_test.starOfStar is a pointer to itself")
 	if none, err := tvmffi.As[starOfStar](runtimetest.MustCall(t, "calls.echo", starOfStar(nil))); err != nil || none != nil {
-		t.Error(none, err)
+		t.Errorf("a nil pointer came back as %v, %v, want nil", none, err)
 	}
 	back, done = nil, nil
 	runtimetest.DropGarbage(t)
@@ -180,7 +180,7 @@ func TestNoMemoryForTensors(t *testing.T) {
 		"Copy":      func() error { return tvmffi.Copy(one, one) },
 	} {
 		if err := f(); !errors.Is(err, tvmffi.ErrMemory) || !strings.Contains(err.Error(), "the system has no memory for ") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: the error is %v, want ErrMemory", name, err)
 		}
 	}
 	if err := env.WithAllocator(env.GoAllocator, func() error {
@@ -228,7 +228,7 @@ func TestFailedConversionsLeaveNothing(t *testing.T) {
 		"a list of boxes": func() (any, error) { return tvmffi.As[map[any][]*runtimetest.Box](m) },
 	} {
 		if x, err := failing(); !errors.Is(err, tvmffi.ErrType) {
-			t.Errorf("%s: %v, %v", name, x, err)
+			t.Errorf("%s returned %v, %v, want ErrType", name, x, err)
 		}
 	}
 	a.Release()

@@ -71,7 +71,7 @@ func TestMarshalObjects(t *testing.T) {
 		Next struct{ Name string }
 	}
 	if text, err := json.Marshal(p); err != nil || json.Unmarshal(text, &back) != nil || back.X != 1 || back.Next.Name != "q" {
-		t.Error(back, err)
+		t.Errorf("the point came back as %+v, %v, want x 1 and next q", back, err)
 	}
 
 	// Cycles, depth, and what has no form.

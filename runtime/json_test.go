@@ -42,7 +42,7 @@ func TestParseJSON(t *testing.T) {
 	}
 	n, err := tvmffi.ParseJSON[map[string][]int]([]byte(`{"k":[1,2]}`))
 	if err != nil || len(n["k"]) != 2 {
-		t.Error(n, err)
+		t.Errorf("ParseJSON returned %v, %v, want two numbers at k", n, err)
 	}
 	_, err = tvmffi.ParseJSON[int64]([]byte(`"x"`))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected int")
@@ -89,16 +89,16 @@ func TestMarshalJSON(t *testing.T) {
 	want := `{"A":[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}],` +
 		`"M":{"z":[1,[1,2.0,"é\u003c\n",null,"Ynl0ZXM=","float32","cpu:0",{"3":true}]],"a":null},"D":{"True":1},"N":null,"X":"x"}`
 	if b, err := json.Marshal(in); err != nil || string(b) != strings.Replace(want, "True", "true", 1) {
-		t.Errorf("%s\n%s, %v", b, want, err)
+		t.Errorf("json.Marshal gives\n%s, %v, want\n%s", b, err, want)
 	}
 	// Objects go by their fields.
 	x := runtimetest.NewVar(t, "x")
 	f := runtimetest.NewFunc(t, []any{x}, []any{1})
 	if b, err := json.Marshal(f); err != nil || string(b) != `{"params":[{"name":"x"}],"body":[1],"note":null}` {
-		t.Errorf("%s, %v", b, err)
+		t.Errorf("json.Marshal of an object gives %s, %v", b, err)
 	}
 	if b, err := json.Marshal((*runtimetest.Node)(nil)); err != nil || string(b) != `null` {
-		t.Errorf("%s, %v", b, err)
+		t.Errorf("json.Marshal of a nil object gives %s, %v, want null", b, err)
 	}
 	bx := runtimetest.MakeBox(t, 1)
 	_, err := json.Marshal(bx) // it has a pointer
@@ -126,7 +126,7 @@ func TestMarshalJSON(t *testing.T) {
 	n, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	if v, err := tvmffi.AnyOf(n); err == nil {
 		if b, err := json.Marshal(v); err != nil || string(b) != n.String() {
-			t.Errorf("%s, %v", b, err)
+			t.Errorf("json.Marshal gives %s, %v, want %v", b, err, n)
 		}
 		v.Release()
 	}
@@ -139,10 +139,10 @@ func TestUnmarshalJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := tvmffi.Repr(v.A); s != `{"k": (1, 2.5, "x", None, True)}` || err != nil || v.B.Value() != any(int64(7)) {
-		t.Error(s, err)
+		t.Errorf("A is %s, %v, and B %v, want 7", s, err, v.B)
 	}
 	if b, err := json.Marshal(v); err != nil || string(b) != `{"A":{"k":[1,2.5,"x",null,true]},"B":7}` {
-		t.Errorf("%s, %v", b, err)
+		t.Errorf("json.Marshal gives %s, %v, want the text that was read", b, err)
 	}
 	v.A.Release()
 	runtimetest.WantError(t, json.Unmarshal([]byte(`{"A":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+`}`), &v), tvmffi.ErrValue, "nested deeper")

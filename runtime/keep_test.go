@@ -39,21 +39,21 @@ func init() {
 func TestKeptAliveInC(t *testing.T) {
 	out, err := runtimetest.Child(t, "keep alive", "CORE="+nativetest.Library(t), "TENSORS="+nativetest.Build(t, "tensors"), "GODEBUG=clobberfree=1")
 	if err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v: %s", err, out)
 	}
 }
 
 func TestErrorTextsAreLocked(t *testing.T) {
 	out, err := runtimetest.Child(t, "error texts", "CORE="+nativetest.Library(t), "CALLS="+nativetest.Build(t, "calls"), "GOMAXPROCS=16")
 	if err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v: %s", err, out)
 	}
 }
 
 func TestRegistryIsLocked(t *testing.T) {
 	out, err := runtimetest.Child(t, "registry", "CORE="+nativetest.Library(t), "GOMAXPROCS=16")
 	if err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v: %s", err, out)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestObjectsInStructArguments(t *testing.T) {
 		}
 	}
 	if n := x.Value().N; n != 51 {
-		t.Error(n)
+		t.Errorf("N is %d, want 51", n)
 	}
 	runtimetest.Collect(t, "the objects in arguments", func() bool { objects.GuardRecent(); runtime.GC(); return memstat.UseCount(next) == 2 })
 	if n := memstat.Collected() - before; n > 0 {

@@ -53,7 +53,7 @@ func TestLentTensor_returned(t *testing.T) {
 		runtimetest.WantError(t, err, tvmffi.ErrRuntime, ": its result: ")
 		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
 		if t.Failed() {
-			t.Fatal(name)
+			t.Fatalf("%s does not refuse the lent tensor", name)
 		}
 		fn.Release()
 	}

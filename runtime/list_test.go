@@ -78,7 +78,7 @@ func TestListMethods(t *testing.T) {
 	}
 	dst := make([]int64, 3)
 	if n := runtimetest.Must[int](t)(l.CopyTo(dst)); n != 3 || !slices.Equal(dst, []int64{10, 11, 12}) {
-		t.Error(n, dst)
+		t.Errorf("CopyTo copied %d items, %v, want [10 11 12]", n, dst)
 	}
 	do(l.Clear())
 	_, err := l.Pop()
@@ -89,7 +89,7 @@ func TestListMethods(t *testing.T) {
 		"replace": l.Replace(0, 1), "reverse": l.Reverse(), "reserve": l.Reserve(1),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "was released") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s returned %v, want an error that the list was released", what, err)
 		}
 	}
 	_, err = l.Pop()
@@ -182,7 +182,7 @@ func TestValuesInThemselves(t *testing.T) {
 	} {
 		_, err := runtimetest.Call("calls.echo", c.value)
 		if err == nil || !strings.Contains(err.Error(), c.part) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: the error is %v, want one with %q", what, err, c.part)
 		}
 		_, err = tvmffi.AnyOf(c.value)
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
@@ -237,7 +237,7 @@ func TestArrayMethods(t *testing.T) {
 	}
 	both := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.Concat(a, nil, ones, a))
 	if both.Len() != 11 || both.At(5) != int64(1) || both.At(9) != "text" {
-		t.Error(both)
+		t.Errorf("Concat gives %v", both)
 	}
 	a.Release()
 	_, err := tvmffi.Concat(ones, a)
@@ -333,7 +333,7 @@ func TestMapMethods(t *testing.T) {
 		}
 		for k, v := range want {
 			if got, ok := m.Get(k); !ok || got != v || !m.Has(k) || !d.Has(k) {
-				t.Errorf("%q: %q", k, got)
+				t.Errorf("the key %q gives %q, want %q", k, got, v)
 			}
 		}
 		if m.Has("absent") || m.Len() != n || d.Len() != n || !maps.Equal(runtimetest.Must[map[string]string](t)(d.Map()), want) {
@@ -354,7 +354,7 @@ func TestMapMethods(t *testing.T) {
 		}()
 		for k := range d.Keys() {
 			if was, err := d.Delete(k); err != nil || !was {
-				t.Error(k, was, err)
+				t.Errorf("Delete(%q) in a loop returned %v, %v, want true", k, was, err)
 			}
 		}
 		if d.Len() != 0 {
@@ -372,7 +372,7 @@ func TestMapMethods(t *testing.T) {
 		tvmffi.Pair[any, any]{Key: 1, Value: "int"}, tvmffi.Pair[any, any]{Key: true, Value: "bool"}, tvmffi.Pair[any, any]{Key: 1.5, Value: "float"})))
 	for key, want := range map[any]string{1: "int", true: "bool", 1.5: "float"} {
 		if v, ok := numbers.Get(key); !ok || v != want {
-			t.Errorf("%v: %v", key, v)
+			t.Errorf("the key %v gives %v, want %v", key, v, want)
 		}
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrType, "Go type chan int", func() { numbers.Get(make(chan int)) })

@@ -258,7 +258,7 @@ func TestSearchOrder(t *testing.T) {
 			}
 			out, err := runtimetest.ChildOf(t, program, "load", slices.DeleteFunc(env, func(s string) bool { return s == "" })...)
 			if err != nil || strings.TrimSpace(out) != "loaded "+p.path {
-				t.Errorf("%v\n%s", err, out)
+				t.Errorf("the child ended with %v, want that it loaded %s:\n%s", err, p.path, out)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func TestSearchOrder(t *testing.T) {
 	broken("folder/" + name)
 	link(t, library, filepath.Join(bin, name))
 	if out, err := runtimetest.ChildOf(t, program, "load", places[2].env); err != nil || !strings.Contains(out, "loaded "+filepath.Join(bin, name)) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want that it loaded the link:\n%s", err, out)
 	}
 	os.Remove(filepath.Join(bin, name))
 
@@ -361,14 +361,14 @@ func TestOneLibrary(t *testing.T) {
 	}
 	// A copy that somebody else has loaded is used, also against the search order.
 	if out, err := runtimetest.Child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY_PATH="+filepath.Dir(library)); err != nil || !strings.Contains(out, "loaded "+second) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want the copy that was loaded:\n%s", err, out)
 	}
 	if out, err := runtimetest.Child(t, "load", envFirst+"="+second, "TVMFFI_LIBRARY="+library); err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+second) {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want an error that names the loaded copy:\n%s", err, out)
 	}
 	for range 3 {
 		if out, err := runtimetest.Child(t, "load at once", "TVMFFI_LIBRARY="+library); err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("the child ended with %v:\n%s", err, out)
 		}
 	}
 }
@@ -408,7 +408,7 @@ func TestLibraryOfBindings(t *testing.T) {
 	}
 	// A file from elsewhere is the user's choice, whatever its hash.
 	if out, err := runtimetest.Child(t, "bindings", env(envHash+"="+strings.Repeat("0", 64), "TVMFFI_LIBRARY_PATH="+folder)...); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want no error:\n%s", err, out)
 	}
 	venv := filepath.Join(dir, "venv")
 	installed := link(t, garden, filepath.Join(venv, "lib", "python3.12", "site-packages", "garden", "libgarden.so"))
@@ -431,11 +431,11 @@ func TestLibraryOfBindings(t *testing.T) {
 		}
 	}
 	if out, err := runtimetest.Child(t, "bindings", env(envFile+"="+filepath.Join(dir, "libgarden.so"))...); err == nil || !strings.Contains(out, "(named explicitly): no such file") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want an error that names the missing file:\n%s", err, out)
 	}
 	if out, err := runtimetest.Child(t, "bindings", env(envFile+"="+write(t, filepath.Join(dir, "bad", "libgarden.so"), noLibrary))...); err == nil ||
 		!strings.Contains(out, "invalid ELF header") || !strings.Contains(out, "libgarden.so cannot be loaded; tried:") || strings.Contains(out, "beside the executable") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the child ended with %v, want an error with the reason of the loader:\n%s", err, out)
 	}
 	if err := tvmffi.LoadLibrary(filepath.Join(dir, "gone.so")); err == nil || !errors.Is(err, tvmffi.ErrNotFound) && capi.Attached() {
 		t.Error(err)
@@ -448,7 +448,7 @@ func TestLibraryOfSeveralPackages(t *testing.T) {
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
 	for _, env := range [][]string{nil, {"TVMFFI_LIBRARY_PATH=" + filepath.Dir(copyFile(t, garden, filepath.Join(t.TempDir(), "libgarden.so")))}} {
 		if out, err := runtimetest.Child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
-			t.Errorf("%v: %v\n%s", env, err, out)
+			t.Errorf("with %v the child ended with %v:\n%s", env, err, out)
 		}
 	}
 }
@@ -464,7 +464,7 @@ func TestVersionOfBindings(t *testing.T) {
 	}
 	for version, want := range map[string]string{"0.1.12": older, "0.1.15": newest, "0.1.13": newest, "": newest} {
 		if out, err := runtimetest.Child(t, "version", "TVMFFI_CACHE="+dir, envFirst+"="+version); err != nil || strings.TrimSpace(out) != "loaded "+want {
-			t.Errorf("%q: %v\n%s", version, err, out)
+			t.Errorf("for version %q the child ended with %v, want that it loaded %s:\n%s", version, err, want, out)
 		}
 	}
 }
@@ -601,7 +601,7 @@ func TestVersions(t *testing.T) {
 			out, err := runtimetest.Child(t, "matrix", "TVMFFI_LIBRARY="+library, envFile+"="+file)
 			var exit *exec.ExitError
 			if errors.As(err, &exit) || err != nil {
-				t.Errorf("%v\n%s", err, out)
+				t.Errorf("the child ended with %v:\n%s", err, out)
 			}
 			t.Log(strings.TrimSpace(out))
 		})

@@ -162,7 +162,7 @@ func TestLoopOverMixedNumbers(t *testing.T) {
 		}
 	})
 	if len(got) != 2 || got[0] != 1 || got[1] != 2 {
-		t.Error(got)
+		t.Errorf("the loop got %v, want [1 2]", got)
 	}
 	ints.Release()
 	mixed.Release()

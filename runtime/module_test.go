@@ -23,35 +23,35 @@ func TestModule(t *testing.T) {
 	f := runtimetest.Must[*tvmffi.Function](t)(m.Function("triple"))
 	defer f.Release()
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(14)); v.Value() != int64(42) {
-		t.Error(v)
+		t.Errorf("triple(14) returned %v, want 42", v)
 	}
 	for name, want := range map[string]bool{"triple": true, "absent": false, "": false, "no\x00name": false} {
 		if has := runtimetest.Must[bool](t)(m.Has(name)); has != want {
-			t.Errorf("%q: %v", name, has)
+			t.Errorf("Has(%q) = %v, want %v", name, has, want)
 		}
 	}
 	_, err := m.Function("absent")
 	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "the module has no function absent")
 	if kind := runtimetest.Must[string](t)(m.Kind()); kind != "library" {
-		t.Error(kind)
+		t.Errorf("Kind returned %q, want library", kind)
 	}
 	if p := runtimetest.Must[tvmffi.ModuleProperties](t)(m.Properties()); !p.Has(tvmffi.ModuleRunnable) || p.Has(tvmffi.ModuleExportable) {
 		t.Errorf("properties %b", p)
 	}
 	if doc := runtimetest.Must[string](t)(m.FunctionDoc("triple")); doc != "Three times x." {
-		t.Error(doc)
+		t.Errorf("FunctionDoc returned %q", doc)
 	}
 	if text := runtimetest.Must[string](t)(m.FunctionMetadata("triple")); len(text) < 10 {
-		t.Error(text)
+		t.Errorf("FunctionMetadata returned %q, want JSON", text)
 	}
 	if text := runtimetest.Must[string](t)(m.FunctionMetadata("absent")); text != "" {
-		t.Error(text)
+		t.Errorf("FunctionMetadata of an absent function returned %q, want nothing", text)
 	}
 	if formats := runtimetest.Must[[]string](t)(m.WriteFormats()); len(formats) != 0 {
-		t.Error(formats)
+		t.Errorf("WriteFormats returned %q, want none", formats)
 	}
 	if source := runtimetest.Must[string](t)(m.Source("")); source != "" {
-		t.Error(source)
+		t.Errorf("Source returned %q, want nothing", source)
 	}
 	runtimetest.WantError(t, m.WriteToFile(filepath.Join(t.TempDir(), "x"), "o"), tvmffi.ErrRuntime, "Module[library] does not support WriteToFile")
 }
@@ -67,7 +67,7 @@ func TestModuleImports(t *testing.T) {
 	}
 	imports := runtimetest.Must[[]*tvmffi.Module](t)(other.Imports())
 	if len(imports) != 1 || !tvmffi.Same(imports[0], m) {
-		t.Error(imports)
+		t.Errorf("Imports returned %v, want the one module", imports)
 	}
 	imports[0].Release()
 	if !runtimetest.Must[bool](t)(other.Has("triple")) || runtimetest.Must[bool](t)(other.Has("triple", tvmffi.OwnFunctions())) {
@@ -75,7 +75,7 @@ func TestModuleImports(t *testing.T) {
 	}
 	f := runtimetest.Must[*tvmffi.Function](t)(other.Function("triple"))
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(2)); v.Value() != int64(6) {
-		t.Error(v)
+		t.Errorf("triple(2) returned %v, want 6", v)
 	}
 	f.Release()
 	_, err := other.Function("triple", tvmffi.OwnFunctions())
@@ -131,7 +131,7 @@ func TestModuleResultsOutlive(t *testing.T) {
 	b := runtimetest.MakeBox(t, 3)
 	m.Release()
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(9) || b.I64() != 3 {
-		t.Error(v)
+		t.Errorf("after Release triple(3) returned %v, want 9; the box has %d, want 3", v, b.I64())
 	}
 	f.Release()
 	b.Release()
@@ -145,7 +145,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice);
 	f = runtimetest.Must[*tvmffi.Function](t)(m.Function("twice"))
 	m.Release()
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(3)); v.Value() != int64(6) {
-		t.Error(v)
+		t.Errorf("after Release twice(3) returned %v, want 6", v)
 	}
 	f.Release()
 	// Each load is a module of its own.

@@ -139,7 +139,7 @@ func TestMove(t *testing.T) {
 	r.Release()
 	f.Release()
 	if v := runtimetest.MustCall(t, "calls.echo", tvmffi.Move(nil)); !v.IsNone() {
-		t.Error(v)
+		t.Errorf("moving nil gives %v, want None", v)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestFunctionFromPointer(t *testing.T) {
 		func() (tvmffi.Any, error) { return runtimetest.Call("calls.on_thread", f, 2) },
 	} {
 		if v, err := through(); err != nil || v.Value() != int64(42) {
-			t.Error(v, err)
+			t.Errorf("the call returned %v, %v, want 42", v, err)
 		}
 	}
 	_, err := f.Call("text")
@@ -162,7 +162,7 @@ func TestFunctionFromPointer(t *testing.T) {
 	other := tvmffi.Retain(f)
 	f.Release()
 	if v, err := other.Call(1); err != nil || v.Value() != int64(41) || runtimetest.Get[int64](t, "move.ended") != before {
-		t.Error(v, err)
+		t.Errorf("the other function returned %v, %v, want 41; the deleter must not run", v, err)
 	}
 	other.Release()
 	if n := runtimetest.Get[int64](t, "move.ended") - before; n != 1 {
@@ -170,7 +170,7 @@ func TestFunctionFromPointer(t *testing.T) {
 	}
 	plain := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(symbol(t, "testing.get_add_one_c_symbol"), tvmffi.Pointer{}, tvmffi.Pointer{}))
 	if v, err := plain.Call(1); err != nil || v.Value() != int64(2) {
-		t.Error(v, err)
+		t.Errorf("the call returned %v, %v, want 2", v, err)
 	}
 	plain.Release()
 	for _, make := range []func() (*tvmffi.Function, error){
@@ -197,7 +197,7 @@ func TestErrorOfTheHost(t *testing.T) {
 	_, err := runtimetest.Call("calls.apply_packed", pass)
 	runtimetest.WantError(t, err, env.ErrSignal)
 	if v, err := runtimetest.Call("calls.add_one", 1); err != nil || v.Value() != int64(2) {
-		t.Error(v, err)
+		t.Errorf("calls.add_one returned %v, %v, want 2", v, err)
 	}
 	pass.Release()
 	host.Release()
@@ -222,7 +222,7 @@ func TestFunctionFromPacked(t *testing.T) {
 		func(x any) (tvmffi.Any, error) { return runtimetest.Call("calls.on_thread", f, x) },
 	} {
 		if v, err := through(1); err != nil || v.Value() != int64(2) {
-			t.Error(v, err)
+			t.Errorf("the call returned %v, %v, want 2", v, err)
 		}
 		_, err := through("text")
 		runtimetest.WantError(t, err, tvmffi.ErrType, "int")
@@ -274,7 +274,7 @@ func TestValuer(t *testing.T) {
 	} {
 		v, err := runtimetest.Call(c.function, c.in)
 		if err != nil || c.want != "" && v.String() != c.want {
-			t.Errorf("%s(%v): %v, %v", c.function, c.in, v, err)
+			t.Errorf("%s(%v) returned %v, %v, want %s", c.function, c.in, v, err, c.want)
 		}
 		v.Release()
 	}
@@ -287,7 +287,7 @@ func TestValuer(t *testing.T) {
 	b.Release()
 	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() elementType { return "int8" }))
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call()); v.Value() != tvmffi.Int8 {
-		t.Error(v)
+		t.Errorf("the function returned %v, want int8", v)
 	}
 	f.Release()
 	_, err := runtimetest.Call("calls.echo", elementType("nonsense"))
@@ -300,7 +300,7 @@ func TestValuer(t *testing.T) {
 	_, err = runtimetest.Call("calls.echo", itself{})
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "nested deeper than 1000 levels")
 	if !strings.HasPrefix(fmt.Sprint(v), "<object that was released") {
-		t.Error(v)
+		t.Errorf("the value is %v, want one that was released", v)
 	}
 	runtimetest.DropGarbage(t)
 }

@@ -223,7 +223,7 @@ func TestUserStruct(t *testing.T) {
 	for _, x := range []any{u, &u} {
 		v := runtimetest.MustCall(t, "calls.echo", x)
 		if got, err := tvmffi.As[*runtimetest.Box](v); err != nil || got.I64() != 7 {
-			t.Errorf("%T: %v", x, err)
+			t.Errorf("%T came back with %v, want a box with 7", x, err)
 		}
 		v.Release()
 	}

@@ -30,7 +30,7 @@ func TestWrap(t *testing.T) {
 	for _, x := range []tvmffi.ObjectRef{item.Value().(tvmffi.ObjectRef), tag} {
 		got, ok := tvmffi.OpaqueAs[map[string]int](x)
 		if !ok || got["a"] != 1 {
-			t.Error(got, ok)
+			t.Errorf("OpaqueAs returned %v, %v, want the map", got, ok)
 		}
 		got["a"] = 1
 		if _, ok := tvmffi.Cast[*tvmffi.Opaque](x); !ok {
@@ -62,7 +62,7 @@ func TestWrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	if x, ok := tvmffi.OpaqueAs[any](null); ok || x != nil {
-		t.Error(x, ok) // a nil interface is of no type
+		t.Errorf("OpaqueAs of nil returned %v, %v, want nil, false: a nil interface has no type", x, ok)
 	}
 	null.Release()
 }
@@ -82,7 +82,7 @@ func TestWrapThreads(t *testing.T) {
 				second := tvmffi.Retain(v)
 				v.Release()
 				if x, ok := tvmffi.OpaqueAs[[2]int](second); !ok || x != [2]int{g, i} {
-					t.Error(x, ok)
+					t.Errorf("OpaqueAs returned %v, %v, want %v", x, ok, [2]int{g, i})
 				}
 				second.Release()
 				if i%500 == 0 {

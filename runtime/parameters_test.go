@@ -66,7 +66,7 @@ func TestParameterConversions(t *testing.T) {
 	}
 	if v := nativetest.Version(); v != "0.1.9" && v != "0.1.12" { // which take no names of devices
 		if d := runtimetest.Get[tvmffi.Device](t, "calls.echo_device", "cuda:1"); d != tvmffi.CUDA(1) {
-			t.Error(d)
+			t.Errorf("calls.echo_device returned %v, want cuda:1", d)
 		}
 	}
 	_, err := runtimetest.Call("calls.echo_dtype", "nonsense")
@@ -89,7 +89,7 @@ func TestTextIsNoObject(t *testing.T) {
 	_, err := runtimetest.Call("calls.echo_object", "short")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "but got `ffi.SmallStr`")
 	if v := runtimetest.MustCall(t, "calls.echo_object", "a text of more than seven bytes"); v.Value() != "a text of more than seven bytes" {
-		t.Error(v)
+		t.Errorf("calls.echo_object returned %v, want the string", v)
 	}
 	runtimetest.DropGarbage(t)
 }
@@ -112,7 +112,7 @@ func TestLentTexts(t *testing.T) {
 		f.Release()
 	}
 	if text != long || string(data) != long || loose[0].Value() != long || string(loose[1].Value().([]byte)) != long {
-		t.Errorf("%q, %q, %v", text, data, loose)
+		t.Errorf("the callback got %q, %q, %v, want the long string each time", text, data, loose)
 	}
 	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
 	a := runtimetest.Get[*tvmffi.Array[*tvmffi.Tensor]](t, "calls.echo", []any{x})
@@ -207,7 +207,7 @@ func TestElementErrors(t *testing.T) {
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "Expect shape to take list of int arguments")
 	}
 	if s := runtimetest.Get[*tvmffi.Shape](t, "calls.echo_shape", tvmffi.Of[int64](2, 3)); !slices.Equal(s.Slice(), []int64{2, 3}) {
-		t.Error(s.Slice())
+		t.Errorf("calls.echo_shape returned %v, want [2 3]", s.Slice())
 	} else {
 		s.Release()
 	}

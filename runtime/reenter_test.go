@@ -51,7 +51,7 @@ func aliveFor(d time.Duration) {
 func TestLibraryCallsGoWhileItLoads(t *testing.T) {
 	path := nativetest.BuildText(t, "reenter", reenterSource)
 	if out, err := runtimetest.Child(t, "reenter", "CORE="+nativetest.Library(t), envFile+"="+path); err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v: %s", err, out)
 	}
 }
 
@@ -127,7 +127,7 @@ func reenterChild() error {
 func TestOrderOfLocks(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), envFile + "=" + nativetest.Build(t, "garden")}
 	if out, err := runtimetest.Child(t, "lock order", env...); err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the child ended with %v: %s", err, out)
 	}
 }
 

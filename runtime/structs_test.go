@@ -67,7 +67,7 @@ func TestMarshal(t *testing.T) {
 	v := runtimetest.MustCall(t, "calls.echo", []layer{{Name: "one"}, {Name: "two", Sizes: []int64{2}}})
 	layers := runtimetest.Must[[]layer](t)(tvmffi.As[[]layer](v))
 	if len(layers) != 2 || layers[1].Name != "two" || layers[1].Sizes[0] != 2 {
-		t.Error(layers)
+		t.Errorf("the layers came back as %+v", layers)
 	}
 	v.Release()
 	v = runtimetest.MustCall(t, "calls.echo", (*layer)(nil))
@@ -77,7 +77,7 @@ func TestMarshal(t *testing.T) {
 	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
 	var l layer
 	if err := tvmffi.UnmarshalMap(d, &l); err != nil || l.Name != "of a dict" {
-		t.Error(l, err)
+		t.Errorf("UnmarshalMap of a Dict gives %+v, %v", l, err)
 	}
 	d.Release()
 	b.Release()
@@ -102,12 +102,12 @@ func TestUnmarshalObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fields.I64 != 11 || fields.U8 != 200 || len(fields.Numbers) != 3 || fields.Table["two"] != 2 || fields.Child != nil || fields.None != nil || fields.Extra != 0 {
-		t.Errorf("%+v", fields)
+		t.Errorf("the fields of the box are %+v", fields)
 	}
 	b.Release()
 	sub := runtimetest.Must[*runtimetest.Box](t)(runtimetest.NewSubBox(12))
 	if err := tvmffi.UnmarshalMap(sub, &fields); err != nil || fields.I64 != 12 || fields.Extra != 1 {
-		t.Errorf("%+v, %v", fields, err)
+		t.Errorf("the fields of a SubBox are %+v, %v, want I64 12 and Extra 1", fields, err)
 	}
 	var wrong struct {
 		Text int64 `ffi:"text"`

@@ -95,7 +95,7 @@ func sweep(t *testing.T, what string, p reflect.Value) {
 			defer func() {
 				switch e := recover().(type) {
 				case runtime.Error:
-					t.Errorf("%s %s.%s: %v", what, p.Type(), m.Name, e)
+					t.Errorf("%s %s.%s: an error of the Go runtime: %v", what, p.Type(), m.Name, e)
 				case nil, *tvmffi.Error:
 				default:
 					t.Errorf("%s %s.%s: panic with %v", what, p.Type(), m.Name, e)

@@ -25,23 +25,23 @@ func TestElements(t *testing.T) {
 	turned := runtimetest.Must[*tvmffi.Tensor](t)(x.Transpose())
 	e := runtimetest.Must[*tvmffi.Elements[float32]](t)(tvmffi.ElementsOf[float32](turned))
 	if e.At(3, 1) != 7 || e.At(0, 2) != 8 {
-		t.Error(e.At(3, 1), e.At(0, 2))
+		t.Errorf("the elements are %v and %v, want 7 and 8", e.At(3, 1), e.At(0, 2))
 	}
 	e.Set(-1, 3, 1)
 	if got := runtimetest.FloatsOf(t, x)[7]; got != -1 {
-		t.Error(got)
+		t.Errorf("after Set the element is %v, want -1", got)
 	}
 	var got []float32
 	for i, v := range e.All() {
 		if int(i) != len(got) {
-			t.Fatal(i)
+			t.Fatalf("All yields the index %d, want %d", i, len(got))
 		}
 		if got = append(got, v); len(got) == 4 {
 			break
 		}
 	}
 	if !slices.Equal(got, []float32{0, 4, 8, 1}) {
-		t.Error(got)
+		t.Errorf("All yields %v, want [0 4 8 1]", got)
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "1 indices for 2 dimensions", func() { e.At(0) })
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "index 3 is out of range in dimension 1", func() { e.At(0, 3) })
@@ -57,7 +57,7 @@ func TestElements(t *testing.T) {
 	s := runtimetest.Must[*tvmffi.Elements[float64]](t)(tvmffi.ElementsOf[float64](scalar))
 	s.Set(2.5)
 	if s.At() != 2.5 {
-		t.Error(s.At())
+		t.Errorf("the scalar is %v, want 2.5", s.At())
 	}
 	if n := testing.AllocsPerRun(100, func() { s.Set(s.At() + 1) }); n > 2 { // two with checkptr, else none
 		t.Errorf("%v allocations", n)
@@ -86,10 +86,10 @@ func TestElementTypes(t *testing.T) {
 	}
 	half := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]tvmffi.BF16{0x3f80}))
 	if s := runtimetest.Must[[]tvmffi.BF16](t)(tvmffi.Slice[tvmffi.BF16](half)); s[0].Float32() != 1 {
-		t.Error(s)
+		t.Errorf("Slice[BF16] returned %v, want [1]", s)
 	}
 	if s := runtimetest.Must[[]uint16](t)(tvmffi.Slice[uint16](half)); s[0] != 0x3f80 {
-		t.Error(s)
+		t.Errorf("Slice[uint16] returned %#x, want 0x3f80", s)
 	}
 	_, err := tvmffi.Slice[tvmffi.F16](half)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of bfloat16: its elements are no float16.Float16 but tvmffi.BF16 or uint16")
@@ -116,7 +116,7 @@ func TestNewTensor(t *testing.T) {
 	}
 	packed := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.DataType{Code: abi.DLUInt, Bits: 1, Lanes: 1}, 9))
 	if b := runtimetest.Must[[]byte](t)(packed.Bytes()); len(b) != 2 {
-		t.Error(b)
+		t.Errorf("9 bits have the bytes %v, want 2", b)
 	}
 	for text, make := range map[string]func() (*tvmffi.Tensor, error){
 		"dimension 0 of shape [-1] is negative":  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, -1) },
@@ -148,16 +148,16 @@ func TestCopies(t *testing.T) {
 	turned := runtimetest.Must[*tvmffi.Tensor](t)(x.Transpose())
 	clone := runtimetest.Must[*tvmffi.Tensor](t)(turned.Clone())
 	if !clone.Contiguous() || !slices.Equal(clone.Shape(), []int64{3, 2}) || !slices.Equal(runtimetest.Must[[]float32](t)(tvmffi.Slice[float32](clone)), []float32{0, 3, 1, 4, 2, 5}) {
-		t.Error(clone, runtimetest.FloatsOf(t, clone))
+		t.Errorf("the clone is %v with %v, want the transposed elements one after the other", clone, runtimetest.FloatsOf(t, clone))
 	}
 	if err := tvmffi.CopyFrom(turned, []float32{10, 11, 12, 13, 14, 15}); err != nil {
 		t.Fatal(err)
 	}
 	if got := runtimetest.FloatsOf(t, x); !slices.Equal(got, []float32{10, 12, 14, 11, 13, 15}) {
-		t.Error(got)
+		t.Errorf("after CopyFrom the tensor has %v", got)
 	}
 	if err := tvmffi.Copy(turned, clone); err != nil || !slices.Equal(runtimetest.FloatsOf(t, x), []float32{0, 1, 2, 3, 4, 5}) {
-		t.Error(runtimetest.FloatsOf(t, x), err)
+		t.Errorf("after Copy the tensor has %v, want 0 to 5; error %v", runtimetest.FloatsOf(t, x), err)
 	}
 	runtimetest.WantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "float32[3, 2]@cpu:0 does not fit float32[2, 3]@cpu:0")
 	runtimetest.WantError(t, tvmffi.Copy(x, nil), tvmffi.ErrType, "source: the object is nil")
@@ -174,7 +174,7 @@ func TestCopies(t *testing.T) {
 	_, err = tvmffi.ElementsOf[float32](odd)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned")
 	if got := runtimetest.Must[[]float32](t)(tvmffi.Slice[float32](runtimetest.Must[*tvmffi.Tensor](t)(odd.Clone()))); got[1] != 2.5 {
-		t.Error(got)
+		t.Errorf("the clone of a tensor that is not aligned has %v, want 2.5 at 1", got)
 	}
 }
 
@@ -195,28 +195,28 @@ func TestBytes(t *testing.T) {
 	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice(data))
 	b := runtimetest.Must[[]byte](t)(x.Bytes())
 	if len(b) != 12 || binary.NativeEndian.Uint32(b[8:]) != 3 {
-		t.Error(b)
+		t.Errorf("Bytes returned %v, want 12 bytes that end with 3", b)
 	}
 	all, err := io.ReadAll(io.NewSectionReader(x, 0, x.NBytes()))
 	if err != nil || !bytes.Equal(all, b) {
-		t.Error(all, err)
+		t.Errorf("ReadAt gives %v, %v, want the same bytes as Bytes", all, err)
 	}
 	if err := binary.Write(io.NewOffsetWriter(x, 4), binary.NativeEndian, []uint32{7, 8}); err != nil || !slices.Equal(data, []uint32{1, 7, 8}) {
-		t.Error(data, err)
+		t.Errorf("after WriteAt the data is %v, %v, want [1 7 8]", data, err)
 	}
 	small := make([]byte, 4)
 	if n, err := x.ReadAt(small, 10); n != 2 || err != io.EOF {
-		t.Error(n, err)
+		t.Errorf("ReadAt near the end returned %d, %v, want 2, io.EOF", n, err)
 	}
 	if n, err := x.ReadAt(small, 12); n != 0 || err != io.EOF {
-		t.Error(n, err)
+		t.Errorf("ReadAt at the end returned %d, %v, want 0, io.EOF", n, err)
 	}
 	_, err = x.ReadAt(small, -1)
 	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset -1 is negative")
 	n, err := x.WriteAt(small, 10)
 	runtimetest.WantError(t, err, tvmffi.ErrIndex, "4 bytes do not fit from offset 10 on")
 	if n != 2 || !errors.Is(err, io.ErrShortWrite) {
-		t.Error(n, err)
+		t.Errorf("WriteAt near the end returned %d, %v, want 2, io.ErrShortWrite", n, err)
 	}
 	_, err = x.WriteAt(small, 13)
 	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset 13 is not in its 12 bytes")
@@ -264,7 +264,7 @@ func TestFloat32Tensors(t *testing.T) {
 	_, err = tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "data type complex64: its elements are no real numbers")
 	if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {
-		t.Error(got)
+		t.Errorf("an empty tensor has the elements %v", got)
 	}
 }
 
@@ -281,11 +281,11 @@ func TestTensorFormat(t *testing.T) {
 	}
 	large := fmt.Sprintf("%+v", runtimetest.CountingTensor(t, 40, 50))
 	if want := "[[   0,    1,    2, ...,   47,   48,   49],\n [  50,"; !strings.Contains(large, want) || strings.Count(large, "...") != 7 || strings.Count(large, "\n") != 7 {
-		t.Errorf("%s", large)
+		t.Errorf("%%+v of a large tensor prints %s, want its corners", large)
 	}
 	thirds := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float64{1.0 / 3, 2}))
 	if got := fmt.Sprintf("%+.3v", thirds); got != "float64[2]@cpu:0\n[0.333,     2]" {
-		t.Error(got)
+		t.Errorf("%%+.3v prints %s", got)
 	}
 	for _, c := range []struct {
 		make func() (*tvmffi.Tensor, error)
@@ -313,6 +313,6 @@ func TestTensorFormat(t *testing.T) {
 	}
 	x.Release()
 	if got := fmt.Sprintf("%+v %v", x, (*tvmffi.Tensor)(nil)); got != "<object that was released> None" {
-		t.Error(got)
+		t.Errorf("a released tensor and a nil one print %s", got)
 	}
 }

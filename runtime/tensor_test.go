@@ -29,7 +29,7 @@ func TestTensorElements(t *testing.T) {
 	for _, dtype := range []tvmffi.DataType{tvmffi.BFloat16, tvmffi.Float16} {
 		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.TensorOf(dtype, []uint16{1, 2}))
 		if s, err := tvmffi.Slice[uint16](x); err != nil || s[1] != 2 || x.DataType() != dtype {
-			t.Errorf("%s: %v, %v", dtype, s, err)
+			t.Errorf("a tensor of %s has %v, %v, want [1 2]", dtype, s, err)
 		}
 		_, err := tvmffi.Slice[int16](x)
 		runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of "+dtype.String()+": its elements are no int16")
@@ -44,11 +44,11 @@ func element[T tvmffi.Element](t *testing.T, data []T, dtype tvmffi.DataType, na
 	y := runtimetest.Get[*tvmffi.Tensor](t, "calls.echo_tensor", x)
 	defer y.Release()
 	if y.DataType() != dtype || dtype.String() != name || y.Device() != tvmffi.CPU || !slices.Equal(y.Shape(), []int64{2}) || !tvmffi.Same(x, y) {
-		t.Errorf("%T: %v", data, y)
+		t.Errorf("a tensor over %T came back as %v, want the same of %s", data, y, name)
 	}
 	s := runtimetest.Must[[]T](t)(tvmffi.Slice[T](y))
 	if !slices.Equal(s, data) || &s[0] != &data[0] {
-		t.Errorf("%T: %v", data, s)
+		t.Errorf("a tensor over %T has %v, want the memory of %v", data, s, data)
 	}
 	s[0] = data[1]
 	if data[0] != data[1] {
@@ -93,7 +93,7 @@ func TestTensorShapes(t *testing.T) {
 	for _, shape := range [][]int64{{0}, {0, 3}, {3, 0}} {
 		empty := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{}, shape...))
 		if s, err := tvmffi.Slice[float32](empty); err != nil || len(s) != 0 || empty.Len() != 0 || !empty.Contiguous() {
-			t.Error(s, err)
+			t.Errorf("an empty tensor has %v, %v", s, err)
 		}
 		if sum := runtimetest.MustCall(t, "calls.sum_tensor", empty).Value(); sum != 0.0 {
 			t.Errorf("sum %v", sum)
@@ -132,12 +132,12 @@ func TestTensorErrors(t *testing.T) {
 		runtimetest.WantPanic(t, tvmffi.ErrRuntime, ": the receiver was released", f)
 	}
 	if s := x.String(); s != "<object that was released>" {
-		t.Error(s)
+		t.Errorf("a released tensor prints %s", s)
 	}
 	var none *tvmffi.Tensor
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Tensor.Shape: the receiver is nil", func() { none.Shape() })
 	if none.String() != "None" {
-		t.Error(none.String())
+		t.Errorf("a nil tensor prints %s, want None", none.String())
 	}
 	_, err = tvmffi.Slice[float32](none)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "the object is nil")
@@ -204,7 +204,7 @@ func TestTensorsInCallbacks(t *testing.T) {
 		return float64(s[0] + s[1] + s[2]), nil
 	}))
 	if v := runtimetest.MustCall(t, "calls.apply", f, x); v.Value() != 15.0 {
-		t.Error(v)
+		t.Errorf("calls.apply returned %v, want 15", v)
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was borrowed for a callback", func() { lent.Shape() })
 	f.Release()

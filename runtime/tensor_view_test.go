@@ -71,7 +71,7 @@ func TestTensorViews(t *testing.T) {
 	}
 	squeezed := runtimetest.Must[*tvmffi.Tensor](t)(runtimetest.Must[*tvmffi.Tensor](t)(x.Reshape(2, 1, 12, 1)).Squeeze())
 	if s := squeezed.String(); s != "float32[2, 12]@cpu:0" {
-		t.Error(s)
+		t.Errorf("the squeezed tensor is %s, want float32[2, 12]@cpu:0", s)
 	}
 	x.Release()
 	if got := runtimetest.FloatsOf(t, squeezed); got[23] != 23 {
@@ -92,7 +92,7 @@ func TestTensorViews_shareMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []int16{0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 0}; !slices.Equal(data, want) {
-		t.Error(data)
+		t.Errorf("the data is %v, want %v", data, want)
 	}
 	if part.DataPointer().Address != x.DataPointer().Address+18 {
 		t.Error("the address of the view is not that of its first element")
@@ -148,7 +148,7 @@ func TestTensorViews_refuse(t *testing.T) {
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "dimension 2", func() { x.Size(2) })
 	if x.Size(-1) != 3 || x.Size(0) != 2 {
-		t.Error(x.Size(-1), x.Size(0))
+		t.Errorf("the last and first sizes are %d and %d, want 3 and 2", x.Size(-1), x.Size(0))
 	}
 }
 
@@ -161,14 +161,14 @@ func TestFromStrided(t *testing.T) {
 	}
 	rows := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data, []int64{4, 3}, []int64{5, 1}))
 	if got := runtimetest.FloatsOf(t, rows); !slices.Equal(got, []float32{0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17}) || rows.Contiguous() {
-		t.Error(got)
+		t.Errorf("the rows have %v, want three of each five elements", got)
 	}
 	if sum := runtimetest.Get[float64](t, "tensors.sum", rows); sum != 102 {
-		t.Error(sum)
+		t.Errorf("tensors.sum of the rows is %v, want 102", sum)
 	}
 	column := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided(data[1:], []int64{4}, []int64{5}))
 	if got := runtimetest.FloatsOf(t, column); !slices.Equal(got, []float32{1, 6, 11, 16}) {
-		t.Error(got)
+		t.Errorf("the column has %v, want [1 6 11 16]", got)
 	}
 	_, err := tvmffi.FromStrided(data, []int64{4, 3}, []int64{6, 1})
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, the slice has 20")
@@ -178,6 +178,6 @@ func TestFromStrided(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 0 strides")
 	empty := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{}, []int64{0, 9}, []int64{9, 1}))
 	if empty.Len() != 0 || fmt.Sprint(empty) != "float32[0, 9]@cpu:0" {
-		t.Error(empty)
+		t.Errorf("the empty tensor is %v, want float32[0, 9]@cpu:0", empty)
 	}
 }

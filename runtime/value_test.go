@@ -80,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 		} {
 			v, err := through()
 			if err != nil || !reflect.DeepEqual(v.Value(), c.want) {
-				t.Errorf("%T(%.40v): %#v, %v", c.in, c.in, v.Value(), err)
+				t.Errorf("%T(%.40v) came back as %#v, %v, want %#v", c.in, c.in, v.Value(), err, c.want)
 			}
 			key := v.TypeKey()
 			if key == "ffi.SmallStr" || key == "ffi.SmallBytes" || key != c.key {
@@ -94,7 +94,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Error("NaN")
 	}
 	if x := runtimetest.MustCall(t, "calls.echo", math.Copysign(0, -1)).Value().(float64); !math.Signbit(x) {
-		t.Error("-0")
+		t.Errorf("-0.0 came back as %v", x)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestTypedEchoes(t *testing.T) {
 	echo(t, "stl_map", map[string]int64{"a": 1}, "int")
 	echo(t, "stl_unordered_map", map[string]int64{"a": 1, "b": 2}, "int")
 	if v := runtimetest.MustCall(t, "calls.stl_function", func(x int64) int64 { return -x }, 4); v.Value() != int64(-4) {
-		t.Error(v)
+		t.Errorf("calls.stl_function returned %v, want -4", v)
 	}
 }
 
@@ -145,14 +145,14 @@ func echo[T any](t *testing.T, name string, x T, wrong string) {
 	if name == "echo_shape" {
 		shape, err := tvmffi.As[*tvmffi.Shape](v)
 		if err != nil || !reflect.DeepEqual(any(shape.Slice()), any(x)) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s returned %v, %v, want %v", name, shape, err, x)
 		}
 		v.Release()
 		return
 	}
 	got, err := tvmffi.As[T](v)
 	if err != nil || !reflect.DeepEqual(got, x) {
-		t.Errorf("%s: %v, %v", name, got, err)
+		t.Errorf("%s returned %v, %v, want %v", name, got, err, x)
 	}
 	v.Release()
 	bad := map[string]any{"int": 1, "float": 1.5, "ffi.SmallStr": "x"}[wrong]
@@ -182,7 +182,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		runtimetest.WantError(t, c.as(), tvmffi.ErrOverflow, c.text)
 	}
 	if x, err := tvmffi.As[int16](v); err != nil || x != -300 {
-		t.Error(x, err)
+		t.Errorf("As[int16] returned %d, %v, want -300", x, err)
 	}
 	for _, c := range []any{make(chan int), struct{ X int }{1}, complex(1, 2)} {
 		_, err := runtimetest.Call("calls.echo", c)
@@ -285,10 +285,10 @@ func TestAnyTable(t *testing.T) {
 	}
 	runtimetest.DropGarbage(t)
 	if x, err := tvmffi.Convert[float64](runtimetest.MustCall(t, "calls.echo", -3)); err != nil || x != -3 {
-		t.Error(x, err)
+		t.Errorf("Convert[float64] returned %v, %v, want -3", x, err)
 	}
 	if x, err := tvmffi.Convert[tvmffi.DataType](runtimetest.MustCall(t, "calls.echo", "float32x4")); err != nil || x != (tvmffi.DataType{Code: 2, Bits: 32, Lanes: 4}) {
-		t.Error(x, err)
+		t.Errorf("Convert[DataType] returned %v, %v, want float32x4", x, err)
 	}
 	_, err := tvmffi.Convert[tvmffi.DataType](runtimetest.MustCall(t, "calls.echo", "nonsense"))
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "nonsense")
@@ -332,7 +332,7 @@ func TestAny(t *testing.T) {
 	}
 	f := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(func() int64 { return 1 }))
 	if r := runtimetest.Must[tvmffi.Any](t)(runtimetest.Must[*tvmffi.Function](t)(tvmffi.As[*tvmffi.Function](f)).Call()); r.Value() != int64(1) {
-		t.Error(r)
+		t.Errorf("the function returned %v, want 1", r)
 	}
 	f.Release()
 	// What every kind of object is in Go.
@@ -350,7 +350,7 @@ func TestAny(t *testing.T) {
 	} {
 		v := runtimetest.MustCall(t, "calls.echo", c.in)
 		if x, ok := v.Value().(tvmffi.ObjectRef); !ok || reflect.TypeOf(x) != reflect.TypeOf(c.want) || v.TypeKey() != key || !tvmffi.Same(x, c.in) {
-			t.Errorf("%s: %T %s", key, v.Value(), v.TypeKey())
+			t.Errorf("an object of type %s came back as %T of type %s, want %T", key, v.Value(), v.TypeKey(), c.want)
 		}
 		v.Release()
 	}
@@ -362,6 +362,6 @@ func TestAny(t *testing.T) {
 		t.Error(err)
 	}
 	if s := runtimetest.MustCall(t, "calls.echo", 1.5).String(); s != "1.5" {
-		t.Error(s)
+		t.Errorf("1.5 prints %s", s)
 	}
 }

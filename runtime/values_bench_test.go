@@ -16,7 +16,7 @@ func BenchmarkWalkMillion(b *testing.B) {
 	for b.Loop() {
 		n := 0
 		if err := structural.Walk(tree, structural.PreOrder, structural.On(func(x int64) error { n++; return nil })); err != nil || n != 1<<20 {
-			b.Fatal(n, err)
+			b.Fatalf("Walk visited %d ints, %v, want %d", n, err, 1<<20)
 		}
 	}
 }
