@@ -71,10 +71,9 @@ func Lookup(name string) (*Function, error) {
 }
 
 var (
-	listNames      = core.Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
-	removeGlobal   = core.Func{Name: "ffi.FunctionRemoveGlobal"}
-	globalMetadata = core.Func{Name: "ffi.GetGlobalFuncMetadata"}
-	typeKeys       = core.Func{Name: "ffi.GetRegisteredTypeKeys"}
+	listNames    = core.Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
+	removeGlobal = core.Func{Name: "ffi.FunctionRemoveGlobal"}
+	typeKeys     = core.Func{Name: "ffi.GetRegisteredTypeKeys"}
 )
 
 // Functions returns the names of all global functions, sorted.
@@ -122,12 +121,7 @@ func FunctionMetadata(name string) (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	var c core.Call8
-	c.Begin(&globalMetadata, 1)
-	c.String(0, name)
-	return c.DoString()
+	return core.GlobalMetadata(name)
 }
 
 // TypeKeys returns the keys of all registered types, sorted.

@@ -90,7 +90,7 @@ func (f *Func) find() (uintptr, error) {
 	if f.Sig == "" {
 		return handle, nil
 	}
-	metadata, err := globalMetadata(f.Name)
+	metadata, err := GlobalMetadata(f.Name)
 	if err == nil {
 		err = f.check(metadata)
 	}
@@ -113,8 +113,9 @@ var (
 	ModuleGetMetadata = Func{Name: "ffi.ModuleGetFunctionMetadata"}
 )
 
-// globalMetadata returns the metadata of a global function, a text or None.
-func globalMetadata(name string) (string, error) {
+// GlobalMetadata returns the metadata of a global function, which must exist: a JSON
+// text, "" if it was registered without one.
+func GlobalMetadata(name string) (string, error) {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
 	c := new(Call4)
