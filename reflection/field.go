@@ -36,8 +36,8 @@ type Field struct {
 }
 
 func newField(owner *Type, info abi.FieldInfo) *Field {
-	f := &Field{owner: owner, name: capi.Text(info.Name), info: info}
-	f.meta, _ = schema.ParseMetadata(capi.Text(info.Metadata)) // with a flaw only the getter reads it
+	f := &Field{owner: owner, name: capi.GoString(info.Name), info: info}
+	f.meta, _ = schema.ParseMetadata(capi.GoString(info.Metadata)) // with a flaw only the getter reads it
 	sig := ""
 	if f.meta.HasType {
 		sig = f.meta.Type.String()
@@ -64,7 +64,7 @@ func (f *Field) Name() string { return f.name }
 func (f *Field) Owner() *Type { return f.owner }
 
 // Doc returns the documentation of the field.
-func (f *Field) Doc() string { return capi.Text(f.info.Doc) }
+func (f *Field) Doc() string { return capi.GoString(f.info.Doc) }
 
 // Type returns the type that the field is declared with, as the registry spells
 // it: int, ffi.Array<ffi.String>; Any if the library does not tell.

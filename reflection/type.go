@@ -85,7 +85,7 @@ func typeOf(index abi.TypeIndex) *Type {
 	if info == nil {
 		return nil
 	}
-	t := &Type{info: info, key: capi.Text(info.Key)}
+	t := &Type{info: info, key: capi.GoString(info.Key)}
 	if info.Depth > 0 {
 		t.parent = typeOf(capi.Ancestor(info, info.Depth-1).TypeIndex)
 	}
@@ -240,7 +240,7 @@ func (t *Type) metadata() abi.TypeMetadata {
 }
 
 // Doc returns the documentation of the type.
-func (t *Type) Doc() string { return capi.Text(t.metadata().Doc) }
+func (t *Type) Doc() string { return capi.GoString(t.metadata().Doc) }
 
 // Size returns the size of an object in bytes with its header of 24; 0 if the
 // type does not tell.
@@ -384,8 +384,8 @@ type Method struct {
 }
 
 func newMethod(owner *Type, info abi.MethodInfo) *Method {
-	m := &Method{owner: owner, name: capi.Text(info.Name), info: info}
-	m.meta, _ = schema.ParseMetadata(capi.Text(info.Metadata)) // a flaw makes it a packed one
+	m := &Method{owner: owner, name: capi.GoString(info.Name), info: info}
+	m.meta, _ = schema.ParseMetadata(capi.GoString(info.Metadata)) // a flaw makes it a packed one
 	return m
 }
 
@@ -399,7 +399,7 @@ func (m *Method) Name() string { return m.name }
 func (m *Method) Owner() *Type { return m.owner }
 
 // Doc returns the documentation of the method.
-func (m *Method) Doc() string { return capi.Text(m.info.Doc) }
+func (m *Method) Doc() string { return capi.GoString(m.info.Doc) }
 
 // Static reports whether the method takes no object.
 func (m *Method) Static() bool { return m.info.Flags&abi.FieldIsStaticMethod != 0 }

@@ -40,12 +40,12 @@ func (r *reader) types() error {
 func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 	t := schema.Type{Key: key, Library: library}
 	for depth := range info.Depth {
-		t.Ancestors = append(t.Ancestors, capi.Text(capi.Ancestor(info, depth).Key))
+		t.Ancestors = append(t.Ancestors, capi.GoString(capi.Ancestor(info, depth).Key))
 	}
 	if info.Metadata != 0 {
 		m := capi.At[abi.TypeMetadata](info.Metadata)
 		t.HasMetadata, t.HasCreator = true, m.Creator != 0
-		t.Doc, t.TotalSize, t.StructuralEqHashKind = capi.Text(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
+		t.Doc, t.TotalSize, t.StructuralEqHashKind = capi.GoString(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
 	}
 	for _, name := range typeAttributes {
 		if _, ok := capi.TypeAttribute(info.TypeIndex, name); ok {
@@ -75,11 +75,11 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 
 func readField(info *abi.FieldInfo) (schema.Field, error) {
 	f := schema.Field{
-		Name: capi.Text(info.Name), Doc: capi.Text(info.Doc), Flags: schema.Flags(info.Flags),
+		Name: capi.GoString(info.Name), Doc: capi.GoString(info.Doc), Flags: schema.Flags(info.Flags),
 		Offset: int(info.Offset), Size: int(info.Size), Alignment: int(info.Alignment),
 		StaticTypeIndex: int(info.StaticTypeIndex),
 	}
-	m, err := schema.ParseMetadata(capi.Text(info.Metadata))
+	m, err := schema.ParseMetadata(capi.GoString(info.Metadata))
 	if err != nil {
 		return f, fmt.Errorf("field %s: %w", f.Name, err)
 	}
@@ -91,8 +91,8 @@ func readField(info *abi.FieldInfo) (schema.Field, error) {
 }
 
 func readMethod(info *abi.MethodInfo) (schema.Method, error) {
-	m := schema.Method{Name: capi.Text(info.Name), Doc: capi.Text(info.Doc), Flags: schema.Flags(info.Flags)}
-	meta, err := schema.ParseMetadata(capi.Text(info.Metadata))
+	m := schema.Method{Name: capi.GoString(info.Name), Doc: capi.GoString(info.Doc), Flags: schema.Flags(info.Flags)}
+	meta, err := schema.ParseMetadata(capi.GoString(info.Metadata))
 	if err != nil {
 		return m, fmt.Errorf("method %s: %w", m.Name, err)
 	}

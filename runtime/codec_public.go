@@ -71,7 +71,7 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 		},
 	}
 	if t == reflect.TypeFor[any]() {
-		c.Form = codec.FormAny
+		c.Direct = codec.DirectAny
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
 		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)

@@ -2,15 +2,14 @@ package tvmffi
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 )
 
 var (
-	recursiveEq   = codec.NewFeature("ffi.RecursiveEq", "0.1.12")
-	recursiveLt   = codec.NewFeature("ffi.RecursiveLt", "0.1.12")
-	recursiveGt   = codec.NewFeature("ffi.RecursiveGt", "0.1.12")
-	recursiveHash = codec.NewFeature("ffi.RecursiveHash", "0.1.12")
-	printing      = &codec.Feature{Func: core.Func{Name: "ffi.ReprPrint"}, Since: "0.1.9"}
+	recursiveEq   = codec.NewLibraryFunc("ffi.RecursiveEq", "0.1.12")
+	recursiveLt   = codec.NewLibraryFunc("ffi.RecursiveLt", "0.1.12")
+	recursiveGt   = codec.NewLibraryFunc("ffi.RecursiveGt", "0.1.12")
+	recursiveHash = codec.NewLibraryFunc("ffi.RecursiveHash", "0.1.12")
+	printing      = codec.NewLibraryFunc("ffi.ReprPrint", "0.1.9")
 )
 
 // Repr returns the text that the library prints for a value of any type, as

@@ -55,7 +55,7 @@ func TestConvertTable(t *testing.T) {
 	values := []abi.Any{
 		{}, codec.IntValue(0), codec.IntValue(1), codec.IntValue(-5), codec.IntValue(1 << 62), codec.BoolValue(false), codec.BoolValue(true),
 		{TypeIndex: abi.TypeFloat, Bits: 0x3ff8000000000000}, {TypeIndex: abi.TypeOpaquePtr, Bits: 1},
-		{TypeIndex: abi.TypeDataType, Bits: 0x00012002}, {TypeIndex: abi.TypeDevice, Bits: 1}, capi.SmallText("cpu"), capi.SmallText("int32"),
+		{TypeIndex: abi.TypeDataType, Bits: 0x00012002}, {TypeIndex: abi.TypeDevice, Bits: 1}, capi.SmallString("cpu"), capi.SmallString("int32"),
 	}
 	for _, x := range []any{"a string of some length", []byte("bytes"), []int64{1}, map[string]int{"a": 1}, instance, func() {}} {
 		temp, err := codec.Encode(x)

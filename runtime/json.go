@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	jsonParse     = codec.NewFeature("ffi.json.Parse", "0.1.9")
-	jsonStringify = codec.NewFeature("ffi.json.Stringify", "0.1.9")
+	jsonParse     = codec.NewLibraryFunc("ffi.json.Parse", "0.1.9")
+	jsonStringify = codec.NewLibraryFunc("ffi.json.Stringify", "0.1.9")
 )
 
 // ParseJSON reads JSON text with the parser of the library, as a T: an array
@@ -54,7 +54,7 @@ func ParseJSON[T any](text []byte) (T, error) {
 // Infinity are written so. Other values are ErrValue. json.Marshal writes more
 // types, in the form of Go.
 func StringifyJSON(x any, indent int) ([]byte, error) {
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.PackBounded(x)
 	if err != nil {
@@ -71,7 +71,7 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.TakeText(out)
+	return codec.TakeString(out)
 }
 
 // MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map
@@ -146,18 +146,18 @@ func marshalJSON(v abi.Any) (text []byte, err error) {
 // appendJSON appends a borrowed value that is bounded. It panics as the readers of
 // fields do.
 func appendJSON(b []byte, v abi.Any) ([]byte, error) {
-	if text, ok := capi.BorrowText(&v); ok {
-		return appendJSONText(b, text)
+	if text, ok := capi.BorrowString(&v); ok {
+		return appendJSONString(b, text)
 	}
 	switch v.TypeIndex {
 	case abi.TypeSmallBytes, abi.TypeBytes, abi.TypeByteArrayPtr:
-		text, _ := capi.TextOf(v)
+		text, _ := capi.StringOf(v)
 		b = append(b, '"')
 		b = base64.StdEncoding.AppendEncode(b, []byte(text))
 		return append(b, '"'), nil
 	case abi.TypeRawStr:
-		text, _ := capi.TextOf(v)
-		return appendJSONText(b, []byte(text))
+		text, _ := capi.StringOf(v)
+		return appendJSONString(b, []byte(text))
 	case abi.TypeNone:
 		return append(b, "null"...), nil
 	case abi.TypeBool:
@@ -167,9 +167,9 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 	case abi.TypeFloat:
 		return appendJSONFloat(b, math.Float64frombits(v.Bits))
 	case abi.TypeDataType:
-		return appendJSONText(b, []byte(dataTypeOf(v.Bits).String()))
+		return appendJSONString(b, []byte(dataTypeOf(v.Bits).String()))
 	case abi.TypeDevice:
-		return appendJSONText(b, []byte(deviceOf(v.Bits).String()))
+		return appendJSONString(b, []byte(deviceOf(v.Bits).String()))
 	case abi.TypeShape:
 		return appendJSONShape(b, codec.Wrap[*Shape](objects.Static(uintptr(v.Bits))))
 	case abi.TypeBigInt:
@@ -225,7 +225,7 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 func appendJSONName(b []byte, p codec.Part) ([]byte, error) {
 	name, err := nameJSON(p)
 	if err == nil {
-		b, err = appendJSONText(b, []byte(name))
+		b, err = appendJSONString(b, []byte(name))
 	}
 	return append(b, ':'), err
 }
@@ -238,7 +238,7 @@ func nameJSON(p codec.Part) (string, error) {
 	}
 	switch k := p.Key; k.TypeIndex {
 	case abi.TypeSmallStr, abi.TypeStr:
-		key, _ := capi.TextOf(k)
+		key, _ := capi.StringOf(k)
 		return key, nil
 	case abi.TypeInt:
 		return strconv.FormatInt(int64(k.Bits), 10), nil
@@ -288,8 +288,8 @@ func appendJSONFloat(b []byte, f float64) ([]byte, error) {
 	return append(b, ".0"...), nil
 }
 
-// appendJSONText appends a string in quotes.
-func appendJSONText(b, text []byte) ([]byte, error) {
+// appendJSONString appends a string in quotes.
+func appendJSONString(b, text []byte) ([]byte, error) {
 	for _, c := range text {
 		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			quoted, err := json.Marshal(string(text))

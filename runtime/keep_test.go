@@ -119,7 +119,7 @@ func keepAliveChild() error {
 			cell := capi.At[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
 			defer collecting(&cell.UpdateBacktrace)()
 			failure.AppendBacktrace(objects.Static(stateHandle(o)), strings.Repeat("  File a line\n", 5))
-			got := capi.Text(cell.Backtrace)
+			got := capi.GoString(cell.Backtrace)
 			runtime.KeepAlive(o)
 			if got != strings.Repeat("  File a line\n", 5) {
 				return fmt.Errorf("it is %q", got)
@@ -134,7 +134,7 @@ func keepAliveChild() error {
 				if err != nil {
 					return err
 				}
-				got, _ := capi.TextOf(v)
+				got, _ := capi.StringOf(v)
 				objects.DecRef(uintptr(v.Bits))
 				if got != want {
 					return fmt.Errorf("it is %q", got)

@@ -184,7 +184,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 	m = make(map[K]V, k.Len(o))
 	kind := reflect.TypeFor[K]().Kind()
 	open := kind == reflect.Interface || kind == reflect.Struct || kind == reflect.Array
-	keys, values := codec.NewTextReader[K](), codec.NewTextReader[V]()
+	keys, values := codec.NewStringReader[K](), codec.NewStringReader[V]()
 	k.Read(o, func(e *abi.MapEntry, left int) bool {
 		key, failed := keys.Read(&e.Key, left, objects.ReadOwned())
 		if failed != nil {

@@ -13,8 +13,8 @@ func At[T any](address uintptr) *T {
 	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
 }
 
-// Text copies the bytes of b.
-func Text(b abi.ByteArray) string {
+// GoString copies the bytes of b.
+func GoString(b abi.ByteArray) string {
 	if b.Size == 0 {
 		return ""
 	}
@@ -55,17 +55,17 @@ func Escape(p unsafe.Pointer) {
 	}
 }
 
-// TextOf copies the text of a borrowed string or bytes value of any form.
-func TextOf(v abi.Any) (string, bool) {
+// StringOf copies the text of a borrowed string or bytes value of any form.
+func StringOf(v abi.Any) (string, bool) {
 	switch v.TypeIndex {
 	case abi.TypeSmallStr, abi.TypeSmallBytes:
 		return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)]), true
 	case abi.TypeStr, abi.TypeBytes:
-		return Text(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)), true
+		return GoString(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)), true
 	case abi.TypeRawStr:
 		return CString(uintptr(v.Bits)), true
 	case abi.TypeByteArrayPtr:
-		return Text(*At[abi.ByteArray](uintptr(v.Bits))), true
+		return GoString(*At[abi.ByteArray](uintptr(v.Bits))), true
 	}
 	return "", false
 }
@@ -97,17 +97,17 @@ func Elements(handle uintptr) []abi.Any {
 	return unsafe.Slice(At[abi.Any](cell.Data), cell.Size)
 }
 
-// SmallText returns the value of a string of up to MaxSmall bytes.
-func SmallText(s string) abi.Any {
+// SmallString returns the value of a string of up to MaxSmall bytes.
+func SmallString(s string) abi.Any {
 	var bytes [8]byte
 	copy(bytes[:], s)
 	return abi.Any{TypeIndex: abi.TypeSmallStr, Small: uint32(len(s)), Bits: *(*uint64)(unsafe.Pointer(&bytes))}
 }
 
-// BorrowText views the text of a string value of any form, or of bytes, without a
+// BorrowString views the text of a string value of any form, or of bytes, without a
 // copy; ok is false for other values. v must stay where it is and what it refers
 // to must live while the result is used.
-func BorrowText(v *abi.Any) (text []byte, ok bool) {
+func BorrowString(v *abi.Any) (text []byte, ok bool) {
 	switch v.TypeIndex {
 	case abi.TypeStr:
 		b := At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)

@@ -77,7 +77,7 @@ func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumFields) {
 		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-		if Text(info.Name) == name {
+		if GoString(info.Name) == name {
 			found := *info
 			return &found
 		}
@@ -91,7 +91,7 @@ func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumMethods) {
 		info := At[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
-		if Text(info.Name) == name {
+		if GoString(info.Name) == name {
 			found := *info
 			return &found
 		}
@@ -116,7 +116,7 @@ func KeyOf(index abi.TypeIndex) string {
 	if info == nil {
 		return "unknown type"
 	}
-	return Text(info.Key)
+	return GoString(info.Key)
 }
 
 // Derives reports whether index is target or derives from it.

@@ -30,8 +30,8 @@ type Codec struct {
 	Encode func(p unsafe.Pointer) (core.Temp, error)
 	// absent says why the Go type has no counterpart, nil for all others.
 	Absent error
-	// form says what pack does by itself.
-	Form form
+	// Direct says what Pack does by itself.
+	Direct directPack
 	// abandon releases what a value holds that was read before an error; nil if
 	// that follows from the kind of its type.
 	Abandon func(v reflect.Value)
@@ -98,7 +98,7 @@ func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
-				if text, ok := looseText(v, from); ok && parse != nil {
+				if text, ok := looseString(v, from); ok && parse != nil {
 					*(*T)(p), err = parse(text)
 					return err
 				}
@@ -123,8 +123,8 @@ func basicCodec(t reflect.Type) *Codec {
 	case reflect.TypeFor[float64]():
 		return Scalar("float", abi.TypeFloat, math.Float64bits, math.Float64frombits, nil)
 	case reflect.TypeFor[string]():
-		c := textCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
-		c.Form = formText
+		c := stringCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
+		c.Direct = directString
 		return c
 	case reflect.TypeFor[[]byte]():
 		return bytesCodec
@@ -141,7 +141,7 @@ func BoolBits(v bool) uint64 {
 	return 0
 }
 
-func textCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
+func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 	return &Codec{
 		Name: name,
 		Encode: func(p unsafe.Pointer) (core.Temp, error) {
@@ -149,7 +149,7 @@ func textCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 			return core.Temp{Value: v, Owned: true}, err
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
-			s, ok := capi.TextOf(v)
+			s, ok := capi.StringOf(v)
 			if !ok || v.TypeIndex != small && v.TypeIndex != heap && v.TypeIndex != raw {
 				return WrongType(name, v)
 			}
@@ -166,7 +166,7 @@ var bytesCodec = &Codec{
 		return core.Temp{Value: v, Owned: true}, err
 	},
 	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
-		s, ok := capi.TextOf(v)
+		s, ok := capi.StringOf(v)
 		if !ok || v.TypeIndex != abi.TypeSmallBytes && v.TypeIndex != abi.TypeBytes && v.TypeIndex != abi.TypeByteArrayPtr {
 			return WrongType("ffi.Bytes", v)
 		}

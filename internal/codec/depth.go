@@ -24,7 +24,7 @@ func Bounded(v abi.Any) (err error) {
 }
 
 // PackBounded is Pack for a value that the library takes apart.
-func (o *Operands) PackBounded(x any) (abi.Any, error) {
+func (o *PackedArgs) PackBounded(x any) (abi.Any, error) {
 	v, err := o.Pack(x)
 	if err == nil {
 		err = Bounded(v)
@@ -157,12 +157,12 @@ func loosened(v abi.Any, from objects.Reading, index abi.TypeIndex, want string)
 	return v, WrongType(want, v)
 }
 
-// looseText returns the text of v if what is read from the lender is converted.
-func looseText(v abi.Any, from objects.Reading) (string, bool) {
+// looseString returns the text of v if what is read from the lender is converted.
+func looseString(v abi.Any, from objects.Reading) (string, bool) {
 	if !from.Loose || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
 		return "", false
 	}
-	return capi.TextOf(v)
+	return capi.StringOf(v)
 }
 
 // recursive reports whether a value of type t may hold another of that type

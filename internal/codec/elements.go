@@ -64,10 +64,10 @@ func putElement[T any](p *core.Pack, x T, outer *Nest) error {
 // pack adds the value at x to the arguments of a call. Strings go as they are: the
 // library makes objects of them.
 func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
-	switch c.Form {
-	case formText:
+	switch c.Direct {
+	case directString:
 		return p.String(*(*string)(x))
-	case FormAny:
+	case DirectAny:
 		switch x := (*(*any)(x)).(type) {
 		case nil:
 			p.Any(abi.Any{})
@@ -98,12 +98,12 @@ func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	return err
 }
 
-// form marks the codecs that pack does without.
-type form uint8
+// directPack marks the codecs that Pack does without.
+type directPack uint8
 
 const (
-	formText form = iota + 1 // a string
-	FormAny                  // any, whose value may be a scalar or a string
+	directString directPack = iota + 1 // a string
+	DirectAny                          // any, whose value may be a scalar or a string
 )
 
 // arrayTemp is an Array that nobody else refers to.
@@ -284,7 +284,7 @@ func Element[T any](v *abi.Any, from objects.Reading) (T, error) {
 			return x, nil
 		}
 	case *string:
-		if text, ok := capi.BorrowText(v); ok {
+		if text, ok := capi.BorrowString(v); ok {
 			*p = string(text)
 			return x, nil
 		}
@@ -331,7 +331,7 @@ func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, 
 	var loan objects.Loan
 	defer loan.End()
 	from := objects.ReadBorrowed(&loan)
-	r := NewTextReader[T]()
+	r := NewStringReader[T]()
 	for all := Cells(o, what); i < len(all); i++ {
 		x, err := r.Read(&all[i], len(all)-i, from)
 		if err != nil {
@@ -402,9 +402,9 @@ func readAll(all []abi.Any, p any) int {
 			(*p)[i] = all[i].Bits != 0
 		}
 	case *[]string:
-		text := textOfAll(all)
+		text := joinStrings(all)
 		for i := range all {
-			t, ok := capi.BorrowText(&all[i])
+			t, ok := capi.BorrowString(&all[i])
 			if !ok {
 				return i
 			}
@@ -436,11 +436,11 @@ func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex
 	return i
 }
 
-// textOfAll copies the texts among cells, one behind the other.
-func textOfAll(all []abi.Any) string {
+// joinStrings copies the texts among cells, one behind the other.
+func joinStrings(all []abi.Any) string {
 	n := 0
 	for i := range all {
-		t, _ := capi.BorrowText(&all[i])
+		t, _ := capi.BorrowString(&all[i])
 		n += len(t)
 	}
 	if n == 0 {
@@ -448,7 +448,7 @@ func textOfAll(all []abi.Any) string {
 	}
 	b := make([]byte, 0, n)
 	for i := range all {
-		t, _ := capi.BorrowText(&all[i])
+		t, _ := capi.BorrowString(&all[i])
 		b = append(b, t...)
 	}
 	return unsafe.String(&b[0], n)

@@ -14,29 +14,29 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// feature is a function that not every version of libtvm_ffi has.
-type Feature struct {
+// LibraryFunc is a function that not every version of libtvm_ffi has.
+type LibraryFunc struct {
 	core.Func
 	// since is the first supported version that has it.
-	Since string
+	since string
 }
 
-func NewFeature(name, since string) *Feature {
-	return &Feature{Func: core.Func{Name: name}, Since: since}
+func NewLibraryFunc(name, since string) *LibraryFunc {
+	return &LibraryFunc{Func: core.Func{Name: name}, since: since}
 }
 
 // need returns nil if the loaded library has the function.
-func (f *Feature) Need() error {
+func (f *LibraryFunc) Need() error {
 	err := f.Resolve()
 	if err == nil || failure.FailureOf(err) == nil || failure.FailureOf(err).Kind != failure.KindAttr {
 		return err
 	}
 	v := capi.Version()
-	return failure.Errorf(failure.KindAttr, "%s: the loaded libtvm_ffi is %d.%d.%d, this needs %s or newer: %w", f.Name, v.Major, v.Minor, v.Patch, f.Since, errors.ErrUnsupported)
+	return failure.Errorf(failure.KindAttr, "%s: the loaded libtvm_ffi is %d.%d.%d, this needs %s or newer: %w", f.Name, v.Major, v.Minor, v.Patch, f.since, errors.ErrUnsupported)
 }
 
 // call calls the function with values that it borrows; the result is owned.
-func (f *Feature) Call(values ...abi.Any) (abi.Any, error) {
+func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 	if err := f.Need(); err != nil {
 		return abi.Any{}, err
 	}
@@ -47,11 +47,11 @@ func (f *Feature) Call(values ...abi.Any) (abi.Any, error) {
 	return core.Apply(fn, values)
 }
 
-// operands are values of the caller, packed for one or more calls.
-type Operands struct{ temps []core.Temp }
+// PackedArgs are values of the caller, packed for one or more calls.
+type PackedArgs struct{ temps []core.Temp }
 
 // pack adds x. Close ends the operands.
-func (o *Operands) Pack(x any) (abi.Any, error) {
+func (o *PackedArgs) Pack(x any) (abi.Any, error) {
 	t, err := For[any]().Encode(unsafe.Pointer(&x))
 	if err != nil {
 		return abi.Any{}, err
@@ -61,7 +61,7 @@ func (o *Operands) Pack(x any) (abi.Any, error) {
 }
 
 // close releases what pack made and keeps the rest alive until here.
-func (o *Operands) Close() {
+func (o *PackedArgs) Close() {
 	for _, t := range o.temps {
 		if t.Owned {
 			Release(t.Value)
@@ -72,11 +72,11 @@ func (o *Operands) Close() {
 }
 
 // unary calls f with x and further packed values, and takes the result as an R.
-func Unary[R any](f *Feature, x any, more ...abi.Any) (result R, err error) {
+func Unary[R any](f *LibraryFunc, x any, more ...abi.Any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
 	}
-	var o Operands
+	var o PackedArgs
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {
@@ -90,16 +90,16 @@ func Unary[R any](f *Feature, x any, more ...abi.Any) (result R, err error) {
 }
 
 // binary is unary for two values.
-func Binary[R any](f *Feature, x, y any, more ...abi.Any) (result R, err error) {
+func Binary[R any](f *LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
 	}
-	return CallWithTwo[R](f, (*Operands).Pack, x, y, more)
+	return CallWithTwo[R](f, (*PackedArgs).Pack, x, y, more)
 }
 
 // callWithTwo calls f with two values, packed in a way.
-func CallWithTwo[R any](f *Feature, pack func(*Operands, any) (abi.Any, error), x, y any, more []abi.Any) (result R, err error) {
-	var o Operands
+func CallWithTwo[R any](f *LibraryFunc, pack func(*PackedArgs, any) (abi.Any, error), x, y any, more []abi.Any) (result R, err error) {
+	var o PackedArgs
 	defer o.Close()
 	a, err := pack(&o, x)
 	if err != nil {
@@ -171,10 +171,10 @@ func NestedJSON(text []byte) error {
 	return nil
 }
 
-// takeText takes an owned string as bytes.
-func TakeText(v abi.Any) ([]byte, error) {
+// TakeString takes an owned string as bytes.
+func TakeString(v abi.Any) ([]byte, error) {
 	defer Release(v)
-	text, ok := capi.BorrowText(&v)
+	text, ok := capi.BorrowString(&v)
 	if !ok {
 		return nil, WrongType("ffi.String", v)
 	}

@@ -78,7 +78,7 @@ var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 func TableKey[K any](key *K) (k core.MapKey, ok bool) {
 	switch p := any(key).(type) {
 	case *string:
-		return core.TextKey(*p), true
+		return core.StringKey(*p), true
 	case *int64:
 		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
 	case *int:
@@ -98,7 +98,7 @@ func (k *MapKind) entry(o *objects.Object, key string) (abi.Any, bool) {
 	if !Readable(o) {
 		return Ask(k, o, key)
 	}
-	table := core.TextKey(key)
+	table := core.StringKey(key)
 	at := core.MapFind(o.Handle(), &table)
 	if at == nil {
 		return abi.Any{}, false
@@ -186,35 +186,35 @@ func (k *MapKind) readThrough(o *objects.Object, each func(e *abi.MapEntry, left
 	eachOf(all, each)
 }
 
-// textReader reads elements as Ts. Short strings of about the same place share one
+// stringReader reads elements as Ts. Short strings of about the same place share one
 // piece of memory.
-type textReader[T any] struct {
-	room   []byte
-	isText bool
+type stringReader[T any] struct {
+	room     []byte
+	isString bool
 }
 
-func NewTextReader[T any]() (r textReader[T]) {
-	_, r.isText = any((*T)(nil)).(*string)
+func NewStringReader[T any]() (r stringReader[T]) {
+	_, r.isString = any((*T)(nil)).(*string)
 	return r
 }
 
-// sharedTexts is how many strings share a piece of memory, about. A longer one than
-// longText has its own, so that one long string among short ones costs its size.
+// sharedStrings is how many strings share a piece of memory, about. A longer one than
+// longString has its own, so that one long string among short ones costs its size.
 const (
-	sharedTexts = 64
-	longText    = 256
+	sharedStrings = 64
+	longString    = 256
 )
 
 // read reads a value, the first of so many that are left.
-func (r *textReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T, err error) {
-	if r.isText {
-		if t, ok := capi.BorrowText(v); ok {
-			if len(t) > longText {
+func (r *stringReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T, err error) {
+	if r.isString {
+		if t, ok := capi.BorrowString(v); ok {
+			if len(t) > longString {
 				*As[string](&x) = string(t)
 				return x, nil
 			}
 			if len(t) > len(r.room) {
-				r.room = make([]byte, len(t)*min(left, sharedTexts))
+				r.room = make([]byte, len(t)*min(left, sharedStrings))
 			}
 			*As[string](&x) = unsafe.String(unsafe.SliceData(r.room), copy(r.room, t))
 			r.room = r.room[len(t):]
@@ -231,7 +231,7 @@ func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 		defer loan.End()
 		from := objects.ReadBorrowed(&loan)
 		seen := 0
-		keys, values := NewTextReader[K](), NewTextReader[V]()
+		keys, values := NewStringReader[K](), NewStringReader[V]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			key, err := keys.Read(&e.Key, left, from)
 			if err != nil {
@@ -266,7 +266,7 @@ func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.Ma
 		defer loan.End()
 		from := objects.ReadBorrowed(&loan)
 		seen := 0
-		r := NewTextReader[T]()
+		r := NewStringReader[T]()
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			x, err := r.Read(half(e), left, from)
 			if err != nil {

@@ -150,7 +150,7 @@ func FieldsOf(index abi.TypeIndex) []core.FieldReader {
 		entries := capi.FieldsOf(owner)
 		l.count += int32(len(entries))
 		for i := range entries {
-			sig, _ := core.Signature(capi.Text(entries[i].Metadata)) // with a flaw only the getter reads it
+			sig, _ := core.Signature(capi.GoString(entries[i].Metadata)) // with a flaw only the getter reads it
 			l.readers = append(l.readers, core.NewFieldReader(&entries[i], sig))
 		}
 	}

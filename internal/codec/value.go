@@ -26,12 +26,12 @@ func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Po
 
 // lendValue makes a Value of a borrowed value.
 func lendValue(v abi.Any, from objects.Reading) objects.Value {
-	if text, ok := capi.TextOf(v); ok {
+	if text, ok := capi.StringOf(v); ok {
 		switch v.TypeIndex {
 		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
-			return objects.Value{Index: abi.TypeStr, Text: text}
+			return objects.Value{Index: abi.TypeStr, Str: text}
 		}
-		return objects.Value{Index: abi.TypeBytes, Text: text}
+		return objects.Value{Index: abi.TypeBytes, Str: text}
 	}
 	if v.TypeIndex.IsObject() {
 		return objects.Value{Index: v.TypeIndex, Object: lend(v, from)}
@@ -58,15 +58,15 @@ func ViewOf(a *objects.Value) (core.Temp, error) {
 	case a.Object != nil:
 		return EncodeObject(a.Object)
 	case a.Index == abi.TypeStr:
-		return Encode(a.Text)
+		return Encode(a.Str)
 	case a.Index == abi.TypeBytes:
-		return Encode([]byte(a.Text))
+		return Encode([]byte(a.Str))
 	}
 	return core.Temp{Value: abi.Any{TypeIndex: a.Index, Bits: a.Bits}}, nil
 }
 
-// textAny makes an Any of a text.
-func TextAny[A any](s string) A {
-	x := objects.Value{Index: abi.TypeStr, Text: s}
+// StringAny makes an Any of a text.
+func StringAny[A any](s string) A {
+	x := objects.Value{Index: abi.TypeStr, Str: s}
 	return *(*A)(unsafe.Pointer(&x))
 }

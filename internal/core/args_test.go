@@ -87,7 +87,7 @@ func TestFrames(t *testing.T) {
 	join := objects.Own(core.NewCallback(func(a *core.Args) error {
 		all := ""
 		for i := range a.Len() {
-			s, ok := capi.TextOf(a.Value(i))
+			s, ok := capi.StringOf(a.Value(i))
 			if !ok {
 				return fmt.Errorf("argument %d is no text", i)
 			}
@@ -189,7 +189,7 @@ func TestManyArguments(t *testing.T) {
 	// 40 objects and long texts.
 	f := objects.Own(core.NewCallback(func(a *core.Args) error {
 		for i := range a.Len() / 2 {
-			if s, _ := capi.TextOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
+			if s, _ := capi.StringOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
 				return fmt.Errorf("text %d: %q", i, s)
 			}
 			if a.Value(2*i+1).TypeIndex < abi.TypeDynObjectBegin {

@@ -36,14 +36,14 @@ type extra struct {
 	err     error
 	keep    []any
 	objects []uintptr
-	texts   []*text
+	strings []*pooledString
 	moved   []*moved
 }
 
 // text is pooled memory for long strings; it does not move.
-type text struct{ bytes []byte }
+type pooledString struct{ bytes []byte }
 
-var texts = sync.Pool{New: func() any { return new(text) }}
+var stringPool = sync.Pool{New: func() any { return new(pooledString) }}
 
 const callSize = unsafe.Sizeof(Call{})
 
@@ -170,7 +170,7 @@ func (c *Call) String(i int, s string) {
 		return
 	}
 	at, ok := c.room(words)
-	if !ok || !copyText(unsafe.Pointer(c.word(at)), s) {
+	if !ok || !copyString(unsafe.Pointer(c.word(at)), s) {
 		c.longString(i, s)
 		return
 	}
@@ -178,9 +178,9 @@ func (c *Call) String(i int, s string) {
 	c.head.Mask |= 1 << (2*uint32(i) + 1)
 }
 
-// copyText copies s to dst word by word, with zeros up to the next word, and
+// copyString copies s to dst word by word, with zeros up to the next word, and
 // reports whether s has no NUL, at which C would think that it ends.
-func copyText(dst unsafe.Pointer, s string) bool {
+func copyString(dst unsafe.Pointer, s string) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	src, whole := unsafe.Pointer(unsafe.StringData(s)), len(s)&^7
 	for i := 0; i < whole; i += 8 {
@@ -231,9 +231,9 @@ func (c *Call) longString(i int, s string) {
 		c.own(v)
 		return
 	}
-	pooled := texts.Get().(*text)
+	pooled := stringPool.Get().(*pooledString)
 	pooled.bytes = append(append(pooled.bytes[:0], s...), 0)
-	t.texts = append(t.texts, pooled)
+	t.strings = append(t.strings, pooled)
 	c.set(i, abi.TypeRawStr, uint64(uintptr(unsafe.Pointer(&pooled.bytes[0]))))
 }
 
@@ -410,8 +410,8 @@ func (c *Call) finish() error {
 		for _, m := range e.moved {
 			m.end()
 		}
-		for _, pooled := range e.texts {
-			texts.Put(pooled)
+		for _, pooled := range e.strings {
+			stringPool.Put(pooled)
 		}
 		if e.err != nil {
 			return e.err

@@ -16,7 +16,7 @@ import (
 // Object types made in Go: their entries in the type table, their memory, and the
 // C functions behind them. Package tvmffi decides what they are.
 
-// FieldKind is the form of a field in memory.
+// FieldKind says what the bytes of a field are.
 type FieldKind = ccall.FieldKind
 
 // The forms of fields.
@@ -40,9 +40,9 @@ const (
 	fieldKindCount = ccall.FieldKinds
 )
 
-// fieldForms holds the size of each kind, the static type index that the registry
+// fieldKinds holds the size of each kind, the static type index that the registry
 // names for it, and the bounds of integers.
-var fieldForms = [fieldKindCount]struct {
+var fieldKinds = [fieldKindCount]struct {
 	size     uint32
 	static   abi.TypeIndex
 	min, max int64
@@ -66,7 +66,7 @@ var fieldForms = [fieldKindCount]struct {
 }
 
 // SizeOf returns the size of a field; its alignment is the same, but at most 8.
-func SizeOf(kind FieldKind) int64 { return int64(fieldForms[kind].size) }
+func SizeOf(kind FieldKind) int64 { return int64(fieldKinds[kind].size) }
 
 // Accept says what a field takes besides what its kind says.
 type Accept struct {
@@ -95,7 +95,7 @@ var defined struct {
 	setters map[setterKey]uintptr // -> the ccall.Setter
 	entries map[uintptr]uintptr   // ccall.Setter -> the address of the setter
 	layouts uintptr
-	texts   map[string]uintptr
+	strings map[string]uintptr
 }
 
 // maxDefinedIndex bounds the type indices for which the deleter has a table.
@@ -106,26 +106,26 @@ func readyToDefine() {
 		return
 	}
 	defined.ready = true
-	defined.setters, defined.entries, defined.texts = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
+	defined.setters, defined.entries, defined.strings = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
 	defined.layouts = capi.Allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
 	ccall.InitStubs(ccall.StubFunctions{
 		Malloc: capi.Malloc, Free: capi.CFunction("free"), DecRef: capi.API.ObjectDecRef,
 		ToOwned: capi.API.AnyViewToOwnedAny, TypeInfo: capi.API.GetTypeInfo, SetParts: capi.API.ErrorSetRaisedFromCStrParts,
 		Layouts: defined.layouts,
-		From:    lastingText("Cannot convert from type `"), To: lastingText("` to `"), End: lastingText("`"),
-		TypeError: lastingText(failure.KindType), ValueError: lastingText(failure.KindValue),
-		MemoryError: lastingText("MemoryError"), NoMem: lastingText("out of memory"),
+		From:    lastingCString("Cannot convert from type `"), To: lastingCString("` to `"), End: lastingCString("`"),
+		TypeError: lastingCString(failure.KindType), ValueError: lastingCString(failure.KindValue),
+		MemoryError: lastingCString("MemoryError"), NoMem: lastingCString("out of memory"),
 	}, capi.Allocate(ccall.MaxSetters*unsafe.Sizeof(uintptr(0))), capi.Allocate(ccall.MaxCreators*unsafe.Sizeof(uintptr(0))))
 }
 
-// lastingText returns a C text that lives as long as the process.
-func lastingText(s string) uintptr {
-	if at, ok := defined.texts[s]; ok {
+// lastingCString returns a C text that lives as long as the process.
+func lastingCString(s string) uintptr {
+	if at, ok := defined.strings[s]; ok {
 		return at
 	}
 	at := capi.Allocate(uintptr(len(s)) + 1)
 	copy(unsafe.Slice(capi.At[byte](at), len(s)), s)
-	defined.texts[s] = at
+	defined.strings[s] = at
 	return at
 }
 
@@ -219,7 +219,7 @@ func (d *Defined) Allocate() error {
 // indices.
 func (f *DefinedField) Prepare() error {
 	a := &f.Accept
-	form := &fieldForms[a.Kind]
+	kind := &fieldKinds[a.Kind]
 	var info *abi.TypeInfo
 	key := setterKey{kind: a.Kind, scalars: a.Scalars, expected: a.Expected, goType: a.Go}
 	if a.Class != nil {
@@ -234,8 +234,8 @@ func (f *DefinedField) Prepare() error {
 		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
 		s := capi.At[ccall.Setter](at)
 		*s = ccall.Setter{
-			Kind: a.Kind, Kinds: a.Scalars, Size: form.size, Min: form.min, Max: form.max, Expected: lastingText(a.Expected),
-			Range: lastingText("the value does not fit a field of the Go type " + a.Go),
+			Kind: a.Kind, Kinds: a.Scalars, Size: kind.size, Min: kind.min, Max: kind.max, Expected: lastingCString(a.Expected),
+			Range: lastingCString("the value does not fit a field of the Go type " + a.Go),
 		}
 		if info != nil {
 			s.Info, s.Index, s.Depth = uintptr(unsafe.Pointer(info)), int32(info.TypeIndex), info.Depth
@@ -248,12 +248,12 @@ func (f *DefinedField) Prepare() error {
 
 // AddField enters a field, which is prepared.
 func (d *Defined) AddField(f *DefinedField) error {
-	form := &fieldForms[f.Accept.Kind]
+	kind := &fieldKinds[f.Accept.Kind]
 	name, doc, metadata := capi.ByteArray(f.Name), capi.ByteArray(f.Doc), capi.ByteArray(f.Metadata)
 	info := &abi.FieldInfo{
 		Name: *name, Doc: *doc, Metadata: *metadata, Flags: f.Flags,
-		Size: int64(form.size), Alignment: min(int64(form.size), 8), Offset: f.Offset,
-		Getter: ccall.Getter(f.Accept.Kind), Default: f.Default, StaticTypeIndex: form.static,
+		Size: int64(kind.size), Alignment: min(int64(kind.size), 8), Offset: f.Offset,
+		Getter: ccall.Getter(f.Accept.Kind), Default: f.Default, StaticTypeIndex: kind.static,
 	}
 	if c := f.Accept.Class; c != nil && f.Accept.Kind == KindObjectRef {
 		if class, err := c.Info(); err == nil && class.TypeIndex < abi.TypeDynObjectBegin {

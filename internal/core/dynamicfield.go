@@ -36,8 +36,8 @@ func findField(index abi.TypeIndex, name string) *Field {
 	}
 	for depth := info.Depth; ; depth-- {
 		if f := capi.FieldNamed(info, name); f != nil {
-			sig, _ := Signature(capi.Text(f.Metadata)) // with a flaw only the getter reads it
-			return &Field{Owner: &Type{Key: capi.Text(info.Key)}, Name: name, Sig: sig}
+			sig, _ := Signature(capi.GoString(f.Metadata)) // with a flaw only the getter reads it
+			return &Field{Owner: &Type{Key: capi.GoString(info.Key)}, Name: name, Sig: sig}
 		}
 		if depth == 0 {
 			return nil

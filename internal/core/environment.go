@@ -23,7 +23,7 @@ func DataTypeToString(t abi.DLDataType) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, _ := capi.TextOf(v)
+	text, _ := capi.StringOf(v)
 	if v.TypeIndex.IsObject() {
 		objects.DecRef(uintptr(v.Bits))
 	}
@@ -82,7 +82,7 @@ var allocatorEntry = sync.OnceValue(func() uintptr {
 			return 0
 		}
 		if setError != 0 {
-			kind, message := cText(failure.KindRuntime), cText(err.Error())
+			kind, message := cString(failure.KindRuntime), cString(err.Error())
 			purego.SyscallN(setError, errorContext, capi.Address(kind), capi.Address(message))
 			runtime.KeepAlive(kind)
 			runtime.KeepAlive(message)
@@ -94,8 +94,8 @@ var allocatorEntry = sync.OnceValue(func() uintptr {
 	})
 })
 
-// cText is s with a NUL at the end; a NUL inside ends it early.
-func cText(s string) *byte {
+// cString is s with a NUL at the end; a NUL inside ends it early.
+func cString(s string) *byte {
 	s, _, _ = strings.Cut(s, "\x00")
 	return unsafe.SliceData(append([]byte(s), 0))
 }

@@ -52,7 +52,7 @@ func (f *Field) find() (*FieldReader, error) {
 	if info == nil {
 		return nil, failure.Errorf(failure.KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
 	}
-	if err := checkSignature(f.String(), f.Sig, capi.Text(info.Metadata)); err != nil {
+	if err := checkSignature(f.String(), f.Sig, capi.GoString(info.Metadata)); err != nil {
 		return nil, err
 	}
 	r := NewFieldReader(info, f.Sig)
@@ -147,7 +147,7 @@ func (f *Field) Text(o *objects.Object) string {
 		case abi.TypeSmallStr:
 			return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
 		case abi.TypeStr:
-			return capi.Text(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+			return capi.GoString(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
 	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}

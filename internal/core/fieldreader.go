@@ -73,7 +73,7 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 // "" if the library does not say.
 func NewFieldReader(info *abi.FieldInfo, sig string) FieldReader {
 	return FieldReader{
-		Name: capi.Text(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
+		Name: capi.GoString(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
 		encoding: encodingOf(sig, info), size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
 	}
 }

@@ -179,7 +179,7 @@ func (f *Func) findMethod() (uintptr, error) {
 	if m == nil {
 		return 0, f.absent("no such method")
 	}
-	if err := f.check(capi.Text(m.Metadata)); err != nil {
+	if err := f.check(capi.GoString(m.Metadata)); err != nil {
 		return 0, err
 	}
 	if m.Method.TypeIndex != abi.TypeFunction {

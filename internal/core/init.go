@@ -23,7 +23,7 @@ func positional(info *abi.TypeInfo) (string, error) {
 	collect := func(info *abi.TypeInfo) {
 		for i := range uintptr(info.NumFields) {
 			f := capi.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
-			p := parameter{capi.Text(f.Name), capi.Text(f.Metadata), f.Flags}
+			p := parameter{capi.GoString(f.Name), capi.GoString(f.Metadata), f.Flags}
 			if i, again := at[p.name]; again {
 				all[i] = p
 				continue

@@ -22,17 +22,17 @@ import (
 type MapKey struct {
 	index abi.TypeIndex // TypeStr for a text of any length
 	bits  uint64        // the scalar, or the hash of the text
-	text  string
+	str   string
 }
 
-// TextKey returns the key of a text.
-func TextKey(s string) MapKey { return MapKey{abi.TypeStr, hashText(s), s} }
+// StringKey returns the key of a text.
+func StringKey(s string) MapKey { return MapKey{abi.TypeStr, hashString(s), s} }
 
 // ScalarKey returns the key of a value that is neither a text nor an object.
 func ScalarKey(index abi.TypeIndex, bits uint64) MapKey { return MapKey{index: index, bits: bits} }
 
-// hashText is StableHashBytes of the library.
-func hashText(s string) (h uint64) {
+// hashString is StableHashBytes of the library.
+func hashString(s string) (h uint64) {
 	const multiplier, modulus = 1099511628211, 1<<31 - 1
 	for ; len(s) >= 8; s = s[8:] {
 		h = (h*multiplier + binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), 8))) % modulus
@@ -77,8 +77,8 @@ func (k *MapKey) is(v *abi.Any) bool {
 	if k.index != abi.TypeStr {
 		return v.TypeIndex == k.index && v.Bits == k.bits
 	}
-	text, ok := capi.BorrowText(v)
-	return ok && string(text) == k.text
+	text, ok := capi.BorrowString(v)
+	return ok && string(text) == k.str
 }
 
 // MapFind returns the value of a key, borrowed; nil if there is none. The maps of
@@ -207,7 +207,7 @@ func readableMap(n int) bool {
 			if p.String(text) != nil {
 				return false
 			}
-			keys = append(keys, TextKey(text))
+			keys = append(keys, StringKey(text))
 		}
 		p.Int(int64(i))
 	}
@@ -226,7 +226,7 @@ func readableMap(n int) bool {
 		if !keys[i].is(&e.Key) || e.Value.Bits != uint64(i) || MapFind(handle, &keys[i]) != &e.Value {
 			return false
 		}
-		other := TextKey("none " + itoa(i))
+		other := StringKey("none " + itoa(i))
 		if MapFind(handle, &other) != nil {
 			return false
 		}

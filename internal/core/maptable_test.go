@@ -68,7 +68,7 @@ func TestMapTable(t *testing.T) {
 				key    func(i int) core.MapKey
 				other  core.MapKey
 			}{
-				"text": {byText, func(i int) core.MapKey { return core.TextKey(texts[i]) }, core.TextKey("not there")},
+				"text": {byText, func(i int) core.MapKey { return core.StringKey(texts[i]) }, core.StringKey("not there")},
 				"int":  {byInt, func(i int) core.MapKey { return core.ScalarKey(abi.TypeInt, uint64(ints[i])) }, core.ScalarKey(abi.TypeBool, 1)},
 			} {
 				walk := core.NewMapWalk(table.handle)
@@ -99,7 +99,7 @@ func TestMapKeysThatLookAlike(t *testing.T) {
 	load(t)
 	keys := []core.MapKey{
 		core.ScalarKey(abi.TypeInt, 1), core.ScalarKey(abi.TypeBool, 1), core.ScalarKey(abi.TypeInt, 0),
-		core.ScalarKey(abi.TypeBool, 0), core.TextKey("1"), core.TextKey(""),
+		core.ScalarKey(abi.TypeBool, 0), core.StringKey("1"), core.StringKey(""),
 	}
 	m := pairs(t, &core.Func{Name: "ffi.Map"}, func(p *core.Pack, i int) {
 		switch i {

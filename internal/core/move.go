@@ -29,7 +29,7 @@ func (m *moved) end() {
 	}
 }
 
-// NewFunction makes a Function object of a C function of the form
+// NewFunction makes a Function object of a C function of the type
 // TVMFFISafeCallType, and returns its only reference. self is its first argument,
 // which deleter, unless 0, gets when the last reference goes.
 func NewFunction(self, call, deleter uintptr) (uintptr, error) {

@@ -112,7 +112,7 @@ func TestTypeTableGrows(t *testing.T) {
 	<-done
 	addFields(t, register, index, 5000, 2000)
 	runtime.GC()
-	if capi.Text(info.Name) != "field_1" || info.Offset != 32 || info.Size != 8 {
+	if capi.GoString(info.Name) != "field_1" || info.Offset != 32 || info.Size != 8 {
 		t.Errorf("the entry that was found before is now %+v", info)
 	}
 	again, err := before.Info()

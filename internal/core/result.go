@@ -139,15 +139,15 @@ func (c *Call) DoPointer() (v struct{ Address uintptr }, err error) {
 	return v, nil
 }
 
-// textResult asks that a String result be copied into the block and released in the
+// wantString asks that a String result be copied into the block and released in the
 // crossing of the call. It must come before Do, and StringResult after it.
-func (c *Call) textResult() {
+func (c *Call) wantString() {
 	c.head.TextCap = 16 * uint64(c.head.Units)
 }
 
 // DoString makes a call whose result is a string.
 func (c *Call) DoString() (string, error) {
-	c.textResult()
+	c.wantString()
 	if !c.ready() {
 		if err := c.finish(); err != nil {
 			return "", err
@@ -167,7 +167,7 @@ func (c *Call) StringResult() (string, error) {
 		if end := c.head.TextEnd; end != 0 {
 			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), end-1)), nil
 		}
-		return objects.TakeText(c.head.Res), nil
+		return objects.TakeString(c.head.Res), nil
 	}
 	return "", c.mismatch("ffi.String")
 }
@@ -181,7 +181,7 @@ func (c *Call) DoBytes() ([]byte, error) {
 	case abi.TypeSmallBytes:
 		return append([]byte{}, (*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]...), nil
 	case abi.TypeBytes:
-		return []byte(objects.TakeText(c.head.Res)), nil
+		return []byte(objects.TakeString(c.head.Res)), nil
 	}
 	return nil, c.mismatch("ffi.Bytes")
 }
@@ -218,14 +218,14 @@ func (c *Call) ObjectResult(t *Type) (*objects.Object, error) {
 }
 
 // NewString makes an owned string value.
-func NewString(s string) (abi.Any, error) { return newText(capi.API.StringFromByteArray, s) }
+func NewString(s string) (abi.Any, error) { return newString(capi.API.StringFromByteArray, s) }
 
 // NewBytes makes an owned bytes value with a copy of b.
 func NewBytes(b []byte) (abi.Any, error) {
-	return newText(capi.API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
+	return newString(capi.API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
 }
 
-func newText(fn uintptr, s string) (abi.Any, error) {
+func newString(fn uintptr, s string) (abi.Any, error) {
 	array := capi.ByteArray(s)
 	v, err := failure.InvokeResult(fn, capi.Address(array))
 	capi.KeepAlive(array, s)
@@ -238,14 +238,14 @@ func NewBigInt(words []byte) (abi.Any, error) {
 	if capi.API.BigIntFromByteArray == 0 {
 		return abi.Any{}, failure.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
 	}
-	return newText(capi.API.BigIntFromByteArray, string(words))
+	return newString(capi.API.BigIntFromByteArray, string(words))
 }
 
 // BigIntContent copies the words of a BigInt object.
 func BigIntContent(v abi.Any) []byte {
 	p := &v
 	data, size, _ := purego.SyscallN(capi.API.BigIntContent, capi.Address(p))
-	content := []byte(capi.Text(abi.ByteArray{Data: data, Size: size}))
+	content := []byte(capi.GoString(abi.ByteArray{Data: data, Size: size}))
 	capi.KeepValue(p)
 	return content
 }

@@ -72,7 +72,7 @@ func (p *Pack) Put(t Temp) {
 // String adds a string.
 func (p *Pack) String(s string) error {
 	if len(s) <= abi.MaxSmall {
-		p.values = append(p.values, capi.SmallText(s))
+		p.values = append(p.values, capi.SmallString(s))
 		return nil
 	}
 	if strings.IndexByte(s, 0) >= 0 {
@@ -124,10 +124,10 @@ func (p *Pack) Close() {
 	packs.Put(p)
 }
 
-// TryString makes a call whose result may be a string. If it is none, isText is
+// TryString makes a call whose result may be a string. If it is none, isString is
 // false and Take takes the result.
-func (c *Call) TryString() (s string, isText bool, err error) {
-	c.textResult()
+func (c *Call) TryString() (s string, isString bool, err error) {
+	c.wantString()
 	if err := c.Do(); err != nil {
 		return "", false, err
 	}

@@ -80,7 +80,7 @@ func TestTextResultAfterMove(t *testing.T) {
 		want := strings.Repeat("x", n)
 		f := objects.Own(core.NewCallback(func(a *core.Args) error {
 			move()
-			if got, ok := capi.TextOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
+			if got, ok := capi.StringOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
 				return fmt.Errorf("the argument is %q", got)
 			}
 			v, err := core.NewString(want)

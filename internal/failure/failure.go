@@ -109,8 +109,8 @@ func ErrorOf(handle uintptr) error {
 	}
 	cell := capi.At[abi.ErrorCell](handle + abi.ObjectSize)
 	e := &Failure{
-		Kind:      capi.Text(cell.Kind),
-		Message:   capi.Text(cell.Message),
+		Kind:      capi.GoString(cell.Kind),
+		Message:   capi.GoString(cell.Message),
 		Backtrace: nativeBacktrace(cell),
 	}
 	if value, ok := errorValue(cell.ExtraContext); ok {
@@ -197,7 +197,7 @@ func read(handle uintptr, index abi.TypeIndex, name string) (abi.Any, error) {
 func nativeBacktrace(cell *abi.ErrorCell) string {
 	Backtraces.Lock()
 	defer Backtraces.Unlock()
-	return capi.Text(cell.Backtrace)
+	return capi.GoString(cell.Backtrace)
 }
 
 // raise puts err into the error slot of this thread, which must be that of the

@@ -323,9 +323,9 @@ func Attribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 	return Share(v), ok
 }
 
-// takeText copies the text of an owned String or Bytes object and releases it.
-func TakeText(v abi.Any) string {
-	s := capi.Text(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+// TakeString copies the text of an owned String or Bytes object and releases it.
+func TakeString(v abi.Any) string {
+	s := capi.GoString(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 	DecRef(uintptr(v.Bits))
 	return s
 }

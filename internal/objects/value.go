@@ -7,6 +7,6 @@ import "github.com/tvmffi-go/tvmffi/internal/abi"
 type Value struct {
 	Index  abi.TypeIndex
 	Bits   uint64
-	Text   string // of strings and bytes
+	Str    string // of strings and bytes
 	Object *Object
 }

@@ -107,7 +107,7 @@ func (p Pending) Bool(x bool) Pending {
 func (p Pending) Text(s string) Pending {
 	switch {
 	case len(s) <= abi.MaxSmall:
-		return p.add(capi.SmallText(s))
+		return p.add(capi.SmallString(s))
 	case strings.IndexByte(s, 0) >= 0:
 		return p.temp(codec.Encode(s))
 	}

@@ -207,8 +207,8 @@ func (p *plan) inherited(name string) string {
 	}
 	for parent := p.Parent; parent != nil; {
 		for _, f := range capi.FieldsOf(parent) {
-			if capi.Text(f.Name) == name {
-				return capi.Text(parent.Key)
+			if capi.GoString(f.Name) == name {
+				return capi.GoString(parent.Key)
 			}
 		}
 		if parent.Depth == 0 {
@@ -391,7 +391,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 		for _, f := range capi.FieldsOf(level) {
 			kind, err := foreignField(&f)
 			if err != nil {
-				return 0, nil, failure.Place("field "+capi.Text(f.Name), err)
+				return 0, nil, failure.Place("field "+capi.GoString(f.Name), err)
 			}
 			switch kind {
 			case core.KindAnyValue:
@@ -419,7 +419,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 // foreignField says what a field of another language is in memory: an Any, a
 // pointer to an object, or bytes.
 func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
-	m, err := schema.ParseMetadata(capi.Text(f.Metadata))
+	m, err := schema.ParseMetadata(capi.GoString(f.Metadata))
 	if err != nil || !m.HasType {
 		return 0, failure.Errorf(failure.KindType, "does not tell its type")
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	toJSONGraph   = codec.NewFeature("ffi.ToJSONGraphString", "0.1.9")
-	fromJSONGraph = codec.NewFeature("ffi.FromJSONGraphString", "0.1.9")
+	toJSONGraph   = codec.NewLibraryFunc("ffi.ToJSONGraphString", "0.1.9")
+	fromJSONGraph = codec.NewLibraryFunc("ffi.FromJSONGraphString", "0.1.9")
 )
 
 // Marshal writes a value and all that it refers to as JSON, in the form that
@@ -28,7 +28,7 @@ var (
 // cannot be written, such as functions and tensors, and with ErrValue for what
 // contains itself or is nested deeper than 1000 levels.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {
@@ -54,7 +54,7 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.TakeText(out)
+	return codec.TakeString(out)
 }
 
 // withMetadata ends the text of a graph.
@@ -66,7 +66,7 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 	if err != nil {
 		return nil, failure.Place("metadata", err)
 	}
-	more, err := codec.TakeText(out)
+	more, err := codec.TakeString(out)
 	text = append(text, `,"metadata":`...)
 	return append(append(text, more...), '}'), err
 }
@@ -232,7 +232,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	}
 	info := capi.InfoOf(index)
 	for depth := range info.Depth {
-		if capi.Text(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
+		if capi.GoString(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
 			return &nodeType{}, nil
 		}
 	}
@@ -523,4 +523,4 @@ func (c *graphChecker) follow(root int64) error {
 	return nil
 }
 
-var graphStringify = codec.NewFeature("ffi.json.Stringify", "0.1.9")
+var graphStringify = codec.NewLibraryFunc("ffi.json.Stringify", "0.1.9")

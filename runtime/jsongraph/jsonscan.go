@@ -58,7 +58,7 @@ func (s *jsonScanner) accept(c byte) bool {
 
 // text reads a string. raw is what stands between the quotes; escaped says that it
 // holds escapes.
-func (s *jsonScanner) text() (raw []byte, escaped bool, err error) {
+func (s *jsonScanner) str() (raw []byte, escaped bool, err error) {
 	if !s.accept('"') {
 		return nil, false, s.fail("Expecting a string")
 	}
@@ -113,7 +113,7 @@ func isHex(c byte) bool {
 // text.
 func (s *jsonScanner) key() ([]byte, error) {
 	start := s.at
-	raw, escaped, err := s.text()
+	raw, escaped, err := s.str()
 	if err != nil || !escaped {
 		return raw, err
 	}
@@ -209,7 +209,7 @@ func (s *jsonScanner) Value(depth int) error {
 	case '[':
 		return s.array(func() error { return s.Value(depth + 1) })
 	case '"':
-		_, _, err := s.text()
+		_, _, err := s.str()
 		return err
 	case 't', 'f', 'n':
 		if s.literal("true") || s.literal("false") || s.literal("null") {

@@ -21,15 +21,15 @@ type graphWriter struct {
 	b       []byte
 	nodes   int64
 	scalars map[abi.Any]int64
-	texts   map[textNode]int64
+	strings map[stringNode]int64
 	objects map[uintptr]int64
 	plain   map[abi.TypeIndex]bool // whether the library would write the fields
 	keys    map[abi.TypeIndex]string
 	spare   [][]int64
 }
 
-// textNode is a string, or bytes.
-type textNode struct {
+// stringNode is a string, or bytes.
+type stringNode struct {
 	text    string
 	isBytes bool
 }
@@ -39,7 +39,7 @@ type textNode struct {
 func writeGraph(v abi.Any) (text []byte, ok bool, err error) {
 	defer codec.Catch(&err)
 	w := &graphWriter{b: []byte(`{"nodes":[`)}
-	w.scalars, w.texts, w.objects, w.plain = map[abi.Any]int64{}, map[textNode]int64{}, map[uintptr]int64{}, map[abi.TypeIndex]bool{}
+	w.scalars, w.strings, w.objects, w.plain = map[abi.Any]int64{}, map[stringNode]int64{}, map[uintptr]int64{}, map[abi.TypeIndex]bool{}
 	w.keys = map[abi.TypeIndex]string{}
 	root, ok := w.node(v)
 	if !ok {
@@ -65,7 +65,7 @@ func (w *graphWriter) begin(key string) {
 		w.b = append(w.b, ',')
 	}
 	w.b = append(w.b, `{"type":`...)
-	w.b = appendGraphText(w.b, key)
+	w.b = appendGraphString(w.b, key)
 	w.b = append(w.b, `,"data":`...)
 }
 
@@ -80,7 +80,7 @@ func (w *graphWriter) end() int64 {
 func (w *graphWriter) node(v abi.Any) (int64, bool) {
 	switch v.TypeIndex {
 	case abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr, abi.TypeSmallBytes, abi.TypeBytes, abi.TypeByteArrayPtr:
-		return w.text(v), true
+		return w.str(v), true
 	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeDevice:
 		return w.scalar(v), true
 	}
@@ -98,21 +98,21 @@ func (w *graphWriter) node(v abi.Any) (int64, bool) {
 	return i, ok
 }
 
-func (w *graphWriter) text(v abi.Any) int64 {
-	text, _ := capi.TextOf(v)
-	n := textNode{text, v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr}
-	if i, seen := w.texts[n]; seen {
+func (w *graphWriter) str(v abi.Any) int64 {
+	text, _ := capi.StringOf(v)
+	n := stringNode{text, v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr}
+	if i, seen := w.strings[n]; seen {
 		return i
 	}
 	if n.isBytes {
 		w.begin("ffi.Bytes")
-		w.b = appendGraphText(w.b, base64.StdEncoding.EncodeToString([]byte(text)))
+		w.b = appendGraphString(w.b, base64.StdEncoding.EncodeToString([]byte(text)))
 	} else {
 		w.begin("ffi.String")
-		w.b = appendGraphText(w.b, text)
+		w.b = appendGraphString(w.b, text)
 	}
 	i := w.end()
-	w.texts[n] = i
+	w.strings[n] = i
 	return i
 }
 
@@ -160,7 +160,7 @@ func (w *graphWriter) inline(v abi.Any) bool {
 	case abi.TypeFloat:
 		w.b = appendGraphFloat(w.b, math.Float64frombits(v.Bits))
 	case abi.TypeDataType:
-		w.b = appendGraphText(w.b, (*(*tvmffi.DataType)(unsafe.Pointer(&v.Bits))).String())
+		w.b = appendGraphString(w.b, (*(*tvmffi.DataType)(unsafe.Pointer(&v.Bits))).String())
 	default:
 		return false
 	}
@@ -255,7 +255,7 @@ func (w *graphWriter) fields(v abi.Any) (int64, bool) {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.b = appendGraphText(w.b, fields[i].Name)
+		w.b = appendGraphString(w.b, fields[i].Name)
 		w.b = append(w.b, ':')
 		if refs[i] >= 0 {
 			w.b = strconv.AppendInt(w.b, refs[i], 10)
@@ -284,7 +284,7 @@ func plainFields(index abi.TypeIndex) bool {
 	}
 	info := capi.InfoOf(index)
 	for depth := range info.Depth {
-		if capi.Text(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
+		if capi.GoString(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
 			return false
 		}
 	}
@@ -330,9 +330,9 @@ func appendGraphFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'e', -1, 64)
 }
 
-// appendGraphText appends a string in quotes; bytes that are no UTF-8 stay as they
+// appendGraphString appends a string in quotes; bytes that are no UTF-8 stay as they
 // are.
-func appendGraphText(b []byte, text string) []byte {
+func appendGraphString(b []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	start := 0

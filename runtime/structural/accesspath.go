@@ -206,10 +206,10 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 	}
 	switch s.Kind {
 	case AccessField:
-		if r.Object == nil || core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Text) == nil {
-			return fail(failure.KindAttr, "has no field "+codec.Quote(codec.RecordOfAny(&s.Key).Text))
+		if r.Object == nil || core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Str) == nil {
+			return fail(failure.KindAttr, "has no field "+codec.Quote(codec.RecordOfAny(&s.Key).Str))
 		}
-		return codec.TakeAnyAs[tvmffi.Any](core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Text).Get(r.Object)), nil
+		return codec.TakeAnyAs[tvmffi.Any](core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Str).Get(r.Object)), nil
 	case AccessItem:
 		i, err := tvmffi.As[int64](s.Key)
 		if err != nil || r.Index != abi.TypeArray && r.Index != abi.TypeList {

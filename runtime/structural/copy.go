@@ -15,7 +15,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-var deepCopy = codec.NewFeature("ffi.DeepCopy", "0.1.9")
+var deepCopy = codec.NewLibraryFunc("ffi.DeepCopy", "0.1.9")
 
 // DeepCopy copies x and all that it refers to. What is shared within x is shared
 // within the copy, and what contains itself does so in the copy; strings, shapes
@@ -23,7 +23,7 @@ var deepCopy = codec.NewFeature("ffi.DeepCopy", "0.1.9")
 // ErrInternal if something in x cannot be copied, such as a function or a tensor.
 func DeepCopy[T any](x T) (T, error) {
 	var none T
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {

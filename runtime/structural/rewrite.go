@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	structuralMap     = codec.NewFeature("ffi.StructuralMap", "0.1.14")
-	structuralMutate  = codec.NewFeature("ffi.StructuralMutate", "0.1.14")
-	mutatorMutate     = codec.NewFeature("ffi.StructuralMutatorMutate", "0.1.14")
-	mutatorDefault    = codec.NewFeature("ffi.StructuralMutatorDefaultMutate", "0.1.14")
-	mutatorRegion     = codec.NewFeature("ffi.StructuralMutatorDefRegionKind", "0.1.14")
-	mutatorWithRegion = codec.NewFeature("ffi.StructuralMutatorWithDefRegionKind", "0.1.14")
-	mutatorRemapGet   = codec.NewFeature("ffi.StructuralMutatorVarRemapGet", "0.1.14")
-	mutatorRemapSet   = codec.NewFeature("ffi.StructuralMutatorVarRemapSet", "0.1.14")
+	structuralMap     = codec.NewLibraryFunc("ffi.StructuralMap", "0.1.14")
+	structuralMutate  = codec.NewLibraryFunc("ffi.StructuralMutate", "0.1.14")
+	mutatorMutate     = codec.NewLibraryFunc("ffi.StructuralMutatorMutate", "0.1.14")
+	mutatorDefault    = codec.NewLibraryFunc("ffi.StructuralMutatorDefaultMutate", "0.1.14")
+	mutatorRegion     = codec.NewLibraryFunc("ffi.StructuralMutatorDefRegionKind", "0.1.14")
+	mutatorWithRegion = codec.NewLibraryFunc("ffi.StructuralMutatorWithDefRegionKind", "0.1.14")
+	mutatorRemapGet   = codec.NewLibraryFunc("ffi.StructuralMutatorVarRemapGet", "0.1.14")
+	mutatorRemapSet   = codec.NewLibraryFunc("ffi.StructuralMutatorVarRemapSet", "0.1.14")
 )
 
 // RewriteRule is a callback of [Rewrite] for values of one type, made by [To] or
@@ -44,7 +44,7 @@ func owned(x any, err error) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, err
 	}
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {
@@ -142,12 +142,12 @@ func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMut
 // itself.
 func (m *Mutator) Children(x any) (tvmffi.Any, error) { return m.mutate(mutatorDefault, x) }
 
-func (m *Mutator) mutate(f *codec.Feature, values ...any) (tvmffi.Any, error) {
+func (m *Mutator) mutate(f *codec.LibraryFunc, values ...any) (tvmffi.Any, error) {
 	self, err := codec.EncodeObject(m.object)
 	if err != nil {
 		return tvmffi.Any{}, err
 	}
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	args := []abi.Any{self.Value}
 	for _, x := range values {

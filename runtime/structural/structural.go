@@ -17,11 +17,11 @@ import (
 )
 
 var (
-	structuralEqual    = codec.NewFeature("ffi.StructuralEqual", "0.1.9")
-	structuralHash     = codec.NewFeature("ffi.StructuralHash", "0.1.9")
-	structuralMismatch = codec.NewFeature("ffi.GetFirstStructuralMismatch", "0.1.9")
-	structuralKey      = codec.NewFeature("ffi.StructuralKey", "0.1.9")
-	structuralKeyEqual = codec.NewFeature("ffi.StructuralKeyEqual", "0.1.9")
+	structuralEqual    = codec.NewLibraryFunc("ffi.StructuralEqual", "0.1.9")
+	structuralHash     = codec.NewLibraryFunc("ffi.StructuralHash", "0.1.9")
+	structuralMismatch = codec.NewLibraryFunc("ffi.GetFirstStructuralMismatch", "0.1.9")
+	structuralKey      = codec.NewLibraryFunc("ffi.StructuralKey", "0.1.9")
+	structuralKeyEqual = codec.NewLibraryFunc("ffi.StructuralKeyEqual", "0.1.9")
 )
 
 // Option changes how values are compared by their structure.
@@ -56,7 +56,7 @@ func Equal(x, y any, options ...Option) (bool, error) {
 // Hash returns a hash of the structure of x: values that
 // [Equal] finds equal with the same options have the same one.
 func Hash(x any, options ...Option) (uint64, error) {
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.PackBounded(x)
 	if err != nil {
@@ -72,8 +72,8 @@ func Hash(x any, options ...Option) (uint64, error) {
 }
 
 // byStructure calls f with two values that the library may take apart.
-func byStructure[R any](f *codec.Feature, x, y any, more ...abi.Any) (result R, err error) {
-	return codec.CallWithTwo[R](f, (*codec.Operands).PackBounded, x, y, more)
+func byStructure[R any](f *codec.LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
+	return codec.CallWithTwo[R](f, (*codec.PackedArgs).PackBounded, x, y, more)
 }
 
 // Mismatch says where two values first differ.
@@ -136,7 +136,7 @@ var (
 
 // KeyOf returns the key of a value of any type.
 func KeyOf(x any) (Key, error) {
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	v, err := o.PackBounded(x)
 	if err != nil {

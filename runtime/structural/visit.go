@@ -16,12 +16,12 @@ import (
 )
 
 var (
-	structuralVisit   = codec.NewFeature("ffi.StructuralVisit", "0.1.14")
-	visitorVisit      = codec.NewFeature("ffi.StructuralVisitorVisit", "0.1.14")
-	visitorDefault    = codec.NewFeature("ffi.StructuralVisitorDefaultVisit", "0.1.14")
-	visitorRegion     = codec.NewFeature("ffi.StructuralVisitorDefRegionKind", "0.1.14")
-	visitorWithRegion = codec.NewFeature("ffi.StructuralVisitorWithDefRegionKind", "0.1.14")
-	findAccessPaths   = codec.NewFeature("ffi.VisitErrorContext.FindAccessPaths", "0.1.12")
+	structuralVisit   = codec.NewLibraryFunc("ffi.StructuralVisit", "0.1.14")
+	visitorVisit      = codec.NewLibraryFunc("ffi.StructuralVisitorVisit", "0.1.14")
+	visitorDefault    = codec.NewLibraryFunc("ffi.StructuralVisitorDefaultVisit", "0.1.14")
+	visitorRegion     = codec.NewLibraryFunc("ffi.StructuralVisitorDefRegionKind", "0.1.14")
+	visitorWithRegion = codec.NewLibraryFunc("ffi.StructuralVisitorWithDefRegionKind", "0.1.14")
+	findAccessPaths   = codec.NewLibraryFunc("ffi.VisitErrorContext.FindAccessPaths", "0.1.12")
 )
 
 // VisitRule is a callback of [Visit] for values of one type, made by [OnVisit].
@@ -86,12 +86,12 @@ func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
 // to be returned, [SkipAll] too.
 func (v *Visitor) Children(x any) error { return v.visit(visitorDefault, x) }
 
-func (v *Visitor) visit(f *codec.Feature, x any) error {
+func (v *Visitor) visit(f *codec.LibraryFunc, x any) error {
 	self, err := codec.EncodeObject(v.object)
 	if err != nil {
 		return err
 	}
-	var o codec.Operands
+	var o codec.PackedArgs
 	defer o.Close()
 	value, err := o.PackBounded(x)
 	if err != nil {
@@ -109,7 +109,7 @@ func (v *Visitor) InRegion(r Region, f func() error) error {
 	return inRegion(visitorWithRegion, v.object, r, f)
 }
 
-func regionOf(f *codec.Feature, visitor *objects.Object) (Region, error) {
+func regionOf(f *codec.LibraryFunc, visitor *objects.Object) (Region, error) {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return 0, err
@@ -123,7 +123,7 @@ func regionOf(f *codec.Feature, visitor *objects.Object) (Region, error) {
 }
 
 // inRegion calls f in a region of a visitor or mutator.
-func inRegion(feature *codec.Feature, visitor *objects.Object, r Region, f func() error) error {
+func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r Region, f func() error) error {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func inRegion(feature *codec.Feature, visitor *objects.Object, r Region, f func(
 		return failed
 	})
 	defer objects.DecRef(fn)
-	out, err := feature.Call(self.Value, codec.IntValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
+	out, err := method.Call(self.Value, codec.IntValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
 	if failed != nil {
 		return failed
 	}
@@ -261,7 +261,7 @@ func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 		case codec.PartEntry: // the path gets a key of its own
 			steps = append(steps, AccessStep{AccessKey, codec.LendAny[tvmffi.Any](p.Key, objects.ReadCollected())})
 		default:
-			steps = append(steps, AccessStep{AccessField, codec.TextAny[tvmffi.Any](p.Field.Name)})
+			steps = append(steps, AccessStep{AccessField, codec.StringAny[tvmffi.Any](p.Field.Name)})
 		}
 		return true
 	})

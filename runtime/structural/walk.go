@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	structuralWalk = codec.NewFeature("ffi.StructuralWalk", "0.1.14")
-	newInterrupt   = codec.NewFeature("ffi.VisitInterrupt", "0.1.14")
+	structuralWalk = codec.NewLibraryFunc("ffi.StructuralWalk", "0.1.14")
+	newInterrupt   = codec.NewLibraryFunc("ffi.VisitInterrupt", "0.1.14")
 )
 
 // Order says when a callback sees a value: before or after what is inside of it.
@@ -137,7 +137,7 @@ func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule 
 
 // traversal is what one call of Walk, Visit, Rewrite or Mutate needs.
 type traversal struct {
-	codec.Operands
+	codec.PackedArgs
 	owned []uintptr
 	// stopped is SkipAll or the *Interrupted that a callback returned.
 	stopped error
@@ -149,11 +149,11 @@ func (w *traversal) Close() {
 	for _, handle := range w.owned {
 		objects.DecRef(handle)
 	}
-	w.Operands.Close()
+	w.PackedArgs.Close()
 }
 
 // begin packs the root of a walk by f.
-func (w *traversal) begin(f *codec.Feature, root any) (abi.Any, error) {
+func (w *traversal) begin(f *codec.LibraryFunc, root any) (abi.Any, error) {
 	if err := f.Need(); err != nil {
 		return abi.Any{}, err
 	}
