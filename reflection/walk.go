@@ -97,8 +97,8 @@ type run struct {
 	// made holds objects that getters gave the walk: their addresses must not be used
 	// again as long as it lasts.
 	made    []uintptr
-	current uintptr // the object that the loop body has, a reference, or 0
-	plans   []*plan // by type index
+	current uintptr      // the object that the loop body has, a reference, or 0
+	lists   []*fieldList // by type index
 	loan    objects.Loan
 }
 
@@ -107,9 +107,9 @@ type frame struct {
 	handle  uintptr   // owns a reference
 	before  *pathStep // its path; nil for the root
 	next    int
-	plan    *plan   // of an object with fields
-	entries []entry // of a map
-	listed  bool    // in seen because it is on the stack
+	list    *fieldList // of an object with fields
+	entries []entry    // of a map
+	listed  bool       // in seen because it is on the stack
 }
 
 // to returns the path to a part of the object.
@@ -121,23 +121,23 @@ type entry struct {
 	keyHandle, valueHandle uintptr
 }
 
-// plan is the fields of a type to which a walk goes.
-type plan struct{ fields []*Field }
+// fieldList is the fields of a type to which a walk goes.
+type fieldList struct{ fields []*Field }
 
-func (r *run) planOf(index abi.TypeIndex) *plan {
-	if int(index) < len(r.plans) && r.plans[index] != nil {
-		return r.plans[index]
+func (r *run) fieldsOf(index abi.TypeIndex) *fieldList {
+	if int(index) < len(r.lists) && r.lists[index] != nil {
+		return r.lists[index]
 	}
-	p := new(plan)
+	p := new(fieldList)
 	for _, f := range typeOf(index).load().fields {
 		if !r.objectsOnly || f.reader.HasParts() {
 			p.fields = append(p.fields, f)
 		}
 	}
-	for int(index) >= len(r.plans) {
-		r.plans = append(r.plans, nil)
+	for int(index) >= len(r.lists) {
+		r.lists = append(r.lists, nil)
 	}
-	r.plans[index] = p
+	r.lists[index] = p
 	return p
 }
 
@@ -181,9 +181,9 @@ func (r *run) advance() bool {
 	i := f.next
 	f.next++
 	switch {
-	case f.plan != nil:
-		if i < len(f.plan.fields) {
-			return r.field(f, f.plan.fields[i])
+	case f.list != nil:
+		if i < len(f.list.fields) {
+			return r.field(f, f.list.fields[i])
 		}
 	case f.entries != nil:
 		if i/2 < len(f.entries) {
@@ -327,8 +327,8 @@ func (r *run) enter(v abi.Any, path Path) bool {
 			return false
 		}
 	default:
-		f.plan = r.planOf(v.TypeIndex)
-		if len(f.plan.fields) == 0 {
+		f.list = r.fieldsOf(v.TypeIndex)
+		if len(f.list.fields) == 0 {
 			return false
 		}
 	}

@@ -53,12 +53,6 @@ func Of(t reflect.Type) *Codec {
 	return c
 }
 
-func encodeTyped(t reflect.Type, p unsafe.Pointer) (core.Temp, error) { return Of(t).Encode(p) }
-
-func decodeTyped(v abi.Any, from objects.Reading, t reflect.Type, p unsafe.Pointer) error {
-	return Of(t).Decode(v, from, p)
-}
-
 // encode packs x by its static type.
 func Encode[T any](x T) (core.Temp, error) {
 	return Of(reflect.TypeFor[T]()).Encode(unsafe.Pointer(&x))
@@ -79,16 +73,6 @@ func Take[T any](v abi.Any) (T, error) {
 	return x, err
 }
 
-func Release(v abi.Any) {
-	if v.TypeIndex.IsObject() {
-		objects.DecRef(uintptr(v.Bits))
-	}
-}
-
-func WrongType(want string, got abi.Any) error {
-	return failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(got.TypeIndex))
-}
-
 // scalar makes the codec of a type whose values fit the payload of a value.
 func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
 	return &Codec{
@@ -98,11 +82,11 @@ func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
-				if text, ok := looseString(v, from); ok && parse != nil {
+				if text, ok := convertibleString(v, from); ok && parse != nil {
 					*(*T)(p), err = parse(text)
 					return err
 				}
-				if v, err = loosened(v, from, index, name); err != nil {
+				if v, err = convertScalar(v, from, index, name); err != nil {
 					return err
 				}
 			}
@@ -388,4 +372,28 @@ func numberCodec(t reflect.Type) *Codec {
 			return err
 		},
 	}
+}
+
+func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
+
+// classFor returns the object type of T, nil if T is no pointer to one.
+func ClassFor[T any]() *core.Type { return ClassOf(reflect.TypeFor[T]()) }
+
+// convertScalar makes a value of the type index, which is called want, of another if the
+// library would for a parameter.
+func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
+	if from.Loose {
+		if converted, ok := core.Convert(v, index); ok {
+			return converted, nil
+		}
+	}
+	return v, WrongType(want, v)
+}
+
+// convertibleString returns the text of v if what is read from the lender is converted.
+func convertibleString(v abi.Any, from objects.Reading) (string, bool) {
+	if !from.Loose || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
+		return "", false
+	}
+	return capi.StringOf(v)
 }

@@ -23,15 +23,6 @@ func Bounded(v abi.Any) (err error) {
 	return err
 }
 
-// PackBounded is Pack for a value that the library takes apart.
-func (o *PackedArgs) PackBounded(x any) (abi.Any, error) {
-	v, err := o.Pack(x)
-	if err == nil {
-		err = Bounded(v)
-	}
-	return v, err
-}
-
 // Bounder measures how deep a value is nested, each shared object once.
 type Bounder struct {
 	// heights holds what is known of objects with more than one reference; on those
@@ -146,25 +137,6 @@ func descend(from objects.Reading) (objects.Reading, error) {
 	return from, nil
 }
 
-// loosened makes a value of the type index, which is called want, of another if the
-// library would for a parameter.
-func loosened(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
-	if from.Loose {
-		if converted, ok := core.Convert(v, index); ok {
-			return converted, nil
-		}
-	}
-	return v, WrongType(want, v)
-}
-
-// looseString returns the text of v if what is read from the lender is converted.
-func looseString(v abi.Any, from objects.Reading) (string, bool) {
-	if !from.Loose || v.TypeIndex != abi.TypeSmallStr && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeRawStr {
-		return "", false
-	}
-	return capi.StringOf(v)
-}
-
 // recursive reports whether a value of type t may hold another of that type
 // without an interface between them, or a func of type t takes or returns such.
 func Recursive(t reflect.Type) bool {
@@ -204,4 +176,26 @@ func Recursive(t reflect.Type) bool {
 		return false
 	}
 	return reaches(t)
+}
+
+// nestedJSON returns an error if text is nested too deep for the parser of the
+// library, which is lenient: all that opens outside of strings counts.
+func NestedJSON(text []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth {
+				return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", MaxDepth)
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return nil
 }

@@ -16,30 +16,6 @@ import (
 // What Array, List, Map and Dict share: how Go values become elements, and how
 // elements are read. Numbers, bools and strings go without the codecs.
 
-// packArgument packs argument i of a call.
-func PackArgument[T any](c *core.Call, i int, x T) {
-	switch p := any(&x).(type) {
-	case *int64:
-		c.Int(i, *p)
-	case *float64:
-		c.Float(i, *p)
-	case *bool:
-		c.Bool(i, *p)
-	case *string:
-		c.String(i, *p)
-	default:
-		putArgument(c, i, x)
-	}
-}
-
-func putArgument[T any](c *core.Call, i int, x T) {
-	t, err := Encode(x)
-	if err == nil {
-		err = t.Lasting()
-	}
-	c.Put(i, t, err)
-}
-
 // packElement adds x to the arguments of a call.
 func PackElement[T any](p *core.Pack, x T, outer *Nest) error {
 	switch v := any(&x).(type) {
@@ -458,3 +434,7 @@ var (
 	NewArray = core.Func{Name: "ffi.Array"}
 	NewList  = core.Func{Name: "ffi.List"}
 )
+
+// heap makes the compiler put the elements of s on the heap, which does not
+// move.
+func Heap[T any](s []T) { capi.Escape(unsafe.Pointer(unsafe.SliceData(s))) }

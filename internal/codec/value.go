@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -69,4 +70,30 @@ func ViewOf(a *objects.Value) (core.Temp, error) {
 func StringAny[A any](s string) A {
 	x := objects.Value{Index: abi.TypeStr, Str: s}
 	return *(*A)(unsafe.Pointer(&x))
+}
+
+func BoolValue(v bool) abi.Any { return abi.Any{TypeIndex: abi.TypeBool, Bits: BoolBits(v)} }
+
+func IntValue(v int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)} }
+
+// TakeString takes an owned string as bytes.
+func TakeString(v abi.Any) ([]byte, error) {
+	defer Release(v)
+	text, ok := capi.BorrowString(&v)
+	if !ok {
+		return nil, WrongType("ffi.String", v)
+	}
+	return bytes.Clone(text), nil
+}
+
+func ReleaseTemp(t core.Temp) {
+	if t.Owned {
+		Release(t.Value)
+	}
+}
+
+func Release(v abi.Any) {
+	if v.TypeIndex.IsObject() {
+		objects.DecRef(uintptr(v.Bits))
+	}
 }

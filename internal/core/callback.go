@@ -19,8 +19,6 @@ import (
 // borrowed, and end when the callback returns.
 type Args struct{ frame ccall.CallbackFrame }
 
-// It lies in a node before what is the node's own.
-
 // NewCallback makes a Function object that calls call, and returns its only
 // reference. call gets arguments that end when it returns.
 func NewCallback(call func(*Args) error) uintptr {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
@@ -25,4 +26,12 @@ func CheckSignals() int32 {
 	}
 	rc, _, _ := purego.SyscallN(capi.API.EnvCheckSignals)
 	return int32(rc)
+}
+
+// NewFunction makes a Function object of a C function of the type
+// TVMFFISafeCallType, and returns its only reference. self is its first argument,
+// which deleter, unless 0, gets when the last reference goes.
+func NewFunction(self, call, deleter uintptr) (uintptr, error) {
+	out, err := failure.Invoke(capi.API.FunctionCreate, self, call, deleter)
+	return first(out), err
 }

@@ -75,3 +75,14 @@ func (t *Type) Accepts(index abi.TypeIndex) (bool, error) {
 	}
 	return capi.Derives(index, info), nil
 }
+
+// RegisterAttribute gives a type an attribute, for ever.
+func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	key, value := capi.ByteArray(name), &v
+	_, err := failure.Invoke(capi.API.TypeRegisterAttr, uintptr(index), capi.Address(key), capi.Address(value))
+	capi.KeepAlive(key, name)
+	capi.KeepValue(value)
+	return err
+}

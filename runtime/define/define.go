@@ -6,14 +6,9 @@ package define
 
 import (
 	"reflect"
-	"runtime"
-	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
-	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -138,68 +133,6 @@ func (x *Instance[T]) Value() T {
 // type with a read-only field. It is not atomic for others who use the object at the same time.
 func (x *Instance[T]) SetValue(fields T) error {
 	return recordOf(reflect.TypeFor[T]()).store(objects.StateOf(x), reflect.ValueOf(&fields).Elem())
-}
-
-// TypeField is a field of a type made in Go, for use without the others.
-type TypeField[T, V any] struct{ f *fieldHandle }
-
-// FieldOf returns the field of a type that the func points to:
-//
-//	var pointX = define.FieldOf(PointType, func(p *Point) *int64 { return &p.X })
-//
-//	x := pointX.Get(p)
-//	err := pointX.Set(p, 4)
-//
-// The fields of parents made in Go count as fields of the type. The field is looked
-// for at its first use, which panics if the func points to anything but a field with
-// a tag.
-func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
-	record := new(T)
-	at := uintptr(unsafe.Pointer(field(record))) - uintptr(unsafe.Pointer(record))
-	return TypeField[T, V]{&fieldHandle{d: t.d, at: at, value: reflect.TypeFor[V]()}}
-}
-
-// Get returns the value of the field. An object is a reference of its own, for the
-// caller to release, as from a generated type; objects inside of a slice, a map or a
-// struct are left to the collector. It panics with an *[Error] if x is nil or was
-// released.
-func (f TypeField[T, V]) Get(x *Instance[T]) V {
-	r, o := f.f.find(), codec.Ref(x)
-	handle := f.f.object(o)
-	if r.plain() {
-		v := *capi.At[V](handle + uintptr(r.Offset))
-		runtime.KeepAlive(o)
-		return v
-	}
-	v := new(V)
-	err := r.load(handle, r.reading(), unsafe.Pointer(v))
-	runtime.KeepAlive(o)
-	if err != nil {
-		panic(err)
-	}
-	return *v
-}
-
-// Set sets the field. A value that the field cannot hold is an error, and then the
-// field is as it was.
-func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
-	r, o := f.f.find(), codec.Ref(x)
-	handle, err := f.f.d.check(o)
-	if err != nil {
-		return err
-	}
-	if r.Flags&abi.FieldWritable == 0 {
-		return failure.Errorf(failure.KindAttr, "field %s is read-only", r)
-	}
-	p := new(V)
-	*p = value
-	v, err := r.encode(unsafe.Pointer(p))
-	if err != nil {
-		return failure.Place(f.f.d.key, err)
-	}
-	codec.Release(r.put(handle, v))
-	runtime.KeepAlive(o)
-	return nil
 }
 
 // objectBase is embedded without a name that users see.

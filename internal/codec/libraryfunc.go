@@ -1,9 +1,7 @@
 package codec
 
 import (
-	"bytes"
 	"errors"
-	"reflect"
 	"runtime"
 	"unsafe"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // LibraryFunc is a function that not every version of libtvm_ffi has.
@@ -116,73 +113,11 @@ func CallWithTwo[R any](f *LibraryFunc, pack func(*PackedArgs, any) (abi.Any, er
 	return Take[R](out)
 }
 
-func BoolValue(v bool) abi.Any { return abi.Any{TypeIndex: abi.TypeBool, Bits: BoolBits(v)} }
-
-func IntValue(v int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)} }
-
-// returnTemp returns a packed value from a callback.
-func ReturnTemp(a *core.Args, t core.Temp, err error) error {
+// PackBounded is Pack for a value that the library takes apart.
+func (o *PackedArgs) PackBounded(x any) (abi.Any, error) {
+	v, err := o.Pack(x)
 	if err == nil {
-		err = t.Lasting()
+		err = Bounded(v)
 	}
-	if err != nil {
-		return a.WrongResult(err)
-	}
-	v := t.Value
-	if !t.Owned {
-		v, err = core.Owned(v)
-	}
-	runtime.KeepAlive(t.Keep)
-	if err != nil {
-		return err
-	}
-	a.Return(v)
-	return nil
-}
-
-// readArgument reads argument i of a callback, which is of the type t in Go, in
-// the way of the library: it converts what the library converts for a parameter.
-func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error {
-	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
-		return a.InArgument(i, err)
-	}
-	return nil
-}
-
-// nestedJSON returns an error if text is nested too deep for the parser of the
-// library, which is lenient: all that opens outside of strings counts.
-func NestedJSON(text []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth {
-				return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", MaxDepth)
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return nil
-}
-
-// TakeString takes an owned string as bytes.
-func TakeString(v abi.Any) ([]byte, error) {
-	defer Release(v)
-	text, ok := capi.BorrowString(&v)
-	if !ok {
-		return nil, WrongType("ffi.String", v)
-	}
-	return bytes.Clone(text), nil
-}
-
-func ReleaseTemp(t core.Temp) {
-	if t.Owned {
-		Release(t.Value)
-	}
+	return v, err
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// What package reflection stands on.
+// What makes objects of a type that is known at run time: defaults, creators and the
+// object that separates keyword arguments.
 
 // Default returns the default of a field, owned: its factory is called for it.
 func Default(info *abi.FieldInfo) (abi.Any, error) {
@@ -29,17 +30,6 @@ func Create(info *abi.TypeInfo) (uintptr, error) {
 	_, err := failure.InvokeResult(capi.At[abi.TypeMetadata](info.Metadata).Creator, capi.Address(out))
 	runtime.KeepAlive(out)
 	return *out, err
-}
-
-// RegisterAttribute gives a type an attribute, for ever.
-func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	key, value := capi.ByteArray(name), &v
-	_, err := failure.Invoke(capi.API.TypeRegisterAttr, uintptr(index), capi.Address(key), capi.Address(value))
-	capi.KeepAlive(key, name)
-	capi.KeepValue(value)
-	return err
 }
 
 // Kwargs returns the object that separates positional from keyword arguments,

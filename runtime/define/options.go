@@ -107,21 +107,19 @@ func Attribute(name string, value any) TypeOption {
 	return typeOption(func(d *definition) { d.addAttribute(name, value) })
 }
 
-// State gives each object a Go value of type S, which starts as zero and which
-// other languages do not see. [StateOf] returns it. A copy of the object starts
-// with a new one. It is freed with the object, and that does not enter Go unless the
-// type of the object was derived in another language.
-func State[S any]() TypeOption {
-	return typeOption(func(d *definition) { d.state = reflect.TypeFor[S]() })
-}
-
-// StateOf returns the Go value that x has by the option [State] of its type. The
-// pointer is the same for all references to the object, and stays valid. The
-// error is of kind ErrType if the type has no state, or one of another type.
-func StateOf[S any](x tvmffi.ObjectRef) (*S, error) {
-	p, err := stateValue(x, reflect.TypeFor[S](), func() any { return new(S) })
-	if err != nil {
-		return nil, err
-	}
-	return p.(*S), nil
+// More adds the options that a variable holds when the type is registered, not when
+// it is defined. A method of a struct may so use the variable of its own type, which
+// would otherwise be a cycle of initialisation:
+//
+//	var PointType = define.Define[Point]("demo.Point", define.More(&pointMembers))
+//
+//	var pointMembers []define.TypeOption
+//
+//	func init() { pointMembers = []define.TypeOption{tvmffi.Method("twice", Point.Twice)} }
+func More(options *[]TypeOption) TypeOption {
+	return typeOption(func(d *definition) {
+		for _, o := range *options {
+			o.describe(d)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // index returns the index of the type, which it registers first.
@@ -20,7 +19,7 @@ func (d *definition) index() (abi.TypeIndex, error) {
 	if err := d.register(); err != nil {
 		return 0, err
 	}
-	return d.plan.Info.TypeIndex, nil
+	return d.layout.Info.TypeIndex, nil
 }
 
 // register registers the type and those that it names, with the Registry locked.
@@ -36,7 +35,7 @@ func (d *definition) register() error {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
 	switch {
-	case d.ready.Load() || d.plan != nil && d.plan.Info != nil && d.broken == nil:
+	case d.ready.Load() || d.layout != nil && d.layout.Info != nil && d.broken == nil:
 		return nil // or on this thread, further out: the index is known
 	case d.broken != nil:
 		return d.broken
@@ -68,18 +67,18 @@ func (d *definition) collect(group *[]*definition) error {
 	if d.ready.Load() || d.pending {
 		return nil
 	}
-	if err := d.makePlan(); err != nil {
+	if err := d.makeLayout(); err != nil {
 		return err
 	}
 	d.pending = true
-	if parent := d.plan.parent; parent != nil {
+	if parent := d.layout.parent; parent != nil {
 		if err := parent.collect(group); err != nil {
 			return err
 		}
 	}
 	*group = append(*group, d)
 	seen := map[reflect.Type]bool{}
-	for _, f := range d.plan.own {
+	for _, f := range d.layout.own {
 		if err := collectNamed(f.goType, group, seen); err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func collectNamed(t reflect.Type, group *[]*definition, seen map[reflect.Type]bo
 // prepare makes what registration needs: the layout, functions, defaults. Parents
 // in the group are prepared.
 func (d *definition) prepare() error {
-	p := d.plan
+	p := d.layout
 	if err := d.findParent(); err != nil {
 		return err
 	}
@@ -198,33 +197,12 @@ func (d *definition) prepare() error {
 	return d.prepareMethods()
 }
 
-// inherited returns the key of the parent that has a field of the name.
-func (p *plan) inherited(name string) string {
-	for _, f := range p.fields {
-		if f.Name == name {
-			return f.owner.key
-		}
-	}
-	for parent := p.Parent; parent != nil; {
-		for _, f := range capi.FieldsOf(parent) {
-			if capi.GoString(f.Name) == name {
-				return capi.GoString(parent.Key)
-			}
-		}
-		if parent.Depth == 0 {
-			break
-		}
-		parent = capi.Ancestor(parent, parent.Depth-1)
-	}
-	return ""
-}
-
 // registerAll enters the types into the registry, which is locked.
 func registerAll(group []*definition) (err error) {
 	keys, fields := map[string]bool{}, 0
 	for _, d := range group {
-		fields += len(d.plan.own)
-		if keys[d.key] || !core.KeyIsFree(d.key, d.plan.Parent) {
+		fields += len(d.layout.own)
+		if keys[d.key] || !core.KeyIsFree(d.key, d.layout.Parent) {
 			return d.errorf(failure.KindRuntime, "a type of this key is registered already")
 		}
 		keys[d.key] = true
@@ -233,10 +211,10 @@ func registerAll(group []*definition) (err error) {
 		return err
 	}
 	for _, d := range group {
-		if d.plan.parent != nil {
-			d.plan.Parent = d.plan.parent.plan.Info
+		if d.layout.parent != nil {
+			d.layout.Parent = d.layout.parent.layout.Info
 		}
-		if err := d.plan.Allocate(); err != nil {
+		if err := d.layout.Allocate(); err != nil {
 			return d.breaks(err)
 		}
 	}
@@ -252,7 +230,7 @@ func registerAll(group []*definition) (err error) {
 		}
 	}
 	for _, d := range group {
-		registered.Store(d.plan.Info.TypeIndex, d)
+		registered.Store(d.layout.Info.TypeIndex, d)
 		d.ready.Store(true)
 	}
 	return nil
@@ -266,7 +244,7 @@ func (d *definition) breaks(err error) error {
 
 // enter enters all but the index.
 func (d *definition) Enter() error {
-	p := d.plan
+	p := d.layout
 	for _, f := range p.own {
 		if err := f.Prepare(); err != nil {
 			return err
@@ -301,31 +279,29 @@ func (d *definition) Enter() error {
 
 // discard takes back what prepare made.
 func (d *definition) discard() {
-	if d.plan == nil {
+	if d.layout == nil {
 		return
 	}
-	for _, m := range d.plan.methods {
+	for _, m := range d.layout.methods {
 		m.Function.Release()
 	}
-	for _, a := range d.plan.attributes {
+	for _, a := range d.layout.attributes {
 		codec.ReleaseTemp(a.temp)
 	}
-	for _, f := range d.plan.own {
+	for _, f := range d.layout.own {
 		if f.Flags&(abi.FieldHasDefault) != 0 {
 			codec.Release(f.Default)
 		}
 		f.Convert.Release()
 	}
-	d.plan = nil
+	d.layout = nil
 }
-
-const initName = "__ffi_init__"
 
 // findParent finds the parent and what is known of its memory.
 func (d *definition) findParent() error {
-	p := d.plan
+	p := d.layout
 	if p.parent != nil {
-		parent := p.parent.plan
+		parent := p.parent.layout
 		if p.parent.final {
 			return d.errorf(failure.KindType, "the parent %s is final", p.parent.key)
 		}
@@ -361,91 +337,4 @@ func (d *definition) findParent() error {
 	}
 	p.Size, p.Refs = size, refs
 	return nil
-}
-
-// foreignLayout finds the references in the memory of a type of another language.
-// Its fields must describe all of its memory: objects of the new type are made of
-// zeros, and released by their fields.
-func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
-	if info.TypeIndex < abi.TypeDynObjectBegin {
-		return 0, nil, failure.Errorf(failure.KindType, "is a type of the library, from which none can derive")
-	}
-	if v, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
-		return 0, nil, failure.Errorf(failure.KindType, "is final")
-	}
-	if info.Metadata == 0 {
-		return 0, nil, failure.Errorf(failure.KindType, "does not tell the size of its objects")
-	}
-	size = int64(capi.At[abi.TypeMetadata](info.Metadata).TotalSize)
-	type span struct{ from, to int64 }
-	spans := []span{}
-	for depth := int32(0); depth <= info.Depth; depth++ {
-		level := info
-		if depth < info.Depth {
-			level = capi.Ancestor(info, depth)
-		}
-		if layout, ok := core.LayoutOf(level.TypeIndex); ok {
-			refs = layout // those of its ancestors too
-			continue
-		}
-		for _, f := range capi.FieldsOf(level) {
-			kind, err := foreignField(&f)
-			if err != nil {
-				return 0, nil, failure.Place("field "+capi.GoString(f.Name), err)
-			}
-			switch kind {
-			case core.KindAnyValue:
-				refs = append(refs, uint64(f.Offset)<<1|1)
-			case core.KindObjectRef:
-				refs = append(refs, uint64(f.Offset)<<1)
-			}
-			spans = append(spans, span{f.Offset, f.Offset + f.Size})
-		}
-	}
-	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
-	at := int64(abi.ObjectSize)
-	for _, s := range append(spans, span{size, size}) {
-		if s.from < at || s.from-at >= 8 {
-			return 0, nil, failure.Errorf(failure.KindType, "has memory from byte %d to %d that is no field", at, s.from)
-		}
-		at = s.to
-	}
-	if size%8 != 0 {
-		return 0, nil, failure.Errorf(failure.KindType, "has objects of %d bytes", size)
-	}
-	return size, refs, nil
-}
-
-// foreignField says what a field of another language is in memory: an Any, a
-// pointer to an object, or bytes.
-func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
-	m, err := schema.ParseMetadata(capi.GoString(f.Metadata))
-	if err != nil || !m.HasType {
-		return 0, failure.Errorf(failure.KindType, "does not tell its type")
-	}
-	e := m.Type.Normalized()
-	optional := e.Name == "Optional" && len(e.Args) == 1
-	if optional {
-		e = e.Args[0]
-	}
-	switch e.Name {
-	case "int", "float", "bool", "DataType", "Device", "void*", "DLTensor*":
-		return core.KindInt64, nil
-	case "Any", "ffi.String", "ffi.Bytes":
-		if f.Size == 16 {
-			return core.KindAnyValue, nil
-		}
-	case "Variant":
-		if f.Size == 16 {
-			return core.KindAnyValue, nil
-		}
-		if f.Size == 8 {
-			return core.KindObjectRef, nil
-		}
-	default:
-		if f.Size == 8 && f.StaticTypeIndex.IsObject() {
-			return core.KindObjectRef, nil
-		}
-	}
-	return 0, failure.Errorf(failure.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
 }

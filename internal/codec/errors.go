@@ -2,18 +2,12 @@ package codec
 
 import (
 	"fmt"
-	"reflect"
 	"strconv"
-	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
-
-// heap makes the compiler put the elements of s on the heap, which does not
-// move.
-func Heap[T any](s []T) { capi.Escape(unsafe.Pointer(unsafe.SliceData(s))) }
 
 func Itoa(i int) string { return strconv.Itoa(i) }
 
@@ -34,7 +28,6 @@ func Catch(err *error) {
 	}
 }
 
-func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
-
-// classFor returns the object type of T, nil if T is no pointer to one.
-func ClassFor[T any]() *core.Type { return ClassOf(reflect.TypeFor[T]()) }
+func WrongType(want string, got abi.Any) error {
+	return failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(got.TypeIndex))
+}

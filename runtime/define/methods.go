@@ -9,17 +9,12 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
-
-// setterFunctions is the first version of libtvm_ffi that calls Function objects as
-// setters; older ones call the object as if it were code.
-var setterFunctions = abi.Version{Minor: 1, Patch: 11}
 
 // reservedAttributes are what registration itself sets.
 var reservedAttributes = []string{"__ffi_new__", "__ffi_shallow_copy__"}
@@ -82,7 +77,7 @@ func (d *definition) isSelf(t reflect.Type) bool {
 
 // prepareMethods makes the functions of methods and attributes.
 func (d *definition) prepareMethods() error {
-	p := d.plan
+	p := d.layout
 	for _, m := range d.methods {
 		fn, err := d.function(m.f)
 		if err != nil {
@@ -119,7 +114,7 @@ func (d *definition) prepareAttribute(name string, value any) error {
 	if err != nil {
 		return failure.Place("type "+d.key, failure.Place("attribute "+name, err))
 	}
-	d.plan.attributes = append(d.plan.attributes, preparedAttribute{name, t})
+	d.layout.attributes = append(d.layout.attributes, preparedAttribute{name, t})
 	return nil
 }
 
@@ -185,7 +180,7 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	}
 	var changed []*recordField
 	var values []abi.Any
-	for _, field := range d.plan.fields {
+	for _, field := range d.layout.fields {
 		now, then := field.in(p.UnsafePointer()), field.in(before.UnsafePointer())
 		if t := field.goType; t.Comparable() {
 			a, b := reflect.NewAt(t, now).Elem(), reflect.NewAt(t, then).Elem()
@@ -219,153 +214,6 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 		}
 	}
 	return err
-}
-
-// prepareConverter makes the setter of a field with a converter: a Function that
-// gets the address of the field and the value.
-func (f *recordField) prepareConverter() error {
-	if v := capi.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
-		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
-	}
-	handle := core.NewCallbackOf(func(a *core.Args) error {
-		if err := a.Check(2); err != nil {
-			return err
-		}
-		at := a.Value(0)
-		if at.TypeIndex != abi.TypeOpaquePtr || at.Bits == 0 {
-			return codec.WrongType("the address of a field", at)
-		}
-		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](a.Value(1), objects.ReadBorrowed(a)))})
-		if err, _ := out[1].Interface().(error); err != nil {
-			return err
-		}
-		p := reflect.New(f.goType)
-		p.Elem().Set(out[0])
-		v, err := f.encode(p.UnsafePointer())
-		if err != nil {
-			return err
-		}
-		codec.Release(f.put(uintptr(at.Bits)-uintptr(f.Offset), v))
-		return nil
-	}, f.convert.Pointer())
-	f.Convert = objects.Own(handle)
-	f.Convert.LeaveToCollector()
-	return nil
-}
-
-// ownConstructor makes the constructor where the library makes none: positional
-// arguments, then the sentinel and pairs of names and values, as in the
-// constructors that newer versions of the library make.
-func (d *definition) ownConstructor() error {
-	var fields []*recordField
-	for _, pass := range []int{0, 1, 2} {
-		for _, f := range d.plan.fields {
-			order := 0
-			switch {
-			case f.Flags&abi.FieldInitOff != 0:
-				continue
-			case f.Flags&abi.FieldKwOnly != 0:
-				order = 2
-			case f.hasDefault:
-				order = 1
-			}
-			if order == pass {
-				fields = append(fields, f)
-			}
-		}
-	}
-	fn := objects.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
-	defer fn.Release()
-	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
-	if err := d.plan.AddAttribute(initName, v); err != nil {
-		return err
-	}
-	return d.plan.AddMethod(&core.DefinedMethod{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
-}
-
-// construct makes an object of borrowed arguments, and returns it.
-func (d *definition) construct(fields []*recordField, lent *core.Args) error {
-	args := make([]abi.Any, lent.Len())
-	for i := range args {
-		args[i] = lent.Value(i)
-	}
-	fail := func(format string, values ...any) error {
-		return failure.Errorf(failure.KindType, d.key+".__ffi_init__() "+format, values...)
-	}
-	from := objects.ReadBorrowed(lent).Converting()
-	record := reflect.New(d.record)
-	given := map[*recordField]bool{}
-	set := func(f *recordField, v abi.Any) error {
-		p := reflect.NewAt(f.goType, f.in(record.UnsafePointer()))
-		given[f] = true
-		if f.convert.IsValid() {
-			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, from))})
-			err, _ := out[1].Interface().(error)
-			p.Elem().Set(out[0])
-			return failure.Place("field '"+f.Name+"'", err)
-		}
-		err := f.codec.Decode(v, from, p.UnsafePointer())
-		return failure.Place("field '"+f.Name+"'", err)
-	}
-	positional := len(args)
-	if sentinel, err := missingKeywords(); err == nil {
-		for i, a := range args {
-			if a.TypeIndex.IsObject() && uintptr(a.Bits) == sentinel {
-				positional = i
-				break
-			}
-		}
-	}
-	for i, a := range args[:positional] {
-		if i >= len(fields) || fields[i].Flags&abi.FieldKwOnly != 0 {
-			return fail("takes at most %d positional arguments, but got %d", i, positional)
-		}
-		if err := set(fields[i], a); err != nil {
-			return err
-		}
-	}
-	for i := positional + 1; i+1 < len(args); i += 2 {
-		name, err := codec.Decode[string](args[i])
-		if err != nil {
-			return fail("got a keyword that is no text")
-		}
-		at := slices.IndexFunc(fields, func(f *recordField) bool { return f.Name == name })
-		if at < 0 {
-			return fail("got an unexpected keyword argument '%s'", name)
-		}
-		if given[fields[at]] {
-			return fail("got multiple values for argument '%s'", name)
-		}
-		if err := set(fields[at], args[i+1]); err != nil {
-			return err
-		}
-	}
-	for _, f := range d.plan.fields {
-		if given[f] {
-			continue
-		}
-		if !f.hasDefault && f.Flags&abi.FieldInitOff == 0 {
-			what := "argument"
-			if f.Flags&abi.FieldKwOnly != 0 {
-				what = "keyword-only argument"
-			}
-			return fail("missing required %s: '%s'", what, f.Name)
-		}
-		reflect.NewAt(f.goType, f.in(record.UnsafePointer())).Elem().Set(f.defaultValue())
-	}
-	handle, err := d.makeAt(record.UnsafePointer())
-	if err != nil {
-		return err
-	}
-	lent.Return(abi.Any{TypeIndex: d.plan.Info.TypeIndex, Bits: uint64(handle)})
-	return nil
-}
-
-// missingKeywords returns the object that stands before keyword arguments.
-func missingKeywords() (uintptr, error) {
-	v, err := core.Kwargs()
-	codec.Release(v) // the library holds it
-	return uintptr(v.Bits), err
 }
 
 func registration(options []tvmffi.RegisterOption) *codec.Registration {

@@ -1,0 +1,63 @@
+package codec
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+)
+
+// returnTemp returns a packed value from a callback.
+func ReturnTemp(a *core.Args, t core.Temp, err error) error {
+	if err == nil {
+		err = t.Lasting()
+	}
+	if err != nil {
+		return a.WrongResult(err)
+	}
+	v := t.Value
+	if !t.Owned {
+		v, err = core.Owned(v)
+	}
+	runtime.KeepAlive(t.Keep)
+	if err != nil {
+		return err
+	}
+	a.Return(v)
+	return nil
+}
+
+// readArgument reads argument i of a callback, which is of the type t in Go, in
+// the way of the library: it converts what the library converts for a parameter.
+func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error {
+	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
+		return a.InArgument(i, err)
+	}
+	return nil
+}
+
+// packArgument packs argument i of a call.
+func PackArgument[T any](c *core.Call, i int, x T) {
+	switch p := any(&x).(type) {
+	case *int64:
+		c.Int(i, *p)
+	case *float64:
+		c.Float(i, *p)
+	case *bool:
+		c.Bool(i, *p)
+	case *string:
+		c.String(i, *p)
+	default:
+		putArgument(c, i, x)
+	}
+}
+
+func putArgument[T any](c *core.Call, i int, x T) {
+	t, err := Encode(x)
+	if err == nil {
+		err = t.Lasting()
+	}
+	c.Put(i, t, err)
+}

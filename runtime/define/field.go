@@ -1,0 +1,147 @@
+package define
+
+import (
+	"math"
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// recordField is a field of a type made in Go.
+type recordField struct {
+	core.DefinedField
+	owner      *definition
+	goType     reflect.Type
+	at         uintptr          // its offset in the Go struct
+	reader     core.FieldReader // of one that is not plain
+	codec      *codec.Codec
+	class      *core.Type // of an object
+	value      reflect.Value
+	make       reflect.Value // the factory of defaults
+	convert    reflect.Value
+	hasDefault bool
+	optional   bool
+}
+
+// String returns the key of the type and the name of the field.
+func (f *recordField) String() string { return f.owner.key + "." + f.Name }
+
+// in returns the address of the field in a struct.
+func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.Add(record, f.at) }
+
+// plain reports whether the bytes of a field are those of its Go value.
+func (f *recordField) plain() bool {
+	return f.Accept.Kind != core.KindAnyValue && f.Accept.Kind != core.KindObjectRef
+}
+
+// load reads the field of an object into the Go value at p.
+func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
+	if f.plain() {
+		size := core.SizeOf(f.Accept.Kind)
+		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.At[byte](handle+uintptr(f.Offset)), size))
+		return nil
+	}
+	v := f.reader.InPlace(handle)
+	if v.TypeIndex == abi.TypeNone {
+		reflect.NewAt(f.goType, p).Elem().SetZero()
+		return nil
+	}
+	return failure.Place("field "+f.Name, f.codec.Decode(v, from, p))
+}
+
+// reading returns who owns the objects in a value of the field alone: the caller, if
+// the value is one, otherwise the collector.
+func (f *recordField) reading() objects.Reading {
+	switch f.goType.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Func:
+		return objects.ReadCollected()
+	case reflect.Struct:
+		if f.goType != reflect.TypeFor[tvmffi.Any]() {
+			return objects.ReadCollected()
+		}
+	}
+	return objects.ReadOwned()
+}
+
+// encode makes the value that the field holds for the Go value at p, with a
+// reference of its own. Bytes of plain fields are in Bits.
+func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
+	if f.plain() {
+		var v abi.Any
+		size := core.SizeOf(f.Accept.Kind)
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size), unsafe.Slice((*byte)(p), size))
+		if f.Accept.Kind == core.KindUint64 && v.Bits > math.MaxInt64 {
+			return v, failure.Place("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
+		}
+		return v, nil
+	}
+	t, err := f.codec.Encode(p)
+	if err != nil {
+		return abi.Any{}, failure.Place("field "+f.Name, err)
+	}
+	v := t.Value
+	if !t.Owned {
+		v, err = core.Owned(v)
+		runtime.KeepAlive(t.Keep)
+	}
+	if err == nil {
+		if err = f.admit(v); err != nil {
+			codec.Release(v)
+		}
+	}
+	return v, failure.Place("field "+f.Name, err)
+}
+
+// admit checks what the setter would, of a value that a codec made.
+func (f *recordField) admit(v abi.Any) error {
+	a := &f.Accept
+	if !v.TypeIndex.IsObject() {
+		if a.Scalars&(1<<v.TypeIndex) == 0 {
+			return codec.WrongType(a.Expected, v)
+		}
+		return nil
+	}
+	if a.Class == nil {
+		return codec.WrongType(a.Expected, v)
+	}
+	ok, err := a.Class.Accepts(v.TypeIndex)
+	if err == nil && !ok {
+		err = codec.WrongType(a.Expected, v)
+	}
+	return err
+}
+
+// put stores what encode made, and returns what the field held, for release.
+func (f *recordField) put(handle uintptr, v abi.Any) (old abi.Any) {
+	at := handle + uintptr(f.Offset)
+	switch f.Accept.Kind {
+	case core.KindAnyValue:
+		p := capi.At[abi.Any](at)
+		old, *p = *p, v
+	case core.KindObjectRef:
+		p := capi.At[uintptr](at)
+		if *p != 0 {
+			old = abi.Any{TypeIndex: abi.TypeObject, Bits: uint64(*p)}
+		}
+		*p = uintptr(v.Bits)
+	default:
+		size := core.SizeOf(f.Accept.Kind)
+		copy(unsafe.Slice(capi.At[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
+	}
+	return old
+}
+
+// drop releases a value that encode made.
+func (f *recordField) drop(v abi.Any) {
+	if !f.plain() {
+		codec.Release(v)
+	}
+}

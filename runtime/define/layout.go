@@ -1,0 +1,393 @@
+package define
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// layout is a type in memory. It is not changed after registration.
+type layout struct {
+	core.Defined
+	parent     *definition    // in Go, nil for another
+	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
+	fields     []*recordField // with those of parents in Go
+	own        []*recordField
+	methods    []core.DefinedMethod
+	attributes []preparedAttribute
+}
+
+type preparedAttribute struct {
+	name string
+	temp core.Temp
+}
+
+// makeLayout reads the struct and the options. It changes nothing but d.
+func (d *definition) makeLayout() error {
+	if d.layout != nil {
+		return nil
+	}
+	if d.taken != nil {
+		return d.errorf(failure.KindType, "the struct %s defines the type %s already: declare a struct for each type", d.record, d.taken.key)
+	}
+	d.doc, d.parentType, d.final, d.frozen, d.kwOnly, d.structural, d.state = "", nil, false, false, false, 0, nil
+	d.given, d.converters, d.methods, d.attributes = nil, nil, nil, nil
+	for _, o := range d.options {
+		if o != nil {
+			o.describe(d)
+		}
+	}
+	if err := checkTypeKey(d.key); err != nil {
+		return d.errorf(failure.KindValue, "%v", err)
+	}
+	if d.record.Kind() != reflect.Struct {
+		return d.errorf(failure.KindType, "%s is no struct", d.record)
+	}
+	if d.structural < 0 || d.structural > structural.UniqueInstance {
+		return d.errorf(failure.KindValue, "there is no structural kind %d", d.structural)
+	}
+	p := &layout{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
+	if err := d.readFields(p, d.record, 0); err != nil {
+		return err
+	}
+	if p.parent != nil && d.parentType != nil {
+		return d.errorf(failure.KindType, "it has two parents: the embedded %s and the option Parent", p.parent.record)
+	}
+	if err := d.applyDefaults(p); err != nil {
+		return err
+	}
+	if err := d.checkMethods(); err != nil {
+		return err
+	}
+	d.layout = p
+	return nil
+}
+
+// checkTypeKey refuses what no other language could name.
+func checkTypeKey(key string) error {
+	switch {
+	case key == "":
+		return failure.Errorf(failure.KindValue, "the key is empty")
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' || r == '"' }):
+		return failure.Errorf(failure.KindValue, "the key holds a space, a quote or a control character")
+	case strings.HasPrefix(key, "ffi."):
+		return failure.Errorf(failure.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
+	}
+	return nil
+}
+
+// readFields adds the tagged fields of a struct.
+func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		text, tagged, err := fieldtag.Lookup(f.Tag)
+		if err != nil {
+			return d.errorf(failure.KindValue, "field %s: %v", f.Name, err)
+		}
+		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			parent := findRecord(f.Type)
+			if parent == nil {
+				if err := d.readFields(p, f.Type, base+f.Offset); err != nil {
+					return err
+				}
+				continue
+			}
+			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
+				return d.errorf(failure.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
+			}
+			p.parent = parent
+			continue
+		}
+		if !tagged {
+			continue
+		}
+		tag, err := fieldtag.Parse(text)
+		if err != nil {
+			return d.errorf(failure.KindValue, "field %s: %v", f.Name, err)
+		}
+		if tag.Name == "" {
+			continue
+		}
+		if !f.IsExported() {
+			return d.errorf(failure.KindType, "field %s has a tag, but is not exported", f.Name)
+		}
+		field, err := d.readField(tag, f)
+		if err != nil {
+			return failure.Place("type "+d.key, failure.Place("field "+f.Name, err))
+		}
+		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == tag.Name }) {
+			return d.errorf(failure.KindType, "two fields are named %s", tag.Name)
+		}
+		field.at = base + f.Offset
+		p.own = append(p.own, field)
+	}
+	return nil
+}
+
+// readField makes a field of its tag and its Go type.
+func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*recordField, error) {
+	r := &recordField{owner: d, goType: f.Type, optional: tag.Optional}
+	r.Name, r.Doc, r.Flags = tag.Name, f.Tag.Get("doc"), int64(tag.Flags)
+	if d.frozen {
+		r.Flags &^= abi.FieldWritable
+	}
+	if d.kwOnly && r.Flags&abi.FieldInitOff == 0 {
+		r.Flags |= abi.FieldKwOnly
+	}
+	r.codec = codec.Of(f.Type)
+	e := codec.SchemaOf(f.Type)
+	if r.optional && e.Name != "Optional" && e.Name != "Any" {
+		e = schema.TypeExpr{Name: "Optional", Args: []schema.TypeExpr{e}}
+	}
+	if err := r.store(e); err != nil {
+		return nil, err
+	}
+	r.Metadata = codec.MetadataOf(e)
+	if tag.HasDefault {
+		if err := r.parseDefault(tag.Default); err != nil {
+			return nil, err
+		}
+	} else if r.optional || e.Name == "Optional" {
+		r.hasDefault = true
+		r.value = reflect.Zero(f.Type)
+	}
+	return r, nil
+}
+
+// bit is the bit of a scalar type in core.Accept.
+func bit(indices ...abi.TypeIndex) (mask uint64) {
+	for _, i := range indices {
+		mask |= 1 << i
+	}
+	return mask
+}
+
+var scalarKinds = map[reflect.Kind]core.FieldKind{
+	reflect.Bool: core.KindBool, reflect.Float64: core.KindFloat64, reflect.Float32: core.KindFloat32,
+	reflect.Int: core.KindInt64, reflect.Int64: core.KindInt64, reflect.Int32: core.KindInt32, reflect.Int16: core.KindInt16, reflect.Int8: core.KindInt8,
+	reflect.Uint: core.KindUint64, reflect.Uint64: core.KindUint64, reflect.Uint32: core.KindUint32, reflect.Uint16: core.KindUint16, reflect.Uint8: core.KindUint8,
+	reflect.Uintptr: core.KindUint64,
+}
+
+// cppNames are the names that errors of C++ have for types.
+var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
+
+// store chooses the form in memory of a field of a type.
+func (r *recordField) store(e schema.TypeExpr) error {
+	a := &r.Accept
+	*a = core.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
+	nullable := e.Name == "Optional"
+	if nullable {
+		e = e.Args[0]
+		a.Scalars |= bit(abi.TypeNone)
+	}
+	inAny := func(indices ...abi.TypeIndex) error {
+		a.Kind = core.KindAnyValue
+		a.Scalars |= bit(indices...)
+		return nil
+	}
+	scalar := func(kind core.FieldKind, index abi.TypeIndex) error {
+		if nullable {
+			return inAny(index)
+		}
+		a.Kind = kind
+		a.Scalars |= bit(index)
+		return nil
+	}
+	switch e.Name {
+	case "Any":
+		if r.goType != reflect.TypeFor[any]() && r.goType != reflect.TypeFor[tvmffi.Any]() {
+			return failure.Errorf(failure.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
+		}
+		a.Scalars, a.Class = ^uint64(0), codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+		a.Kind = core.KindAnyValue
+		return nil
+	case "bool", "int", "float":
+		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
+		kind, ok := scalarKinds[r.goType.Kind()]
+		if !ok && !nullable {
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", r.goType)
+		}
+		return scalar(kind, index)
+	case "DataType":
+		return scalar(core.KindDataType, abi.TypeDataType)
+	case "Device":
+		return scalar(core.KindDevice, abi.TypeDevice)
+	case "void*":
+		a.Scalars |= bit(abi.TypeNone)
+		return scalar(core.KindOpaquePtr, abi.TypeOpaquePtr)
+	case "ffi.String":
+		a.Class = &typeString
+		return inAny(abi.TypeSmallStr)
+	case "ffi.Bytes":
+		a.Class = &typeBytes
+		return inAny(abi.TypeSmallBytes)
+	case "Variant", "Optional", "None":
+		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+	}
+	if t := r.goType; !r.isObject() {
+		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
+		}
+		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", t)
+	}
+	a.Kind, a.Class = core.KindObjectRef, r.class
+	return nil
+}
+
+var typeString, typeBytes = core.Type{Key: "ffi.String"}, core.Type{Key: "ffi.Bytes"}
+
+// isObject finds the class of a field that holds an object.
+func (r *recordField) isObject() bool {
+	t := r.goType
+	switch {
+	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
+		r.class = codec.ClassOf(t)
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple:
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
+	case t.Kind() == reflect.Map:
+		r.class = &codec.Maps.Class
+	case t.Kind() == reflect.Func:
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Function]())
+	case t.Implements(codec.ErrorType):
+		r.class = &typeErrorObject
+	case t.Kind() == reflect.Struct && findRecord(t) != nil:
+		r.class = &findRecord(t).class
+	case t == reflect.TypeFor[tvmffi.ObjectRef]():
+		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+	default:
+		return false
+	}
+	return true
+}
+
+var typeErrorObject = core.Type{Key: "ffi.Error"}
+
+// find returns the field of a name, nil if there is none.
+func (p *layout) find(name string) *recordField {
+	for _, f := range p.own {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// inherited returns the key of the parent that has a field of the name.
+func (p *layout) inherited(name string) string {
+	for _, f := range p.fields {
+		if f.Name == name {
+			return f.owner.key
+		}
+	}
+	for parent := p.Parent; parent != nil; {
+		for _, f := range capi.FieldsOf(parent) {
+			if capi.GoString(f.Name) == name {
+				return capi.GoString(parent.Key)
+			}
+		}
+		if parent.Depth == 0 {
+			break
+		}
+		parent = capi.Ancestor(parent, parent.Depth-1)
+	}
+	return ""
+}
+
+// foreignLayout finds the references in the memory of a type of another language.
+// Its fields must describe all of its memory: objects of the new type are made of
+// zeros, and released by their fields.
+func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
+	if info.TypeIndex < abi.TypeDynObjectBegin {
+		return 0, nil, failure.Errorf(failure.KindType, "is a type of the library, from which none can derive")
+	}
+	if v, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
+		return 0, nil, failure.Errorf(failure.KindType, "is final")
+	}
+	if info.Metadata == 0 {
+		return 0, nil, failure.Errorf(failure.KindType, "does not tell the size of its objects")
+	}
+	size = int64(capi.At[abi.TypeMetadata](info.Metadata).TotalSize)
+	type span struct{ from, to int64 }
+	spans := []span{}
+	for depth := int32(0); depth <= info.Depth; depth++ {
+		level := info
+		if depth < info.Depth {
+			level = capi.Ancestor(info, depth)
+		}
+		if layout, ok := core.LayoutOf(level.TypeIndex); ok {
+			refs = layout // those of its ancestors too
+			continue
+		}
+		for _, f := range capi.FieldsOf(level) {
+			kind, err := foreignField(&f)
+			if err != nil {
+				return 0, nil, failure.Place("field "+capi.GoString(f.Name), err)
+			}
+			switch kind {
+			case core.KindAnyValue:
+				refs = append(refs, uint64(f.Offset)<<1|1)
+			case core.KindObjectRef:
+				refs = append(refs, uint64(f.Offset)<<1)
+			}
+			spans = append(spans, span{f.Offset, f.Offset + f.Size})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
+	at := int64(abi.ObjectSize)
+	for _, s := range append(spans, span{size, size}) {
+		if s.from < at || s.from-at >= 8 {
+			return 0, nil, failure.Errorf(failure.KindType, "has memory from byte %d to %d that is no field", at, s.from)
+		}
+		at = s.to
+	}
+	if size%8 != 0 {
+		return 0, nil, failure.Errorf(failure.KindType, "has objects of %d bytes", size)
+	}
+	return size, refs, nil
+}
+
+// foreignField says what a field of another language is in memory: an Any, a
+// pointer to an object, or bytes.
+func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
+	m, err := schema.ParseMetadata(capi.GoString(f.Metadata))
+	if err != nil || !m.HasType {
+		return 0, failure.Errorf(failure.KindType, "does not tell its type")
+	}
+	e := m.Type.Normalized()
+	optional := e.Name == "Optional" && len(e.Args) == 1
+	if optional {
+		e = e.Args[0]
+	}
+	switch e.Name {
+	case "int", "float", "bool", "DataType", "Device", "void*", "DLTensor*":
+		return core.KindInt64, nil
+	case "Any", "ffi.String", "ffi.Bytes":
+		if f.Size == 16 {
+			return core.KindAnyValue, nil
+		}
+	case "Variant":
+		if f.Size == 16 {
+			return core.KindAnyValue, nil
+		}
+		if f.Size == 8 {
+			return core.KindObjectRef, nil
+		}
+	default:
+		if f.Size == 8 && f.StaticTypeIndex.IsObject() {
+			return core.KindObjectRef, nil
+		}
+	}
+	return 0, failure.Errorf(failure.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
+}

@@ -1,0 +1,347 @@
+package jsongraph
+
+import (
+	"math"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+)
+
+// nodeKind says what the data of a node of a JSON graph means.
+type nodeKind uint8
+
+const (
+	nodeOpaque   nodeKind = iota // no references
+	nodeSequence                 // references to the elements
+	nodeMap                      // references to keys and values in turn
+	nodeDevice
+	nodeBytes
+	nodeObject // an object of fields, of which some are references
+)
+
+// nodeType is the type of nodes of a JSON graph.
+type nodeType struct {
+	kind nodeKind
+	// links are the fields of an object that are references.
+	links map[string]bool
+}
+
+// nodeTypeOf looks a type up by its key. The error is that nothing of the type can be
+// made, for which the libraries from 0.1.12 to 0.1.14 end the process.
+func nodeTypeOf(key string) (*nodeType, error) {
+	switch key {
+	case "ffi.Array", "ffi.List":
+		return &nodeType{kind: nodeSequence}, nil
+	case "ffi.Map", "ffi.Dict":
+		return &nodeType{kind: nodeMap}, nil
+	case "Device":
+		return &nodeType{kind: nodeDevice}, nil
+	case "ffi.Bytes":
+		return &nodeType{kind: nodeBytes}, nil
+	}
+	index, err := core.IndexOfKey(key)
+	if err != nil {
+		return &nodeType{}, nil // the library says so
+	}
+	switch index {
+	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeStr, abi.TypeShape:
+		return &nodeType{}, nil
+	}
+	if _, ok := capi.TypeAttribute(index, "__data_from_json__"); ok {
+		return &nodeType{}, nil
+	}
+	info := capi.InfoOf(index)
+	for depth := range info.Depth {
+		if capi.GoString(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
+			return &nodeType{}, nil
+		}
+	}
+	if !creatable(info) {
+		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
+	}
+	t := &nodeType{kind: nodeObject, links: map[string]bool{}}
+	for _, f := range codec.FieldsOf(index) {
+		switch f.Info.StaticTypeIndex {
+		case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
+		default:
+			t.links[f.Name] = true
+		}
+	}
+	return t, nil
+}
+
+// creatable reports whether the library can make an empty object of a type.
+func creatable(info *abi.TypeInfo) bool {
+	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+		return true
+	}
+	_, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_new__")
+	return ok
+}
+
+// graphChecker reads the text of a JSON graph and keeps its references.
+type graphChecker struct {
+	jsonScanner
+	limits graphLimits
+	types  map[string]*nodeType
+	// edges[starts[i]:starts[i+1]] are the references of node i.
+	edges  []int32
+	starts []int32
+}
+
+const badGraph = "Invalid JSON Object Graph"
+
+// checkGraph returns an error unless the library can read the graph safely. Errors
+// that the library has too have its text.
+func checkGraph(data []byte, limits graphLimits) error {
+	if len(data) > limits.bytes || len(data) > math.MaxInt32 {
+		return failure.Errorf(failure.KindValue, "%s: %d bytes are more than the limit of %d", badGraph, len(data), min(limits.bytes, math.MaxInt32))
+	}
+	c := &graphChecker{jsonScanner: jsonScanner{data: data}, limits: limits, types: map[string]*nodeType{}}
+	if c.peek() != '{' {
+		if err := c.Value(1); err != nil {
+			return err
+		}
+		return failure.Errorf(failure.KindValue, "%s, expected an object", badGraph)
+	}
+	var root int64
+	var hasRoot, hasNodes bool
+	once := map[string]bool{}
+	err := c.object(func(key []byte) (err error) {
+		if once[string(key)] {
+			return failure.Errorf(failure.KindValue, "%s: %q occurs twice", badGraph, key)
+		}
+		once[string(key)] = true
+		switch string(key) {
+		case "root_index":
+			if root, hasRoot = c.integer(); hasRoot {
+				return nil
+			}
+		case "nodes":
+			if c.peek() == '[' {
+				hasNodes = true
+				return c.nodes()
+			}
+		}
+		return c.Value(1)
+	})
+	if err == nil && c.peek() != 0 || err == nil && c.at < len(c.data) {
+		err = c.fail("Extra data")
+	}
+	switch {
+	case err != nil:
+		return err
+	case !hasRoot:
+		return failure.Errorf(failure.KindValue, "%s, expected `root_index` integer field", badGraph)
+	case !hasNodes:
+		return failure.Errorf(failure.KindValue, "%s, expected `nodes` array field", badGraph)
+	}
+	return c.follow(root)
+}
+
+// nodes reads the array of nodes.
+func (c *graphChecker) nodes() error {
+	c.starts = append(c.starts, 0)
+	return c.array(func() error {
+		if len(c.starts) > c.limits.nodes {
+			return failure.Errorf(failure.KindValue, "%s: more than %d nodes", badGraph, c.limits.nodes)
+		}
+		if err := c.node(); err != nil {
+			return err
+		}
+		c.starts = append(c.starts, int32(len(c.edges)))
+		return nil
+	})
+}
+
+// node reads a node. What is no object is for the library to refuse.
+func (c *graphChecker) node() error {
+	if c.peek() != '{' {
+		return c.Value(2)
+	}
+	var t *nodeType
+	var hasData bool
+	later := -1 // where the data starts that came before the type
+	err := c.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "type":
+			if t != nil {
+				return c.failNode("has two types")
+			}
+			if c.peek() != '"' {
+				return c.failNode("the type is no string")
+			}
+			t, err = c.typeOf()
+			return err
+		case "data":
+			if hasData {
+				return c.failNode("has data twice")
+			}
+			hasData = true
+			if t != nil {
+				return c.nodeData(t)
+			}
+			c.peek()
+			later = c.at
+		}
+		return c.Value(3)
+	})
+	if err == nil && later >= 0 && t != nil {
+		end := c.at
+		c.at = later
+		err = c.nodeData(t)
+		c.at = end
+	}
+	return err
+}
+
+func (c *graphChecker) failNode(what string) error {
+	return failure.Errorf(failure.KindValue, "%s: node %d %s", badGraph, len(c.starts)-1, what)
+}
+
+func (c *graphChecker) typeOf() (*nodeType, error) {
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := c.types[string(key)]
+	if !ok {
+		if t, err = nodeTypeOf(string(key)); err != nil {
+			return nil, err
+		}
+		c.types[string(key)] = t
+	}
+	return t, nil
+}
+
+// nodeData reads the data of a node of a known type.
+func (c *graphChecker) nodeData(t *nodeType) error {
+	first := len(c.edges)
+	next := c.peek()
+	switch {
+	case t.kind == nodeSequence && next == '[':
+		return c.links()
+	case t.kind == nodeMap && next == '[':
+		if err := c.links(); err != nil {
+			return err
+		}
+		if n := len(c.edges) - first; n%2 != 0 {
+			return failure.Errorf(failure.KindValue, "%s: Map/Dict data must contain an even number of [key, value] entries, got %d", badGraph, n)
+		}
+		return nil
+	case t.kind == nodeDevice && next == '[':
+		n := 0
+		if err := c.array(func() error { n++; return c.Value(4) }); err != nil {
+			return err
+		}
+		if n != 2 {
+			return failure.Errorf(failure.KindValue, "%s: Device data must be an array of [device_type, device_id], got %d element(s)", badGraph, n)
+		}
+		return nil
+	case t.kind == nodeBytes && next == '"':
+		text, err := c.key()
+		if err != nil {
+			return err
+		}
+		for _, b := range text {
+			if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '+' || b == '/' || b == '=') {
+				return c.failNode("holds bytes that are not in base64")
+			}
+		}
+		return nil
+	case t.kind == nodeObject && next == '{':
+		return c.object(func(key []byte) error {
+			if t.links[string(key)] {
+				return c.link()
+			}
+			return c.Value(4)
+		})
+	}
+	return c.Value(3)
+}
+
+// links reads an array of references.
+func (c *graphChecker) links() error {
+	c.at++ // [
+	if c.accept(']') {
+		return nil
+	}
+	for {
+		if err := c.link(); err != nil {
+			return err
+		}
+		if c.accept(']') {
+			return nil
+		}
+		if !c.accept(',') {
+			return c.fail("Expecting ',' delimiter")
+		}
+	}
+}
+
+// link reads a reference to a node. Its range is checked at the end, where the
+// number of nodes is known.
+func (c *graphChecker) link() error {
+	i, ok := c.integer()
+	if !ok {
+		return c.failNode("refers to a node by what is no integer")
+	}
+	if i < 0 || i > math.MaxInt32 {
+		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, i)
+	}
+	c.edges = append(c.edges, int32(i))
+	return nil
+}
+
+// follow goes from the root to all nodes that the library will make, and returns an
+// error for a reference out of range, a cycle, or too many levels.
+func (c *graphChecker) follow(root int64) error {
+	n := len(c.starts) - 1
+	if root < 0 || root >= int64(n) {
+		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, root)
+	}
+	// heights holds, for each node, 0 before it is seen, onPath on the way to where
+	// we are, else the number of its levels.
+	heights := make([]int32, n)
+	type place struct{ node, next int32 }
+	path := make([]place, 1, 64)
+	path[0] = place{int32(root), c.starts[root]}
+	heights[root] = codec.OnPath
+	for len(path) > 0 {
+		p := &path[len(path)-1]
+		if p.next == c.starts[p.node+1] {
+			height := int32(0)
+			for _, e := range c.edges[c.starts[p.node]:p.next] {
+				height = max(height, heights[e])
+			}
+			heights[p.node] = height + 1
+			if len(path)+int(height) > c.limits.depth {
+				return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+			}
+			path = path[:len(path)-1]
+			continue
+		}
+		e := c.edges[p.next]
+		p.next++
+		if int(e) >= n {
+			return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, e)
+		}
+		switch h := heights[e]; {
+		case h == codec.OnPath:
+			return failure.Errorf(failure.KindValue, "%s: node %d contains itself", badGraph, e)
+		case h > 0:
+			if len(path)+int(h) > c.limits.depth {
+				return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+			}
+		case len(path) >= c.limits.depth:
+			return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
+		default:
+			heights[e] = codec.OnPath
+			path = append(path, place{e, c.starts[e]})
+		}
+	}
+	return nil
+}
