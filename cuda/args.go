@@ -136,7 +136,7 @@ func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 }
 
 // whole returns an int in the size of the parameter. Both the signed and the
-// unsigned range are accepted, since the driver does not tell which it is.
+// unsigned range are accepted, since the driver does not report which one it is.
 func whole(v int64, want int) (bits uint64, size int, err error) {
 	if bits := 8 * want; want > 0 && want < 8 && (v >= 1<<bits || v < -1<<(bits-1)) {
 		return 0, 0, valueError("%d does not fit in the %d bytes of the parameter", v, want)
@@ -145,7 +145,7 @@ func whole(v int64, want int) (bits uint64, size int, err error) {
 	case 1, 2, 4, 8:
 		return uint64(v), want, nil
 	case -1:
-		return 0, 0, typeError("the driver does not tell the size of the parameter: pass an int32 or an int64 in place of an int")
+		return 0, 0, typeError("the driver does not report the size of the parameter: pass an int32 or an int64 in place of an int")
 	}
 	return 0, 0, typeError("the kernel wants %d bytes, an integer is given", want)
 }

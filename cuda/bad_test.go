@@ -12,8 +12,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TestBadInput goes through what programs do wrong: the error has a type, says what
-// is wrong with what, and what to do; the device that was current is current again,
+// TestBadInput makes the mistakes of programs: the error has a type, names the
+// item and the mistake, and says what to do; the device that was current is current again,
 // and nothing is left. That there is no driver, or an old one, is in TestNoDriver and
 // TestOldDriver; rank, shape, dtype, strides and alignment are for package check.
 func TestBadInput(t *testing.T) {
@@ -186,7 +186,7 @@ func TestZeroValues(t *testing.T) {
 }
 
 // TestIllegalAddress crashes a kernel: every call of that device fails with the same
-// code from then on, all can be closed, and the other device goes on.
+// code from then on, all things can be closed, and the other device still works.
 func TestIllegalAddress(t *testing.T) {
 	f := load(t)
 	retain(t, f)

@@ -11,7 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// kind is what a device holds for this package.
+// kind is a kind of thing that this package makes on a device.
 type kind int
 
 const (
@@ -25,7 +25,7 @@ const (
 	kinds
 )
 
-// state is what this package knows of one device. There is one per device, from
+// state is the state of one device. There is one per device, from
 // the first use of the driver until the process ends.
 type state struct {
 	device Device
@@ -134,7 +134,7 @@ func (d Device) Release() error {
 	if c == 0 {
 		return nil
 	}
-	// Whoever comes now waits for the lock and retains anew.
+	// An operation that starts now waits for the lock and retains the context again.
 	if l := d.live(s); l != (Live{}) || s.users.Load() != 0 {
 		s.context.Store(c)
 		return valueError("the context of %s is in use: %d operations, %+v; free and close them first", d, s.users.Load(), l)
@@ -224,7 +224,7 @@ func (g *guard) leave(err *error) {
 	if g.switched {
 		if rc := g.raw(driver.CtxSetCurrent, g.before); rc != 0 {
 			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, formerDevice))
-			// The thread stays with this goroutine and ends with it: nobody else
+			// The thread stays with this goroutine and ends with it: no other goroutine
 			// may get it with the wrong device.
 			runtime.LockOSThread()
 		}
@@ -234,8 +234,8 @@ func (g *guard) leave(err *error) {
 	runtime.UnlockOSThread()
 }
 
-// raw calls the driver without an allocation. What a pointer among the arguments
-// refers to is on the heap and kept alive by the caller: results of g.out are.
+// raw calls the driver without an allocation. The caller keeps memory that an
+// argument points to alive and on the heap, as the results of g.out are.
 func (g *guard) raw(f driver.Func, args ...uintptr) int32 {
 	n := copy(g.scratch.args[:], args)
 	return driver.CallWith(f, g.scratch.args[:n])
@@ -270,8 +270,8 @@ func (g *guard) callGo(f driver.Func, args ...uintptr) error {
 	return failed(driver.Call(f, args...), f, "")
 }
 
-// within calls f as w says, with the device current, all in one crossing: what takes
-// enter, call and leave else. w.Want is the context, which the caller keeps. The error
+// within calls f as w says, with the device current, all in one crossing: which replaces
+// enter, call and leave. w.Want is the context, which the caller keeps. The error
 // of the call comes apart from that of making the former device current again.
 func (s *state) within(w *ccall.Within, f driver.Func) (err, left error) {
 	if !driver.Has(f) {
@@ -319,7 +319,7 @@ func (s *state) do(f driver.Func, args ...uintptr) error {
 }
 
 // WithDevice calls f with the device current on the thread of the goroutine,
-// which f must not leave. Whatever was current before is current again when
+// which f must not leave. The former device is current again when
 // WithDevice returns, also if f fails, panics, or makes another context current.
 // Calls of this package inside f do not switch again, and libraries that use the
 // current device see this one. Calls may be nested.
@@ -333,7 +333,7 @@ func WithDevice(d Device, f func() error) (err error) {
 		return err
 	}
 	defer func() {
-		// f may have changed the context itself: what is current now decides.
+		// f may have changed the context itself: the context that is current now decides.
 		rc := g.raw(driver.CtxGetCurrent, g.out(0))
 		g.switched = rc != 0 || g.result(0) != g.before
 		g.leave(&err)

@@ -42,8 +42,8 @@ func CopyIn[T Scalar](dst *Memory, src []T) error {
 	return copyHost(driver.MemcpyHtoD, dst, p, bytes)
 }
 
-// CopyOut fills a slice from the start of device memory, as [CopyIn] does in the
-// other direction.
+// CopyOut fills a slice from the start of device memory. It waits and is ordered like
+// [CopyIn].
 func CopyOut[T Scalar](dst []T, src *Memory) error {
 	p, bytes := bytesOf(dst)
 	return copyHost(driver.MemcpyDtoH, src, p, bytes)
@@ -139,7 +139,7 @@ func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) e
 		return err
 	}
 	if m.size%size != 0 || address%uintptr(size) != 0 {
-		return valueError("memory of %d bytes at %#x is no array of elements of %d bytes", m.size, address, size)
+		return valueError("memory of %d bytes at %#x is not an array of elements of %d bytes", m.size, address, size)
 	}
 	if m.size == 0 {
 		return nil
@@ -229,14 +229,14 @@ func (h *Host[T]) Free() (err error) {
 
 // CopyInAsync copies pinned memory to the start of device memory in the order of
 // a stream of that device, without waiting. Both must live, and src must not
-// change, until the stream has come that far.
+// change, until the stream has done the copy.
 func CopyInAsync[T Scalar](dst *Memory, src *Host[T], stream *Stream) error {
 	return copyPinned(driver.MemcpyHtoDAsync, dst, src, stream)
 }
 
 // CopyOutAsync fills pinned memory from the start of device memory in the order
 // of a stream of that device, without waiting. Both must live, and dst must not
-// be used, until the stream has come that far.
+// be used, until the stream has done the copy.
 func CopyOutAsync[T Scalar](dst *Host[T], src *Memory, stream *Stream) error {
 	return copyPinned(driver.MemcpyDtoHAsync, src, dst, stream)
 }

@@ -16,7 +16,7 @@ import (
 // CUDA_VISIBLE_DEVICES.
 type Device int
 
-// Available returns nil if the machine has a working driver and a device, else
+// Available returns nil if the machine has a working driver and a device, otherwise
 // an error for which errors.Is(err, ErrUnavailable) holds.
 func Available() error {
 	_, err := start()
@@ -59,7 +59,7 @@ func DeviceOf(t *tvmffi.Tensor) (Device, error) {
 }
 
 // CurrentDevice returns the device that is current on the calling OS thread, and
-// false if none is. It tells something only inside of [WithDevice] or
+// false if none is. The answer is useful only inside [WithDevice] or
 // runtime.LockOSThread.
 func CurrentDevice() (Device, bool, error) {
 	states, err := start()

@@ -22,7 +22,7 @@ func init() {
 		}
 		var e *cuda.Error
 		if !errors.As(err, &e) {
-			return fmt.Errorf("%T is no *cuda.Error", err)
+			return fmt.Errorf("%T is not a *cuda.Error", err)
 		}
 		for name, f := range map[string]func() error{
 			"Alloc":      func() error { _, err := cuda.Device(0).Alloc(1); return err },
@@ -112,7 +112,7 @@ func TestNoDriver(t *testing.T) {
 		says []string
 	}{
 		"no such file": {[]string{"TVMFFI_CUDA_LIBRARY=/nowhere/libcuda.so.1"}, []string{"0 ", "CUDA is not available", "/nowhere/libcuda.so.1", "unset TVMFFI_CUDA_LIBRARY"}},
-		"no driver":    {[]string{"TVMFFI_CUDA_LIBRARY=libm.so.6"}, []string{"libm.so.6 is no CUDA driver", "cuInit"}},
+		"no driver":    {[]string{"TVMFFI_CUDA_LIBRARY=libm.so.6"}, []string{"libm.so.6 is not a CUDA driver", "cuInit"}},
 		"no device":    {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_INIT=100"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuInit", "no GPU"}},
 		"zero devices": {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_DEVICES=0"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuDeviceGetCount"}},
 		"mismatch":     {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_INIT=803"}, []string{"803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "restart the machine"}},
@@ -297,7 +297,7 @@ func TestDeviceRestored(t *testing.T) {
 	wantError(t, err, tvmffi.ErrKey, "of f")
 	wantError(t, err, cuda.ErrInvalidContext, "current before")
 	// The failure has locked the thread once more, so that it ends with this
-	// goroutine: nobody else gets it with device 0. Until then it works.
+	// goroutine: no other goroutine gets it with device 0. Until then it works.
 	ok(t, cuda.WithDevice(1, func() error { return nil }))
 }
 

@@ -8,15 +8,15 @@
 // (nvcuda.dll on Windows), or the file that the environment variable
 // TVMFFI_CUDA_LIBRARY names, and initialises it, once, from any goroutine. Where
 // that fails, every function returns the same error, for which
-// errors.Is(err, [ErrUnavailable]) holds; it says what is missing. A function
+// errors.Is(err, [ErrUnavailable]) holds; it names the missing item. A function
 // that an older driver lacks is an error of its call only.
 //
 // # Devices and threads
 //
 // Everything may be used from any goroutine. CUDA keeps the current device per OS
 // thread. Each call of this package stays on one thread, makes the primary
-// context of its device current only if another one is, and puts back what was
-// current before it returns. [WithDevice] does that once for many calls. The
+// context of its device current only if another one is, and restores the
+// former one before it returns. [WithDevice] does that once for many calls. The
 // primary context is the one that the CUDA runtime and other libraries of the
 // process use too; this package retains it on first use, and [Device.Release]
 // gives it back.
@@ -32,7 +32,7 @@
 // Memory, pools, streams, events, modules and graphs belong to the caller, who frees
 // them; twice is harmless, and use after that is an error. The collector frees
 // none of them: it cannot see the work on the device that still uses them.
-// [Device.Live] counts what is left.
+// [Device.Live] counts the things that are left.
 //
 // # Units
 //
@@ -41,7 +41,7 @@
 //
 // # Errors
 //
-// What the driver reports is an *[Error], whose kind for TVM-FFI is RuntimeError:
+// An error of the driver is an *[Error], whose kind for TVM-FFI is RuntimeError:
 // errors.Is(err, tvmffi.ErrRuntime), and errors.Is(err, cuda.ErrOutOfMemory) for
 // the single code. Arguments that are refused before the driver sees them are
 // *tvmffi.Error of kind ValueError or TypeError. After a sticky error

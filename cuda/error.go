@@ -95,7 +95,7 @@ type Error struct {
 	Number int
 	// Name is the name of the code, such as "CUDA_ERROR_OUT_OF_MEMORY".
 	Name string
-	// Text is the description of the code, or of what is missing.
+	// Text is the description of the code, or of the missing item.
 	Text string
 	// Call is the function of the driver that failed, such as "cuMemAlloc".
 	Call string

@@ -84,7 +84,7 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 		if ended {
 			return
 		}
-		// f panicked: the graph is of no use, and the panic goes on.
+		// f panicked: the graph is useless, and the panic continues.
 		if captured, err := end(); err == nil && captured != 0 {
 			driver.Call(driver.GraphDestroy, captured)
 		}

@@ -20,7 +20,7 @@ type HostCall struct {
 }
 
 // Done returns a channel that is closed when the function has returned. It stays
-// open for ever if an error of the device comes before, since the driver then does
+// open forever if an error of the device comes first, because the driver then does
 // not call the function: Synchronize of the stream returns that error.
 func (c *HostCall) Done() <-chan struct{} { return c.done }
 
@@ -66,10 +66,10 @@ var hostCallback = sync.OnceValue(func() uintptr {
 
 // Call queues a function of Go on the stream: it runs when the work before it is
 // done, and the work after it waits until it has returned. It runs on a thread of
-// the driver, where it must not call CUDA (nor this package, nor a library that
-// does), must not end its goroutine, and must not wait for what needs the driver to
-// go on: let it pass a message. Its error and its panic come out of [HostCall.Err]. On a stream that is
-// captured Call is an error.
+// the driver. There it must not call CUDA (nor this package, nor a library that calls
+// CUDA), must not end its goroutine, and must not wait for work of the driver: it can
+// send a message instead. [HostCall.Err] returns its error or its panic. On a stream that
+// is captured, Call is an error.
 func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	if f == nil {
 		return nil, valueError("the function for the stream is nil")

@@ -19,7 +19,7 @@ import (
 type Arch struct {
 	Major, Minor int
 	// Suffix is 'a' for code that runs on this architecture only, 'f' for code of
-	// its family, else 0.
+	// its family, otherwise 0.
 	Suffix byte
 }
 
@@ -30,7 +30,7 @@ var archPattern = regexp.MustCompile(`^(?:sm_|compute_)?(?:(\d{1,3})\.(\d)|(\d{1
 func ParseArch(s string) (Arch, error) {
 	m := archPattern.FindStringSubmatch(s)
 	if m == nil {
-		return Arch{}, valueError("%q is no architecture: write it as sm_90, sm_90a or 9.0", s)
+		return Arch{}, valueError("%q is not an architecture: write it as sm_90, sm_90a or 9.0", s)
 	}
 	var a Arch
 	a.Major, _ = strconv.Atoi(m[1] + m[3])

@@ -17,7 +17,7 @@ type Kernel struct {
 	name   string
 	handle uintptr
 	info   KernelInfo
-	params []int // sizes in bytes, nil where the driver cannot tell
+	params []int // sizes in bytes, nil where the driver cannot report them
 	known  bool
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ type KernelInfo struct {
 	ConstantMemory     int // bytes
 	Registers          int // per thread
 	// Parameters is the number of parameters, -1 where the driver (before CUDA
-	// 12.4) cannot tell.
+	// 12.4) cannot report it.
 	Parameters int
 }
 

@@ -13,11 +13,11 @@ import (
 )
 
 // Dim3 is the size of a grid, a block or a cluster. All three must be at least 1;
-// [Dim] fills in what is missing.
+// [Dim] fills in missing sizes.
 type Dim3 struct{ X, Y, Z uint32 }
 
-// none reports whether nothing is said. A comparison with Dim3{} would read what was
-// just written in other pieces, for which a processor waits.
+// none reports whether no size is given. A comparison with Dim3{} would read memory that
+// was just written in other pieces, and the processor would wait for it.
 func (d *Dim3) none() bool { return d.X|d.Y|d.Z == 0 }
 
 // Dim makes a Dim3 of up to three sizes; missing ones are 1. A size out of range
@@ -111,12 +111,12 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 //   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
 //   - bool, sized integers, floats, complex numbers: as they are.
 //   - int, uint: in the size of the parameter, if they fit. An old driver cannot
-//     tell the size; then they are refused.
+//     report the size; it refuses them.
 //   - structs and arrays of these without pointers: with the layout that Go gives
 //     them, which is that of C.
 //
-// Where the driver can tell (CUDA 12.4), the number and the sizes are checked. The
-// memory must live until the stream has come that far.
+// Where the driver can report them (CUDA 12.4), the number and the sizes are checked. The
+// memory must live until the kernel has run.
 func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	if k == nil {
 		return valueError("the kernel is nil")
@@ -220,7 +220,7 @@ func (k *Kernel) check(c *LaunchConfig) error {
 	return k.closer(c, l)
 }
 
-// closer is check for what is wrong, has clusters or is cooperative.
+// closer is check for a launch that is wrong, has clusters or is cooperative.
 func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	for _, d := range []struct {
 		what  string

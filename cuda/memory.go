@@ -12,7 +12,7 @@ import (
 )
 
 // Memory is a range of device memory: an allocation, a part of one, or memory
-// that somebody else owns.
+// of another owner.
 type Memory struct {
 	s       *state
 	address uintptr
@@ -125,7 +125,7 @@ func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) err
 	return &Memory{s: s, address: address, size: bytes, free: free}
 }
 
-// FromPointer describes device memory that somebody else allocated. If free is
+// FromPointer describes device memory of another owner. If free is
 // not nil, the memory belongs to the caller of Free, which calls it once
 // with the device current.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
@@ -210,7 +210,7 @@ func (m *Memory) Part(offset, bytes int64) (*Memory, error) {
 		return nil, err
 	}
 	if offset < 0 || bytes < 0 || offset > m.size-bytes {
-		return nil, valueError("the part of %d bytes at %d is not inside of memory of %d bytes", bytes, offset, m.size)
+		return nil, valueError("the part of %d bytes at %d is not inside the memory of %d bytes", bytes, offset, m.size)
 	}
 	return &Memory{s: m.s, address: address + uintptr(offset), size: bytes, parent: m, managed: m.managed}, nil
 }

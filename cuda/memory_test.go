@@ -92,7 +92,7 @@ func TestFill(t *testing.T) {
 	}
 	odd := must[*cuda.Memory](t)(m.Part(1, 4))
 	f.calls()
-	wantError(t, cuda.Fill(odd, uint32(1), nil), tvmffi.ErrValue, "no array of elements of 4 bytes")
+	wantError(t, cuda.Fill(odd, uint32(1), nil), tvmffi.ErrValue, "not an array of elements of 4 bytes")
 	f.expect()
 }
 

@@ -29,7 +29,7 @@ const (
 	jitLineInfo          = 13
 )
 
-// jit is what cuModuleLoadDataEx takes besides the image.
+// jit holds the options of cuModuleLoadDataEx.
 type jit struct {
 	n       int
 	options [8]uint32
@@ -68,8 +68,8 @@ func LineInfo() ModuleOption { return func(j *jit) { j.set(jitLineInfo, 1) } }
 func DebugInfo() ModuleOption { return func(j *jit) { j.set(jitDebugInfo, 1) } }
 
 // LoadModule loads a cubin, a fatbin or PTX text, from go:embed or a file. The
-// driver keeps no reference to image. The caller closes the module. What the
-// compiler says about broken PTX is in the Log of the error.
+// driver keeps no reference to image. The caller closes the module. The
+// messages of the compiler about broken PTX are in the Log of the error.
 func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -106,8 +106,8 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 	return m, nil
 }
 
-// checkImage refuses what the driver would read beyond its end: it is told no
-// length.
+// checkImage refuses an image that the driver would read beyond its end, because it
+// receives no length.
 func checkImage(image []byte) error {
 	broken := func(format string, args ...any) error {
 		return &Error{Number: int(ErrInvalidImage), Name: names[ErrInvalidImage], Text: fmt.Sprintf(format, args...), Call: driver.ModuleLoadDataEx.String(),

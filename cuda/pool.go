@@ -15,7 +15,7 @@ type Pool struct {
 }
 
 // PoolAttribute is a number of CUmemPool_attribute. Those that can be set are
-// switches (0 or 1) but for PoolReleaseThreshold.
+// switches (0 or 1), except for PoolReleaseThreshold.
 type PoolAttribute int32
 
 // The attributes of pools. All but the last four can be set; the two of high-water
@@ -126,8 +126,8 @@ func (p *Pool) on(f driver.Func, second, third uintptr) error {
 // Device returns the device of the pool.
 func (p *Pool) Device() Device { return p.s.device }
 
-// Alloc allocates memory from the pool in the order of a stream, as
-// [Device.AllocAsync] does.
+// Alloc allocates memory from the pool in the order of a stream, like
+// [Device.AllocAsync].
 func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	h, err := p.get()
 	if err != nil {

@@ -58,7 +58,7 @@ func TestPools(t *testing.T) {
 	ok(t, p.AllowAccess(0))
 	f.expectCall("cuMemPoolSetAccess 1 0 3 1")
 
-	// What was taken from a pool outlives it.
+	// Memory from a pool outlives the pool.
 	late := must[*cuda.Memory](t)(limited.Alloc(16, nil))
 	ok(t, limited.Close())
 	ok(t, limited.Close())

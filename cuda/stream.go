@@ -38,7 +38,7 @@ type streamConfig struct {
 func NonBlocking() StreamOption { return func(c *streamConfig) { c.flags = 1 } }
 
 // Priority gives a stream a priority; lower numbers run first, 0 is normal, and
-// the driver cuts what is out of the range of the device.
+// the driver clamps it to the range of the device.
 func Priority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = int32(max(math.MinInt32, min(p, math.MaxInt32))) }
 }
@@ -70,7 +70,7 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 // closing.
 func (d Device) DefaultStream() (*Stream, error) { return StreamFromPointer(d, tvmffi.Pointer{}) }
 
-// StreamFromPointer describes a stream (CUstream) that somebody else owns, such as
+// StreamFromPointer describes a stream (CUstream) of another owner, such as
 // a framework; Close does nothing for it.
 func StreamFromPointer(d Device, p tvmffi.Pointer) (*Stream, error) {
 	s, err := stateOf(d)
@@ -284,8 +284,8 @@ func Elapsed(from, to *Event) (t time.Duration, err error) {
 	return time.Duration(float64(milliseconds) * float64(time.Millisecond)), nil
 }
 
-// The functions of libtvm_ffi for the stream of a thread, 0 until somebody has
-// loaded that library.
+// The functions of libtvm_ffi for the stream of a thread, 0 until that
+// library is loaded.
 var envGet, envSet atomic.Uintptr
 
 // findEnv looks for the functions if libtvm_ffi is loaded.
@@ -368,7 +368,7 @@ func withEnv(stream *Stream, f func() error) (err error) {
 	defer func() {
 		if _, failed := setEnvStream(stream.s.device, before); failed != nil {
 			err = errors.Join(err, failed)
-			// The thread must not serve anybody else with the wrong stream.
+			// The thread must not serve another goroutine with the wrong stream.
 			runtime.LockOSThread()
 		}
 	}()

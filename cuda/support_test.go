@@ -208,7 +208,7 @@ func wantError(t *testing.T, err, target error, texts ...string) {
 		return
 	}
 	if target != nil && !errors.Is(err, target) {
-		t.Errorf("%v is no %v", err, target)
+		t.Errorf("%v is not %v", err, target)
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {

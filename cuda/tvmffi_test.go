@@ -15,7 +15,7 @@ import (
 )
 
 // loadTVMFFI loads libtvm_ffi and returns a function that asks it for the stream of
-// the calling thread, as kernels of libraries do.
+// the calling thread, like the kernels of libraries.
 func loadTVMFFI(t *testing.T) func(cuda.Device) uintptr {
 	t.Helper()
 	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
@@ -84,7 +84,7 @@ func TestEnvironmentStream(t *testing.T) {
 	ok(t, closed.Close())
 	wantError(t, cuda.WithStream(closed, func() error { return sentinel }), tvmffi.ErrValue, "is closed")
 
-	// Work without a stream inside of a capture belongs to it.
+	// Work without a stream inside a capture belongs to the capture.
 	ok(t, cuda.Fill(m, uint8(1), nil))
 	graph := must[*cuda.Graph](t)(a.Capture(func() error { fillsOn(a); return nil }))
 	defer graph.Close()

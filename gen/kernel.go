@@ -14,7 +14,7 @@ type KernelConfig struct {
 	// Contents are those of the images and programs of the kernels, by name. A kernel
 	// that is not in them is an error; a file that is missing here is not looked into.
 	Contents map[string][]byte
-	// ToolVersion stands in the header of the file.
+	// ToolVersion is written into the header of the file.
 	ToolVersion string
 }
 
@@ -26,7 +26,7 @@ type Kernel struct {
 	// environment stream of the device.
 	Spec string
 	// Name is the name of the Go func; without it, that of the description as a Go
-	// name. Doc stands in its comment.
+	// name. Doc becomes a part of its comment.
 	Name, Doc string
 	// Entry is the name of the kernel in the image; without it, that of the
 	// description.
@@ -35,13 +35,13 @@ type Kernel struct {
 	// folder of the package and relative to it, with forward slashes.
 	Images []string
 	// Program is a file with CUDA C++ in place of Images. It is compiled by NVRTC when
-	// the kernel is first used, with Options, for Arch ("compute_80" or "sm_90a") or
-	// else for the device at hand.
+	// the kernel is first used, with Options, for Arch ("compute_80" or "sm_90a"), or
+	// without it for the device at hand.
 	Program string
 	Arch    string
 	Options []string
 	// Args are the parameters of the kernel in order: names of parameters and of
-	// sizes of the description. Without it, that are all parameters but the stream.
+	// sizes of the description. The default is all parameters except the stream.
 	Args []string
 	// Grid, Block and Cluster are one to three expressions each, of numbers, names of
 	// sizes, + - * / %, ceildiv, min, max and parentheses. Shared is the dynamic shared
@@ -63,8 +63,8 @@ type Kernel struct {
 // kernel or -1, the key in the form of tvmffi.yaml, and the index in its list or -1.
 type KernelError = kernel.Error
 
-// GenerateKernels returns the package of the kernels, which ReadExports reads too. The error lists everything
-// that is wrong, each a [*KernelError].
+// GenerateKernels returns the package of the kernels, which ReadExports reads
+// too. The error joins all mistakes, each a [*KernelError].
 func GenerateKernels(c KernelConfig) ([]File, error) {
 	sources := make([]kernel.Source, len(c.Kernels))
 	for i, k := range c.Kernels {

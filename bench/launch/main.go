@@ -1,10 +1,10 @@
 // Command launch is the benchmark of launches by package cuda and a generated kernel, as a
 // user of them calls them. Usage: launch LIBTVM_FFI launch.ptx
 //
-// It prints the names of its items, then measures each that a line of the standard input
-// names, and prints nanoseconds and allocations per launch: a batch that does not count,
-// and five that do. The time of a batch is that of its launches; what waits for the device
-// stands between the batches, but in the items that measure the device.
+// It prints the names of its items. Then it measures each item that a line of the standard
+// input names, and prints nanoseconds and allocations per launch: one batch does not count,
+// five do. The time of a batch is the time of its launches. The program waits for the device
+// between the batches, except in the items that measure the device.
 package main
 
 import (

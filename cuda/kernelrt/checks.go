@@ -12,7 +12,7 @@ import (
 // Checks are the checks of a kernel in the order of spec.Func.Plan, as static data. The
 // generated func accepts arguments by straight code; if it does not, Refuse finds out why.
 type Checks struct {
-	// Signature stands in messages.
+	// Signature is a part of messages.
 	Signature string
 	// List is spec.Plan.Checks. Operand i is argument i.
 	List []spec.Check

@@ -6,7 +6,7 @@ import (
 )
 
 // NoValue is the value of an expression that overflows an int64 or divides by 0, and
-// of all that is computed with it. As a value of an argument it is no other.
+// of every result that is computed from it. An argument with this value counts as such, too.
 const NoValue = math.MinInt64
 
 // Add returns a + b.

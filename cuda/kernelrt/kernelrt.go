@@ -1,6 +1,6 @@
-// Package kernelrt is what the typed kernels stand on that "tvmffi-bind gen" writes
-// from the list kernels of a configuration. It is not for use by hand: it trusts its
-// caller, the generator.
+// Package kernelrt is the support package for the typed kernels that "tvmffi-bind gen"
+// writes from the list kernels of a configuration. It is not for use by hand: it trusts
+// its caller, the generator.
 //
 // A generated func packs its arguments as [Value], as FFI functions get them, and
 // calls one func that checks them, works out the grid, and launches:
@@ -42,7 +42,7 @@ const Generation1 = 1
 // Kernel is a kernel and how it is launched. It is static data: nothing happens at
 // import, and it is loaded on each device when it is first used there.
 type Kernel struct {
-	// Name stands in messages, Entry is the name in the image.
+	// Name is the name in messages, Entry the name in the image.
 	Name, Entry string
 	Image       *Image
 	// Sizes are the bytes of the parameters.
@@ -50,7 +50,7 @@ type Kernel struct {
 	// Grid, Block, Cluster and Shared are the expressions, for messages.
 	Grid, Block, Cluster []string
 	Shared               string
-	// Full says that a grid of 0 blocks is an error; else nothing is launched then.
+	// Full says that a grid of 0 blocks is an error; without it nothing is launched.
 	Full                      bool
 	Cooperative, Programmatic bool
 
@@ -62,8 +62,8 @@ type Image struct {
 	// Files has the cubins, fatbins and PTX that match Pattern.
 	Files   fs.FS
 	Pattern string
-	// Source is a text in CUDA C++, which File calls by name in messages. It is
-	// compiled on first use, for Arch or else for the device.
+	// Source is a text in CUDA C++. File is its name in messages. It is
+	// compiled on first use, for Arch, or without it for the device.
 	Source  *string
 	File    string
 	Arch    string
@@ -184,8 +184,8 @@ func Unload(images ...*Image) error {
 	return first
 }
 
-// Dims are the values of the launch expressions of one call. What a kernel does not
-// say is 1 in Grid and Block and 0 in Cluster and Shared.
+// Dims are the values of the launch expressions of one call. A missing value is 1 in Grid
+// and Block and 0 in Cluster and Shared.
 type Dims struct {
 	Grid, Block, Cluster [3]int64
 	Shared               int64
@@ -211,7 +211,7 @@ func (k *Kernel) check(d *Dims) (empty bool, err error) {
 	return k.closer(d)
 }
 
-// closer is check for what is wrong, empty or has clusters.
+// closer is check for a launch that is wrong or empty, or has clusters.
 func (k *Kernel) closer(d *Dims) (empty bool, err error) {
 	for i, v := range d.Grid {
 		if v == 0 && !k.Full {

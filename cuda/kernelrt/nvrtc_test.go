@@ -106,7 +106,7 @@ func TestNVRTC(t *testing.T) {
 	}
 	var e *nvrtc.Error
 	if err := saxpy(program("none", "saxpy", ""), 1, 1000, 1, x, y); !errors.As(err, &e) || !strings.Contains(err.Error(), "saxpy.cu(1)") {
-		t.Errorf("%v is no *nvrtc.Error with a place", err)
+		t.Errorf("%v is not an *nvrtc.Error with a place", err)
 	}
 }
 

@@ -85,8 +85,8 @@ func (f *fake) calls() []string {
 	return calls
 }
 
-// expect compares the log with calls; one that ends in a space stands for all that
-// begin so.
+// expect compares the log with calls; a call that ends in a space matches all calls with
+// that beginning.
 func (f *fake) expect(want ...string) {
 	f.t.Helper()
 	got := f.calls()

@@ -63,7 +63,7 @@ func FromPointer(p tvmffi.Pointer) Value {
 	return Value{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(p.Address)}
 }
 
-// Stream is where a kernel runs: On, or if that is nil the environment stream.
+// Stream is where a kernel runs: On, or the environment stream if On is nil.
 type Stream struct {
 	On *cuda.Stream
 
@@ -71,9 +71,8 @@ type Stream struct {
 	address uintptr
 }
 
-// StreamAt reads the stream that is argument i, if there are so many: an address, an
-// int, or None for the default stream. What else it is, the check of the type
-// refuses.
+// StreamAt reads the stream that is argument i, if there is one: an address, an
+// int, or None for the default stream. The check of the type refuses other values.
 func StreamAt(args []Value, i int) Stream {
 	if i >= len(args) {
 		return Stream{}
@@ -115,7 +114,7 @@ func Float(v Value) float64 {
 	return float64(int64(v.Bits))
 }
 
-// Truth is 1 for a bool that is true, else 0.
+// Truth is 1 for a bool that is true, otherwise 0.
 func Truth(v int64) int64 {
 	if v != 0 {
 		return 1

@@ -58,7 +58,7 @@ func place(key string) (string, error) {
 }
 
 // cached reads what store wrote. A file begins with the hash of the rest, so that a
-// damaged one is as good as none.
+// damaged file counts as missing.
 func cached(key string) (*Code, bool) {
 	file, err := place(key)
 	if err != nil {

@@ -22,7 +22,7 @@ const variable = "TVMFFI_NVRTC_LIBRARY"
 // returns.
 var library struct {
 	major, minor int
-	// size is that of the file, which tells builds of one version apart.
+	// size is that of the file, which distinguishes builds of one version.
 	size int64
 
 	version, errorString, create, destroy, compile, log, logSize, ptx, ptxSize, cubin, cubinSize, addName, lowered, numArchs, archs uintptr

@@ -5,16 +5,16 @@
 // # The library
 //
 // Nothing happens at import. The first use loads the file that the environment
-// variable TVMFFI_NVRTC_LIBRARY names, else the NVRTC that the loader of the
-// system finds, else that of an installed Python package (nvidia-cuda-nvrtc), else
-// that of a toolkit in /usr/local/cuda. Where there is none, every function
+// variable TVMFFI_NVRTC_LIBRARY names. Without it, the first use takes the NVRTC that
+// the loader of the system finds, then that of an installed Python package
+// (nvidia-cuda-nvrtc), then that of a toolkit in /usr/local/cuda. Where there is none, every function
 // returns the same error, for which errors.Is(err, [ErrUnavailable]) holds.
 //
 // # The cache
 //
-// What was compiled is kept in the cache of the project (TVMFFI_CACHE, or the
+// Compiled programs are kept in the cache of the project (TVMFFI_CACHE, or the
 // folder tvmffi in the user's cache) by the hash of all that went into it. A program
-// that may read files, by an option such as -I or by an #include that is none of its
+// that may read files, by an option such as -I or by an #include that is not among its
 // Headers, is compiled each time, because what lies there may change.
 package nvrtc
 
@@ -36,11 +36,11 @@ var ErrUnavailable = errors.New("NVRTC is not available")
 
 // Program is a text in CUDA C++ and how to compile it.
 type Program struct {
-	// Name stands for the file in messages; "" is "program.cu".
+	// Name is the name of the file in messages; "" is "program.cu".
 	Name string
 	// Source is the text of the program, in CUDA C++.
 	Source string
-	// Headers are texts for #include, by the name that stands there.
+	// Headers are texts for #include, by the name in the #include.
 	Headers map[string]string
 	// Arch is what to compile for: "compute_90" gives PTX, which the driver compiles
 	// for any device from there on; "sm_90a" gives a cubin. "90" and "9.0" mean sm_90.
@@ -60,7 +60,7 @@ type Code struct {
 	PTX   bool
 	// Names has for each of Program.Kernels the name in the image.
 	Names map[string]string
-	// Log has what the compiler warned of.
+	// Log has the warnings of the compiler.
 	Log string
 	// Cached says that an earlier Compile, perhaps of another process, did the work.
 	Cached bool
@@ -71,9 +71,9 @@ type Error struct {
 	// Name is the number as a text, such as "NVRTC_ERROR_COMPILATION".
 	Name string
 	Code int
-	// Program is the name of what was compiled, "" if nothing was.
+	// Program is the name of the program, "" if there is none.
 	Program string
-	// Log is what the compiler said.
+	// Log is the output of the compiler.
 	Log string
 }
 
@@ -125,7 +125,7 @@ func Architectures() ([]cuda.Arch, error) {
 	return archs, nil
 }
 
-// Compile compiles a program. What the compiler says is in the Log of the [*Error].
+// Compile compiles a program. The output of the compiler is in the Log of the [*Error].
 // It may be called from any goroutine.
 func Compile(p Program) (*Code, error) {
 	if p.Name == "" {

@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		{nvrtc.Program{Source: saxpy, Arch: "90", Options: []string{"--no-such-option"}}, "NVRTC_ERROR_INVALID_OPTION", "no-such-option"},
 		{nvrtc.Program{Source: saxpy, Arch: "sm_12"}, "NVRTC_ERROR_INVALID_OPTION", "gpu-architecture"},
 		{nvrtc.Program{Source: saxpy, Arch: "90", Kernels: []string{"nothing<int>"}}, "NVRTC_ERROR_COMPILATION", "nothing"},
-		{nvrtc.Program{Source: saxpy}, "", `"" is no architecture: write it as sm_90, sm_90a or 9.0`},
+		{nvrtc.Program{Source: saxpy}, "", `"" is not an architecture: write it as sm_90, sm_90a or 9.0`},
 		{nvrtc.Program{Source: saxpy + "\x00", Arch: "90"}, "", `nvrtc: compile "program.cu": a text has a NUL byte: remove it`},
 		{nvrtc.Program{Source: saxpy, Arch: "90", Options: []string{"-arch=sm_80"}}, "", `nvrtc: compile "program.cu": the option -arch=sm_80: set Arch in place of it`},
 	} {

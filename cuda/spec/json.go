@@ -76,7 +76,7 @@ func (d *jsonDim) UnmarshalJSON(data []byte) error {
 	}
 	n, err := strconv.ParseInt(string(data), 10, 64)
 	if err != nil {
-		return fmt.Errorf("spec: the dimension %.40s is no whole number, name or object", data)
+		return fmt.Errorf("spec: the dimension %.40s is not a whole number, a name or an object", data)
 	}
 	d.dim = Size(n)
 	return nil
@@ -214,7 +214,7 @@ func (j *jsonParam) param(depth int) (Param, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was read must be all that is there.
+	// The description must have all members of the JSON.
 	want, err := json.Marshal(toJSON(p))
 	if err != nil {
 		return nil, err
@@ -293,7 +293,7 @@ func (j *jsonParam) plain(depth int) (Param, error) {
 	}
 	t, err := dtypeOf(j.Type)
 	if err != nil || j.Type == "" {
-		return nil, fmt.Errorf("%q is no type: write a data type such as float32, or tensor, shape, stream, env_stream, data_pointer, const or tuple", j.Type)
+		return nil, fmt.Errorf("%q is not a type: write a data type such as float32, or tensor, shape, stream, env_stream, data_pointer, const or tuple", j.Type)
 	}
 	return Var{j.Name, t, j.Divisibility}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError is the error of a text that is no description.
+// SyntaxError is the error of a text that is not a description.
 type SyntaxError struct {
 	// Text is what was read, and Offset the byte in it where reading failed.
 	Text   string
@@ -37,8 +37,8 @@ const (
 	maxDepth = 32
 )
 
-// Parse reads a description. Its errors are a [*SyntaxError], or say what is wrong
-// with the description as [Func.Validate] does.
+// Parse reads a description. Its errors are a [*SyntaxError], or are the
+// errors of [Func.Validate].
 func Parse(text string) (*Func, error) {
 	p := parser{text: text}
 	f, err := p.function()
@@ -49,8 +49,8 @@ func Parse(text string) (*Func, error) {
 }
 
 // ParseMessage reads the description in the message with which a kernel of the
-// CuTe DSL or of TVM refuses a call. Such a message does not tell strides,
-// alignment and device: what it leaves out has the meaning of the zero value.
+// CuTe DSL or of TVM refuses a call. Such a message leaves out strides,
+// alignment and device: they have the meaning of the zero value.
 func ParseMessage(message string) (*Func, error) {
 	_, rest, ok := strings.Cut(message, "when calling:")
 	if ok {
@@ -58,7 +58,7 @@ func ParseMessage(message string) (*Func, error) {
 	}
 	text, _, closed := strings.Cut(rest, "`")
 	if !ok || !closed {
-		return nil, fmt.Errorf("spec: the message tells no signature: it has no \"when calling:\" with a text in backquotes after it")
+		return nil, fmt.Errorf("spec: the message has no signature: it lacks \"when calling:\" with a text in backquotes after it")
 	}
 	return Parse(text)
 }
@@ -264,7 +264,7 @@ func (p *parser) element(depth int) (Param, error) {
 func (p *parser) dtype(at int, name string) (DType, error) {
 	t, err := ParseDType(name)
 	if err != nil || name == "void" {
-		return DType{}, p.errorAt(at, "%q is no type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional", name)
+		return DType{}, p.errorAt(at, "%q is not a type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional", name)
 	}
 	if remedy := t.odd(); remedy != "" {
 		return DType{}, p.errorAt(at, "there is no type %s: %s", name, remedy)
@@ -383,7 +383,7 @@ func (p *parser) tensor(name string) (Param, error) {
 		}
 		seen[key] = true
 		if key != "strides" && key != "align" && key != "device" {
-			return nil, p.errorAt(at, "%q is no property of a tensor: write strides=, align= or device=", key)
+			return nil, p.errorAt(at, "%q is not a property of a tensor: write strides=, align= or device=", key)
 		}
 		if err := p.expect("=", "after "+key); err != nil {
 			return nil, err
@@ -427,7 +427,7 @@ func (p *parser) dataPointer(name string) (Param, error) {
 		return nil, err
 	}
 	if n < 0 || n > math.MaxInt32 {
-		return nil, p.errorAt(at, "%d is no address space: write a number from 0 on", n)
+		return nil, p.errorAt(at, "%d is not an address space: write a number from 0 on", n)
 	}
 	d.Space = int(n)
 	return d, p.expect(")", "after the address space")
@@ -461,7 +461,7 @@ func (p *parser) constant(name, kind string) (Param, error) {
 		number := strings.TrimSpace(p.text[p.pos : p.pos+n])
 		v, failed := strconv.ParseFloat(number, 64)
 		if failed != nil || strings.ContainsAny(number, "_xXpP") {
-			return nil, p.errorf("%.40q is no number: write one as in Float(1.5)", number)
+			return nil, p.errorf("%.40q is not a number: write one as in Float(1.5)", number)
 		}
 		c.Value = v
 		p.pos += n

@@ -9,19 +9,19 @@ import (
 )
 
 // Plan is what has to be checked before a call, in order: the first check that
-// does not hold is the error of the call. Code that runs the plan and code that
-// was generated from it say the same.
+// does not hold is the error of the call. Code that runs the plan and generated code
+// return the same errors.
 type Plan struct {
 	Func *Func
-	// Signature stands in the messages.
+	// Signature is a part of the messages.
 	Signature string
 	// NumArgs is the number of arguments.
 	NumArgs int
 	// Operands are the arguments and the elements of tuples in them, in the order in
 	// which they are read.
 	Operands []Operand
-	// Vars are the numbers that have a name: after the checks each has a value, but
-	// for those that stand in optional arguments only.
+	// Vars are the numbers that have a name: after the checks each has a value, except
+	// for those that are in optional arguments only.
 	Vars   []PlanVar
 	Checks []Check
 	// EnvStream is the operand, a tensor, whose device the environment stream
@@ -31,7 +31,7 @@ type Plan struct {
 
 // Operand is an argument, or an element of a tuple.
 type Operand struct {
-	// Param is what the description says; it is no Optional.
+	// Param is the parameter of the description, without its Optional.
 	Param    Param
 	Optional bool
 	// Parent is the operand that is the tuple, -1 for an argument. Index is the number of
@@ -60,7 +60,7 @@ const (
 	// OpElement reads the element Index of the tuple at Operand; it becomes the operand
 	// Want. It cannot fail.
 	OpElement
-	// OpSkipNone goes on with the check Want if the value of Operand is None. It
+	// OpSkipNone continues with the check Want if the value of Operand is None. It
 	// cannot fail.
 	OpSkipNone
 	// OpType wants a value of one of the kinds in Accept.
@@ -72,7 +72,7 @@ const (
 	// the same to kernels.
 	OpDType
 	// OpContiguous wants a tensor in row-major order without gaps; the stride of a
-	// dimension of size 1 is not looked at.
+	// dimension of size 1 is not compared.
 	OpContiguous
 	// OpFloat wants a float that equals Float.
 	OpFloat
@@ -129,8 +129,8 @@ type Check struct {
 	Index   int
 	// Var is an index into Plan.Vars, for OpMatch and OpBind.
 	Var int
-	// From is for OpMatch the index of the OpBind that gave the value; -1 if only
-	// the call tells which it was.
+	// From is for OpMatch the index of the OpBind that gave the value; -1 if
+	// that is known only in the call.
 	From int
 	// Maybe says that whether Var has a value is only known in the call: OpMatch is
 	// done if it has, and the other operations if it has not.
@@ -150,7 +150,7 @@ type Check struct {
 }
 
 // Error returns the kind and the message of a check that does not hold. from is
-// the index of the OpBind that gave the value, where Check.From does not tell it.
+// the index of the OpBind that gave the value, where Check.From is -1.
 func (p *Plan) Error(check, from int) (kind, message string) {
 	c := &p.Checks[check]
 	if c.Op == OpMatch && c.From < 0 && from >= 0 {
@@ -309,7 +309,7 @@ func (b *planner) operand(p Param, at Operand, path []int) {
 	b.optional++
 	c.param(p, path)
 	b.optional--
-	// What was bound in here has a value only if the argument is there.
+	// Variables that were bound in here have a value only if the argument is not None.
 	for v := range b.bound {
 		if v >= len(before) || before[v] < 0 && before[v] != b.bound[v] {
 			b.bound[v] = sometimes

@@ -2,7 +2,7 @@ package spec
 
 import "github.com/tvmffi-go/tvmffi/internal/abi"
 
-// Func describes a function: its name, which stands in messages, and its
+// Func describes a function: its name, which is a part of messages, and its
 // parameters.
 type Func struct {
 	Name   string
@@ -64,7 +64,7 @@ type Tensor struct {
 	// Device is the type of the device; "" is "cuda".
 	Device string
 	// DeviceID is the number of the device. If it is nil, all tensors of one device
-	// type are on one device, and the number of a "cpu" is not looked at.
+	// type are on one device, and the number of a "cpu" is not compared.
 	DeviceID Dim
 }
 
@@ -83,7 +83,7 @@ type Stream struct{ Name string }
 
 func (s Stream) name() string { return s.Name }
 
-// EnvStream is a stream that is no argument: it is the current stream of the
+// EnvStream is a stream that is not an argument: it is the current stream of the
 // device of the first tensor that is not on the CPU.
 type EnvStream struct{ Name string }
 
@@ -151,7 +151,7 @@ var (
 )
 
 // String returns the name of the type, such as "float32"; "void" for the zero
-// DType, which is no type.
+// DType, which is not a type.
 func (t DType) String() string {
 	if t == (DType{}) {
 		return "void"

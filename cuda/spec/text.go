@@ -9,7 +9,7 @@ import (
 
 // String returns the whole description as text, which [Parse] reads back. For a
 // description without strides, alignment, device and other properties that kernels
-// do not tell, it equals the signature.
+// do not report, it equals the signature.
 func (f *Func) String() string { return f.text(true) }
 
 // Signature returns the text that the messages contain. It leaves out what the
@@ -151,7 +151,7 @@ func (w *writer) dim(d Dim) {
 	}
 }
 
-// constText writes a constant as Python does.
+// constText writes a constant in the notation of Python.
 func constText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -166,7 +166,7 @@ func constText(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// literal writes a value as Python's repr does.
+// literal writes a value the way Python's repr writes it.
 func literal(v any) string {
 	switch v := v.(type) {
 	case bool:

@@ -15,7 +15,7 @@ func (f *Func) Validate() error {
 	}
 	v := validator{f: f, vars: map[string]*declared{}, names: map[string]bool{}}
 	if !isName(f.Name) {
-		return fmt.Errorf("spec: %q is no name of a function: use letters, digits, _, $ and dots", f.Name)
+		return fmt.Errorf("spec: %q is not the name of a function: use letters, digits, _, $ and dots", f.Name)
 	}
 	for i, p := range f.Params {
 		if p == nil || nameOf(p) == "" {
@@ -27,7 +27,7 @@ func (f *Func) Validate() error {
 	}
 	for name, d := range v.vars {
 		if d.dim && d.set && !isDimType(d.dtype) {
-			return v.errorf("dimension %s: its type %s is no integer of up to 64 bits", name, d.dtype)
+			return v.errorf("dimension %s: its type %s is not an integer of at most 64 bits", name, d.dtype)
 		}
 	}
 	for _, p := range f.Params {
@@ -122,7 +122,7 @@ func (v *validator) errorf(format string, args ...any) error {
 }
 
 // param checks one parameter; where names it in errors, nested says that it is
-// inside of a tuple or optional.
+// inside a tuple or optional.
 func (v *validator) param(where string, p Param, nested bool, depth int) error {
 	if depth > maxDepth {
 		return v.errorf("%s: types nest deeper than %d", where, maxDepth)
@@ -142,7 +142,7 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 	}
 	if name := p.name(); name != "" {
 		if !isName(name) {
-			return v.errorf("%q is no name of a parameter: use letters, digits, _, $ and dots", name)
+			return v.errorf("%q is not the name of a parameter: use letters, digits, _, $ and dots", name)
 		}
 		if v.names[name] {
 			return v.errorf("two parameters have the name %s", name)
@@ -159,11 +159,11 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 	case Stream:
 	case EnvStream:
 		if nested {
-			return v.errorf("%s: an EnvStream is no argument, so it cannot stand in a Tuple or an Optional", where)
+			return v.errorf("%s: an EnvStream is not an argument, so it cannot stand in a Tuple or an Optional", where)
 		}
 	case DataPointer:
 		if p.Space < 0 {
-			return v.errorf("%s: %d is no address space", where, p.Space)
+			return v.errorf("%s: %d is not an address space", where, p.Space)
 		}
 	case Const:
 		switch p.Value.(type) {
@@ -181,7 +181,7 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 			}
 		}
 	default:
-		return v.errorf("%s: %T is no parameter of this package", where, p)
+		return v.errorf("%s: %T is not a parameter of this package", where, p)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (v *validator) scalar(where string, p Var) error {
 		ok = t == Bool || t == BFloat16 || t == Handle
 	}
 	if !ok {
-		return v.errorf("%s: the type %s of a number is none of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, t)
+		return v.errorf("%s: the type %s of a number must be one of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, t)
 	}
 	if !isDimType(t) && t != Bool && p.Divisibility != 0 {
 		return v.errorf("%s: only integers are divisible, not %s", where, t)
@@ -261,7 +261,7 @@ func (v *validator) dim(where string, d Dim, size bool) error {
 		}
 	case Var:
 		if !isName(d.Name) {
-			return v.errorf("%s: %q is no name of a dimension: use letters, digits, _, $ and dots", where, d.Name)
+			return v.errorf("%s: %q is not the name of a dimension: use letters, digits, _, $ and dots", where, d.Name)
 		}
 		return v.declare(where, d, true)
 	default:
@@ -273,7 +273,7 @@ func (v *validator) dim(where string, d Dim, size bool) error {
 func (v *validator) tensor(where string, t Tensor) error {
 	name := t.DType.String()
 	if back, err := ParseDType(name); err != nil || back != t.DType || name == "" || t.DType.Lanes == 0 {
-		return v.errorf("%s: %s is no type of elements", where, t.DType)
+		return v.errorf("%s: %s is not a type of elements", where, t.DType)
 	}
 	if remedy := t.DType.odd(); remedy != "" {
 		return v.errorf("%s: there is no type %s: %s", where, t.DType, remedy)
@@ -292,7 +292,7 @@ func (v *validator) tensor(where string, t Tensor) error {
 	}
 	kind, ok := abi.ParseDeviceType(t.device())
 	if !ok || abi.DeviceTypeName(kind) != t.device() || strings.ContainsAny(t.Device, " :") {
-		return v.errorf("%s: %q is no type of a device: write cpu, cuda, rocm, metal or another of DLPack", where, t.Device)
+		return v.errorf("%s: %q is not a type of device: write cpu, cuda, rocm, metal or another of DLPack", where, t.Device)
 	}
 	if t.DeviceID != nil {
 		return v.dim(where+".device.index", t.DeviceID, true)

@@ -66,7 +66,7 @@ func TestKernelsAlone(t *testing.T) {
 	allRight(t, nativetest.Python(t), filepath.Join("testdata", "alone.py"), library)
 }
 
-// TestRegister: whoever registers the kernels, and how often, they are there once.
+// TestRegister registers the kernels from two packages and twice: they exist once.
 func TestRegister(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
 		t.Fatal(err)

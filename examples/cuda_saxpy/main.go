@@ -137,7 +137,7 @@ func run(d cuda.Device, n int64) (err error) {
 	}
 	fmt.Println("a graph of two launches, twice: y = 7.5 x")
 
-	// What is wrong with a call is told before anything is launched.
+	// A wrong call is refused before anything is launched.
 	half, err := v.memory[1].Tensor(tvmffi.Float16, n)
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ func build(t *testing.T) string {
 	return built.schema
 }
 
-// TestSchema compares what the kernels tell about themselves with what the bindings
-// were made of.
+// TestSchema compares the metadata of the kernels with the schema that the bindings were
+// made of.
 func TestSchema(t *testing.T) {
 	got := build(t)
 	want, err := os.ReadFile("native/kernels.json")
@@ -62,7 +62,7 @@ func TestSchema(t *testing.T) {
 		return slices.DeleteFunc(strings.Split(s, "\n"), func(line string) bool { return strings.Contains(line, `"sha256"`) })
 	}
 	if !slices.Equal(lines(got), lines(string(want))) {
-		t.Errorf("native/kernels.json is stale: run native/build.sh and go generate. The kernels tell\n%s", got)
+		t.Errorf("native/kernels.json is stale: run native/build.sh and go generate. The kernels report\n%s", got)
 	}
 }
 

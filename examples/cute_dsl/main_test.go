@@ -8,8 +8,8 @@ import (
 )
 
 // TestBindings compares the committed package with what the tool makes of the
-// committed schema, which needs neither the CuTe DSL nor the kernels. That the
-// schema is the kernels' is what TestSchema says, with the tag cute.
+// committed schema, which needs neither the CuTe DSL nor the kernels. TestSchema,
+// with the tag cute, compares the schema with the kernels.
 func TestBindings(t *testing.T) {
 	out, err := exec.Command(consumer.Tool(t), "gen", "--from", "native/kernels.json", "--package", "cutekernels", "--out", "./cutekernels", "--check").CombinedOutput()
 	if err != nil {

@@ -53,8 +53,8 @@ func build(t *testing.T) string {
 	return built.library
 }
 
-// TestSchema compares what the kernels tell about themselves with what the bindings
-// were made of.
+// TestSchema compares the metadata of the kernels with the schema that the bindings were
+// made of.
 func TestSchema(t *testing.T) {
 	library := build(t)
 	dumped := filepath.Join(t.TempDir(), "norm.json")

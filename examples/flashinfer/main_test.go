@@ -8,8 +8,8 @@ import (
 )
 
 // TestBindings compares the committed package with what the tool makes of the
-// committed schema, which needs neither nvcc nor FlashInfer. That the schema is the
-// kernels' is what TestSchema says, with the tag flashinfer.
+// committed schema, which needs neither nvcc nor FlashInfer. TestSchema, with the tag
+// flashinfer, compares the schema with the kernels.
 func TestBindings(t *testing.T) {
 	out, err := exec.Command(consumer.Tool(t), "gen", "--from", "native/norm.json", "--package", "norm", "--out", "./norm", "--check").CombinedOutput()
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 // Variable is the environment variable that names the file of the driver.
 const Variable = "TVMFFI_CUDA_LIBRARY"
 
-// NotFoundError says that the driver library is missing or is none.
+// NotFoundError says that the driver library is missing, or is not a driver.
 type NotFoundError struct{ text string }
 
-// Error says which file is missing or no driver, and what to do about it.
+// Error names the file that is missing or is not a driver, and the remedy.
 func (e *NotFoundError) Error() string { return e.text }
 
 // FailedError is a function that failed while the driver started.
@@ -53,7 +53,7 @@ func Version() int { return version }
 // Path returns the file of the driver, or the name that it was loaded by.
 func Path() string { return path }
 
-// VersionText writes a version as CUDA does: 12040 is "12.4".
+// VersionText writes a version the way CUDA writes it: 12040 is "12.4".
 func VersionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 func candidates() []string {
@@ -94,7 +94,7 @@ func load() error {
 func start(h dynlib.Handle, name string) error {
 	resolve(h, 0)
 	if addresses[Init] == 0 || addresses[DriverGetVersion] == 0 {
-		return &NotFoundError{"the library " + name + " is no CUDA driver: it has no symbol cuInit; correct or unset " + Variable}
+		return &NotFoundError{"the library " + name + " is not a CUDA driver: it has no symbol cuInit; correct or unset " + Variable}
 	}
 	if path = dynlib.File(addresses[Init]); path == "" {
 		path = name
@@ -151,8 +151,8 @@ func procAddress(f uintptr, e entry) uintptr {
 	return *out
 }
 
-// Missing is the result of Call for a function that the driver lacks. It is no
-// code of CUDA.
+// Missing is the result of Call for a function that the driver lacks. It is
+// not a code of CUDA.
 const Missing int32 = -1
 
 // Has reports whether the driver has the function.
@@ -161,7 +161,7 @@ func Has(f Func) bool { return addresses[f] != 0 }
 // Address returns the address of a function, 0 if the driver lacks it.
 func Address(f Func) uintptr { return addresses[f] }
 
-// Call calls a function and returns its CUresult. What a pointer in the argument
+// Call calls a function and returns its CUresult. Memory that a pointer in the argument
 // list refers to is kept alive, on the heap, until the call is over.
 //
 //go:uintptrescapes
@@ -174,7 +174,7 @@ func Call(f Func, args ...uintptr) int32 {
 }
 
 // CallWith is Call with a slice of the caller, without an allocation. The caller
-// keeps alive what pointers in args refer to, which must not be on a stack.
+// keeps the memory alive that args point to; it must not be on a stack.
 func CallWith(f Func, args []uintptr) int32 {
 	if addresses[f] == 0 {
 		return Missing

@@ -19,7 +19,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The fake driver does what these names say, a GPU what stands there.
+// The fake driver does what the names of the kernels say; a GPU runs their code.
 const program = `extern "C" __global__ void add_one(const float* a, float* b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) b[i] = a[i] + 1;

@@ -1,6 +1,6 @@
 // Package packed is how generated code launches kernels: with parameters that are
 // laid out already. It stands between package cuda, which launches, and package
-// kernelrt, which has no other way to the inside of that package.
+// kernelrt, which cannot reach it otherwise.
 package packed
 
 import (
@@ -58,7 +58,7 @@ func (l *Launch) End() {
 func (l *Launch) Addresses() uintptr { return uintptr(unsafe.Pointer(&l.addresses)) }
 
 // Run launches; Sizes returns the sizes of the parameters of a *cuda.Kernel in
-// bytes, and false where the driver cannot tell. Package cuda sets both.
+// bytes, and false where the driver cannot report them. Package cuda sets both.
 var (
 	Run   func(l *Launch) error
 	Sizes func(kernel any) ([]int, bool)

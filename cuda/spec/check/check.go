@@ -58,8 +58,8 @@ func (c *Checker) Plan() *spec.Plan { return c.plan }
 //   - None: nil, or a nil pointer to an object.
 //
 // The error is a *tvmffi.Error of the kind and with the message of the CuTe DSL.
-// What only Go can pass has messages in the same manner: an object that was
-// released is a RuntimeError, an unsigned number beyond int64 a ValueError.
+// Two mistakes are possible in Go only: an object that was released is a RuntimeError,
+// and an unsigned number beyond int64 is a ValueError.
 // Success allocates no memory; slices among the arguments are on the heap.
 func (c *Checker) Check(args ...any) error {
 	var nums [few]int64
@@ -83,7 +83,7 @@ func (c *Checker) closer(args []any) error {
 // pool has Values, perhaps with memory for many names.
 var pool = sync.Pool{New: func() any { return new(Values) }}
 
-// Bind tests the arguments as Check does, and stores in v the values of the
+// Bind tests the arguments like Check, and stores in v the values of the
 // symbolic dimensions and integers. It allocates once for each v if the description
 // has more than 16 names.
 func (c *Checker) Bind(v *Values, args ...any) error {
@@ -156,7 +156,7 @@ func (v *Values) Int(name string) (int64, bool) {
 	return v.At(v.c.plan.VarIndex(name))
 }
 
-// At returns the value of Plan.Vars[i] as Int does.
+// At is like Int for Plan.Vars[i].
 func (v *Values) At(i int) (n int64, ok bool) {
 	switch {
 	case v.c == nil || i < 0 || i >= len(v.c.plan.Vars):

@@ -13,14 +13,14 @@ import (
 )
 
 // fast is a plan for calls that are right: the checks of each argument are put
-// together, and it only answers yes or "look closer". So it needs no messages, and
-// no order among the checks but that of variables.
+// together, and the answer is only yes or "look closer". So it needs no messages, and
+// keeps the order of the checks only where they share variables.
 type fast struct {
 	ok   bool // the plan has no checks that only the slow way knows
 	args []argument
 }
 
-// argument is what is checked of one argument.
+// argument holds the checks of one argument.
 type argument struct {
 	accept spec.Accept
 	tensor bool

@@ -50,7 +50,7 @@ func TestCuteLive(t *testing.T) {
 		}
 		lines = append(lines, r.fn+", "+r.what+"\t"+text(err))
 	}
-	told(t, module)
+	reported(t, module)
 	got := strings.Join(lines, "\n") + "\n"
 	if *record {
 		head := fmt.Sprintf("# What kernels of the CuTe DSL say to the calls of table_test.go.\n# Recorded on %s with %s by\n# go test -tags cute ./cuda/spec/check -run TestCuteLive -record\n\n",
@@ -71,9 +71,9 @@ func TestCuteLive(t *testing.T) {
 	}
 }
 
-// told compares the signatures that the kernels tell with those of the table, and
+// reported compares the signatures that the kernels report with those of the table, and
 // reads them.
-func told(t *testing.T, module *tvmffi.Module) {
+func reported(t *testing.T, module *tvmffi.Module) {
 	for name, text := range cuteSpecs {
 		f, err := module.Function(name)
 		if err != nil {
@@ -93,7 +93,7 @@ func told(t *testing.T, module *tvmffi.Module) {
 			t.Fatal(err)
 		}
 		if got.String() != want.Signature() {
-			t.Errorf("%s tells\n%s, the table says\n%s", name, got, want.Signature())
+			t.Errorf("%s reports\n%s, the table has\n%s", name, got, want.Signature())
 		}
 	}
 }

@@ -97,7 +97,7 @@ func image(f *jen.File, im *kernel.Image) {
 	f.Var().Id("image" + name).Op("=").Add(kernelrt("Image")).Values(fields...)
 }
 
-// kernelData writes what is known of a kernel before a call.
+// kernelData writes the data of a kernel that do not depend on a call.
 func kernelData(f *jen.File, k *kernel.Kernel) {
 	sizes := make([]jen.Code, len(k.Args))
 	for i, a := range k.Args {
@@ -207,7 +207,7 @@ func launchDoc(k *kernel.Kernel) string {
 	return s + "\nIt runs on the environment stream."
 }
 
-// registerKernels writes what concerns all kernels.
+// registerKernels writes the declarations for all kernels together.
 func registerKernels(f *jen.File, pkg *kernel.Package) {
 	functions := make([]jen.Code, len(pkg.Kernels))
 	for i, k := range pkg.Kernels {

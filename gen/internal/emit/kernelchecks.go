@@ -22,7 +22,7 @@ func checksTable(f *jen.File, k *kernel.Kernel) {
 	signature, calling := jen.Id("signature"+k.GoName), jen.Id("calling"+k.GoName)
 	rows := make([]jen.Code, len(k.Plan.Checks))
 	for i, c := range k.Plan.Checks {
-		// What the check does not use is left out.
+		// Fields that the check does not use are left out.
 		if c.From >= 0 {
 			c.From = 0
 		}

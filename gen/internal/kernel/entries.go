@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// entry refuses a name that is not in an image or the source. What cannot be read, such
-// as a fatbin with code of another kind, is not looked into: the driver does, when the
-// kernel is first used.
+// entry refuses a name that is not in an image or the source. A file that
+// cannot be read, such as a fatbin with code of another kind, is left to the driver, which
+// looks for the kernel on first use.
 func (k *Kernel) entry(contents map[string][]byte) {
 	key := "entry"
 	if k.Entry == k.Plan.Func.Name { // which it is if the configuration does not say
@@ -140,9 +140,9 @@ var (
 	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
 	// A kernel, with what may stand before its name, and what is before all that.
 	global = regexp.MustCompile(`(extern\s*"C"\s*)?(?:static\s+|inline\s+)*__global__\s+(?:void\s+|static\s+|inline\s+|__\w+__\s*(?:\([^()]*\)\s*)?)*([A-Za-z_]\w*)\s*\(`)
-	// What may stand before a kernel that is C++ for certain; a word may be a macro.
+	// The text before a kernel that is C++ for certain; a word may be a macro.
 	plain = regexp.MustCompile(`(?:^|[;}>])\s*$`)
-	// What makes names that are not in the text as they are.
+	// Constructs that make names which are not in the text.
 	hidden = regexp.MustCompile(`##|#\s*include\s*"|extern\s*"C"\s*\{`)
 )
 

@@ -69,7 +69,7 @@ func FuzzCubin(f *testing.F) {
 		names, ok := cubinEntries(data)
 		for _, name := range names {
 			if !ok || !bytes.Contains(data, []byte(".nv.constant0."+name)) {
-				t.Errorf("%q, %v, of what has no such section", name, ok)
+				t.Errorf("%q, %v, of a file without such a section", name, ok)
 			}
 		}
 	})

@@ -88,7 +88,7 @@ func TestFatbin(t *testing.T) {
 		}
 	}
 
-	// Whatever is cut off, and whatever number is wrong.
+	// Every cut, and every wrong byte.
 	for _, flags := range []uint64{0, fatLZ4, fatZstd} {
 		whole := fatbin(t, fatImageOf{2, flags, code})
 		for n := range whole {

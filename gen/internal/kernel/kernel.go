@@ -32,7 +32,7 @@ type Source struct {
 	Register               string
 }
 
-// Error is what is wrong with a kernel.
+// Error is one mistake in the description of a kernel.
 type Error struct {
 	// Kernel is the index of the kernel, -1 for the package, Key the key of the
 	// configuration, such as "grid", and Item the index in its list, -1 for all of it.
@@ -42,7 +42,7 @@ type Error struct {
 	Err    error
 }
 
-// Error names the key, and what is wrong there.
+// Error names the key and the mistake.
 func (e *Error) Error() string {
 	where := e.Key
 	if e.Item >= 0 {
@@ -149,7 +149,7 @@ func (k *Kernel) fail(key string, item int, format string, args ...any) {
 }
 
 // Make plans a package. In contents are the images and programs whose kernels are
-// compared with the names, by file. The error has everything that is wrong, each an
+// compared with the names, by file. The error joins all mistakes, each an
 // [*Error].
 func Make(name string, sources []Source, contents map[string][]byte) (*Package, error) {
 	p := &planner{pkg: &Package{Name: name}}
@@ -202,7 +202,7 @@ func (k *Kernel) describe() bool {
 		k.GoName = exported(f.Name)
 	}
 	if !token.IsIdentifier(k.GoName) || !token.IsExported(k.GoName) {
-		k.fail("name", -1, "%q is no exported Go name: write one such as %s", k.GoName, "Saxpy")
+		k.fail("name", -1, "%q is not an exported Go name: write one such as %s", k.GoName, "Saxpy")
 	}
 	if k.GoName == "Register" || k.GoName == "Unload" || k.GoName == "TVMFFIExports" {
 		k.fail("name", -1, "the package has a func %s of its own: choose another name", k.GoName)
@@ -246,15 +246,15 @@ func (k *Kernel) image() {
 	case len(k.Images) == 0 && k.Program == "":
 		k.fail("image", -1, "the image is missing: name the cubins, fatbins or PTX with image, or a text in CUDA C++ with source")
 	case k.Program == "" && (k.Arch != "" || len(k.Options) > 0):
-		k.fail("source", -1, "arch and options are for the compiler, which an image has behind it: remove them, or give source")
+		k.fail("source", -1, "arch and options are for the compiler, and an image is compiled already: remove them, or give source")
 	}
 	if k.Arch != "" && !target.MatchString(k.Arch) {
-		k.fail("arch", -1, "%q is no architecture: write it as sm_90, sm_90a or compute_80", k.Arch)
+		k.fail("arch", -1, "%q is not an architecture: write it as sm_90, sm_90a or compute_80", k.Arch)
 	}
 	for i, f := range k.Images {
 		switch ext := path.Ext(f); {
 		case ext != ".cubin" && ext != ".ptx" && ext != ".fatbin":
-			k.fail("image", i, "%s is no .cubin, .ptx or .fatbin", f)
+			k.fail("image", i, "%s is not a .cubin, .ptx or .fatbin file", f)
 		case ext == ".cubin" && !architecture.MatchString(path.Base(f)):
 			k.fail("image", i, "the name of the cubin %s has no architecture in it: call it %s.sm_90.cubin", f, strings.TrimSuffix(f, ext))
 		case path.Dir(f) != path.Dir(k.Images[0]):
@@ -312,7 +312,7 @@ func (k *Kernel) params() {
 		case spec.Var:
 			k.scalar(at, t, &p)
 		case spec.Const:
-			k.fail("spec", -1, "%s: a constant is no argument of a kernel: remove it, and name the instance of the kernel with entry", at.Name)
+			k.fail("spec", -1, "%s: a constant is not an argument of a kernel: remove it, and name the instance of the kernel with entry", at.Name)
 		case spec.Shape, spec.Tuple:
 			k.fail("spec", -1, "%s: a kernel takes numbers and addresses: list what is in it as parameters", at.Name)
 		}
@@ -322,7 +322,7 @@ func (k *Kernel) params() {
 		k.Params = append(k.Params, p)
 	}
 	if k.Device < 0 && len(k.p.errs) == before {
-		k.fail("spec", -1, "no tensor on cuda tells on which device the kernel runs: take one that is not optional")
+		k.fail("spec", -1, "no tensor on cuda says on which device the kernel runs: take one that is not optional")
 	}
 }
 
@@ -433,7 +433,7 @@ func (k *Kernel) known() string {
 }
 
 // Symbol is the name of the kernel as a function of a shared library: that in the
-// registry without the namespace. It may be no C symbol, which export tells.
+// registry without the namespace. It may not be a C symbol; export refuses it then.
 func (k *Kernel) Symbol() string { return k.Register[strings.LastIndexByte(k.Register, '.')+1:] }
 
 // duplicates refuses two things of one name.

@@ -98,7 +98,7 @@ func (k *Kernel) arg(name string) (Arg, error) {
 		a := Arg{Operand: p.Operand, Var: -1, Method: "Pointer", Size: 8}
 		switch p.Kind {
 		case Stream:
-			return a, fmt.Errorf("%s is the stream, which is no parameter of the kernel: remove it", name)
+			return a, fmt.Errorf("%s is the stream, which is not a parameter of the kernel: remove it", name)
 		case Int, Uint, Bool:
 			a.Var = k.Plan.VarIndex(name)
 			return a.word(k.Plan.Vars[a.Var].DType)
@@ -135,10 +135,10 @@ func (a Arg) word(t spec.DType) (Arg, error) {
 		a.Method = fmt.Sprintf("Word%d", t.Bits)
 		return a, nil
 	}
-	return a, fmt.Errorf("%s is no type of a parameter: take one of 8, 16, 32 or 64 bits", t)
+	return a, fmt.Errorf("%s is not a type of a parameter: take one of 8, 16, 32 or 64 bits", t)
 }
 
-// Uses counts what needs the value of each variable besides the checks that bind it.
+// Uses counts the uses of the value of each variable, without the checks.
 func (k *Kernel) Uses() []int {
 	uses := make([]int, len(k.Plan.Vars))
 	for _, a := range k.Args {
@@ -156,7 +156,7 @@ func (k *Kernel) Uses() []int {
 	return uses
 }
 
-// unused refuses names that say nothing and arguments that go nowhere.
+// unused refuses names and arguments that nothing uses.
 func (k *Kernel) unused() {
 	uses := k.Uses()
 	places := make([]int, len(uses))
