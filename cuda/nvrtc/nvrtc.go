@@ -185,42 +185,52 @@ func (p *Program) check() error {
 	return nil
 }
 
-// compile calls NVRTC. All memory that it gets is pinned: it lies on the heap and
-// stays there until the calls are done.
+// pinned is memory for NVRTC, which stays where it is until Unpin.
+type pinned struct{ runtime.Pinner }
+
+// text returns a C string.
+func (pin *pinned) text(s string) uintptr {
+	b := append([]byte(s), 0)
+	pin.Pin(&b[0])
+	return uintptr(unsafe.Pointer(&b[0]))
+}
+
+// list returns an array of C strings, 0 for none.
+func (pin *pinned) list(texts []string) uintptr {
+	if len(texts) == 0 {
+		return 0
+	}
+	l := make([]uintptr, len(texts))
+	pin.Pin(&l[0])
+	for i, s := range texts {
+		l[i] = pin.text(s)
+	}
+	return uintptr(unsafe.Pointer(&l[0]))
+}
+
+// compile calls NVRTC.
 func (p *Program) compile(options []string, ptx bool) (_ *Code, err error) {
-	var pin runtime.Pinner
+	var pin pinned
 	defer pin.Unpin()
-	text := func(s string) uintptr {
-		b := append([]byte(s), 0)
-		pin.Pin(&b[0])
-		return uintptr(unsafe.Pointer(&b[0]))
-	}
-	list := func(n int, item func(i int) string) uintptr {
-		if n == 0 {
-			return 0
-		}
-		l := make([]uintptr, n)
-		pin.Pin(&l[0])
-		for i := range l {
-			l[i] = text(item(i))
-		}
-		return uintptr(unsafe.Pointer(&l[0]))
-	}
 	names := slices.Sorted(maps.Keys(p.Headers))
+	headers := make([]string, len(names))
+	for i, name := range names {
+		headers[i] = p.Headers[name]
+	}
 	program := new(uintptr)
 	pin.Pin(program)
-	err = status(call(library.create, uintptr(unsafe.Pointer(program)), text(p.Source), text(p.Name), uintptr(len(names)),
-		list(len(names), func(i int) string { return p.Headers[names[i]] }), list(len(names), func(i int) string { return names[i] })))
+	err = status(call(library.create, uintptr(unsafe.Pointer(program)), pin.text(p.Source), pin.text(p.Name),
+		uintptr(len(names)), pin.list(headers), pin.list(names)))
 	if err != nil {
 		return nil, p.failed(err, "")
 	}
 	defer call(library.destroy, uintptr(unsafe.Pointer(program)))
 	for _, k := range p.Kernels {
-		if err := status(call(library.addName, *program, text(k))); err != nil {
+		if err := status(call(library.addName, *program, pin.text(k))); err != nil {
 			return nil, p.failed(err, "the expression "+k)
 		}
 	}
-	compiled := status(call(library.compile, *program, uintptr(len(options)), list(len(options), func(i int) string { return options[i] })))
+	compiled := status(call(library.compile, *program, uintptr(len(options)), pin.list(options)))
 	log, err := output(*program, library.logSize, library.log)
 	c := &Code{PTX: ptx, Names: map[string]string{}, Log: strings.TrimRight(string(log), "\x00\n")}
 	if compiled != nil {
@@ -242,7 +252,7 @@ func (p *Program) compile(options []string, ptx bool) (_ *Code, err error) {
 	for _, k := range p.Kernels {
 		name := new(uintptr)
 		pin.Pin(name)
-		if err := status(call(library.lowered, *program, text(k), uintptr(unsafe.Pointer(name)))); err != nil {
+		if err := status(call(library.lowered, *program, pin.text(k), uintptr(unsafe.Pointer(name)))); err != nil {
 			return nil, p.failed(err, "the expression "+k)
 		}
 		c.Names[k] = cString(*name)

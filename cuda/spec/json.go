@@ -279,21 +279,26 @@ func (j *jsonParam) plain(depth int) (Param, error) {
 		}
 		return c, err
 	case "tuple":
-		t := Tuple{Name: j.Name}
-		if j.Elems != nil {
-			for i := range *j.Elems {
-				e, err := (*j.Elems)[i].param(depth + 1)
-				if err != nil {
-					return nil, err
-				}
-				t.Elems = append(t.Elems, e)
-			}
-		}
-		return t, nil
+		return j.tuple(depth)
 	}
 	t, err := dtypeOf(j.Type)
 	if err != nil || j.Type == "" {
 		return nil, fmt.Errorf("%q is not a type: write a data type such as float32, or tensor, shape, stream, env_stream, data_pointer, const or tuple", j.Type)
 	}
 	return Var{j.Name, t, j.Divisibility}, nil
+}
+
+func (j *jsonParam) tuple(depth int) (Param, error) {
+	t := Tuple{Name: j.Name}
+	if j.Elems == nil {
+		return t, nil
+	}
+	for i := range *j.Elems {
+		e, err := (*j.Elems)[i].param(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		t.Elems = append(t.Elems, e)
+	}
+	return t, nil
 }

@@ -128,17 +128,7 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 		return v.errorf("%s: types nest deeper than %d", where, maxDepth)
 	}
 	if o, ok := p.(Optional); ok {
-		switch inner := o.Param.(type) {
-		case nil:
-			return v.errorf("%s: an Optional of nothing: give it a type", where)
-		case Optional:
-			return v.errorf("%s: an Optional of an Optional: write one", where)
-		case Const:
-			if inner.Value == nil {
-				return v.errorf("%s: an Optional of None: write None", where)
-			}
-		}
-		return v.param(where, o.Param, true, depth+1)
+		return v.optional(where, o, depth)
 	}
 	if name := p.name(); name != "" {
 		if !isName(name) {
@@ -184,6 +174,20 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 		return v.errorf("%s: %T is not a parameter of this package", where, p)
 	}
 	return nil
+}
+
+func (v *validator) optional(where string, o Optional, depth int) error {
+	switch inner := o.Param.(type) {
+	case nil:
+		return v.errorf("%s: an Optional of nothing: give it a type", where)
+	case Optional:
+		return v.errorf("%s: an Optional of an Optional: write one", where)
+	case Const:
+		if inner.Value == nil {
+			return v.errorf("%s: an Optional of None: write None", where)
+		}
+	}
+	return v.param(where, o.Param, true, depth+1)
 }
 
 func (v *validator) scalar(where string, p Var) error {
