@@ -20,7 +20,8 @@ const (
 	Big     = "math/big"
 )
 
-// Config is gen.Config, which has the documentation.
+// Config has the fields of gen.Config, which documents them: the conversion in gen.Generate
+// does not compile otherwise.
 type Config struct {
 	Package      string
 	ImportPath   string
