@@ -9,12 +9,12 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// A callback on a thread that C made borrows an M from the Go runtime and gives
-// it back, which costs a microsecond of signal masks. runtime/cgo keeps the M
-// until the thread ends, by a pthread key whose destructor gives it back, but
-// makes that key only for programs with exported cgo functions. bindThreads
-// makes the key in the same way, unless it is there; the runtime then uses it for
-// the threads of all callbacks. The build tag tvmffi_nobind leaves it out.
+// A callback on a thread that C made borrows an M from the Go runtime and returns it,
+// which costs a microsecond of signal masks. runtime/cgo can keep the M until the thread
+// ends: the destructor of a pthread key returns it. It makes that key only for programs
+// with exported cgo functions. bindThreads makes the key in the same way, unless it
+// exists; the runtime then uses it for the threads of all callbacks. The build tag
+// tvmffi_nobind leaves it out.
 
 //go:linkname _bindM tvmffi_bindM
 var _bindM byte

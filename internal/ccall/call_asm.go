@@ -50,8 +50,8 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 	checkG()
 }
 
-// stackLow and stackHigh are where a g has the ends of its stack: its first words, as
-// the C code of runtime/cgo has them too.
+// stackLow and stackHigh are the offsets of the ends of the stack in a g: its first words.
+// The C code of runtime/cgo relies on them too.
 const (
 	stackLow  = 0 //lint:ignore U1000 read by the assembly
 	stackHigh = 8 //lint:ignore U1000 read by the assembly
@@ -72,7 +72,7 @@ func Callback() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
 
 // Release is the address of the C function void (*)(Released*) that puts a node
 // on the list of TakeReleased. It never enters Go, so it may run on any thread
-// and inside any call.
+// and during any call.
 func Release() uintptr { return uintptr(unsafe.Pointer(&_release)) }
 
 // ReleaseObject is the address of a deleter of objects, void (*)(void*, int

@@ -30,8 +30,8 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 	errorMove, decRef = errorMoveFromRaised, objectDecRef
 }
 
-// scratch is the memory that C sees in place of a frame: heap memory, which
-// does not move.
+// scratch is the memory that C sees in place of a frame. It is on the heap, so it does
+// not move.
 type scratch struct {
 	block [2 * MaxBlock]uint64
 	res   abi.Any

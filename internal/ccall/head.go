@@ -9,14 +9,14 @@ import (
 // Head is the fixed part of a call frame. It holds no Go pointers, so a frame
 // may lie on the goroutine stack. The assembly reads and writes its fields.
 type Head struct {
-	// Fn is the C function: int fn(Handle, second, N, &Res), or what Mode makes of it.
+	// Fn is the C function: int fn(Handle, second, N, &Res), unless Mode changes that.
 	Fn     uintptr
 	Handle uintptr
 	N      uintptr
 	// Word is the second argument of the mode Value.
 	Word uintptr
-	// Err is the error object, owned, that was raised when RC is not 0; it may be
-	// 0 even then. With Thrown it is the name of a type.
+	// Err is the error object, owned, if RC is not 0; it may be 0 even then. If RC is
+	// Thrown, it is the name of a type.
 	Err uintptr
 	RC  int64
 	// Res is the result, owned when RC is 0.
@@ -24,10 +24,11 @@ type Head struct {
 	// Mask has bit i set when word i of the block is an offset in bytes from the
 	// start of the block that becomes an address.
 	Mask uint64
-	// TextEnd is one more than the length of a String result that was copied to the
-	// start of the block and released; 0 if none was.
+	// TextEnd is the length of a String result plus one, if the result was copied to the
+	// start of the block and released; otherwise 0.
 	TextEnd uint64
-	// TextCap is the size in bytes up to which a String result is copied; 0 never.
+	// TextCap is the largest size in bytes of a String result that is copied; 0 means
+	// never.
 	TextCap uint64
 	// Units is the size of the block in 16-byte units.
 	Units uint32
@@ -58,7 +59,7 @@ const (
 )
 
 // Thrown is the return code of a call that a C++ exception left. The error is then the
-// address of the mangled name of its type, which the library holds; 0 if it has none.
+// address of the mangled name of its type, in memory of the library; 0 if it has none.
 // TVM-FFI itself returns -1 and -2 only.
 const Thrown = -0x7468726f
 
@@ -85,11 +86,11 @@ const Running = 1
 
 // Released is the part of a node in C memory that C releases through the
 // address Release: nodes wait on a list until TakeReleased. It begins with the
-// struct that a DLPack deleter gets.
+// struct that a DLPack deleter receives.
 type Released struct {
 	Managed abi.DLManagedTensorVersioned
 	Next    uintptr
-	// Call is what CallbackFrame.Call gets when C calls the node; free in all others.
+	// Call is copied to CallbackFrame.Call when C calls the node; other nodes may use it.
 	Call uintptr
 }
 

@@ -1,14 +1,14 @@
 package ccall
 
 // The C functions of object types made in Go: getters, setters, creators, the
-// deleter. They are assembly where there is any, and never enter Go then; they
-// may run on any thread and inside any call. What describes a type to them lies
-// in C memory and stays as long as the process.
+// deleter. Where they are assembly they never enter Go; they may run on any thread
+// and during any call. The descriptions of types that they read lie in C memory and
+// stay until the process ends.
 
-// FieldKind is the form of a field in memory.
+// FieldKind is the encoding of a field in memory.
 type FieldKind uint32
 
-// The forms of fields. The order is that of the table of getters.
+// The encodings of fields. They are the indices of the table of getters.
 const (
 	Int64 FieldKind = iota
 	Int32
@@ -26,7 +26,7 @@ const (
 	DataType
 	Device
 	OpaquePointer
-	// FieldKinds is the number of forms.
+	// FieldKinds is the number of encodings.
 	FieldKinds
 )
 
@@ -38,14 +38,14 @@ type Setter struct {
 	Kinds uint64
 	// Min and Max bound integers.
 	Min, Max int64
-	// Info is the entry of the type that objects must have or derive from; Index and
-	// Depth repeat what is in it. The Index of ffi.Object stands for all objects, 0
-	// for none.
+	// Info is the type table entry of the type that objects must have or derive from;
+	// Index and Depth repeat its fields. The Index of ffi.Object stands for all objects,
+	// 0 for none.
 	Info  uintptr
 	Index int32
 	Depth int32
 	// Expected is the name of the type, and Range the message for an integer out of
-	// bounds: C texts.
+	// bounds; both are C strings.
 	Expected uintptr
 	Range    uintptr
 	// Size is the size of the field.
@@ -58,8 +58,8 @@ type Layout struct {
 	// Size is the size of an object with its header.
 	Size  uintptr
 	Index int32
-	// State is the offset of an object that belongs to Go, which copies do not get;
-	// 0 if there is none. It is also in Refs.
+	// State is the offset of a reference to an object of Go, which copies do not
+	// receive; 0 if there is none. It is also in Refs.
 	State uint32
 	// N words follow the Layout, at Refs: the offset of a field, shifted left, and one
 	// if it is an Any.
@@ -76,7 +76,7 @@ type StubFunctions struct {
 	TypeInfo           uintptr // TVMFFIGetTypeInfo
 	SetParts           uintptr // TVMFFIErrorSetRaisedFromCStrParts
 	Layouts            uintptr // address of a Layout for each type index, or 0
-	From, To, End      uintptr // texts of a failed conversion
+	From, To, End      uintptr // C strings of the message of a failed conversion
 	TypeError          uintptr
 	ValueError         uintptr
 	MemoryError, NoMem uintptr

@@ -14,9 +14,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// The functions of object types made in Go, as callbacks of purego: they enter
-// Go. There are about two thousand callbacks, so there are fewer entries than in
-// assembly is room for; each is made when it is needed.
+// The functions of object types made in Go, as callbacks of purego: they enter Go. purego
+// has about two thousand callbacks, so there are fewer entries than in assembly, and each
+// is made when it is needed.
 
 var (
 	stubs             StubFunctions

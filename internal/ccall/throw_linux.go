@@ -10,15 +10,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// A C++ function may throw what TVM-FFI does not catch: its safe calls pass on only
-// what derives from std::exception. Such an exception would look for a handler in the
-// trampolines, find code that its unwinder knows nothing of, and end the process.
-// CatchThrown describes the trampolines to the unwinder, in the form that compilers
-// write into the section .eh_frame, with a personality that handles C++ exceptions at
-// the call. The format: Linux Standard Base, Exception Frames; the personality: Itanium
+// A C++ function may throw an exception that TVM-FFI does not catch: its safe calls handle
+// only exceptions derived from std::exception. The unwinder would look for a handler in the
+// trampolines, find code without a description, and end the process. CatchThrown describes
+// the trampolines to the unwinder, in the form that compilers write into the section
+// .eh_frame, with a personality that handles C++ exceptions at the call. The format: Linux Standard Base, Exception Frames; the personality: Itanium
 // C++ ABI, Exception Handling, level I.
 
-// CatchesThrown is true where CatchThrown does what it says.
+// CatchesThrown is true on platforms where CatchThrown has an effect.
 const CatchesThrown = true
 
 // Thrower holds the functions of the unwinder and of the C++ runtime that the assembly
@@ -31,8 +30,8 @@ var thrower Thrower
 //go:linkname _personality tvmffi_personality
 var _personality byte
 
-// trampoline is a function that calls C, and the instructions that say where its
-// caller's state is.
+// trampoline is a function that calls C, with the instructions that describe where the
+// state of its caller lies.
 type trampoline struct {
 	code  *byte
 	rules []byte
@@ -44,9 +43,9 @@ const (
 	savedAt = 0x80
 )
 
-// CatchThrown makes calls return Thrown where a C++ exception leaves them. symbol finds
-// functions in what libtvm_ffi is linked with; without one of them all stays as it is. It
-// must happen once, before the first Call, and needs Allocate.
+// CatchThrown makes a call return Thrown if a C++ exception leaves it. symbol finds
+// functions in the libraries that libtvm_ffi is linked with; if one is missing, CatchThrown
+// does nothing. It must be called once, before the first Call, and needs Allocate.
 func CatchThrown(symbol func(name string) (uintptr, error)) {
 	var register uintptr
 	for name, to := range map[string]*uintptr{
@@ -61,7 +60,7 @@ func CatchThrown(symbol func(name string) (uintptr, error)) {
 			return
 		}
 	}
-	// Each has a record that says how it is read and unwound, and one that says where it is.
+	// Each has one record with the rules to unwind it and one with its address.
 	var frames []byte
 	for _, f := range trampolines {
 		info := []byte{1, 'z', 'P', 'R', 0, 1, 0x78, linkRegister, 10, 0}
@@ -83,7 +82,7 @@ func CatchThrown(symbol func(name string) (uintptr, error)) {
 	purego.SyscallN(register, memory)
 }
 
-// size is how many bytes of code the function at start has.
+// size returns the number of bytes of code of the function at start.
 func size(start uintptr) uint64 {
 	for end := start; ; end++ {
 		if f := runtime.FuncForPC(end); f == nil || f.Entry() != start {

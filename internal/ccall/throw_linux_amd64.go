@@ -4,7 +4,7 @@ package ccall
 
 const linkRegister = 16 // DWARF's number of the return address
 
-// trampolines are the functions that call C, and where each has its caller's state: the
+// trampolines are the functions that call C, and where each keeps the state of its caller: the
 // canonical frame address, the return address below it, and the BP that it saved.
 var trampolines = []trampoline{
 	{&_callBlock, []byte{defCFA, 6, 16, savedAt | 6, 2, savedAt | linkRegister, 1}}, // BP + 16

@@ -2,7 +2,7 @@
 
 package ccall
 
-// CatchesThrown is true where CatchThrown does what it says.
+// CatchesThrown is true on platforms where CatchThrown has an effect.
 const CatchesThrown = false
 
 // CatchThrown does nothing: here a C++ exception that leaves a call ends the process.

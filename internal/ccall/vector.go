@@ -7,7 +7,7 @@ import (
 )
 
 // Vector describes calls that CallAll makes in one crossing. It and all that it
-// names lie in Go heap memory or in C memory, which do not move, and are kept
+// points to lie in Go heap memory or in C memory, which do not move, and are kept
 // alive by the caller; never on a goroutine stack.
 type Vector struct {
 	// Records is the address of the records.
@@ -16,10 +16,10 @@ type Vector struct {
 	// before; End is the address behind them. SetResults sets both.
 	Results uintptr
 	End     uintptr
-	// Left is how many calls were not made, or failed: 0 if all went well.
+	// Left is the number of calls that failed or were not made: 0 if all succeeded.
 	Left uintptr
-	// RC is what the call that failed returned, and Err is its error object, owned;
-	// Err may be 0 even then.
+	// RC is the return code of the call that failed, and Err its error object, owned; Err
+	// may be 0 even then.
 	RC  int64
 	Err uintptr
 }
@@ -27,8 +27,8 @@ type Vector struct {
 // resultSize is the size of a result, and of an argument.
 const resultSize = unsafe.Sizeof(abi.Any{})
 
-// SetResults says where the results of n calls, one at least, are. The address may be
-// 0 for functions that have none.
+// SetResults sets the address of the results of n calls, at least one. It may be 0 for
+// functions without results.
 func (v *Vector) SetResults(address uintptr, n int) {
 	v.Results, v.End = address, address+uintptr(n)*resultSize
 }
@@ -40,7 +40,7 @@ type Record struct {
 	Handle uintptr
 	Args   uintptr
 	N      uintptr
-	// Calls is how many, 1 at least.
+	// Calls is the number of calls, at least 1.
 	Calls uintptr
 }
 
