@@ -174,7 +174,7 @@ func cell(t *tvmffi.Tensor) (*abi.DLTensor, error) {
 	if h == 0 {
 		return nil, valueError("the tensor was released: release it after its last use")
 	}
-	return capi.At[abi.DLTensor](h + abi.ObjectSize), nil
+	return capi.PointerTo[abi.DLTensor](h + abi.ObjectSize), nil
 }
 
 // Tensor returns a tensor over the memory, for calls of FFI functions, without a

@@ -195,7 +195,7 @@ func anysOfFunction(s *schema.Signature) int {
 	return n
 }
 
-func anysOf(e schema.TypeExpr) int {
+func anysOf(e schema.TypeSchema) int {
 	if e.Func != nil {
 		return anysOfFunction(e.Func)
 	}

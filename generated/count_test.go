@@ -31,7 +31,7 @@ func inRuntime(typ schema.Type) bool {
 // TVM-FFI that adds something changes them.
 func TestCounts(t *testing.T) {
 	core, testing := nativetest.Library(t), nativetest.Testing(t)
-	s, err := reflection.Read(t.Context(), []reflection.Library{
+	s, err := reflection.Read(t.Context(), []reflection.Source{
 		{Path: core, Library: schema.Library{File: "libtvm_ffi.so", Role: schema.RoleBound}},
 		{Path: testing, Library: schema.Library{File: "libtvm_ffi_testing.so", Role: schema.RoleBound}},
 	})

@@ -79,7 +79,7 @@ func (t *Type) create() (uintptr, error) {
 
 // initialize gives a field of a new object its value.
 func (f *Field) initialize(o *objects.Object, fields Kwargs) error {
-	var value core.Temp
+	var value core.AnyView
 	var err error
 	if x, given := fields[f.name]; given {
 		value, err = codec.Encode(x)
@@ -114,7 +114,7 @@ type Param struct {
 	// Name is the name; empty if the constructor is declared.
 	Name string
 	// Type is the declared type; Any if the library does not say.
-	Type schema.TypeExpr
+	Type schema.TypeSchema
 	// Optional says that there is a default.
 	Optional bool
 	// KwOnly says that the argument goes by name only.
@@ -242,7 +242,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.put(core.Temp{Value: separator, Owned: true})
+		p.put(core.AnyView{Value: separator, Owned: true})
 		for _, name := range slices.Sorted(maps.Keys(kwargs)) {
 			if err := p.add("", name); err != nil {
 				return nil, err
@@ -271,7 +271,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 type packing struct {
 	owner  *Type
 	values []abi.Any
-	temps  []core.Temp
+	temps  []core.AnyView
 	narrow []narrowed
 }
 
@@ -312,7 +312,7 @@ func (f *Field) tooLarge(v int64) error {
 	return errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, f.info.Size)
 }
 
-func (p *packing) put(t core.Temp) {
+func (p *packing) put(t core.AnyView) {
 	p.values = append(p.values, t.Value)
 	p.temps = append(p.temps, t)
 }

@@ -68,9 +68,9 @@ func (f *Field) Doc() string { return capi.GoString(f.info.Doc) }
 
 // Type returns the type that the field is declared with, as the registry spells
 // it: int, ffi.Array<ffi.String>; Any if the library does not tell.
-func (f *Field) Type() schema.TypeExpr {
+func (f *Field) Type() schema.TypeSchema {
 	if !f.meta.HasType {
-		return schema.TypeExpr{Name: "Any"}
+		return schema.TypeSchema{Name: "Any"}
 	}
 	return f.meta.Type
 }

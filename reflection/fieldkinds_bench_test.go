@@ -16,7 +16,7 @@ type benchNode struct {
 }
 
 var (
-	benchNodeType = define.Define[benchNode]("gotest.BenchNode")
+	benchNodeType = define.Object[benchNode]("gotest.BenchNode")
 	benchNodeN    = define.FieldOf(benchNodeType, func(p *benchNode) *int64 { return &p.N })
 	benchNodeAny  = define.FieldOf(benchNodeType, func(p *benchNode) *any { return &p.Any })
 	benchNodeList = define.FieldOf(benchNodeType, func(p *benchNode) **tvmffi.Array[int64] { return &p.List })

@@ -14,8 +14,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Library is a library to read.
-type Library struct {
+// Source is a library to read.
+type Source struct {
 	// Path is the file.
 	Path string
 	// Library identifies it in the schema. If its Role is RoleDependency, it is
@@ -27,7 +27,7 @@ type Library struct {
 // registered then, those of libtvm_ffi among them. libtvm_ffi itself may be in
 // the list, first, with the role core or bound; else the runtime finds it. The
 // libraries stay loaded.
-func Read(ctx context.Context, libraries []Library) (schema.Schema, error) {
+func Read(ctx context.Context, libraries []Source) (schema.Schema, error) {
 	r := reader{owners: owners{functions: map[string]string{}, types: map[string]string{}}}
 	if len(libraries) > 0 && isCore(libraries[0].File) {
 		if err := tvmffi.Load(tvmffi.WithLibrary(libraries[0].Path)); err != nil {
@@ -76,7 +76,7 @@ type reader struct {
 }
 
 // load loads one library and reads its exports.
-func (r *reader) load(ctx context.Context, l Library) error {
+func (r *reader) load(ctx context.Context, l Source) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func describe(f *schema.Function, metadata string) error {
 }
 
 // exports reads the functions that a library exports as a module.
-func (r *reader) exports(l Library, file symbols.File) error {
+func (r *reader) exports(l Source, file symbols.File) error {
 	module, err := tvmffi.LoadModule(l.Path)
 	if err != nil {
 		return err

@@ -29,8 +29,8 @@ extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_packed(void*, const TVMFFIAny*, int3
 }
 `
 
-func library(path string, role schema.Role) reflection.Library {
-	return reflection.Library{Path: path, Library: schema.Library{File: filepath.Base(path), Role: role}}
+func library(path string, role schema.Role) reflection.Source {
+	return reflection.Source{Path: path, Library: schema.Library{File: filepath.Base(path), Role: role}}
 }
 
 var (
@@ -42,7 +42,7 @@ var (
 func read(t testing.TB) schema.Schema {
 	t.Helper()
 	readOnce.Do(t, func() {
-		s, err := reflection.Read(context.Background(), []reflection.Library{
+		s, err := reflection.Read(context.Background(), []reflection.Source{
 			library(nativetest.Library(t), schema.RoleCore),
 			library(nativetest.Testing(t), schema.RoleBound),
 			library(nativetest.Build(t, "garden"), schema.RoleBound),
@@ -134,14 +134,14 @@ func TestRead_errors(t *testing.T) {
 		filepath.Join(t.TempDir(), "libnone.so"): "libnone.so",
 		text:                                     "libtext.so: this is not a shared library",
 	} {
-		_, err := reflection.Read(context.Background(), []reflection.Library{core, library(path, schema.RoleBound)})
+		_, err := reflection.Read(context.Background(), []reflection.Source{core, library(path, schema.RoleBound)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := reflection.Read(canceled, []reflection.Library{core}); err == nil {
+	if _, err := reflection.Read(canceled, []reflection.Source{core}); err == nil {
 		t.Error("a cancelled context is ignored")
 	}
 }

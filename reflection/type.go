@@ -63,7 +63,7 @@ func eachEntry(o *objects.Object, each func(key, value tvmffi.Any, keyHandle, va
 		}
 		return 0
 	}
-	var loan objects.Loan
+	var loan objects.BorrowScope
 	defer loan.End()
 	from := objects.ReadBorrowed(&loan)
 	codec.ReadEntries(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}, func(k, x abi.Any) bool {
@@ -236,7 +236,7 @@ func (t *Type) metadata() abi.TypeMetadata {
 	if t.info.Metadata == 0 {
 		return abi.TypeMetadata{}
 	}
-	return *capi.At[abi.TypeMetadata](t.info.Metadata)
+	return *capi.PointerTo[abi.TypeMetadata](t.info.Metadata)
 }
 
 // Doc returns the documentation of the type.

@@ -43,7 +43,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 		t.Ancestors = append(t.Ancestors, capi.GoString(capi.Ancestor(info, depth).Key))
 	}
 	if info.Metadata != 0 {
-		m := capi.At[abi.TypeMetadata](info.Metadata)
+		m := capi.PointerTo[abi.TypeMetadata](info.Metadata)
 		t.HasMetadata, t.HasCreator = true, m.Creator != 0
 		t.Doc, t.TotalSize, t.StructuralEqHashKind = capi.GoString(m.Doc), int(m.TotalSize), int(m.StructuralEqHashKind)
 	}
@@ -85,7 +85,7 @@ func readField(info *abi.FieldInfo) (schema.Field, error) {
 	}
 	f.Type, f.Metadata = m.Type, m.Extra
 	if !m.HasType {
-		f.Type = schema.TypeExpr{Name: "Any"}
+		f.Type = schema.TypeSchema{Name: "Any"}
 	}
 	return f, nil
 }

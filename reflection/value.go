@@ -11,7 +11,7 @@ import (
 )
 
 // keepTemp keeps what a packed value refers to alive until here.
-func keepTemp(t core.Temp) { runtime.KeepAlive(t.Keep) }
+func keepTemp(t core.AnyView) { runtime.KeepAlive(t.Keep) }
 
 // keep keeps the object that o refers to alive until here.
 func keep(o *objects.Object) { runtime.KeepAlive(o) }
@@ -104,7 +104,7 @@ func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {
 		if o.Handle() == 0 {
 			panic(noObject(o, "fields"))
 		}
-		var loan objects.Loan
+		var loan objects.BorrowScope
 		for _, f := range typeOf(o.TypeIndex()).load().fields {
 			if o.Handle() == 0 {
 				panic(noObject(o, "field "+f.String())) // released by the loop

@@ -99,7 +99,7 @@ type run struct {
 	made    []uintptr
 	current uintptr      // the object that the loop body has, a reference, or 0
 	lists   []*fieldList // by type index
-	loan    objects.Loan
+	loan    objects.BorrowScope
 }
 
 // frame is an object whose parts are being walked over.
@@ -257,7 +257,7 @@ func keyOf(e *entry) *tvmffi.Any {
 	if e.keyHandle == 0 {
 		return &e.key
 	}
-	key := lendAny(abi.Any{TypeIndex: capi.At[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, objects.ReadCollected())
+	key := lendAny(abi.Any{TypeIndex: capi.PointerTo[abi.Object](e.keyHandle).TypeIndex, Bits: uint64(e.keyHandle)}, objects.ReadCollected())
 	return &key
 }
 
@@ -304,7 +304,7 @@ func (r *run) object(handle uintptr, path Path, given bool) bool {
 		}
 	}
 	r.skip, r.current = false, handle
-	v := abi.Any{TypeIndex: capi.At[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+	v := abi.Any{TypeIndex: capi.PointerTo[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
 	more := r.yield(path, lendAny(v, objects.ReadBorrowed(&r.loan)))
 	r.loan.End()
 	r.current = 0

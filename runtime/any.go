@@ -31,7 +31,7 @@ func anyOf(v abi.Any, from objects.Reading) Any { return codec.LendAny[Any](v, f
 
 func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
-func (a Any) view() (core.Temp, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
+func (a Any) view() (core.AnyView, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
 
 // AnyOf returns the Any that holds x, which may be of any type that a function
 // can take.
@@ -40,7 +40,7 @@ func AnyOf[T any](x T) (Any, error) {
 	if err != nil {
 		return Any{}, err
 	}
-	if err := t.Lasting(); err != nil {
+	if err := t.CheckEscape(); err != nil {
 		return Any{}, err
 	}
 	a := anyOf(t.Value, objects.ReadOwned())

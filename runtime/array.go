@@ -48,7 +48,7 @@ type temporaryOrObject interface{ theContainer() }
 
 // temporary is Go data that becomes a container for the time of a call.
 type temporary interface {
-	encode(outer *codec.Nest) (core.Temp, error)
+	encode(outer *codec.Nest) (core.AnyView, error)
 }
 
 func (*Array[T]) passSlicesWithOf(T) {}
@@ -66,7 +66,7 @@ func (Values[E]) passSlicesWithOf(E) {}
 func (Values[E]) passSlicesByOf()    {}
 func (Values[E]) theContainer()      {}
 
-func (v Values[E]) encode(outer *codec.Nest) (core.Temp, error) {
+func (v Values[E]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return codec.EncodeArray(v.items, outer)
 }
 

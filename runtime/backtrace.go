@@ -101,7 +101,7 @@ func (e *Error) ExtraContext() *Object {
 		return nil
 	}
 	defer runtime.KeepAlive(o)
-	context := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize).ExtraContext
+	context := capi.PointerTo[abi.ErrorCell](o.Handle() + abi.ObjectSize).ExtraContext
 	if _, ours := failure.GoValue(context); context == 0 || ours {
 		return nil
 	}

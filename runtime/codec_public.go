@@ -16,13 +16,13 @@ import (
 func errorCodec[T error]() *codec.Codec {
 	return &codec.Codec{
 		Name: "ffi.Error",
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			err := *(*T)(p)
 			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
-				return core.Temp{}, nil
+				return core.AnyView{}, nil
 			}
 			handle, failed := failure.NativeError(err)
-			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
+			return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
@@ -43,7 +43,7 @@ func errorCodec[T error]() *codec.Codec {
 // goErrorCodec packs an error of a Go type; it comes back inside an *Error.
 func goErrorCodec(t reflect.Type) *codec.Codec {
 	c := codec.NoCodec(t, "decode it as *tvmffi.Error")
-	c.Encode = func(p unsafe.Pointer) (core.Temp, error) {
+	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) {
 		err := reflect.NewAt(t, p).Elem().Interface().(error)
 		return codec.Encode(err)
 	}
@@ -73,16 +73,16 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	if t == reflect.TypeFor[any]() {
 		c.Direct = codec.DirectAny
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
 		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
 	})
 }
 
 // encodeDynamic packs what value, an interface or a temporary, holds.
-func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.Temp, error) {
+func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.AnyView, error) {
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
-			return core.Temp{}, nil
+			return core.AnyView{}, nil
 		}
 		value = value.Elem()
 	}
@@ -99,8 +99,8 @@ func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.Temp, error) {
 
 var pointerCodec = &codec.Codec{
 	Name: "void*",
-	Encode: func(p unsafe.Pointer) (core.Temp, error) {
-		return core.Temp{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
+	Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
 	},
 	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeOpaquePtr && v.TypeIndex != abi.TypeNone {
@@ -116,7 +116,7 @@ func anyCodec() *codec.Codec {
 	return &codec.Codec{
 		Name:    "Any",
 		Abandon: func(v reflect.Value) { v.Interface().(Any).Release() },
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			t, err := (*Any)(p).view()
 			t.Keep = (*Any)(p).object
 			return t, err

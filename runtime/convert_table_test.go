@@ -24,7 +24,7 @@ type scalars struct {
 	Device tvmffi.Device   `ffi:"device"`
 }
 
-var scalarsType = define.Define[scalars]("gotest.Scalars")
+var scalarsType = define.Object[scalars]("gotest.Scalars")
 
 // argument returns what an exported function gets of an argument, as the library
 // sees it; ok is false if it refuses the argument.
@@ -86,7 +86,7 @@ func TestConvertTable(t *testing.T) {
 				}
 			}
 			field := core.FieldOf(object.TypeIndex(), to.field)
-			err := field.Set(object, core.Temp{Value: v}, nil)
+			err := field.Set(object, core.AnyView{Value: v}, nil)
 			same("the setter", field.Get(object), err == nil)
 			if parsed, err := to.decode(v); err == nil && v.TypeIndex == abi.TypeSmallStr { // the codec parses it
 				want, ok = parsed, true

@@ -38,7 +38,7 @@ func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, err
 	if err := structAddress(managed); err != nil {
 		return nil, err
 	}
-	m := capi.At[abi.DLManagedTensorVersioned](managed.Address)
+	m := capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address)
 	if m.Version.Major != abi.DLPackMajor {
 		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
@@ -55,7 +55,7 @@ func FromDLPack(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
 	if err := structAddress(managed); err != nil {
 		return nil, err
 	}
-	return importDLPack(managed, &capi.At[abi.DLManagedTensor](managed.Address).Tensor, false, false, demands)
+	return importDLPack(managed, &capi.PointerTo[abi.DLManagedTensor](managed.Address).Tensor, false, false, demands)
 }
 
 func structAddress(p Pointer) error {
@@ -108,11 +108,11 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	shape := core.ShapeOf(c)
 	size, err := dtype.BytesOf(shape)
 	if err != nil {
-		return failure.Place("DLPack", err)
+		return failure.Annotate("DLPack", err)
 	}
 	if c.Strides != 0 && size > 0 {
 		if _, _, err := core.Reach(shape, core.Strides(c)); err != nil {
-			return failure.Place("DLPack", err)
+			return failure.Annotate("DLPack", err)
 		}
 	}
 	at := uintptr(c.ByteOffset)
@@ -139,7 +139,7 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 	p, err := t.export(true)
 	if err == nil && t.ReadOnly() {
-		capi.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
+		capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
 	}
 	return p, err
 }
@@ -159,7 +159,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 	if err != nil {
 		return Pointer{}, err
 	}
-	if o.Lent() {
+	if o.BorrowedMemory() {
 		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
 	}
 	p, err := core.ExportDLPack(o.Handle(), versioned)
@@ -171,7 +171,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 // must not be used afterwards.
 func DeleteDLPackVersioned(managed Pointer) {
 	if managed.Address != 0 {
-		objects.CallDeleter(capi.At[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
+		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
 	}
 }
 
@@ -179,6 +179,6 @@ func DeleteDLPackVersioned(managed Pointer) {
 // owns. It must not be used afterwards.
 func DeleteDLPack(managed Pointer) {
 	if managed.Address != 0 {
-		objects.CallDeleter(capi.At[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)
+		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)
 	}
 }

@@ -131,7 +131,7 @@ func TestFromDLPack_refuses(t *testing.T) {
 
 func spoiled(t *testing.T, spoil func(*abi.DLTensor)) tvmffi.Pointer {
 	p := managed(t, []int64{2}, nil, 0, 2, 1, 0)
-	spoil(&capi.At[abi.DLManagedTensorVersioned](p.Address).Tensor)
+	spoil(&capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Tensor)
 	return p
 }
 
@@ -184,7 +184,7 @@ func TestToDLPack(t *testing.T) {
 	if n := memstat.UseCount(x); n != 2 {
 		t.Errorf("%d references, want 2", n)
 	}
-	m := capi.At[abi.DLManagedTensorVersioned](p.Address)
+	m := capi.PointerTo[abi.DLManagedTensorVersioned](p.Address)
 	if m.Version.Major != 1 || m.Flags != 0 || m.Tensor.NDim != 2 || m.Tensor.Data != x.DataPointer().Address {
 		t.Errorf("the DLPack struct is %+v, want version 1 without flags and the memory of the tensor", m)
 	}

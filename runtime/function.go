@@ -29,9 +29,9 @@ func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
 // that gets too few arguments may read beyond them.
 func (f *Function) Call(args ...any) (Any, error) {
 	c := codec.For[any]()
-	v, err := f.apply(len(args), func(i int) (core.Temp, error) {
+	v, err := f.apply(len(args), func(i int) (core.AnyView, error) {
 		t, err := c.Encode(unsafe.Pointer(&args[i]))
-		return t, failure.Place("argument "+codec.Itoa(i), err)
+		return t, failure.Annotate("argument "+codec.Itoa(i), err)
 	})
 	if err != nil {
 		return Any{}, err
@@ -40,7 +40,7 @@ func (f *Function) Call(args ...any) (Any, error) {
 }
 
 // apply calls the function with n packed values.
-func (f *Function) apply(n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
 	o, err := codec.Receiver(f, "Function")
 	if err != nil {
 		return abi.Any{}, err
@@ -190,13 +190,13 @@ func Register(name string, f any, options ...RegisterOption) error {
 	}
 	fn, err := FuncOf(f)
 	if err != nil {
-		return failure.Place("register "+name, err)
+		return failure.Annotate("register "+name, err)
 	}
 	defer fn.Release()
 	config := configOf(options)
 	doc, metadata, err := config.Describe(codec.FuncType(f), "")
 	if err != nil {
-		return failure.Place("register "+name, err)
+		return failure.Annotate("register "+name, err)
 	}
 	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
 }
@@ -330,18 +330,18 @@ func funcCodec(t reflect.Type) *codec.Codec {
 	}
 	return &codec.Codec{
 		Name: "ffi.Function",
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			v := reflect.NewAt(t, p).Elem()
 			if v.IsNil() {
-				return core.Temp{}, nil
+				return core.AnyView{}, nil
 			}
 			fn, err := FuncOf(v.Interface())
 			if err != nil {
-				return core.Temp{}, err
+				return core.AnyView{}, err
 			}
 			defer fn.Release() // the value has a reference of its own
 			objects.IncRef(codec.Ref(fn).Handle())
-			return core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
+			return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
@@ -379,11 +379,11 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 			in = append(in, rest.Index(i))
 		}
 	}
-	v, err := f.apply(len(in), func(i int) (core.Temp, error) {
+	v, err := f.apply(len(in), func(i int) (core.AnyView, error) {
 		p := reflect.New(codec.ArgumentType(t, i))
 		p.Elem().Set(in[i])
 		temp, err := s.Codec(i).Encode(p.UnsafePointer())
-		return temp, failure.Place("argument "+codec.Itoa(i), err)
+		return temp, failure.Annotate("argument "+codec.Itoa(i), err)
 	})
 	if err == nil {
 		if s.Result != nil {

@@ -209,7 +209,7 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 		}
 		out, failed := appendJSON(out, p.Value)
 		if failed != nil {
-			err = failure.Place(placeJSON(p), failed)
+			err = failure.Annotate(placeJSON(p), failed)
 			return false
 		}
 		b = out

@@ -152,7 +152,7 @@ type grown struct {
 	A int64 `ffi:"a"`
 }
 
-var grownType = define.Define[grown]("gotest.Grown")
+var grownType = define.Object[grown]("gotest.Grown")
 
 // A library that is loaded later may add fields to a type whose objects were read;
 // the library then moves the entries of all.

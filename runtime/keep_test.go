@@ -116,7 +116,7 @@ func keepAliveChild() error {
 			if err != nil {
 				return err
 			}
-			cell := capi.At[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
+			cell := capi.PointerTo[abi.ErrorCell](stateHandle(o) + abi.ObjectSize)
 			defer collecting(&cell.UpdateBacktrace)()
 			failure.AppendBacktrace(objects.Static(stateHandle(o)), strings.Repeat("  File a line\n", 5))
 			got := capi.GoString(cell.Backtrace)
@@ -293,7 +293,7 @@ func (l linked) Sum() int64 { return l.N + int64(memstat.UseCount(l.Next)) }
 
 func (l *linked) Bump() { l.N++ }
 
-var linkedType = define.Define[linked]("gotest.Linked", define.Method("sum", linked.Sum), define.Method("bump", (*linked).Bump))
+var linkedType = define.Object[linked]("gotest.Linked", define.Method("sum", linked.Sum), define.Method("bump", (*linked).Bump))
 
 // The objects inside a struct that a method gets are not leaks: nobody else can
 // release them.
@@ -336,7 +336,7 @@ type keeper struct {
 	Any  any                        `ffi:"any,optional"`
 }
 
-var keeperType = define.Define[keeper]("gotest.Keeper")
+var keeperType = define.Object[keeper]("gotest.Keeper")
 
 // What Value returns, and what is inside a slice that Get returns, is not a leak; what
 // Get returns by itself is one if nobody releases it. A constructor keeps nothing but

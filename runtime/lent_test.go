@@ -67,7 +67,7 @@ func TestAnyOf_readOnly(t *testing.T) {
 	x := runtimetest.CountingTensor(t, 4)
 	defer x.Release()
 	p := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
-	capi.At[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
+	capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
 	fixed := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(p))
 	defer fixed.Release()
 	for _, a := range []tvmffi.Any{runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(fixed)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf[any](fixed))} {

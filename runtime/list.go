@@ -160,7 +160,7 @@ func (l *List[T]) PopAt(i int) (x T, err error) {
 		return x, err
 	}
 	x, err = codec.Take[T](c.Take())
-	return x, failure.Place("List["+codec.Itoa(i)+"]", err)
+	return x, failure.Annotate("List["+codec.Itoa(i)+"]", err)
 }
 
 // Delete removes element i, which must exist.

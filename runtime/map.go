@@ -52,7 +52,7 @@ func (Pairs[K, V]) passMapsWithMapOf(K, V) {}
 func (Pairs[K, V]) passMapsByMapOf()       {}
 func (Pairs[K, V]) theContainer()          {}
 
-func (p Pairs[K, V]) encode(outer *codec.Nest) (core.Temp, error) {
+func (p Pairs[K, V]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return encodePairs(&codec.Maps.Create, p.items, outer)
 }
 
@@ -100,19 +100,19 @@ func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
 	return codec.Wrap[P](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (core.Temp, error) {
+func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (core.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]Pair[K, V]](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
-		return core.Temp{}, err
+		return core.AnyView{}, err
 	}
 	return codec.Packed(f, 2*len(items), func(p *core.Pack) error {
 		for i := range items {
 			item := &items[i]
 			if err := codec.PackElement(p, item.Key, inner); err != nil {
-				return failure.Place("key "+codec.Quote(item.Key), err)
+				return failure.Annotate("key "+codec.Quote(item.Key), err)
 			}
 			if err := codec.PackElement(p, item.Value, inner); err != nil {
-				return failure.Place("value of key "+codec.Quote(item.Key), err)
+				return failure.Annotate("value of key "+codec.Quote(item.Key), err)
 			}
 		}
 		return nil
@@ -130,7 +130,7 @@ func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok b
 		value, err := codec.Element[V](at, objects.ReadOwned())
 		runtime.KeepAlive(o)
 		if err != nil {
-			panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
+			panic(failure.Annotate(k.Name+"["+codec.Quote(key)+"]", err))
 		}
 		return value, true
 	}
@@ -141,7 +141,7 @@ func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok b
 	value, err := codec.Element[V](&v, objects.ReadOwned())
 	codec.Release(v)
 	if err != nil {
-		panic(failure.Place(k.Name+"["+codec.Quote(key)+"]", err))
+		panic(failure.Annotate(k.Name+"["+codec.Quote(key)+"]", err))
 	}
 	return value, true
 }
@@ -188,7 +188,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 	k.Read(o, func(e *abi.MapEntry, left int) bool {
 		key, failed := keys.Read(&e.Key, left, objects.ReadOwned())
 		if failed != nil {
-			err = failure.Place(k.Name+" key "+codec.Itoa(len(m)), failed)
+			err = failure.Annotate(k.Name+" key "+codec.Itoa(len(m)), failed)
 			return false
 		}
 		if open {
@@ -198,7 +198,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 		}
 		value, failed := values.Read(&e.Value, left, objects.ReadOwned())
 		if failed != nil {
-			err = failure.Place(k.Name+"["+codec.Quote(key)+"]", failed)
+			err = failure.Annotate(k.Name+"["+codec.Quote(key)+"]", failed)
 			m[key] = value // with the others, which are released
 			return false
 		}

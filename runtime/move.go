@@ -18,7 +18,7 @@ type Moved struct{ object ObjectRef }
 // (RValueRef); other parameters of C++ refuse it.
 func Move(x ObjectRef) Moved { return Moved{x} }
 
-func (m Moved) encode(*codec.Nest) (core.Temp, error) {
+func (m Moved) encode(*codec.Nest) (core.AnyView, error) {
 	o := objects.StateOf(m.object)
 	t, err := codec.EncodeObject(o)
 	if err != nil || !t.Value.TypeIndex.IsObject() {
@@ -27,5 +27,5 @@ func (m Moved) encode(*codec.Nest) (core.Temp, error) {
 	objects.IncRef(uintptr(t.Value.Bits))
 	o.Release()
 	runtime.KeepAlive(m.object)
-	return core.Temp{Value: t.Value, Owned: true, Moved: true}, nil
+	return core.AnyView{Value: t.Value, Owned: true, Moved: true}, nil
 }

@@ -65,7 +65,7 @@ func TestFunctionObject(t *testing.T) {
 		t.Errorf("a new Function has %d references", n)
 	}
 	handle := stateHandle(tvmffi.Upcast[*tvmffi.Object](f))
-	if cell := capi.At[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
+	if cell := capi.PointerTo[abi.FunctionCell](handle + abi.ObjectSize); cell.CppCall != 0 || cell.SafeCall == 0 {
 		t.Errorf("cell %+v", cell)
 	}
 	runtimetest.MustCall(t, "holder.hold", f)

@@ -129,7 +129,7 @@ func Retain[P ObjectType[P]](x P) P {
 	if why, ended := s.Ended(); ended {
 		panic(failure.Errorf(failure.KindRuntime, "retain: the object %s", why))
 	}
-	if s.Lent() {
+	if s.BorrowedMemory() {
 		panic(failure.Errorf(failure.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
 	}
 	return codec.Wrap[P](s.Retain())

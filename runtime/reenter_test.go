@@ -71,7 +71,7 @@ func reenterChild() error {
 	}
 	export := &bindrt.Func{Library: library, Module: "libreenter.so", Name: "reenter_export"}
 	class := &bindrt.Type{Library: library, Key: "reenter.Type"}
-	made := define.Define[reentered]("gotest.Reentered")
+	made := define.Object[reentered]("gotest.Reentered")
 	apply := func(f *bindrt.Func) (int64, error) {
 		var c bindrt.Call1
 		c.Begin(f, 1)
@@ -141,7 +141,7 @@ func lockOrderChild() error {
 		return err
 	}
 	library := &bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so"}}}
-	made := define.Define[ordered]("gotest.Ordered")
+	made := define.Object[ordered]("gotest.Ordered")
 	m, err := tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[float64, int64]{Key: 1.5, Value: 3}))
 	if err != nil {
 		return err

@@ -40,11 +40,11 @@ func NewShape(dims ...int64) (*Shape, error) {
 func (s *Shape) dims() []int64 {
 	o := codec.Ref(s)
 	codec.Alive(o, "Shape")
-	cell := capi.At[abi.ShapeCell](o.Handle() + abi.ObjectSize)
+	cell := capi.PointerTo[abi.ShapeCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil
 	}
-	return unsafe.Slice(capi.At[int64](cell.Data), cell.Size)
+	return unsafe.Slice(capi.PointerTo[int64](cell.Data), cell.Size)
 }
 
 // Len returns the number of dimensions. It panics with an *Error if s is nil or

@@ -60,7 +60,7 @@ func TestMethodsOfNothing(t *testing.T) {
 		tvmffi.Object{}, tvmffi.Any{}, tvmffi.Array[int64]{}, tvmffi.Array[string]{}, tvmffi.List[any]{}, tvmffi.Map[string, int64]{}, tvmffi.Map[any, any]{}, tvmffi.Dict[string, int64]{},
 		tvmffi.Shape{}, tvmffi.Tensor{}, tvmffi.Function{}, tvmffi.Module{}, tvmffi.Opaque{}, define.Instance[linked]{}, tvmffi.Moved{}, tvmffi.Variant{}, tvmffi.Tuple2[any, int64]{},
 		tvmffi.Error{}, batch.Error{}, structural.Interrupted{}, tvmffi.Frame{}, memstat.Handle{}, batch.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
-		structural.AccessPath{}, structural.AccessStep{}, structural.AccessKind(99), structural.Mismatch{}, structural.Order(99), structural.Region(99), structural.Key{}, structural.Kind(99), structural.Option(255),
+		structural.AccessPath{}, structural.AccessStep{}, structural.AccessKind(99), structural.Mismatch{}, structural.Order(99), structural.DefRegion(99), structural.Key{}, structural.Kind(99), structural.Option(255),
 		structural.Visitor{}, structural.Mutator{}, tvmffi.ModuleProperties(-1), env.TensorSpec{}, tvmffi.BF16(0),
 	}
 	for _, x := range released {

@@ -31,7 +31,7 @@ func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
 func (t *Tensor) cell() *abi.DLTensor {
 	o := codec.Ref(t)
 	codec.Alive(o, "Tensor")
-	return capi.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
+	return capi.PointerTo[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 
 // address returns where the elements begin, on devices that have addresses.

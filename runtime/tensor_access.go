@@ -46,7 +46,7 @@ func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	if err := alignedTo[T](c); err != nil {
 		return nil, err
 	}
-	s := unsafe.Slice(capi.At[T](address(c)), n)
+	s := unsafe.Slice(capi.PointerTo[T](address(c)), n)
 	runtime.KeepAlive(t)
 	return s, nil
 }
@@ -147,7 +147,7 @@ func (e *Elements[T]) at(index []int64) *T {
 		offset += x * e.strides[i]
 	}
 	var zero T
-	return capi.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero))
+	return capi.PointerTo[T](e.data + uintptr(offset)*unsafe.Sizeof(zero))
 }
 
 // At returns the element at an index of one number for each dimension. It panics
@@ -177,7 +177,7 @@ func (e *Elements[T]) All() func(yield func(int64, T) bool) {
 			if codec.Ref(e.t).Handle() == 0 {
 				e.t.cell() // panics
 			}
-			more := yield(i, *capi.At[T](e.data + uintptr(offset)*unsafe.Sizeof(zero)))
+			more := yield(i, *capi.PointerTo[T](e.data + uintptr(offset)*unsafe.Sizeof(zero)))
 			i++
 			return more
 		})
@@ -218,7 +218,7 @@ func bytesAt(address uintptr, n int64) []byte {
 	if n == 0 {
 		return []byte{}
 	}
-	return unsafe.Slice(capi.At[byte](address), n)
+	return unsafe.Slice(capi.PointerTo[byte](address), n)
 }
 
 // bytesOf views a slice as bytes.
@@ -298,11 +298,11 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 func Copy(to, from *Tensor) error {
 	source, err := hostCell(from)
 	if err != nil {
-		return failure.Place("source", err)
+		return failure.Annotate("source", err)
 	}
 	target, err := hostCell(to)
 	if err != nil {
-		return failure.Place("target", err)
+		return failure.Annotate("target", err)
 	}
 	if source.DType != target.DType || !slices.Equal(core.ShapeOf(source), core.ShapeOf(target)) {
 		return failure.Errorf(failure.KindValue, "copy: %s does not fit %s", from, to)

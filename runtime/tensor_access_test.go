@@ -182,10 +182,10 @@ func TestCopies(t *testing.T) {
 func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
 	t.Helper()
 	p := runtimetest.Must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
-	m := capi.At[abi.DLManagedTensorVersioned](p)
+	m := capi.PointerTo[abi.DLManagedTensorVersioned](p)
 	m.Tensor.Data++
 	m.Tensor.DType = abi.DLDataType(tvmffi.Float32)
-	*capi.At[int64](m.Tensor.Shape) = 2
+	*capi.PointerTo[int64](m.Tensor.Shape) = 2
 	return p
 }
 

@@ -207,7 +207,7 @@ func lendTensor(v abi.Any, from objects.Reading) (*objects.Object, error) {
 	if !ok || v.Bits == 0 {
 		return nil, codec.WrongType(typeTensor.Key, v)
 	}
-	c := capi.At[abi.DLTensor](uintptr(v.Bits))
+	c := capi.PointerTo[abi.DLTensor](uintptr(v.Bits))
 	shape := core.ShapeOf(c)
 	if _, err := core.Elements(shape); err != nil {
 		return nil, err

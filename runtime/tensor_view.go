@@ -13,7 +13,7 @@ import (
 
 // view makes a tensor over the elements of t from an offset in elements on.
 func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (*Tensor, error) {
-	if o.Lent() {
+	if o.BorrowedMemory() {
 		return nil, failure.Errorf(failure.KindRuntime, "view of %s: the memory is lent for a callback, and a view could outlive it: copy the tensor with Clone", t)
 	}
 	c := t.cell()

@@ -109,17 +109,17 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 			for i, c := range items {
 				if err := c.Decode(all[i], from, at(p, i)); err != nil {
 					codec.Abandon(reflect.NewAt(t, p).Elem())
-					return failure.Place("tuple element "+codec.Itoa(i), err)
+					return failure.Annotate("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
 		return codec.Packed(&codec.NewArray, len(items), func(args *core.Pack) error {
 			for i, c := range items {
 				if err := codec.Pack(args, c, at(p, i), outer); err != nil {
-					return failure.Place("tuple element "+codec.Itoa(i), err)
+					return failure.Annotate("tuple element "+codec.Itoa(i), err)
 				}
 			}
 			return nil

@@ -20,18 +20,18 @@ var valuerType = reflect.TypeFor[Valuer]()
 // valuerCodec is the codec of a type that implements Valuer; others reads one.
 func valuerCodec(t reflect.Type, others *codec.Codec) *codec.Codec {
 	c := &codec.Codec{Name: others.Name, Decode: others.Decode}
-	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
 		v := reflect.NewAt(t, p).Elem()
 		if t.Kind() == reflect.Pointer && v.IsNil() {
-			return core.Temp{}, nil
+			return core.AnyView{}, nil
 		}
 		inner, err := outer.Enter(t, nil, 0) // it may return itself
 		if err != nil {
-			return core.Temp{}, err
+			return core.AnyView{}, err
 		}
 		x, err := v.Interface().(Valuer).FFIValue()
 		if err != nil {
-			return core.Temp{}, failure.Place("the value of "+t.String(), err)
+			return core.AnyView{}, failure.Annotate("the value of "+t.String(), err)
 		}
 		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner)
 	})

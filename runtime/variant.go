@@ -29,7 +29,7 @@ func VariantOf[T any](x T) Variant { return Variant{given: holder[T]{x}, isSet: 
 // holder keeps the static type of a value.
 type holder[T any] struct{ value T }
 
-func (h holder[T]) Pack() (core.Temp, error) { return codec.Encode(h.value) }
+func (h holder[T]) Pack() (core.AnyView, error) { return codec.Encode(h.value) }
 
 // VariantAs returns the value of a Variant if it is a T; for generated code.
 func VariantAs[T any](v Variant) (T, bool) {
@@ -54,12 +54,12 @@ func (v Variant) TypeKey() string {
 func variantCodec(t reflect.Type) *codec.Codec {
 	return &codec.Codec{
 		Name: t.String(),
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			v := (*Variant)(p)
 			if !v.isSet {
 				return anyCodec().Encode(unsafe.Pointer(&v.value))
 			}
-			return v.given.(interface{ Pack() (core.Temp, error) }).Pack()
+			return v.given.(interface{ Pack() (core.AnyView, error) }).Pack()
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			*(*Variant)(p) = Variant{value: anyOf(v, from)}

@@ -195,7 +195,7 @@ func (s *Signature) clone() *Signature {
 	return out
 }
 
-func (t TypeExpr) clone() TypeExpr {
+func (t TypeSchema) clone() TypeSchema {
 	t.Args = cloneSlice(t.Args)
 	for i := range t.Args {
 		t.Args[i] = t.Args[i].clone()

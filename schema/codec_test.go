@@ -25,16 +25,16 @@ func garden() Schema {
 		},
 		Functions: []Function{
 			{Name: "scale", Source: SourceModule, Library: "libgarden.so", Reported: true,
-				Signature: &Signature{Params: []Param{{Name: "a", Type: TypeExpr{Name: "DLTensor*"}, Note: "Tensor([n], float32)"}}, Return: TypeExpr{Name: "None"}}},
+				Signature: &Signature{Params: []Param{{Name: "a", Type: TypeSchema{Name: "DLTensor*"}, Note: "Tensor([n], float32)"}}, Return: TypeSchema{Name: "None"}}},
 			{Name: "garden.water", Source: SourceGlobal, Library: "libgarden.so", Signature: sig("(garden.Plant, float) -> None"), Doc: "Waters <a> plant & more.",
 				Metadata: map[string]any{"flag": true, "n": int64(9007199254740993), "f": 3.0, "small": 1e-30, "s": "x"}},
 			{Name: "garden.packed", Source: SourceGlobal, Library: "libgarden.so"},
 		},
 		Types: []Type{
 			{Key: "garden.Rose", Ancestors: []string{"ffi.Object", "garden.Plant"}, Library: "libgarden.so", TotalSize: 40, HasMetadata: true, Attributes: []string{"__ffi_new__", "__ffi_init__"},
-				Fields: []Field{{Name: "petals", Type: TypeExpr{Name: "int"}, Offset: 32, Size: 8, Alignment: 8, Flags: FlagHasDefault, Metadata: map[string]any{"unit": 2.5}}}},
+				Fields: []Field{{Name: "petals", Type: TypeSchema{Name: "int"}, Offset: 32, Size: 8, Alignment: 8, Flags: FlagHasDefault, Metadata: map[string]any{"unit": 2.5}}}},
 			{Key: "garden.Plant", Ancestors: []string{"ffi.Object"}, Library: "libgarden.so", TotalSize: 32, HasMetadata: true,
-				Fields:  []Field{{Name: "height", Type: TypeExpr{Name: "float"}, Offset: 24, Size: 8, Alignment: 8, Flags: FlagWritable, StaticTypeIndex: 3}},
+				Fields:  []Field{{Name: "height", Type: TypeSchema{Name: "float"}, Offset: 24, Size: 8, Alignment: 8, Flags: FlagWritable, StaticTypeIndex: 3}},
 				Methods: []Method{{Name: "grow", Signature: sig("(garden.Plant, float) -> None"), Metadata: map[string]any{"k": int64(1)}}, {Name: "any", Flags: FlagIsStaticMethod}}},
 			{Key: "ffi.Object", TotalSize: 24},
 		},
@@ -163,9 +163,9 @@ func TestDecodeErrors(t *testing.T) {
 }
 
 func TestEncodeErrors(t *testing.T) {
-	deep := TypeExpr{Name: "int"}
+	deep := TypeSchema{Name: "int"}
 	for range MaxDepth + 5 {
-		deep = TypeExpr{Name: "Optional", Args: []TypeExpr{deep}}
+		deep = TypeSchema{Name: "Optional", Args: []TypeSchema{deep}}
 	}
 	for name, change := range map[string]func(s *Schema){
 		"is not valid UTF-8": func(s *Schema) { s.Functions[2].Name = "\xff" },
@@ -173,9 +173,9 @@ func TestEncodeErrors(t *testing.T) {
 		"has no JSON form":   func(s *Schema) { s.Functions[2].Metadata = map[string]any{"x": nan()} },
 		"not int":            func(s *Schema) { s.Functions[2].Metadata = map[string]any{"x": 1} },
 		"must hold its signature": func(s *Schema) {
-			s.Types[0].Fields[0].Type = TypeExpr{Name: "ffi.Function", Args: []TypeExpr{{Name: "int"}}}
+			s.Types[0].Fields[0].Type = TypeSchema{Name: "ffi.Function", Args: []TypeSchema{{Name: "int"}}}
 		},
-		"is not a function":         func(s *Schema) { s.Types[0].Fields[0].Type = TypeExpr{Name: "int", Func: &Signature{}} },
+		"is not a function":         func(s *Schema) { s.Types[0].Fields[0].Type = TypeSchema{Name: "int", Func: &Signature{}} },
 		"result: the name":          func(s *Schema) { s.Functions[1].Signature.Return.Name = "" },
 		"format is 0, expected 1":   func(s *Schema) { s.Format = 0 },
 		"needs its library":         func(s *Schema) { s.Functions[0].Library = "" },

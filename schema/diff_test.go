@@ -13,11 +13,11 @@ var edits = []struct {
 }{
 	{"function removed", func(s *Schema) { s.Functions = s.Functions[:2] }, "breaking: function garden.packed removed: it was packed"},
 	{"function added", func(s *Schema) {
-		s.Functions = append(s.Functions, Function{Name: "garden.new", Source: SourceGlobal, Signature: &Signature{Return: TypeExpr{Name: "int"}}})
+		s.Functions = append(s.Functions, Function{Name: "garden.new", Source: SourceGlobal, Signature: &Signature{Return: TypeSchema{Name: "int"}}})
 	}, "additive: function garden.new added: () -> int"},
 	{"signature", func(s *Schema) { s.Functions[1].Signature.Params[1].Type.Name = "int" },
 		"breaking: function garden.water changed: signature (garden.Plant, int) -> None, was (garden.Plant, float) -> None"},
-	{"typed now", func(s *Schema) { s.Functions[2].Signature = &Signature{Return: TypeExpr{Name: "int"}} },
+	{"typed now", func(s *Schema) { s.Functions[2].Signature = &Signature{Return: TypeSchema{Name: "int"}} },
 		"breaking: function garden.packed changed: signature () -> int, was packed"},
 	{"type removed", func(s *Schema) { s.Types = s.Types[1:] }, "breaking: type garden.Rose removed"},
 	{"type added", func(s *Schema) { s.Types = append(s.Types, Type{Key: "garden.Bed", Ancestors: []string{"ffi.Object"}}) }, "additive: type garden.Bed added"},
@@ -29,10 +29,10 @@ var edits = []struct {
 	{"field removed", func(s *Schema) { s.Types[0].Fields = nil },
 		"breaking: constructor garden.Rose changed: parameters (height: float), was (height: float, petals: int = default)\nbreaking: field garden.Rose.petals removed: it was int"},
 	{"option added", func(s *Schema) {
-		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeExpr{Name: "ffi.String"}, Flags: FlagHasDefault | FlagKwOnly})
+		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeSchema{Name: "ffi.String"}, Flags: FlagHasDefault | FlagKwOnly})
 	}, "additive: constructor garden.Rose changed: parameters (height: float, petals: int = default, color: ffi.String = default), was (height: float, petals: int = default)\nadditive: field garden.Rose.color added: ffi.String"},
 	{"required added", func(s *Schema) {
-		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeExpr{Name: "ffi.String"}, Flags: FlagKwOnly})
+		s.Types[0].Fields = append(s.Types[0].Fields, Field{Name: "color", Type: TypeSchema{Name: "ffi.String"}, Flags: FlagKwOnly})
 	}, "breaking: constructor garden.Rose changed: parameters (height: float, color: ffi.String, petals: int = default), was (height: float, petals: int = default)\nadditive: field garden.Rose.color added: ffi.String"},
 	{"field type", func(s *Schema) { s.Types[1].Fields[0].Type.Name = "int"; s.Types[0].Attributes = nil },
 		"breaking: field garden.Plant.height changed: type int, was float\nbreaking: constructor garden.Rose removed: it was (height: float, petals: int = default)"},

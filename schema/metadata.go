@@ -16,7 +16,7 @@ const maxMetadataLen = 1 << 20
 type Metadata struct {
 	// Type is the type of the field, or of the function: then it is an
 	// ffi.Function, and Type.Func is its signature, nil if it is packed.
-	Type TypeExpr
+	Type TypeSchema
 	// HasType is false when the metadata holds no type schema.
 	HasType bool
 	// Extra holds the other entries: bool, int64, float64 or string. A value of
@@ -88,7 +88,7 @@ func isTypeSchema(members []member) bool {
 	return hasType
 }
 
-func typeEntry(n node) (t TypeExpr, has bool, err error) {
+func typeEntry(n node) (t TypeSchema, has bool, err error) {
 	switch v := n.value.(type) {
 	case nil:
 		return t, false, nil
@@ -118,17 +118,17 @@ func extraValue(n node) (any, error) {
 
 // ParseTypeSchema reads a type schema, the JSON text that the entry type_schema
 // of metadata holds.
-func ParseTypeSchema(text string) (TypeExpr, error) {
+func ParseTypeSchema(text string) (TypeSchema, error) {
 	if len(text) > maxMetadataLen {
-		return TypeExpr{}, fmt.Errorf("type schema: the text has %d bytes, the limit is %d", len(text), maxMetadataLen)
+		return TypeSchema{}, fmt.Errorf("type schema: the text has %d bytes, the limit is %d", len(text), maxMetadataLen)
 	}
 	n, err := parseJSON(text)
 	if err != nil {
-		return TypeExpr{}, fmt.Errorf("type schema: %w", err)
+		return TypeSchema{}, fmt.Errorf("type schema: %w", err)
 	}
 	t, err := typeFromJSON(n, "", 1)
 	if err != nil {
-		return TypeExpr{}, fmt.Errorf("type schema: %w", err)
+		return TypeSchema{}, fmt.Errorf("type schema: %w", err)
 	}
 	return t, nil
 }
@@ -141,8 +141,8 @@ func at(path string, err error) error {
 	return fmt.Errorf("%s: %w", strings.TrimPrefix(path, "."), err)
 }
 
-func typeFromJSON(n node, path string, depth int) (TypeExpr, error) {
-	var t TypeExpr
+func typeFromJSON(n node, path string, depth int) (TypeSchema, error) {
+	var t TypeSchema
 	if depth > MaxDepth {
 		return t, fmt.Errorf("types nest deeper than %d levels", MaxDepth)
 	}
@@ -193,15 +193,15 @@ func describe(n node) string {
 
 // typeList reads an array of types. With length set, the second element may be
 // a number: the length of a std::array, which becomes a type of that name.
-func typeList(n node, path string, depth int, length bool) ([]TypeExpr, error) {
+func typeList(n node, path string, depth int, length bool) ([]TypeSchema, error) {
 	items, ok := n.value.([]node)
 	if !ok {
 		return nil, at(path, fmt.Errorf("expected an array of types, got %s", n.kind()))
 	}
-	var list []TypeExpr
+	var list []TypeSchema
 	for i, item := range items {
 		if number, ok := item.value.(json.Number); ok && length && i == 1 && isDigits(number.String()) {
-			list = append(list, TypeExpr{Name: number.String()})
+			list = append(list, TypeSchema{Name: number.String()})
 			continue
 		}
 		t, err := typeFromJSON(item, fmt.Sprintf("%s[%d]", path, i), depth)
@@ -234,7 +234,7 @@ func functionFromJSON(args, named *node, path string, depth int) (*Signature, er
 	if !ok {
 		return nil, at(path, fmt.Errorf("expected an object with return and params, got %s", named.kind()))
 	}
-	var result, params []TypeExpr
+	var result, params []TypeSchema
 	var hasResult, hasParams bool
 	for _, m := range members {
 		var err error
@@ -261,7 +261,7 @@ func functionFromJSON(args, named *node, path string, depth int) (*Signature, er
 	return newSignature(result[0], params), nil
 }
 
-func newSignature(result TypeExpr, params []TypeExpr) *Signature {
+func newSignature(result TypeSchema, params []TypeSchema) *Signature {
 	sig := &Signature{Return: result, Params: make([]Param, len(params))}
 	for i, p := range params {
 		sig.Params[i].Type = p

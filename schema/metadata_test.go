@@ -23,8 +23,8 @@ func TestParseMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Metadata{HasType: true,
-		Type: TypeExpr{Name: "ffi.Function", Func: &Signature{
-			Params: []Param{{Type: TypeExpr{Name: "int"}}}, Return: TypeExpr{Name: "int"}}},
+		Type: TypeSchema{Name: "ffi.Function", Func: &Signature{
+			Params: []Param{{Type: TypeSchema{Name: "int"}}}, Return: TypeSchema{Name: "int"}}},
 		Extra: map[string]any{"bool_attr": true, "int_attr": int64(1), "str_attr": "hello"}}
 	if !reflect.DeepEqual(m, want) {
 		t.Errorf("got %+v, want %+v", m, want)

@@ -82,8 +82,8 @@ func (p *textParser) skipIndex() {
 }
 
 // stdFunction reads what follows "std::function<" in a C++ message: R(A, B)>.
-func (p *textParser) stdFunction(depth int) (TypeExpr, error) {
-	t := TypeExpr{Name: nameFunction, Func: &Signature{Params: []Param{}}}
+func (p *textParser) stdFunction(depth int) (TypeSchema, error) {
+	t := TypeSchema{Name: nameFunction, Func: &Signature{Params: []Param{}}}
 	var err error
 	if t.Func.Return, err = p.typ(depth + 1); err != nil {
 		return t, err
@@ -149,14 +149,14 @@ func splitParams(text string) (params []string, after string, err error) {
 // kernelSignature builds the signature of a compiled kernel from its
 // parameters, each of the form "name: type".
 func kernelSignature(params []string) (*Signature, error) {
-	sig := &Signature{Params: make([]Param, len(params)), Return: TypeExpr{Name: nameNone}}
+	sig := &Signature{Params: make([]Param, len(params)), Return: TypeSchema{Name: nameNone}}
 	for i, text := range params {
 		name, spec, ok := strings.Cut(text, ":")
 		name, spec = strings.TrimSpace(name), strings.TrimSpace(spec)
 		if !ok || name == "" || spec == "" {
 			return nil, fmt.Errorf("parameter %d is %q; expected \"name: type\"", i, text)
 		}
-		p := Param{Name: name, Type: TypeExpr{Name: kernelType(spec)}}
+		p := Param{Name: name, Type: TypeSchema{Name: kernelType(spec)}}
 		if spec != p.Type.Name {
 			p.Note = spec
 		}

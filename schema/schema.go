@@ -91,27 +91,27 @@ type Function struct {
 
 // Signature is the type of a function.
 type Signature struct {
-	Params []Param  `json:"params"`
-	Return TypeExpr `json:"return"`
+	Params []Param    `json:"params"`
+	Return TypeSchema `json:"return"`
 }
 
 // Param is one parameter. Metadata never names parameters; reported signatures do.
 type Param struct {
-	Name string   `json:"name,omitempty"`
-	Type TypeExpr `json:"type"`
+	Name string     `json:"name,omitempty"`
+	Type TypeSchema `json:"type"`
 	// Note is the rest of a reported parameter, such as "Tensor([n0], float32)".
 	Note string `json:"note,omitempty"`
 }
 
-// TypeExpr is a type expression of the registry: a name with arguments, or a
+// TypeSchema is a type expression of the registry: a name with arguments, or a
 // function type.
-type TypeExpr struct {
+type TypeSchema struct {
 	// Name is the name as the registry spells it: "int", "ffi.Array",
 	// "std::optional", "garden.Plant".
 	Name string `json:"type"`
 	// Args are the type arguments of containers, Optional, Variant and Tuple.
 	// A container without arguments holds Any.
-	Args []TypeExpr `json:"args,omitempty"`
+	Args []TypeSchema `json:"args,omitempty"`
 	// Func is the signature when Name is ffi.Function (or std::function) and the
 	// function is typed; nil for a packed function.
 	Func *Signature `json:"func,omitempty"`
@@ -140,9 +140,9 @@ type Type struct {
 
 // Field is a field of a type, without those of its ancestors.
 type Field struct {
-	Name string   `json:"name"`
-	Type TypeExpr `json:"schema"`
-	Doc  string   `json:"doc,omitempty"`
+	Name string     `json:"name"`
+	Type TypeSchema `json:"schema"`
+	Doc  string     `json:"doc,omitempty"`
 	// Offset, Size and Alignment are in bytes. Offset counts from the object's
 	// header; it is negative where a C++ class has another base in front of it.
 	Offset    int   `json:"offset"`

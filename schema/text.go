@@ -28,7 +28,7 @@ func (s *Signature) String() string {
 // String returns the canonical text of the type, such as
 // "ffi.Map<ffi.String, ffi.Array<int>>". A typed function is written as its
 // signature, a packed one as "ffi.Function".
-func (t TypeExpr) String() string {
+func (t TypeSchema) String() string {
 	var b strings.Builder
 	writeType(&b, t.Normalized())
 	return b.String()
@@ -46,7 +46,7 @@ func writeSignature(b *strings.Builder, s *Signature) {
 	writeType(b, s.Return)
 }
 
-func writeType(b *strings.Builder, t TypeExpr) {
+func writeType(b *strings.Builder, t TypeSchema) {
 	if t.Func != nil {
 		writeSignature(b, t.Func)
 		return
@@ -104,10 +104,10 @@ func ParseSignature(text string) (*Signature, error) {
 }
 
 // ParseType reads the canonical text of a type. The result is normalized.
-func ParseType(text string) (TypeExpr, error) {
+func ParseType(text string) (TypeSchema, error) {
 	t, err := parseText(text)
 	if err != nil {
-		return TypeExpr{}, fmt.Errorf("type %s: %w", abbreviate(text), err)
+		return TypeSchema{}, fmt.Errorf("type %s: %w", abbreviate(text), err)
 	}
 	return t, nil
 }
@@ -121,9 +121,9 @@ func abbreviate(text string) string {
 	return strconv.Quote(text)
 }
 
-func parseText(text string) (TypeExpr, error) {
+func parseText(text string) (TypeSchema, error) {
 	if len(text) > maxTextLen {
-		return TypeExpr{}, fmt.Errorf("the text has %d bytes, the limit is %d", len(text), maxTextLen)
+		return TypeSchema{}, fmt.Errorf("the text has %d bytes, the limit is %d", len(text), maxTextLen)
 	}
 	p := textParser{text: text}
 	t, err := p.typ(1)
@@ -133,7 +133,7 @@ func parseText(text string) (TypeExpr, error) {
 		}
 	}
 	if err != nil {
-		return TypeExpr{}, fmt.Errorf("at byte %d: %w", p.pos, err)
+		return TypeSchema{}, fmt.Errorf("at byte %d: %w", p.pos, err)
 	}
 	return t.Normalized(), nil
 }
@@ -162,18 +162,18 @@ func (p *textParser) accept(token string) bool {
 	return true
 }
 
-func (p *textParser) typ(depth int) (TypeExpr, error) {
+func (p *textParser) typ(depth int) (TypeSchema, error) {
 	if depth > MaxDepth {
-		return TypeExpr{}, fmt.Errorf("types nest deeper than %d levels", MaxDepth)
+		return TypeSchema{}, fmt.Errorf("types nest deeper than %d levels", MaxDepth)
 	}
 	if p.accept("(") {
 		sig, err := p.signature(depth)
-		return TypeExpr{Name: nameFunction, Func: sig}, err
+		return TypeSchema{Name: nameFunction, Func: sig}, err
 	}
 	start := p.pos
 	name, quoted, err := p.name()
 	if err != nil {
-		return TypeExpr{}, err
+		return TypeSchema{}, err
 	}
 	if p.rename != nil && !quoted {
 		if name == nameStdFunction && p.accept("<") {
@@ -183,7 +183,7 @@ func (p *textParser) typ(depth int) (TypeExpr, error) {
 			name = n
 		}
 	}
-	t := TypeExpr{Name: name}
+	t := TypeSchema{Name: name}
 	if p.accept("<") {
 		for {
 			a, err := p.typ(depth + 1)
@@ -211,7 +211,7 @@ func (p *textParser) typ(depth int) (TypeExpr, error) {
 }
 
 // checkArgs checks the arity and that only a std::array has a length.
-func checkArgs(t TypeExpr) error {
+func checkArgs(t TypeSchema) error {
 	if err := checkArity(t.Name, len(t.Args)); err != nil {
 		return err
 	}

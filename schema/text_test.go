@@ -8,14 +8,14 @@ import (
 )
 
 // randomType makes well-formed types, with names that need quotes among them.
-func randomType(r *rand.Rand, depth int) TypeExpr {
+func randomType(r *rand.Rand, depth int) TypeSchema {
 	leaves := []string{"int", "float", "bool", "Any", "None", "ffi.String", "std::string", "str", "garden.Plant", "const char*", "DLTensor*",
 		"ffi.Function", "std::function", "ffi.Array", "ffi.Map", "a<b>", "x,y", `q"uote`, " lead", "trail ", "two  spaces", "(int) -> int", "->", "ünï.cödé", "tab\t", "日本", "\u00a0", "back`tick"}
 	if depth <= 0 || r.IntN(4) == 0 {
-		return TypeExpr{Name: leaves[r.IntN(len(leaves))]}
+		return TypeSchema{Name: leaves[r.IntN(len(leaves))]}
 	}
-	args := func(n int) []TypeExpr {
-		var list []TypeExpr
+	args := func(n int) []TypeSchema {
+		var list []TypeSchema
 		for range n {
 			list = append(list, randomType(r, depth-1))
 		}
@@ -23,15 +23,15 @@ func randomType(r *rand.Rand, depth int) TypeExpr {
 	}
 	switch r.IntN(7) {
 	case 0:
-		return TypeExpr{Name: []string{"Optional", "std::optional", "ffi.Array", "ffi.List", "std::vector"}[r.IntN(5)], Args: args(1)}
+		return TypeSchema{Name: []string{"Optional", "std::optional", "ffi.Array", "ffi.List", "std::vector"}[r.IntN(5)], Args: args(1)}
 	case 1:
-		return TypeExpr{Name: []string{"ffi.Map", "ffi.Dict", "std::map", "std::unordered_map"}[r.IntN(4)], Args: args(2)}
+		return TypeSchema{Name: []string{"ffi.Map", "ffi.Dict", "std::map", "std::unordered_map"}[r.IntN(4)], Args: args(2)}
 	case 2:
-		return TypeExpr{Name: []string{"Tuple", "std::tuple", "Variant", "std::variant", "NestedMsg"}[r.IntN(5)], Args: args(1 + r.IntN(3))}
+		return TypeSchema{Name: []string{"Tuple", "std::tuple", "Variant", "std::variant", "NestedMsg"}[r.IntN(5)], Args: args(1 + r.IntN(3))}
 	case 3:
-		return TypeExpr{Name: "std::array", Args: append(args(1), TypeExpr{Name: "4"})}
+		return TypeSchema{Name: "std::array", Args: append(args(1), TypeSchema{Name: "4"})}
 	default:
-		return TypeExpr{Name: []string{"ffi.Function", "std::function"}[r.IntN(2)], Func: randomSignature(r, depth-1)}
+		return TypeSchema{Name: []string{"ffi.Function", "std::function"}[r.IntN(2)], Func: randomSignature(r, depth-1)}
 	}
 }
 
@@ -62,16 +62,16 @@ func TestSignatureRoundTrip(t *testing.T) {
 }
 
 func TestNormalized(t *testing.T) {
-	before := TypeExpr{Name: "std::map", Args: []TypeExpr{{Name: "std::string"}, {Name: "std::array", Args: []TypeExpr{{Name: "std::vector", Args: []TypeExpr{{Name: "Any"}}}, {Name: "3"}}}}}
+	before := TypeSchema{Name: "std::map", Args: []TypeSchema{{Name: "std::string"}, {Name: "std::array", Args: []TypeSchema{{Name: "std::vector", Args: []TypeSchema{{Name: "Any"}}}, {Name: "3"}}}}}
 	got := before.Normalized()
-	want := TypeExpr{Name: "ffi.Map", Args: []TypeExpr{{Name: "ffi.String"}, {Name: "ffi.Array", Args: []TypeExpr{{Name: "ffi.Array"}}}}}
+	want := TypeSchema{Name: "ffi.Map", Args: []TypeSchema{{Name: "ffi.String"}, {Name: "ffi.Array", Args: []TypeSchema{{Name: "ffi.Array"}}}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
 	}
 	if before.Args[1].Args[1].Name != "3" || before.Name != "std::map" {
 		t.Error("Normalized changed its receiver")
 	}
-	sig := &Signature{Params: []Param{{Name: "x", Note: "int32", Type: TypeExpr{Name: "str"}}}, Return: TypeExpr{Name: "None"}}
+	sig := &Signature{Params: []Param{{Name: "x", Note: "int32", Type: TypeSchema{Name: "str"}}}, Return: TypeSchema{Name: "None"}}
 	if n := sig.Normalized(); n.Params[0].Name != "x" || n.Params[0].Note != "int32" || n.Params[0].Type.Name != "ffi.String" {
 		t.Errorf("got %+v", n)
 	}

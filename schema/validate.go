@@ -251,7 +251,7 @@ func (s *Signature) validate(depth int) error {
 	return nil
 }
 
-func (t TypeExpr) validate(depth int) error {
+func (t TypeSchema) validate(depth int) error {
 	if depth > MaxDepth+1 {
 		return fmt.Errorf("types nest deeper than %d levels", MaxDepth)
 	}

@@ -15,7 +15,7 @@ func TestSetAside(t *testing.T) {
 		},
 		Types: []Type{
 			{Key: "a.Child", Ancestors: []string{"ffi.Object", "a.Bad"}, Library: "liba.so"},
-			{Key: "a.Bad", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 32, Fields: []Field{{Name: "f", Type: TypeExpr{Name: "int"}, Offset: 30, Size: 8, Alignment: 8}}},
+			{Key: "a.Bad", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 32, Fields: []Field{{Name: "f", Type: TypeSchema{Name: "int"}, Offset: 30, Size: 8, Alignment: 8}}},
 			{Key: "ffi.Object"},
 			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so"},
 		},

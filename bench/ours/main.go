@@ -217,7 +217,7 @@ type point struct {
 	Next *tvmffi.Object `ffi:"next,optional"`
 }
 
-var pointType = define.Define[point]("bench.Point")
+var pointType = define.Object[point]("bench.Point")
 
 // defined is what C++ does with objects of a type made in Go.
 func defined() {

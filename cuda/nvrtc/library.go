@@ -119,8 +119,8 @@ func cString(at uintptr) string {
 		return ""
 	}
 	n := uintptr(0)
-	for *capi.At[byte](at + n) != 0 {
+	for *capi.PointerTo[byte](at + n) != 0 {
 		n++
 	}
-	return string(unsafe.Slice(capi.At[byte](at), n))
+	return string(unsafe.Slice(capi.PointerTo[byte](at), n))
 }

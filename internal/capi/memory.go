@@ -7,9 +7,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// At views C memory as a T. The address must be valid C memory for the use of
+// PointerTo views C memory as a T. The address must be valid C memory for the use of
 // the result; the collector does not see it.
-func At[T any](address uintptr) *T {
+func PointerTo[T any](address uintptr) *T {
 	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
 }
 
@@ -18,7 +18,7 @@ func GoString(b abi.ByteArray) string {
 	if b.Size == 0 {
 		return ""
 	}
-	return string(unsafe.Slice(At[byte](b.Data), b.Size))
+	return string(unsafe.Slice(PointerTo[byte](b.Data), b.Size))
 }
 
 // cString copies a NUL-terminated text.
@@ -27,10 +27,10 @@ func CString(address uintptr) string {
 		return ""
 	}
 	n := uintptr(0)
-	for *At[byte](address + n) != 0 {
+	for *PointerTo[byte](address + n) != 0 {
 		n++
 	}
-	return string(unsafe.Slice(At[byte](address), n))
+	return string(unsafe.Slice(PointerTo[byte](address), n))
 }
 
 // byteArray describes s for a call of C. The result and s must be kept alive
@@ -61,11 +61,11 @@ func StringOf(v abi.Any) (string, bool) {
 	case abi.TypeSmallStr, abi.TypeSmallBytes:
 		return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)]), true
 	case abi.TypeStr, abi.TypeBytes:
-		return GoString(*At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)), true
+		return GoString(*PointerTo[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)), true
 	case abi.TypeRawStr:
 		return CString(uintptr(v.Bits)), true
 	case abi.TypeByteArrayPtr:
-		return GoString(*At[abi.ByteArray](uintptr(v.Bits))), true
+		return GoString(*PointerTo[abi.ByteArray](uintptr(v.Bits))), true
 	}
 	return "", false
 }
@@ -76,7 +76,7 @@ func Allocate(size uintptr) uintptr {
 	if base == 0 {
 		panic("tvmffi: out of memory")
 	}
-	clear(unsafe.Slice(At[byte](base), size))
+	clear(unsafe.Slice(PointerTo[byte](base), size))
 	return base
 }
 
@@ -90,11 +90,11 @@ func HasRoom(size uintptr) bool {
 // Elements views the elements of an Array or List that the caller keeps alive and
 // unchanged while it looks.
 func Elements(handle uintptr) []abi.Any {
-	cell := At[abi.SeqCell](handle + abi.ObjectSize)
+	cell := PointerTo[abi.SeqCell](handle + abi.ObjectSize)
 	if cell.Size <= 0 {
 		return nil
 	}
-	return unsafe.Slice(At[abi.Any](cell.Data), cell.Size)
+	return unsafe.Slice(PointerTo[abi.Any](cell.Data), cell.Size)
 }
 
 // SmallString returns the value of a string of up to MaxSmall bytes.
@@ -110,8 +110,8 @@ func SmallString(s string) abi.Any {
 func BorrowString(v *abi.Any) (text []byte, ok bool) {
 	switch v.TypeIndex {
 	case abi.TypeStr:
-		b := At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)
-		return unsafe.Slice(At[byte](b.Data), b.Size), true
+		b := PointerTo[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize)
+		return unsafe.Slice(PointerTo[byte](b.Data), b.Size), true
 	case abi.TypeSmallStr:
 		return (*[8]byte)(unsafe.Pointer(&v.Bits))[:min(v.Small, abi.MaxSmall)], true
 	}

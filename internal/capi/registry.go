@@ -60,7 +60,7 @@ func attributeColumn(name string) *abi.TypeAttrColumn {
 	if p == 0 {
 		return nil
 	}
-	return At[abi.TypeAttrColumn](p)
+	return PointerTo[abi.TypeAttrColumn](p)
 }
 
 // ThreadID identifies the OS thread of a pinned goroutine.

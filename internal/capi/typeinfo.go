@@ -25,7 +25,7 @@ func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 	if column == nil || index < abi.TypeIndex(column.BeginIndex) || index >= abi.TypeIndex(column.BeginIndex+column.Size) {
 		return abi.Any{}, false
 	}
-	v := *At[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
+	v := *PointerTo[abi.Any](column.Data + uintptr(index-abi.TypeIndex(column.BeginIndex))*unsafe.Sizeof(abi.Any{}))
 	return v, v.TypeIndex != abi.TypeNone
 }
 
@@ -37,7 +37,7 @@ func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
 	if info.NumFields <= 0 {
 		return nil
 	}
-	return append([]abi.FieldInfo(nil), unsafe.Slice(At[abi.FieldInfo](info.Fields), info.NumFields)...)
+	return append([]abi.FieldInfo(nil), unsafe.Slice(PointerTo[abi.FieldInfo](info.Fields), info.NumFields)...)
 }
 
 // MethodsOf is FieldsOf for methods.
@@ -47,7 +47,7 @@ func MethodsOf(info *abi.TypeInfo) []abi.MethodInfo {
 	if info.NumMethods <= 0 {
 		return nil
 	}
-	return append([]abi.MethodInfo(nil), unsafe.Slice(At[abi.MethodInfo](info.Methods), info.NumMethods)...)
+	return append([]abi.MethodInfo(nil), unsafe.Slice(PointerTo[abi.MethodInfo](info.Methods), info.NumMethods)...)
 }
 
 // infos caches the type table. Entries are C memory that is never freed.
@@ -65,7 +65,7 @@ func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
 	if p == 0 {
 		return nil
 	}
-	info := At[abi.TypeInfo](p)
+	info := PointerTo[abi.TypeInfo](p)
 	infos.Store(index, info)
 	return info
 }
@@ -76,7 +76,7 @@ func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	Registry.Lock()
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumFields) {
-		info := At[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+		info := PointerTo[abi.FieldInfo](owner.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
 		if GoString(info.Name) == name {
 			found := *info
 			return &found
@@ -90,7 +90,7 @@ func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
 	Registry.Lock()
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumMethods) {
-		info := At[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
+		info := PointerTo[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
 		if GoString(info.Name) == name {
 			found := *info
 			return &found
@@ -101,7 +101,7 @@ func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
 
 // Ancestor returns the ancestor at the given depth; 0 is the root.
 func Ancestor(info *abi.TypeInfo, depth int32) *abi.TypeInfo {
-	return At[abi.TypeInfo](*At[uintptr](info.Ancestors + uintptr(depth)*unsafe.Sizeof(uintptr(0))))
+	return PointerTo[abi.TypeInfo](*PointerTo[uintptr](info.Ancestors + uintptr(depth)*unsafe.Sizeof(uintptr(0))))
 }
 
 // KeyOf returns the key of a type, such as ffi.Array.

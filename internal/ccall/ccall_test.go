@@ -82,7 +82,7 @@ func TestCall(t *testing.T) {
 						if f.head.TextEnd != 0 {
 							t.Errorf("%d bytes do not fit %d", n, room)
 						}
-						if got := capi.GoString(*capi.At[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
+						if got := capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
 							t.Errorf("%q", got)
 						}
 						objects.DecRef(uintptr(f.head.Res.Bits))
@@ -111,7 +111,7 @@ func TestCallErrors(t *testing.T) {
 		if f.head.RC != -1 || f.head.Err == 0 || f.head.TextEnd != 0 {
 			t.Fatalf("%+v", f.head)
 		}
-		if kind := capi.GoString(capi.At[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
+		if kind := capi.GoString(capi.PointerTo[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
 			t.Errorf("kind %q", kind)
 		}
 		objects.DecRef(f.head.Err)

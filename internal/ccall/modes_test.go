@@ -73,8 +73,8 @@ func dims() (shapes, strides [][]int64) {
 }
 
 func wantTensor(handle uintptr, shape, strides []int64) error {
-	t := capi.At[abi.DLTensor](handle + abi.ObjectSize)
-	view := func(at uintptr) []int64 { return unsafe.Slice(capi.At[int64](at), t.NDim) }
+	t := capi.PointerTo[abi.DLTensor](handle + abi.ObjectSize)
+	view := func(at uintptr) []int64 { return unsafe.Slice(capi.PointerTo[int64](at), t.NDim) }
 	if int(t.NDim) != len(shape) {
 		return fmt.Errorf("%d dimensions, want %d", t.NDim, len(shape))
 	}
@@ -156,14 +156,14 @@ func TestMiddle(t *testing.T) {
 		err := onNewStack(func() error {
 			var f frame
 			f.head.Fn, f.head.Handle, f.head.Mode = capi.API.TensorCreateUnsafeView, source, ccall.Middle
-			view := *capi.At[abi.DLTensor](source + abi.ObjectSize)
+			view := *capi.PointerTo[abi.DLTensor](source + abi.ObjectSize)
 			f.describe(view, shape, strides[i])
 			ccall.Call(&f.head)
 			if f.head.RC != 0 {
 				return failure.ErrorOf(f.head.Err)
 			}
 			defer objects.DecRef(f.handle())
-			if at := capi.At[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {
+			if at := capi.PointerTo[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {
 				return fmt.Errorf("data at %x, want %x", at, view.Data)
 			}
 			return wantTensor(f.handle(), shape, strides[i])

@@ -10,9 +10,9 @@ import (
 )
 
 // returnTemp returns a packed value from a callback.
-func ReturnTemp(a *core.Args, t core.Temp, err error) error {
+func ReturnTemp(a *core.Args, t core.AnyView, err error) error {
 	if err == nil {
-		err = t.Lasting()
+		err = t.CheckEscape()
 	}
 	if err != nil {
 		return a.WrongResult(err)
@@ -57,7 +57,7 @@ func PackArgument[T any](c *core.Call, i int, x T) {
 func putArgument[T any](c *core.Call, i int, x T) {
 	t, err := Encode(x)
 	if err == nil {
-		err = t.Lasting()
+		err = t.CheckEscape()
 	}
 	c.Put(i, t, err)
 }

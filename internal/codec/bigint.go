@@ -15,16 +15,16 @@ import (
 func bigIntCodec() *Codec {
 	return &Codec{
 		Name: "ffi.BigInt",
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			x := *(**big.Int)(p)
 			switch {
 			case x == nil:
-				return core.Temp{}, nil
+				return core.AnyView{}, nil
 			case x.IsInt64():
 				return Encode(x.Int64())
 			}
 			v, err := core.NewBigInt(twosComplement(x))
-			return core.Temp{Value: v, Owned: true}, err
+			return core.AnyView{Value: v, Owned: true}, err
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			switch v.TypeIndex {

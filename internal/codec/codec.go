@@ -27,7 +27,7 @@ type Codec struct {
 	// name says in errors what is expected.
 	Name string
 	// encode packs the value at p. What the packed value points to is in Temp.Keep.
-	Encode func(p unsafe.Pointer) (core.Temp, error)
+	Encode func(p unsafe.Pointer) (core.AnyView, error)
 	// absent says why the Go type has no counterpart, nil for all others.
 	Absent error
 	// Direct says what Pack does by itself.
@@ -36,7 +36,7 @@ type Codec struct {
 	// that follows from the kind of its type.
 	Abandon func(v reflect.Value)
 	// within is encode for a value inside of others, where that matters; see nested.
-	within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)
+	within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)
 	// decode reads v, borrowed, into the value at p. from lends the objects, such as
 	// those of a callback; without it each object gets a reference of its own.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
@@ -54,7 +54,7 @@ func Of(t reflect.Type) *Codec {
 }
 
 // encode packs x by its static type.
-func Encode[T any](x T) (core.Temp, error) {
+func Encode[T any](x T) (core.AnyView, error) {
 	return Of(reflect.TypeFor[T]()).Encode(unsafe.Pointer(&x))
 }
 
@@ -77,8 +77,8 @@ func Take[T any](v abi.Any) (T, error) {
 func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
 	return &Codec{
 		Name: name,
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
-			return core.Temp{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+			return core.AnyView{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
@@ -128,9 +128,9 @@ func BoolBits(v bool) uint64 {
 func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 	return &Codec{
 		Name: name,
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			v, err := core.NewString(*(*string)(p))
-			return core.Temp{Value: v, Owned: true}, err
+			return core.AnyView{Value: v, Owned: true}, err
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			s, ok := capi.StringOf(v)
@@ -145,9 +145,9 @@ func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 
 var bytesCodec = &Codec{
 	Name: "ffi.Bytes",
-	Encode: func(p unsafe.Pointer) (core.Temp, error) {
+	Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 		v, err := core.NewBytes(*(*[]byte)(p))
-		return core.Temp{Value: v, Owned: true}, err
+		return core.AnyView{Value: v, Owned: true}, err
 	},
 	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		s, ok := capi.StringOf(v)
@@ -204,7 +204,7 @@ func NoCodec(t reflect.Type, why string) *Codec {
 	return &Codec{
 		Name:   t.String(),
 		Absent: err,
-		Encode: func(unsafe.Pointer) (core.Temp, error) { return core.Temp{}, err },
+		Encode: func(unsafe.Pointer) (core.AnyView, error) { return core.AnyView{}, err },
 		Decode: func(abi.Any, objects.Reading, unsafe.Pointer) error { return err },
 	}
 }
@@ -222,7 +222,7 @@ func ClassOf(t reflect.Type) *core.Type {
 func ObjectCodec(class *core.Type) *Codec {
 	return &Codec{
 		Name: class.Key,
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			return EncodeObject(*(**objects.Object)(p))
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
@@ -254,14 +254,14 @@ func lend(v abi.Any, from objects.Reading) *objects.Object {
 	return from.Wrap(uintptr(v.Bits))
 }
 
-func EncodeObject(o *objects.Object) (core.Temp, error) {
+func EncodeObject(o *objects.Object) (core.AnyView, error) {
 	if o == nil {
-		return core.Temp{}, nil
+		return core.AnyView{}, nil
 	}
 	if why, ended := o.Ended(); ended {
-		return core.Temp{}, failure.Errorf(failure.KindRuntime, "the object %s", why)
+		return core.AnyView{}, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
-	return core.Temp{Value: o.View(), Keep: o}, nil
+	return core.AnyView{Value: o.View(), Keep: o}, nil
 }
 
 // optionalCodec is that of *T for a scalar, a string or a small struct: nil is
@@ -294,16 +294,16 @@ func optionalCodec(t reflect.Type) *Codec {
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 		x := *(*unsafe.Pointer)(p)
 		if x == nil {
-			return core.Temp{}, nil
+			return core.AnyView{}, nil
 		}
 		c := inner()
 		if c.within != nil {
 			var err error
 			if outer, err = outer.Enter(t, x, 1); err != nil {
-				return core.Temp{}, err
+				return core.AnyView{}, err
 			}
 		}
 		return EncodeIn(c, x, outer)
@@ -322,7 +322,7 @@ func numberCodec(t reflect.Type) *Codec {
 	case reflect.Float32, reflect.Float64:
 		return &Codec{
 			Name: "float",
-			Encode: func(p unsafe.Pointer) (core.Temp, error) {
+			Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 				return Encode(at(p).Float())
 			},
 			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
@@ -339,7 +339,7 @@ func numberCodec(t reflect.Type) *Codec {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return &Codec{
 			Name:   "int",
-			Encode: func(p unsafe.Pointer) (core.Temp, error) { return Encode(at(p).Int()) },
+			Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(at(p).Int()) },
 			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 				x, err := DecodeFrom[int64](v, from)
 				if err == nil && at(p).OverflowInt(x) {
@@ -354,10 +354,10 @@ func numberCodec(t reflect.Type) *Codec {
 	}
 	return &Codec{
 		Name: "int",
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			x := at(p).Uint()
 			if x > math.MaxInt64 {
-				return core.Temp{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
+				return core.AnyView{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
 			}
 			return Encode(int64(x))
 		},

@@ -114,7 +114,7 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 }
 
 // encodeIn packs the value at p inside of outer.
-func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 	if c.within != nil {
 		return c.within(p, outer)
 	}
@@ -122,9 +122,9 @@ func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.Temp, error) {
 }
 
 // nested makes the codec pack by within, which knows what is around the value.
-func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.Temp, error)) *Codec {
+func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)) *Codec {
 	c.within = within
-	c.Encode = func(p unsafe.Pointer) (core.Temp, error) { return within(p, nil) }
+	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) { return within(p, nil) }
 	return c
 }
 

@@ -66,7 +66,7 @@ func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	}
 	t, err := EncodeIn(c, x, outer)
 	if err == nil {
-		err = t.Lasting()
+		err = t.CheckEscape()
 	}
 	if err == nil {
 		p.Put(t)
@@ -83,12 +83,12 @@ const (
 )
 
 // arrayTemp is an Array that nobody else refers to.
-func arrayTemp(handle uintptr) core.Temp {
-	return core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
+func arrayTemp(handle uintptr) core.AnyView {
+	return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
 }
 
 // scalarArray makes an Array of scalars, in place where that is possible.
-func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.Temp, error) {
+func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.AnyView, error) {
 	array, all := objects.NewArray(len(items))
 	if array != 0 {
 		fill(all, items)
@@ -129,11 +129,11 @@ func fillBools(all []abi.Any, items []bool) {
 
 // stringArray makes an Array of strings in one crossing: the library makes the
 // String objects.
-func stringArray(f *core.Func, items []string) (core.Temp, error) {
+func stringArray(f *core.Func, items []string) (core.AnyView, error) {
 	return Packed(f, len(items), func(p *core.Pack) error {
 		for i, s := range items {
 			if err := p.String(s); err != nil {
-				return failure.Place("element "+Itoa(i), err)
+				return failure.Annotate("element "+Itoa(i), err)
 			}
 		}
 		return nil
@@ -141,9 +141,9 @@ func stringArray(f *core.Func, items []string) (core.Temp, error) {
 }
 
 // encodeArray makes an Array of the items.
-func EncodeArray[E any](items []E, outer *Nest) (core.Temp, error) {
+func EncodeArray[E any](items []E, outer *Nest) (core.AnyView, error) {
 	if _, err := NewArray.Handle(); err != nil {
-		return core.Temp{}, err
+		return core.AnyView{}, err
 	}
 	switch s := any(&items).(type) {
 	case *[]int64:
@@ -163,7 +163,7 @@ func EncodeArray[E any](items []E, outer *Nest) (core.Temp, error) {
 }
 
 // encodeBy makes a container of the items by calling f.
-func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error) {
+func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error) {
 	switch s := any(&items).(type) {
 	case *[]int64:
 		return Packed(f, len(*s), func(p *core.Pack) error {
@@ -178,16 +178,16 @@ func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error) {
 	return encodeItems(f, items, outer)
 }
 
-func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error) {
+func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]E](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
-		return core.Temp{}, err
+		return core.AnyView{}, err
 	}
 	c := For[E]()
 	return Packed(f, len(items), func(p *core.Pack) error {
 		for i := range items {
 			if err := Pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
-				return failure.Place("element "+Itoa(i), err)
+				return failure.Annotate("element "+Itoa(i), err)
 			}
 		}
 		return nil
@@ -195,22 +195,22 @@ func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.Temp, error)
 }
 
 // packed makes a container by calling f with what fill adds.
-func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.Temp, error) {
+func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.AnyView, error) {
 	fn, err := f.Handle()
 	if err != nil {
-		return core.Temp{}, err
+		return core.AnyView{}, err
 	}
 	p := core.NewPack(n)
 	defer p.Close()
 	if err := fill(p); err != nil {
-		return core.Temp{}, err
+		return core.AnyView{}, err
 	}
 	v, err := p.Apply(fn)
-	return core.Temp{Value: v, Owned: true}, err
+	return core.AnyView{Value: v, Owned: true}, err
 }
 
 // apply calls a Function object with n packed values.
-func Apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, error) {
+func Apply(fn uintptr, n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
 	p := core.NewPack(n)
 	defer p.Close()
 	for i := range n {
@@ -226,11 +226,11 @@ func Apply(fn uintptr, n int, item func(i int) (core.Temp, error)) (abi.Any, err
 // cells views the elements of an Array or a List.
 func Cells(o *objects.Object, what string) []abi.Any {
 	Alive(o, what)
-	cell := capi.At[abi.SeqCell](o.Handle() + abi.ObjectSize)
+	cell := capi.PointerTo[abi.SeqCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil
 	}
-	return unsafe.Slice(capi.At[abi.Any](cell.Data), cell.Size)
+	return unsafe.Slice(capi.PointerTo[abi.Any](cell.Data), cell.Size)
 }
 
 // alive panics with an *Error if a method of a type got no object.
@@ -281,7 +281,7 @@ func ElementAt[T any](o *objects.Object, what string, i int) T {
 	}
 	x, err := Element[T](&all[i], objects.ReadOwned())
 	if err != nil {
-		panic(failure.Place(what+"["+Itoa(i)+"]", err))
+		panic(failure.Annotate(what+"["+Itoa(i)+"]", err))
 	}
 	runtime.KeepAlive(o)
 	return x
@@ -292,9 +292,9 @@ func ElementAt[T any](o *objects.Object, what string, i int) T {
 func Scalars[T any](o *objects.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	switch any((*T)(nil)).(type) {
 	case *int64:
-		return Cells(o, "Array"), abi.TypeInt, o.At()
+		return Cells(o, "Array"), abi.TypeInt, o.HandleAddr()
 	case *float64:
-		return Cells(o, "Array"), abi.TypeFloat, o.At()
+		return Cells(o, "Array"), abi.TypeFloat, o.HandleAddr()
 	}
 	return nil, 0, nil
 }
@@ -304,14 +304,14 @@ func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 
 // someElements ranges over a sequence from element i on.
 func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, T) bool) {
-	var loan objects.Loan
+	var loan objects.BorrowScope
 	defer loan.End()
 	from := objects.ReadBorrowed(&loan)
 	r := NewStringReader[T]()
 	for all := Cells(o, what); i < len(all); i++ {
 		x, err := r.Read(&all[i], len(all)-i, from)
 		if err != nil {
-			panic(failure.Place(what+"["+Itoa(i)+"]", err))
+			panic(failure.Annotate(what+"["+Itoa(i)+"]", err))
 		}
 		if !yield(i, x) {
 			return
@@ -333,7 +333,7 @@ func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	n = readAll(all, any(&dst))
 	for ; n < len(all); n++ {
 		if dst[n], err = Element[T](&all[n], objects.ReadOwned()); err != nil {
-			return n, failure.Place(what+"["+Itoa(n)+"]", err)
+			return n, failure.Annotate(what+"["+Itoa(n)+"]", err)
 		}
 	}
 	return n, nil
@@ -354,7 +354,7 @@ func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 		x, err := Element[T](&all[i], objects.ReadOwned())
 		if err != nil {
 			Abandon(reflect.ValueOf(s))
-			return nil, failure.Place(what+"["+Itoa(i)+"]", err)
+			return nil, failure.Annotate(what+"["+Itoa(i)+"]", err)
 		}
 		s[i] = x
 	}

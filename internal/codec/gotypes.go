@@ -22,11 +22,11 @@ func Sequence(v abi.Any, want string) ([]abi.Any, error) {
 	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
 		return nil, WrongType(want, v)
 	}
-	cell := capi.At[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
+	cell := capi.PointerTo[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
 	if cell.Size == 0 {
 		return nil, nil
 	}
-	return unsafe.Slice(capi.At[abi.Any](cell.Data), cell.Size), nil
+	return unsafe.Slice(capi.PointerTo[abi.Any](cell.Data), cell.Size), nil
 }
 
 // sliceCodec converts between Arrays and Go slices and arrays; a List is read
@@ -60,13 +60,13 @@ func sliceCodec(t reflect.Type) *Codec {
 			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
 				if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
 					Abandon(out)
-					return failure.Place("element "+Itoa(i), err)
+					return failure.Annotate("element "+Itoa(i), err)
 				}
 			}
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 		v := reflect.NewAt(t, p)
 		switch s := v.Interface().(type) {
 		case *[]int64:
@@ -89,14 +89,14 @@ func sliceCodec(t reflect.Type) *Codec {
 		if t.Kind() == reflect.Slice {
 			var err error
 			if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
-				return core.Temp{}, err
+				return core.AnyView{}, err
 			}
 		}
 		item := Of(t.Elem())
 		return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
 			for i := range v.Len() {
 				if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
-					return failure.Place("element "+Itoa(i), err)
+					return failure.Annotate("element "+Itoa(i), err)
 				}
 			}
 			return nil
@@ -165,7 +165,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			kind.Read(o, func(e *abi.MapEntry, _ int) bool {
 				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
 				if err = keys.Decode(e.Key, plain, k.UnsafePointer()); err != nil {
-					err = failure.Place("a key", err)
+					err = failure.Annotate("a key", err)
 					return false
 				}
 				if err = hashable(k.Elem()); err != nil {
@@ -173,7 +173,7 @@ func goMapCodec(t reflect.Type) *Codec {
 				}
 				if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {
 					Abandon(k.Elem())
-					err = failure.Place("value of key "+Quote(k.Elem().Interface()), err)
+					err = failure.Annotate("value of key "+Quote(k.Elem().Interface()), err)
 					return false
 				}
 				out.SetMapIndex(k.Elem(), x.Elem())
@@ -187,11 +187,11 @@ func goMapCodec(t reflect.Type) *Codec {
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 		m := reflect.NewAt(t, p).Elem()
 		inner, err := outer.Enter(t, m.UnsafePointer(), m.Len())
 		if err != nil {
-			return core.Temp{}, err
+			return core.AnyView{}, err
 		}
 		sorted := sortedEntries(m)
 		keys, values := Of(t.Key()), Of(t.Elem())
@@ -200,11 +200,11 @@ func goMapCodec(t reflect.Type) *Codec {
 				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
 				key.Elem().Set(e.Key)
 				if err := Pack(args, keys, key.UnsafePointer(), inner); err != nil {
-					return failure.Place("key "+Quote(e.Key), err)
+					return failure.Annotate("key "+Quote(e.Key), err)
 				}
 				value.Elem().Set(e.Value)
 				if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
-					return failure.Place("value of key "+Quote(e.Key), err)
+					return failure.Annotate("value of key "+Quote(e.Key), err)
 				}
 			}
 			return nil

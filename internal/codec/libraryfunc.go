@@ -45,7 +45,7 @@ func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 }
 
 // PackedArgs are values of the caller, packed for one or more calls.
-type PackedArgs struct{ temps []core.Temp }
+type PackedArgs struct{ temps []core.AnyView }
 
 // pack adds x. Close ends the operands.
 func (o *PackedArgs) Pack(x any) (abi.Any, error) {

@@ -227,7 +227,7 @@ func (r *stringReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T,
 // entries ranges over a map.
 func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		var loan objects.Loan
+		var loan objects.BorrowScope
 		defer loan.End()
 		from := objects.ReadBorrowed(&loan)
 		seen := 0
@@ -235,11 +235,11 @@ func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			key, err := keys.Read(&e.Key, left, from)
 			if err != nil {
-				panic(failure.Place(k.Name+" key "+Itoa(seen), err))
+				panic(failure.Annotate(k.Name+" key "+Itoa(seen), err))
 			}
 			value, err := values.Read(&e.Value, left, from)
 			if err != nil {
-				panic(failure.Place(k.Name+"["+Quote(key)+"]", err))
+				panic(failure.Annotate(k.Name+"["+Quote(key)+"]", err))
 			}
 			if !yield(key, value) {
 				return false
@@ -262,7 +262,7 @@ func (k *MapKind) goesOn(o *objects.Object, left int) bool {
 // halves ranges over the keys or the values of a map.
 func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.MapEntry) *abi.Any) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		var loan objects.Loan
+		var loan objects.BorrowScope
 		defer loan.End()
 		from := objects.ReadBorrowed(&loan)
 		seen := 0
@@ -270,7 +270,7 @@ func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.Ma
 		k.Read(o, func(e *abi.MapEntry, left int) bool {
 			x, err := r.Read(half(e), left, from)
 			if err != nil {
-				panic(failure.Place(k.Name+" "+what+" "+Itoa(seen), err))
+				panic(failure.Annotate(k.Name+" "+what+" "+Itoa(seen), err))
 			}
 			if !yield(x) {
 				return false

@@ -19,17 +19,17 @@ import (
 const maxSchemaDepth = 8
 
 // SchemaOf returns the type expression of a Go type; Any where it has no exact one.
-func SchemaOf(t reflect.Type) schema.TypeExpr { return schemaWithin(t, 0) }
+func SchemaOf(t reflect.Type) schema.TypeSchema { return schemaWithin(t, 0) }
 
-func schemaWithin(t reflect.Type, depth int) schema.TypeExpr {
+func schemaWithin(t reflect.Type, depth int) schema.TypeSchema {
 	if name := fixedSchema(t); name != "" {
-		return schema.TypeExpr{Name: name}
+		return schema.TypeSchema{Name: name}
 	}
 	if depth > maxSchemaDepth {
-		return schema.TypeExpr{Name: "Any"}
+		return schema.TypeSchema{Name: "Any"}
 	}
-	of := func(name string, elements ...reflect.Type) schema.TypeExpr {
-		e := schema.TypeExpr{Name: name}
+	of := func(name string, elements ...reflect.Type) schema.TypeSchema {
+		e := schema.TypeSchema{Name: name}
 		for _, element := range elements {
 			e.Args = append(e.Args, schemaWithin(element, depth+1))
 		}
@@ -52,7 +52,7 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeExpr {
 	case reflect.Map:
 		return of("ffi.Map", t.Key(), t.Elem())
 	case reflect.Func:
-		return schema.TypeExpr{Name: "ffi.Function", Func: schemaOfFunc(t, depth+1)}
+		return schema.TypeSchema{Name: "ffi.Function", Func: schemaOfFunc(t, depth+1)}
 	case reflect.Pointer:
 		class := ClassOf(t)
 		switch {
@@ -72,16 +72,16 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeExpr {
 	return of("Any")
 }
 
-func schemaOfStruct(t reflect.Type, depth int) schema.TypeExpr {
+func schemaOfStruct(t reflect.Type, depth int) schema.TypeSchema {
 	switch {
 	case Of(t).Tuple:
-		e := schema.TypeExpr{Name: "Tuple"}
+		e := schema.TypeSchema{Name: "Tuple"}
 		for i := range t.NumField() {
 			e.Args = append(e.Args, schemaWithin(t.Field(i).Type, depth+1))
 		}
 		return e
 	case Of(t).Variant:
-		e := schema.TypeExpr{Name: "Variant"}
+		e := schema.TypeSchema{Name: "Variant"}
 		p := reflect.PointerTo(t)
 		for i := range p.NumMethod() {
 			if m := p.Method(i); strings.HasPrefix(m.Name, "As") && m.Type.NumIn() == 1 && m.Type.NumOut() == 2 {
@@ -90,26 +90,26 @@ func schemaOfStruct(t reflect.Type, depth int) schema.TypeExpr {
 		}
 		return e
 	case len(TaggedFields(t)) > 0:
-		return schema.TypeExpr{Name: "ffi.Map", Args: []schema.TypeExpr{{Name: "ffi.String"}, {Name: "Any"}}}
+		return schema.TypeSchema{Name: "ffi.Map", Args: []schema.TypeSchema{{Name: "ffi.String"}, {Name: "Any"}}}
 	case t.Implements(reflect.TypeFor[objects.Ref]()):
-		return schema.TypeExpr{Name: "ffi.Object"}
+		return schema.TypeSchema{Name: "ffi.Object"}
 	}
-	return schema.TypeExpr{Name: "Any"}
+	return schema.TypeSchema{Name: "Any"}
 }
 
 // schemaOfInterface finds the type of a generated Ref: its method AsX returns it.
-func schemaOfInterface(t reflect.Type) schema.TypeExpr {
+func schemaOfInterface(t reflect.Type) schema.TypeSchema {
 	if !t.Implements(reflect.TypeFor[objects.Ref]()) {
-		return schema.TypeExpr{Name: "Any"}
+		return schema.TypeSchema{Name: "Any"}
 	}
 	for i := range t.NumMethod() {
 		if m := t.Method(i); strings.HasPrefix(m.Name, "As") && m.Type.NumIn() == 0 && m.Type.NumOut() == 1 {
 			if class := ClassOf(m.Type.Out(0)); class != nil {
-				return schema.TypeExpr{Name: class.Key}
+				return schema.TypeSchema{Name: class.Key}
 			}
 		}
 	}
-	return schema.TypeExpr{Name: "ffi.Object"}
+	return schema.TypeSchema{Name: "ffi.Object"}
 }
 
 // IsPacked reports whether t is a func([]Any) (any, error).
@@ -129,7 +129,7 @@ func schemaOfFunc(t reflect.Type, depth int) *schema.Signature {
 	if err != nil {
 		return nil
 	}
-	sig := &schema.Signature{Params: make([]schema.Param, t.NumIn()), Return: schema.TypeExpr{Name: "None"}}
+	sig := &schema.Signature{Params: make([]schema.Param, t.NumIn()), Return: schema.TypeSchema{Name: "None"}}
 	for i := range sig.Params {
 		sig.Params[i].Type = schemaWithin(t.In(i), depth+1)
 	}
@@ -141,7 +141,7 @@ func schemaOfFunc(t reflect.Type, depth int) *schema.Signature {
 
 // MetadataOf makes the metadata of a type: JSON whose type_schema is JSON in a
 // text.
-func MetadataOf(e schema.TypeExpr) string {
+func MetadataOf(e schema.TypeSchema) string {
 	inner, err := json.Marshal(schemaJSON(e))
 	if err != nil {
 		panic(err) // maps, slices and texts only
@@ -164,7 +164,7 @@ type signatureJSON struct {
 	Params []typeJSON `json:"params"`
 }
 
-func schemaJSON(e schema.TypeExpr) typeJSON {
+func schemaJSON(e schema.TypeSchema) typeJSON {
 	j := typeJSON{Type: e.Name}
 	for _, a := range e.Args {
 		j.Args = append(j.Args, schemaJSON(a))
@@ -191,7 +191,7 @@ func (c *Registration) Describe(t reflect.Type, self string) (doc, metadata stri
 	case t != nil:
 		sig = schemaOfFunc(t, 0)
 		if sig != nil && self != "" && len(sig.Params) > 0 {
-			sig.Params[0].Type = schema.TypeExpr{Name: self}
+			sig.Params[0].Type = schema.TypeSchema{Name: self}
 		}
 	}
 	doc = c.Doc
@@ -218,7 +218,7 @@ func (c *Registration) Describe(t reflect.Type, self string) (doc, metadata stri
 	if c.Signature != nil && *c.Signature == "" {
 		return doc, "", nil
 	}
-	return doc, MetadataOf(schema.TypeExpr{Name: "ffi.Function", Func: sig}), nil
+	return doc, MetadataOf(schema.TypeSchema{Name: "ffi.Function", Func: sig}), nil
 }
 
 func fixedSchema(t reflect.Type) string {

@@ -77,13 +77,13 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 				err := Of(f.kind).Decode(x, from.Collected(), unsafe.Add(p, f.offset))
 				Release(x)
 				if err != nil {
-					return failure.Place("field "+f.name, err)
+					return failure.Annotate("field "+f.name, err)
 				}
 			}
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.Temp, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 		return Packed(&Maps.Create, 2*len(fields), func(args *core.Pack) error {
 			for _, f := range fields {
 				at := unsafe.Add(p, f.offset)
@@ -94,7 +94,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 					return err
 				}
 				if err := Pack(args, Of(f.kind), at, outer); err != nil {
-					return failure.Place("field "+f.name, err)
+					return failure.Annotate("field "+f.name, err)
 				}
 			}
 			return nil

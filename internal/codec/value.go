@@ -54,7 +54,7 @@ func takeValue(v abi.Any) objects.Value {
 }
 
 // viewOf returns the value as the library sees it; it borrows from a.
-func ViewOf(a *objects.Value) (core.Temp, error) {
+func ViewOf(a *objects.Value) (core.AnyView, error) {
 	switch {
 	case a.Object != nil:
 		return EncodeObject(a.Object)
@@ -63,7 +63,7 @@ func ViewOf(a *objects.Value) (core.Temp, error) {
 	case a.Index == abi.TypeBytes:
 		return Encode([]byte(a.Str))
 	}
-	return core.Temp{Value: abi.Any{TypeIndex: a.Index, Bits: a.Bits}}, nil
+	return core.AnyView{Value: abi.Any{TypeIndex: a.Index, Bits: a.Bits}}, nil
 }
 
 // StringAny makes an Any of a text.
@@ -86,7 +86,7 @@ func TakeString(v abi.Any) ([]byte, error) {
 	return bytes.Clone(text), nil
 }
 
-func ReleaseTemp(t core.Temp) {
+func ReleaseTemp(t core.AnyView) {
 	if t.Owned {
 		Release(t.Value)
 	}

@@ -151,7 +151,7 @@ func TestManyArguments(t *testing.T) {
 		var over core.CallN
 		over.Begin(fnSum, n)
 		for i := range n {
-			over.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
+			over.Put(i, core.AnyView{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
 		}
 		if err := over.Do(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("calls.sum: a call with %d arguments, 128 is the limit", n)) {
 			t.Errorf("%d arguments: %v", n, err)
@@ -297,7 +297,7 @@ func TestObjectHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts := capi.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
+	if counts := capi.PointerTo[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
 		t.Errorf("counts of a new object: %#x", counts)
 	}
 	for range 1000 {
@@ -306,7 +306,7 @@ func TestObjectHeader(t *testing.T) {
 	for range 1000 {
 		objects.DecRef(b.Handle())
 	}
-	if counts := capi.At[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
+	if counts := capi.PointerTo[abi.Object](b.Handle()).RefCounts; counts != 1<<32|1 {
 		t.Errorf("counts after 1000 pairs: %#x", counts)
 	}
 	before := live(t)

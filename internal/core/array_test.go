@@ -39,7 +39,7 @@ func ints(n int, x uint64) *objects.Object {
 	for i := range all {
 		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
 	}
-	return core.OwnArray(core.Temp{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Scalars: true})
+	return core.OwnArray(core.AnyView{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Scalars: true})
 }
 
 // TestSpareBlocks: the memory of an array serves the next one of its class, until the
@@ -107,7 +107,7 @@ func TestSpareBlocksOfMany(t *testing.T) {
 					objects.GuardRecent()
 				}
 				cell := objects.ArrayCell(a.Handle())
-				for k, v := range unsafe.Slice(capi.At[abi.Any](cell.Data), cell.Size) {
+				for k, v := range unsafe.Slice(capi.PointerTo[abi.Any](cell.Data), cell.Size) {
 					if v.Bits != x {
 						t.Errorf("element %d is %x, want %x", k, v.Bits, x)
 						return

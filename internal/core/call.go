@@ -129,7 +129,7 @@ func (c *Call) Object(i int, o *objects.Object) {
 		switch {
 		case o.Addr() == 0:
 			c.ended = uint32(i) + 1
-		case o.Lent():
+		case o.BorrowedMemory():
 			v := o.View()
 			at[0], at[1] = uint64(v.TypeIndex), v.Bits
 		}
@@ -263,8 +263,8 @@ func (c *Call) Bytes(i int, b []byte) {
 	c.keep(uint32(i), data)
 }
 
-// Temp is a packed value and what it needs until the call has returned.
-type Temp struct {
+// AnyView is a packed value that owns nothing, and what it needs until the call has returned.
+type AnyView struct {
 	Value abi.Any
 	// Keep is kept alive.
 	Keep any
@@ -278,7 +278,7 @@ type Temp struct {
 }
 
 // Put packs a value that was encoded before.
-func (c *Call) Put(i int, t Temp, err error) {
+func (c *Call) Put(i int, t AnyView, err error) {
 	if uint(i) >= uint(c.head.Units) {
 		// A packed function got more than a frame holds: Begin has refused the call.
 		if t.Owned && err == nil {
@@ -287,7 +287,7 @@ func (c *Call) Put(i int, t Temp, err error) {
 		return
 	}
 	if err != nil {
-		c.fail(failure.Place(c.argument(i), err))
+		c.fail(failure.Annotate(c.argument(i), err))
 		return
 	}
 	if t.Moved {
@@ -432,7 +432,7 @@ func (c *Call) failed() error {
 }
 
 // OwnArray wraps a new Array, of which t is the only reference.
-func OwnArray(t Temp) *objects.Object {
+func OwnArray(t AnyView) *objects.Object {
 	o := objects.Own(uintptr(t.Value.Bits))
 	if t.Scalars {
 		o.SetScalars()
@@ -440,10 +440,10 @@ func OwnArray(t Temp) *objects.Object {
 	return o
 }
 
-// Lasting returns an error if the value is a tensor over memory that is lent for
+// CheckEscape returns an error if the value is a tensor over memory that is lent for
 // a callback: what may outlive the callback must not hold it.
-func (t Temp) Lasting() error {
-	if o, ok := t.Keep.(*objects.Object); ok && o.Lent() {
+func (t AnyView) CheckEscape() error {
+	if o, ok := t.Keep.(*objects.Object); ok && o.BorrowedMemory() {
 		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
 	}
 	return nil
@@ -465,5 +465,5 @@ func NoReceiver(kind, method string, o *objects.Object) error {
 // safeCall returns the C function behind a Function object. To call it directly
 // is what TVMFFIFunctionCall does.
 func safeCall(handle uintptr) uintptr {
-	return capi.At[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
+	return capi.PointerTo[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
 }

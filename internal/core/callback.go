@@ -89,7 +89,7 @@ func goexit() {
 // borrowed lists the wrappers that end with a callback, and the first error of
 // reading its arguments.
 type borrowed struct {
-	loan objects.Loan
+	loan objects.BorrowScope
 	err  error
 }
 
@@ -106,7 +106,7 @@ func (a *Args) side() *borrowed {
 	if a.frame.Side == 0 {
 		a.frame.Side = uintptr(unsafe.Pointer(newSide()))
 	}
-	return capi.At[borrowed](a.frame.Side)
+	return capi.PointerTo[borrowed](a.frame.Side)
 }
 
 func newSide() *borrowed {
@@ -137,19 +137,19 @@ func (a *Args) Len() int { return int(a.frame.N) }
 
 // Value returns argument i, borrowed; None if there is no such argument.
 func (a *Args) Value(i int) abi.Any {
-	if v := a.At(i); v != nil {
+	if v := a.Any(i); v != nil {
 		return *v
 	}
 	return abi.Any{}
 }
 
-// At returns argument i, which must not be written; nil if there is no such
+// Any returns argument i, which must not be written; nil if there is no such
 // argument.
-func (a *Args) At(i int) *abi.Any {
+func (a *Args) Any(i int) *abi.Any {
 	if uintptr(i) >= a.frame.N {
 		return nil
 	}
-	return capi.At[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
+	return capi.PointerTo[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
 }
 
 // Borrow wraps an object that ends when the callback returns.
@@ -199,11 +199,13 @@ func (a *Args) wrongCount(least string, n int) error {
 
 // InArgument adds to an error that it is of argument i.
 func (a *Args) InArgument(i int, err error) error {
-	return failure.Place(a.function()+": argument "+itoa(i), err)
+	return failure.Annotate(a.function()+": argument "+itoa(i), err)
 }
 
 // WrongResult returns the error of packing the result.
-func (a *Args) WrongResult(err error) error { return failure.Place(a.function()+": its result", err) }
+func (a *Args) WrongResult(err error) error {
+	return failure.Annotate(a.function()+": its result", err)
+}
 
 // function says whose arguments these are: not those of the call that the user may
 // have made, in which the library called back. The name is that of backtraces.
@@ -216,7 +218,7 @@ func (a *Args) function() string {
 
 // Int returns argument i if it is an int.
 func (a *Args) Int(i int) (x int64, ok bool) {
-	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeInt {
+	if v := a.Any(i); v != nil && v.TypeIndex == abi.TypeInt {
 		return int64(v.Bits), true
 	}
 	return 0, false
@@ -224,7 +226,7 @@ func (a *Args) Int(i int) (x int64, ok bool) {
 
 // Float returns argument i if it is a float.
 func (a *Args) Float(i int) (x float64, ok bool) {
-	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeFloat {
+	if v := a.Any(i); v != nil && v.TypeIndex == abi.TypeFloat {
 		return math.Float64frombits(v.Bits), true
 	}
 	return 0, false
@@ -232,14 +234,14 @@ func (a *Args) Float(i int) (x float64, ok bool) {
 
 // Bool returns argument i if it is a bool.
 func (a *Args) Bool(i int) (x, ok bool) {
-	if v := a.At(i); v != nil && v.TypeIndex == abi.TypeBool {
+	if v := a.Any(i); v != nil && v.TypeIndex == abi.TypeBool {
 		return v.Bits != 0, true
 	}
 	return false, false
 }
 
 // Return sets the result, which takes over the reference of v.
-func (a *Args) Return(v abi.Any) { *capi.At[abi.Any](a.frame.Res) = v }
+func (a *Args) Return(v abi.Any) { *capi.PointerTo[abi.Any](a.frame.Res) = v }
 
 // ReturnInt sets the result to an int.
 func (a *Args) ReturnInt(v int64) error {

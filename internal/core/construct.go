@@ -22,12 +22,12 @@ func Default(info *abi.FieldInfo) (abi.Any, error) {
 
 // Create makes an empty object by the creator of its type, 0 if it has none.
 func Create(info *abi.TypeInfo) (uintptr, error) {
-	if info.Metadata == 0 || capi.At[abi.TypeMetadata](info.Metadata).Creator == 0 {
+	if info.Metadata == 0 || capi.PointerTo[abi.TypeMetadata](info.Metadata).Creator == 0 {
 		return 0, nil
 	}
 	out := new(uintptr)
 	// int creator(TVMFFIObjectHandle*): it does not look at the other registers.
-	_, err := failure.InvokeResult(capi.At[abi.TypeMetadata](info.Metadata).Creator, capi.Address(out))
+	_, err := failure.InvokeResult(capi.PointerTo[abi.TypeMetadata](info.Metadata).Creator, capi.Address(out))
 	runtime.KeepAlive(out)
 	return *out, err
 }

@@ -124,7 +124,7 @@ func lastingCString(s string) uintptr {
 		return at
 	}
 	at := capi.Allocate(uintptr(len(s)) + 1)
-	copy(unsafe.Slice(capi.At[byte](at), len(s)), s)
+	copy(unsafe.Slice(capi.PointerTo[byte](at), len(s)), s)
 	defined.strings[s] = at
 	return at
 }
@@ -208,10 +208,10 @@ func (d *Defined) Allocate() error {
 	}
 	d.Info = capi.InfoOf(abi.TypeIndex(int32(i)))
 	d.layout = capi.Allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
-	l := capi.At[ccall.Layout](d.layout)
+	l := capi.PointerTo[ccall.Layout](d.layout)
 	*l = ccall.Layout{Size: uintptr(d.Size), Index: int32(i), State: uint32(d.State), N: uintptr(len(d.Refs)), Refs: d.layout + unsafe.Sizeof(ccall.Layout{})}
-	copy(unsafe.Slice(capi.At[uint64](l.Refs), len(d.Refs)), d.Refs)
-	*capi.At[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
+	copy(unsafe.Slice(capi.PointerTo[uint64](l.Refs), len(d.Refs)), d.Refs)
+	*capi.PointerTo[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
 	return nil
 }
 
@@ -232,7 +232,7 @@ func (f *DefinedField) Prepare() error {
 	at, ok := defined.setters[key]
 	if !ok {
 		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
-		s := capi.At[ccall.Setter](at)
+		s := capi.PointerTo[ccall.Setter](at)
 		*s = ccall.Setter{
 			Kind: a.Kind, Kinds: a.Scalars, Size: kind.size, Min: kind.min, Max: kind.max, Expected: lastingCString(a.Expected),
 			Range: lastingCString("the value does not fit a field of the Go type " + a.Go),
@@ -242,7 +242,7 @@ func (f *DefinedField) Prepare() error {
 		}
 		defined.setters[key] = at
 	}
-	f.setter = capi.At[ccall.Setter](at)
+	f.setter = capi.PointerTo[ccall.Setter](at)
 	return nil
 }
 
@@ -386,12 +386,12 @@ func LayoutOf(index abi.TypeIndex) (refs []uint64, ok bool) {
 	if !defined.ready || index >= maxDefinedIndex {
 		return nil, false
 	}
-	at := *capi.At[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
+	at := *capi.PointerTo[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
 	if at == 0 {
 		return nil, false
 	}
-	l := capi.At[ccall.Layout](at)
-	return append([]uint64(nil), unsafe.Slice(capi.At[uint64](l.Refs), l.N)...), true
+	l := capi.PointerTo[ccall.Layout](at)
+	return append([]uint64(nil), unsafe.Slice(capi.PointerTo[uint64](l.Refs), l.N)...), true
 }
 
 // TraceEntries makes f run at each entry of C into Go, until the returned func is

@@ -78,7 +78,7 @@ var allocatorEntry = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(prototype, out, errorContext, setError uintptr) uintptr {
 		managed, err := allocateTensor(prototype)
 		if err == nil {
-			*capi.At[uintptr](out) = managed
+			*capi.PointerTo[uintptr](out) = managed
 			return 0
 		}
 		if setError != 0 {
@@ -113,7 +113,7 @@ func allocateTensor(prototype uintptr) (managed uintptr, err error) {
 			goexit()
 		}
 	}()
-	managed, err = (*allocateHook.Load())(capi.At[abi.DLTensor](prototype))
+	managed, err = (*allocateHook.Load())(capi.PointerTo[abi.DLTensor](prototype))
 	returned = true
 	return managed, err
 }

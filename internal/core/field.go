@@ -79,7 +79,7 @@ func (f *Field) resolve(o *objects.Object) *FieldReader {
 // Int reads an int field.
 func (f *Field) Int(o *objects.Object) int64 {
 	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingInt64 {
-		v := *capi.At[int64](o.Addr() + uintptr(uint32(w)))
+		v := *capi.PointerTo[int64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
 	}
@@ -106,7 +106,7 @@ func (f *Field) asFunc() *Func { return &Func{Owner: f.Owner, Name: f.Name} }
 // Float reads a float field.
 func (f *Field) Float(o *objects.Object) float64 {
 	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingFloat64 {
-		v := *capi.At[float64](o.Addr() + uintptr(uint32(w)))
+		v := *capi.PointerTo[float64](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v
 	}
@@ -124,7 +124,7 @@ func (f *Field) otherFloat(o *objects.Object) float64 {
 // Bool reads a bool field.
 func (f *Field) Bool(o *objects.Object) bool {
 	if w := f.fast.Load(); o != nil && o.Addr() != 0 && fieldEncoding(w>>32) == encodingBool {
-		v := *capi.At[uint8](o.Addr() + uintptr(uint32(w)))
+		v := *capi.PointerTo[uint8](o.Addr() + uintptr(uint32(w)))
 		runtime.KeepAlive(o)
 		return v != 0
 	}
@@ -144,11 +144,11 @@ func (f *Field) Text(o *objects.Object) string {
 	r := f.resolve(o)
 	defer runtime.KeepAlive(o)
 	if r.encoding == encodingString {
-		switch v := capi.At[abi.Any](o.Addr() + r.offset); v.TypeIndex {
+		switch v := capi.PointerTo[abi.Any](o.Addr() + r.offset); v.TypeIndex {
 		case abi.TypeSmallStr:
 			return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
 		case abi.TypeStr:
-			return capi.GoString(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+			return capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
 	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}
@@ -191,24 +191,24 @@ func (f *Field) Object(o *objects.Object, t *Type) *objects.Object {
 
 // Set writes a field. A number that the field cannot hold is an error, and the
 // field keeps its value: the setter of the library would cut it silently.
-func (f *Field) Set(o *objects.Object, t Temp, err error) error {
+func (f *Field) Set(o *objects.Object, t AnyView, err error) error {
 	return f.set(o, t, err, abi.FieldWritable)
 }
 
 // Init is Set for an object that nobody else has yet, such as a copy: its
 // read-only fields may be written too.
-func (f *Field) Init(o *objects.Object, t Temp, err error) error { return f.set(o, t, err, 0) }
+func (f *Field) Init(o *objects.Object, t AnyView, err error) error { return f.set(o, t, err, 0) }
 
 // set writes a field that has the flags in need.
-func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
+func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 	if err != nil {
-		return failure.Place("field "+f.String(), err)
+		return failure.Annotate("field "+f.String(), err)
 	}
 	defer runtime.KeepAlive(t.Keep)
 	if t.Owned && t.Value.TypeIndex.IsObject() {
 		defer objects.DecRef(uintptr(t.Value.Bits))
 	}
-	if err := t.Lasting(); err != nil {
+	if err := t.CheckEscape(); err != nil {
 		return failure.Errorf(failure.KindRuntime, "field %s: %w", f, err)
 	}
 	if o.Handle() == 0 {
@@ -230,7 +230,7 @@ func (f *Field) set(o *objects.Object, t Temp, err error, need int64) error {
 	write := func(v abi.Any) error {
 		err := f.write(info, o, v)
 		if err != nil && need != 0 { // a constructor names the field itself
-			err = failure.Place("field "+f.String(), err)
+			err = failure.Annotate("field "+f.String(), err)
 		}
 		return err
 	}

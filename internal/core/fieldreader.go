@@ -109,23 +109,23 @@ func (r *FieldReader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 	at := handle + r.offset
 	switch r.encoding {
 	case encodingInt64:
-		return abi.Any{TypeIndex: abi.TypeInt, Bits: *capi.At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeInt, Bits: *capi.PointerTo[uint64](at)}, false, nil
 	case encodingFloat64:
-		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *capi.At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *capi.PointerTo[uint64](at)}, false, nil
 	case encodingFloat32:
-		return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(*capi.At[float32](at)))}, false, nil
+		return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(float64(*capi.PointerTo[float32](at)))}, false, nil
 	case encodingBool:
 		var bits uint64
-		if *capi.At[uint8](at) != 0 {
+		if *capi.PointerTo[uint8](at) != 0 {
 			bits = 1
 		}
 		return abi.Any{TypeIndex: abi.TypeBool, Bits: bits}, false, nil
 	case encodingDataType:
-		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.At[uint32](at))}, false, nil
+		return abi.Any{TypeIndex: abi.TypeDataType, Bits: uint64(*capi.PointerTo[uint32](at))}, false, nil
 	case encodingDevice:
-		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.At[uint64](at)}, false, nil
+		return abi.Any{TypeIndex: abi.TypeDevice, Bits: *capi.PointerTo[uint64](at)}, false, nil
 	case encodingString:
-		if v := *capi.At[abi.Any](at); v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr {
+		if v := *capi.PointerTo[abi.Any](at); v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr {
 			return v, false, nil
 		}
 	case encodingObject, encodingAny:
@@ -144,24 +144,24 @@ func (r *FieldReader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 func (r *FieldReader) InPlace(handle uintptr) abi.Any {
 	at := handle + r.offset
 	if r.encoding == encodingAny {
-		return *capi.At[abi.Any](at)
+		return *capi.PointerTo[abi.Any](at)
 	}
-	object := *capi.At[uintptr](at)
+	object := *capi.PointerTo[uintptr](at)
 	if object == 0 {
 		return abi.Any{}
 	}
-	return abi.Any{TypeIndex: capi.At[abi.Object](object).TypeIndex, Bits: uint64(object)}
+	return abi.Any{TypeIndex: capi.PointerTo[abi.Object](object).TypeIndex, Bits: uint64(object)}
 }
 
 // narrow reads an int whose top bit is clear.
 func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
 	switch r.size {
 	case 1:
-		v = int64(*capi.At[int8](at))
+		v = int64(*capi.PointerTo[int8](at))
 	case 2:
-		v = int64(*capi.At[int16](at))
+		v = int64(*capi.PointerTo[int16](at))
 	case 4:
-		v = int64(*capi.At[int32](at))
+		v = int64(*capi.PointerTo[int32](at))
 	}
 	return v, v >= 0
 }

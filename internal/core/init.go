@@ -22,7 +22,7 @@ func positional(info *abi.TypeInfo) (string, error) {
 	at := map[string]int{}
 	collect := func(info *abi.TypeInfo) {
 		for i := range uintptr(info.NumFields) {
-			f := capi.At[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
+			f := capi.PointerTo[abi.FieldInfo](info.Fields + i*unsafe.Sizeof(abi.FieldInfo{}))
 			p := parameter{capi.GoString(f.Name), capi.GoString(f.Metadata), f.Flags}
 			if i, again := at[p.name]; again {
 				all[i] = p

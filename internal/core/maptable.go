@@ -70,7 +70,7 @@ const slotEmpty = 0x80
 func blockItem(data uintptr, slot uint64) (meta uint8, item *abi.MapItem) {
 	block := data + uintptr(slot/abi.MapBlockSlots)*abi.MapBlockSize
 	at := uintptr(slot % abi.MapBlockSlots)
-	return *capi.At[uint8](block + at), capi.At[abi.MapItem](block + abi.MapBlockSlots + at*unsafe.Sizeof(abi.MapItem{}))
+	return *capi.PointerTo[uint8](block + at), capi.PointerTo[abi.MapItem](block + abi.MapBlockSlots + at*unsafe.Sizeof(abi.MapItem{}))
 }
 
 func (k *MapKey) is(v *abi.Any) bool {
@@ -84,10 +84,10 @@ func (k *MapKey) is(v *abi.Any) bool {
 // MapFind returns the value of a key, borrowed; nil if there is none. The maps of
 // the library must be readable, and the map must live and not change meanwhile.
 func MapFind(handle uintptr, k *MapKey) *abi.Any {
-	m := capi.At[abi.MapObject](handle)
+	m := capi.PointerTo[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
 		for i := range uintptr(m.Size) {
-			if e := capi.At[abi.MapEntry](m.Data + i*unsafe.Sizeof(abi.MapEntry{})); k.is(&e.Key) {
+			if e := capi.PointerTo[abi.MapEntry](m.Data + i*unsafe.Sizeof(abi.MapEntry{})); k.is(&e.Key) {
 				return &e.Value
 			}
 		}
@@ -116,7 +116,7 @@ func MapFind(handle uintptr, k *MapKey) *abi.Any {
 }
 
 // MapSize returns the number of entries of a map, if maps are readable.
-func MapSize(handle uintptr) int { return int(capi.At[abi.MapObject](handle).Size) }
+func MapSize(handle uintptr) int { return int(capi.PointerTo[abi.MapObject](handle).Size) }
 
 // MapWalk reads the entries of a map in the order of insertion.
 type MapWalk struct {
@@ -130,7 +130,7 @@ type MapWalk struct {
 // NewMapWalk begins at the first entry. The maps of the library must be readable,
 // and the map must live and not change until the walk ends.
 func NewMapWalk(handle uintptr) MapWalk {
-	m := capi.At[abi.MapObject](handle)
+	m := capi.PointerTo[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
 		return MapWalk{m.Data, 0, int(m.Size), true}
 	}
@@ -143,7 +143,7 @@ func (w *MapWalk) Next() *abi.MapEntry {
 	if w.small {
 		at := w.data + uintptr(w.slot)*unsafe.Sizeof(abi.MapEntry{})
 		w.slot++
-		return capi.At[abi.MapEntry](at)
+		return capi.PointerTo[abi.MapEntry](at)
 	}
 	_, item := blockItem(w.data, w.slot)
 	w.slot = item.Next
@@ -217,7 +217,7 @@ func readableMap(n int) bool {
 	}
 	handle := uintptr(v.Bits)
 	defer objects.DecRef(handle)
-	if !plausible(capi.At[abi.MapObject](handle), uint64(n)) {
+	if !plausible(capi.PointerTo[abi.MapObject](handle), uint64(n)) {
 		return false
 	}
 	walk := NewMapWalk(handle)

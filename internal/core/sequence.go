@@ -54,7 +54,7 @@ func (p *Pack) Bool(x bool) {
 func (p *Pack) Any(v abi.Any) { p.values = append(p.values, v) }
 
 // Put adds a value that was encoded before.
-func (p *Pack) Put(t Temp) {
+func (p *Pack) Put(t AnyView) {
 	if t.Moved {
 		m, v := newMoved(uintptr(t.Value.Bits))
 		p.values, p.moved = append(p.values, v), append(p.moved, m)
@@ -79,7 +79,7 @@ func (p *Pack) String(s string) error {
 		// A raw string ends at its first NUL: such a text goes as a String object.
 		v, err := NewString(s)
 		if err == nil {
-			p.Put(Temp{Value: v, Owned: true})
+			p.Put(AnyView{Value: v, Owned: true})
 		}
 		return err
 	}

@@ -19,7 +19,7 @@ func dims(c *abi.DLTensor, at uintptr) []int64 {
 	if at == 0 || c.NDim <= 0 {
 		return []int64{}
 	}
-	return unsafe.Slice(capi.At[int64](at), c.NDim)
+	return unsafe.Slice(capi.PointerTo[int64](at), c.NDim)
 }
 
 // Strides returns the strides of c in elements. The library may leave them out; then they

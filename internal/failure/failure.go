@@ -107,7 +107,7 @@ func ErrorOf(handle uintptr) error {
 	if handle == 0 {
 		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without saying why"})
 	}
-	cell := capi.At[abi.ErrorCell](handle + abi.ObjectSize)
+	cell := capi.PointerTo[abi.ErrorCell](handle + abi.ObjectSize)
 	e := &Failure{
 		Kind:      capi.GoString(cell.Kind),
 		Message:   capi.GoString(cell.Message),
@@ -127,7 +127,7 @@ func ErrorOf(handle uintptr) error {
 		objects.IncRef(cell.CauseChain)
 		e.Cause = ErrorOf(cell.CauseChain)
 	}
-	if cell.ExtraContext == 0 && cell.CauseChain == 0 && objects.Strong(handle) == 1 && capi.At[abi.Object](handle).TypeIndex == abi.TypeError {
+	if cell.ExtraContext == 0 && cell.CauseChain == 0 && objects.Strong(handle) == 1 && capi.PointerTo[abi.Object](handle).TypeIndex == abi.TypeError {
 		// Nobody else has the object, so its memory need not wait for the collector.
 		e.plain = true
 		objects.DecRef(handle)
@@ -171,7 +171,7 @@ func errorValue(context uintptr) (any, bool) {
 	if context == 0 {
 		return nil, false
 	}
-	index := capi.At[abi.Object](context).TypeIndex
+	index := capi.PointerTo[abi.Object](context).TypeIndex
 	if value, ok := GoValue(context); ok || capi.KeyOf(index) != VisitContext {
 		return value, ok
 	}
@@ -318,7 +318,7 @@ const maxBacktrace = 64 << 10
 // passed adds Go frames to the backtrace of an error that a callback returns.
 func Passed(err error, origin uintptr) error {
 	if o := FailureOf(err).Raised(); o != nil {
-		cell := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+		cell := capi.PointerTo[abi.ErrorCell](o.Handle() + abi.ObjectSize)
 		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
 	}
@@ -342,7 +342,7 @@ func backtraceOf(err error) string {
 
 // appendBacktrace adds frames to the backtrace of an Error object.
 func appendBacktrace(o *objects.Object, frames string) {
-	cell := capi.At[abi.ErrorCell](o.Handle() + abi.ObjectSize)
+	cell := capi.PointerTo[abi.ErrorCell](o.Handle() + abi.ObjectSize)
 	if frames == "" || cell.UpdateBacktrace == 0 || cell.Backtrace.Size > maxBacktrace {
 		return
 	}
@@ -461,7 +461,7 @@ func causeOf(err error, depth int) (uintptr, error) {
 }
 
 // inElement adds the place to an error of an element.
-func Place(place string, err error) error {
+func Annotate(place string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func NewError(kind, message, backtrace string, cause, context uintptr) (uintptr,
 func AppendBacktrace(o *objects.Object, text string) {
 	Backtraces.Lock()
 	defer Backtraces.Unlock()
-	cell := capi.At[abi.ErrorCell](o.Addr() + abi.ObjectSize)
+	cell := capi.PointerTo[abi.ErrorCell](o.Addr() + abi.ObjectSize)
 	array := capi.ByteArray(text)
 	purego.SyscallN(cell.UpdateBacktrace, o.Addr(), capi.Address(array), abi.BacktraceAppend)
 	capi.KeepAlive(array, text)

@@ -21,7 +21,7 @@ func typeName(address uintptr) string {
 	if address == 0 {
 		return "unknown"
 	}
-	if *capi.At[byte](address) == '*' { // a mark that the name is compared by its address
+	if *capi.PointerTo[byte](address) == '*' { // a mark that the name is compared by its address
 		address++
 	}
 	if capi.API.Demangle != 0 {

@@ -45,7 +45,7 @@ func ValueType() (abi.TypeIndex, error) {
 // GoValue returns the value of an object that NewValue made. handle must be
 // alive or 0.
 func GoValue(handle uintptr) (any, bool) {
-	if handle == 0 || valueIndex.Load() == 0 || capi.At[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
+	if handle == 0 || valueIndex.Load() == 0 || capi.PointerTo[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
 		return nil, false
 	}
 	return objects.ValueOfNode(handle), true

@@ -29,25 +29,25 @@ func NewArray(n int) (uintptr, []abi.Any) {
 		return 0, nil
 	}
 	base, size := newBlock(arrayBody + uintptr(n)*unsafe.Sizeof(abi.Any{}))
-	*capi.At[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
+	*capi.PointerTo[[ccall.ArrayOffset]byte](base) = [ccall.ArrayOffset]byte{} // an empty TVMFFIObjectAllocHeader
 	data := base + arrayBody
-	*capi.At[arrayObject](base + ccall.ArrayOffset) = arrayObject{
+	*capi.PointerTo[arrayObject](base + ccall.ArrayOffset) = arrayObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeArray, Deleter: deleter},
 		abi.SeqCell{Data: data, Size: int64(n), Capacity: int64((size - arrayBody) / unsafe.Sizeof(abi.Any{}))},
 	}
-	return base + ccall.ArrayOffset, unsafe.Slice(capi.At[abi.Any](data), n)
+	return base + ccall.ArrayOffset, unsafe.Slice(capi.PointerTo[abi.Any](data), n)
 }
 
 // endArray drops the only reference to an Array built in place that holds no objects,
 // and keeps its memory for the next one. A caller who knows that it holds none spares
 // the look at the elements.
 func endArray(handle uintptr, scalars bool) bool {
-	a := capi.At[arrayObject](handle)
+	a := capi.PointerTo[arrayObject](handle)
 	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
 		return false
 	}
 	if !scalars { // nobody else has the Array: an element cannot change any more
-		all := unsafe.Slice(capi.At[abi.Any](a.cell.Data), a.cell.Size)
+		all := unsafe.Slice(capi.PointerTo[abi.Any](a.cell.Data), a.cell.Size)
 		for i := range all {
 			if all[i].TypeIndex.IsObject() {
 				return false

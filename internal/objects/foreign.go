@@ -25,9 +25,9 @@ func (o *Object) ReadOnly() bool { return o != nil && o.load()&flagReadOnly != 0
 // SetReadOnly marks a wrapper.
 func (o *Object) SetReadOnly() { atomic.OrUint32(&o.status, flagReadOnly) }
 
-// Lent reports whether the memory of a tensor belongs to the caller of a
+// BorrowedMemory reports whether the memory of a tensor belongs to the caller of a
 // callback, so that no reference keeps it.
-func (o *Object) Lent() bool { return o != nil && o.load()&flagLent != 0 }
+func (o *Object) BorrowedMemory() bool { return o != nil && o.load()&flagBorrowedMemory != 0 }
 
 // smallest is the size from which memory is counted.
 const smallest = 64 << 10
@@ -132,7 +132,7 @@ func TensorBytes(t *abi.DLTensor) int64 {
 	if t.NDim <= 0 {
 		return bytesOf(t.DType, nil)
 	}
-	return bytesOf(t.DType, unsafe.Slice(capi.At[int64](t.Shape), t.NDim))
+	return bytesOf(t.DType, unsafe.Slice(capi.PointerTo[int64](t.Shape), t.NDim))
 }
 
 func bytesOf(t abi.DLDataType, shape []int64) int64 {
@@ -168,12 +168,12 @@ func OwnView(handle uintptr, source *Object) *Object {
 func (o *Object) heavy() bool {
 	switch o.index {
 	case abi.TypeTensor:
-		if TensorBytes(capi.At[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
+		if TensorBytes(capi.PointerTo[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
 			count(o, 0)
 			return true
 		}
 	case abi.TypeArray, abi.TypeList:
-		return uintptr(capi.At[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
+		return uintptr(capi.PointerTo[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
 	}
 	return false
 }
@@ -186,7 +186,7 @@ func count(o *Object, source uintptr) {
 	fresh := false
 	if c.region == nil {
 		if c.region = foreign.tensors[source].region; c.region == nil {
-			t := capi.At[abi.DLTensor](o.handle + abi.ObjectSize)
+			t := capi.PointerTo[abi.DLTensor](o.handle + abi.ObjectSize)
 			c.region, fresh = regionOf(place{deviceOf(t.Device), t.Data}, TensorBytes(t))
 			if c.region.bytes == 0 {
 				foreign.mu.Unlock()

@@ -26,10 +26,10 @@ type heir struct {
 // such objects are few, and have a Go value already.
 var deleteHeir = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(object, flags uintptr) uintptr {
-		of, _ := inherited.Load(capi.At[abi.Object](object).TypeIndex)
+		of, _ := inherited.Load(capi.PointerTo[abi.Object](object).TypeIndex)
 		h := of.(heir)
 		if flags&abi.DeleterStrong != 0 {
-			if state := atomic.SwapUintptr(capi.At[uintptr](object+uintptr(h.state)), 0); state != 0 {
+			if state := atomic.SwapUintptr(capi.PointerTo[uintptr](object+uintptr(h.state)), 0); state != 0 {
 				DecRef(state)
 			}
 		}
@@ -41,7 +41,7 @@ var deleteHeir = sync.OnceValue(func() uintptr {
 // FreeState makes the state at an offset of an object end with the object, also
 // where another language derived its type. The caller holds a reference.
 func FreeState(object uintptr, offset int64) {
-	o := capi.At[abi.Object](object)
+	o := capi.PointerTo[abi.Object](object)
 	deleter := atomic.LoadUintptr(&o.Deleter)
 	if deleter == ccall.DeleteObject() || deleter == deleteHeir() {
 		return

@@ -45,7 +45,7 @@ func SpareBlocks() (n int) {
 }
 
 // ArrayCell is the cell of an Array built in place.
-func ArrayCell(handle uintptr) abi.SeqCell { return capi.At[arrayObject](handle).cell }
+func ArrayCell(handle uintptr) abi.SeqCell { return capi.PointerTo[arrayObject](handle).cell }
 
 // KeepSpareBlocks keeps collections from freeing the blocks that wait, until release.
 func KeepSpareBlocks() (release func()) {

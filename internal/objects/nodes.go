@@ -13,14 +13,14 @@ import (
 // newCallNode makes a node that keeps a closure, which origin made.
 func newCallNode(call unsafe.Pointer, origin uintptr) uintptr {
 	n := newNode(&held{call: call, origin: origin}, nil)
-	capi.At[node](n).Call = uintptr(call)
+	capi.PointerTo[node](n).Call = uintptr(call)
 	return n
 }
 
 // newFunctionNode makes a Function that calls a closure.
 func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
 	n := newCallNode(call, origin)
-	*capi.At[functionObject](n) = functionObject{
+	*capi.PointerTo[functionObject](n) = functionObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()},
 		abi.FunctionCell{SafeCall: ccall.Callback()},
 	}
@@ -48,7 +48,7 @@ func OriginOfNode(handle, call uintptr) uintptr {
 func NewValueNode(index abi.TypeIndex, value any) uintptr {
 	n := freeNode()
 	slotOf(n).setValue(value)
-	*capi.At[abi.Object](n) = abi.Object{RefCounts: oneReference, TypeIndex: index, Deleter: ccall.ReleaseObject()}
+	*capi.PointerTo[abi.Object](n) = abi.Object{RefCounts: oneReference, TypeIndex: index, Deleter: ccall.ReleaseObject()}
 	return n
 }
 
@@ -158,7 +158,9 @@ func LiveCallbacks() int64 {
 	return live
 }
 
-func slotOf(nodeAddress uintptr) *slot { return capi.At[slot](capi.At[node](nodeAddress).slot) }
+func slotOf(nodeAddress uintptr) *slot {
+	return capi.PointerTo[slot](capi.PointerTo[node](nodeAddress).slot)
+}
 
 // newNode takes a free node and fills its slot.
 func newNode(h *held, data unsafe.Pointer) uintptr {
@@ -199,7 +201,7 @@ func growNodes() {
 	base := capi.Allocate(uintptr(len(slab)) * nodeStride)
 	for i := range slab {
 		n := base + uintptr(i)*nodeStride + allocHeader
-		*capi.At[node](n) = node{slot: uintptr(unsafe.Pointer(&slab[i]))}
+		*capi.PointerTo[node](n) = node{slot: uintptr(unsafe.Pointer(&slab[i]))}
 		slots.free = append(slots.free, n)
 	}
 	slots.slabs = append(slots.slabs, slab)
@@ -226,7 +228,7 @@ func reclaim() {
 
 // endNode drops the only reference to an object in a node, without C.
 func endNode(handle uintptr) bool {
-	o := capi.At[abi.Object](handle)
+	o := capi.PointerTo[abi.Object](handle)
 	if o.Deleter != ccall.ReleaseObject() || !atomic.CompareAndSwapUint64(&o.RefCounts, oneReference, 0) {
 		return false
 	}

@@ -29,7 +29,7 @@ type Object struct {
 
 // refer makes a wrapper of a live object.
 func refer(handle uintptr, status uint32) *Object {
-	return &Object{handle: handle, index: capi.At[abi.Object](handle).TypeIndex, status: status}
+	return &Object{handle: handle, index: capi.PointerTo[abi.Object](handle).TypeIndex, status: status}
 }
 
 // The states of a wrapper, in the low byte of its status.
@@ -46,11 +46,11 @@ const (
 
 // The flags say what is special about a wrapper.
 const (
-	flagCounted   uint32 = 0x100 << iota // its memory is in the count
-	flagReadOnly                         // its memory must not be written
-	flagLent                             // its memory belongs to the caller of a callback
-	flagUnclaimed                        // nobody can release it, so the collector may
-	flagScalars                          // an Array built in place that holds no objects
+	flagCounted        uint32 = 0x100 << iota // its memory is in the count
+	flagReadOnly                              // its memory must not be written
+	flagBorrowedMemory                        // its memory belongs to the caller of a callback
+	flagUnclaimed                             // nobody can release it, so the collector may
+	flagScalars                               // an Array built in place that holds no objects
 )
 
 func (o *Object) load() uint32 { return atomic.LoadUint32(&o.status) }
@@ -149,9 +149,9 @@ func (o *Object) Handle() uintptr {
 	return o.handle
 }
 
-// At is where the handle of o, which is not nil, lies: for loops that call code that
+// HandleAddr returns the address of the handle of o, which is not nil: for loops that call code that
 // may release o.
-func (o *Object) At() *uintptr { return &o.handle }
+func (o *Object) HandleAddr() *uintptr { return &o.handle }
 
 // Ended reports whether o is a wrapper that was released or has expired, and
 // says which.
@@ -223,11 +223,11 @@ func (o *Object) Retain() *Object {
 }
 
 // IncRef adds a strong reference.
-func IncRef(handle uintptr) { atomic.AddUint64(&capi.At[abi.Object](handle).RefCounts, 1) }
+func IncRef(handle uintptr) { atomic.AddUint64(&capi.PointerTo[abi.Object](handle).RefCounts, 1) }
 
 // tryDecRef drops a strong reference in Go, unless it is the last one.
 func TryDecRef(handle uintptr) bool {
-	counts := &capi.At[abi.Object](handle).RefCounts
+	counts := &capi.PointerTo[abi.Object](handle).RefCounts
 	for {
 		v := atomic.LoadUint64(counts)
 		if uint32(v) <= 1 {
@@ -258,7 +258,7 @@ func (o *Object) UseCount() int {
 	if o.Handle() == 0 {
 		return 0
 	}
-	n := uint32(atomic.LoadUint64(&capi.At[abi.Object](o.handle).RefCounts))
+	n := uint32(atomic.LoadUint64(&capi.PointerTo[abi.Object](o.handle).RefCounts))
 	runtime.KeepAlive(o)
 	return int(n)
 }
@@ -304,7 +304,7 @@ func ReleaseValue(v abi.Any) {
 
 // Strong returns the number of strong references to an object.
 func Strong(handle uintptr) uint32 {
-	return uint32(atomic.LoadUint64(&capi.At[abi.Object](handle).RefCounts))
+	return uint32(atomic.LoadUint64(&capi.PointerTo[abi.Object](handle).RefCounts))
 }
 
 // Share returns an owned value for a borrowed one that the registry holds.
@@ -325,7 +325,7 @@ func Attribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 
 // TakeString copies the text of an owned String or Bytes object and releases it.
 func TakeString(v abi.Any) string {
-	s := capi.GoString(*capi.At[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
+	s := capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 	DecRef(uintptr(v.Bits))
 	return s
 }

@@ -53,7 +53,7 @@ func NewTensor(spec TensorSpec, shape, strides []int64) uintptr {
 		more.value = [2]any{dims, more.value}
 	}
 	at := newNode(more, spec.Data)
-	node := capi.At[node](at)
+	node := capi.PointerTo[node](at)
 	if n <= FewDims {
 		dims = node.dims[:]
 	}
@@ -63,7 +63,7 @@ func NewTensor(spec TensorSpec, shape, strides []int64) uintptr {
 	} else {
 		RowMajor(shape, dims[n:2*n])
 	}
-	*capi.At[tensorObject](at) = tensorObject{
+	*capi.PointerTo[tensorObject](at) = tensorObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeTensor, Deleter: ccall.ReleaseObject()},
 		abi.DLTensor{
 			Data: data, Device: spec.Device, NDim: int32(n), DType: spec.Type,

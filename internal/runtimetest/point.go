@@ -30,7 +30,7 @@ func (p *Point) Move(dx int64) { p.X += dx }
 func (p Point) Scaled(by int64) Point { return Point{X: p.X * by, Y: p.Y * float64(by), Name: p.Name} }
 
 // PointType is the type gotest.Point of [Point].
-var PointType = define.Define[Point]("gotest.Point",
+var PointType = define.Object[Point]("gotest.Point",
 	define.Doc("A point."),
 	define.Structural(structural.Tree),
 	define.Method("norm", Point.Norm, tvmffi.Doc("The distance from zero.")),

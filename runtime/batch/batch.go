@@ -33,7 +33,7 @@ import (
 // A Batch must not be copied, nor used by two goroutines at once.
 type Batch struct {
 	_       objects.NoCopy
-	vector  core.Vector
+	vector  core.Batch
 	keep    []any
 	owned   []abi.Any
 	text    []byte       // the room that is left for texts
@@ -148,10 +148,10 @@ func (p Pending) Value(x any) Pending {
 }
 
 // temp adds a packed argument.
-func (p Pending) temp(t core.Temp, err error) Pending {
+func (p Pending) temp(t core.AnyView, err error) Pending {
 	b := p.batch
 	if err != nil {
-		b.vector.Fail(p.call(), failure.Place("an argument", err))
+		b.vector.Fail(p.call(), failure.Annotate("an argument", err))
 		return p
 	}
 	if o, ok := t.Keep.(*objects.Object); ok {

@@ -142,17 +142,17 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
-		c.Put(i, core.Temp{}, failure.Errorf(failure.KindType, "the func is nil"))
+		c.Put(i, core.AnyView{}, failure.Errorf(failure.KindType, "the func is nil"))
 		return
 	}
 	if fn := objects.Bound(closure); fn != nil {
 		// The closure stays alive with the call: its address finds fn again.
-		c.Put(i, core.Temp{Keep: f}, nil)
+		c.Put(i, core.AnyView{Keep: f}, nil)
 		c.Object(i, fn)
 		return
 	}
 	handle := core.NewCallbackOf(call, *(*uintptr)(closure)) // a closure begins with its code
-	c.Put(i, core.Temp{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
+	c.Put(i, core.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
 }
 
 // Bind records that the Go func f calls fn, so that Callback packs f as fn. f must

@@ -86,100 +86,100 @@ func TestDefineBadInput(t *testing.T) {
 		kind   error
 		texts  []string
 	}{
-		"channel":   {func(k string) registrable { return define.Define[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
-		"complex":   {func(k string) registrable { return define.Define[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
-		"same":      {func(k string) registrable { return define.Define[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
-		"hidden":    {func(k string) registrable { return define.Define[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
-		"option":    {func(k string) registrable { return define.Define[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
-		"number":    {func(k string) registrable { return define.Define[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
-		"word":      {func(k string) registrable { return define.Define[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is not a valid int64`}},
-		"malformed": {func(k string) registrable { return define.Define[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
-		"list":      {func(k string) registrable { return define.Define[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
-		"nameless":  {func(k string) registrable { return define.Define[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
-		"spaces":    {func(k string) registrable { return define.Define[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
-		"pointer":   {func(k string) registrable { return define.Define[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
-		"itself":    {func(k string) registrable { return define.Define[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *define.Instance[itself]"}},
-		"no struct": {func(k string) registrable { return define.Define[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
+		"channel":   {func(k string) registrable { return define.Object[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
+		"complex":   {func(k string) registrable { return define.Object[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
+		"same":      {func(k string) registrable { return define.Object[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
+		"hidden":    {func(k string) registrable { return define.Object[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
+		"option":    {func(k string) registrable { return define.Object[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
+		"number":    {func(k string) registrable { return define.Object[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
+		"word":      {func(k string) registrable { return define.Object[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is not a valid int64`}},
+		"malformed": {func(k string) registrable { return define.Object[malformed](k) }, tvmffi.ErrValue, []string{"field A: the tag ,ffi:\"a\" is malformed"}},
+		"list":      {func(k string) registrable { return define.Object[list](k) }, tvmffi.ErrType, []string{"use the option Default"}},
+		"nameless":  {func(k string) registrable { return define.Object[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
+		"spaces":    {func(k string) registrable { return define.Object[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
+		"pointer":   {func(k string) registrable { return define.Object[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
+		"itself":    {func(k string) registrable { return define.Object[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *define.Instance[itself]"}},
+		"no struct": {func(k string) registrable { return define.Object[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
 		"twice": {func(k string) registrable {
-			define.Define[twiceDefined](k + "1")
-			return define.Define[twiceDefined](k)
+			define.Object[twiceDefined](k + "1")
+			return define.Object[twiceDefined](k)
 		}, tvmffi.ErrType, []string{"1 already: declare a struct for each type"}},
-		"unknown": {func(k string) registrable { return define.Define[one](k, define.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
-		"hides":   {func(k string) registrable { return define.Define[inherits](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
+		"unknown": {func(k string) registrable { return define.Object[one](k, define.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
+		"hides":   {func(k string) registrable { return define.Object[inherits](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
 		"memory": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.ParentKey("define.Hidden"))
+			return define.Object[one](k, define.ParentKey("define.Hidden"))
 		}, tvmffi.ErrType, []string{"define.Hidden", "memory from byte 32 to 56 that is no field"}},
 		"builtin": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.ParentKey("ffi.Array"))
+			return define.Object[one](k, define.ParentKey("ffi.Array"))
 		}, tvmffi.ErrType, []string{"ffi.Array", "none can derive"}},
-		"late":    {func(k string) registrable { return define.Define[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
-		"parents": {func(k string) registrable { return define.Define[twoParents](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
+		"late":    {func(k string) registrable { return define.Object[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
+		"parents": {func(k string) registrable { return define.Object[twoParents](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
 		"default": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Default("a", "text"))
+			return define.Object[one](k, define.Default("a", "text"))
 		}, tvmffi.ErrType, []string{"the default of field a is a string, not a int64"}},
 		"no field": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Default("b", int64(1)))
+			return define.Object[one](k, define.Default("b", int64(1)))
 		}, tvmffi.ErrAttribute, []string{"b, which is no field"}},
 		"receiver": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Method("m", func(int64) {}))
+			return define.Object[one](k, define.Method("m", func(int64) {}))
 		}, tvmffi.ErrType, []string{"method m", "first parameter"}},
 		"method": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Method("m", 3))
+			return define.Object[one](k, define.Method("m", 3))
 		}, tvmffi.ErrType, []string{"method m", "expected a func"}},
 		"methods": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
 			f := func(one) {}
-			return define.Define[one](k, define.Method("m", f), define.Method("m", f))
+			return define.Object[one](k, define.Method("m", f), define.Method("m", f))
 		}, tvmffi.ErrType, []string{"two methods are named m"}},
 		"variadic": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.StaticMethod("m", func(int64, ...chan int) {}))
+			return define.Object[one](k, define.StaticMethod("m", func(int64, ...chan int) {}))
 		}, tvmffi.ErrType, []string{"func(int64, ...chan int): parameter 1", "no counterpart"}},
 		"signature": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.StaticMethod("m", func() {}, tvmffi.Signature("int ->")))
+			return define.Object[one](k, define.StaticMethod("m", func() {}, tvmffi.Signature("int ->")))
 		}, tvmffi.ErrValue, []string{"method m"}},
 		"attribute": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Attribute("__ffi_new__", 1))
+			return define.Object[one](k, define.Attribute("__ffi_new__", 1))
 		}, tvmffi.ErrValue, []string{"__ffi_new__"}},
 		"hook": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Repr(func(int64) string { return "" }))
+			return define.Object[one](k, define.Repr(func(int64) string { return "" }))
 		}, tvmffi.ErrType, []string{"__ffi_repr__", "takes int64"}},
 		"structural": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
 			}
-			return define.Define[one](k, define.Structural(9))
+			return define.Object[one](k, define.Structural(9))
 		}, tvmffi.ErrValue, []string{"structural kind 9"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestDefineBadInput(t *testing.T) {
 		type one struct {
 			A int64 `ffi:"a"`
 		}
-		runtimetest.WantError(t, define.Define[one](k).Register(), tvmffi.ErrValue, "key")
+		runtimetest.WantError(t, define.Object[one](k).Register(), tvmffi.ErrValue, "key")
 		break // the struct is taken now
 	}
 	keys, err := tvmffi.TypeKeys()
@@ -206,7 +206,7 @@ func TestDefineBadInput(t *testing.T) {
 		}
 	}
 	// A struct without tags is a type without fields.
-	empty, err := define.Define[none]("gotest.None").New(none{A: 1})
+	empty, err := define.Object[none]("gotest.None").New(none{A: 1})
 	if err != nil || empty.Value() != (none{}) {
 		t.Errorf("a struct without tags became %v, %v, want a zero struct", empty, err)
 	}
@@ -214,8 +214,8 @@ func TestDefineBadInput(t *testing.T) {
 	type again struct {
 		X int64 `ffi:"x"`
 	}
-	runtimetest.WantError(t, define.Define[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
-	bad, err := define.Define[selfish]("gotest.Selfish").New(selfish{A: []*define.Instance[runtimetest.Point]{nil}})
+	runtimetest.WantError(t, define.Object[again]("gotest.Point").Register(), tvmffi.ErrRuntime, "registered already")
+	bad, err := define.Object[selfish]("gotest.Selfish").New(selfish{A: []*define.Instance[runtimetest.Point]{nil}})
 	if err != nil {
 		t.Error(err)
 	}
@@ -224,7 +224,7 @@ func TestDefineBadInput(t *testing.T) {
 		A *define.Instance[runtimetest.Point] `ffi:"a"`
 		B uint64                              `ffi:"b"`
 	}
-	strictType := define.Define[strict]("gotest.Strict")
+	strictType := define.Object[strict]("gotest.Strict")
 	_, err = strictType.New(strict{})
 	runtimetest.WantError(t, err, tvmffi.ErrType, "gotest.Strict: field a: expected gotest.Point, got None")
 	p := runtimetest.NewPoint(t, runtimetest.Point{Name: "p"})

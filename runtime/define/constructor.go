@@ -61,10 +61,10 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, from))})
 			err, _ := out[1].Interface().(error)
 			p.Elem().Set(out[0])
-			return failure.Place("field '"+f.Name+"'", err)
+			return failure.Annotate("field '"+f.Name+"'", err)
 		}
 		err := f.codec.Decode(v, from, p.UnsafePointer())
-		return failure.Place("field '"+f.Name+"'", err)
+		return failure.Annotate("field '"+f.Name+"'", err)
 	}
 	positional := len(args)
 	if sentinel, err := missingKeywords(); err == nil {

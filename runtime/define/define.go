@@ -15,10 +15,10 @@ import (
 
 // Type is an object type made in Go: other languages construct, read, write,
 // copy, compare and print its objects as those of a C++ class, without entering
-// Go. [Define] makes one.
+// Go. [Object] makes one.
 type Type[T any] struct{ d *definition }
 
-// Define describes an object type by a struct with tags:
+// Object describes an object type by a struct with tags:
 //
 //	type Point struct {
 //		X    int64                   `ffi:"x" doc:"to the right"`
@@ -27,7 +27,7 @@ type Type[T any] struct{ d *definition }
 //		Next *define.Instance[Point] `ffi:"next,optional"`
 //	}
 //
-//	var PointType = define.Define[Point]("demo.Point",
+//	var PointType = define.Object[Point]("demo.Point",
 //		define.Doc("A point of the plane."),
 //		define.Method("norm", Point.Norm), // func (p Point) Norm() float64
 //		define.Repr(Point.String))
@@ -35,7 +35,7 @@ type Type[T any] struct{ d *definition }
 //	p, err := PointType.New(Point{X: 3, Y: 4})
 //
 // Nothing happens until [Type.Register], or the first use of the type, which
-// registers it, so Define may initialise a package variable. It never fails:
+// registers it, so Object may initialise a package variable. It never fails:
 // Register tells what is wrong. A type is registered whole or not at all, together
 // with the types made in Go that its fields, methods and parents name, so types
 // may refer to each other in a cycle. It stays registered as long as the process.
@@ -79,7 +79,7 @@ type Type[T any] struct{ d *definition }
 // object. Objects in the fields that are read are left to the collector, and count
 // as no leak ([Collected]). This holds for methods, for funcs given to [Register], for elements of
 // containers, and for [As].
-func Define[T any](key string, options ...TypeOption) *Type[T] {
+func Object[T any](key string, options ...TypeOption) *Type[T] {
 	d := &definition{key: key, options: options, record: reflect.TypeFor[T](), handle: reflect.TypeFor[*Instance[T]]()}
 	d.class.Key = key
 	d.declare()
@@ -110,7 +110,7 @@ func (t *Type[T]) New(fields T) (*Instance[T], error) {
 	return codec.Wrap[*Instance[T]](o), err
 }
 
-// Instance is an object of a type that [Define] made from the struct T. As every
+// Instance is an object of a type that [Object] made from the struct T. As every
 // object it is passed by its pointer, and [Cast], [Retain] and Release work as
 // for a generated type.
 type Instance[T any] struct{ objectBase }

@@ -28,7 +28,7 @@ type Point3 struct {
 	Keys map[string]float64 `ffi:"keys"`
 }
 
-var Point3Type = define.Define[Point3]("gotest.Point3",
+var Point3Type = define.Object[Point3]("gotest.Point3",
 	define.Default("data", []int64{1, 2}),
 	define.DefaultFunc("keys", func() map[string]float64 { return map[string]float64{"a": 1} }))
 

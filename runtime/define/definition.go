@@ -100,7 +100,7 @@ func recordOf(t reflect.Type) *definition {
 	if d := findRecord(t); d != nil {
 		return d
 	}
-	panic(failure.Errorf(failure.KindType, "define.Define was not called for %s", t))
+	panic(failure.Errorf(failure.KindType, "define.Object was not called for %s", t))
 }
 
 func classOfRecord(t reflect.Type) *core.Type {
@@ -118,14 +118,14 @@ func undefinedClass(t reflect.Type) *core.Type {
 		return c.(*core.Type)
 	}
 	c := &core.Type{Key: "define.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
-		return 0, failure.Errorf(failure.KindType, "define.Define was not called for %s", t)
+		return 0, failure.Errorf(failure.KindType, "define.Object was not called for %s", t)
 	}}
 	stored, _ := undefinedClasses.LoadOrStore(t, c)
 	return stored.(*core.Type)
 }
 
 func (d *definition) errorf(kind, format string, args ...any) error {
-	return failure.Place("type "+d.key, failure.Errorf(kind, format, args...))
+	return failure.Annotate("type "+d.key, failure.Errorf(kind, format, args...))
 }
 
 func (d *definition) setParent(t *core.Type) { d.parentType = t }

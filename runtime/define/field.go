@@ -46,7 +46,7 @@ func (f *recordField) plain() bool {
 func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	if f.plain() {
 		size := core.SizeOf(f.Accept.Kind)
-		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.At[byte](handle+uintptr(f.Offset)), size))
+		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.PointerTo[byte](handle+uintptr(f.Offset)), size))
 		return nil
 	}
 	v := f.reader.InPlace(handle)
@@ -54,7 +54,7 @@ func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointe
 		reflect.NewAt(f.goType, p).Elem().SetZero()
 		return nil
 	}
-	return failure.Place("field "+f.Name, f.codec.Decode(v, from, p))
+	return failure.Annotate("field "+f.Name, f.codec.Decode(v, from, p))
 }
 
 // reading returns who owns the objects in a value of the field alone: the caller, if
@@ -79,13 +79,13 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 		size := core.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size), unsafe.Slice((*byte)(p), size))
 		if f.Accept.Kind == core.KindUint64 && v.Bits > math.MaxInt64 {
-			return v, failure.Place("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
+			return v, failure.Annotate("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
 		}
 		return v, nil
 	}
 	t, err := f.codec.Encode(p)
 	if err != nil {
-		return abi.Any{}, failure.Place("field "+f.Name, err)
+		return abi.Any{}, failure.Annotate("field "+f.Name, err)
 	}
 	v := t.Value
 	if !t.Owned {
@@ -97,7 +97,7 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 			codec.Release(v)
 		}
 	}
-	return v, failure.Place("field "+f.Name, err)
+	return v, failure.Annotate("field "+f.Name, err)
 }
 
 // admit checks what the setter would, of a value that a codec made.
@@ -124,17 +124,17 @@ func (f *recordField) put(handle uintptr, v abi.Any) (old abi.Any) {
 	at := handle + uintptr(f.Offset)
 	switch f.Accept.Kind {
 	case core.KindAnyValue:
-		p := capi.At[abi.Any](at)
+		p := capi.PointerTo[abi.Any](at)
 		old, *p = *p, v
 	case core.KindObjectRef:
-		p := capi.At[uintptr](at)
+		p := capi.PointerTo[uintptr](at)
 		if *p != 0 {
 			old = abi.Any{TypeIndex: abi.TypeObject, Bits: uint64(*p)}
 		}
 		*p = uintptr(v.Bits)
 	default:
 		size := core.SizeOf(f.Accept.Kind)
-		copy(unsafe.Slice(capi.At[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
+		copy(unsafe.Slice(capi.PointerTo[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
 	}
 	return old
 }

@@ -30,7 +30,7 @@ type layout struct {
 
 type preparedAttribute struct {
 	name string
-	temp core.Temp
+	temp core.AnyView
 }
 
 // makeLayout reads the struct and the options. It changes nothing but d.
@@ -124,7 +124,7 @@ func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
 		}
 		field, err := d.readField(tag, f)
 		if err != nil {
-			return failure.Place("type "+d.key, failure.Place("field "+f.Name, err))
+			return failure.Annotate("type "+d.key, failure.Annotate("field "+f.Name, err))
 		}
 		if slices.ContainsFunc(p.own, func(other *recordField) bool { return other.Name == tag.Name }) {
 			return d.errorf(failure.KindType, "two fields are named %s", tag.Name)
@@ -148,7 +148,7 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 	r.codec = codec.Of(f.Type)
 	e := codec.SchemaOf(f.Type)
 	if r.optional && e.Name != "Optional" && e.Name != "Any" {
-		e = schema.TypeExpr{Name: "Optional", Args: []schema.TypeExpr{e}}
+		e = schema.TypeSchema{Name: "Optional", Args: []schema.TypeSchema{e}}
 	}
 	if err := r.store(e); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ var scalarKinds = map[reflect.Kind]core.FieldKind{
 var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
 
 // store chooses the form in memory of a field of a type.
-func (r *recordField) store(e schema.TypeExpr) error {
+func (r *recordField) store(e schema.TypeSchema) error {
 	a := &r.Accept
 	*a = core.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
 	nullable := e.Name == "Optional"
@@ -318,7 +318,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 	if info.Metadata == 0 {
 		return 0, nil, failure.Errorf(failure.KindType, "does not tell the size of its objects")
 	}
-	size = int64(capi.At[abi.TypeMetadata](info.Metadata).TotalSize)
+	size = int64(capi.PointerTo[abi.TypeMetadata](info.Metadata).TotalSize)
 	type span struct{ from, to int64 }
 	spans := []span{}
 	for depth := int32(0); depth <= info.Depth; depth++ {
@@ -333,7 +333,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 		for _, f := range capi.FieldsOf(level) {
 			kind, err := foreignField(&f)
 			if err != nil {
-				return 0, nil, failure.Place("field "+capi.GoString(f.Name), err)
+				return 0, nil, failure.Annotate("field "+capi.GoString(f.Name), err)
 			}
 			switch kind {
 			case core.KindAnyValue:

@@ -81,7 +81,7 @@ func (d *definition) prepareMethods() error {
 	for _, m := range d.methods {
 		fn, err := d.function(m.f)
 		if err != nil {
-			return failure.Place("type "+d.key, failure.Place("method "+m.name, err))
+			return failure.Annotate("type "+d.key, failure.Annotate("method "+m.name, err))
 		}
 		self := d.key
 		if m.static {
@@ -90,7 +90,7 @@ func (d *definition) prepareMethods() error {
 		doc, metadata, err := registration(m.options).Describe(codec.FuncType(m.f), self)
 		p.methods = append(p.methods, core.DefinedMethod{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
 		if err != nil {
-			return failure.Place("type "+d.key, failure.Place("method "+m.name, err))
+			return failure.Annotate("type "+d.key, failure.Annotate("method "+m.name, err))
 		}
 		if m.name == initName {
 			if err := d.prepareAttribute(initName, fn); err != nil {
@@ -112,7 +112,7 @@ func (d *definition) prepareMethods() error {
 func (d *definition) prepareAttribute(name string, value any) error {
 	t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
 	if err != nil {
-		return failure.Place("type "+d.key, failure.Place("attribute "+name, err))
+		return failure.Annotate("type "+d.key, failure.Annotate("attribute "+name, err))
 	}
 	d.layout.attributes = append(d.layout.attributes, preparedAttribute{name, t})
 	return nil

@@ -107,16 +107,16 @@ func Attribute(name string, value any) TypeOption {
 	return typeOption(func(d *definition) { d.addAttribute(name, value) })
 }
 
-// More adds the options that a variable holds when the type is registered, not when
+// Deferred adds the options that a variable holds when the type is registered, not when
 // it is defined. A method of a struct may so use the variable of its own type, which
 // would otherwise be a cycle of initialisation:
 //
-//	var PointType = define.Define[Point]("demo.Point", define.More(&pointMembers))
+//	var PointType = define.Object[Point]("demo.Point", define.Deferred(&pointMembers))
 //
 //	var pointMembers []define.TypeOption
 //
 //	func init() { pointMembers = []define.TypeOption{tvmffi.Method("twice", Point.Twice)} }
-func More(options *[]TypeOption) TypeOption {
+func Deferred(options *[]TypeOption) TypeOption {
 	return typeOption(func(d *definition) {
 		for _, o := range *options {
 			o.describe(d)

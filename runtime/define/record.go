@@ -41,7 +41,7 @@ func (d *definition) load(o *objects.Object, record reflect.Value) error {
 func (d *definition) loadFields(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	for _, f := range d.layout.fields {
 		if err := f.load(handle, from, f.in(p)); err != nil {
-			return failure.Place(d.key, err)
+			return failure.Annotate(d.key, err)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func (d *definition) encodeFields(p unsafe.Pointer) ([]abi.Any, error) {
 			for i, v := range values[:i] {
 				d.layout.fields[i].drop(v)
 			}
-			return nil, failure.Place(d.key, err)
+			return nil, failure.Annotate(d.key, err)
 		}
 		values[i] = v
 	}
@@ -125,12 +125,12 @@ func (d *definition) codec() *codec.Codec {
 	return &codec.Codec{
 		Name:   d.key,
 		Schema: d.key,
-		Encode: func(p unsafe.Pointer) (core.Temp, error) {
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
 			handle, err := d.makeAt(p)
 			if err != nil {
-				return core.Temp{}, err
+				return core.AnyView{}, err
 			}
-			return core.Temp{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
+			return core.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {

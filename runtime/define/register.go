@@ -168,7 +168,7 @@ func (d *definition) prepare() error {
 		}
 		if c := f.Accept.Class; c != nil && c.Resolve == nil {
 			if _, err := c.Info(); err != nil {
-				return failure.Place("type "+d.key, failure.Place("field "+f.Name, err))
+				return failure.Annotate("type "+d.key, failure.Annotate("field "+f.Name, err))
 			}
 		}
 	}
@@ -186,11 +186,11 @@ func (d *definition) prepare() error {
 	p.fields = append(p.fields, p.own...)
 	for _, f := range p.own {
 		if err := f.prepareDefault(); err != nil {
-			return failure.Place("type "+d.key, failure.Place("default of field "+f.Name, err))
+			return failure.Annotate("type "+d.key, failure.Annotate("default of field "+f.Name, err))
 		}
 		if f.convert.IsValid() {
 			if err := f.prepareConverter(); err != nil {
-				return failure.Place("type "+d.key, failure.Place("converter of field "+f.Name, err))
+				return failure.Annotate("type "+d.key, failure.Annotate("converter of field "+f.Name, err))
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func registerAll(group []*definition) (err error) {
 
 // breaks remembers an error after which the type has an index, but is not whole.
 func (d *definition) breaks(err error) error {
-	d.broken = failure.Place("type "+d.key, err)
+	d.broken = failure.Annotate("type "+d.key, err)
 	return d.broken
 }
 
@@ -324,7 +324,7 @@ func (d *definition) findParent() error {
 	}
 	info, err := class.Info()
 	if err != nil {
-		return failure.Place("type "+d.key, failure.Place("the parent", err))
+		return failure.Annotate("type "+d.key, failure.Annotate("the parent", err))
 	}
 	p.Parent, p.foreign = info, info
 	if info.TypeIndex == abi.TypeObject {
@@ -333,7 +333,7 @@ func (d *definition) findParent() error {
 	}
 	size, refs, err := foreignLayout(info)
 	if err != nil {
-		return failure.Place("type "+d.key, failure.Place("the parent "+class.Key, err))
+		return failure.Annotate("type "+d.key, failure.Annotate("the parent "+class.Key, err))
 	}
 	p.Size, p.Refs = size, refs
 	return nil

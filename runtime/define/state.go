@@ -46,7 +46,7 @@ func stateValue(x tvmffi.ObjectRef, t reflect.Type, fresh func() any) (any, erro
 	if d.state != t {
 		return nil, failure.Errorf(failure.KindType, "the Go state of %s is a %s, not a %s", d.key, d.state, t)
 	}
-	slot := capi.At[uintptr](o.Handle() + uintptr(d.layout.State))
+	slot := capi.PointerTo[uintptr](o.Handle() + uintptr(d.layout.State))
 	for {
 		if handle := atomic.LoadUintptr(slot); handle != 0 {
 			value, _ := failure.GoValue(handle)

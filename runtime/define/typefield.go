@@ -40,7 +40,7 @@ func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	r, o := f.f.find(), codec.Ref(x)
 	handle := f.f.object(o)
 	if r.plain() {
-		v := *capi.At[V](handle + uintptr(r.Offset))
+		v := *capi.PointerTo[V](handle + uintptr(r.Offset))
 		runtime.KeepAlive(o)
 		return v
 	}
@@ -68,7 +68,7 @@ func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
 	*p = value
 	v, err := r.encode(unsafe.Pointer(p))
 	if err != nil {
-		return failure.Place(f.f.d.key, err)
+		return failure.Annotate(f.f.d.key, err)
 	}
 	codec.Release(r.put(handle, v))
 	runtime.KeepAlive(o)

@@ -77,7 +77,7 @@ type Derived struct {
 	Items *tvmffi.Array[any] `ffi:"items,optional"`
 }
 
-var DerivedType = define.Define[Derived]("gotest.Derived", define.ParentKey("define.Base"))
+var DerivedType = define.Object[Derived]("gotest.Derived", define.ParentKey("define.Base"))
 
 func TestDefineParentInCpp(t *testing.T) {
 	runtimetest.LoadDefine(t)
@@ -126,7 +126,7 @@ func TestDefineMirror(t *testing.T) {
 		Name string         `ffi:"name"`
 		Next *tvmffi.Object `ffi:"next,optional"`
 	}
-	mirrored := define.Define[Mirrored]("gotest.Mirrored")
+	mirrored := define.Object[Mirrored]("gotest.Mirrored")
 	a, err := mirrored.New(Mirrored{X: 1, Y: 0.5, Name: "abc"})
 	if err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ type Leaf struct {
 }
 
 var (
-	TreeType = define.Define[Tree]("gotest.Tree")
-	LeafType = define.Define[Leaf]("gotest.Leaf")
+	TreeType = define.Object[Tree]("gotest.Tree")
+	LeafType = define.Object[Leaf]("gotest.Leaf")
 )
 
 func TestDefineMutual(t *testing.T) {
@@ -201,7 +201,7 @@ var errHook = errors.New("hook")
 func TestDefineHooks(t *testing.T) {
 	runtimetest.LoadDefine(t)
 	runtimetest.NeedFunctions(t, "ffi.RecursiveEq")
-	hookedType := define.Define[hooked]("gotest.Hooked",
+	hookedType := define.Object[hooked]("gotest.Hooked",
 		define.Repr(func(h hooked) string { return fmt.Sprintf("<%d>", h.A) }),
 		define.EqualBy(func(a, b hooked) bool { return a.A%10 == b.A%10 }),
 		define.HashBy(func(h *define.Instance[hooked]) int64 { return h.Value().A % 10 }),
@@ -246,7 +246,7 @@ func TestDefineHooks(t *testing.T) {
 		hooked
 		C int64 `ffi:"c"`
 	}
-	runtimetest.WantError(t, define.Define[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
+	runtimetest.WantError(t, define.Object[child]("gotest.ChildOfFinal").Register(), tvmffi.ErrType, "gotest.Hooked is final")
 }
 
 // Methods may be variadic, whatever the receiver is.
@@ -261,7 +261,7 @@ func TestDefineVariadicMethods(t *testing.T) {
 		}
 		return n
 	}
-	bags := define.Define[bag]("gotest.Bag",
+	bags := define.Object[bag]("gotest.Bag",
 		define.Method("put", func(b *bag, numbers ...int64) int64 { b.Sum += total(numbers); return b.Sum }),
 		define.Method("with", func(b bag, numbers ...int64) int64 { return b.Sum + total(numbers) }),
 		define.StaticMethod("of", func(numbers ...int64) bag { return bag{total(numbers)} }))
@@ -345,7 +345,7 @@ type counterState struct {
 
 func TestDefineState(t *testing.T) {
 	runtimetest.LoadDefine(t)
-	counterType := define.Define[counter]("gotest.Counter", define.State[counterState](),
+	counterType := define.Object[counter]("gotest.Counter", define.State[counterState](),
 		define.Method("see", func(c *define.Instance[counter], name string) (int64, error) {
 			s, err := define.StateOf[counterState](c)
 			if err != nil {
@@ -440,7 +440,7 @@ func TestDefineConverter(t *testing.T) {
 	type converted struct {
 		Length int64 `ffi:"length"`
 	}
-	lengthType := define.Define[converted]("gotest.Converted", define.Converter("length", func(v tvmffi.Any) (int64, error) {
+	lengthType := define.Object[converted]("gotest.Converted", define.Converter("length", func(v tvmffi.Any) (int64, error) {
 		switch x := v.Value().(type) {
 		case string:
 			return int64(len(x)), nil

@@ -182,14 +182,14 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	}
 	o, err := codec.Live(t)
 	if err != nil {
-		return 0, failure.Place("result of the allocator", err)
+		return 0, failure.Annotate("result of the allocator", err)
 	}
 	defer t.Release()
-	c := capi.At[abi.DLTensor](o.Handle() + abi.ObjectSize)
+	c := capi.PointerTo[abi.DLTensor](o.Handle() + abi.ObjectSize)
 	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), spec.Shape) {
 		return 0, failure.Errorf(failure.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
-	if o.Lent() || t.ReadOnly() {
+	if o.BorrowedMemory() || t.ReadOnly() {
 		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
 	}
 	return core.ExportDLPack(o.Handle(), true)

@@ -18,7 +18,7 @@ func exported(tb testing.TB, name string, signature any, call func(*bindrt.Args)
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(tb))); err != nil {
 		tb.Fatal(err)
 	}
-	l := exportrt.Library{Name: "test", Prefix: "exportrt.", Functions: []exportrt.Function{{Name: name, Func: signature, Call: call}}}
+	l := exportrt.Exports{Name: "test", Prefix: "exportrt.", Functions: []exportrt.Function{{Name: name, Func: signature, Call: call}}}
 	if err := l.Register(); err != nil {
 		tb.Fatal(err)
 	}

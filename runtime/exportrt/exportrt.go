@@ -53,8 +53,8 @@ type Function struct {
 	Call func(*bindrt.Args) error
 }
 
-// Library is what a Go package offers to other languages.
-type Library struct {
+// Exports is what a Go package offers to other languages.
+type Exports struct {
 	// Name is that of the shared library, without lib and .so.
 	Name string
 	// Prefix goes before the names of functions in the registry: "golib.".
@@ -63,7 +63,7 @@ type Library struct {
 	Functions []Function
 	// Includes are packages whose functions and types this one offers too, under the
 	// names that they have in the registry.
-	Includes []*Library
+	Includes []*Exports
 
 	mu   sync.Mutex
 	done bool
@@ -74,20 +74,20 @@ type Library struct {
 // All or nothing: if one cannot be registered, the functions that were are taken
 // back. A second call returns what the first did. What is included is registered
 // before, each package by itself, and only once whoever asks for it.
-func (l *Library) Register() error {
+func (l *Exports) Register() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.register()
 }
 
-func (l *Library) register() error {
+func (l *Exports) register() error {
 	if !l.done {
 		l.err, l.done = l.attempt(), true
 	}
 	return l.err
 }
 
-func (l *Library) attempt() (err error) {
+func (l *Exports) attempt() (err error) {
 	// An init of the user's, or a bug of ours: in a library that is being loaded, a
 	// panic would end the host.
 	defer func() {
@@ -132,7 +132,7 @@ func (l *Library) attempt() (err error) {
 }
 
 // global is the name of f in the registry.
-func (l *Library) global(f *Function) string {
+func (l *Exports) global(f *Function) string {
 	if f.Global != "" {
 		return f.Global
 	}
@@ -140,7 +140,7 @@ func (l *Library) global(f *Function) string {
 }
 
 // named are the functions by name, those of included packages too.
-func (l *Library) named() map[string]*Function {
+func (l *Exports) named() map[string]*Function {
 	all := map[string]*Function{}
 	for _, in := range l.Includes {
 		maps.Copy(all, in.named())
@@ -152,7 +152,7 @@ func (l *Library) named() map[string]*Function {
 }
 
 // registerGlobal makes f a global function.
-func (l *Library) registerGlobal(f *Function) error {
+func (l *Exports) registerGlobal(f *Function) error {
 	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewCallbackOf(f.Call, f.origin()))))
 	defer fn.Release()
 	options := f.options()

@@ -43,9 +43,9 @@ func TestIncludes(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
 		t.Fatal(err)
 	}
-	inner := exportrt.Library{Name: "inner", Prefix: "inner.", Functions: []exportrt.Function{number("one", "", 1), number("two", "elsewhere.two", 2)}}
-	outer := exportrt.Library{Name: "outer", Prefix: "outer.", Functions: []exportrt.Function{number("three", "", 3)}, Includes: []*exportrt.Library{&inner}}
-	wrong := exportrt.Library{Name: "wrong", Prefix: "outer.", Functions: []exportrt.Function{number("new", "", 4), number("three", "", 4)}, Includes: []*exportrt.Library{&inner}}
+	inner := exportrt.Exports{Name: "inner", Prefix: "inner.", Functions: []exportrt.Function{number("one", "", 1), number("two", "elsewhere.two", 2)}}
+	outer := exportrt.Exports{Name: "outer", Prefix: "outer.", Functions: []exportrt.Function{number("three", "", 3)}, Includes: []*exportrt.Exports{&inner}}
+	wrong := exportrt.Exports{Name: "wrong", Prefix: "outer.", Functions: []exportrt.Function{number("new", "", 4), number("three", "", 4)}, Includes: []*exportrt.Exports{&inner}}
 	t.Cleanup(func() {
 		for _, name := range []string{"inner.one", "elsewhere.two", "outer.three"} {
 			if was, err := tvmffi.Unregister(name); !was || err != nil {
@@ -75,8 +75,8 @@ func TestIncludes(t *testing.T) {
 	}
 
 	// One that is included and fails makes all fail.
-	taken := exportrt.Library{Name: "taken", Prefix: "inner.", Functions: []exportrt.Function{number("one", "", 5)}}
-	last := exportrt.Library{Name: "last", Prefix: "last.", Functions: []exportrt.Function{number("one", "", 5)}, Includes: []*exportrt.Library{&taken}}
+	taken := exportrt.Exports{Name: "taken", Prefix: "inner.", Functions: []exportrt.Function{number("one", "", 5)}}
+	last := exportrt.Exports{Name: "last", Prefix: "last.", Functions: []exportrt.Function{number("one", "", 5)}, Includes: []*exportrt.Exports{&taken}}
 	if err := last.Register(); err == nil || !strings.Contains(err.Error(), "taken cannot be registered: there is a global function inner.one already") {
 		t.Error(err)
 	}
@@ -92,7 +92,7 @@ func TestSignature(t *testing.T) {
 	}
 	f := number("tensor", "", 0)
 	f.Signature = "(DLTensor*, Optional<DLTensor*>, void*) -> None"
-	l := exportrt.Library{Name: "signed", Prefix: "signed.", Functions: []exportrt.Function{f}}
+	l := exportrt.Exports{Name: "signed", Prefix: "signed.", Functions: []exportrt.Function{f}}
 	if err := l.Register(); err != nil {
 		t.Fatal(err)
 	}

@@ -49,10 +49,10 @@ var reclaim func()
 // An error of registration does not leave it, because it would end the host: it is
 // kept, and each symbol returns it. So does a symbol whose function is gone: an
 // included package may have been generated anew, and this library not.
-func Ready(l *Library, table uintptr, names []string) {
+func Ready(l *Exports, table uintptr, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := capi.At[symbols](table)
+	s := capi.PointerTo[symbols](table)
 	if s.call.Load() != 0 {
 		return
 	}
@@ -137,8 +137,8 @@ func adoptEnvironment(environ uintptr) {
 	if environ == 0 {
 		return
 	}
-	for p := environ; *capi.At[uintptr](p) != 0; p += unsafe.Sizeof(p) {
-		name, value, ok := strings.Cut(goString(*capi.At[uintptr](p)), "=")
+	for p := environ; *capi.PointerTo[uintptr](p) != 0; p += unsafe.Sizeof(p) {
+		name, value, ok := strings.Cut(goString(*capi.PointerTo[uintptr](p)), "=")
 		if old, found := os.LookupEnv(name); ok && name != "" && (!found || old != value) {
 			_ = os.Setenv(name, value)
 		}
@@ -147,10 +147,10 @@ func adoptEnvironment(environ uintptr) {
 
 func goString(address uintptr) string {
 	n := uintptr(0)
-	for *capi.At[byte](address + n) != 0 {
+	for *capi.PointerTo[byte](address + n) != 0 {
 		n++
 	}
-	return string(unsafe.Slice(capi.At[byte](address), n))
+	return string(unsafe.Slice(capi.PointerTo[byte](address), n))
 }
 
 func (f *Function) tellMetadata(a *bindrt.Args) error {

@@ -75,7 +75,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 
 // creatable reports whether the library can make an empty object of a type.
 func creatable(info *abi.TypeInfo) bool {
-	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+	if info.Metadata != 0 && capi.PointerTo[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true
 	}
 	_, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_new__")

@@ -40,7 +40,7 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	m := abi.Any{}
 	if metadata != nil {
 		if m, err = o.PackBounded(metadata); err != nil {
-			return nil, failure.Place("metadata", err)
+			return nil, failure.Annotate("metadata", err)
 		}
 	}
 	text, ok, err := writeGraph(v)
@@ -64,7 +64,7 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 	}
 	out, err := stringify.Call(m, abi.Any{})
 	if err != nil {
-		return nil, failure.Place("metadata", err)
+		return nil, failure.Annotate("metadata", err)
 	}
 	more, err := codec.TakeString(out)
 	text = append(text, `,"metadata":`...)

@@ -271,15 +271,15 @@ func FuzzFromJSONGraph(f *testing.F) {
 	runtimetest.LoadDefine(f)
 	for _, made := range []interface{ Register() error }{
 		runtimetest.PointType,
-		define.Define[derived]("gotest.Derived", define.ParentKey("define.Base")),
-		define.Define[counter]("gotest.Counter", define.State[int]()),
+		define.Object[derived]("gotest.Derived", define.ParentKey("define.Base")),
+		define.Object[counter]("gotest.Counter", define.State[int]()),
 	} {
 		if err := made.Register(); err != nil {
 			f.Fatal(err)
 		}
 	}
 	length := define.Converter("length", func(v tvmffi.Any) (int64, error) { return tvmffi.As[int64](v) })
-	if err := define.Define[converted]("gotest.Converted", length).Register(); err != nil {
+	if err := define.Object[converted]("gotest.Converted", length).Register(); err != nil {
 		f.Log("without a type with a converter:", err) // libtvm_ffi is older than 0.1.11
 	}
 	for _, c := range hostileGraphs {

@@ -300,7 +300,7 @@ func plainFields(index abi.TypeIndex) bool {
 		}
 		names[f.Name] = true
 	}
-	if info.Metadata != 0 && capi.At[abi.TypeMetadata](info.Metadata).Creator != 0 {
+	if info.Metadata != 0 && capi.PointerTo[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true
 	}
 	_, ok := capi.TypeAttribute(index, "__ffi_new__")

@@ -190,7 +190,7 @@ func (p *AccessPath) Find(root any) (found tvmffi.Any, err error) {
 		next, err := s.follow(at)
 		at.Release()
 		if err != nil {
-			return tvmffi.Any{}, failure.Place(way, err)
+			return tvmffi.Any{}, failure.Annotate(way, err)
 		}
 		way += s.String()
 		at = next

@@ -86,7 +86,7 @@ func copyDict(v abi.Any) (out abi.Any, err error) {
 	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *core.Pack) error {
 		codec.Parts(v, func(p codec.Part) bool {
 			for _, x := range []abi.Any{p.Key, p.Value} { // the entries end with the step
-				args.Put(core.Temp{Value: objects.Share(x), Owned: true})
+				args.Put(core.AnyView{Value: objects.Share(x), Owned: true})
 			}
 			return true
 		})

@@ -33,8 +33,8 @@ func To[T any](f func(x T) (any, error)) RewriteRule {
 }
 
 // ToIn is [To] for a func that is told the region of the value.
-func ToIn[T any](f func(x T, r Region) (any, error)) RewriteRule {
-	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, Region(a.Value(1).Bits))) })
+func ToIn[T any](f func(x T, r DefRegion) (any, error)) RewriteRule {
+	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, DefRegion(a.Value(1).Bits))) })
 	r.inRegion = true
 	return RewriteRule{r}
 }
@@ -48,7 +48,7 @@ func owned(x any, err error) (abi.Any, error) {
 	defer o.Close()
 	v, err := o.Pack(x)
 	if err != nil {
-		return abi.Any{}, failure.Place("the result of the Go function", err)
+		return abi.Any{}, failure.Annotate("the result of the Go function", err)
 	}
 	return core.Owned(v)
 }
@@ -165,10 +165,10 @@ func (m *Mutator) mutate(f *codec.LibraryFunc, values ...any) (tvmffi.Any, error
 }
 
 // Region returns the region of the value of the callback.
-func (m *Mutator) Region() (Region, error) { return regionOf(mutatorRegion, m.object) }
+func (m *Mutator) Region() (DefRegion, error) { return regionOf(mutatorRegion, m.object) }
 
 // InRegion calls f, within which values are replaced as in the region r.
-func (m *Mutator) InRegion(r Region, f func() error) error {
+func (m *Mutator) InRegion(r DefRegion, f func() error) error {
 	return inRegion(mutatorWithRegion, m.object, r, f)
 }
 

@@ -102,14 +102,14 @@ func (v *Visitor) visit(f *codec.LibraryFunc, x any) error {
 }
 
 // Region returns the region of the value of the callback.
-func (v *Visitor) Region() (Region, error) { return regionOf(visitorRegion, v.object) }
+func (v *Visitor) Region() (DefRegion, error) { return regionOf(visitorRegion, v.object) }
 
 // InRegion calls f, within which values are visited as in the region r.
-func (v *Visitor) InRegion(r Region, f func() error) error {
+func (v *Visitor) InRegion(r DefRegion, f func() error) error {
 	return inRegion(visitorWithRegion, v.object, r, f)
 }
 
-func regionOf(f *codec.LibraryFunc, visitor *objects.Object) (Region, error) {
+func regionOf(f *codec.LibraryFunc, visitor *objects.Object) (DefRegion, error) {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return 0, err
@@ -119,16 +119,16 @@ func regionOf(f *codec.LibraryFunc, visitor *objects.Object) (Region, error) {
 		return 0, err
 	}
 	r, err := codec.Take[int64](out)
-	return Region(r), err
+	return DefRegion(r), err
 }
 
 // inRegion calls f in a region of a visitor or mutator.
-func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r Region, f func() error) error {
+func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r DefRegion, f func() error) error {
 	self, err := codec.EncodeObject(visitor)
 	if err != nil {
 		return err
 	}
-	if r < RegionNone || r > RegionSimple {
+	if r < DefRegionNone || r > DefRegionSimple {
 		return failure.Errorf(failure.KindValue, "there is no region %d", r)
 	}
 	// An error goes through the library, which leaves the region; the caller gets
@@ -167,8 +167,8 @@ func ErrorPaths(root tvmffi.ObjectRef, err error, partial bool) ([]*AccessPath, 
 			return nil, nil
 		}
 		if h := failure.FailureOf(e).Native().Handle(); h != 0 {
-			context := capi.At[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
-			if context != 0 && capi.KeyOf(capi.At[abi.Object](context).TypeIndex) == failure.VisitContext {
+			context := capi.PointerTo[abi.ErrorCell](h + abi.ObjectSize).ExtraContext
+			if context != 0 && capi.KeyOf(capi.PointerTo[abi.Object](context).TypeIndex) == failure.VisitContext {
 				return accessPaths(o, context, partial, e)
 			}
 		}
@@ -181,7 +181,7 @@ func accessPaths(root *objects.Object, context uintptr, partial bool, e *tvmffi.
 	defer codec.Catch(&err)
 	defer runtime.KeepAlive(e)
 	x := abi.Any{TypeIndex: root.TypeIndex(), Bits: uint64(root.Handle())}
-	c := abi.Any{TypeIndex: capi.At[abi.Object](context).TypeIndex, Bits: uint64(context)}
+	c := abi.Any{TypeIndex: capi.PointerTo[abi.Object](context).TypeIndex, Bits: uint64(context)}
 	ways, err := recordedWays(x, c)
 	if err != nil {
 		return nil, err

@@ -29,17 +29,17 @@ const (
 	PostOrder
 )
 
-// Region says whether a value stands where variables are defined.
-type Region int64
+// DefRegion says whether a value stands where variables are defined.
+type DefRegion int64
 
 // The regions.
 const (
 	// RegionNone is outside of definitions: variables are used.
-	RegionNone Region = iota
+	DefRegionNone DefRegion = iota
 	// RegionPattern is a pattern, in which variables may be defined at any depth.
-	RegionPattern
+	DefRegionPattern
 	// RegionSimple is where a variable itself is defined.
-	RegionSimple
+	DefRegionSimple
 )
 
 // SkipChildren, returned by a callback of [Walk] in PreOrder, says not to go into
@@ -74,8 +74,8 @@ func On[T any](f func(x T) error) WalkRule {
 }
 
 // OnIn is [On] for a func that is told the region of the value.
-func OnIn[T any](f func(x T, r Region) error) WalkRule {
-	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, Region(a.Value(1).Bits)) })
+func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
+	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, DefRegion(a.Value(1).Bits)) })
 	r.inRegion = true
 	return WalkRule{r}
 }

@@ -33,7 +33,7 @@ func TestWalk(t *testing.T) {
 		{"two types before their children", structural.PreOrder, []structural.WalkRule{structural.On(number), structural.On(text)}, []string{"1", "2", "x", "a long text on the heap", "3"}},
 		{"one type after its children", structural.PostOrder, []structural.WalkRule{structural.On(number)}, []string{"1", "2", "3"}},
 		// The first rule that fits counts, also if one of them asks for the region.
-		{"the first rule that fits", structural.PreOrder, []structural.WalkRule{structural.OnIn(func(x int64, r structural.Region) error { note(r); return nil }), structural.On(func(x any) error {
+		{"the first rule that fits", structural.PreOrder, []structural.WalkRule{structural.OnIn(func(x int64, r structural.DefRegion) error { note(r); return nil }), structural.On(func(x any) error {
 			if x, ok := x.(int64); ok {
 				t.Errorf("the second rule got %d, which fits the first", x)
 			}
@@ -94,7 +94,7 @@ func TestWalk_objects(t *testing.T) {
 	f := runtimetest.NewFunc(t, []any{x}, []any{x, 1, x})
 	var kept *runtimetest.Var
 	var names []string
-	err := structural.Walk(f, structural.PreOrder, structural.OnIn(func(v *runtimetest.Var, r structural.Region) error {
+	err := structural.Walk(f, structural.PreOrder, structural.OnIn(func(v *runtimetest.Var, r structural.DefRegion) error {
 		names = append(names, fmt.Sprint(v.Name(), r))
 		kept = v
 		return nil
@@ -189,7 +189,7 @@ func TestWalk_hooks(t *testing.T) {
 		t.Skip("the testing library has no visit hooks:", err)
 	}
 	var seen []string
-	err = structural.Walk(graph, structural.PreOrder, structural.OnIn(func(x int64, r structural.Region) error { seen = append(seen, fmt.Sprint(x, r)); return nil }))
+	err = structural.Walk(graph, structural.PreOrder, structural.OnIn(func(x int64, r structural.DefRegion) error { seen = append(seen, fmt.Sprint(x, r)); return nil }))
 	if want := []string{"1 2", "2 1", "3 2", "4 0"}; err != nil || !slices.Equal(seen, want) {
 		t.Errorf("%q, want %q; %v", seen, want, err)
 	}
@@ -210,7 +210,7 @@ func TestVisit(t *testing.T) {
 	arrays := structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
 		kept = v
 		// Visit the last item first, and the others only if there are more than two.
-		if err := v.InRegion(structural.RegionSimple, func() error { return v.Visit(x.At(x.Len() - 1)) }); err != nil {
+		if err := v.InRegion(structural.DefRegionSimple, func() error { return v.Visit(x.At(x.Len() - 1)) }); err != nil {
 			return err
 		}
 		if x.Len() > 2 {
@@ -242,7 +242,7 @@ func TestVisit(t *testing.T) {
 				t.Errorf("the func returns %v: Visit returned %v after %d ints, want %v after %d", c.give, err, inner, c.want, c.ints)
 			}
 			err = structural.Visit([]any{1}, structural.OnVisit(func(x *tvmffi.Array[tvmffi.Any], v *structural.Visitor) error {
-				return v.InRegion(structural.RegionPattern, func() error { return c.give })
+				return v.InRegion(structural.DefRegionPattern, func() error { return c.give })
 			}))
 			if !errors.Is(err, c.want) {
 				t.Errorf("the func in a region returns %v: Visit returned %v, want %v", c.give, err, c.want)
@@ -291,15 +291,15 @@ func TestRewrite(t *testing.T) {
 		same.Release()
 	})
 	t.Run("regions", func(t *testing.T) {
-		var regions []structural.Region
-		g := runtimetest.Must[*runtimetest.Func](t)(structural.Rewrite(f, structural.PreOrder, structural.ToIn(func(v *runtimetest.Var, r structural.Region) (any, error) {
+		var regions []structural.DefRegion
+		g := runtimetest.Must[*runtimetest.Func](t)(structural.Rewrite(f, structural.PreOrder, structural.ToIn(func(v *runtimetest.Var, r structural.DefRegion) (any, error) {
 			regions = append(regions, r)
 			if v.Name() == "y" {
 				return "replaced", nil
 			}
 			return v, nil
 		})))
-		if s := g.String(); s != `program.Func(params=(program.Var(name="x"),), body=(program.Var(name="x"), "replaced"), note=None)` || !slices.Equal(regions, []structural.Region{1, 0, 0}) {
+		if s := g.String(); s != `program.Func(params=(program.Var(name="x"),), body=(program.Var(name="x"), "replaced"), note=None)` || !slices.Equal(regions, []structural.DefRegion{1, 0, 0}) {
 			t.Errorf("the rewritten function is %s, with regions %v, want [1 0 0]", s, regions)
 		}
 		g.Release()
@@ -347,10 +347,10 @@ func TestMutate(t *testing.T) {
 			if err := m.SetReplacement(x, y); err != nil {
 				return nil, err
 			}
-			if r, err := m.Region(); r != structural.RegionNone || err != nil {
+			if r, err := m.Region(); r != structural.DefRegionNone || err != nil {
 				return nil, errors.Join(err, errors.New("in a region"))
 			}
-			err = m.InRegion(structural.RegionPattern, func() error {
+			err = m.InRegion(structural.DefRegionPattern, func() error {
 				two, err := m.Mutate(2)
 				if err == nil && two.Value() != any(int64(20)) {
 					err = errors.New("the inner value is " + two.String())

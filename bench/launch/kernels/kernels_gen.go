@@ -100,7 +100,7 @@ func launchSaxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
-var tvmffiExports = exportrt.Library{
+var tvmffiExports = exportrt.Exports{
 	Name:   "kernels",
 	Prefix: "kernels.",
 	Functions: []exportrt.Function{
@@ -125,7 +125,7 @@ func Register() error {
 }
 
 // TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
-func TVMFFIExports() *exportrt.Library {
+func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 

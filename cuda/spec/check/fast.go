@@ -153,7 +153,7 @@ func (f *fast) accept(args []any, nums *[few]int64) bool {
 			}
 			// Every object type has the layout of core.Object.
 			h := (*objects.Object)(unsafe.Pointer(t)).Handle()
-			if h == 0 || !a.isTensor(capi.At[abi.DLTensor](h+abi.ObjectSize), nums) {
+			if h == 0 || !a.isTensor(capi.PointerTo[abi.DLTensor](h+abi.ObjectSize), nums) {
 				return false
 			}
 			continue
@@ -212,7 +212,7 @@ func (a *argument) isTensor(d *abi.DLTensor, nums *[few]int64) bool {
 		if s.strides {
 			at = d.Strides
 		}
-		if !s.holds(*capi.At[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && run.Size(d, int(s.index)) == 1) {
+		if !s.holds(*capi.PointerTo[int64](at + 8*uintptr(s.index)), nums) && !(s.unlessOne && run.Size(d, int(s.index)) == 1) {
 			return false
 		}
 	}

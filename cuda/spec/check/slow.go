@@ -29,7 +29,7 @@ func (s *source) value(i int) run.Value {
 // that it does not know, which would put the arguments of all callers on the heap.
 // Sound, because those functions keep nothing, and because stacks move only at calls
 // and there is none between the two conversions.
-func hidden(arg *any) *any { return capi.At[any](uintptr(unsafe.Pointer(arg))) }
+func hidden(arg *any) *any { return capi.PointerTo[any](uintptr(unsafe.Pointer(arg))) }
 
 // streamer is a *cuda.Stream.
 type streamer interface{ Pointer() tvmffi.Pointer }

@@ -13,9 +13,9 @@ func TensorOf(v abi.Any) *Tensor {
 	at := uintptr(v.Bits)
 	switch {
 	case v.TypeIndex == abi.TypeTensor:
-		return capi.At[Tensor](at + abi.ObjectSize)
+		return capi.PointerTo[Tensor](at + abi.ObjectSize)
 	case v.TypeIndex == abi.TypeDLTensorPtr && at != 0:
-		return capi.At[Tensor](at)
+		return capi.PointerTo[Tensor](at)
 	}
 	return nil
 }
@@ -32,13 +32,13 @@ func NDim(t *Tensor) int64 {
 }
 
 // Size returns the size of a dimension that exists.
-func Size(t *Tensor, i int) int64 { return *capi.At[int64](t.Shape + 8*uintptr(i)) }
+func Size(t *Tensor, i int) int64 { return *capi.PointerTo[int64](t.Shape + 8*uintptr(i)) }
 
 // Stride returns the stride of a dimension that exists, in elements. A tensor without
 // strides is in row-major order.
 func Stride(t *Tensor, i int) int64 {
 	if t.Strides != 0 {
-		return *capi.At[int64](t.Strides + 8*uintptr(i))
+		return *capi.PointerTo[int64](t.Strides + 8*uintptr(i))
 	}
 	step := int64(1)
 	for j := int(t.NDim) - 1; j > i; j-- {
@@ -57,8 +57,8 @@ func Contiguous(t *Tensor) bool { return t.Strides == 0 || rowMajor(t) }
 func rowMajor(t *Tensor) bool {
 	step := int64(1)
 	for i := uintptr(t.NDim); i > 0; i-- {
-		n := *capi.At[int64](t.Shape + 8*(i-1))
-		if *capi.At[int64](t.Strides + 8*(i-1)) != step && n != 1 {
+		n := *capi.PointerTo[int64](t.Shape + 8*(i-1))
+		if *capi.PointerTo[int64](t.Strides + 8*(i-1)) != step && n != 1 {
 			return false
 		}
 		step *= n

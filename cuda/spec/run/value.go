@@ -55,11 +55,11 @@ func Of(v abi.Any) Value {
 		}
 		return Value{accept: Kind(v.TypeIndex), kind: argTensor, memory: unsafe.Pointer(t)}
 	case abi.TypeShape:
-		s := capi.At[abi.ShapeCell](at + abi.ObjectSize)
-		return Value{accept: spec.AcceptShape, kind: argInts, memory: unsafe.Pointer(capi.At[int64](s.Data)), n: int64(s.Size)}
+		s := capi.PointerTo[abi.ShapeCell](at + abi.ObjectSize)
+		return Value{accept: spec.AcceptShape, kind: argInts, memory: unsafe.Pointer(capi.PointerTo[int64](s.Data)), n: int64(s.Size)}
 	case abi.TypeArray:
-		s := capi.At[abi.SeqCell](at + abi.ObjectSize)
-		return Value{accept: spec.AcceptArray, kind: argAnys, memory: unsafe.Pointer(capi.At[abi.Any](s.Data)), n: s.Size}
+		s := capi.PointerTo[abi.SeqCell](at + abi.ObjectSize)
+		return Value{accept: spec.AcceptArray, kind: argAnys, memory: unsafe.Pointer(capi.PointerTo[abi.Any](s.Data)), n: s.Size}
 	}
 	return Value{accept: Kind(v.TypeIndex), bits: v.Bits}
 }

@@ -13,7 +13,7 @@ import (
 // This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
-var tvmffiExports = exportrt.Library{
+var tvmffiExports = exportrt.Exports{
 	Name:   "saxpylib",
 	Prefix: "saxpylib.",
 	Functions: []exportrt.Function{
@@ -67,7 +67,7 @@ var tvmffiExports = exportrt.Library{
 			},
 		},
 	},
-	Includes: []*exportrt.Library{kernels.TVMFFIExports()},
+	Includes: []*exportrt.Exports{kernels.TVMFFIExports()},
 }
 
 // Register registers the functions and types of this package for all languages in this
@@ -77,6 +77,6 @@ func Register() error {
 }
 
 // TVMFFIExports is for the main package of the shared library.
-func TVMFFIExports() *exportrt.Library {
+func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }

@@ -17,16 +17,16 @@ import (
 const _ = exportrt.Generation1
 
 // PointType is the type golib.Point: objects of it are *define.Instance[Point].
-var PointType = define.Define[Point]("golib.Point",
+var PointType = define.Object[Point]("golib.Point",
 	define.Doc("Point is a point of the plane. Other languages construct, read and change it\nlike a C++ class, without entering Go; only its methods run in Go."),
-	define.More(&membersPoint))
+	define.Deferred(&membersPoint))
 
 // CircleType is the type golib.Circle: objects of it are *define.Instance[Circle].
-var CircleType = define.Define[Circle]("golib.Circle",
+var CircleType = define.Object[Circle]("golib.Circle",
 	define.Doc("Circle is a point with a radius."),
-	define.More(&membersCircle))
+	define.Deferred(&membersCircle))
 
-var tvmffiExports = exportrt.Library{
+var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
 	Types:  []exportrt.Type{PointType, CircleType},
@@ -529,7 +529,7 @@ func Register() error {
 }
 
 // TVMFFIExports is for the main package of the shared library.
-func TVMFFIExports() *exportrt.Library {
+func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 

@@ -12,7 +12,7 @@ import (
 // This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
-var tvmffiExports = exportrt.Library{
+var tvmffiExports = exportrt.Exports{
 	Name:   "words",
 	Prefix: "words.",
 	Functions: []exportrt.Function{
@@ -91,6 +91,6 @@ func Register() error {
 }
 
 // TVMFFIExports is for the main package of the shared library.
-func TVMFFIExports() *exportrt.Library {
+func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }

@@ -74,7 +74,7 @@ func Registration(x Exported) ([]byte, error) {
 	e.file.Func().Id("Register").Params().Error().Block(jen.Return(jen.Id("tvmffiExports").Dot("Register").Call()))
 	e.file.Line()
 	e.file.Comment("// " + exportsFunc + " is for the main package of the shared library.")
-	e.file.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Library")).Block(jen.Return(address("tvmffiExports")))
+	e.file.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Exports")).Block(jen.Return(address("tvmffiExports")))
 	if slices.ContainsFunc(x.Types, func(t *source.Type) bool { return len(t.Methods) > 0 }) {
 		e.members()
 	}
@@ -181,11 +181,11 @@ func (e *exporter) typeVar(t *source.Type) {
 		args = append(args, define("Structural").Call(jen.Qual(plan.Runtime+"/structural", t.Structural)))
 	}
 	if len(t.Methods) > 0 {
-		args = append(args, define("More").Call(address(membersOf(t))))
+		args = append(args, define("Deferred").Call(address(membersOf(t))))
 	}
 	e.file.Line()
 	e.file.Commentf("// %s is the type %s: objects of it are *define.Instance[%s].", name, e.key(t), t.GoName)
-	e.file.Var().Id(name).Op("=").Add(define("Define").Types(jen.Id(t.GoName)).Call(lines(args)...))
+	e.file.Var().Id(name).Op("=").Add(define("Object").Types(jen.Id(t.GoName)).Call(lines(args)...))
 }
 
 // lines puts each argument after the first on its own line.
@@ -269,9 +269,9 @@ func (e *exporter) library() jen.Code {
 		for _, in := range e.Included {
 			all = append(all, jen.Qual(in.Path, exportsFunc).Call())
 		}
-		fields = append(fields, field("Includes", jen.Index().Op("*").Add(exportrt("Library")).Values(all...)))
+		fields = append(fields, field("Includes", jen.Index().Op("*").Add(exportrt("Exports")).Values(all...)))
 	}
-	return exportrt("Library").Values(spread(fields)...)
+	return exportrt("Exports").Values(spread(fields)...)
 }
 
 // field is a field of a composite literal.

@@ -214,7 +214,7 @@ func registerKernels(f *jen.File, pkg *kernel.Package) {
 		functions[i] = registered(pkg, k)
 	}
 	f.Line()
-	f.Var().Id("tvmffiExports").Op("=").Add(exportrt("Library")).Add(perLine([]jen.Code{
+	f.Var().Id("tvmffiExports").Op("=").Add(exportrt("Exports")).Add(perLine([]jen.Code{
 		field("Name", jen.Lit(pkg.Name)), field("Prefix", jen.Lit(pkg.Name+".")),
 		field("Functions", jen.Index().Add(exportrt("Function")).Add(perLine(functions))),
 	}))
@@ -223,7 +223,7 @@ func registerKernels(f *jen.File, pkg *kernel.Package) {
 	f.Func().Id("Register").Params().Error().Block(jen.Return(jen.Id("tvmffiExports").Dot("Register").Call()))
 	f.Line()
 	comments(f, exportsFunc+" is for the package that makes a shared library, which tvmffi-bind export writes.")
-	f.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Library")).Block(jen.Return(address("tvmffiExports")))
+	f.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Exports")).Block(jen.Return(address("tvmffiExports")))
 	f.Line()
 	images := make([]jen.Code, len(pkg.Images))
 	for i, im := range pkg.Images {

@@ -290,7 +290,7 @@ func signatureRefs(s *schema.Signature) []string {
 	return refs
 }
 
-func exprRefs(refs []string, e schema.TypeExpr) []string {
+func exprRefs(refs []string, e schema.TypeSchema) []string {
 	refs = append(refs, e.Name)
 	for _, a := range e.Args {
 		refs = exprRefs(refs, a)

@@ -66,7 +66,7 @@ func object(key string, methods ...string) schema.Type {
 		for k := 1; k <= i; k++ {
 			params[k].Type.Name = "int"
 		}
-		t.Methods = append(t.Methods, schema.Method{Name: name, Signature: &schema.Signature{Params: params, Return: schema.TypeExpr{Name: "None"}}})
+		t.Methods = append(t.Methods, schema.Method{Name: name, Signature: &schema.Signature{Params: params, Return: schema.TypeSchema{Name: "None"}}})
 	}
 	return t
 }

@@ -85,11 +85,11 @@ func (n *node) base() *node {
 
 // resolve resolves the names of a type expression. The error names the part that has no
 // Go type.
-func (p *planner) resolve(e schema.TypeExpr) (*node, error) {
+func (p *planner) resolve(e schema.TypeSchema) (*node, error) {
 	return p.resolveNormal(e.Normalized())
 }
 
-func (p *planner) resolveNormal(e schema.TypeExpr) (*node, error) {
+func (p *planner) resolveNormal(e schema.TypeSchema) (*node, error) {
 	n := &node{text: e.String()}
 	if k, ok := kinds[e.Name]; ok {
 		n.kind = k
@@ -123,9 +123,9 @@ func (p *planner) resolveNormal(e schema.TypeExpr) (*node, error) {
 }
 
 // container resolves the parts. A container without arguments contains Any.
-func (p *planner) container(n *node, args []schema.TypeExpr, parts int) error {
+func (p *planner) container(n *node, args []schema.TypeSchema, parts int) error {
 	for i := range parts {
-		part := schema.TypeExpr{Name: "Any"}
+		part := schema.TypeSchema{Name: "Any"}
 		if len(args) > 0 {
 			part = args[i]
 		}
@@ -193,7 +193,7 @@ func (p *planner) params(params []schema.Param) (nodes []*node, names []string, 
 }
 
 // optional resolves Optional. Optional of a type that includes None is the type itself.
-func (p *planner) optional(e schema.TypeExpr) (*node, error) {
+func (p *planner) optional(e schema.TypeSchema) (*node, error) {
 	sub, err := p.resolveNormal(e.Args[0])
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func makeOptional(sub *node) *node {
 // variant resolves Variant. It flattens nested variants and drops repeated alternatives.
 // None makes the variant optional, a single alternative replaces the variant, and a
 // variant with Any is Any.
-func (p *planner) variant(e schema.TypeExpr) (*node, error) {
+func (p *planner) variant(e schema.TypeSchema) (*node, error) {
 	n := &node{kind: kindVariant}
 	none := false
 	var texts []string
@@ -259,7 +259,7 @@ func (p *planner) variant(e schema.TypeExpr) (*node, error) {
 
 // objectNode resolves an object key to its own Go type, or to the Go type of its nearest
 // ancestor that has one.
-func (p *planner) objectNode(n *node, e schema.TypeExpr) error {
+func (p *planner) objectNode(n *node, e schema.TypeSchema) error {
 	if len(e.Args) > 0 {
 		return fmt.Errorf("%s is a template without a Go type", n.text)
 	}
@@ -295,7 +295,7 @@ func lateKey(name string) bool {
 }
 
 // late returns the first such key in a type expression, "" if there is none.
-func (p *planner) late(e schema.TypeExpr) string {
+func (p *planner) late(e schema.TypeSchema) string {
 	for _, name := range exprRefs(nil, e) {
 		if p.types[name] == nil && p.objects[name] == nil && lateKey(name) {
 			return name

@@ -68,7 +68,7 @@ type Function struct {
 	Spread bool
 	// Pointer is set for a method whose receiver is a pointer.
 	Pointer bool
-	// Hook is the option of Define that the method is for, "" for a method.
+	// Hook is the option of define.Object that the method is for, "" for a method.
 	Hook string
 	pos  token.Pos
 }
@@ -302,7 +302,7 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 	r.Types = append(r.Types, t)
 }
 
-// flags maps the options of objects without a value to the names of options of Define.
+// flags maps the options of objects without a value to the names of options of package define.
 var flags = map[string]string{"final": "Final", "frozen": "Frozen", "kwonly": "KwOnly"}
 
 // structural maps the kinds of structural equality to constants of package structural.

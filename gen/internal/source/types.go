@@ -256,7 +256,7 @@ func hasTags(s *types.Struct) bool {
 	return false
 }
 
-// checkStruct checks the fields of an object like Define at the first call.
+// checkStruct checks the fields of an object like define.Object at the first call.
 func (r *reader) checkStruct(t *Type) {
 	r.checkFields(t, t.object.Type().Underlying().(*types.Struct), map[string]bool{})
 }

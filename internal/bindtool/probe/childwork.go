@@ -51,10 +51,10 @@ func answer(ctx context.Context, request childRequest, announce func(doing strin
 	if request.Call != nil {
 		return call(request, announce)
 	}
-	libs := make([]reflection.Library, len(request.Libraries))
+	libs := make([]reflection.Source, len(request.Libraries))
 	names := make([]string, len(libs))
 	for i, l := range request.Libraries {
-		libs[i] = reflection.Library{Path: l.Path, Library: l.Identity}
+		libs[i] = reflection.Source{Path: l.Path, Library: l.Identity}
 		names[i] = l.Path
 	}
 	if err := announce("loading " + strings.Join(names, ", ")); err != nil {

@@ -14,11 +14,11 @@ type jsonType struct {
 }
 
 type jsonParam struct {
-	Name        string          `json:"name"`
-	Type        schema.TypeExpr `json:"schema"`
-	Doc         string          `json:"doc,omitempty"`
-	HasDefault  bool            `json:"has_default"`
-	KeywordOnly bool            `json:"keyword_only"`
+	Name        string            `json:"name"`
+	Type        schema.TypeSchema `json:"schema"`
+	Doc         string            `json:"doc,omitempty"`
+	HasDefault  bool              `json:"has_default"`
+	KeywordOnly bool              `json:"keyword_only"`
 }
 
 // JSON returns what ls --json prints: the schema, with constructors.

@@ -774,7 +774,7 @@ func launchOptionals(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
-var tvmffiExports = exportrt.Library{
+var tvmffiExports = exportrt.Exports{
 	Name:   "testkernels",
 	Prefix: "testkernels.",
 	Functions: []exportrt.Function{
@@ -880,7 +880,7 @@ func Register() error {
 }
 
 // TVMFFIExports is for the package that makes a shared library, which tvmffi-bind export writes.
-func TVMFFIExports() *exportrt.Library {
+func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 

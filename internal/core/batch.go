@@ -17,13 +17,13 @@ const anySize = unsafe.Sizeof(abi.Any{})
 // VectorCalls is the largest number of calls that are made in one crossing.
 const VectorCalls = 64
 
-// Vector is a number of calls of Function objects that are made in few crossings.
+// Batch collects calls of Function objects and makes them in few crossings.
 // The zero value is ready. What C sees lies in heap memory that does not move, so
 // the addresses in the records are final.
 //
 // Calls of one function with as many arguments each are a run, which is one record:
 // to begin a call in a run is to count.
-type Vector struct {
+type Batch struct {
 	serial uint64          // of the last call, 0 when none takes arguments
 	limit  uint64          // while serial is below it, the next call may be of the same run
 	used   uint            // how much of chunk
@@ -77,7 +77,7 @@ type vectorChunk [MaxVectorArguments]abi.Any
 const MaxVectorArguments = 4 * VectorCalls
 
 // Len returns the number of calls.
-func (v *Vector) Len() int {
+func (v *Batch) Len() int {
 	if v.serial == 0 {
 		return v.n
 	}
@@ -87,7 +87,7 @@ func (v *Vector) Len() int {
 // Begin starts a call of a Function object. It returns a number that tells the
 // call from all others of v: the round in the upper half, the index and one in
 // the lower.
-func (v *Vector) Begin(fn *objects.Object) uint64 {
+func (v *Batch) Begin(fn *objects.Object) uint64 {
 	if fn != v.fn || v.serial >= v.limit || v.used-v.start != v.width || fn.Addr() != v.handle {
 		return v.begin(fn)
 	}
@@ -97,7 +97,7 @@ func (v *Vector) Begin(fn *objects.Object) uint64 {
 }
 
 // begin is Begin where the call is not, or not yet, of the run of the one before.
-func (v *Vector) begin(fn *objects.Object) uint64 {
+func (v *Batch) begin(fn *objects.Object) uint64 {
 	if v.serial == 0 {
 		v.open()
 	}
@@ -128,7 +128,7 @@ func (v *Vector) begin(fn *objects.Object) uint64 {
 }
 
 // nextRun makes the last call the first of a run.
-func (v *Vector) nextRun(code uintptr) {
+func (v *Batch) nextRun(code uintptr) {
 	v.run = &v.block.records[v.runs]
 	v.runs++
 	*v.run = ccall.Record{Fn: code, Handle: v.handle, Args: uintptr(unsafe.Pointer(v.chunk)) + uintptr(v.start)*anySize}
@@ -137,13 +137,13 @@ func (v *Vector) nextRun(code uintptr) {
 
 // extend lets calls like the last one, which is the first of its run, follow in the
 // run, as many as the block has left.
-func (v *Vector) extend() {
+func (v *Batch) extend() {
 	v.width = v.used - v.start
 	v.limit = v.serial + VectorCalls - 1 - uint64(v.Len()-1)%VectorCalls
 }
 
 // split makes the last call a run of its own.
-func (v *Vector) split() {
+func (v *Batch) split() {
 	if v.serial != v.head {
 		v.run.Calls = uintptr(v.serial - v.head)
 		v.nextRun(v.run.Fn)
@@ -151,7 +151,7 @@ func (v *Vector) split() {
 }
 
 // settle completes the record of the last call, if there is one.
-func (v *Vector) settle() {
+func (v *Batch) settle() {
 	if v.serial == 0 {
 		return
 	}
@@ -162,17 +162,17 @@ func (v *Vector) settle() {
 }
 
 // open forgets the calls that were made.
-func (v *Vector) open() {
+func (v *Batch) open() {
 	switch v.state {
 	case vectorRunning:
 		panic(failure.Errorf(failure.KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
 	case vectorDone:
-		*v = Vector{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
+		*v = Batch{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
 	}
 }
 
 // refuse is Begin for a function that is nil or has ended.
-func (v *Vector) refuse(fn *objects.Object) uint64 {
+func (v *Batch) refuse(fn *objects.Object) uint64 {
 	v.n = v.Len()
 	v.Fail(v.n, endedError("the function", fn))
 	v.serial, v.limit, v.fn = 0, 0, nil
@@ -180,23 +180,23 @@ func (v *Vector) refuse(fn *objects.Object) uint64 {
 }
 
 // Fail keeps the first error of adding calls.
-func (v *Vector) Fail(call int, err error) {
+func (v *Batch) Fail(call int, err error) {
 	if v.err == nil {
 		v.failed, v.err = call, err
 	}
 }
 
 // Use says that the last call needs o. It must not end before Do.
-func (v *Vector) Use(o *objects.Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
+func (v *Batch) Use(o *objects.Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
 
-func (v *Vector) nextBlock(i int) {
+func (v *Batch) nextBlock(i int) {
 	if i == len(v.blocks) {
 		v.blocks = append(v.blocks, new(vectorBlock))
 	}
 	v.block, v.runs = v.blocks[i], 0
 }
 
-func (v *Vector) nextChunk() {
+func (v *Batch) nextChunk() {
 	if v.filled == len(v.chunks) {
 		v.chunks = append(v.chunks, new(vectorChunk))
 	}
@@ -206,7 +206,7 @@ func (v *Vector) nextChunk() {
 
 // Add adds an argument, borrowed, to a call. It returns false if that is for
 // AddSlowly to do.
-func (v *Vector) Add(serial uint64, x abi.Any) bool {
+func (v *Batch) Add(serial uint64, x abi.Any) bool {
 	if serial != v.serial || v.used >= MaxVectorArguments {
 		return false
 	}
@@ -217,7 +217,7 @@ func (v *Vector) Add(serial uint64, x abi.Any) bool {
 
 // AddSlowly is Add where the room is at its end, or where serial is not the last
 // call.
-func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
+func (v *Batch) AddSlowly(serial uint64, x abi.Any) {
 	n := v.used - v.start
 	switch call := int(uint32(serial)) - 1; {
 	case serial>>32 != v.round>>32 || v.state != vectorOpen:
@@ -238,10 +238,10 @@ func (v *Vector) AddSlowly(serial uint64, x abi.Any) {
 }
 
 // Done reports whether Do has made the calls of which serial was one.
-func (v *Vector) Done(serial uint64) bool { return v.state == vectorDone && serial>>32 == v.round>>32 }
+func (v *Batch) Done(serial uint64) bool { return v.state == vectorDone && serial>>32 == v.round>>32 }
 
 // Result is the result of a call that Do has made, owned by v; nil for others.
-func (v *Vector) Result(serial uint64) *abi.Any {
+func (v *Batch) Result(serial uint64) *abi.Any {
 	// The numbers of the calls that were made follow each other.
 	switch i := uint(serial - v.first); {
 	case i >= v.made:
@@ -254,7 +254,7 @@ func (v *Vector) Result(serial uint64) *abi.Any {
 }
 
 // Objects calls f for each result of the first n that is an object.
-func (v *Vector) Objects(n int, f func(i int, v abi.Any)) {
+func (v *Batch) Objects(n int, f func(i int, v abi.Any)) {
 	for at, block := range v.blocks {
 		first := at * VectorCalls
 		if first >= n {
@@ -272,7 +272,7 @@ func (v *Vector) Objects(n int, f func(i int, v abi.Any)) {
 // Do makes the calls, in order, and stops at the first that fails. It returns how
 // many were made, and the index and the error of the one that failed, or of the
 // first that could not be added: then none was made.
-func (v *Vector) Do() (done, failed int, err error) {
+func (v *Batch) Do() (done, failed int, err error) {
 	if v.serial == 0 {
 		v.open()
 	}
@@ -298,7 +298,7 @@ func (v *Vector) Do() (done, failed int, err error) {
 	return done, v.failed, v.err
 }
 
-func (v *Vector) call() (done int, err error) {
+func (v *Batch) call() (done int, err error) {
 	defer runtime.KeepAlive(v)
 	for left := v.n; left > 0; left -= VectorCalls {
 		block := v.blocks[done/VectorCalls]

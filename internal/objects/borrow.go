@@ -2,8 +2,8 @@ package objects
 
 import "github.com/tvmffi-go/tvmffi/internal/abi"
 
-// Lender lends objects: it wraps them without a reference of their own.
-type Lender interface {
+// Owner keeps objects alive and lends them: it wraps them without a reference of their own.
+type Owner interface {
 	// Borrow wraps an object that somebody else keeps alive.
 	Borrow(handle uintptr) *Object
 }
@@ -12,7 +12,7 @@ type Lender interface {
 // what is converted. One of [ReadOwned], [ReadBorrowed] and [ReadCollected] makes it.
 type Reading struct {
 	// Inner lends the objects; nil: they get references of their own.
-	Inner Lender
+	Inner Owner
 	// Depth is how deep the value is in one of a type that contains itself.
 	Depth int
 	// Loose says that what the library converts for a parameter is converted: bool to
@@ -26,7 +26,7 @@ func ReadOwned() Reading { return Reading{} }
 
 // ReadBorrowed borrows objects from a lender, such as a callback or a step of a loop,
 // which ends them.
-func ReadBorrowed(from Lender) Reading { return Reading{Inner: from} }
+func ReadBorrowed(from Owner) Reading { return Reading{Inner: from} }
 
 // ReadCollected gives each object a reference that is left to the collector: nobody
 // releases what is inside a struct that is an argument.
@@ -53,7 +53,7 @@ func (r Reading) Wrap(handle uintptr) *Object {
 	return Own(handle)
 }
 
-// collector is the Lender of ReadCollected.
+// collector is the Owner of ReadCollected.
 type collector struct{}
 
 func (collector) Borrow(handle uintptr) *Object {
@@ -66,20 +66,20 @@ func (collector) Borrow(handle uintptr) *Object {
 // View is the value that C sees. A tensor over memory that is lent goes as a
 // DLTensor*: a callee cannot keep that, as it could keep a Tensor object.
 func (o *Object) View() abi.Any {
-	if o.Lent() {
+	if o.BorrowedMemory() {
 		return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(o.handle + abi.ObjectSize)}
 	}
 	return abi.Any{TypeIndex: o.index, Bits: uint64(o.handle)}
 }
 
-// Loan is a Lender whose objects end together.
-type Loan struct {
+// BorrowScope is an Owner whose objects end together.
+type BorrowScope struct {
 	objects []*Object
 	adopted []uintptr
 }
 
 // Borrow wraps an object until End.
-func (l *Loan) Borrow(handle uintptr) *Object {
+func (l *BorrowScope) Borrow(handle uintptr) *Object {
 	o := refer(handle, stateBorrowed)
 	l.objects = append(l.objects, o)
 	return o
@@ -87,15 +87,15 @@ func (l *Loan) Borrow(handle uintptr) *Object {
 
 // Adopt wraps a tensor over memory that somebody else keeps alive, takes over its
 // reference, and drops it at End.
-func (l *Loan) Adopt(handle uintptr) *Object {
-	o := refer(handle, stateBorrowed|flagLent)
+func (l *BorrowScope) Adopt(handle uintptr) *Object {
+	o := refer(handle, stateBorrowed|flagBorrowedMemory)
 	l.objects = append(l.objects, o)
 	l.adopted = append(l.adopted, handle)
 	return o
 }
 
 // End ends all objects lent since the last End.
-func (l *Loan) End() {
+func (l *BorrowScope) End() {
 	for i, o := range l.objects {
 		o.expire()
 		l.objects[i] = nil
