@@ -26,9 +26,9 @@ func inRuntime(typ schema.Type) bool {
 	}, typ.Key)
 }
 
-// TestCounts reads the two libraries, counts what they have, and compares with the
-// report of the tool and with numbers that are written down here: a release of
-// TVM-FFI that adds something changes them.
+// TestCounts reads the two libraries, counts their items, and compares the numbers with
+// the report of the tool and with those written here, which a release of TVM-FFI that
+// adds items changes.
 func TestCounts(t *testing.T) {
 	core, testing := nativetest.Library(t), nativetest.Testing(t)
 	s, err := reflection.Read(t.Context(), []reflection.Source{
@@ -64,7 +64,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// count counts what the tool should generate for a library.
+// count counts the items that the tool should generate for a library.
 func count(s schema.Schema, file string) map[string]int {
 	n := map[string]int{}
 	add := func(kind string, owner bool, number int) {
@@ -95,7 +95,7 @@ func count(s schema.Schema, file string) map[string]int {
 		add("type", owned, 1)
 		add("field", owned, len(typ.Fields))
 		add("method", owned, len(typ.Methods)-constructors)
-		// One that is not declared is made by the library of the fields.
+		// Without a declared constructor, the library makes one from the fields.
 		if constructors == 0 && slices.Contains(typ.Attributes, "__ffi_init__") {
 			constructors = 1
 		}

@@ -88,7 +88,8 @@ func exportedBy(p *types.Package) []types.Object {
 	return out
 }
 
-// fullName names an object across the packages that go/packages loads apart.
+// fullName returns a name for an object that is the same in all packages that
+// go/packages loads separately.
 func fullName(o types.Object) string {
 	if f, ok := o.(*types.Func); ok {
 		return f.FullName()

@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// load loads the libraries from where the tests have them.
+// load loads the libraries of the tests.
 func load(t testing.TB) {
 	t.Helper()
 	if err := lib.Load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(nativetest.Testing(t))); err != nil {
@@ -22,8 +22,8 @@ func load(t testing.TB) {
 	}
 }
 
-// functions has a test for every generated function, by its Go name; generated's
-// own test checks that none is missing and that each calls the function it is for.
+// functions has a test for every generated function, by its Go name. The test of package
+// generated checks that none is missing and that each calls its function.
 var functions = map[string]func(*testing.T){
 	// Scalars.
 	"AddOne": func(t *testing.T) { check.Returns(lib.AddOne(41))(t, 42) },
@@ -269,7 +269,7 @@ func testAny(t *testing.T) {
 	check.Fails(t, err, tvmffi.ErrType, "testing.schema_id_any", "chan int")
 	_, err = lib.SchemaIDAny(struct{ X int }{1})
 	check.Fails(t, err, tvmffi.ErrType, "testing.schema_id_any", "struct")
-	// As is strict, Convert converts as the library would.
+	// As is strict; Convert converts like the library.
 	number := check.Value(lib.SchemaIDAny(7))(t)
 	_, err = tvmffi.As[float64](number)
 	check.Fails(t, err, tvmffi.ErrType, "float", "int")

@@ -197,7 +197,7 @@ func TestWrongType(t *testing.T) {
 	check.Fails(t, err, tvmffi.ErrType, "testing.TestIntPair")
 	_, err = ffi.ArraySize(nil)
 	check.Fails(t, err, tvmffi.ErrType, "ffi.Array", "None")
-	// A container that claims another element type than it has.
+	// The container claims a wrong element type.
 	mixed := check.Value(lib.SchemaIDAny([]any{1, "two"}))(t)
 	defer mixed.Release()
 	ints := check.Value(tvmffi.As[*tvmffi.Array[int64]](mixed))(t)

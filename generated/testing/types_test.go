@@ -280,7 +280,7 @@ var types = map[string]func(*testing.T){
 		check.Equal(t, [3]int64{x.Simple(), x.Pattern(), x.Ordinary()}, [3]int64{4, 5, 6})
 	},
 
-	// Types without a constructor: what makes one is tested with the functions.
+	// Types without a constructor. The functions that make their objects have tests above.
 	"TestVisitHook": func(t *testing.T) {
 		graph := check.Value(lib.MakeVisitRegionGraph(true))(t)
 		defer graph.Release()
@@ -349,7 +349,7 @@ func narrow(t *testing.T, set func(int64) error, get func() int64) {
 	}
 }
 
-// holds reads a field that must refer to want.
+// holds checks that a field refers to want.
 func holds[P tvmffi.ObjectType[P]](t *testing.T, get func() P, want tvmffi.ObjectRef) {
 	t.Helper()
 	x := get()
@@ -412,14 +412,14 @@ func testObjectDerived(t *testing.T) {
 	b := x.VArray()
 	defer b.Release()
 	check.Equal(t, b.At(0).IsNone(), true)
-	check.Equal(t, a.Len(), 2) // the old container is what it was
+	check.Equal(t, a.Len(), 2) // the old container has not changed
 	check.OK(t, x.SetVMap(m))
 	again := x.VMap()
 	defer again.Release()
 	if !tvmffi.Same(again, m) {
 		t.Error("a container did not go into the field by handle")
 	}
-	// A derived object is what its parent is.
+	// A derived object is an object of its parent too.
 	up := tvmffi.Upcast[*lib.TestObjectBase](x)
 	check.Equal(t, up.VStr(), "seven")
 	if down, ok := tvmffi.Cast[*lib.TestObjectDerived](up); !ok || down != x {
