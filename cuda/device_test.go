@@ -139,20 +139,20 @@ func TestOldDriver(t *testing.T) {
 
 func TestFirstUse(t *testing.T) {
 	if out := child(t, "first use", "TVMFFI_CUDA_LIBRARY="+buildFake(t)); out != "" {
-		t.Error(out)
+		t.Errorf("the first use prints %q, want nothing", out)
 	}
 }
 
 func TestDriver(t *testing.T) {
 	load(t)
 	if n := must[int](t)(cuda.DeviceCount()); n != 2 {
-		t.Errorf("%d devices", n)
+		t.Errorf("DeviceCount is %d, want 2", n)
 	}
 	if v := must[int](t)(cuda.DriverVersion()); v != 12040 {
-		t.Errorf("version %d", v)
+		t.Errorf("DriverVersion is %d, want 12040", v)
 	}
 	if p := must[string](t)(cuda.DriverPath()); !strings.HasSuffix(p, "libfakecuda.so") {
-		t.Errorf("path %q", p)
+		t.Errorf("DriverPath is %q, want .../libfakecuda.so", p)
 	}
 }
 
@@ -169,10 +169,10 @@ func TestProperties(t *testing.T) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	if p := must[cuda.Properties](t)(cuda.Device(0).Properties()); !p.Clusters || !p.CooperativeLaunch || p.Major != 9 {
-		t.Errorf("%+v", p)
+		t.Errorf("properties of cuda:0 are %+v, want clusters, cooperative launches and major 9", p)
 	}
 	if n := must[int](t)(cuda.Device(0).Attribute(cuda.MaxThreadsPerBlock)); n != 1024 {
-		t.Errorf("%d threads", n)
+		t.Errorf("MaxThreadsPerBlock is %d, want 1024", n)
 	}
 	f.failing("cuDeviceGetName", 1, 0)
 	_, err := cuda.Device(0).Properties()
@@ -185,7 +185,7 @@ func TestProperties(t *testing.T) {
 	}
 	free, total, err := cuda.Device(0).MemoryInfo()
 	if err != nil || free != total || total != 1<<30 {
-		t.Errorf("%d of %d, %v", free, total, err)
+		t.Errorf("%d of %d bytes are free (%v), want all of 1<<30", free, total, err)
 	}
 	if yes := must[bool](t)(cuda.Device(0).CanAccessPeer(1)); !yes {
 		t.Error("no peer access")
@@ -193,7 +193,7 @@ func TestProperties(t *testing.T) {
 	ok(t, cuda.Device(0).EnablePeerAccess(1))
 	ok(t, cuda.Device(0).EnablePeerAccess(1))
 	if d := cuda.Device(1).TVMFFI(); d != tvmffi.CUDA(1) || d.String() != cuda.Device(1).String() {
-		t.Errorf("%s", d)
+		t.Errorf("TVMFFI of cuda:1 is %s", d)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestRelease(t *testing.T) {
 	f := load(t)
 	retain(t, f)
 	if n := f.contexts(); n != 2 {
-		t.Fatalf("%d contexts are retained", n)
+		t.Fatalf("%d contexts are retained, want 2", n)
 	}
 	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(16))
 	wantError(t, cuda.Device(1).Release(), tvmffi.ErrValue, "Allocations:1", "Bytes:16")
@@ -314,14 +314,14 @@ func TestRelease(t *testing.T) {
 	ok(t, cuda.Device(1).Release())
 	ok(t, cuda.Device(1).Release())
 	if n := f.contexts(); n != 1 {
-		t.Errorf("%d contexts are retained after Release", n)
+		t.Errorf("%d contexts are retained after Release, want 1", n)
 	}
 	f.failing("cuDevicePrimaryCtxRetain", 2, 0)
 	_, err := cuda.Device(1).Alloc(16)
 	wantDriverError(t, err, cuda.ErrOutOfMemory, "cuDevicePrimaryCtxRetain")
 	ok(t, cuda.Device(1).Synchronize())
 	if n := f.contexts(); n != 2 {
-		t.Errorf("%d contexts are retained after the next use", n)
+		t.Errorf("%d contexts are retained after the next use, want 2", n)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestGraphUpdate(t *testing.T) {
 	graph := must[*cuda.Graph](t)(st.Capture(work(1, 3)))
 	defer graph.Close()
 	if l := cuda.Device(1).Live(); l.Graphs != 1 {
-		t.Errorf("%+v", l)
+		t.Errorf("live on cuda:1: %+v, want 1 graph", l)
 	}
 	runs := func(want ...float32) {
 		t.Helper()
@@ -170,4 +170,65 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, fill);
 	f.failing("cuMemsetD32Async", 700, 0)
 	_, err := st.Capture(work(9))
 	wantError(t, err, tvmffi.ErrRuntime, "cuMemsetD32Async failed with 700")
+}
+
+func TestGraphs(t *testing.T) {
+	f := load(t)
+	m := module(t, 0)
+	k := kernel(t, m, "saxpy")
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3}))
+	defer x.Free()
+	y := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{0, 0, 0}))
+	defer y.Free()
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
+	work := func() error { return k.Launch(c, 3, float32(2), x, y) }
+	graph := must[*cuda.Graph](t)(st.Capture(work))
+	got := make([]float32, 3)
+	read := func() []float32 { ok(t, cuda.CopyOut(got, y)); return got }
+	if !slices.Equal(read(), []float32{0, 0, 0}) {
+		t.Errorf("the capture has run: %v", got)
+	}
+	ok(t, graph.Launch(st))
+	ok(t, graph.Launch(nil))
+	if !slices.Equal(read(), []float32{4, 8, 12}) {
+		t.Errorf("after two launches: %v", got)
+	}
+	ok(t, graph.Close())
+	ok(t, graph.Close())
+	wantError(t, graph.Launch(st), tvmffi.ErrValue, "is closed")
+
+	sentinel := errors.New("of f")
+	if _, err := st.Capture(func() error { ok(t, work()); return sentinel }); err != sentinel {
+		t.Errorf("Capture returns %v, want the error of f", err)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != "of f" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_, _ = st.Capture(func() error { panic("of f") })
+	}()
+	ok(t, st.Synchronize()) // the capture has ended
+	_, err := st.Capture(func() error { return st.Synchronize() })
+	wantDriverError(t, err, cuda.ErrCaptureUnsupported, "cuStreamSynchronize")
+	for _, fail := range []string{"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"} {
+		f.failing(fail, 901, 0)
+		_, err := st.Capture(work)
+		wantError(t, err, cuda.ErrCaptureInvalidated)
+		f.reset()
+	}
+	f.failing("cuStreamEndCapture", 901, 0)
+	_, err = st.Capture(work)
+	wantDriverError(t, err, cuda.ErrCaptureInvalidated, "cuStreamEndCapture")
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer other.Close()
+	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
+	_, err = def.Capture(work)
+	wantError(t, err, tvmffi.ErrValue, "the default stream cannot be captured")
+	var none *cuda.Stream
+	_, err = none.Capture(work)
+	wantError(t, err, tvmffi.ErrValue, "nil")
 }

@@ -25,7 +25,7 @@ func TestParseArch(t *testing.T) {
 		}
 	}
 	if s := (cuda.Arch{Major: 9, Suffix: 'a'}).String() + (cuda.Arch{Major: 12, Minor: 1}).String(); s != "sm_90asm_121" {
-		t.Error(s)
+		t.Errorf("the architectures are written %s, want sm_90a and sm_121", s)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestCopies(t *testing.T) {
 	got := make([]uint8, 8)
 	ok(t, cuda.CopyOut(got, same))
 	if !slices.Equal(got, []uint8{0, 1, 20, 30, 4, 5, 6, 7}) {
-		t.Errorf("%v", got)
+		t.Errorf("the memory holds %v, want 20 and 30 at offset 2", got)
 	}
 	ok(t, part.Free()) // a view: nothing happens
 	wantError(t, cuda.CopyIn(m, make([]uint8, 9)), tvmffi.ErrValue, "the slice has 9 bytes", "has 8")
@@ -80,15 +80,15 @@ func TestFill(t *testing.T) {
 	}
 	ok(t, cuda.Fill(m, int8(-2), nil))
 	if got := read(); !slices.Equal(got, slices.Repeat([]uint8{254}, 8)) {
-		t.Errorf("%v", got)
+		t.Errorf("the memory holds %v, want 254 in all bytes", got)
 	}
 	ok(t, cuda.Fill(m, uint16(0x0201), nil))
 	if got := read(); !slices.Equal(got, slices.Repeat([]uint8{1, 2}, 4)) {
-		t.Errorf("%v", got)
+		t.Errorf("the memory holds %v, want 0x201 in all elements", got)
 	}
 	ok(t, cuda.Fill(m, float32(1), nil))
 	if got := read(); !slices.Equal(got, []uint8{0, 0, 128, 63, 0, 0, 128, 63}) {
-		t.Errorf("%v", got)
+		t.Errorf("the memory holds %v, want float32(1) in both elements", got)
 	}
 	odd := must[*cuda.Memory](t)(m.Part(1, 4))
 	f.calls()
@@ -111,7 +111,7 @@ func TestAllocErrors(t *testing.T) {
 	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
 	part := must[*cuda.Memory](t)(m.Part(0, 8))
 	if l := cuda.Device(0).Live(); l.Allocations != 1 || l.Bytes != 16 {
-		t.Errorf("%+v", l)
+		t.Errorf("live on cuda:0: %+v, want 1 allocation of 16 bytes", l)
 	}
 	ok(t, m.Free())
 	f.calls()
@@ -141,7 +141,7 @@ func TestForeignMemory(t *testing.T) {
 	got := make([]int32, 2)
 	ok(t, cuda.CopyOut(got, x))
 	if err := x.Free(); err != sentinel || freed != 1 || got[1] != 2 {
-		t.Errorf("%v, freed %d times, read %v", err, freed, got)
+		t.Errorf("Free returns %v, freed %d times, read %v: want %v, once, 2 as second element", err, freed, got, sentinel)
 	}
 	ok(t, x.Free())
 	ok(t, m.Free())
@@ -162,7 +162,7 @@ func TestPinnedAndAsync(t *testing.T) {
 	ok(t, cuda.CopyOutAsync(h, m, st))
 	ok(t, st.Synchronize())
 	if !slices.Equal(h.Slice(), []float32{1, 2, 3, 4}) {
-		t.Errorf("%v", h.Slice())
+		t.Errorf("the pinned memory holds %v, want [1 2 3 4]", h.Slice())
 	}
 	ok(t, m.FreeAsync(st))
 	ok(t, m.FreeAsync(st))
@@ -212,13 +212,13 @@ func TestStreamsAndEvents(t *testing.T) {
 	defer plain.Close()
 	got := only(f.calls(), "cuEventCreate")
 	if len(got) != 3 || got[0].args != "0" || got[1].args != "1" || got[2].args != "2" {
-		t.Errorf("%v", got)
+		t.Errorf("the calls are %v, want arguments 0, 1, 2", got)
 	}
 	ok(t, from.Record(a))
 	ok(t, to.Record(a))
 	ok(t, to.Synchronize())
 	if d := must[time.Duration](t)(cuda.Elapsed(from, to)); d != 1500*time.Microsecond {
-		t.Errorf("elapsed %v", d)
+		t.Errorf("elapsed %v, want 1.5ms", d)
 	}
 	ok(t, b.Wait(to)) // an event of the other device
 	f.failing("cuEventQuery", 600, 0)

@@ -108,26 +108,26 @@ func TestTensors(t *testing.T) {
 	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 2, 3))
 	defer x.Release()
 	if x.String() != "float32[2, 3]@cuda:1" || !x.Contiguous() {
-		t.Errorf("%s with strides %v", x, x.Strides())
+		t.Errorf("the tensor is %s with strides %v, want contiguous float32[2, 3]@cuda:1", x, x.Strides())
 	}
 	if d := must[cuda.Device](t)(cuda.DeviceOf(x)); d != 1 {
-		t.Errorf("on %s", d)
+		t.Errorf("the tensor is on %s, want cuda:1", d)
 	}
 	v := must[*cuda.Memory](t)(cuda.TensorMemory(x))
 	if v.Pointer() != m.Pointer() || v.Size() != 24 || v.Device() != 1 {
-		t.Errorf("%v, %d bytes on %s", v.Pointer(), v.Size(), v.Device())
+		t.Errorf("the view is %v, %d bytes on %s, want %v, 24 bytes on cuda:1", v.Pointer(), v.Size(), v.Device(), m.Pointer())
 	}
 	got := make([]float32, 6)
 	ok(t, cuda.CopyOut(got, v))
 	if !slices.Equal(got, []float32{1, 2, 3, 4, 5, 6}) {
-		t.Errorf("%v", got)
+		t.Errorf("the view holds %v, want 1 to 6", got)
 	}
 	k := kernel(t, module(t, 1), "add_one")
 	c := cuda.LaunchConfig{Grid: cuda.GridFor(6, 32), Block: cuda.Dim(32)}
 	ok(t, k.Launch(c, x, m, int32(6)))
 	ok(t, cuda.CopyOut(got, m))
 	if got[5] != 7 {
-		t.Errorf("%v", got)
+		t.Errorf("the tensor holds %v, want 7 as its last element", got)
 	}
 
 	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(24))
@@ -166,7 +166,7 @@ func TestTensors(t *testing.T) {
 	y := must[*tvmffi.Tensor](t)(managed.Tensor(tvmffi.Float32, 6))
 	defer y.Release()
 	if y.Device().String() != "cuda_managed:0" {
-		t.Errorf("%s", y)
+		t.Errorf("the tensor is %s, want it on cuda_managed:0", y)
 	}
 	ok(t, k.Launch(c, y, managed, 6)) // all devices can use it
 }

@@ -60,9 +60,9 @@ func TestKernelErrorsHaveAPlace(t *testing.T) {
 	}}})
 	var e *KernelError
 	if !errors.As(err, &e) || e.Kernel != 0 || e.Key != "grid" || e.Item != 1 {
-		t.Errorf("%#v", err)
+		t.Errorf("%#v, want a KernelError of kernels[0].grid[1]", err)
 	}
 	if _, err := GenerateKernels(KernelConfig{Package: "main"}); err == nil || !strings.Contains(err.Error(), "package: \"main\" cannot be") || !strings.Contains(err.Error(), "kernels: there are none") {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want errors of package and kernels", err)
 	}
 }

@@ -51,7 +51,7 @@ func TestLaunch(t *testing.T) {
 		// The device comes back after an error too.
 		f.failing("cuLaunchKernel", 701)
 		if err := Axpy(x, y, 2, st); !errors.Is(err, cuda.ErrLaunchOutOfResources) || !errors.Is(err, tvmffi.ErrRuntime) {
-			t.Errorf("%v", err)
+			t.Errorf("%v, want %v", err, cuda.ErrLaunchOutOfResources)
 		}
 		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", launch, "cuCtxSetCurrent 0")
 		return nil
@@ -167,7 +167,7 @@ func TestLaunchErrors(t *testing.T) {
 	ok(t, Unload())
 	f.failing("cuModuleLoadDataEx", 2)
 	if err := Axpy(x, x, 1, nil); !errors.Is(err, cuda.ErrOutOfMemory) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, cuda.ErrOutOfMemory)
 	}
 	ok(t, Axpy(x, x, 1, nil))
 }

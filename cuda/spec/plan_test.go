@@ -126,7 +126,7 @@ func TestPlanVars(t *testing.T) {
 		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}
 	if p.VarIndex("n") != 1 || p.VarIndex("x") != -1 {
-		t.Error("VarIndex")
+		t.Errorf("VarIndex of n is %d, of x %d, want 1 and -1", p.VarIndex("n"), p.VarIndex("x"))
 	}
 	if p.NumArgs != 3 || p.Operands[p.EnvStream].Name != "a" || plan(t, "f(a: Tensor([], int8))").EnvStream != -1 {
 		t.Errorf("%d arguments, the stream is that of operand %d", p.NumArgs, p.EnvStream)

@@ -148,7 +148,7 @@ func TestNumberOfTheDevice(t *testing.T) {
 	}
 	tensor.Device, tensor.Shape = "cuda", []spec.Dim{}
 	if d := cmp.Diff(spec.New("f", tensor), read); d != "" {
-		t.Error(d)
+		t.Errorf("the tensor reads as another one (-want +got):\n%s", d)
 	}
 	roundTrip(t, read)
 }
@@ -250,11 +250,11 @@ func TestJSONErrors(t *testing.T) {
 func TestMessages(t *testing.T) {
 	f, err := spec.ParseMessage("Mismatched type on argument #1 when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`,\n  expected Tensor")
 	if err != nil || f.String() != texts[2] {
-		t.Errorf("%v, %v", f, err)
+		t.Errorf("the message reads as %v, %v, want %s", f, err, texts[2])
 	}
 	for _, bad := range []string{"", "when calling: f()", "when calling: `f(", "out of memory"} {
 		if _, err := spec.ParseMessage(bad); err == nil || !strings.Contains(err.Error(), "has no signature") {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: %v, want \"has no signature\"", bad, err)
 		}
 	}
 }

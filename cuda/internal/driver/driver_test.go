@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 
 func TestText(t *testing.T) {
 	if s := Text(0); s != "" {
-		t.Errorf("%q", s)
+		t.Errorf("Text(0) = %q, want nothing", s)
 	}
 	for v, want := range map[int]string{12040: "12.4", 11030: "11.3", 2000: "2.0", 13000: "13.0"} {
 		if got := VersionText(v); got != want {
