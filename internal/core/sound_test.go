@@ -300,38 +300,6 @@ func TestCallbacksOnThreads(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCallbacksAreFreed(t *testing.T) {
-	load(t)
-	runtime.GC()
-	before, memory, nodes := objects.LiveCallbacks(), uint64(0), 0
-	var stats runtime.MemStats
-	for i := range int64(100_000) {
-		f := callback(t, func(x int64) (int64, error) { return x + i, nil })
-		if i%10 == 0 {
-			if v, err := call2(fnApply, f, 1); err != nil || v != 1+i {
-				t.Fatal(v, err)
-			}
-		}
-		f.Release()
-		if i == 10_000 {
-			runtime.GC()
-			runtime.ReadMemStats(&stats)
-			memory, nodes = stats.HeapAlloc, objects.Nodes()
-		}
-	}
-	if n := objects.Nodes(); n != nodes {
-		t.Errorf("the nodes grew from %d to %d", nodes, n)
-	}
-	if n := objects.LiveCallbacks(); n > before {
-		t.Errorf("%d callbacks are left", n-before)
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	if stats.HeapAlloc > memory+1<<20 {
-		t.Errorf("the heap grew from %d to %d", memory, stats.HeapAlloc)
-	}
-}
-
 func TestUnderGCStress(t *testing.T) {
 	load(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(1))

@@ -1,4 +1,4 @@
-package core_test
+package objects_test
 
 import (
 	"sync"
