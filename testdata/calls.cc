@@ -112,7 +112,7 @@ Kept& kept() {
   throw Error(std::string(kind), std::string(message), "");
 }
 
-// What can be thrown and is no std::exception.
+// A type that can be thrown and does not derive from std::exception.
 struct Thrown {
   Box box;
 };
@@ -367,7 +367,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("calls.fail", Fail, "Throws an error of the kind with the message.")
       .def("calls.fail_with_cause", FailWithCause)
       .def("calls.throw_std", [](const String& what) { throw std::runtime_error(std::string(what)); })
-      .def("calls.throw_value", ThrowValue, "Calls f, and throws what is no std::exception.")
+      .def("calls.throw_value", ThrowValue, "Calls f, and throws a value that does not derive from std::exception.")
 
       .def("calls.apply", [](const Function& f, const Any& x) -> Any { return f(x); })
       .def_packed("calls.apply_packed",

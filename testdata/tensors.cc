@@ -24,7 +24,7 @@ namespace refl = tvm::ffi::reflection;
 // The producer of DLPack structs: how many deleters ran.
 std::atomic<int64_t> deleted{0};
 
-// What a struct needs besides its data.
+// What a struct needs in addition to its data.
 struct Holder {
   std::vector<int64_t> shape, strides;
   std::vector<float> data;

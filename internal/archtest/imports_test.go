@@ -16,7 +16,7 @@ import (
 
 const self = "github.com/tvmffi-go/tvmffi"
 
-// room is a folder and what the files in it may import besides the standard library.
+// room is a folder and what the files in it may import in addition to the standard library.
 type room struct {
 	dir   string // ends in /... if it stands for the folders below too
 	own   []string

@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// A value per thread, and a function that tells what it was called with. refuse_get
+// A value per thread, and a function that returns what it was called with. refuse_get
 // and refuse_set are what these return once.
 const valueText = `
 #include <stdint.h>

@@ -45,7 +45,7 @@ void add(const char* name, const std::string& metadata) {
   TVMFFIObjectDecRef(info.method.v_obj);
 }
 
-// The schema as the text inside of the metadata that it is in real libraries.
+// The schema as the text inside the metadata, like in real libraries.
 std::string schema(const std::string& s) {
   std::string out = "{\"type_schema\":\"";
   for (char c : s) {
@@ -66,7 +66,7 @@ std::string nested(int depth) {
 
 __attribute__((constructor)) void init() {
   add("empty", "");
-  add("not_json", "this is no JSON");
+  add("not_json", "this is not JSON");
   add("half", R"({"type_schema":"{\"type\":\"ffi.Fun)");
   add("array", "[1,2,3]");
   add("null", "null");
