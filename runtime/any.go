@@ -14,13 +14,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Any is a value of any type, as a packed function returns it. It may be copied:
-// numbers are inside it, text was copied into it, and an object is shared by all
-// copies, which have one reference together. The zero Any is None.
+// Any is a value of any type, such as the result of a packed function. An Any may be
+// copied. It holds numbers itself and has its own copy of strings and bytes. All copies
+// of an Any share one reference to its object. The zero Any is None.
 type Any struct {
 	index  abi.TypeIndex
 	bits   uint64
-	text   string // of strings and bytes
+	str    string // of strings and bytes
 	object *objects.Object
 }
 
@@ -33,8 +33,8 @@ func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
 func (a Any) view() (core.AnyView, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
 
-// AnyOf returns the Any that holds x, which may be of any type that a function
-// can take.
+// AnyOf returns an Any that holds x. T may be any type that a function can take. It
+// returns an error of kind ErrType for other types.
 func AnyOf[T any](x T) (Any, error) {
 	t, err := codec.Encode(x)
 	if err != nil {
@@ -55,7 +55,7 @@ func AnyOf[T any](x T) (Any, error) {
 	return a, nil
 }
 
-// IsNone reports whether a holds nothing.
+// IsNone reports whether a is None.
 func (a Any) IsNone() bool { return a.index == abi.TypeNone }
 
 // TypeKey returns the key of the type of the value, such as "int", "ffi.String"
@@ -67,7 +67,8 @@ func (a Any) TypeKey() string {
 	return capi.KeyOf(a.index)
 }
 
-// Release gives up the reference of an object now. All copies of a share it.
+// Release ends the reference to the object now. All copies of a share that reference.
+// Release does nothing if a holds no object.
 func (a Any) Release() { a.object.Release() }
 
 // Value returns the value in its natural Go type: nil, int64, bool, float64,
@@ -84,9 +85,9 @@ func (a Any) Value() any {
 	case abi.TypeFloat:
 		return math.Float64frombits(a.bits)
 	case abi.TypeStr:
-		return a.text
+		return a.str
 	case abi.TypeBytes:
-		return []byte(a.text)
+		return []byte(a.str)
 	case abi.TypeDataType:
 		return dataTypeOf(a.bits)
 	case abi.TypeDevice:
@@ -122,7 +123,7 @@ func (a Any) Value() any {
 	return nil
 }
 
-// String returns the value as text.
+// String returns the value as fmt.Sprint prints it, and "None" for None.
 func (a Any) String() string {
 	if v := a.Value(); v != nil {
 		return fmt.Sprint(v)
@@ -130,19 +131,20 @@ func (a Any) String() string {
 	return "None"
 }
 
-// As returns the value of a as a T if it is one: As never converts an int to a
-// float or a string to a data type, as [Convert] does. An object is a T if its
-// type is or derives from that of T; the result shares the reference of a.
+// As returns the value of a as a T if it is one. Unlike [Convert], it does not convert
+// an int to a float or a string to a data type. An object is a T if its type is T or
+// derives from T; the result shares the reference of a. The error is of kind ErrType for a
+// value of another type, and ErrOverflow for a number that does not fit T.
 func As[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned()) }
 
-// Convert returns the value of a as a T with the conversions that the library
-// makes for parameters: bool to int, int and bool to float, int to bool, text to
-// DataType and Device. As there, it is the same inside of slices, arrays, maps,
-// tuples, structs and pointers; an error names the path to what cannot be converted.
-// An object, such as an Array[float64] or a Variant, is as it is.
+// Convert returns the value of a as a T, with the conversions that the library makes for
+// parameters: bool to int, int and bool to float, int to bool, string to DataType and
+// Device. They apply inside slices, arrays, maps, tuples, structs and pointers too; an
+// error names the path to the value that cannot be converted. Convert does not convert
+// the contents of an object, such as an Array[float64] or a Variant.
 func Convert[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned().Converting()) }
 
-// read returns the value of a as a T, which from lends.
+// read returns the value of a as a T. from says who owns its objects.
 func read[T any](a Any, from objects.Reading) (T, error) {
 	if a.object != nil {
 		var x T
@@ -163,8 +165,8 @@ func read[T any](a Any, from objects.Reading) (T, error) {
 	return x, err
 }
 
-// shareObject stores o at p, a pointer to a pointer to an object type, if o is of
-// that type; shared is false for other types of p.
+// shareObject stores o at p if T is a pointer to an object type and o is of that type.
+// It reports false for other types T.
 func shareObject[T any](o *objects.Object, p *T) (shared bool, err error) {
 	class := codec.ClassFor[T]()
 	if class == nil {

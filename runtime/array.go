@@ -9,12 +9,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// objectBase is embedded under a name that is not exported, so that the state of
-// an object cannot be copied out of a container.
+// objectBase is an Object under a name that is not exported. Containers embed it, so that
+// users cannot copy the state of an object out of a container.
 type objectBase = Object
 
-// Array is an ffi.Array: an immutable sequence. T is the type of its elements;
-// it is a claim that each read checks.
+// Array is an ffi.Array: an immutable sequence. T is the type of its elements. The
+// library does not know T, so each read checks the element that it returns.
 type Array[T any] struct{ objectBase }
 
 var (
@@ -25,25 +25,26 @@ var (
 // TVMFFIType identifies the type to the runtime.
 func (*Array[T]) TVMFFIType(*Array[T]) *core.Type { return &typeArray }
 
-// ArrayArg is a parameter that takes an array of E: a container from an earlier
-// call, by handle, or Go values that [Of] collects.
+// ArrayArg is a parameter that takes an array of E. The argument is an *[Array], or a
+// *[Shape] if E is int64, which is passed by reference, or Go values that [Of] collects,
+// which are copied.
 type ArrayArg[E any] interface {
 	temporaryOrObject
 	passSlicesWithOf(E)
 }
 
-// ArrayLike is a parameter that takes an array of elements that are E, an
-// interface: the Ref of an object type, or another parameter type. Go cannot
-// check at compile time that the elements of an *Array[T] are such; the library
-// does, and its error names the element.
+// ArrayLike is a parameter that takes an array of E, where E is an interface: the Ref of
+// an object type, or another parameter type. Go cannot check at compile time that the
+// elements of an *Array[T] implement E. The library checks them when it is called, and its
+// error names the element.
 type ArrayLike[E any] interface {
 	temporaryOrObject
 	passSlicesByOf()
 }
 
-// temporaryOrObject closes the parameter interfaces to types of this package. The
-// compiler tells who passes a slice or a map the first name of the alphabet that is
-// missing: it says what to do.
+// temporaryOrObject closes the parameter interfaces to types of this package. If a user
+// passes a slice or a map, the compiler prints the missing method that comes first in the
+// alphabet. The names of these methods therefore say what to do.
 type temporaryOrObject interface{ theContainer() }
 
 // temporary is Go data that becomes a container for the time of a call.
@@ -55,11 +56,10 @@ func (*Array[T]) passSlicesWithOf(T) {}
 func (*Array[T]) passSlicesByOf()    {}
 func (*Array[T]) theContainer()      {}
 
-// Values are Go values that become an Array for the time of a call.
+// Values holds Go values that become an Array for the time of a call. [Of] makes it.
 type Values[E any] struct{ items []E }
 
-// Of collects values for a parameter that takes an array. They are copied when
-// the call is made.
+// Of collects values for a parameter that takes an array. Each call copies them.
 func Of[E any](items ...E) Values[E] { return Values[E]{items} }
 
 func (Values[E]) passSlicesWithOf(E) {}
@@ -70,7 +70,8 @@ func (v Values[E]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return codec.EncodeArray(v.items, outer)
 }
 
-// NewArray makes an Array of values, which are copied.
+// NewArray returns a new Array with copies of items. It returns an error of kind ErrType
+// if T cannot be an element.
 func NewArray[T any](items ...T) (*Array[T], error) {
 	t, err := codec.EncodeArray(items, nil)
 	if err != nil {
@@ -79,8 +80,8 @@ func NewArray[T any](items ...T) (*Array[T], error) {
 	return codec.Wrap[*Array[T]](core.OwnArray(t)), nil
 }
 
-// Concat makes an Array of the elements of all arrays, in order. A nil array has
-// none.
+// Concat returns a new Array with the elements of all arrays, in order. A nil array counts
+// as empty. It returns an error if an array was released.
 func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	defer codec.Catch(&err)
 	t, err := codec.Packed(&codec.NewArray, 0, func(p *core.Pack) error {
@@ -101,29 +102,30 @@ func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	return codec.Wrap[*Array[T]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-// Len returns the number of elements. It panics with an *Error if a is nil or was
-// released, as At and All do.
+// Len returns the number of elements. Len, At and All panic with an *Error if a is nil or
+// was released.
 func (a *Array[T]) Len() int {
 	n := len(codec.Cells(codec.Ref(a), "Array"))
 	runtime.KeepAlive(a)
 	return n
 }
 
-// At returns element i, an object with a reference of its own. It panics with an
-// *Error if i is out of range or the element is no T.
+// At returns element i. An object has a reference of its own, which the caller releases.
+// At panics with an *Error if i is out of range or the element is not a T.
 func (a *Array[T]) At(i int) T { return codec.ElementAt[T](codec.Ref(a), "Array", i) }
 
-// All ranges over the elements. An object is borrowed until the next step;
-// [Retain] keeps it. About 64 short strings share one piece of memory.
+// All ranges over the elements with their indices. An object is borrowed until the next
+// step; [Retain] keeps it. Up to about 64 short strings share one piece of memory, which
+// each of them keeps alive.
 func (a *Array[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
-		// The loop over numbers is inlined into that of the caller.
+		// The compiler inlines this loop over numbers into the loop of the caller.
 		all, index, handle := codec.Scalars[T](codec.Ref(a))
 		i := 0
 		for ; i < len(all); i++ {
 			v := &all[i]
 			if v.TypeIndex != index || *handle == 0 {
-				break // no number, or released in the loop
+				break // not a number, or the array was released in the loop
 			}
 			x := *codec.Payload[T](v)
 			runtime.KeepAlive(a)
@@ -137,12 +139,13 @@ func (a *Array[T]) All() iter.Seq2[int, T] {
 	}
 }
 
-// Slice copies the elements; objects get references of their own. All strings of
-// a []string lie in one piece of memory, which the last of them keeps.
+// Slice returns the elements as a new Go slice. Each object has a reference of its own.
+// All strings of a []string share one piece of memory, which each of them keeps alive. The
+// error is of kind ErrType if an element is not a T.
 func (a *Array[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(a), "Array") }
 
-// CopyTo copies elements to dst, as many as there are and as it has room for, and
-// returns how many. Objects get references of their own.
+// CopyTo copies the first elements to dst and returns their number, which is the smaller
+// one of Len and len(dst). Each object has a reference of its own.
 func (a *Array[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(a), "Array", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0

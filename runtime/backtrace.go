@@ -16,21 +16,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Frame is a line of a backtrace.
+// Frame is one line of a backtrace.
 type Frame struct {
 	File     string
 	Line     int
 	Function string
 }
 
-// String returns the frame as a backtrace holds it.
+// String returns the frame as it is written in a backtrace.
 func (f Frame) String() string {
 	return fmt.Sprintf("File %q, line %d, in %s", f.File, f.Line, f.Function)
 }
 
-// Frames returns the frames of the backtrace, the most recent call first. Go
-// frames are the func that a callback called, with the line where it begins, and
-// those that had called C.
+// Frames returns the frames of the backtrace, the most recent call first. The Go frames
+// are the func that a callback ran, with the line where that func begins, and the
+// functions that called C.
 func (e *Error) Frames() []Frame {
 	var frames []Frame
 	for line := range strings.Lines(e.failure().Trace()) {
@@ -57,7 +57,8 @@ func parseFrame(line string) (f Frame, ok bool) {
 	return f, err == nil
 }
 
-// Format writes the backtrace too, oldest frame first, and the causes, for %+v.
+// Format writes the kind and the message. For %+v it also writes the backtrace, the oldest
+// frame first, and the causes.
 func (e *Error) Format(f fmt.State, verb rune) {
 	if verb == 'q' {
 		fmt.Fprintf(f, "%q", e.Error())
@@ -77,7 +78,7 @@ func (e *Error) Format(f fmt.State, verb rune) {
 	}
 }
 
-// LogValue makes a group of the kind, the message, the cause and the frames.
+// LogValue returns a group of the kind, the message, the cause and the frames.
 func (e *Error) LogValue() slog.Value {
 	if e == nil {
 		return slog.Value{}
@@ -92,9 +93,8 @@ func (e *Error) LogValue() slog.Value {
 	return slog.GroupValue(attributes...)
 }
 
-// ExtraContext returns the object that the library attached to the error, with a
-// reference of its own, or nil: it may say where in a visited value the error
-// arose.
+// ExtraContext returns the object that the library attached to the error, or nil. The
+// object has a reference of its own. It may say where in a visited value the error arose.
 func (e *Error) ExtraContext() *Object {
 	o := e.failure().Native()
 	if o == nil {

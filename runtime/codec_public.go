@@ -12,7 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// errorCodec makes the codec of errors as values; nil is None.
+// errorCodec returns the codec of errors that are passed as values; nil is None.
 func errorCodec[T error]() *codec.Codec {
 	return &codec.Codec{
 		Name: "ffi.Error",
@@ -40,7 +40,7 @@ func errorCodec[T error]() *codec.Codec {
 	}
 }
 
-// goErrorCodec packs an error of a Go type; it comes back inside an *Error.
+// goErrorCodec packs an error of a Go type. It comes back wrapped by an *Error.
 func goErrorCodec(t reflect.Type) *codec.Codec {
 	c := codec.NoCodec(t, "decode it as *tvmffi.Error")
 	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) {
@@ -50,8 +50,8 @@ func goErrorCodec(t reflect.Type) *codec.Codec {
 	return c
 }
 
-// argumentCodec packs the dynamic value of an interface: any, the Ref of an
-// object type, ArrayArg and MapArg. Decoding is possible for any and ObjectRef.
+// argumentCodec packs the dynamic value of an interface type: any, the Ref of an object
+// type, ArrayArg and MapArg. Only any and ObjectRef can be decoded.
 func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
@@ -111,7 +111,7 @@ var pointerCodec = &codec.Codec{
 	},
 }
 
-// anyCodec is that of Any.
+// anyCodec returns the codec of Any.
 func anyCodec() *codec.Codec {
 	return &codec.Codec{
 		Name:    "Any",
@@ -128,7 +128,7 @@ func anyCodec() *codec.Codec {
 	}
 }
 
-// publicCodec makes the codecs of the types of this package.
+// publicCodec returns the codec of a type of this package, or nil for other types.
 func publicCodec(t reflect.Type) *codec.Codec {
 	c := publicCodecOf(t)
 	if c != nil {
@@ -202,7 +202,7 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 
 func init() { codec.Public = publicCodec }
 
-// tensorCodec is that of *Tensor; a callback gets a DLTensor* too.
+// tensorCodec returns the codec of *Tensor. In a callback it also reads a DLTensor*.
 func tensorCodec() *codec.Codec {
 	c := codec.ObjectCodec(&typeTensor)
 	decode := c.Decode

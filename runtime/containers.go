@@ -2,7 +2,8 @@ package tvmffi
 
 import "reflect"
 
-// container is implemented by the generic object types.
+// container is implemented by the generic object types. elementTypes returns their type
+// arguments.
 type container interface{ elementTypes() []reflect.Type }
 
 func (*Array[T]) elementTypes() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }

@@ -8,11 +8,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// Device is a device (DLDevice): its type and its number among the devices of
-// that type.
+// Device identifies a device (DLDevice) by its type and by its number among the devices
+// of that type, from 0.
 type Device struct{ Type, ID int32 }
 
-// The types of devices of DLPack.
+// The device types of DLPack.
 const (
 	DeviceCPU         int32 = abi.DLCPU
 	DeviceCUDA        int32 = abi.DLCUDA
@@ -24,7 +24,7 @@ const (
 	DeviceROCM        int32 = abi.DLROCM
 	DeviceROCMHost    int32 = abi.DLROCMHost // memory of the host, pinned by ROCm
 	DeviceExtDev      int32 = abi.DLExtDev
-	DeviceCUDAManaged int32 = abi.DLCUDAManaged // memory that host and device share
+	DeviceCUDAManaged int32 = abi.DLCUDAManaged // memory that the host and the device share
 	DeviceOneAPI      int32 = abi.DLOneAPI
 	DeviceWebGPU      int32 = abi.DLWebGPU
 	DeviceHexagon     int32 = abi.DLHexagon
@@ -48,14 +48,15 @@ func (d Device) IsHost() bool {
 	return d.Type == abi.DLCPU || d.Type == abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCMHost
 }
 
-// hasAddresses reports whether the data pointers of d are addresses that one may
-// add an offset to, for other devices they are handles.
+// hasAddresses reports whether the data pointers of d are addresses to which an offset may
+// be added. On other devices they are handles.
 func (d Device) hasAddresses() bool {
 	return d.Type <= abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCM || d.Type == abi.DLROCMHost
 }
 
-// ParseDevice reads the name of a device: a type, such as "cpu" or "cuda", and a
-// number after a colon if it is not 0. What follows a space is skipped.
+// ParseDevice parses the name of a device: a type, such as "cpu" or "cuda", and after a
+// colon the number, which may be left out if it is 0. It ignores everything after a
+// space. The error is of kind ErrValue.
 func ParseDevice(name string) (Device, error) {
 	text, _, _ := strings.Cut(name, " ")
 	kind, id, numbered := strings.Cut(text, ":")
@@ -78,11 +79,11 @@ func ParseDevice(name string) (Device, error) {
 	return d, nil
 }
 
-// Pointer is an address that means something to C only (void*), such as a
-// stream. It is no Go pointer: it keeps nothing alive.
+// Pointer is an address that only C interprets (void*), such as a stream. It is not a Go
+// pointer and keeps nothing alive.
 type Pointer struct{ Address uintptr }
 
-// bits returns the payload of a value that holds d.
+// bits returns d as the payload of an abi.Any.
 func (d Device) bits() uint64 { return uint64(uint32(d.Type)) | uint64(uint32(d.ID))<<32 }
 
 func deviceOf(bits uint64) Device { return Device{int32(bits), int32(bits >> 32)} }

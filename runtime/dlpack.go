@@ -12,7 +12,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// DLPackOption is a demand on a tensor of another framework.
+// DLPackOption is a requirement on a tensor of another framework. [RequireAligned] and
+// [RequireContiguous] make one.
 type DLPackOption func(*dlpackDemands)
 
 type dlpackDemands struct {
@@ -20,37 +21,37 @@ type dlpackDemands struct {
 	contiguous bool
 }
 
-// RequireAligned demands that the address of the data is a multiple of n bytes.
+// RequireAligned requires that the address of the data is a multiple of n bytes. n must be
+// a power of two, or 0 for no requirement.
 func RequireAligned(n int) DLPackOption { return func(d *dlpackDemands) { d.alignment = n } }
 
-// RequireContiguous demands that the elements lie in row-major order without
-// gaps.
+// RequireContiguous requires that the elements lie in row-major order without gaps.
 func RequireContiguous() DLPackOption { return func(d *dlpackDemands) { d.contiguous = true } }
 
-// FromDLPackVersioned makes a tensor of a DLManagedTensorVersioned, the struct by
-// which frameworks exchange tensors, without a copy.
+// FromDLPackVersioned returns a tensor over the memory of a DLManagedTensorVersioned, the
+// struct by which frameworks exchange tensors. It copies nothing.
 //
-// The tensor takes the struct over and calls its deleter when its last reference
-// goes, on whatever thread that happens. If there is an error, the caller still
-// owns the struct. Its major version must be 1. What the struct marks as
-// read-only is refused by all functions that would write.
+// The tensor takes the struct over and calls its deleter when its last reference ends, on
+// any thread. If FromDLPackVersioned returns an error, the caller still owns the struct.
+// The major version of the struct must be 1. If the struct marks the memory as read-only,
+// every function that would write to the tensor returns an error.
 func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
 	if err := structAddress(managed); err != nil {
 		return nil, err
 	}
 	m := capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address)
 	if m.Version.Major != abi.DLPackMajor {
-		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads version %d only: ask the producer for that version",
+		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads major version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
 	}
 	if m.Flags&abi.DLFlagSubBytePadded != 0 {
-		return nil, failure.Errorf(failure.KindValue, "DLPack: elements of %s are padded to whole bytes, but only packed ones can be read", DataType(m.Tensor.DType))
+		return nil, failure.Errorf(failure.KindValue, "DLPack: the elements of %s are padded to whole bytes, only packed elements can be read: ask the producer for packed ones", DataType(m.Tensor.DType))
 	}
 	return importDLPack(managed, &m.Tensor, true, m.Flags&abi.DLFlagReadOnly != 0, demands)
 }
 
-// FromDLPack makes a tensor of a DLManagedTensor, the older struct without a
-// version; all else is as in [FromDLPackVersioned].
+// FromDLPack is like [FromDLPackVersioned] for a DLManagedTensor, the older struct, which
+// has no version and cannot mark memory as read-only.
 func FromDLPack(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
 	if err := structAddress(managed); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func structAddress(p Pointer) error {
 	case p.Address == 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the address of the struct is null")
 	case p.Address%8 != 0:
-		return failure.Errorf(failure.KindValue, "DLPack: address %#x cannot be that of a struct: it is not aligned to 8 bytes", p.Address)
+		return failure.Errorf(failure.KindValue, "DLPack: address %#x is not the address of a struct: it is not aligned to 8 bytes", p.Address)
 	}
 	return nil
 }
@@ -91,19 +92,19 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if c.ByteOffset == 0 || !Device(c.Device).hasAddresses() {
 		return t, nil
 	}
-	// Many kernels ignore the offset: a view has it folded into its address.
+	// Many kernels ignore the offset, so a view adds it to its address.
 	defer t.Release()
 	return t.view(o, 0, t.Shape(), t.Strides())
 }
 
-// check refuses what the library would believe.
+// check refuses values of the struct that the library does not check.
 func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	dtype, device := DataType(c.DType), Device(c.Device)
 	if c.NDim < 0 || c.NDim > 1<<10 {
-		return failure.Errorf(failure.KindValue, "DLPack: a tensor with %d dimensions", c.NDim)
+		return failure.Errorf(failure.KindValue, "DLPack: the tensor has %d dimensions, expected 0 to %d", c.NDim, 1<<10)
 	}
 	if c.NDim > 0 && c.Shape == 0 {
-		return failure.Errorf(failure.KindValue, "DLPack: a tensor with %d dimensions has no shape", c.NDim)
+		return failure.Errorf(failure.KindValue, "DLPack: the tensor has %d dimensions, but the address of its shape is null", c.NDim)
 	}
 	shape := core.ShapeOf(c)
 	size, err := dtype.BytesOf(shape)
@@ -123,7 +124,7 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	case c.Data == 0 && size > 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
 	case d.alignment < 0 || d.alignment&(d.alignment-1) != 0:
-		return failure.Errorf(failure.KindValue, "DLPack: an alignment of %d bytes is no power of two", d.alignment)
+		return failure.Errorf(failure.KindValue, "DLPack: the alignment of %d bytes is not a power of two", d.alignment)
 	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
 	case d.contiguous && !core.Contiguous(shape, core.Strides(c)):
@@ -132,10 +133,10 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	return nil
 }
 
-// ToDLPackVersioned makes a DLManagedTensorVersioned of the tensor, without a
-// copy, to give to another framework. The struct holds a reference until its
-// deleter is called, which the consumer does, or [DeleteDLPackVersioned] if there
-// is none. A tensor that is read-only is marked so.
+// ToDLPackVersioned returns a new DLManagedTensorVersioned over the memory of the tensor,
+// for another framework. It copies nothing. The struct holds a reference to the tensor
+// until its deleter is called: the consumer calls it, or [DeleteDLPackVersioned] does if
+// no consumer took the struct. The struct of a read-only tensor is marked as read-only.
 func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 	p, err := t.export(true)
 	if err == nil && t.ReadOnly() {
@@ -144,12 +145,12 @@ func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
 	return p, err
 }
 
-// ToDLPack makes a DLManagedTensor, the older struct, which cannot say that
-// memory is read-only: such a tensor is refused. [DeleteDLPack] gives up a struct
-// that no consumer has taken.
+// ToDLPack is like [Tensor.ToDLPackVersioned] for a DLManagedTensor, the older struct. That
+// struct cannot mark memory as read-only, so a read-only tensor is an error.
+// [DeleteDLPack] deletes a struct that no consumer took.
 func (t *Tensor) ToDLPack() (Pointer, error) {
 	if t.ReadOnly() {
-		return Pointer{}, failure.Errorf(failure.KindValue, "DLPack: %s is read-only, which the struct without a version cannot say: use ToDLPackVersioned or Clone", t)
+		return Pointer{}, failure.Errorf(failure.KindValue, "DLPack: %s is read-only, and a struct without a version cannot mark it: use ToDLPackVersioned or Clone", t)
 	}
 	return t.export(false)
 }
@@ -160,23 +161,22 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 		return Pointer{}, err
 	}
 	if o.BorrowedMemory() {
-		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is lent for a callback: export a Clone", t)
+		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is borrowed until the callback returns: export a Clone", t)
 	}
 	p, err := core.ExportDLPack(o.Handle(), versioned)
 	runtime.KeepAlive(t)
 	return Pointer{p}, err
 }
 
-// DeleteDLPackVersioned calls the deleter of a struct that this program owns. It
-// must not be used afterwards.
+// DeleteDLPackVersioned calls the deleter of a struct that this program owns. The struct
+// must not be used afterwards. A null pointer does nothing.
 func DeleteDLPackVersioned(managed Pointer) {
 	if managed.Address != 0 {
 		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
 	}
 }
 
-// DeleteDLPack calls the deleter of a struct without a version that this program
-// owns. It must not be used afterwards.
+// DeleteDLPack is like [DeleteDLPackVersioned] for a struct without a version.
 func DeleteDLPack(managed Pointer) {
 	if managed.Address != 0 {
 		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)

@@ -93,18 +93,18 @@ func TestFromDLPack_refuses(t *testing.T) {
 		make    func() tvmffi.Pointer
 		options []tvmffi.DLPackOption
 	}{
-		{"the struct has version 2.0, this module reads version 1 only", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 2, 0) }, nil},
+		{"the struct has version 2.0, this module reads major version 1 only", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 2, 0) }, nil},
 		{"the struct has version 0.0", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 0, 0) }, nil},
 		{"are padded to whole bytes", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 1, 4) }, nil},
 		{"is not aligned to 64 bytes: copy it", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 4, 64, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(64), tvmffi.RequireContiguous()}},
-		{"an alignment of 3 bytes is no power of two", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 0, 2, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(3)}},
+		{"the alignment of 3 bytes is not a power of two", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 0, 2, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(3)}},
 		{"with shape [2 3] and strides [1 2] is not contiguous", func() tvmffi.Pointer { return managed(t, []int64{2, 3}, []int64{1, 2}, 0, 6, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireContiguous()}},
 		{"dimension 0 of shape [-1] is negative", func() tvmffi.Pointer { return managed(t, []int64{-1}, nil, 0, 2, 1, 0) }, nil},
 		{"has too many elements", func() tvmffi.Pointer { return managed(t, []int64{1 << 62, 1 << 62}, nil, 0, 2, 1, 0) }, nil},
 		{"reaches too far", func() tvmffi.Pointer { return managed(t, []int64{2, 2}, []int64{1 << 62, 1}, 0, 2, 1, 0) }, nil},
-		{"a tensor with -1 dimensions", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
-		{"a tensor with 5000 dimensions", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
-		{"a tensor with 1 dimensions has no shape", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
+		{"the tensor has -1 dimensions, expected 0 to 1024", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
+		{"the tensor has 5000 dimensions, expected 0 to 1024", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
+		{"the tensor has 1 dimensions, but the address of its shape is null", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
 		{"the address of the data of float32[2] is null", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Data = 0 }) }, nil},
 		{"a data type of 0 bits", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Bits = 0 }) }, nil},
 		{"the size of a scalable vector", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Lanes = 65535 }) }, nil},
@@ -119,7 +119,7 @@ func TestFromDLPack_refuses(t *testing.T) {
 			t.Cleanup(func() { deleters(t, 1, func() { tvmffi.DeleteDLPackVersioned(p) }) })
 		})
 	}
-	for p, text := range map[uintptr]string{0: "the address of the struct is null", 12345: "address 0x3039 cannot be that of a struct"} {
+	for p, text := range map[uintptr]string{0: "the address of the struct is null", 12345: "address 0x3039 is not the address of a struct"} {
 		_, err := tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: p})
 		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
 		_, err = tvmffi.FromDLPack(tvmffi.Pointer{Address: p})
@@ -224,9 +224,9 @@ func TestLentTensor(t *testing.T) {
 		}
 		s[0] = 7
 		for _, err := range []error{runtimetest.ErrorOf(x.Slice(0, 0, 1)), runtimetest.ErrorOf(x.ToDLPackVersioned())} {
-			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is borrowed until the callback returns")
 		}
-		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "is lent for a callback", func() { tvmffi.Retain(x) })
+		runtimetest.WantPanic(t, tvmffi.ErrRuntime, "is borrowed until the callback returns", func() { tvmffi.Retain(x) })
 		sum, err := runtimetest.Call("tensors.sum", x)
 		if err != nil || sum.Value() != 27.0 {
 			return 0, fmt.Errorf("an argument: %v, %v", sum, err)

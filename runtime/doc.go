@@ -1,86 +1,177 @@
-// Package tvmffi is the runtime of TVM-FFI for Go: values, objects, functions,
-// containers, tensors and errors, without cgo and without Python.
+// Package tvmffi is the runtime of TVM-FFI for Go. It gives Go programs the values,
+// objects, functions, containers, tensors and errors of TVM-FFI, the C ABI that libraries
+// such as XGrammar, FlashInfer and TVM share. It needs neither cgo nor Python.
+//
+// Most programs call a library through bindings that the command tvmffi-bind generates.
+// Generated functions take and return the types of this package:
+//
+//	rose, err := garden.NewRose("red") // a generated constructor
+//	if err != nil {
+//		return err // a *tvmffi.Error
+//	}
+//	defer rose.Release()
+//
+// Without bindings, a program calls a function by its name:
+//
+//	water, err := tvmffi.Lookup("garden.water")
+//	if err != nil {
+//		return err
+//	}
+//	result, err := water.Call(rose, 2.5) // a tvmffi.Any
+//
+// # Packages
+//
+// This package holds values and the operations on single values: it makes, reads,
+// converts, passes and releases them. Packages beside it hold the rest:
+//
+//	runtime/define      object types that are written in Go
+//	runtime/structural  structural equality and hashes; walking, rewriting and copying of objects
+//	runtime/jsongraph   the JSON graph format, which keeps types and sharing
+//	runtime/env         what native code asks for: allocator, current stream, signals
+//	runtime/batch       many calls in one crossing into C
+//	runtime/memstat     reference counts, leaked handles, memory behind tensors
+//	runtime/leaktest    a check that fails a test that leaks handles
+//	reflection          types, fields and functions by name, without generated code
+//
+// Packages runtime/bindrt and runtime/exportrt serve generated code only.
+//
+// # Values
+//
+// A Go value becomes a value of TVM-FFI when it is passed, and the other way round when
+// it is returned:
+//
+//	nil, a nil pointer                 None
+//	integers, floats, bool             int, float, bool
+//	string, []byte                     ffi.String, ffi.Bytes
+//	slices and arrays, *Array, Of      ffi.Array
+//	Go maps, *Map, MapOf, PairsOf      ffi.Map
+//	structs with ffi tags              ffi.Map, see MarshalMap
+//	*List, *Dict, *Shape, *Tensor      ffi.List, ffi.Dict, ffi.Shape, ffi.Tensor
+//	funcs, *Function, *Module          ffi.Function, ffi.Module
+//	error, *Error                      ffi.Error
+//	DataType, Device, Pointer          DataType, Device, void*
+//	Tuple1 to Tuple8                   ffi.Array of that length
+//	*T                                 Optional: nil is None
+//	Valuer                             what its method FFIValue returns
+//
+// [Any] holds a value of any of these types; [As] and [Convert] read it.
 //
 // # Loading
 //
-// Nothing happens at import. [Load], or the first use of anything that needs it,
-// finds libtvm_ffi: the file that [WithLibrary] or TVMFFI_LIBRARY names, a copy
-// that the process has already loaded, the folder of the executable and its lib
-// folder, the cache that the command "tvmffi-bind setup" fills, an installed
-// Python package. An error lists every path that was tried. The library is never
-// unloaded.
+// Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does
+// the first use of anything that needs it. Load looks at the file that [WithLibrary] or
+// TVMFFI_LIBRARY names, a copy that the process has already loaded, the folder of the
+// executable and its lib folder, the cache that the command "tvmffi-bind setup" fills,
+// and installed Python packages. Its error lists every path that was tried. The library is
+// never unloaded.
 //
-// A generated package has a Load for its library. Where the library has several
-// packages, what one Load was told holds for all that are used after it.
+// A generated package has a Load for its library. If a library has several generated
+// packages, the options of one Load hold for all of them that are used after it.
 //
-// A library that is being loaded may call Go. That code may use what is registered so
-// far, of the same library too; the rest is an error that says that it is being loaded.
-// It must not wait for other goroutines or threads that use the registry.
+// A library may call Go while it is being loaded. That code may use everything that is
+// registered so far, including the items of the same library. Using an item that is not
+// registered yet returns an error, which says that the library is being loaded. That code
+// must not wait for other goroutines or threads that use the registry.
 //
 // # Ownership
 //
 // A pointer to an object type, such as *[Function] or a generated *Rose, owns one
-// reference to a native object. Release ends it, as Close ends a file: after all
-// uses, and a second call does nothing. What nobody released, the collector
-// releases later. A [Scope] releases many at once. Objects that a callback
-// receives are borrowed: they end when the callback returns, and [Retain] keeps
-// one. Using a wrapper that has ended is an error that says so.
+// reference to a native object. Release ends the reference, as Close ends a file: call it
+// after all uses. A second Release does nothing. The garbage collector releases, at some
+// later time, every reference that the program did not release. A [Scope] releases many
+// references at once. The objects that a callback receives are borrowed: they end when the
+// callback returns, and [Retain] keeps one. Using a released object is an error that says so.
 //
-// A nil pointer to an object type is None where it is passed. A method or field that
-// the type itself has names itself and says that the receiver is nil. What is promoted
-// from an embedded parent, Release and String among it, cannot: Go finds the nil
-// before code of the parent runs, and panics with its own "invalid memory address or
-// nil pointer dereference". So release after the error was checked, or through a
-// [Scope], whose Add passes over nil.
+// A nil pointer to an object type is passed as None. A method or field of the type itself
+// reports by name that its receiver is nil. Methods that are promoted from an embedded
+// parent, such as Release and String, cannot: Go finds the nil before they run, and panics
+// with its own "invalid memory address or nil pointer dereference". So check the error
+// before Release, or use a [Scope], whose Add ignores nil.
 //
 // # Threads
 //
-// Everything may be used from any goroutine. Releasing a wrapper while another
-// goroutine uses it is a data race. The error of a call is fetched on the thread
-// of the call. A call blocks only its goroutine, as a system call does.
+// Everything may be used from any goroutine. Releasing an object while another goroutine
+// uses the same pointer is a data race. A call blocks only its goroutine, like a system
+// call.
 //
-// Native code cannot be cancelled, so calls take no context.Context. To give up
-// waiting, make the call on a goroutine of its own, which goes on until the callee
-// returns. A callback ends the call around it by returning an error, such as
-// ctx.Err(), and errors.Is finds that error outside.
+// Native code cannot be cancelled, so calls take no context.Context. To give up waiting,
+// make the call on a goroutine of its own; that goroutine runs until the callee returns. A
+// callback ends the call around it by returning an error, such as ctx.Err(), and errors.Is
+// finds that error in the error of the call.
 //
 // # Errors
 //
-// Errors of the library are *[Error] with the kind, message and backtrace that
-// the library gave; errors.Is finds the kind: errors.Is(err, tvmffi.ErrValue).
-// An error that a Go callback returns comes out of the outer call with the Go
-// error inside, so that errors.Is and errors.As find it. A panic in a callback
-// becomes an error with the Go stack in its backtrace. A callback must not end by
-// runtime.Goexit (as testing.T.FailNow does): that stops the program, because the
-// C++ frames in between cannot be unwound.
+// An error of the library is an *[Error] with the kind, message and backtrace that the
+// library gave. errors.Is compares the kind: errors.Is(err, tvmffi.ErrValue). If a Go
+// callback returns an error, the error of the outer call wraps it, so errors.Is and
+// errors.As find it. A panic in a callback becomes an error whose backtrace has the Go
+// stack. A callback must not end by runtime.Goexit, which testing.T.FailNow calls: that
+// stops the program, because the C++ frames in between cannot be unwound.
 //
-// # Values as a whole
+// # Operations on whole values
 //
-// Some things can be done in two ways, by what they are for:
+// Some operations exist in two forms, for two purposes:
 //
-//	structural.Clone, structural.DeepCopy    a copy of one object, or of all that it refers to
-//	Equal, structural.Equal                  by contents, or as a compiler compares programs
-//	structural.Walk, reflection.Walk         the library's, by rules and by the fields of
-//	                                         structural comparison; or a Go loop over all
-//	                                         fields, with paths
-//	structural.Walk, structural.Visit        the library goes on by itself, or the rule decides
-//	structural.Rewrite, structural.Mutate    the same for replacing
-//	MarshalMap, UnmarshalMap                 a Go struct to a Map and back: values, no text
-//	jsongraph.Marshal, jsongraph.Graph       JSON text that keeps types and sharing; every
-//	                                         language of TVM-FFI reads it back
-//	json.Marshal                             JSON text as Go programs expect it, without types
-//	StringifyJSON, ParseJSON                 JSON text by the library, for Arrays and Maps alone
+//	structural.Clone       a copy of one object
+//	structural.DeepCopy    a copy of an object and of everything that it refers to
+//	Equal                  compares contents
+//	structural.Equal       compares as a compiler compares programs
+//	structural.Walk        the library visits the fields of structural comparison, by rules
+//	structural.Visit       the same, but a rule decides what is visited inside its value
+//	reflection.Walk        a Go loop over all fields, with their paths
+//	structural.Rewrite     the library replaces values, by rules
+//	structural.Mutate      the same, but a rule decides what is replaced inside its value
+//	MarshalMap             a Go struct to a Map; UnmarshalMap is the reverse
+//	jsongraph.Marshal      JSON text that keeps types and sharing; every language reads it
+//	json.Marshal           JSON text as Go programs expect it, without types
+//	StringifyJSON          JSON text by the library, for Arrays and Maps; ParseJSON reads it
 //
 // # What is not checked
 //
-// A packed function has no signature: what it is called with goes to C++ as it is.
+// A packed function has no signature, so its arguments reach C++ unchecked.
 //
-// C++ has one stack, of some megabytes, which no error can save: it ends the program
-// when Go and C++ call each other without end, and when an object is freed that alone
-// keeps a chain of some hundred thousand others, each inside of the next. Memory that
-// the system does not have is an error for a tensor of a gigabyte or more, and ends the
-// program else, as in all of Go.
+// The C++ stack has a fixed size of some megabytes, and the program ends when it overflows.
+// That happens when Go and C++ call each other without end. It also happens when an object
+// is freed that alone keeps a chain of some hundred thousand others, each inside the next.
 //
-// The functions of the registry whose names begin with "ffi." are those that this
-// package calls. One that is registered in their place must do what they do.
+// If the system has no memory for a tensor of a gigabyte or more, the result is an error.
+// Any other lack of memory ends the program, as in every Go program.
+//
+// This package calls functions of the registry whose names begin with "ffi.". A function
+// that is registered in place of one of them must do what the original does.
+//
+// # Files
+//
+// The files of this package, by task:
+//
+//	load.go            finds and loads libtvm_ffi and other libraries
+//	any.go             Any, As and Convert
+//	tuple.go           Tuple1 to Tuple8
+//	variant.go         what the generated Variant types embed
+//	valuer.go          Go types that stand for a value
+//	opaque.go          Go values that travel through native code
+//	move.go            arguments that give their reference away (RValueRef)
+//	object.go          Object, Cast, Retain
+//	scope.go           releases many objects at once
+//	array.go, list.go  sequences
+//	map.go, dict.go    maps
+//	shape.go           ffi.Shape
+//	containers.go      the element types of the containers
+//	compare.go         Equal, Compare, Hash, Repr
+//	marshal.go         Go structs to Maps and back
+//	json.go            JSON text of containers and objects
+//	function.go        Function, Lookup, Register, FuncOf
+//	pointer.go         Functions made of C functions
+//	module.go          Module, LoadModule
+//	error.go           Error and its kinds
+//	backtrace.go       how an Error is printed and logged
+//	dtype.go, half.go  DataType; 16-bit and narrower floats
+//	device.go          Device, Pointer
+//	tensor.go          what describes a tensor
+//	tensor_new.go      makes tensors
+//	tensor_access.go   reads and writes elements on the host
+//	tensor_view.go     views of a tensor: Slice, Reshape, Transpose
+//	tensor_values.go   converts elements to float32; prints them
+//	dlpack.go          exchange of tensors with other frameworks
+//	codec_public.go    converts the types of this package; package internal/codec converts the rest
 package tvmffi

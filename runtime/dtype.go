@@ -11,15 +11,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// DataType is the type of the elements of a tensor (DLDataType): a code, the
-// width of one lane in bits, and the number of lanes. A number of lanes above
-// 32767 stands for a scalable vector, see IsScalable.
+// DataType is the type of the elements of a tensor (DLDataType). Code is the kind of
+// number, Bits the width of one lane in bits, and Lanes the number of lanes, which is 1
+// for scalars. A number of lanes above 32767 denotes a scalable vector; see
+// [DataType.IsScalable].
 type DataType struct {
 	Code, Bits uint8
 	Lanes      uint16
 }
 
-// The data types of Go's numbers, and those of narrow floats.
+// The data types of Go's numbers and of narrow floats.
 var (
 	Bool       = DataType{abi.DLBool, 8, 1}
 	Int8       = DataType{abi.DLInt, 8, 1}
@@ -34,13 +35,13 @@ var (
 	Float64    = DataType{abi.DLFloat, 64, 1}
 	Complex64  = DataType{abi.DLComplex, 64, 1}
 	Complex128 = DataType{abi.DLComplex, 128, 1}
-	// Float16 is the type of slices of [F16] and of uint16.
+	// Float16 is the data type of slices of [F16] and uint16.
 	Float16 = DataType{abi.DLFloat, 16, 1}
-	// BFloat16 is the type of slices of [BF16] and of uint16.
+	// BFloat16 is the data type of slices of [BF16] and uint16.
 	BFloat16 = DataType{abi.DLBfloat, 16, 1}
 
-	// The floats of 8 bits, whose slices are of uint8. [DataType.Float64] gives
-	// their values.
+	// The floats of 8 bits. Their elements are uint8 in Go; [DataType.Float64]
+	// converts them.
 	Float8E3M4        = DataType{abi.DLFloat8E3M4, 8, 1}
 	Float8E4M3        = DataType{abi.DLFloat8E4M3, 8, 1}
 	Float8E4M3B11FNUZ = DataType{abi.DLFloat8E4M3B11FNUZ, 8, 1}
@@ -50,20 +51,20 @@ var (
 	Float8E5M2FNUZ    = DataType{abi.DLFloat8E5M2FNUZ, 8, 1}
 	Float8E8M0FNU     = DataType{abi.DLFloat8E8M0FNU, 8, 1}
 
-	// The floats of 6 and 4 bits, which are stored packed.
+	// The floats of 6 and 4 bits. Their elements are packed without padding.
 	Float6E2M3FN = DataType{abi.DLFloat6E2M3FN, 6, 1}
 	Float6E3M2FN = DataType{abi.DLFloat6E3M2FN, 6, 1}
 	Float4E2M1FN = DataType{abi.DLFloat4E2M1FN, 4, 1}
 
-	// OpaqueHandle is the type of addresses (void*).
+	// OpaqueHandle is the data type of addresses (void*).
 	OpaqueHandle = DataType{abi.DLOpaqueHandle, 64, 1}
-	// Void is the type of nothing; its name is "".
+	// Void is the data type without values; its name is "".
 	Void = DataType{abi.DLOpaqueHandle, 0, 0}
 )
 
-// String returns the name that the library gives the data type, such as
-// "float32" or "int8x4". Complex numbers and unknown codes, for which it has
-// none, are written in the same way.
+// String returns the name that the library uses for the data type, such as "float32" or
+// "int8x4". The library has no names for complex numbers and unknown codes; String forms
+// theirs in the same way.
 func (t DataType) String() string {
 	if abi.DLDataType(t).IsCustom() && capi.Attached() {
 		if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
@@ -73,7 +74,7 @@ func (t DataType) String() string {
 	return abi.DLDataType(t).String()
 }
 
-// IsFloat reports whether the elements are floating-point numbers of any width.
+// IsFloat reports whether the elements are floating-point numbers, of any width.
 func (t DataType) IsFloat() bool {
 	return t.Code == abi.DLFloat || t.Code == abi.DLBfloat || t.Code >= abi.DLFloat8E3M4 && t.Code <= abi.DLFloat4E2M1FN
 }
@@ -93,14 +94,14 @@ func (t DataType) IsComplex() bool { return t.Code == abi.DLComplex }
 // IsHandle reports whether the elements are addresses.
 func (t DataType) IsHandle() bool { return t.Code == abi.DLOpaqueHandle && t != Void }
 
-// IsScalable reports whether t is a vector whose length the hardware decides.
+// IsScalable reports whether t is a vector whose length depends on the hardware.
 func (t DataType) IsScalable() bool { return int16(t.Lanes) < 0 }
 
 // WithLanes returns the vector type of n lanes of t. It panics with an *Error if
 // n is not between 1 and 65535.
 func (t DataType) WithLanes(n int) DataType {
 	if n < 1 || n > math.MaxUint16 {
-		panic(failure.Errorf(failure.KindValue, "data type %s: %d lanes are not between 1 and 65535", t, n))
+		panic(failure.Errorf(failure.KindValue, "data type %s: the number of lanes is %d, expected 1 to 65535", t, n))
 	}
 	t.Lanes = uint16(n)
 	return t
@@ -115,12 +116,12 @@ func (t DataType) Scalar() DataType {
 // elementBits returns the number of bits of one element; t must not be scalable.
 func (t DataType) elementBits() int64 { return int64(t.Bits) * int64(t.Lanes) }
 
-// ItemSize returns the number of bytes that one element needs; a part of a byte
-// counts as one. It panics with an *Error if t is scalable.
+// ItemSize returns the size of one element in bytes, rounded up. It panics with an *Error
+// if t is scalable.
 func (t DataType) ItemSize() int { return int(t.Size(1)) }
 
-// Size returns the number of bytes of n elements: those that are no whole bytes
-// are packed, so that nine of the type uint1 need two bytes. It panics with an
+// Size returns the size of n elements in bytes, rounded up. Elements that are not whole
+// bytes are packed: nine elements of the type uint1 need two bytes. Size panics with an
 // *Error if t is scalable, n is negative, or the result does not fit int64.
 func (t DataType) Size(n int64) int64 {
 	size, err := t.size(n)
@@ -135,9 +136,9 @@ func (t DataType) size(n int64) (int64, error) {
 	high, low := bits.Mul64(uint64(n), uint64(width))
 	switch {
 	case t.IsScalable():
-		return 0, failure.Errorf(failure.KindValue, "data type %s: the size of a scalable vector is known to the hardware only", t)
+		return 0, failure.Errorf(failure.KindValue, "data type %s: only the hardware knows the size of a scalable vector", t)
 	case n < 0:
-		return 0, failure.Errorf(failure.KindValue, "data type %s: a number of %d elements is negative", t, n)
+		return 0, failure.Errorf(failure.KindValue, "data type %s: the number of elements is %d, expected 0 or more", t, n)
 	case width == 0:
 		return 0, nil
 	case high != 0 || low > math.MaxInt64-7:
@@ -146,7 +147,7 @@ func (t DataType) size(n int64) (int64, error) {
 	return int64(low+7) / 8, nil
 }
 
-// bits returns the payload of a value that holds t.
+// bits returns t as the payload of an abi.Any.
 func (t DataType) bits() uint64 {
 	return uint64(t.Code) | uint64(t.Bits)<<8 | uint64(t.Lanes)<<16
 }
@@ -155,10 +156,10 @@ func dataTypeOf(bits uint64) DataType {
 	return DataType{uint8(bits), uint8(bits >> 8), uint16(bits >> 16)}
 }
 
-// ParseDataType reads the name of a data type as the library does, with its
-// short forms: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
-// "float4_e2m1fn_x2", "handle", "void", "". A name such as "custom[mine]16" asks
-// the library, which must have been told about the type.
+// ParseDataType parses the name of a data type. It accepts the names and the short forms
+// that the library accepts: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
+// "float4_e2m1fn_x2", "handle", "void", "". The library itself parses a name such as
+// "custom[mine]16"; the type must be registered there. The error is of kind ErrValue.
 func ParseDataType(name string) (DataType, error) {
 	if strings.HasPrefix(name, "custom") {
 		if err := Load(); err != nil {

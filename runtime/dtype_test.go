@@ -167,7 +167,7 @@ func TestDataType_sizes(t *testing.T) {
 		t.Errorf("%v: item %d, scalar %v", d, d.ItemSize(), d.Scalar())
 	}
 	runtimetest.WantPanic(t, tvmffi.ErrValue, "scalable", func() { runtimetest.Must[tvmffi.DataType](t)(tvmffi.ParseDataType("int8xvscalex2")).ItemSize() })
-	runtimetest.WantPanic(t, tvmffi.ErrValue, "negative", func() { tvmffi.Int8.Size(-1) })
+	runtimetest.WantPanic(t, tvmffi.ErrValue, "the number of elements is -1, expected 0 or more", func() { tvmffi.Int8.Size(-1) })
 	runtimetest.WantPanic(t, tvmffi.ErrValue, "does not fit", func() { tvmffi.Int16.Size(math.MaxInt64 / 8) })
 	runtimetest.WantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(0) })
 	runtimetest.WantPanic(t, tvmffi.ErrValue, "lanes", func() { tvmffi.Int8.WithLanes(1 << 16) })

@@ -16,7 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Function is an ffi.Function: a function of any language.
+// Function is an ffi.Function: a function of any language. Any goroutine may call it.
 type Function struct{ objectBase }
 
 var typeFunction = core.Type{Key: "ffi.Function"}
@@ -24,9 +24,11 @@ var typeFunction = core.Type{Key: "ffi.Function"}
 // TVMFFIType identifies the type to the runtime.
 func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
 
-// Call calls the function with arguments of any type that has a counterpart in
-// TVM-FFI. What the function makes of them is not checked here: a packed function
-// that gets too few arguments may read beyond them.
+// Call calls the function with args, which may be of any types that have a counterpart in
+// TVM-FFI. The caller owns the reference of an object in the result. An argument that
+// cannot be converted is an error of kind ErrType; otherwise the error is that of the
+// function. Call does not check args against the parameters of the function: a packed
+// function that gets too few arguments may read beyond them.
 func (f *Function) Call(args ...any) (Any, error) {
 	c := codec.For[any]()
 	v, err := f.apply(len(args), func(i int) (core.AnyView, error) {
@@ -39,7 +41,7 @@ func (f *Function) Call(args ...any) (Any, error) {
 	return takeAny(v), nil
 }
 
-// apply calls the function with n packed values.
+// apply calls the function with the n values that item returns.
 func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
 	o, err := codec.Receiver(f, "Function")
 	if err != nil {
@@ -49,9 +51,9 @@ func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any
 	return codec.Apply(o.Handle(), n, item)
 }
 
-// Lookup returns the global function with the given name. The error is of kind
-// ErrAttribute if there is none, and tells the names that are near, which takes some
-// milliseconds where thousands are registered.
+// Lookup returns the global function with the given name. Its caller owns the reference.
+// If there is no such function, the error is of kind ErrAttribute and lists similar names.
+// Finding these takes some milliseconds if thousands of functions are registered.
 func Lookup(name string) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func Lookup(name string) (*Function, error) {
 		return nil, err
 	}
 	if handle == 0 {
-		names, _ := Functions() // without them the error is complete too
+		names, _ := Functions() // they only add a hint to the error
 		return nil, failure.Errorf(failure.KindAttr, "there is no global function %s: load the library that registers it first%s", name, nearest.Question(name, names))
 	}
 	return codec.Wrap[*Function](objects.Own(handle)), nil
@@ -115,8 +117,8 @@ func Functions() ([]string, error) {
 	return names, nil
 }
 
-// FunctionMetadata returns the metadata of a global function, a JSON text that
-// holds its type schema; it is empty for functions registered without one.
+// FunctionMetadata returns the metadata of a global function: a JSON text with its type
+// schema. It is empty if the function was registered without metadata.
 func FunctionMetadata(name string) (string, error) {
 	if err := Load(); err != nil {
 		return "", err
@@ -146,24 +148,25 @@ func TypeKeys() ([]string, error) {
 	return keys, err
 }
 
-// RegisterOption says more about a function than its Go type does: [Doc], [Param],
-// [Signature] and [Override].
+// RegisterOption describes a function beyond its Go type. [Doc], [Param], [Signature] and
+// [Override] make one.
 type RegisterOption func(*codec.Registration)
 
-// Override lets Register replace a function of the same name. Methods cannot be
-// replaced.
+// Override allows Register to replace a global function of the same name. It does not
+// allow replacing methods.
 func Override() RegisterOption { return func(c *codec.Registration) { c.Override = true } }
 
-// Param describes the next parameter, in order, in the doc comment that other
-// languages see: the metadata of TVM-FFI has types of parameters, and no names.
+// Param describes one parameter in the doc comment that other languages see. The first
+// Param describes the first parameter, and so on. The metadata of TVM-FFI has the types of
+// parameters but not their names.
 func Param(name, doc string) RegisterOption {
 	return func(c *codec.Registration) { c.Params = append(c.Params, [2]string{name, doc}) }
 }
 
-// Signature sets the signature that other languages see, in the form of generated
-// code: "(int, ffi.Array<ffi.String>) -> None", or "ffi.Function" for a function
-// that takes anything. Without it the signature is that of the Go func. The empty
-// text hides it.
+// Signature sets the signature that other languages see. It has the form that generated
+// code shows: "(int, ffi.Array<ffi.String>) -> None", or "ffi.Function" for a function
+// that takes anything. Without this option it is the signature of the Go func. An empty
+// text hides the signature.
 func Signature(text string) RegisterOption {
 	return func(c *codec.Registration) { c.Signature = &text }
 }
@@ -178,9 +181,10 @@ func configOf(options []RegisterOption) *codec.Registration {
 	return c
 }
 
-// Register makes a Go function, or a *Function, a global function, callable by
-// its name from every language, which see its signature and doc comment in the
-// registry. A name that is taken is an error, unless Override is given.
+// Register registers f, a Go func or a *[Function], as a global function. Every language
+// can call it by its name and finds its signature and doc comment in the registry. If the
+// name is already registered, Register returns an error of kind ErrRuntime, unless the
+// option [Override] is given. [FuncOf] lists the Go funcs that can be registered.
 func Register(name string, f any, options ...RegisterOption) error {
 	if err := Load(); err != nil {
 		return err
@@ -201,8 +205,8 @@ func Register(name string, f any, options ...RegisterOption) error {
 	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
 }
 
-// MetadataOf returns the metadata, a JSON text with the type schema, that [Register]
-// gives a function. It needs no library.
+// MetadataOf returns the metadata with which [Register] would register f: a JSON text with
+// the type schema. It does not load a library.
 func MetadataOf(f any, options ...RegisterOption) (string, error) {
 	if t := codec.FuncType(f); t != nil && !codec.IsPacked(t) {
 		if _, err := codec.SignatureOf(t); err != nil {
@@ -215,7 +219,8 @@ func MetadataOf(f any, options ...RegisterOption) (string, error) {
 	return metadata, err
 }
 
-// Unregister removes a global function and reports whether there was one.
+// Unregister removes a global function and reports whether it existed. References to the
+// function stay valid.
 func Unregister(name string) (bool, error) {
 	if err := Load(); err != nil {
 		return false, err
@@ -231,14 +236,18 @@ func Unregister(name string) (bool, error) {
 	return c.BoolResult()
 }
 
-// Packed is a Go function that takes any arguments, as a packed function does.
-// Objects in args are borrowed: they end when it returns, and [Retain] keeps one.
+// Packed is a Go func that takes any number of arguments of any types, like a packed
+// function. Objects in args are borrowed: they end when the func returns, and [Retain]
+// keeps one.
 type Packed func(args []Any) (any, error)
 
-// FuncOf makes a Function of a Go func: a [Packed], or any func whose parameters
-// and result have counterparts in TVM-FFI and whose last result is an error, if
-// it has one. A variadic func takes any number of arguments from its last parameter on.
-// A func that came from a Function gives that Function again.
+// FuncOf returns a Function that calls f. f is a [Packed], or any func whose parameters
+// and result have counterparts in TVM-FFI. f has at most one result, and may have an error
+// after it. A variadic func takes any number of arguments for its last parameter. If f is
+// a func that was made from a Function, FuncOf returns a new reference to that Function.
+//
+// Native code may call the Function on any thread and from several threads at once. The
+// error is of kind ErrType if f is not such a func.
 func FuncOf(f any) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -263,7 +272,7 @@ func FuncOf(f any) (*Function, error) {
 	return codec.Wrap[*Function](objects.Own(core.NewCallbackOf(call, v.Pointer()))), nil
 }
 
-// callerOf makes the callback of a Go func.
+// callerOf returns a callback that calls a Go func.
 func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 	if v.Type().ConvertibleTo(reflect.TypeFor[Packed]()) {
 		f := v.Convert(reflect.TypeFor[Packed]()).Interface().(Packed)
@@ -323,7 +332,7 @@ func funcCodec(t reflect.Type) *codec.Codec {
 		}
 		return codec.SignatureOf(t)
 	})
-	if !codec.Recursive(t) { // else its own codec is needed for the signature
+	if !codec.Recursive(t) { // a recursive type needs its own codec for the signature
 		if _, err := signed(); err != nil {
 			return codec.NoCodec(t, failure.Message(err))
 		}
@@ -403,12 +412,12 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 	return out
 }
 
-// boundTo returns the Function that a func was made of, or nil.
+// boundTo returns the Function from which a func was made, or nil.
 func boundTo(v reflect.Value) *Function {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
 	return codec.Wrap[*Function](objects.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
 }
 
-// Doc is the doc comment of a function that [Register] makes, or of a method.
+// Doc sets the doc comment that other languages see.
 func Doc(text string) RegisterOption { return func(c *codec.Registration) { c.Doc = text } }

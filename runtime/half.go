@@ -12,15 +12,15 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// F16 is an IEEE number of 16 bits: the element of tensors of [Float16].
-// float16.Fromfloat32 makes one.
+// F16 is an IEEE floating-point number of 16 bits, the element of tensors of [Float16].
+// float16.Fromfloat32 makes one; its method Float32 converts it back.
 type F16 = float16.Float16
 
-// BF16 is a float32 without its lower 16 bits: the element of tensors of
-// [BFloat16].
+// BF16 holds the upper 16 bits of a float32, the element of tensors of [BFloat16].
+// [ToBF16] makes one.
 type BF16 uint16
 
-// ToBF16 rounds to the nearest BF16, to the even one of two.
+// ToBF16 rounds x to the nearest BF16, and to the even one of two equally near ones.
 func ToBF16(x float32) BF16 {
 	b := math.Float32bits(x)
 	if x != x {
@@ -29,7 +29,7 @@ func ToBF16(x float32) BF16 {
 	return BF16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// Float32 returns the number, which is exact.
+// Float32 returns the exact value of b.
 func (b BF16) Float32() float32 { return math.Float32frombits(uint32(b) << 16) }
 
 // String returns the number in decimal.
@@ -42,15 +42,15 @@ type narrow struct {
 	kind               narrowKind
 }
 
-// narrowKind says which codes are no finite numbers.
+// narrowKind says which codes are not finite numbers.
 type narrowKind uint8
 
 const (
-	ieee   narrowKind = iota // the greatest exponent: infinity, else NaN
+	ieee   narrowKind = iota // the greatest exponent: infinity if the mantissa is 0, otherwise NaN
 	fn                       // all ones is NaN
-	fnuz                     // no -0, whose code is NaN
-	finite                   // none
-	scale                    // a power of two without sign; all ones is NaN
+	fnuz                     // the code of -0 is NaN
+	finite                   // every code is finite
+	scale                    // a power of two without a sign; all ones is NaN
 )
 
 var narrows = map[uint8]narrow{
@@ -65,8 +65,8 @@ type table struct {
 	narrow
 	values [256]float32
 	top    int // the code of the greatest finite number
-	sign   int // the bit of the sign, 0 without one
-	nan    int // the code of NaN, of infinity if there is one, else that of the greatest
+	sign   int // the sign bit, 0 if there is none
+	nan    int // the code of NaN; if there is none, the code for -0
 }
 
 var tables [32]struct {
@@ -74,7 +74,7 @@ var tables [32]struct {
 	table
 }
 
-// tableOf returns the table of a code of data types, which is made on first use.
+// tableOf returns the table for the code of a DataType. It makes the table on first use.
 func tableOf(code uint8) *table {
 	t := &tables[code]
 	t.once.Do(func() { t.make(narrows[code]) })
@@ -118,7 +118,7 @@ func (n narrow) width() int {
 	return 1 + n.exponent + n.mantissa
 }
 
-// value returns the number of a code without its sign.
+// Value returns the number that a code without its sign bit stands for.
 func (n narrow) Value(code int) float32 {
 	e, m := code>>n.mantissa, code&(1<<n.mantissa-1)
 	last := 1<<n.exponent - 1
@@ -133,9 +133,10 @@ func (n narrow) Value(code int) float32 {
 	return float32(math.Ldexp(float64(m|1<<n.mantissa), e-n.bias-n.mantissa))
 }
 
-// encode rounds x to the nearest number, of two to the even code, or to the
-// greater power of two, since its significand 1 is odd. What is too large becomes
-// infinity, NaN, or the greatest number, whichever there is first.
+// encode returns the code of the number nearest to x. Of two equally near numbers it takes
+// the even code, and for powers of two the greater number, since their significand 1 is
+// odd. A number that is too large becomes infinity; if there is none, NaN; if there is no
+// NaN either, the greatest number.
 func (t *table) encode(x float32) int {
 	sign := 0
 	if math.Signbit(float64(x)) {
@@ -153,7 +154,7 @@ func (t *table) encode(x float32) int {
 		return t.nan
 	}
 	low, high := 0, t.top
-	for low < high { // the greatest code whose value is not above x
+	for low < high { // find the greatest code whose value is not above x
 		middle := (low + high + 1) / 2
 		if t.values[middle] <= x {
 			low = middle
@@ -161,8 +162,8 @@ func (t *table) encode(x float32) int {
 			high = middle - 1
 		}
 	}
-	// Halfway to the next code, which is beyond the last one as far as the last is
-	// from the one before; all of this is exact in float64.
+	// The middle between this number and the next. After the last number, the next one
+	// would follow at the same distance as before it. All of this is exact in float64.
 	at, above := float64(t.values[low]), 0.0
 	if low < t.top {
 		above = float64(t.values[low+1])
@@ -183,7 +184,7 @@ func (t *table) encode(x float32) int {
 			code = t.top
 		case fnuz:
 			return t.nan
-		default: // infinity follows the greatest number, or NaN does
+		default: // infinity or NaN follows the greatest number
 			code = t.top + 1
 		}
 	}
@@ -203,11 +204,11 @@ func (t DataType) numeric() error {
 		(t.Code == abi.DLInt || t.Code == abi.DLUInt || t.Code == abi.DLBool) && t.Bits >= 1 && t.Bits <= 64:
 		return nil
 	}
-	return failure.Errorf(failure.KindType, "data type %s: its elements are no real numbers of up to 64 bits", t)
+	return failure.Errorf(failure.KindType, "data type %s is not a real number type of at most 64 bits", t)
 }
 
-// Float64 returns the number that the bits of one lane of t stand for. It panics
-// with an *Error if t holds no real numbers.
+// Float64 returns the number that the bits of one lane of t stand for. It panics with an
+// *Error if t is not a real number type of at most 64 bits.
 func (t DataType) Float64(bits uint64) float64 {
 	if err := t.numeric(); err != nil {
 		panic(err)
@@ -215,7 +216,7 @@ func (t DataType) Float64(bits uint64) float64 {
 	return t.number(bits)
 }
 
-// number is Float64 for a numeric t.
+// number is Float64 for a t that numeric accepts.
 func (t DataType) number(bits uint64) float64 {
 	switch t.Code {
 	case abi.DLFloat:
@@ -238,9 +239,10 @@ func (t DataType) number(bits uint64) float64 {
 	return float64(tableOf(t.Code).values[bits&(1<<t.Bits-1)])
 }
 
-// FromFloat32 returns the bits of the number of t that is nearest to x. Floats
-// round to the even one of two; integers round likewise and stay within their
-// range, and NaN becomes 0. It panics with an *Error if t holds no real numbers.
+// FromFloat32 returns the bits of the number of type t that is nearest to x. Of two equally
+// near numbers it takes the even one. For an integer type, a number out of range becomes
+// the smallest or greatest integer, and NaN becomes 0. FromFloat32 panics with an *Error
+// if t is not a real number type of at most 64 bits.
 func (t DataType) FromFloat32(x float32) uint64 {
 	if err := t.numeric(); err != nil {
 		panic(err)

@@ -12,8 +12,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// List is an ffi.List: a mutable sequence that everybody who refers to it shares.
-// It has no lock: a goroutine must not use it while another one changes it.
+// List is an ffi.List: a mutable sequence. All references to it, in all languages, share
+// its elements. It has no lock: a goroutine must not use it while another one changes it.
+// The methods that change a List return an error if it is nil or was released.
 type List[T any] struct{ objectBase }
 
 var (
@@ -34,7 +35,8 @@ var (
 // TVMFFIType identifies the type to the runtime.
 func (*List[T]) TVMFFIType(*List[T]) *core.Type { return &typeList }
 
-// NewList makes a List of values, which are copied.
+// NewList returns a new List with copies of items. It returns an error of kind ErrType if
+// T cannot be an element.
 func NewList[T any](items ...T) (*List[T], error) {
 	t, err := codec.EncodeBy(&codec.NewList, items, nil)
 	if err != nil {
@@ -43,38 +45,39 @@ func NewList[T any](items ...T) (*List[T], error) {
 	return codec.Wrap[*List[T]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-// Len returns the number of elements. It panics with an *Error if l is nil or was
-// released, as At and All do.
+// Len returns the number of elements. Len, At and All panic with an *Error if l is nil or
+// was released.
 func (l *List[T]) Len() int {
 	n := len(codec.Cells(codec.Ref(l), "List"))
 	runtime.KeepAlive(l)
 	return n
 }
 
-// At returns element i, an object with a reference of its own. It panics with an
-// *Error if i is out of range or the element is no T.
+// At returns element i. An object has a reference of its own, which the caller releases.
+// At panics with an *Error if i is out of range or the element is not a T.
 func (l *List[T]) At(i int) T { return codec.ElementAt[T](codec.Ref(l), "List", i) }
 
-// All ranges over the elements, those that are there when each step is made. An
-// object is borrowed until the next step, and must not be used after it was
-// removed from the list; [Retain] keeps it.
+// All ranges over the elements with their indices. Each step reads the list as it is then.
+// An object is borrowed until the next step and must not be used after it was removed from
+// the list; [Retain] keeps it.
 func (l *List[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) { codec.SomeElements(codec.Ref(l), "List", 0, yield) }
 }
 
-// Slice copies the elements; objects get references of their own. All strings of
-// a []string lie in one piece of memory, which the last of them keeps.
+// Slice returns the elements as a new Go slice. Each object has a reference of its own.
+// All strings of a []string share one piece of memory, which each of them keeps alive. The
+// error is of kind ErrType if an element is not a T.
 func (l *List[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(l), "List") }
 
-// CopyTo copies elements to dst, as many as there are and as it has room for, and
-// returns how many. Objects get references of their own.
+// CopyTo copies the first elements to dst and returns their number, which is the smaller
+// one of Len and len(dst). Each object has a reference of its own.
 func (l *List[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(l), "List", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
 // differ. Objects other than strings and bytes are equal only to themselves.
 func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, codec.Ref(l), x) }
 
-// Append adds elements at the end.
+// Append adds items at the end.
 func (l *List[T]) Append(items ...T) error {
 	if len(items) == 1 {
 		var c core.Call8
@@ -90,8 +93,8 @@ func (l *List[T]) Append(items ...T) error {
 	return l.replace(n, n, items)
 }
 
-// size returns the number of elements, or the error of a call of f without a
-// list.
+// size returns the number of elements. If l has no object, it returns the error that a
+// call of f returns.
 func (l *List[T]) size(f *core.Func) (int, error) {
 	if codec.Ref(l).Handle() == 0 {
 		var c core.Call1
@@ -102,8 +105,8 @@ func (l *List[T]) size(f *core.Func) (int, error) {
 	return l.Len(), nil
 }
 
-// Insert adds an element before element i; i may be the number of elements. The
-// error is of kind ErrIndex if i is out of range.
+// Insert adds x before element i, or at the end if i is the number of elements. The error
+// is of kind ErrIndex if i is out of range.
 func (l *List[T]) Insert(i int, x T) error {
 	n, err := l.size(&listInsert)
 	if err != nil {
@@ -120,8 +123,8 @@ func (l *List[T]) Insert(i int, x T) error {
 	return c.Do()
 }
 
-// insertIndex checks an index as the library does, which computes an address of
-// it first: a very large one would come round.
+// insertIndex checks an index before the library does. The library computes an address
+// first, and a very large index would overflow it.
 func insertIndex(i, n int) error {
 	if i < 0 || i > n {
 		return failure.Errorf(failure.KindIndex, "Index %d out of bounds [0, %d]", i, n)
@@ -129,7 +132,7 @@ func insertIndex(i, n int) error {
 	return nil
 }
 
-// Set replaces element i, which must exist.
+// Set replaces element i. The error is of kind ErrIndex if there is no such element.
 func (l *List[T]) Set(i int, x T) error {
 	var c core.Call8
 	c.Begin(&listSetItem, 3)
@@ -139,8 +142,9 @@ func (l *List[T]) Set(i int, x T) error {
 	return c.Do()
 }
 
-// Pop removes the last element and returns it. The error is of kind ErrIndex if
-// there is none. An element that is no T is removed all the same.
+// Pop removes the last element and returns it. An object has a reference of its own. The
+// error is of kind ErrIndex if the list is empty. An element that is not a T is an error of
+// kind ErrType, but Pop removes it.
 func (l *List[T]) Pop() (T, error) {
 	n, err := l.size(&listPop)
 	if err != nil {
@@ -150,7 +154,8 @@ func (l *List[T]) Pop() (T, error) {
 	return l.PopAt(n - 1)
 }
 
-// PopAt removes element i, which must exist, and returns it.
+// PopAt is like [List.Pop] for element i. The error is of kind ErrIndex if there is no such
+// element.
 func (l *List[T]) PopAt(i int) (x T, err error) {
 	var c core.Call2
 	c.Begin(&listPop, 2)
@@ -163,7 +168,7 @@ func (l *List[T]) PopAt(i int) (x T, err error) {
 	return x, failure.Annotate("List["+codec.Itoa(i)+"]", err)
 }
 
-// Delete removes element i, which must exist.
+// Delete removes element i. The error is of kind ErrIndex if there is no such element.
 func (l *List[T]) Delete(i int) error {
 	var c core.Call2
 	c.Begin(&listErase, 2)
@@ -172,8 +177,8 @@ func (l *List[T]) Delete(i int) error {
 	return c.Do()
 }
 
-// DeleteRange removes the elements i to j-1. The error is of kind ErrIndex if they
-// do not exist; an empty range is none.
+// DeleteRange removes the elements i to j-1. The error is of kind ErrIndex if they do not
+// exist. An empty range removes nothing and is not an error.
 func (l *List[T]) DeleteRange(i, j int) error {
 	var c core.Call3
 	c.Begin(&listEraseRange, 3)
@@ -183,8 +188,8 @@ func (l *List[T]) DeleteRange(i, j int) error {
 	return c.Do()
 }
 
-// Replace replaces the elements i to j-1 by items, which may be more or fewer.
-// The error is of kind ErrIndex if the range is not inside the list.
+// Replace replaces the elements i to j-1 by items, which may be more or fewer. The error is
+// of kind ErrIndex if the range is not inside the list.
 func (l *List[T]) Replace(i, j int, items ...T) error {
 	n, err := l.size(&listReplaceSlice)
 	if err != nil {
@@ -212,7 +217,7 @@ func (l *List[T]) replace(i, j int, items []T) error {
 	return c.Do()
 }
 
-// Reverse turns the order of the elements round.
+// Reverse reverses the order of the elements.
 func (l *List[T]) Reverse() error { return l.do(&listReverse) }
 
 // Clear removes all elements.
@@ -225,11 +230,11 @@ func (l *List[T]) do(f *core.Func) error {
 	return c.Do()
 }
 
-// Reserve makes room for n elements in all. Older libraries cannot, and
-// do nothing.
+// Reserve makes room for a total of n elements. A library that does not support it does
+// nothing. The error is of kind ErrValue if n is negative or too large.
 func (l *List[T]) Reserve(n int) error {
 	if n < 0 || n > math.MaxInt32*1024 {
-		return failure.Errorf(failure.KindValue, "ffi.ListReserve: no room for %d elements", n)
+		return failure.Errorf(failure.KindValue, "ffi.ListReserve: the number of elements is %d, expected 0 to %d", n, math.MaxInt32*1024)
 	}
 	if _, err := l.size(&listReserve); err != nil {
 		return err

@@ -8,17 +8,17 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 )
 
-// LoadOption changes where libraries are looked for. WithLibrary, WithFile and WithDir
-// make one.
+// LoadOption changes where [Load], and the Load of a generated package, look for libraries.
+// [WithLibrary], [WithFile] and [WithDir] make one.
 type LoadOption func(*locate.Options)
 
-// WithLibrary names the file of libtvm_ffi, as the variable TVMFFI_LIBRARY does.
+// WithLibrary sets the file of libtvm_ffi, like the environment variable TVMFFI_LIBRARY.
 func WithLibrary(path string) LoadOption {
 	return func(o *locate.Options) { o.Core = path }
 }
 
-// WithFile names the file of a library that bindings need; its base name says
-// which one it is.
+// WithFile sets the file of a library that bindings need. The base name of path identifies
+// the library.
 func WithFile(path string) LoadOption {
 	return func(o *locate.Options) {
 		if o.Paths == nil {
@@ -28,14 +28,15 @@ func WithFile(path string) LoadOption {
 	}
 }
 
-// WithDir adds a folder that is searched before the others.
+// WithDir adds a folder. Load searches it before the folders that it searches by default.
 func WithDir(dir string) LoadOption {
 	return func(o *locate.Options) { o.Dirs = append(o.Dirs, dir) }
 }
 
-// Load finds and loads libtvm_ffi, once; the package says where it looks. Later
-// calls do nothing, but a call that names another file than the one loaded is an
-// error: a process has one libtvm_ffi.
+// Load finds and loads libtvm_ffi. The package documentation lists where it looks. Later
+// calls do nothing, except that a call that names another file than the loaded one returns
+// an error, because a process has only one libtvm_ffi. The error is of kind [ErrNotFound]
+// if no file was found. Load may be called from several goroutines at once.
 func Load(options ...LoadOption) error {
 	if len(options) == 0 && capi.Attached() {
 		return nil
@@ -47,11 +48,11 @@ func Load(options ...LoadOption) error {
 	return core.Open(&o)
 }
 
-// LibraryPath returns the file of the loaded libtvm_ffi, "" before Load.
+// LibraryPath returns the file of the loaded libtvm_ffi, or "" if it is not loaded.
 func LibraryPath() string { return core.LibraryPath() }
 
-// Version returns the version that the loaded libtvm_ffi reports, such as
-// "0.1.16". It need not be that of the Python package the file came from.
+// Version returns the version that libtvm_ffi reports, such as "0.1.16". It can differ from
+// the version of the Python package that contains the file.
 func Version() (string, error) {
 	if err := Load(); err != nil {
 		return "", err
@@ -59,9 +60,9 @@ func Version() (string, error) {
 	return core.VersionText(capi.Version()), nil
 }
 
-// LoadLibrary loads a shared library that registers functions and types when it
-// is loaded. Its symbols become visible to libraries loaded later. It is never
-// unloaded.
+// LoadLibrary loads a shared library that registers functions and types when it is loaded.
+// Its symbols are visible to libraries that are loaded later. It is never unloaded.
+// [LoadModule] loads a library whose functions belong to a [Module].
 func LoadLibrary(path string) error {
 	if err := Load(); err != nil {
 		return err

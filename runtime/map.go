@@ -15,21 +15,23 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Map is an ffi.Map: an immutable map that keeps the order of insertion.
+// Map is an ffi.Map: an immutable map that keeps the order of insertion. K and V are the
+// types of its keys and values. The library does not know them, so each read checks what
+// it returns.
 type Map[K comparable, V any] struct{ objectBase }
 
 // TVMFFIType identifies the type to the runtime.
 func (*Map[K, V]) TVMFFIType(*Map[K, V]) *core.Type { return &codec.Maps.Class }
 
-// MapArg is a parameter that takes a map of K to V: a container from an earlier
-// call, by handle, or Go values from [MapOf] or [PairsOf].
+// MapArg is a parameter that takes a map of K to V. The argument is a *[Map], which is
+// passed by reference, or Go values from [MapOf] or [PairsOf], which are copied.
 type MapArg[K comparable, V any] interface {
 	temporaryOrObject
 	passMapsWithMapOf(K, V)
 }
 
-// MapLike is a parameter that takes a map whose keys or values are interfaces,
-// such as the Ref of an object type; see [ArrayLike].
+// MapLike is a parameter that takes a map whose keys or values are interfaces, such as the
+// Ref of an object type. [ArrayLike] describes what is checked.
 type MapLike[K, V any] interface {
 	temporaryOrObject
 	passMapsByMapOf()
@@ -39,13 +41,14 @@ func (*Map[K, V]) passMapsWithMapOf(K, V) {}
 func (*Map[K, V]) passMapsByMapOf()       {}
 func (*Map[K, V]) theContainer()          {}
 
-// Pair is a key with its value.
+// Pair is a key and its value.
 type Pair[K, V any] struct {
 	Key   K
 	Value V
 }
 
-// Pairs are Go values that become a Map for the time of a call.
+// Pairs holds Go values that become a Map for the time of a call. [MapOf] and [PairsOf]
+// make it.
 type Pairs[K, V any] struct{ items []Pair[K, V] }
 
 func (Pairs[K, V]) passMapsWithMapOf(K, V) {}
@@ -56,11 +59,11 @@ func (p Pairs[K, V]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return encodePairs(&codec.Maps.Create, p.items, outer)
 }
 
-// PairsOf collects keys and values, in this order, for a parameter that takes a
-// map. If a key occurs twice, the last one wins.
+// PairsOf collects keys and values for a parameter that takes a map, and keeps their order.
+// If a key occurs twice, the last pair wins.
 func PairsOf[K, V any](items ...Pair[K, V]) Pairs[K, V] { return Pairs[K, V]{items} }
 
-// MapOf makes pairs of a Go map, sorted by key so that the order of the result is
+// MapOf returns the entries of a Go map as pairs, sorted by key, so that their order is
 // always the same.
 func MapOf[K interface{ ~string | ~int64 | ~bool }, V any](m map[K]V) Pairs[K, V] {
 	items := make([]Pair[K, V], 0, len(m))
@@ -71,7 +74,7 @@ func MapOf[K interface{ ~string | ~int64 | ~bool }, V any](m map[K]V) Pairs[K, V
 	return Pairs[K, V]{items}
 }
 
-// sortByKey orders pairs by their keys, of which K is the type.
+// sortByKey sorts pairs by their keys.
 func sortByKey[K, V any](items []Pair[K, V]) {
 	switch reflect.TypeFor[K]().Kind() {
 	case reflect.String:
@@ -85,8 +88,8 @@ func sortByKey[K, V any](items []Pair[K, V]) {
 	}
 }
 
-// as views a value of a named type as the basic type under it.
-// NewMap makes a Map of pairs, which are copied.
+// NewMap returns a new Map with copies of the pairs. If a key occurs twice, the last pair
+// wins.
 func NewMap[K comparable, V any](pairs Pairs[K, V]) (*Map[K, V], error) {
 	return newMapOf[*Map[K, V]](&codec.Maps.Create, pairs.items)
 }
@@ -119,8 +122,8 @@ func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) 
 	})
 }
 
-// lookup reads the value of a key; it panics if o is nil or has ended, or if the
-// key cannot be packed.
+// lookup returns the value of a key. It panics if o is nil or has ended, if the key cannot
+// be packed, or if the value is not a V.
 func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok bool) {
 	if table, plain := codec.TableKey(&key); plain && codec.Readable(o) {
 		at := core.MapFind(o.Handle(), &table)
@@ -146,7 +149,7 @@ func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok b
 	return value, true
 }
 
-// mustLookup is lookup of a key that must be there.
+// mustLookup is like lookup, but panics if the key does not exist.
 func mustLookup[K, V any](k *codec.MapKind, o *objects.Object, key K) V {
 	value, ok := lookup[K, V](k, o, key)
 	if !ok {
@@ -175,7 +178,7 @@ func hasKey[K any](k *codec.MapKind, o *objects.Object, key K) bool {
 	return n > 0
 }
 
-// goMap copies a map; objects get references of their own.
+// goMap copies a map to a Go map. Each object gets a reference of its own.
 func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V, err error) {
 	if o == nil {
 		return nil, nil
@@ -199,7 +202,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 		value, failed := values.Read(&e.Value, left, objects.ReadOwned())
 		if failed != nil {
 			err = failure.Annotate(k.Name+"["+codec.Quote(key)+"]", failed)
-			m[key] = value // with the others, which are released
+			m[key] = value // it is released with the others
 			return false
 		}
 		m[key] = value
@@ -212,31 +215,31 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 	return m, nil
 }
 
-// Len returns the number of entries. It panics with an *Error if m is nil or was
-// released, as Get, MustGet, Has and All do.
+// Len returns the number of entries. Len, Get, MustGet, Has and All panic with an *Error
+// if m is nil or was released.
 func (m *Map[K, V]) Len() int { return codec.Maps.Len(codec.Ref(m)) }
 
-// Get returns the value of a key and whether there is one. It panics with an
-// *Error if the value is no V.
+// Get returns the value of a key and reports whether the key exists. An object has a
+// reference of its own. Get panics with an *Error if the value is not a V.
 func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&codec.Maps, codec.Ref(m), key) }
 
-// MustGet returns the value of a key. It panics with an *Error, of kind ErrKey if
-// there is no such key.
+// MustGet is like Get, but panics with an *Error of kind ErrKey if the key does not exist.
 func (m *Map[K, V]) MustGet(key K) V { return mustLookup[K, V](&codec.Maps, codec.Ref(m), key) }
 
-// Has reports whether there is a key.
+// Has reports whether the key exists.
 func (m *Map[K, V]) Has(key K) bool { return hasKey(&codec.Maps, codec.Ref(m), key) }
 
-// All ranges over the entries in the order of insertion. Objects are borrowed
-// until the next step; [Retain] keeps one. About 64 short strings share one piece of
-// memory.
+// All ranges over the entries in the order of insertion. Objects are borrowed until the
+// next step; [Retain] keeps one. Up to about 64 short strings share one piece of memory,
+// which each of them keeps alive.
 func (m *Map[K, V]) All() iter.Seq2[K, V] { return codec.Entries[K, V](&codec.Maps, codec.Ref(m)) }
 
-// Keys ranges over the keys as All does.
+// Keys ranges over the keys, under the rules of All.
 func (m *Map[K, V]) Keys() iter.Seq[K] { return codec.KeysOf[K](&codec.Maps, codec.Ref(m)) }
 
-// Values ranges over the values as All does.
+// Values ranges over the values, under the rules of All.
 func (m *Map[K, V]) Values() iter.Seq[V] { return codec.ValuesOf[V](&codec.Maps, codec.Ref(m)) }
 
-// Map copies the entries into a Go map; objects get references of their own.
+// Map returns the entries as a new Go map. Each object has a reference of its own. The
+// error is of kind ErrType if a key is not a K or a value is not a V.
 func (m *Map[K, V]) Map() (map[K]V, error) { return goMap[K, V](&codec.Maps, codec.Ref(m)) }

@@ -13,20 +13,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// MarshalMap makes a Map of a struct with tags:
+// MarshalMap returns a Map with the tagged fields of a struct:
 //
 //	type Config struct {
 //		Name  string   `ffi:"name"`
 //		Sizes []int64  `ffi:"sizes,optional"`
 //	}
 //
-// Structs inside of it, and those that slices, maps and pointers hold, become Maps
-// too. Fields without a tag take no part; those of an embedded struct count as
-// fields of the struct around it. A field that is optional is left out when it is
-// zero. The error says where: Config.layers[1].name.
+// x is the struct or a pointer to it. Structs inside it become Maps too, also those that
+// slices, maps and pointers hold. Fields without a tag are ignored. The fields of an
+// embedded struct count as fields of the struct around it. An optional field is left out
+// if it is zero. The error is of kind ErrType and names the path to the value, such as
+// Config.layers[1].name.
 //
-// A struct with tags may as well be an argument of [Function.Call], an element of
-// a container, or the T of [As].
+// A struct with tags can also be an argument of [Function.Call], an element of a
+// container, or the T of [As].
 func MarshalMap(x any) (*Map[string, Any], error) {
 	v := reflect.ValueOf(x)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -43,17 +44,17 @@ func MarshalMap(x any) (*Map[string, Any], error) {
 		if t.Owned {
 			codec.Release(t.Value)
 		}
-		return nil, failure.Errorf(failure.KindType, "marshal %T: it became %s", x, capi.KeyOf(t.Value.TypeIndex))
+		return nil, failure.Errorf(failure.KindType, "marshal %T: it was packed as %s, expected ffi.Map", x, capi.KeyOf(t.Value.TypeIndex))
 	}
 	return codec.Wrap[*Map[string, Any]](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-// UnmarshalMap reads a Map or a Dict with string keys, or an object with fields, into
-// the struct with tags that into points to. What is not there is an error, unless
-// the field is optional; what the struct has no field for is passed over. Fields
-// that are objects get references of their own. If there is an error, which says
-// where, as in Config.layers[1].name: expected ffi.String, got int, the struct may
-// have been set in part.
+// UnmarshalMap stores the entries of from in the tagged fields of the struct to which into
+// points. from is a Map or a Dict with string keys, or an object with fields. An entry that
+// is missing is an error, unless the field is optional. An entry without a field is
+// ignored. A field that is an object gets a reference of its own. The error names the path
+// to the value, such as Config.layers[1].name: expected ffi.String, got int. After an error
+// some fields may be set.
 func UnmarshalMap(from ObjectRef, into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || len(codec.TaggedFields(v.Elem().Type())) == 0 {
@@ -73,7 +74,7 @@ func UnmarshalMap(from ObjectRef, into any) error {
 	return withPath(v.Elem().Type().Name(), err)
 }
 
-// withPath joins the steps of an error to one path.
+// withPath joins the steps of an error to one path, which begins with path.
 func withPath(path string, err error) error {
 	for {
 		e := failure.FailureOf(err)

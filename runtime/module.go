@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Module is an ffi.Module: a set of functions, such as those that a shared
-// library exports.
+// Module is an ffi.Module: a set of functions, such as the exported functions of a shared
+// library. Methods return an error if the Module is nil or was released.
 type Module struct{ objectBase }
 
 var (
@@ -32,20 +32,21 @@ var (
 // TVMFFIType identifies the type to the runtime.
 func (*Module) TVMFFIType(*Module) *core.Type { return &typeModule }
 
-// ModuleOption changes how LoadModule loads a module.
+// ModuleOption changes how [LoadModule] loads a module. [Unloadable] makes one.
 type ModuleOption func(*moduleConfig)
 
 type moduleConfig struct{ unload bool }
 
-// Unloadable lets a library go with the last reference to its module and to its
-// functions. What else it made, such as objects of its own types and functions
-// that it registered, must be gone before: their code goes with it.
+// Unloadable makes the library unload when the last reference to its module and its
+// functions ends. Everything else that the library made must have ended before, such as
+// objects of its types and functions that it registered, because their code is unloaded
+// too.
 func Unloadable() ModuleOption { return func(c *moduleConfig) { c.unload = true } }
 
-// LoadModule loads a shared library, or another file for which a loader is
-// registered, as a module. Each call makes a module of its own. The library stays
-// loaded for the life of the process, so that what it makes may outlive the
-// module, unless the option Unloadable is given.
+// LoadModule loads a shared library, or another file for which a loader is registered, as a
+// module. Each call returns a module of its own, whose reference the caller owns. The
+// library stays loaded until the process ends, so its objects may outlive the module. The
+// option [Unloadable] changes that.
 func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -71,9 +72,8 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	return m, err
 }
 
-// SystemLib returns the module of the functions that were linked into the process
-// and registered under a prefix, which is empty for most. It is the same object
-// each time.
+// SystemLib returns the module of the functions that were linked into the process and
+// registered under prefix, which is usually empty. Each call returns the same object.
 func SystemLib(prefix string) (*Module, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -84,27 +84,27 @@ func SystemLib(prefix string) (*Module, error) {
 	return moduleOf(&c.Call)
 }
 
-// moduleOf makes a call whose result is a module.
+// moduleOf makes the call c, whose result is a module.
 func moduleOf(c *core.Call) (*Module, error) {
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
 	o, err := c.ObjectResult(&typeModule)
 	if err == nil && o == nil {
-		err = failure.Errorf(failure.KindRuntime, "%s returned no module", c.Target())
+		err = failure.Errorf(failure.KindRuntime, "%s returned None, expected a module", c.Target())
 	}
 	return codec.Wrap[*Module](o), err
 }
 
-// ModuleLookup changes where a module looks for a function.
+// ModuleLookup changes where a module looks for a function. [OwnFunctions] makes one.
 type ModuleLookup func(*moduleLookup)
 
 type moduleLookup struct{ own bool }
 
-// OwnFunctions keeps a module from looking in the modules that it imports.
+// OwnFunctions excludes the functions of the modules that the module imports.
 func OwnFunctions() ModuleLookup { return func(l *moduleLookup) { l.own = true } }
 
-// about starts a call about a function of the module.
+// about begins a call of f that asks about a function of the module.
 func (m *Module) about(c *core.Call12, f *core.Func, name string, options []ModuleLookup) {
 	var l moduleLookup
 	for _, option := range options {
@@ -116,9 +116,9 @@ func (m *Module) about(c *core.Call12, f *core.Func, name string, options []Modu
 	c.Bool(2, !l.own)
 }
 
-// Function returns a function of the module or of those that it imports. It is
-// worth to keep the result: each call looks the name up. The error is of kind
-// ErrAttribute if there is none of that name.
+// Function returns a function of the module or of a module that it imports. The caller owns
+// the reference. Keep the result if it is used often, because each call looks up the name.
+// The error is of kind ErrAttribute if there is no function of that name.
 func (m *Module) Function(name string, options ...ModuleLookup) (*Function, error) {
 	var c core.Call12
 	m.about(&c, &core.ModuleGetFunction, name, options)
@@ -132,7 +132,7 @@ func (m *Module) Function(name string, options ...ModuleLookup) (*Function, erro
 	return codec.Wrap[*Function](o), err
 }
 
-// Has reports whether the module, or one that it imports, has a function.
+// Has reports whether the module, or a module that it imports, has a function of that name.
 func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
 	var c core.Call12
 	m.about(&c, &moduleImplements, name, options)
@@ -142,26 +142,28 @@ func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
 	return c.BoolResult()
 }
 
-// FunctionMetadata returns the metadata of a function of the module or of those
-// that it imports, empty if it has none.
+// FunctionMetadata returns the metadata of a function of the module or of a module that it
+// imports: a JSON text with the type schema. It is empty if the function has no metadata.
 func (m *Module) FunctionMetadata(name string, options ...ModuleLookup) (string, error) {
-	return m.text(&core.ModuleGetMetadata, name, options)
+	return m.str(&core.ModuleGetMetadata, name, options)
 }
 
-// FunctionDoc returns the doc of a function of the module or of those that it
-// imports, empty if it has none.
+// FunctionDoc returns the doc comment of a function of the module or of a module that it
+// imports. It is empty if the function has none.
 func (m *Module) FunctionDoc(name string, options ...ModuleLookup) (string, error) {
-	return m.text(&moduleDoc, name, options)
+	return m.str(&moduleDoc, name, options)
 }
 
-func (m *Module) text(f *core.Func, name string, options []ModuleLookup) (string, error) {
+// str calls f about a function of the module. It returns the string that f returns, or ""
+// for None.
+func (m *Module) str(f *core.Func, name string, options []ModuleLookup) (string, error) {
 	var c core.Call12
 	m.about(&c, f, name, options)
-	text, isText, err := c.TryString()
-	if err == nil && !isText {
+	str, isString, err := c.TryString()
+	if err == nil && !isString {
 		codec.Release(c.Take()) // None
 	}
-	return text, err
+	return str, err
 }
 
 // Kind returns the kind of the module, such as "library".
@@ -172,7 +174,7 @@ func (m *Module) Kind() (string, error) {
 	return c.DoString()
 }
 
-// ModuleProperties is a set of what can be done with a module.
+// ModuleProperties is a set of properties of a module.
 type ModuleProperties int64
 
 // The properties of modules.
@@ -182,14 +184,14 @@ const (
 	// ModuleRunnable is set for a module whose functions can be called.
 	ModuleRunnable
 	// ModuleExportable is set for a module that can be written as an object file or
-	// as source.
+	// as source code.
 	ModuleExportable
 )
 
-// Has reports whether all properties of q are in p.
+// Has reports whether p contains all properties of q.
 func (p ModuleProperties) Has(q ModuleProperties) bool { return p&q == q }
 
-// Properties returns what can be done with the module.
+// Properties returns the properties of the module.
 func (m *Module) Properties() (ModuleProperties, error) {
 	var c core.Call1
 	c.Begin(&moduleProperties, 1)
@@ -201,14 +203,14 @@ func (m *Module) Properties() (ModuleProperties, error) {
 	return ModuleProperties(p), err
 }
 
-// Imports returns the modules that this one imports, with references of their own.
+// Imports returns the modules that m imports. The caller owns a reference to each.
 func (m *Module) Imports() (imports []*Module, err error) {
 	defer codec.Catch(&err)
 	return codec.Take[[]*Module](moduleImportsField.Get(codec.Ref(m)))
 }
 
-// Import adds a module to the imports: its functions are found through m too. The
-// error is of kind ErrRuntime if that would close a circle.
+// Import adds other to the imports of m, so that m also finds the functions of other. The
+// error is of kind ErrRuntime if the imports would form a cycle.
 func (m *Module) Import(other *Module) error {
 	var c core.Call2
 	c.Begin(&moduleImport, 2)
@@ -220,7 +222,7 @@ func (m *Module) Import(other *Module) error {
 	return c.Do()
 }
 
-// ClearImports removes all imports.
+// ClearImports removes all imports of m.
 func (m *Module) ClearImports() error {
 	var c core.Call1
 	c.Begin(&moduleClearImports, 1)
@@ -228,7 +230,8 @@ func (m *Module) ClearImports() error {
 	return c.Do()
 }
 
-// WriteFormats returns the formats that WriteToFile knows; a library has none.
+// WriteFormats returns the formats in which [Module.WriteToFile] can write the module. A
+// shared library has none.
 func (m *Module) WriteFormats() ([]string, error) {
 	var c core.Call1
 	c.Begin(&moduleFormats, 1)
@@ -239,7 +242,7 @@ func (m *Module) WriteFormats() ([]string, error) {
 	return codec.Take[[]string](c.Take())
 }
 
-// WriteToFile writes the module in a format.
+// WriteToFile writes the module to the file path in one of its [Module.WriteFormats].
 func (m *Module) WriteToFile(path, format string) error {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -253,8 +256,8 @@ func (m *Module) WriteToFile(path, format string) error {
 	return c.Do()
 }
 
-// Source returns the source of the module in a format, or in one that the module
-// chooses if format is empty. A library has none.
+// Source returns the source code of the module in the given format. If format is empty, the
+// module chooses one. A shared library has no source code.
 func (m *Module) Source(format string) (string, error) {
 	var c core.Call8
 	c.Begin(&moduleSource, 2)

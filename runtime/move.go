@@ -8,21 +8,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Moved is an argument that gives its object away; see [Move].
+// Moved is an argument that gives its reference away. [Move] makes one.
 type Moved struct{ object ObjectRef }
 
-// Move makes an argument of x that gives the reference of x away: x has ended when
-// the call is made, as after Release, and the callee may be the only owner of the
-// object, so that it can change it in place where it would copy it otherwise. It is
-// for parameters of type Any and those that are rvalue references in C++
-// (RValueRef); other parameters of C++ refuse it.
+// Move returns an argument that passes x as an RValueRef, like std::move in C++. The call
+// takes the reference of x over: x ends when the call is made, as after Release. If that
+// was the only reference, the callee may change the object in place instead of copying it.
+// Move is for parameters of type Any and of type RValueRef; other parameters of C++
+// functions return an error of kind ErrType.
 func Move(x ObjectRef) Moved { return Moved{x} }
 
 func (m Moved) encode(*codec.Nest) (core.AnyView, error) {
 	o := objects.StateOf(m.object)
 	t, err := codec.EncodeObject(o)
 	if err != nil || !t.Value.TypeIndex.IsObject() {
-		return t, err // None, or a tensor that was lent
+		return t, err // None, or a borrowed tensor
 	}
 	objects.IncRef(uintptr(t.Value.Bits))
 	o.Release()

@@ -11,30 +11,34 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Object is a reference to a native object of any type. Generated types, and
-// containers, functions and tensors, embed it and add nothing: a pointer to any
-// of them is a pointer to an Object, which is how [Cast] works without a copy.
+// Object is a reference to a native object of any type. Generated types, containers,
+// functions and tensors embed it and add no fields. A pointer to any of them is therefore a
+// pointer to an Object, so [Cast] needs no copy.
 //
-// A nil *Object stands for None.
+// A nil *Object stands for None. An Object must not be copied.
 type Object struct {
 	_     objects.NoCopy
 	state objects.Object
 }
 
-// ObjectRef is a pointer to an object of any type: *Object, *Function, a
-// generated type, or a struct of the user's that embeds one. A nil interface and
-// a nil pointer in it both stand for None.
-type ObjectRef interface{ TVMFFIObject() *objects.Object }
+// ObjectRef is a pointer to an object of any type: *[Object], *[Function], a generated
+// type, or a struct of the user that embeds one. A nil interface and a nil pointer in it
+// both stand for None.
+type ObjectRef interface {
+	// TVMFFIObject returns the reference to the runtime.
+	TVMFFIObject() *objects.Object
+}
 
-// ObjectType is satisfied by a pointer to an object type P, and not by a struct
-// of the user's around one: only for the former is a reference to any object
-// also a P.
+// ObjectType is satisfied by pointers to object types, such as *[Tensor]. It is not
+// satisfied by a struct of the user that embeds one, because a reference to a native
+// object is not also a reference to such a struct.
 type ObjectType[P any] interface {
 	ObjectRef
 	// TVMFFIType identifies the type to the runtime.
 	TVMFFIType(P) *core.Type
 }
 
+// TVMFFIObject returns the reference to the runtime.
 func (o *Object) TVMFFIObject() *objects.Object { return (*objects.Object)(unsafe.Pointer(o)) }
 
 var typeObject = core.Type{Key: "ffi.Object"}
@@ -42,18 +46,17 @@ var typeObject = core.Type{Key: "ffi.Object"}
 // TVMFFIType identifies the type to the runtime.
 func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 
-// Release gives up the reference now instead of at some later collection. It
-// must come after all uses. A second call, and a call on a nil *Object, do
-// nothing; on a nil pointer to a type that embeds Object it panics, as each
-// promoted method does. On a borrowed argument of a callback it only ends the
-// wrapper.
+// Release ends the reference now. Without it, the garbage collector ends the reference at
+// some later time. The object must not be used after Release. A second Release does
+// nothing. On a borrowed argument of a callback, Release ends the Go object only.
 //
-// On a nil *Object it does nothing. A nil pointer to a type that embeds Object has
-// no promoted methods: Go itself panics there, as for any nil struct. [Scope] takes
-// nil pointers of all types.
+// On a nil *Object, Release does nothing. On a nil pointer to a type that embeds Object, Go
+// panics before Release runs, as for every promoted method. [Scope] accepts nil pointers of
+// all types.
 func (o *Object) Release() { o.TVMFFIObject().Release() }
 
-// String returns the text that the library prints for the object.
+// String returns the text that the library prints for the object. It never fails: for a
+// nil object it returns "None", and for a released object it says why the object ended.
 func (o *Object) String() string {
 	s := o.TVMFFIObject()
 	if s.Handle() == 0 {
@@ -65,17 +68,18 @@ func (o *Object) String() string {
 	var c core.Call8
 	c.Begin(&reprPrint, 1)
 	c.Object(0, s)
-	text, err := c.DoString()
+	str, err := c.DoString()
 	if err != nil {
 		return "<" + TypeKey(o) + ": " + err.Error() + ">"
 	}
-	return text
+	return str
 }
 
 var reprPrint = core.Func{Name: "ffi.ReprPrint"}
 
-// TypeKey returns the key of the type that x really has, such as garden.Rose;
-// "None" for nil and for an object that has ended.
+// TypeKey returns the type key of the native object, such as "garden.Rose". It can be the
+// key of a type that derives from the Go type of x. TypeKey returns "None" for nil and for
+// an object that has ended.
 func TypeKey(x ObjectRef) string {
 	s := objects.StateOf(x)
 	if s.Handle() == 0 {
@@ -84,10 +88,9 @@ func TypeKey(x ObjectRef) string {
 	return capi.KeyOf(s.TypeIndex())
 }
 
-// Cast returns x as a P if the object that x refers to is a P or derives from
-// one. It is the same pointer with another type: there is one reference and one
-// Release for both. The result is nil and false for nil and for an object that
-// has ended.
+// Cast returns x as a P if the type of the native object is P or derives from P. The result
+// is the same pointer with another type: both share one reference and one Release. Cast
+// returns nil and false for another type, for nil, and for an object that has ended.
 func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
 	var none P
 	s := objects.StateOf(x)
@@ -101,9 +104,9 @@ func Cast[P ObjectType[P]](x ObjectRef) (P, bool) {
 	return codec.Wrap[P](s), true
 }
 
-// Upcast returns x as a P, a type that it derives from. It is the same pointer
-// with another type; nil stays nil. It panics with an *Error if the object is no
-// P: where that can happen, use [Cast].
+// Upcast returns x as a P, from which the type of x derives. The result is the same pointer
+// with another type. Upcast returns nil for nil. It panics with an *Error if the object is
+// not a P or has ended; use [Cast] where that can happen.
 func Upcast[P ObjectType[P]](x ObjectRef) P {
 	if p, ok := Cast[P](x); ok {
 		return p
@@ -113,14 +116,14 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 		if why, ended := s.Ended(); ended {
 			panic(failure.Errorf(failure.KindRuntime, "upcast to %s: the object %s", none.TVMFFIType(none).Key, why))
 		}
-		panic(failure.Errorf(failure.KindType, "upcast: %s is no %s", TypeKey(x), none.TVMFFIType(none).Key))
+		panic(failure.Errorf(failure.KindType, "upcast: %s does not derive from %s: use Cast to test it", TypeKey(x), none.TVMFFIType(none).Key))
 	}
 	return none
 }
 
-// Retain returns a new reference to the object of x, with a Release of its own.
-// It is how a callback keeps an argument. nil stays nil; it panics with an *Error
-// if x has ended, and for a tensor whose memory is only lent (DLTensor*).
+// Retain returns a new reference to the object of x, which the caller releases. A callback
+// uses it to keep an argument. Retain returns nil for nil. It panics with an *Error if x
+// has ended, or if x is a tensor whose memory is borrowed (DLTensor*).
 func Retain[P ObjectType[P]](x P) P {
 	s := objects.StateOf(x)
 	if s == nil {
@@ -130,13 +133,13 @@ func Retain[P ObjectType[P]](x P) P {
 		panic(failure.Errorf(failure.KindRuntime, "retain: the object %s", why))
 	}
 	if s.BorrowedMemory() {
-		panic(failure.Errorf(failure.KindRuntime, "retain: the memory of the tensor is lent for a callback: keep a Clone"))
+		panic(failure.Errorf(failure.KindRuntime, "retain: the memory of the tensor is borrowed until the callback returns: keep a Clone"))
 	}
 	return codec.Wrap[P](s.Retain())
 }
 
-// Same reports whether x and y refer to the same native object. Two Nones are
-// the same.
+// Same reports whether x and y refer to the same native object. Two values that are None
+// are the same.
 func Same(x, y ObjectRef) bool {
 	a, b := objects.StateOf(x), objects.StateOf(y)
 	same := a.Handle() == b.Handle()

@@ -198,7 +198,7 @@ func TestCast(t *testing.T) {
 	} else {
 		e.Release()
 	}
-	runtimetest.WantPanic(t, tvmffi.ErrType, "upcast: calls.Box is no calls.SubBox", func() { tvmffi.Upcast[*runtimetest.SubBox](b) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, "upcast: calls.Box does not derive from calls.SubBox: use Cast to test it", func() { tvmffi.Upcast[*runtimetest.SubBox](b) })
 	if _, ok := tvmffi.Cast[*tvmffi.Function](b); ok {
 		t.Error("Cast made a Function of a Box")
 	}

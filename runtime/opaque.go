@@ -12,7 +12,7 @@ import (
 // Opaque is an object that carries a Go value through native code. Containers, fields
 // and functions of any language can hold it, and [OpaqueAs] returns the value. The value
 // lives until the last reference to the object ends. Other languages see an object
-// without fields. Another Go runtime in the process does not take it for its own.
+// without fields. If the process has another Go runtime, OpaqueAs reports false there.
 type Opaque struct{ objectBase }
 
 var typeOpaque = core.Type{Key: "go.Value", Resolve: failure.ValueType}
@@ -20,7 +20,7 @@ var typeOpaque = core.Type{Key: "go.Value", Resolve: failure.ValueType}
 // TVMFFIType identifies the type to the runtime.
 func (*Opaque) TVMFFIType(*Opaque) *core.Type { return &typeOpaque }
 
-// NewOpaque makes an object that carries v. The caller owns the reference.
+// NewOpaque returns a new object that carries v. The caller owns the reference.
 func NewOpaque(v any) (*Opaque, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func NewOpaque(v any) (*Opaque, error) {
 	return codec.Wrap[*Opaque](objects.Own(handle)), nil
 }
 
-// OpaqueAs returns the Go value that x carries. It reports false if x carries none or the
-// value is not a V.
+// OpaqueAs returns the Go value that x carries. It reports false if x carries no Go value,
+// or if the value is not a V.
 func OpaqueAs[V any](x ObjectRef) (V, bool) {
 	s := objects.StateOf(x)
 	value, _ := failure.GoValue(s.Handle())

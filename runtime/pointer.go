@@ -7,14 +7,15 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// FunctionFromPointer makes a Function of a C function, such as one that a JIT
-// compiler made or dlsym found:
+// FunctionFromPointer returns a Function that calls a C function, such as one that a JIT
+// compiler made or dlsym found. The C function is a safe call of TVM-FFI:
 //
 //	int call(void *self, const TVMFFIAny *args, int32_t n, TVMFFIAny *result)
 //
-// self is its first argument, which deleter gets, on any thread, when the last
-// reference to the Function goes; both may be null. The code must stay where it is as
-// long as the Function lives: nothing can check that, or what call is.
+// self is its first argument. When the last reference to the Function ends, deleter is
+// called with self, on any thread. self and deleter may be null. The code must stay at its
+// address as long as the Function lives. The runtime cannot check that, nor that call is
+// such a function.
 func FunctionFromPointer(call, self, deleter Pointer) (*Function, error) {
 	if err := codeAt(call); err != nil {
 		return nil, err
@@ -26,9 +27,9 @@ func FunctionFromPointer(call, self, deleter Pointer) (*Function, error) {
 	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 
-// FunctionFromPacked makes a Function of a C function of the packed form that the
-// execution engine of MLIR gives its functions, void call(void **args). Otherwise it
-// is as [FunctionFromPointer]; a call takes the way through Go.
+// FunctionFromPacked is like [FunctionFromPointer] for a C function in the packed form of
+// the execution engine of MLIR, void call(void **args). Each call of the Function goes
+// through Go.
 func FunctionFromPacked(call Pointer) (*Function, error) {
 	if err := codeAt(call); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func FunctionFromPacked(call Pointer) (*Function, error) {
 	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 
-// codeAt checks, after the library is there, the address of a C function.
+// codeAt loads the library and checks the address of a C function.
 func codeAt(call Pointer) error {
 	if err := Load(); err != nil {
 		return err

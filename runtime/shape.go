@@ -13,7 +13,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Shape is an ffi.Shape: an immutable sequence of int64.
+// Shape is an ffi.Shape: an immutable sequence of int64. It may be passed where an array
+// of int64 is expected.
 type Shape struct{ objectBase }
 
 var (
@@ -28,7 +29,7 @@ func (*Shape) passSlicesWithOf(int64) {}
 func (*Shape) passSlicesByOf()        {}
 func (*Shape) theContainer()          {}
 
-// NewShape makes a Shape of dimensions.
+// NewShape returns a new Shape with the given dimensions.
 func NewShape(dims ...int64) (*Shape, error) {
 	t, err := codec.EncodeBy(&newShape, dims, nil)
 	if err != nil {
@@ -47,15 +48,15 @@ func (s *Shape) dims() []int64 {
 	return unsafe.Slice(capi.PointerTo[int64](cell.Data), cell.Size)
 }
 
-// Len returns the number of dimensions. It panics with an *Error if s is nil or
-// was released, as At and Slice do.
+// Len returns the number of dimensions. Len, At and Slice panic with an *Error if s is nil
+// or was released.
 func (s *Shape) Len() int {
 	n := len(s.dims())
 	runtime.KeepAlive(s)
 	return n
 }
 
-// At returns dimension i.
+// At returns dimension i. It panics with an *Error if i is out of range.
 func (s *Shape) At(i int) int64 {
 	dims := s.dims()
 	if i < 0 || i >= len(dims) {
@@ -66,7 +67,7 @@ func (s *Shape) At(i int) int64 {
 	return n
 }
 
-// Slice copies the dimensions.
+// Slice returns a copy of the dimensions.
 func (s *Shape) Slice() []int64 {
 	dims := slices.Clone(s.dims())
 	runtime.KeepAlive(s)

@@ -119,12 +119,12 @@ func TestNewTensor(t *testing.T) {
 		t.Errorf("9 bits have the bytes %v, want 2", b)
 	}
 	for text, make := range map[string]func() (*tvmffi.Tensor, error){
-		"dimension 0 of shape [-1] is negative":  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, -1) },
-		"has too many elements":                  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, math.MaxInt64, 2) },
-		"does not fit int64":                     func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<61) },
-		"more than any memory":                   func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<56) },
-		"a data type of 0 bits and 0 lanes":      func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Void, 1) },
-		"the size of a scalable vector is known": func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.DataType{Bits: 8, Lanes: 65534}, 1) },
+		"dimension 0 of shape [-1] is negative":                 func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, -1) },
+		"has too many elements":                                 func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Int8, math.MaxInt64, 2) },
+		"does not fit int64":                                    func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<61) },
+		"more than any memory":                                  func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Float64, 1<<56) },
+		"a data type of 0 bits and 0 lanes":                     func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.Void, 1) },
+		"only the hardware knows the size of a scalable vector": func() (*tvmffi.Tensor, error) { return tvmffi.NewTensor(tvmffi.DataType{Bits: 8, Lanes: 65534}, 1) },
 		"the address of 4 bytes is null": func() (*tvmffi.Tensor, error) {
 			return tvmffi.FromPointer(tvmffi.Pointer{}, tvmffi.Float32, tvmffi.CPU, nil)
 		},
@@ -262,7 +262,7 @@ func TestFloat32Tensors(t *testing.T) {
 	_, err := tvmffi.FromFloat32(tvmffi.Float32, in, 3)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, the slice has 8")
 	_, err = tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
-	runtimetest.WantError(t, err, tvmffi.ErrType, "data type complex64: its elements are no real numbers")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "data type complex64 is not a real number type")
 	if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {
 		t.Errorf("an empty tensor has the elements %v", got)
 	}

@@ -14,7 +14,7 @@ import (
 // view makes a tensor over the elements of t from an offset in elements on.
 func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (*Tensor, error) {
 	if o.BorrowedMemory() {
-		return nil, failure.Errorf(failure.KindRuntime, "view of %s: the memory is lent for a callback, and a view could outlive it: copy the tensor with Clone", t)
+		return nil, failure.Errorf(failure.KindRuntime, "view of %s: the memory is borrowed until the callback returns, and a view could outlive it: copy the tensor with Clone", t)
 	}
 	c := t.cell()
 	bits := offset * DataType(c.DType).elementBits()

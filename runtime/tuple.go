@@ -12,8 +12,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Tuple1 to Tuple8 are the Tuple of that many elements: an Array of fixed length
-// whose elements have types of their own.
+// Tuple1 to Tuple8 are tuples of one to eight elements. A tuple is an ffi.Array of fixed
+// length whose elements may differ in type.
 type (
 	// Tuple1 is a tuple of one element.
 	Tuple1[A any] struct{ A A }
@@ -75,7 +75,7 @@ type (
 	}
 )
 
-// tupleValue is implemented by the tuples.
+// tupleValue is implemented by Tuple1 to Tuple8.
 type tupleValue interface{ isTuple() }
 
 func (Tuple1[A]) isTuple()                      {}

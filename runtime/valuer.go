@@ -9,15 +9,18 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// Valuer is implemented by types that stand for a value of TVM-FFI when they are
-// passed: the handle of a CUDA stream of another package for a [Pointer], its data
-// type for a [DataType], its arrays for a *[Tensor]. FFIValue returns a value of any
-// type that a function can take. A nil pointer is None.
-type Valuer interface{ FFIValue() (any, error) }
+// Valuer is implemented by Go types that are passed as another value. For example, another
+// package can pass its handle of a CUDA stream as a [Pointer], its data type as a
+// [DataType], and its arrays as *[Tensor]. A nil pointer is passed as None.
+type Valuer interface {
+	// FFIValue returns the value to pass, of any type that a function can take. Its
+	// error is the error of the call.
+	FFIValue() (any, error)
+}
 
 var valuerType = reflect.TypeFor[Valuer]()
 
-// valuerCodec is the codec of a type that implements Valuer; others reads one.
+// valuerCodec returns the codec of a type that implements Valuer. others decodes the type.
 func valuerCodec(t reflect.Type, others *codec.Codec) *codec.Codec {
 	c := &codec.Codec{Name: others.Name, Decode: others.Decode}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {

@@ -10,12 +10,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Variant is the value inside the generated struct of a Variant type, which has
-// a constructor and an accessor for each alternative. The zero Variant is None.
+// Variant is the value inside the generated struct of a Variant type. That struct has a
+// constructor and an accessor for each alternative. The zero Variant is None.
 type Variant struct {
-	value Any  // of a Variant that the library returned
-	given any  // of one that Go made
-	isSet bool // given counts
+	value Any  // the value, if the library returned the Variant
+	given any  // the value, if Go made the Variant
+	isSet bool // Go made the Variant
 }
 
 // variantValue is implemented by pointers to the generated structs.
@@ -23,15 +23,16 @@ type variantValue interface{ variant() *Variant }
 
 func (v *Variant) variant() *Variant { return v }
 
-// VariantOf makes a Variant of one of its alternatives; for generated code.
+// VariantOf returns a Variant that holds x. It is for generated code.
 func VariantOf[T any](x T) Variant { return Variant{given: holder[T]{x}, isSet: true} }
 
-// holder keeps the static type of a value.
+// holder keeps a value with its static type.
 type holder[T any] struct{ value T }
 
 func (h holder[T]) Pack() (core.AnyView, error) { return codec.Encode(h.value) }
 
-// VariantAs returns the value of a Variant if it is a T; for generated code.
+// VariantAs returns the value of a Variant and reports whether it is a T. It is for
+// generated code.
 func VariantAs[T any](v Variant) (T, bool) {
 	if v.isSet {
 		h, ok := v.given.(holder[T])
@@ -41,8 +42,8 @@ func VariantAs[T any](v Variant) (T, bool) {
 	return x, err == nil
 }
 
-// TypeKey returns the key of the type of the value that the library returned; it
-// is empty for a Variant that Go made.
+// TypeKey returns the type key of the value that the library returned. It is empty for a
+// Variant that Go made.
 func (v Variant) TypeKey() string {
 	if v.isSet {
 		return ""
@@ -50,7 +51,7 @@ func (v Variant) TypeKey() string {
 	return v.value.TypeKey()
 }
 
-// variantCodec is that of the generated structs, whose only field is a Variant.
+// variantCodec returns the codec of a generated struct, whose only field is a Variant.
 func variantCodec(t reflect.Type) *codec.Codec {
 	return &codec.Codec{
 		Name: t.String(),
