@@ -14,11 +14,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// Tensor is an ffi.Tensor: an n-dimensional array in the memory of a device.
+// Tensor is an ffi.Tensor: an n-dimensional array in the memory of a device. Shapes are in
+// elements, one number for each dimension; strides are in elements too, not in bytes.
 //
-// The methods that describe a tensor panic with an *Error if it is nil or was
-// released; those that make another one, and the functions that reach its
-// elements, return an error.
+// The methods that describe a tensor panic with an *Error if it is nil or was released. The
+// methods that make another tensor, and the functions that read or write elements, return
+// an error instead. Several goroutines may read a tensor at once. The program must order
+// writes itself, as for a Go slice.
 type Tensor struct{ objectBase }
 
 var typeTensor = core.Type{Key: "ffi.Tensor"}
@@ -26,18 +28,18 @@ var typeTensor = core.Type{Key: "ffi.Tensor"}
 // TVMFFIType identifies the type to the runtime.
 func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
 
-// cell returns the DLTensor inside the object. It panics with an *Error if t is
-// nil or has ended.
+// cell returns the DLTensor inside the object. It panics with an *Error if t is nil or has
+// ended.
 func (t *Tensor) cell() *abi.DLTensor {
 	o := codec.Ref(t)
 	codec.Alive(o, "Tensor")
 	return capi.PointerTo[abi.DLTensor](o.Handle() + abi.ObjectSize)
 }
 
-// address returns where the elements begin, on devices that have addresses.
+// address returns the address of the first element, on devices that have addresses.
 func address(c *abi.DLTensor) uintptr { return c.Data + uintptr(c.ByteOffset) }
 
-// Shape returns the dimensions.
+// Shape returns a copy of the shape: the size of each dimension, in elements.
 func (t *Tensor) Shape() []int64 {
 	c := t.cell()
 	s := slices.Clone(core.ShapeOf(c))
@@ -45,8 +47,8 @@ func (t *Tensor) Shape() []int64 {
 	return s
 }
 
-// Strides returns, for each dimension, the number of elements from one index to
-// the next.
+// Strides returns a copy of the strides: for each dimension, the distance from one index to
+// the next, in elements.
 func (t *Tensor) Strides() []int64 {
 	s := slices.Clone(core.Strides(t.cell()))
 	runtime.KeepAlive(t)
@@ -60,8 +62,8 @@ func (t *Tensor) NDim() int {
 	return n
 }
 
-// Size returns the size of a dimension; -1 is the last one. It panics with an
-// *Error if there is no such dimension.
+// Size returns the size of dimension dim, in elements. A negative dim counts from the end:
+// -1 is the last dimension. Size panics with an *Error if there is no such dimension.
 func (t *Tensor) Size(dim int) int64 {
 	c := t.cell()
 	shape := core.ShapeOf(c)
@@ -74,7 +76,7 @@ func (t *Tensor) Size(dim int) int64 {
 	return n
 }
 
-// dimension resolves the index of a dimension, which may count from the end.
+// dimension returns dim as an index from 0 to n-1. A negative dim counts from the end.
 func dimension(dim, n int) (int, error) {
 	i := dim
 	if i < 0 {
@@ -93,7 +95,7 @@ func (t *Tensor) DataType() DataType {
 	return d
 }
 
-// Device returns the device that the memory belongs to.
+// Device returns the device to which the memory belongs.
 func (t *Tensor) Device() Device {
 	d := Device(t.cell().Device)
 	runtime.KeepAlive(t)
@@ -108,13 +110,13 @@ func (t *Tensor) Len() int64 {
 	return n
 }
 
-// NBytes returns the number of bytes that the elements need when they lie close
-// together. It panics with an *Error if the data type is a scalable vector.
+// NBytes returns the size in bytes that the elements have when they lie in row-major order
+// without gaps. It panics with an *Error if the data type is a scalable vector.
 func (t *Tensor) NBytes() int64 { return t.DataType().Size(t.Len()) }
 
-// DataPointer returns the address of the first element. On devices whose memory
-// has no addresses, such as Vulkan, it is the handle of the buffer, without the
-// offset of [Tensor.ByteOffset].
+// DataPointer returns the address of the first element. The address is valid as long as the
+// tensor is. On devices whose memory has no addresses, such as Vulkan, DataPointer returns
+// the handle of the buffer, to which [Tensor.ByteOffset] is not added.
 func (t *Tensor) DataPointer() Pointer {
 	c := t.cell()
 	p := Pointer{c.Data}
@@ -125,9 +127,9 @@ func (t *Tensor) DataPointer() Pointer {
 	return p
 }
 
-// ByteOffset returns the distance from the address that native code sees to the
-// first element. It is 0 for all tensors made in Go, views too: kernels often
-// ignore it.
+// ByteOffset returns the distance in bytes from the data pointer that native code sees to
+// the first element. It is 0 for all tensors that were made in Go, including views, because
+// kernels often ignore it.
 func (t *Tensor) ByteOffset() uint64 {
 	n := t.cell().ByteOffset
 	runtime.KeepAlive(t)
@@ -143,12 +145,13 @@ func (t *Tensor) Contiguous() bool {
 	return dense
 }
 
-// ReadOnly reports whether the memory must not be written: it came that way from
-// [FromDLPackVersioned], or is a view of such a tensor. The library does not keep
-// the mark: a tensor that went through native code has lost it.
+// ReadOnly reports whether the memory must not be written. That is so for a tensor that
+// [FromDLPackVersioned] made of memory marked as read-only, and for its views. The library
+// does not keep the mark, so a tensor that went through native code has lost it.
 func (t *Tensor) ReadOnly() bool { return codec.Ref(t).ReadOnly() }
 
-// String describes the tensor, such as "float32[3, 4]@cpu:0".
+// String returns the data type, the shape and the device, such as "float32[3, 4]@cpu:0". It
+// never panics.
 func (t *Tensor) String() string {
 	if codec.Ref(t).Handle() == 0 {
 		return codec.Wrap[*Object](codec.Ref(t)).String()
@@ -156,9 +159,8 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("%s[%s]@%s", t.DataType(), strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Shape()), " ", ", "), "[]"), t.Device())
 }
 
-// Format writes the description of the tensor. For %+v the elements follow, those
-// in the middle of a large tensor left out; a precision, as in %+.3v, is that of
-// floats.
+// Format writes the text of [Tensor.String]. For %+v it also writes the elements, without
+// those in the middle of a large tensor. A precision, as in %+.3v, applies to floats.
 func (t *Tensor) Format(f fmt.State, verb rune) {
 	switch {
 	case verb == 'q':

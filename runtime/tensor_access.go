@@ -13,11 +13,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// Slice views the memory of a contiguous tensor on the host as a slice, without
-// a copy. The slice is valid as long as t is: it must not be used after Release,
-// and t must be kept alive. T must have the size of the elements, and their kind
-// unless the data type has no Go type. Memory that is read-only is refused: see
-// [ReadSlice].
+// Slice returns the memory of a contiguous tensor on the host as a slice. It copies
+// nothing. The slice is valid as long as t is: it must not be used after Release, and the
+// program must keep t alive (runtime.KeepAlive) while it uses the slice.
+//
+// T must be the Go type of the elements. If the data type has no Go type, T may be an
+// unsigned integer of the same size. The error is of kind ErrType for another T, and
+// ErrValue if t is not contiguous, not on the host, or read-only. [ReadSlice] accepts a
+// read-only tensor.
 func Slice[T Element](t *Tensor) ([]T, error) {
 	if err := writable(t); err != nil {
 		return nil, err
@@ -25,8 +28,8 @@ func Slice[T Element](t *Tensor) ([]T, error) {
 	return ReadSlice[T](t)
 }
 
-// ReadSlice is [Slice] for reading: the slice must not be written to, and the
-// memory may be read-only.
+// ReadSlice is like [Slice], but t may be read-only. The program must not write to the
+// slice.
 func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -68,25 +71,26 @@ func hostCell(t *Tensor) (*abi.DLTensor, error) {
 
 func writable(t *Tensor) error {
 	if codec.Ref(t).ReadOnly() {
-		return failure.Errorf(failure.KindValue, "tensor %s is read-only: read it by ReadSlice or CopyTo, or Clone it", t)
+		return failure.Errorf(failure.KindValue, "tensor %s is read-only: read it with ReadSlice or CopyTo, or write to a Clone", t)
 	}
 	return nil
 }
 
-// holds returns an error unless elements of dtype can be read as T: their kind
-// must agree, or T is an unsigned integer as wide as a type that Go does not have.
+// holds returns an error unless elements of dtype can be read as T: T is the Go type of
+// dtype, or dtype has no Go type and T is an unsigned integer of the same size.
 func holds[T Element](dtype DataType) error {
 	var zero T
 	want := elementType[T]()
 	inGo := dtype.Lanes == 1 && slices.Contains(elementTypes[:], dtype)
 	if dtype != want && (inGo || dtype.IsScalable() || dtype.elementBits() != int64(8*unsafe.Sizeof(zero)) || want.Code != abi.DLUInt) {
-		hint := ""
 		if goType, ok := goTypes[dtype]; ok {
-			hint = " but " + goType
-		} else if dtype.IsFloat() {
-			hint = " (ToFloat32 converts them)"
+			return failure.Errorf(failure.KindType, "tensor of %s: the element type is %s, not %T", dtype, goType, zero)
 		}
-		return failure.Errorf(failure.KindType, "tensor of %s: its elements are no %T%s", dtype, zero, hint)
+		hint := ""
+		if dtype.IsFloat() {
+			hint = ": convert the elements with ToFloat32"
+		}
+		return failure.Errorf(failure.KindType, "tensor of %s: the element type is not %T%s", dtype, zero, hint)
 	}
 	return nil
 }
@@ -101,13 +105,13 @@ var goTypes = map[DataType]string{
 func alignedTo[T Element](c *abi.DLTensor) error {
 	var zero T
 	if a := unsafe.Alignof(zero); address(c)%a != 0 {
-		return failure.Errorf(failure.KindValue, "tensor: address %#x is not aligned to %d bytes, as %T must be: use CopyTo or Clone", address(c), a, zero)
+		return failure.Errorf(failure.KindValue, "tensor: address %#x is not aligned to the %d bytes that %T needs: use CopyTo or Clone", address(c), a, zero)
 	}
 	return nil
 }
 
-// Elements reads and writes single elements of a tensor on the host, whatever its
-// strides are. It is valid as long as the tensor is.
+// Elements reads and writes single elements of a tensor on the host, with any strides. It
+// is valid as long as the tensor is, and keeps the tensor alive.
 type Elements[T Element] struct {
 	t              *Tensor
 	data           uintptr
@@ -115,8 +119,8 @@ type Elements[T Element] struct {
 	readOnly       bool
 }
 
-// ElementsOf checks that the elements of t are of type T, as [Slice] does, and
-// gives access to them. The tensor may be read-only; then Set panics.
+// ElementsOf returns access to the elements of t. [Slice] describes the possible types T
+// and the errors. t need not be contiguous, and may be read-only; then Set panics.
 func ElementsOf[T Element](t *Tensor) (*Elements[T], error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -131,13 +135,13 @@ func ElementsOf[T Element](t *Tensor) (*Elements[T], error) {
 	return &Elements[T]{t, address(c), t.Shape(), t.Strides(), t.ReadOnly()}, nil
 }
 
-// at returns the element at an index of one number for each dimension.
+// at returns the address of the element at an index.
 func (e *Elements[T]) at(index []int64) *T {
 	if codec.Ref(e.t).Handle() == 0 {
 		e.t.cell() // panics
 	}
 	if len(index) != len(e.shape) {
-		panic(failure.Errorf(failure.KindIndex, "element of %s: %d indices for %d dimensions", e.t, len(index), len(e.shape)))
+		panic(failure.Errorf(failure.KindIndex, "element of %s: got %d indices, expected %d, one for each dimension", e.t, len(index), len(e.shape)))
 	}
 	offset := int64(0)
 	for i, x := range index {
@@ -150,16 +154,16 @@ func (e *Elements[T]) at(index []int64) *T {
 	return capi.PointerTo[T](e.data + uintptr(offset)*unsafe.Sizeof(zero))
 }
 
-// At returns the element at an index of one number for each dimension. It panics
-// with an *Error if there is none, or if the tensor was released.
+// At returns the element at an index, which has one number for each dimension. It panics
+// with an *Error if there is no such element, or if the tensor was released.
 func (e *Elements[T]) At(index ...int64) T {
 	x := *e.at(index)
 	runtime.KeepAlive(e.t)
 	return x
 }
 
-// Set changes the element at an index. It panics as At does, and if the tensor is
-// read-only.
+// Set stores x in the element at an index. It panics with an *Error in the same cases as
+// At, and if the tensor is read-only.
 func (e *Elements[T]) Set(x T, index ...int64) {
 	if e.readOnly {
 		panic(writable(e.t))
@@ -168,7 +172,8 @@ func (e *Elements[T]) Set(x T, index ...int64) {
 	runtime.KeepAlive(e.t)
 }
 
-// All returns the elements in row-major order, each with its number.
+// All ranges over the elements in row-major order, each with its number from 0. It panics
+// with an *Error if the tensor was released.
 func (e *Elements[T]) All() func(yield func(int64, T) bool) {
 	return func(yield func(int64, T) bool) {
 		var zero T
@@ -185,8 +190,7 @@ func (e *Elements[T]) All() func(yield func(int64, T) bool) {
 	}
 }
 
-// walk calls f with the offset of each element in row-major order, until it
-// returns false.
+// walk calls f with the offset of each element in row-major order, until f returns false.
 func walk(shape, strides []int64, f func(offset int64) bool) {
 	if slices.Contains(shape, 0) {
 		return
@@ -213,7 +217,7 @@ func walk(shape, strides []int64, f func(offset int64) bool) {
 	}
 }
 
-// bytesAt views host memory; a tensor must keep it alive.
+// bytesAt returns n bytes of host memory. The caller keeps the tensor alive that owns them.
 func bytesAt(address uintptr, n int64) []byte {
 	if n == 0 {
 		return []byte{}
@@ -221,13 +225,14 @@ func bytesAt(address uintptr, n int64) []byte {
 	return unsafe.Slice(capi.PointerTo[byte](address), n)
 }
 
-// bytesOf views a slice as bytes.
+// bytesOf returns the memory of a slice as bytes.
 func bytesOf[T Element](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(len(s))*unsafe.Sizeof(zero))
 }
 
-// transfer checks the sizes of a copy between a tensor and a slice.
+// transfer checks a copy between a tensor and a slice of n elements, and returns the
+// DLTensor.
 func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -237,12 +242,13 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 		return nil, err
 	}
 	if have := core.Product(core.ShapeOf(c)); have != int64(n) {
-		return nil, failure.Errorf(failure.KindValue, "copy: %s has %d elements, the slice has %d", t, have, n)
+		return nil, failure.Errorf(failure.KindValue, "copy: %s has %d elements, but the slice has %d", t, have, n)
 	}
 	return c, nil
 }
 
-// CopyTo copies the elements of t, in row-major order, to a slice of as many.
+// CopyTo copies the elements of t, in row-major order, to a slice of the same length. t is
+// on the host and may have any strides. [Slice] describes the possible types T.
 func CopyTo[T Element](t *Tensor, to []T) error {
 	c, err := transfer[T](t, len(to))
 	if err != nil {
@@ -253,7 +259,8 @@ func CopyTo[T Element](t *Tensor, to []T) error {
 	return nil
 }
 
-// CopyFrom copies a slice to the elements of t, in row-major order.
+// CopyFrom copies a slice to the elements of t, in row-major order. The conditions are
+// those of [CopyTo], and t must not be read-only.
 func CopyFrom[T Element](t *Tensor, from []T) error {
 	c, err := transfer[T](t, len(from))
 	if err == nil {
@@ -267,7 +274,8 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 	return nil
 }
 
-// move copies the elements of c, which are whole bytes, to dense memory or back.
+// move copies the elements of c to dense memory if out is set, and otherwise back. The
+// elements must be whole bytes.
 func move(c *abi.DLTensor, dense []byte, out bool) {
 	shape, strides := core.ShapeOf(c), core.Strides(c)
 	item := DataType(c.DType).elementBits() / 8
@@ -293,8 +301,8 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 	})
 }
 
-// Copy copies the elements of from to those of to. Both are on the host and have
-// the same shape and data type; they must not overlap.
+// Copy copies the elements of from to the elements of to. Both tensors are on the host and
+// have the same shape and data type. Their memory must not overlap.
 func Copy(to, from *Tensor) error {
 	source, err := hostCell(from)
 	if err != nil {
@@ -305,7 +313,7 @@ func Copy(to, from *Tensor) error {
 		return failure.Annotate("target", err)
 	}
 	if source.DType != target.DType || !slices.Equal(core.ShapeOf(source), core.ShapeOf(target)) {
-		return failure.Errorf(failure.KindValue, "copy: %s does not fit %s", from, to)
+		return failure.Errorf(failure.KindValue, "copy: source %s and target %s differ in shape or data type", from, to)
 	}
 	if err := writable(to); err != nil {
 		return err
@@ -330,13 +338,13 @@ func Copy(to, from *Tensor) error {
 		return err
 	}
 	if DataType(target.DType).elementBits()%8 != 0 {
-		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are no whole bytes", to, to.Strides())
+		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are not whole bytes", to, to.Strides())
 	}
 	move(target, b, false)
 	return nil
 }
 
-// read copies the elements of t, whose cell is c, to dense memory.
+// read copies the elements of t to dense memory. c is the DLTensor of t.
 func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	switch dtype := DataType(c.DType); {
 	case core.Contiguous(core.ShapeOf(c), core.Strides(c)):
@@ -344,13 +352,14 @@ func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	case dtype.elementBits()%8 == 0:
 		move(c, to, true)
 	default:
-		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are no whole bytes", t, t.Strides())
+		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are not whole bytes", t, t.Strides())
 	}
 	runtime.KeepAlive(t)
 	return nil
 }
 
-// Clone copies a tensor on the host to a contiguous one in memory of the Go heap.
+// Clone returns a contiguous copy of a tensor on the host. The memory of the copy is on the
+// Go heap. The caller owns the reference.
 func (t *Tensor) Clone() (*Tensor, error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -367,7 +376,7 @@ func (t *Tensor) Clone() (*Tensor, error) {
 	return clone, nil
 }
 
-// dense views the bytes of a contiguous tensor.
+// dense returns the memory of a contiguous tensor as bytes.
 func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
 	if !core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
 		return nil, failure.Errorf(failure.KindValue, "bytes of %s: it has strides %v and is not contiguous: use Clone", t, t.Strides())
@@ -379,9 +388,9 @@ func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
 	return bytesAt(address(c), size), nil
 }
 
-// Bytes views the memory of a contiguous tensor on the host, of any data type,
-// without a copy, under the rules of [Slice]. Numbers lie in it in the order of
-// bytes of the machine.
+// Bytes returns the memory of a contiguous tensor on the host as bytes, for any data type.
+// It copies nothing. The rules of [Slice] for using the result apply. Numbers are in the
+// byte order of the machine.
 func (t *Tensor) Bytes() ([]byte, error) {
 	c, err := hostCell(t)
 	if err == nil {
@@ -393,8 +402,8 @@ func (t *Tensor) Bytes() ([]byte, error) {
 	return dense(c, t)
 }
 
-// ReadAt reads from the memory of a contiguous tensor on the host (io.ReaderAt).
-// io.NewSectionReader makes an io.Reader of it.
+// ReadAt implements io.ReaderAt for the memory of a contiguous tensor on the host. off is
+// in bytes. io.NewSectionReader makes an io.Reader of a tensor.
 func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -418,21 +427,21 @@ func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt writes to the memory of a contiguous tensor on the host (io.WriterAt).
-// What lies beyond its end is not written and an error. io.NewOffsetWriter makes
-// an io.Writer of it.
+// WriteAt implements io.WriterAt for the memory of a contiguous tensor on the host. off is
+// in bytes. Bytes beyond the end are not written and are an error, which wraps
+// io.ErrShortWrite. io.NewOffsetWriter makes an io.Writer of a tensor.
 func (t *Tensor) WriteAt(p []byte, off int64) (int, error) {
 	b, err := t.Bytes()
 	if err != nil {
 		return 0, err
 	}
 	if off < 0 || off > int64(len(b)) {
-		return 0, failure.Errorf(failure.KindIndex, "write to %s: offset %d is not in its %d bytes", t, off, len(b))
+		return 0, failure.Errorf(failure.KindIndex, "write to %s: offset %d is out of range with %d bytes", t, off, len(b))
 	}
 	n := copy(b[off:], p)
 	runtime.KeepAlive(t)
 	if n < len(p) {
-		return n, failure.Errorf(failure.KindIndex, "write to %s: %d bytes do not fit from offset %d on: %w", t, len(p), off, io.ErrShortWrite)
+		return n, failure.Errorf(failure.KindIndex, "write to %s: %d bytes at offset %d do not fit: %w", t, len(p), off, io.ErrShortWrite)
 	}
 	return n, nil
 }

@@ -43,7 +43,7 @@ func TestElements(t *testing.T) {
 	if !slices.Equal(got, []float32{0, 4, 8, 1}) {
 		t.Errorf("All yields %v, want [0 4 8 1]", got)
 	}
-	runtimetest.WantPanic(t, tvmffi.ErrIndex, "1 indices for 2 dimensions", func() { e.At(0) })
+	runtimetest.WantPanic(t, tvmffi.ErrIndex, "got 1 indices, expected 2, one for each dimension", func() { e.At(0) })
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "index 3 is out of range in dimension 1", func() { e.At(0, 3) })
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "index -1 is out of range in dimension 0", func() { e.Set(0, -1, 0) })
 	turned.Release()
@@ -92,11 +92,11 @@ func TestElementTypes(t *testing.T) {
 		t.Errorf("Slice[uint16] returned %#x, want 0x3f80", s)
 	}
 	_, err := tvmffi.Slice[tvmffi.F16](half)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of bfloat16: its elements are no float16.Float16 but tvmffi.BF16 or uint16")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of bfloat16: the element type is tvmffi.BF16 or uint16, not float16.Float16")
 	_, err = tvmffi.Slice[float32](half)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "no float32 but tvmffi.BF16")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tvmffi.BF16 or uint16, not float32")
 	_, err = tvmffi.Slice[int8](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float8E4M3FN, 3)))
-	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float8_e4m3fn: its elements are no int8 (ToFloat32 converts them)")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float8_e4m3fn: the element type is not int8: convert the elements with ToFloat32")
 	_, err = tvmffi.Slice[uint8](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float4E2M1FN, 4)))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "float4_e2m1fn")
 	_, err = tvmffi.Slice[int64](runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32.WithLanes(2), 4)))
@@ -131,11 +131,11 @@ func TestNewTensor(t *testing.T) {
 		"address 0x3 is not aligned to the 4": func() (*tvmffi.Tensor, error) {
 			return tvmffi.FromPointer(tvmffi.Pointer{Address: 3}, tvmffi.Float32, tvmffi.CPU, nil)
 		},
-		"elements of int8 have 8 bits, those of": func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Int8, []int16{1}) },
+		"elements of int8 have 8 bits, but elements of int16 have 16": func() (*tvmffi.Tensor, error) { return tvmffi.TensorOf(tvmffi.Int8, []int16{1}) },
 		"elements of int8xvscalex2 have": func() (*tvmffi.Tensor, error) {
 			return tvmffi.TensorOf(tvmffi.DataType{Bits: 8, Lanes: 65534}, []int16{1})
 		},
-		"its elements have no fixed number of la": func() (*tvmffi.Tensor, error) { return tvmffi.FromFloat32(tvmffi.DataType{Bits: 8, Lanes: 65534}, nil) },
+		"has no fixed number of la": func() (*tvmffi.Tensor, error) { return tvmffi.FromFloat32(tvmffi.DataType{Bits: 8, Lanes: 65534}, nil) },
 	} {
 		_, err := make()
 		runtimetest.WantError(t, err, nil, text)
@@ -159,10 +159,10 @@ func TestCopies(t *testing.T) {
 	if err := tvmffi.Copy(turned, clone); err != nil || !slices.Equal(runtimetest.FloatsOf(t, x), []float32{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("after Copy the tensor has %v, want 0 to 5; error %v", runtimetest.FloatsOf(t, x), err)
 	}
-	runtimetest.WantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "float32[3, 2]@cpu:0 does not fit float32[2, 3]@cpu:0")
+	runtimetest.WantError(t, tvmffi.Copy(x, clone), tvmffi.ErrValue, "source float32[3, 2]@cpu:0 and target float32[2, 3]@cpu:0 differ in shape or data type")
 	runtimetest.WantError(t, tvmffi.Copy(x, nil), tvmffi.ErrType, "source: the object is nil")
-	runtimetest.WantError(t, tvmffi.CopyTo(x, make([]float32, 5)), tvmffi.ErrValue, "float32[2, 3]@cpu:0 has 6 elements, the slice has 5")
-	runtimetest.WantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "its elements are no int32 but float32")
+	runtimetest.WantError(t, tvmffi.CopyTo(x, make([]float32, 5)), tvmffi.ErrValue, "float32[2, 3]@cpu:0 has 6 elements, but the slice has 5")
+	runtimetest.WantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "the element type is float32, not int32")
 	// Elements that are not aligned can be copied, though not viewed.
 	memory := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 9))
 	odd := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: oddStruct(t, memory)}))
@@ -170,7 +170,7 @@ func TestCopies(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := tvmffi.Slice[float32](odd)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned to 4 bytes, as float32 must be: use CopyTo or Clone")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned to the 4 bytes that float32 needs: use CopyTo or Clone")
 	_, err = tvmffi.ElementsOf[float32](odd)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "is not aligned")
 	if got := runtimetest.Must[[]float32](t)(tvmffi.Slice[float32](runtimetest.Must[*tvmffi.Tensor](t)(odd.Clone()))); got[1] != 2.5 {
@@ -214,12 +214,12 @@ func TestBytes(t *testing.T) {
 	_, err = x.ReadAt(small, -1)
 	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset -1 is negative")
 	n, err := x.WriteAt(small, 10)
-	runtimetest.WantError(t, err, tvmffi.ErrIndex, "4 bytes do not fit from offset 10 on")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "4 bytes at offset 10 do not fit")
 	if n != 2 || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("WriteAt near the end returned %d, %v, want 2, io.ErrShortWrite", n, err)
 	}
 	_, err = x.WriteAt(small, 13)
-	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset 13 is not in its 12 bytes")
+	runtimetest.WantError(t, err, tvmffi.ErrIndex, "offset 13 is out of range with 12 bytes")
 	turned := runtimetest.Must[*tvmffi.Tensor](t)(runtimetest.CountingTensor(t, 2, 2).Transpose())
 	_, err = turned.Bytes()
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "it has strides [1 2] and is not contiguous: use Clone")
@@ -260,7 +260,7 @@ func TestFloat32Tensors(t *testing.T) {
 		}
 	}
 	_, err := tvmffi.FromFloat32(tvmffi.Float32, in, 3)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, the slice has 8")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "float32 of shape [3] has 3 numbers, but the slice has 8")
 	_, err = tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Complex64, 2)))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "data type complex64 is not a real number type")
 	if got := runtimetest.Must[[]float32](t)(tvmffi.ToFloat32(runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int8, 0, 3)))); len(got) != 0 {

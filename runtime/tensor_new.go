@@ -16,9 +16,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Element is a Go type whose slices can be the memory of a tensor. The 16-bit and
-// 8-bit float types of other packages are uint16 or uint8 underneath: give their
-// data type to [TensorOf].
+// Element is a Go type whose slices can be the memory of a tensor. The 16-bit and 8-bit
+// float types of other packages have the underlying types uint16 and uint8; pass their data
+// type to [TensorOf].
 type Element interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint |
 		~float32 | ~float64 | ~complex64 | ~complex128
@@ -43,16 +43,17 @@ func elementType[T Element]() DataType {
 	return elementTypes[t.Kind()]
 }
 
-// FromSlice makes a tensor over the memory of data, without a copy: both sides
-// see each other's writes. The shape must have as many elements as data; without
-// one it is a vector. data stays alive until native code has released the
-// tensor.
+// FromSlice returns a tensor on the host over the memory of data. It copies nothing: a
+// write through the slice changes the tensor, and the other way round. The product of shape
+// must be len(data); without a shape the tensor has one dimension. The tensor keeps data
+// alive until the last reference to it ends, in Go and in native code. The caller owns the
+// reference. The error is of kind ErrValue if shape does not fit data.
 func FromSlice[T Element](data []T, shape ...int64) (*Tensor, error) {
 	return TensorOf(elementType[T](), data, shape...)
 }
 
-// TensorOf is [FromSlice] with a data type of the same size as T, such as
-// Float8E5M2 for uint8.
+// TensorOf is like [FromSlice] with the data type dtype, whose elements must have the size
+// of T, such as Float8E5M2 for uint8. The error is of kind ErrType if the sizes differ.
 func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, error) {
 	if err := fits[T](dtype); err != nil {
 		return nil, err
@@ -65,15 +66,15 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 		return nil, err
 	}
 	if n != int64(len(data)) {
-		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v has %d elements, the slice has %d", slices.Clone(shape), n, len(data))
+		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v has %d elements, but the slice has %d", slices.Clone(shape), n, len(data))
 	}
 	codec.Heap(data)
 	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, nil)
 }
 
-// FromStrided makes a tensor over the memory of data as [FromSlice] does, with
-// strides in elements: element (i, j) is data[i*strides[0] + j*strides[1]]. It
-// takes the rows of a matrix with a stride, the planes of an image, a column.
+// FromStrided is like [FromSlice] with strides, in elements: element (i, j) is
+// data[i*strides[0] + j*strides[1]]. It can describe the padded rows of a matrix, a plane
+// of an image, or a column. The error is of kind ErrValue if an element lies outside data.
 func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 	dtype := elementType[T]()
 	n, err := core.Elements(shape)
@@ -85,18 +86,18 @@ func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 		return nil, err
 	}
 	if n > 0 && (low < 0 || high >= int64(len(data))) {
-		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, the slice has %d",
+		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v with strides %v reaches from element %d to %d, but the slice has %d elements",
 			slices.Clone(shape), slices.Clone(strides), low, high, len(data))
 	}
 	codec.Heap(data)
 	return localTensor(dtype, unsafe.Pointer(unsafe.SliceData(data)), shape, strides)
 }
 
-// fits returns an error unless slices of T can be the memory of a tensor of dtype.
+// fits returns an error unless T and the elements of dtype have the same size.
 func fits[T Element](dtype DataType) error {
 	var zero T
 	if dtype.IsScalable() || dtype.elementBits() != int64(8*unsafe.Sizeof(zero)) {
-		return failure.Errorf(failure.KindType, "tensor: elements of %s have %d bits, those of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
+		return failure.Errorf(failure.KindType, "tensor: elements of %s have %d bits, but elements of %T have %d", dtype, int(dtype.Bits)*int(dtype.Lanes), zero, 8*unsafe.Sizeof(zero))
 	}
 	return nil
 }
@@ -112,11 +113,14 @@ func localTensor(dtype DataType, data unsafe.Pointer, shape, strides []int64) (*
 	return codec.Wrap[*Tensor](objects.Own(handle)), nil
 }
 
-// alignment is that of the memory of NewTensor, enough for vector instructions.
+// alignment is the alignment of the memory of NewTensor in bytes. It suffices for vector
+// instructions.
 const alignment = 64
 
-// NewTensor makes a tensor of zeros in memory of the Go heap, aligned to 64
-// bytes. Without a shape it is a scalar.
+// NewTensor returns a contiguous tensor of zeros on the host. Its memory is on the Go heap,
+// aligned to 64 bytes. Without a shape it is a scalar: a tensor with no dimensions and one
+// element. The caller owns the reference. The error is of kind ErrValue if a dimension is
+// negative or the size does not fit, and ErrMemory if the system lacks the memory.
 func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 	size, err := dtype.BytesOf(shape)
 	if err != nil {
@@ -131,29 +135,29 @@ func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 	return localTensor(dtype, unsafe.Add(data, -uintptr(data)%alignment), shape, nil)
 }
 
-// BytesOf returns the number of bytes of a dense tensor with the data type and a shape.
-// It fails if a dimension is negative, the elements have no size, or the result is more
-// than any memory has.
+// BytesOf returns the size in bytes of a dense tensor with data type t and the given shape.
+// It returns an error if a dimension is negative, if the elements have no size, or if no
+// memory can be that large.
 func (t DataType) BytesOf(shape []int64) (int64, error) {
 	n, err := core.Elements(shape)
 	if err != nil {
 		return 0, err
 	}
 	if t.elementBits() == 0 {
-		return 0, failure.Errorf(failure.KindType, "tensor: a data type of %d bits and %d lanes has no elements", t.Bits, t.Lanes)
+		return 0, failure.Errorf(failure.KindType, "tensor: elements of a data type of %d bits and %d lanes have no size", t.Bits, t.Lanes)
 	}
 	size, err := t.size(n)
 	if err != nil {
 		return 0, err
 	}
 	if size > math.MaxInt64>>16 {
-		return 0, failure.Errorf(failure.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory", t, slices.Clone(shape), size)
+		return 0, failure.Errorf(failure.KindValue, "tensor: %s of shape %v needs %d bytes, more than any memory has", t, slices.Clone(shape), size)
 	}
 	return size, nil
 }
 
-// roomFor returns an error for a size that the system refuses: make would end the
-// process.
+// roomFor returns an error if the system refuses memory of the given size, for which make
+// would end the process.
 func roomFor(size int64) error {
 	const large = 1 << 30
 	if size < large {
@@ -168,9 +172,11 @@ func roomFor(size int64) error {
 	return nil
 }
 
-// FromPointer makes a dense tensor over memory that is not of the Go heap: of a
-// device, of a file, of a C library. keep is kept alive until native code has
-// released the tensor; a cleanup of it (runtime.AddCleanup) can free the memory.
+// FromPointer returns a contiguous tensor over memory outside the Go heap: of a device, of
+// a file, of a C library. It copies nothing. The tensor keeps the value keep alive until
+// the last reference to it ends, in Go and in native code; a cleanup of that value
+// (runtime.AddCleanup) can free the memory. The caller owns the reference. The error is of
+// kind ErrValue if the address is null or not aligned to the size of the elements.
 func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...int64) (*Tensor, error) {
 	size, err := dtype.BytesOf(shape)
 	if err != nil {
@@ -191,7 +197,7 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 	return codec.Wrap[*Tensor](objects.Own(handle)), nil
 }
 
-// aligned returns an error if an address does not suit the scalars of dtype.
+// aligned returns an error if an address is not aligned to the scalars of dtype.
 func aligned(address uintptr, dtype DataType, device Device) error {
 	lane := uintptr(dtype.Bits) / 8
 	if lane&(lane-1) == 0 && lane > 1 && device.hasAddresses() && address%min(lane, 8) != 0 {
@@ -200,8 +206,8 @@ func aligned(address uintptr, dtype DataType, device Device) error {
 	return nil
 }
 
-// lendTensor makes a tensor of a DLTensor*, which a callback got: it ends, like
-// the memory, when the callback returns.
+// lendTensor returns a tensor over the DLTensor* that a callback received. The tensor ends
+// when the callback returns, like the memory.
 func lendTensor(v abi.Any, from objects.Reading) (*objects.Object, error) {
 	lender, ok := from.Inner.(interface{ Adopt(uintptr) *objects.Object })
 	if !ok || v.Bits == 0 {

@@ -32,7 +32,7 @@ func TestTensorElements(t *testing.T) {
 			t.Errorf("a tensor of %s has %v, %v, want [1 2]", dtype, s, err)
 		}
 		_, err := tvmffi.Slice[int16](x)
-		runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of "+dtype.String()+": its elements are no int16")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of "+dtype.String()+": the element type is ", ", not int16")
 		x.Release()
 	}
 }
@@ -109,7 +109,7 @@ func TestTensorErrors(t *testing.T) {
 		shape []int64
 		text  string
 	}{
-		{[]int64{7}, "ValueError: tensor: shape [7] has 7 elements, the slice has 6"},
+		{[]int64{7}, "ValueError: tensor: shape [7] has 7 elements, but the slice has 6"},
 		{[]int64{2, -3}, "ValueError: tensor: dimension 1 of shape [2 -3] is negative"},
 		{[]int64{1 << 40, 1 << 40}, "ValueError: tensor: shape [1099511627776 1099511627776] has too many elements"},
 	} {
@@ -117,14 +117,14 @@ func TestTensorErrors(t *testing.T) {
 		runtimetest.WantError(t, err, tvmffi.ErrValue, c.text)
 	}
 	_, err := tvmffi.TensorOf(tvmffi.Float32, []float64{1})
-	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor: elements of float32 have 32 bits, those of float64 have 64")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor: elements of float32 have 32 bits, but elements of float64 have 64")
 	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
 	_, err = tvmffi.Slice[float64](x)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: tensor of float32: its elements are no float64")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "TypeError: tensor of float32: the element type is float32, not float64")
 	_, err = tvmffi.Slice[int32](x)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no int32")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: the element type is float32, not int32")
 	_, err = tvmffi.Slice[uint32](x)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: its elements are no uint32")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "tensor of float32: the element type is float32, not uint32")
 	x.Release()
 	_, err = tvmffi.Slice[float32](x)
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "the object was released")

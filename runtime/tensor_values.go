@@ -11,9 +11,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// ToFloat32 converts the elements of a tensor on the host, of any data type that
-// holds real numbers, in row-major order. An element of several lanes gives as
-// many numbers.
+// ToFloat32 returns the elements of a tensor on the host as float32, in row-major order. The
+// data type may be any real number type of at most 64 bits; other types are an error of kind
+// ErrType. An element of n lanes becomes n numbers.
 func ToFloat32(t *Tensor) ([]float32, error) {
 	c, err := hostCell(t)
 	if err != nil {
@@ -27,7 +27,7 @@ func ToFloat32(t *Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := Float32.size(t.Len() * int64(dtype.Lanes)) // which fits: an element has a bit at least
+	n, err := Float32.size(t.Len() * int64(dtype.Lanes)) // it fits: an element has at least one bit
 	if err == nil {
 		err = roomFor(n)
 	}
@@ -54,7 +54,7 @@ func ToFloat32(t *Tensor) ([]float32, error) {
 	return numbers, nil
 }
 
-// convert appends the numbers of 8 or 16 bits in dense memory.
+// convert appends the numbers in dense memory to numbers. t has 8 or 16 bits.
 func (t DataType) convert(numbers []float32, memory []byte) []float32 {
 	if t.Bits == 8 {
 		var values [256]float32
@@ -72,15 +72,17 @@ func (t DataType) convert(numbers []float32, memory []byte) []float32 {
 	return numbers
 }
 
-// FromFloat32 makes a tensor of any data type of real numbers in memory of the Go
-// heap, with each number rounded as [DataType.FromFloat32] does. Without a shape
-// it is a vector.
+// FromFloat32 returns a new tensor on the host with the given numbers. dtype may be any real
+// number type of at most 64 bits; [DataType.FromFloat32] describes the rounding. The memory
+// is on the Go heap. Without a shape the tensor has one dimension. The caller owns the
+// reference. The error is of kind ErrType for another dtype, and ErrValue if shape does not
+// have len(numbers) numbers.
 func FromFloat32(dtype DataType, numbers []float32, shape ...int64) (*Tensor, error) {
 	if err := dtype.numeric(); err != nil {
 		return nil, err
 	}
 	if dtype.IsScalable() || dtype.Lanes == 0 {
-		return nil, failure.Errorf(failure.KindType, "data type %s: its elements have no fixed number of lanes", dtype)
+		return nil, failure.Errorf(failure.KindType, "data type %s has no fixed number of lanes", dtype)
 	}
 	if shape == nil {
 		shape = []int64{int64(len(numbers)) / int64(dtype.Lanes)}
@@ -91,7 +93,7 @@ func FromFloat32(dtype DataType, numbers []float32, shape ...int64) (*Tensor, er
 	}
 	if n := t.Len() * int64(dtype.Lanes); n != int64(len(numbers)) {
 		t.Release()
-		return nil, failure.Errorf(failure.KindValue, "tensor: %s of shape %v has %d numbers, the slice has %d", dtype, shape, n, len(numbers))
+		return nil, failure.Errorf(failure.KindValue, "tensor: %s of shape %v has %d numbers, but the slice has %d", dtype, shape, n, len(numbers))
 	}
 	memory, err := t.Bytes()
 	if err != nil {
@@ -105,7 +107,8 @@ func FromFloat32(dtype DataType, numbers []float32, shape ...int64) (*Tensor, er
 	return t, nil
 }
 
-// loadBits reads a number of up to 64 bits, the least significant one first.
+// loadBits reads a number of width bits, at most 64, that begins at bit at. The least
+// significant bit comes first.
 func loadBits(memory []byte, at, width int64) (bits uint64) {
 	if width%8 == 0 && at%8 == 0 {
 		for i := range width / 8 {
@@ -119,7 +122,7 @@ func loadBits(memory []byte, at, width int64) (bits uint64) {
 	return bits
 }
 
-// storeBits writes a number into zeroed memory.
+// storeBits writes a number of width bits to zeroed memory, from bit at on.
 func storeBits(memory []byte, at, width int64, bits uint64) {
 	if width%8 == 0 && at%8 == 0 {
 		for i := range width / 8 {
@@ -132,7 +135,7 @@ func storeBits(memory []byte, at, width int64, bits uint64) {
 	}
 }
 
-// lane reads the bits of one lane of an element at an offset in elements.
+// lane returns the bits of lane n of the element at an offset in elements.
 func lane(c *abi.DLTensor, offset, n int64) uint64 {
 	width := int64(c.DType.Bits)
 	at := offset*width*int64(c.DType.Lanes) + n*width
@@ -152,15 +155,15 @@ func lanes(c *abi.DLTensor, f func(bits uint64) bool) {
 	})
 }
 
-// The elements of a large tensor are left out but for the first and last few of
-// each dimension.
+// A tensor of more than printAll elements is printed with the first and the last printEdge
+// elements of each dimension.
 const (
 	printAll  = 1000
 	printEdge = 3
 )
 
-// elements prints the elements as nested lists; a negative precision prints as
-// many digits as floats need.
+// elements returns the elements as nested lists. A negative precision means as many digits
+// as are needed to represent a float uniquely.
 func (t *Tensor) elements(precision int) string {
 	c, err := hostCell(t)
 	if err != nil {
@@ -168,7 +171,7 @@ func (t *Tensor) elements(precision int) string {
 	}
 	dtype := DataType(c.DType)
 	if dtype.IsScalable() || dtype.Bits == 0 || dtype.Lanes == 0 {
-		return "(its elements have no fixed size)"
+		return "(the elements have no fixed size)"
 	}
 	p := printer{c: c, dtype: dtype, precision: precision, shape: core.ShapeOf(c), strides: core.Strides(c), brief: t.Len() > printAll}
 	p.each(0, 0, func(offset int64) { p.width = max(p.width, len(p.element(offset))) })
@@ -187,7 +190,7 @@ type printer struct {
 	out            strings.Builder
 }
 
-// indices returns those of a dimension to print; gap is the one before which
+// indices returns the indices of a dimension to print. gap is the index before which
 // others are left out, or -1.
 func (p *printer) indices(dim int) (list []int64, gap int64) {
 	n, gap := p.shape[dim], -1
@@ -237,7 +240,7 @@ func (p *printer) list(dim int, offset int64, indent int) {
 	p.out.WriteByte(']')
 }
 
-// element prints one element, of several lanes in parentheses.
+// element returns the text of one element, in parentheses if it has several lanes.
 func (p *printer) element(offset int64) string {
 	var texts []string
 	for n := range int64(p.dtype.Lanes) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// view makes a tensor over the elements of t from an offset in elements on.
+// view returns a tensor over the elements of t, beginning at an offset in elements.
 func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (*Tensor, error) {
 	if o.BorrowedMemory() {
 		return nil, failure.Errorf(failure.KindRuntime, "view of %s: the memory is borrowed until the callback returns, and a view could outlive it: copy the tensor with Clone", t)
@@ -19,7 +19,7 @@ func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (
 	c := t.cell()
 	bits := offset * DataType(c.DType).elementBits()
 	if bits%8 != 0 {
-		return nil, failure.Errorf(failure.KindValue, "view of %s: element %d does not begin at a byte", t, offset)
+		return nil, failure.Errorf(failure.KindValue, "view of %s: element %d does not begin at a whole byte", t, offset)
 	}
 	d := abi.DLTensor{Data: c.Data, Device: c.Device, DType: c.DType, ByteOffset: c.ByteOffset + uint64(bits/8)}
 	if Device(c.Device).hasAddresses() {
@@ -38,11 +38,11 @@ func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (
 	return codec.Wrap[*Tensor](v), nil
 }
 
-// room is that for the shape and the strides of most tensors.
+// room is memory for the shape and the strides of most tensors.
 type room [2 * 8]int64
 
-// describe returns what a view starts from; the slices are copies, in b if there
-// is room.
+// describe returns the object, the shape and the strides of t. The slices are copies, in b
+// if they fit.
 func (t *Tensor) describe(b *room) (o *objects.Object, shape, strides []int64, err error) {
 	if o, err = codec.Receiver(t, "Tensor"); err != nil {
 		return nil, nil, nil, err
@@ -54,8 +54,8 @@ func (t *Tensor) describe(b *room) (o *objects.Object, shape, strides []int64, e
 	return o, shape, strides, nil
 }
 
-// position resolves an index into a dimension of size n, which may count from the
-// end; n itself is allowed as an end.
+// position returns index as a number from 0 to n, and reports whether it is in that range.
+// A negative index counts from the end of a dimension of size n.
 func position(index, n int64) (int64, bool) {
 	if index < 0 {
 		index += n
@@ -63,10 +63,12 @@ func position(index, n int64) (int64, bool) {
 	return index, index >= 0 && index <= n
 }
 
-// Slice views the indices from, from+1, ... to-1 of one dimension, without a
-// copy. Negative indices count from the end of the dimension, a negative dim from
-// the last one. Like all views, the result keeps the memory alive by itself, and
-// its byte offset is folded into its address.
+// Slice returns a view of the indices from, from+1, ... to-1 of dimension dim. It copies
+// nothing. Negative indices count from the end of the dimension, and a negative dim from
+// the last dimension. The error is of kind ErrIndex if they are out of range.
+//
+// Like every view, the result is a tensor of its own: the caller owns its reference, it
+// keeps the memory alive, and its byte offset is added to its address.
 func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
 	var few room
 	o, shape, strides, err := t.describe(&few)
@@ -84,13 +86,14 @@ func (t *Tensor) Slice(dim int, from, to int64) (*Tensor, error) {
 	}
 	offset := begin * strides[i]
 	if shape[i] = end - begin; shape[i] == 0 {
-		offset = 0 // an empty view must not point behind the memory
+		offset = 0 // an empty view must not point past the memory
 	}
 	return t.view(o, offset, shape, strides)
 }
 
-// Select views one index of a dimension, which the result has no more. A negative
-// index counts from the end.
+// Select returns a view of one index of dimension dim. The result does not have that
+// dimension. A negative index counts from the end. The error is of kind ErrIndex if dim or
+// index is out of range.
 func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
 	var few room
 	o, shape, strides, err := t.describe(&few)
@@ -109,8 +112,9 @@ func (t *Tensor) Select(dim int, index int64) (*Tensor, error) {
 	return t.view(o, offset, slices.Delete(shape, i, i+1), slices.Delete(strides, i, i+1))
 }
 
-// Reshape views the elements in another shape with as many elements, without a
-// copy; one dimension may be -1 and is computed. The tensor must be contiguous.
+// Reshape returns a view of the elements with another shape, which has as many elements. It
+// copies nothing. One dimension may be -1, and Reshape computes it. The error is of kind
+// ErrValue if t is not contiguous or the shape does not fit.
 func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	var few room
 	o, old, strides, err := t.describe(&few)
@@ -143,15 +147,16 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 		known = n
 	}
 	if known != n {
-		return nil, failure.Errorf(failure.KindValue, "reshape of %s: shape %v has %d elements instead of %d", t, shape, known, n)
+		return nil, failure.Errorf(failure.KindValue, "reshape of %s: shape %v has %d elements, expected %d", t, shape, known, n)
 	}
 	strides = make([]int64, len(shape))
 	objects.RowMajor(shape, strides)
 	return t.view(o, 0, shape, strides)
 }
 
-// Transpose views the tensor with its dimensions in another order: dims[i] is the
-// dimension of t that becomes dimension i. Without dims the order is reversed.
+// Transpose returns a view of t with its dimensions in another order: dims[i] is the
+// dimension of t that becomes dimension i. Without dims it reverses the order. It returns an
+// error unless dims names each dimension once.
 func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
 	var few room
 	o, shape, strides, err := t.describe(&few)
@@ -165,14 +170,14 @@ func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
 	}
 	if dims != nil {
 		if len(dims) != n {
-			return nil, failure.Errorf(failure.KindValue, "transpose of %s: %d dimensions are given", t, len(dims))
+			return nil, failure.Errorf(failure.KindValue, "transpose of %s: got %d dimensions, expected %d", t, len(dims), n)
 		}
 		for i, d := range dims {
 			if order[i], err = dimension(d, n); err != nil {
 				return nil, err
 			}
 			if slices.Contains(order[:i], order[i]) {
-				return nil, failure.Errorf(failure.KindValue, "transpose of %s: dimension %d comes twice", t, d)
+				return nil, failure.Errorf(failure.KindValue, "transpose of %s: dimension %d is given twice", t, d)
 			}
 		}
 	}
@@ -183,8 +188,8 @@ func (t *Tensor) Transpose(dims ...int) (*Tensor, error) {
 	return t.view(o, 0, newShape, newStrides)
 }
 
-// Squeeze views the tensor without the given dimensions, which must have size 1;
-// without arguments, without all of size 1.
+// Squeeze returns a view of t without the given dimensions, which must have size 1. Without
+// arguments it drops all dimensions of size 1.
 func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
 	var few room
 	o, shape, strides, err := t.describe(&few)
@@ -201,7 +206,7 @@ func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
 			return nil, err
 		}
 		if shape[i] != 1 {
-			return nil, failure.Errorf(failure.KindValue, "squeeze of %s: dimension %d has size %d", t, d, shape[i])
+			return nil, failure.Errorf(failure.KindValue, "squeeze of %s: dimension %d has size %d, expected 1", t, d, shape[i])
 		}
 		drop[i] = true
 	}
@@ -214,8 +219,8 @@ func (t *Tensor) Squeeze(dims ...int) (*Tensor, error) {
 	return t.view(o, 0, newShape, newStrides)
 }
 
-// Unsqueeze views the tensor with one more dimension, of size 1, in front of
-// dimension dim; -1 puts it at the end.
+// Unsqueeze returns a view of t with one more dimension, of size 1, before dimension dim. -1
+// adds it at the end.
 func (t *Tensor) Unsqueeze(dim int) (*Tensor, error) {
 	var few room
 	o, shape, strides, err := t.describe(&few)
@@ -233,9 +238,9 @@ func (t *Tensor) Unsqueeze(dim int) (*Tensor, error) {
 	return t.view(o, 0, slices.Insert(shape, i, 1), slices.Insert(strides, i, step))
 }
 
-// AsStrided views the memory of t with any shape and strides, counted in elements
-// from an offset on. No element of the result may lie outside of those that t
-// spans.
+// AsStrided returns a view of the memory of t with the given shape, strides and offset. The
+// strides and the offset are in elements. The error is of kind ErrValue if an element of
+// the result lies outside the memory that t spans.
 func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error) {
 	var few room
 	o, oldShape, oldStrides, err := t.describe(&few)
@@ -259,7 +264,7 @@ func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error
 	}
 	switch {
 	case offset > 1<<61 || offset < -1<<61 || n > 0 && (offset+low < first || offset+high > last):
-		return nil, failure.Errorf(failure.KindValue, "strided view of %s: shape %v with strides %v from element %d on reaches from %d to %d, the tensor from %d to %d",
+		return nil, failure.Errorf(failure.KindValue, "strided view of %s: shape %v with strides %v at offset %d reaches from element %d to %d, but the tensor reaches from %d to %d",
 			t, slices.Clone(shape), slices.Clone(strides), offset, offset+low, offset+high, first, last)
 	case n == 0:
 		offset = 0

@@ -114,23 +114,23 @@ func TestTensorViews_refuse(t *testing.T) {
 		{"from 0 to 4 is out of range", func() (*tvmffi.Tensor, error) { return x.Slice(1, 0, 4) }},
 		{"from -4 to 3 is out of range", func() (*tvmffi.Tensor, error) { return x.Slice(1, -4, 3) }},
 		{"index 3 is out of range in dimension 1", func() (*tvmffi.Tensor, error) { return x.Select(1, 3) }},
-		{"shape [4 2] has 8 elements instead of 6", func() (*tvmffi.Tensor, error) { return x.Reshape(4, 2) }},
+		{"shape [4 2] has 8 elements, expected 6", func() (*tvmffi.Tensor, error) { return x.Reshape(4, 2) }},
 		{"6 elements do not fill shape [4 -1]", func() (*tvmffi.Tensor, error) { return x.Reshape(4, -1) }},
 		{"6 elements do not fill shape [0 -1]", func() (*tvmffi.Tensor, error) { return x.Reshape(0, -1) }},
 		{"dimension 1 of shape [-1 -1] is negative", func() (*tvmffi.Tensor, error) { return x.Reshape(-1, -1) }},
 		{"has too many elements", func() (*tvmffi.Tensor, error) { return x.Reshape(1<<40, 1<<40) }},
 		{"it has strides [1 3] and is not contiguous: reshape a Clone", func() (*tvmffi.Tensor, error) { return turned.Reshape(6) }},
-		{"1 dimensions are given", func() (*tvmffi.Tensor, error) { return x.Transpose(0) }},
-		{"dimension -2 comes twice", func() (*tvmffi.Tensor, error) { return x.Transpose(0, -2) }},
+		{"got 1 dimensions, expected 2", func() (*tvmffi.Tensor, error) { return x.Transpose(0) }},
+		{"dimension -2 is given twice", func() (*tvmffi.Tensor, error) { return x.Transpose(0, -2) }},
 		{"dimension 0 has size 2", func() (*tvmffi.Tensor, error) { return x.Squeeze(0) }},
 		{"dimension 3 is out of range with 3 dimensions", func() (*tvmffi.Tensor, error) { return x.Unsqueeze(3) }},
-		{"reaches from 5 to 6, the tensor from 0 to 5", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1}, 5) }},
-		{"reaches from -1 to 0", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1}, 0) }},
+		{"reaches from element 5 to 6, but the tensor reaches from 0 to 5", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1}, 5) }},
+		{"reaches from element -1 to 0", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1}, 0) }},
 		{"1 dimensions, but 2 strides", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1, 1}, 0) }},
 		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{1 << 31}, []int64{1 << 31}, 0) }},
 		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1 << 63}, 0) }},
 		{"dimension 0 of shape [-1] is negative", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{-1}, []int64{1}, 0) }},
-		{"element 3 does not begin at a byte", func() (*tvmffi.Tensor, error) { return nibbles.Slice(0, 3, 5) }},
+		{"element 3 does not begin at a whole byte", func() (*tvmffi.Tensor, error) { return nibbles.Slice(0, 3, 5) }},
 		{"TypeError: Tensor.Slice: the receiver is nil", func() (*tvmffi.Tensor, error) { return (*tvmffi.Tensor)(nil).Slice(0, 0, 1) }},
 	} {
 		v, err := c.view()
@@ -171,7 +171,7 @@ func TestFromStrided(t *testing.T) {
 		t.Errorf("the column has %v, want [1 6 11 16]", got)
 	}
 	_, err := tvmffi.FromStrided(data, []int64{4, 3}, []int64{6, 1})
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, the slice has 20")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "reaches from element 0 to 20, but the slice has 20 elements")
 	_, err = tvmffi.FromStrided(data, []int64{2}, []int64{-1})
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "from element -1")
 	_, err = tvmffi.FromStrided(data, []int64{4}, nil)

@@ -1,6 +1,9 @@
-// Package env lends to native code what it asks its environment for: an allocator of
-// tensors, the current stream of a device, and whether the host wants a call to end.
-// Values themselves, and tensors made by the program, belong to package tvmffi.
+// Package env gives native code what it asks its environment for: an allocator of tensors,
+// the current stream of a device, and whether the host wants a call to end. Tensors that
+// the program makes itself belong to package tvmffi.
+//
+// An allocator and a stream belong to an OS thread. [WithAllocator] and [WithStream]
+// therefore run a func on one thread.
 package env
 
 import (
@@ -17,25 +20,24 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TensorSpec says which tensor is wanted.
+// TensorSpec describes a tensor that native code asks for.
 type TensorSpec struct {
 	DataType tvmffi.DataType
 	Device   tvmffi.Device
 	Shape    []int64
-	// Strides are in elements; nil stands for row-major order.
+	// Strides are in elements. If they are nil, the order is row-major.
 	Strides []int64
 }
 
-// Allocator makes the tensors that native code asks the environment for, such as
-// the results of kernels. It may be called on any thread, and may be called by
-// many at once. The tensor that it returns must have the shape and data type of
-// the spec and be on its device; its reference passes to the caller (an allocator
-// that keeps its tensors returns a Retain of them). An error, or a panic, becomes
-// the error of the native function.
+// Allocator makes the tensors that native code asks for, such as the results of kernels.
+// Native code may call it on any thread, and on several threads at once. The tensor that it
+// returns must have the shape and data type of spec and be on its device. The caller takes
+// over the reference, so an allocator that keeps its tensors returns tvmffi.Retain of them.
+// An error or a panic becomes the error of the native function.
 type Allocator func(spec TensorSpec) (*tvmffi.Tensor, error)
 
-// GoAllocator makes tensors of zeros in memory of the Go heap. It is for the host
-// only.
+// GoAllocator is an [Allocator] that makes tensors of zeros in memory of the Go heap. It
+// returns an error of kind ErrValue for a device other than the host.
 func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
 		return nil, failure.Errorf(failure.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
@@ -48,7 +50,7 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 		return nil, err
 	}
 	if low < 0 {
-		return nil, failure.Errorf(failure.KindValue, "allocator: a stride of %v is negative", spec.Strides)
+		return nil, failure.Errorf(failure.KindValue, "allocator: strides %v are negative, expected 0 or more", spec.Strides)
 	}
 	all, err := tvmffi.NewTensor(spec.DataType, high+1)
 	if err != nil {
@@ -60,7 +62,7 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 
 var _ Allocator = GoAllocator
 
-// allocators are those that are set: for threads by WithAllocator, and for the
+// allocators holds the allocators of threads, which WithAllocator sets, and that of the
 // process.
 var allocators struct {
 	sync.RWMutex
@@ -68,9 +70,10 @@ var allocators struct {
 	process Allocator
 }
 
-// WithAllocator runs f with a as the allocator of its thread, before that of the
-// process. As with [WithStream], f runs on one thread, and what was set before
-// returns when f has ended.
+// WithAllocator runs f with a as the allocator of its thread, which precedes the allocator
+// of the process. f runs on one OS thread, and goroutines that it starts do not use a. When
+// f has ended, also by a panic, WithAllocator sets the previous allocator of the thread
+// again. It returns the error of f.
 func WithAllocator(a Allocator, f func() error) error {
 	if a == nil {
 		return failure.Errorf(failure.KindValue, "WithAllocator: the allocator is nil")
@@ -109,9 +112,10 @@ func setThreadAllocator(thread int, a Allocator) (old Allocator) {
 // processMu is held while the allocator of the process changes.
 var processMu sync.Mutex
 
-// SetAllocator makes a the allocator of the process, for threads without one of
-// their own. restore sets the one before again; it must be called in the reverse
-// order of the SetAllocator calls.
+// SetAllocator makes a the allocator of the process, for threads without an allocator of
+// their own. restore sets the previous allocator again. The restore funcs must be called
+// in the reverse order of the SetAllocator calls. SetAllocator may be called from any
+// goroutine.
 func SetAllocator(a Allocator) (restore func() error, err error) {
 	if a == nil {
 		return nil, failure.Errorf(failure.KindValue, "SetAllocator: the allocator is nil")
@@ -146,8 +150,8 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 	}), nil
 }
 
-// setProcessAllocator sets the C function of the process alone: the library sets
-// and reports that of the thread as well.
+// setProcessAllocator sets the C function of the process only. The library would also set
+// that of the thread, and would report that one as the old function.
 func setProcessAllocator(f uintptr) (old uintptr, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -161,7 +165,7 @@ func setProcessAllocator(f uintptr) (old uintptr, err error) {
 	return old, err
 }
 
-// allocate is what native code reaches.
+// allocate is the allocator that native code calls.
 func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	allocators.RLock()
 	a := allocators.threads[capi.ThreadID()]
@@ -170,7 +174,7 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	}
 	allocators.RUnlock()
 	if a == nil {
-		return 0, failure.Errorf(failure.KindRuntime, "allocator: none is set")
+		return 0, failure.Errorf(failure.KindRuntime, "allocator: no allocator is set: use env.WithAllocator or env.SetAllocator")
 	}
 	spec := TensorSpec{tvmffi.DataType(prototype.DType), tvmffi.Device(prototype.Device), slices.Clone(core.ShapeOf(prototype)), nil}
 	if prototype.Strides != 0 {
@@ -187,17 +191,18 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	defer t.Release()
 	c := capi.PointerTo[abi.DLTensor](o.Handle() + abi.ObjectSize)
 	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), spec.Shape) {
-		return 0, failure.Errorf(failure.KindValue, "allocator: it made %s instead of %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
+		return 0, failure.Errorf(failure.KindValue, "allocator: it returned %s, expected %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
 	}
 	if o.BorrowedMemory() || t.ReadOnly() {
-		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or lent for a callback: return a new tensor", t)
+		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or borrowed until a callback returns: return a new tensor", t)
 	}
 	return core.ExportDLPack(o.Handle(), true)
 }
 
-// EnvTensor asks the allocator of the environment for a tensor, as native code
-// does: that of [WithAllocator], of [SetAllocator], or one that a library has set.
-// Its elements are not initialised. Strides are a wish that allocators may ignore.
+// EnvTensor asks the allocator of the environment for a tensor, like native code: the
+// allocator of [WithAllocator], of [SetAllocator], or one that a library set. The elements
+// may have any values. Allocators may ignore the strides of spec. The caller owns the
+// reference.
 func EnvTensor(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if _, err := spec.DataType.BytesOf(spec.Shape); err != nil {
 		return nil, err

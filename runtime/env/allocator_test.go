@@ -93,7 +93,7 @@ func TestWithAllocator_errors(t *testing.T) {
 			{"the arena is full", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, mine }},
 			{"a bug", func(env.TensorSpec) (*tvmffi.Tensor, error) { panic("a bug") }},
 			{"result of the allocator: the object is nil", func(env.TensorSpec) (*tvmffi.Tensor, error) { return nil, nil }},
-			{"it made float32[3]@cpu:0 instead of float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
+			{"it returned float32[3]@cpu:0, expected float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 				return tvmffi.NewTensor(spec.DataType, 3)
 			}},
 		} {

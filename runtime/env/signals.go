@@ -7,16 +7,16 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// ErrSignal is the kind of the error of [CheckSignals], and of a call whose error is
-// with the host language: Python functions fail so after Ctrl-C. A callback that
-// returns it makes the host raise the error that it has.
+// ErrSignal is the kind of the error that [CheckSignals] returns. A call also returns it if
+// the host language keeps the error itself, as Python does after Ctrl-C. If a callback
+// returns such an error, the host raises the error that it keeps.
 var ErrSignal = tvmffi.KindError(failure.KindSignal)
 
-// CheckSignals reports whether the program that called Go wants the call to end: a
-// Python program after Ctrl-C, which otherwise waits for the call. A long Go
-// function that other languages call looks now and then, on the goroutine that
-// was called, and returns the error as it is; Python then raises KeyboardInterrupt.
-// Where nobody can interrupt, it returns nil.
+// CheckSignals returns an error if the host wants the current call of Go to end, such as a
+// Python program after Ctrl-C. Otherwise it returns nil, also if there is no host that can
+// interrupt. A long Go function that other languages call should call CheckSignals now and
+// then, on the goroutine on which it was called, and return the error unchanged; Python
+// then raises KeyboardInterrupt.
 func CheckSignals() error {
 	if !capi.Attached() || core.CheckSignals() == 0 {
 		return nil

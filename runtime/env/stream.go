@@ -9,11 +9,11 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// WithStream runs f with stream as the current stream of a device, which native
-// code asks for when it launches work. The current stream belongs to an OS
-// thread: f runs on one thread, and goroutines that it starts do not see the
-// stream. The stream before is current again when f has ended, also by a panic.
-// A stream of address 0 is the default one.
+// WithStream runs f with stream as the current stream of device. Native code asks for that
+// stream when it launches work. The current stream belongs to an OS thread: f runs on one
+// thread, and goroutines that it starts do not use the stream. When f has ended, also by a
+// panic, WithStream sets the previous stream again. Address 0 is the default stream.
+// WithStream returns the error of f.
 func WithStream(device tvmffi.Device, stream tvmffi.Pointer, f func() error) error {
 	if err := streamDevice(device); err != nil {
 		return err
@@ -27,13 +27,13 @@ func WithStream(device tvmffi.Device, stream tvmffi.Pointer, f func() error) err
 	if err != nil {
 		return err
 	}
-	// Setting what was set before cannot fail: the table has the room already.
+	// Setting the previous stream cannot fail: the table already has the entry.
 	defer core.SetStream(abi.DLDevice(device), old)
 	return f()
 }
 
-// CurrentStream returns the current stream of a device: that of [WithStream], or
-// in a callback that of the caller; address 0 stands for the default one.
+// CurrentStream returns the current stream of device on this thread: the stream of
+// [WithStream], or in a callback the stream of the caller. Address 0 is the default stream.
 func CurrentStream(device tvmffi.Device) (tvmffi.Pointer, error) {
 	if err := streamDevice(device); err != nil {
 		return tvmffi.Pointer{}, err
@@ -44,12 +44,12 @@ func CurrentStream(device tvmffi.Device) (tvmffi.Pointer, error) {
 	return tvmffi.Pointer{Address: core.Stream(abi.DLDevice(device))}, nil
 }
 
-// streamDevice refuses what would make the library index a table out of range or
+// streamDevice refuses devices for which the library would index a table out of range, or
 // grow it without bound.
 func streamDevice(d tvmffi.Device) error {
 	const most = 1 << 12
 	if d.Type < 1 || d.Type >= most || d.ID < 0 || d.ID >= most {
-		return failure.Errorf(failure.KindValue, "stream: %s is no device", d)
+		return failure.Errorf(failure.KindValue, "stream: %s is not a device: expected a type from 1 and an ID from 0, both below %d", d, most)
 	}
 	return nil
 }

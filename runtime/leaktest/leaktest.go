@@ -1,5 +1,5 @@
-// Package leaktest makes tests fail on handles of native objects that nobody
-// released.
+// Package leaktest makes a test fail if it does not release the handles of native objects
+// that it makes.
 package leaktest
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// Check fails the test, when it ends, if the collector had to release a handle
-// that was made in it. With the build tag tvmffi_debug the failure lists the
-// handles that are still there, with the stacks that made them. A test that uses
-// Check must not run in parallel with others that make handles.
+// Check fails the test, when it ends, if the garbage collector had to release a handle that
+// the test made. With the build tag tvmffi_debug the failure lists the handles that were
+// not released, with the stacks that made them. A test that uses Check must not run in
+// parallel with other tests that make handles.
 func Check(t testing.TB) {
 	t.Helper()
 	collect()
@@ -39,11 +39,11 @@ func describe(handles []memstat.Handle) string {
 	return b.String()
 }
 
-// collect runs the cleanups of what is unreachable now. They run on a goroutine
-// of the runtime: a cleanup of our own, queued by the same collection, tells that
-// those before it have been taken up.
+// collect runs the cleanups of all values that are unreachable now. The cleanups run on a
+// goroutine of the Go runtime. A cleanup of our own, which the same collection queues,
+// shows that the runtime has begun those before it.
 func collect() {
-	memstat.Collected() // it makes the newest handles known to the collector
+	memstat.Collected() // this makes the newest handles known to the collector
 	for range 2 {
 		done := make(chan bool)
 		runtime.AddCleanup(&struct{ p *int }{new(int)}, func(int) { close(done) }, 0)

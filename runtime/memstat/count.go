@@ -5,16 +5,16 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// UseCount returns the number of strong references to the object of x, from all
-// languages; 0 for nil and for an object that has ended. Another goroutine may
-// change it at any time: it is for tests.
+// UseCount returns the reference count of the object of x: the number of strong references
+// from all languages. It is 0 for nil and for an object that has ended. It is for tests,
+// because another goroutine may change it at any time.
 func UseCount(x tvmffi.ObjectRef) int { return objects.StateOf(x).UseCount() }
 
-// Collected returns how many references the collector had to release so far
-// because nobody had called Release. A test that compares it before and after
-// finds handles that leaked. The collector only looks at handles that are not
-// among the last few; a call of Collected ends that, so that the next collection
-// finds all that were made before it.
+// Collected returns the number of references that the garbage collector has released
+// because the program did not call Release. A test that compares the number before and
+// after finds handles that leaked. The collector does not release the handles that were
+// made last. A call of Collected makes them known to it, so the next collection finds all
+// handles that were made before the call.
 func Collected() int64 {
 	objects.GuardRecent()
 	return objects.Collected.Load()

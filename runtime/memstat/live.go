@@ -11,27 +11,26 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// Tracking says that the program is built with the tag tvmffi_debug, with which
-// [LiveHandles] knows every handle. It makes each new handle slower by about a
-// microsecond.
+// Tracking reports whether the program was built with the tag tvmffi_debug. With the tag,
+// [LiveHandles] lists every handle, and making a handle takes about a microsecond longer.
 const Tracking = objects.Tracking
 
-// Handle is a live reference to a native object that Go owns.
+// Handle describes a reference to a native object that Go owns and has not released.
 type Handle struct {
-	// TypeKey is the type of the object.
+	// TypeKey is the type key of the object.
 	TypeKey string
-	// Stack is the call stack that made the handle, one "function file:line" for
-	// each frame, innermost first.
+	// Stack is the call stack that made the handle, the innermost frame first. Each
+	// frame is a "function file:line".
 	Stack []string
 }
 
-// String returns the type and the stack, one frame a line.
+// String returns the type key and the stack, one frame per line.
 func (h Handle) String() string {
 	return fmt.Sprintf("%s made by\n\t%s", h.TypeKey, strings.Join(h.Stack, "\n\t"))
 }
 
-// LiveHandles lists the handles that were neither released nor collected, by
-// type. It needs the build tag tvmffi_debug; without it the list is empty.
+// LiveHandles returns the handles that were neither released nor collected, sorted by type
+// key. Without the build tag tvmffi_debug it returns none.
 func LiveHandles() []Handle {
 	var list []Handle
 	for _, t := range objects.LiveHandles() {
