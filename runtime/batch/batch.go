@@ -1,5 +1,5 @@
-// Package batch makes many calls of native functions in one crossing into C. Single
-// calls belong to package tvmffi and to generated code.
+// Package batch makes many calls of native functions in one crossing into C. For single
+// calls, use generated code or tvmffi.Function.Call.
 package batch
 
 import (
@@ -16,8 +16,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Batch collects calls of functions and makes them together, 64 in each crossing
-// into C, which costs a fraction of single calls:
+// Batch collects calls of functions and makes them together, 64 in each crossing into C. A
+// call in a batch costs a fraction of a single call:
 //
 //	var b batch.Batch
 //	sum := b.Add(add, 1, 2)             // arguments of any type, or
@@ -27,40 +27,43 @@ import (
 //	}
 //	n, err := batch.Result[int64](sum)
 //
-// The calls are made in order; the first that fails is the last. No call gets the
-// result of another. The zero value is ready, and ready again after Do: the next
-// call that is added begins a new batch, and ends the results of the one before.
-// A Batch must not be copied, nor used by two goroutines at once.
+// Do makes the calls in order and stops after the first call that fails. A call cannot use
+// the result of another call of the same batch.
+//
+// The zero Batch is ready for use. After Do, the next call that is added begins a new batch
+// and ends the results of the previous one. A Batch must not be copied, and two goroutines
+// must not use it at once.
 type Batch struct {
 	_       objects.NoCopy
 	vector  core.Batch
 	keep    []any
 	owned   []abi.Any
-	text    []byte       // the room that is left for texts
-	objects []tvmffi.Any // results that are objects or text, by call, if there are any
+	str     []byte       // memory for string arguments
+	objects []tvmffi.Any // results that are objects or strings, by call, if there are any
 	failure *Error
 }
 
-// Error says which call of a Batch failed.
+// Error is the error of one call of a Batch.
 type Error struct {
-	// Call is the index of the call, from 0.
+	// Call is the index of the call in the batch, from 0.
 	Call int
 	// Err is the error of the call.
 	Err error
 }
 
-// Error returns the index and the text of the error.
+// Error returns the index of the call and the text of its error.
 func (e *Error) Error() string { return fmt.Sprintf("call %d of the batch: %v", e.Call, e.Err) }
 
 // Unwrap returns the error of the call.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Pending is a call in a Batch. Its methods add arguments, as long as it is the
-// last call, and return it; [Result] reads its result. The first error of adding
-// is kept and returned by Do, which then makes no call at all.
+// Pending is a call in a Batch. Its methods add arguments and return the same Pending. They
+// may be used until the next call is added. [Result] returns the result of the call after
+// [Batch.Do]. If an argument cannot be added, Do returns the first such error and makes no
+// call.
 type Pending struct {
 	batch  *Batch
-	serial uint64 // in the lower half one more than the index of the call
+	serial uint64 // the lower half is the index of the call plus one
 }
 
 func (p Pending) call() int { return int(uint32(p.serial)) - 1 }
@@ -68,10 +71,10 @@ func (p Pending) call() int { return int(uint32(p.serial)) - 1 }
 // Len returns the number of calls that were added.
 func (b *Batch) Len() int { return b.vector.Len() }
 
-// Call adds a call of f, whose arguments follow.
+// Call adds a call of f. The methods of its result add the arguments.
 func (b *Batch) Call(f *tvmffi.Function) Pending { return Pending{b, b.vector.Begin(codec.Ref(f))} }
 
-// Add adds a call of f with arguments of any type that [Function.Call] takes.
+// Add adds a call of f with args, which may be of any types that tvmffi.Function.Call takes.
 func (b *Batch) Add(f *tvmffi.Function, args ...any) Pending {
 	p := b.Call(f)
 	for i := range args {
@@ -80,7 +83,7 @@ func (b *Batch) Add(f *tvmffi.Function, args ...any) Pending {
 	return p
 }
 
-// add adds an argument.
+// add adds a packed argument.
 func (p Pending) add(v abi.Any) Pending {
 	if !p.batch.vector.Add(p.serial, v) {
 		p.batch.vector.AddSlowly(p.serial, v)
@@ -103,7 +106,7 @@ func (p Pending) Bool(x bool) Pending {
 	return p.add(abi.Any{TypeIndex: abi.TypeBool, Bits: codec.BoolBits(x)})
 }
 
-// Text adds a string argument, which is copied.
+// Text adds a string argument. It copies s.
 func (p Pending) Text(s string) Pending {
 	switch {
 	case len(s) <= abi.MaxSmall:
@@ -112,23 +115,23 @@ func (p Pending) Text(s string) Pending {
 		return p.temp(codec.Encode(s))
 	}
 	b := p.batch
-	if cap(b.text)-len(b.text) <= len(s) {
-		// What is full stays where it is: the arguments refer to it.
-		b.keep = append(b.keep, b.text)
-		b.text = make([]byte, 0, max(4096, len(s)+1))
+	if cap(b.str)-len(b.str) <= len(s) {
+		// The full memory must not move, because the arguments refer to it.
+		b.keep = append(b.keep, b.str)
+		b.str = make([]byte, 0, max(4096, len(s)+1))
 	}
-	at := len(b.text)
-	b.text = append(append(b.text, s...), 0)
-	return p.add(abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(uintptr(unsafe.Pointer(&b.text[at])))})
+	at := len(b.str)
+	b.str = append(append(b.str, s...), 0)
+	return p.add(abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(uintptr(unsafe.Pointer(&b.str[at])))})
 }
 
-// Object adds an object, or None for nil. It must not be released before Do.
+// Object adds an object argument, or None for nil. x must not be released before Do.
 func (p Pending) Object(x tvmffi.ObjectRef) Pending {
 	t, err := codec.EncodeObject(objects.StateOf(x))
 	return p.temp(t, err)
 }
 
-// Value adds an argument of any type that [Function.Call] takes.
+// Value adds an argument of any type that tvmffi.Function.Call takes.
 func (p Pending) Value(x any) Pending {
 	switch x := x.(type) {
 	case nil:
@@ -147,7 +150,7 @@ func (p Pending) Value(x any) Pending {
 	return p.temp(codec.Encode(x))
 }
 
-// temp adds a packed argument.
+// temp adds a packed argument and keeps alive what it refers to.
 func (p Pending) temp(t core.AnyView, err error) Pending {
 	b := p.batch
 	if err != nil {
@@ -165,9 +168,9 @@ func (p Pending) temp(t core.AnyView, err error) Pending {
 	return p.add(t.Value)
 }
 
-// Do makes the calls, in order, up to the first that fails. Its error is a
-// *Error around that of the call. If an argument could not be added, no call
-// is made.
+// Do makes the calls in order, and stops after the first call that fails. It then returns
+// an *[Error], which wraps the error of the call. If an argument could not be added, Do
+// makes no call and returns that error in an *[Error].
 func (b *Batch) Do() error {
 	clear(b.objects)
 	b.objects, b.failure = b.objects[:0], nil
@@ -180,7 +183,7 @@ func (b *Batch) Do() error {
 	return nil
 }
 
-// finish takes the results that are objects, and lets go what the arguments
+// finish takes the results that are objects, and drops everything that the arguments
 // needed.
 func (b *Batch) finish(done int) {
 	r := core.NewReleaser()
@@ -200,12 +203,12 @@ func (b *Batch) finish(done int) {
 	}
 	r.Close()
 	clear(b.keep)
-	b.keep, b.owned, b.text = b.keep[:0], b.owned[:0], b.text[:0]
+	b.keep, b.owned, b.str = b.keep[:0], b.owned[:0], b.str[:0]
 }
 
-// Result returns the result of a call of a Batch as [As] does: an object is the
-// same for each Result of a call, and has one Release. The error is that of the
-// call if it failed or was not made.
+// Result returns the result of a call of a Batch, like tvmffi.As. If the result is an
+// object, every Result of that call returns the same object, which has one Release. If the
+// call failed, Result returns its error. If the call was not made, the error says why.
 func Result[T any](p Pending) (x T, err error) {
 	if v := p.result(); v != nil && v.TypeIndex == abi.TypeInt {
 		if n, ok := any(&x).(*int64); ok {
@@ -228,7 +231,7 @@ func result[T any](p Pending) (x T, err error) {
 	return codec.Element[T](v, objects.ReadOwned())
 }
 
-// result is the result of a call that was made, or nil.
+// result returns the result of a call that was made, or nil.
 func (p Pending) result() *abi.Any {
 	if p.batch == nil {
 		return nil
@@ -240,7 +243,7 @@ func (p Pending) noResult() error {
 	b := p.batch
 	switch {
 	case b == nil || !b.vector.Done(p.serial):
-		return failure.Errorf(failure.KindRuntime, "the batch of this call has not made its calls, or has begun new ones: Do makes them, and the results are there until the next call is added")
+		return failure.Errorf(failure.KindRuntime, "the result of this call is not available: call Do first, and read the results before the next call is added")
 	case b.failure.Call == p.call():
 		return b.failure
 	}

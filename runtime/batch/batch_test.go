@@ -78,7 +78,7 @@ func TestBatch(t *testing.T) {
 		if round == 2 {
 			queue.Add(nop)
 			_, err := batch.Result[int64](sum)
-			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "has begun new ones")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is not available: call Do first")
 		}
 	}
 	if err := queue.Do(); err != nil {

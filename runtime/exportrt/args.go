@@ -10,9 +10,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// Callee reads argument i, a function, as the Go func that wrap, which
-// captures nothing, makes of it. The func has a reference of its own, so it may be
-// kept, and goes back as the same function.
+// Callee returns argument i, a function, as a Go func that wrap makes. wrap must not capture
+// variables. The func has a reference of its own, so the callee may keep it. When it is
+// passed back, it is the same function again.
 func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	v := a.Value(i)
 	if v.TypeIndex != abi.TypeFunction {

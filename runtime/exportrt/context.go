@@ -9,13 +9,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// interval is how often the host is asked whether a call shall end.
+// interval is the time between two questions to the host whether the call should end.
 const interval = 50 * time.Millisecond
 
-// Interruptible runs f, which takes a context, and ends the context when the host
-// is interrupted, by Ctrl-C in Python. Hosts tell that only on the thread that
-// called, so f runs on a goroutine of its own meanwhile; the arguments stay valid
-// until it returns, and it is always waited for.
+// Interruptible runs f and cancels its context when the host is interrupted, such as by
+// Ctrl-C in Python. A host reports that only on the thread that called Go, so f runs on
+// another goroutine. Interruptible always waits for f, so the arguments stay valid until f
+// returns.
 func Interruptible(f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -40,7 +40,7 @@ func Interruptible(f func(context.Context) error) error {
 			if err := env.CheckSignals(); err != nil {
 				cancel(err)
 				<-done
-				return err // the host has set its error, so it must be raised
+				return err // the host has set its own error and must raise it
 			}
 		}
 	}

@@ -1,11 +1,10 @@
-// Package exportrt is what the code stands on that "tvmffi-bind export" writes.
-// It is not for use by hand.
+// Package exportrt serves the code that "tvmffi-bind export" writes. It is not for use by
+// hand.
 //
-// A Library lists the functions and types of a Go package that have directives, or
-// the kernels of a package of kernels.
-// In a Go program, Register makes them known in the registry of the process. In a
-// shared library that Python, C++ or Rust load, Ready does it while the library is
-// being loaded, and makes the exported C symbols work.
+// A Library lists the functions and types of a Go package that have directives, or the
+// kernels of a package of kernels. In a Go program, Register registers them in the process.
+// In a shared library for Python, C++ or Rust, Ready registers them while the library is
+// being loaded, and connects the exported C symbols.
 package exportrt
 
 import (
@@ -24,11 +23,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// Generation1 is named by the code that this generation of the generator writes,
-// as bindrt.Generation1 is by bindings.
+// Generation1 is named by the code that this generation of the generator writes, like
+// bindrt.Generation1 by bindings.
 const Generation1 = 1
 
-// Type is an object type of the package, a *tvmffi.Type.
+// Type is an object type of the package: a *define.Type.
 type Type interface {
 	Key() string
 	Register() error
@@ -38,31 +37,36 @@ type Type interface {
 type Function struct {
 	// Name is the name of the C symbol, without its prefix __tvm_ffi_.
 	Name string
-	// Global is the name in the registry, if it is not the prefix and Name.
+	// Global is the name in the registry. If it is empty, the name is the prefix of the
+	// library followed by Name.
 	Global string
-	Doc    string
+	// Doc is the doc comment that other languages see.
+	Doc string
 	// Params are the names of the parameters.
 	Params []string
-	// Func is the Go func, or one of the same signature as others see it.
+	// Func is the Go func, or a func with the signature that other languages see.
 	Func any
-	// Signature is what others see where no Go func has it, as in tvmffi.Signature.
+	// Signature is the signature that other languages see if no Go func has it. It has
+	// the form of tvmffi.Signature.
 	Signature string
-	// Origin is the Go func if Func is not it.
+	// Origin is the Go func if Func is another one.
 	Origin any
 	// Call reads the arguments, calls the Go func and returns its result.
 	Call func(*bindrt.Args) error
 }
 
-// Exports is what a Go package offers to other languages.
+// Exports lists what a Go package offers to other languages.
 type Exports struct {
-	// Name is that of the shared library, without lib and .so.
+	// Name is the name of the shared library, without lib and .so.
 	Name string
-	// Prefix goes before the names of functions in the registry: "golib.".
-	Prefix    string
-	Types     []Type
+	// Prefix precedes the names of functions in the registry, such as "golib.".
+	Prefix string
+	// Types are the object types of the package.
+	Types []Type
+	// Functions are the functions of the package.
 	Functions []Function
-	// Includes are packages whose functions and types this one offers too, under the
-	// names that they have in the registry.
+	// Includes are packages whose functions and types this package offers too, under
+	// the names that they have in the registry.
 	Includes []*Exports
 
 	mu   sync.Mutex
@@ -70,10 +74,11 @@ type Exports struct {
 	err  error
 }
 
-// Register makes the functions and types known to all languages of the process.
-// All or nothing: if one cannot be registered, the functions that were are taken
-// back. A second call returns what the first did. What is included is registered
-// before, each package by itself, and only once whoever asks for it.
+// Register registers the functions and types, so that all languages of the process can use
+// them. If one cannot be registered, Register removes the functions that it registered
+// before and returns the error. A second call returns the result of the first. Register
+// registers the included packages first; each is registered only once. It may be called
+// from any goroutine.
 func (l *Exports) Register() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +93,8 @@ func (l *Exports) register() error {
 }
 
 func (l *Exports) attempt() (err error) {
-	// An init of the user's, or a bug of ours: in a library that is being loaded, a
-	// panic would end the host.
+	// User code or this package may panic. In a library that is being loaded, the panic
+	// would end the host.
 	defer func() {
 		if p := recover(); p != nil {
 			err = &tvmffi.Error{Kind: failure.KindRuntime, Message: fmt.Sprintf("panic while %s was registered: %v", l.Name, p), Backtrace: string(debug.Stack())}
@@ -111,8 +116,9 @@ func (l *Exports) attempt() (err error) {
 		}
 		if taken != 0 {
 			objects.DecRef(taken)
-			return failure.Errorf(failure.KindRuntime, "%s cannot be registered: there is a global function %s already. "+
-				"Was the same library loaded under another name? Else give it another one, with --prefix of export or register of a kernel", l.Name, name)
+			return failure.Errorf(failure.KindRuntime, "%s cannot be registered: the global function %s already exists. "+
+				"If the same library was loaded under another name, load it only once. "+
+				"Otherwise set another name with --prefix of export, or with register of a kernel", l.Name, name)
 		}
 	}
 	for _, t := range l.Types {
@@ -131,7 +137,7 @@ func (l *Exports) attempt() (err error) {
 	return nil
 }
 
-// global is the name of f in the registry.
+// global returns the name of f in the registry.
 func (l *Exports) global(f *Function) string {
 	if f.Global != "" {
 		return f.Global
@@ -139,7 +145,7 @@ func (l *Exports) global(f *Function) string {
 	return l.Prefix + f.Name
 }
 
-// named are the functions by name, those of included packages too.
+// named returns the functions by name, including those of included packages.
 func (l *Exports) named() map[string]*Function {
 	all := map[string]*Function{}
 	for _, in := range l.Includes {
@@ -151,7 +157,7 @@ func (l *Exports) named() map[string]*Function {
 	return all
 }
 
-// registerGlobal makes f a global function.
+// registerGlobal registers f as a global function.
 func (l *Exports) registerGlobal(f *Function) error {
 	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewCallbackOf(f.Call, f.origin()))))
 	defer fn.Release()
@@ -179,7 +185,7 @@ func (f *Function) options() []tvmffi.RegisterOption {
 	return options
 }
 
-// metadata is the JSON text with the signature of f.
+// metadata returns the JSON text with the signature of f.
 func (f *Function) metadata() (string, error) {
 	if f.Signature != "" {
 		return tvmffi.MetadataOf(tvmffi.Packed(nil), tvmffi.Signature(f.Signature))
@@ -187,7 +193,7 @@ func (f *Function) metadata() (string, error) {
 	return tvmffi.MetadataOf(f.Func)
 }
 
-// origin is the code of the Go func, for backtraces.
+// origin returns the address of the code of the Go func, for backtraces.
 func (f *Function) origin() uintptr {
 	if f.Origin != nil {
 		return reflect.ValueOf(f.Origin).Pointer()
@@ -195,7 +201,7 @@ func (f *Function) origin() uintptr {
 	return reflect.ValueOf(f.Func).Pointer()
 }
 
-// Rest reads the arguments of a packed function, borrowed.
+// Rest returns the arguments of a packed function. Objects are borrowed.
 func Rest[T any](a *bindrt.Args) []T {
 	all := make([]T, a.Len())
 	for i := range all {

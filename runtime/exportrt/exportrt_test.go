@@ -61,7 +61,7 @@ func TestIncludes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = "wrong cannot be registered: there is a global function outer.three already"
+	const want = "wrong cannot be registered: the global function outer.three already exists"
 	if err := wrong.Register(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -77,7 +77,7 @@ func TestIncludes(t *testing.T) {
 	// One that is included and fails makes all fail.
 	taken := exportrt.Exports{Name: "taken", Prefix: "inner.", Functions: []exportrt.Function{number("one", "", 5)}}
 	last := exportrt.Exports{Name: "last", Prefix: "last.", Functions: []exportrt.Function{number("one", "", 5)}, Includes: []*exportrt.Exports{&taken}}
-	if err := last.Register(); err == nil || !strings.Contains(err.Error(), "taken cannot be registered: there is a global function inner.one already") {
+	if err := last.Register(); err == nil || !strings.Contains(err.Error(), "taken cannot be registered: the global function inner.one already exists") {
 		t.Error(err)
 	}
 	if _, err := tvmffi.Lookup("last.one"); err == nil {

@@ -18,15 +18,15 @@ import (
 
 // symbols mirrors the struct of the same name in the C file of a shared library.
 type symbols struct {
-	// call is the safe call of all functions; it is set last, when all is ready.
+	// call is the safe call of all functions. It is set last, when everything is ready.
 	call atomic.Uintptr
-	// raise is void (*)(const char* kind, const char* message), 0 if there is no
-	// libtvm_ffi, and problem why the functions cannot be called.
+	// raise is void (*)(const char* kind, const char* message), or 0 if libtvm_ffi is
+	// not loaded. problem is a C string that says why the functions cannot be called.
 	raise   atomic.Uintptr
 	problem atomic.Uintptr
 	// environ is the environment of C, or 0.
 	environ uintptr
-	// count is the length of handles: call, metadata and doc of each function.
+	// count is the length of handles, which has call, metadata and doc of each function.
 	count   uintptr
 	handles [1]uintptr
 }
@@ -34,21 +34,21 @@ type symbols struct {
 // perFunction is the number of handles of a function.
 const perFunction = 3
 
-// reclaim puts Go's handler of SIGSEGV back; see Ready.
+// reclaim sets Go's handler of SIGSEGV again; see Ready.
 var reclaim func()
 
-// Ready connects the exported symbols of a shared library with the functions of l
-// that have these names, in the order of the symbols. The constructor
-// of the library calls it while the library is being loaded, and the first call of
-// a symbol does if that came too early: libtvm_ffi may have been loaded after it.
+// Ready connects the exported symbols of a shared library with the functions of l that have
+// the given names, in the order of the symbols. The constructor of the library calls Ready
+// while the library is being loaded. If libtvm_ffi was loaded after that, the first call of
+// a symbol calls Ready again.
 //
-// Everything that asks the loader happens here, on the thread that loads: an init
-// function of Go runs on a thread of its own meanwhile, and would wait for ever
-// for the lock of the loader, which this thread holds.
+// Everything that asks the loader happens here, on the thread that loads the library. An
+// init function of Go runs on another thread at that time, and would wait forever for the
+// lock of the loader, which this thread holds.
 //
-// An error of registration does not leave it, because it would end the host: it is
-// kept, and each symbol returns it. So does a symbol whose function is gone: an
-// included package may have been generated anew, and this library not.
+// Ready does not return an error of registration, because that would end the host. It keeps
+// the error, and each symbol returns it. A symbol whose function does not exist returns an
+// error too: an included package may have been generated again, but not this library.
 func Ready(l *Exports, table uintptr, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func Ready(l *Exports, table uintptr, names []string) {
 		return
 	}
 	if reclaim == nil {
-		// The Go runtime is ready, and nobody has come since: this is its own handler.
+		// The Go runtime is ready, and nothing has replaced its handler yet.
 		reclaim = dynlib.KeepSignalAction()
 		adoptEnvironment(s.environ)
 	}
@@ -65,7 +65,7 @@ func Ready(l *Exports, table uintptr, names []string) {
 		s.problem.Store(cString(l.Name + ": " + why))
 		return
 	}
-	// A libtvm_ffi that was loaded after this library has taken the handler.
+	// A libtvm_ffi that was loaded after this library has replaced the handler.
 	reclaim()
 	err := l.register()
 	handles := unsafe.Slice(&s.handles[0], s.count)
@@ -74,12 +74,12 @@ func Ready(l *Exports, table uintptr, names []string) {
 	for i, name := range names {
 		f, err := functions[name], err
 		if f == nil {
-			f = &Function{Func: Ready} // nothing is behind it
+			f = &Function{Func: Ready} // it only returns err
 			if err == nil {
-				err = failure.Errorf(failure.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again, and build the library", l.Name, name)
+				err = failure.Errorf(failure.KindRuntime, "%s: its Go packages have no function %s: run tvmffi-bind export again and rebuild the library", l.Name, name)
 			}
 		}
-		for j, g := range [perFunction]func(*bindrt.Args) error{f.Call, f.tellMetadata, f.tellDoc} {
+		for j, g := range [perFunction]func(*bindrt.Args) error{f.Call, f.returnMetadata, f.returnDoc} {
 			if err != nil {
 				g = func(*bindrt.Args) error { return err }
 			}
@@ -89,12 +89,12 @@ func Ready(l *Exports, table uintptr, names []string) {
 	s.call.Store(call)
 }
 
-// attach takes the libtvm_ffi of the host. It never loads one: a second copy would
-// be another registry.
+// attach uses the libtvm_ffi of the host. It never loads another copy, which would have
+// another registry.
 func attach(s *symbols) (why string) {
 	h, err := dynlib.Loaded(libraryName())
 	if err != nil {
-		return libraryName() + " is not loaded in this process: import tvm_ffi, or link with it, before this library is used"
+		return libraryName() + " is not loaded in this process: import tvm_ffi, or link with it, before using this library"
 	}
 	if f, err := h.Symbol("TVMFFIErrorSetRaisedFromCStr"); err == nil {
 		s.raise.Store(f)
@@ -103,7 +103,7 @@ func attach(s *symbols) (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	// Named explicitly, so that TVMFFI_LIBRARY has no say in another program.
+	// The file is named explicitly, so that TVMFFI_LIBRARY of another program has no effect.
 	if err := tvmffi.Load(tvmffi.WithLibrary(dynlib.File(version))); err != nil {
 		return err.Error()
 	}
@@ -120,19 +120,19 @@ func libraryName() string {
 	return "libtvm_ffi.so"
 }
 
-// cString copies text to memory that is never freed; C reads it at any time.
-func cString(text string) uintptr {
-	b := append([]byte(strings.ReplaceAll(text, "\x00", " ")), 0)
-	kept = append(kept, &b[0])
+// cString copies s to memory that is never freed, because C may read it at any time.
+func cString(s string) uintptr {
+	b := append([]byte(strings.ReplaceAll(s, "\x00", " ")), 0)
+	cStrings = append(cStrings, &b[0])
 	return uintptr(unsafe.Pointer(&b[0]))
 }
 
-// kept holds the texts of cString, which C knows by address. Heap memory does not
+// cStrings keeps the strings of cString alive, to which only C refers. Heap memory does not
 // move.
-var kept []*byte
+var cStrings []*byte
 
-// adoptEnvironment gives os.Getenv what the host has set since the process began:
-// Go took the environment of that moment.
+// adoptEnvironment sets the environment variables that the host has set since the process
+// began. Go copied the environment at that moment.
 func adoptEnvironment(environ uintptr) {
 	if environ == 0 {
 		return
@@ -153,7 +153,7 @@ func goString(address uintptr) string {
 	return string(unsafe.Slice(capi.PointerTo[byte](address), n))
 }
 
-func (f *Function) tellMetadata(a *bindrt.Args) error {
+func (f *Function) returnMetadata(a *bindrt.Args) error {
 	metadata, err := f.metadata()
 	if err != nil {
 		return err
@@ -161,4 +161,4 @@ func (f *Function) tellMetadata(a *bindrt.Args) error {
 	return bindrt.Return(a, metadata)
 }
 
-func (f *Function) tellDoc(a *bindrt.Args) error { return bindrt.Return(a, f.Doc) }
+func (f *Function) returnDoc(a *bindrt.Args) error { return bindrt.Return(a, f.Doc) }
