@@ -191,7 +191,7 @@ func TestErrorOfTheHost(t *testing.T) {
 	host := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FunctionFromPointer(runtimetest.Get[tvmffi.Pointer](t, "move.with_host"), tvmffi.Pointer{}, tvmffi.Pointer{}))
 	for _, args := range [][]any{{}, {1}, {1, 2}} {
 		_, err := host.Call(args...)
-		runtimetest.WantError(t, err, env.ErrSignal, "EnvErrorAlreadySet: the error of the function is with its host language")
+		runtimetest.WantError(t, err, env.ErrSignal, "EnvErrorAlreadySet: the host language was interrupted and keeps the error of the function")
 	}
 	pass := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error { _, err := host.Call(1); return err }))
 	_, err := runtimetest.Call("calls.apply_packed", pass)

@@ -13,8 +13,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// API holds the addresses of the C functions of libtvm_ffi. The tag names the
-// symbol; a field tagged optional is 0 when the loaded library is older.
+// API holds the addresses of the C functions of libtvm_ffi. The tag names the symbol. A
+// field tagged optional is 0 if the loaded library is too old to have the symbol.
 var API struct {
 	GetVersion          uintptr `symbol:"TVMFFIGetVersion"`
 	ObjectIncRef        uintptr `symbol:"TVMFFIObjectIncRef"`

@@ -1,4 +1,4 @@
 // Package capi holds what lies under every object: the addresses of the C functions of
 // libtvm_ffi, the memory of C, the lock around the registry, and the type table.
-// Nothing here makes an error.
+// No function here makes an error.
 package capi

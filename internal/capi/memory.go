@@ -7,8 +7,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// PointerTo views C memory as a T. The address must be valid C memory for the use of
-// the result; the collector does not see it.
+// PointerTo returns C memory as a *T. The memory must stay valid while the result is used; the
+// garbage collector does not see it.
 func PointerTo[T any](address uintptr) *T {
 	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
 }
@@ -21,7 +21,7 @@ func GoString(b abi.ByteArray) string {
 	return string(unsafe.Slice(PointerTo[byte](b.Data), b.Size))
 }
 
-// cString copies a NUL-terminated text.
+// cString copies a NUL-terminated string.
 func CString(address uintptr) string {
 	if address == 0 {
 		return ""
@@ -33,9 +33,8 @@ func CString(address uintptr) string {
 	return string(unsafe.Slice(PointerTo[byte](address), n))
 }
 
-// byteArray describes s for a call of C. The result and s must be kept alive
-// until it returns; s must not be on the goroutine stack, so it is forced to the
-// heap.
+// byteArray describes s for a call of C. The caller keeps the result and s alive until the
+// call returns. s must not be on the goroutine stack, so byteArray moves it to the heap.
 func ByteArray(s string) *abi.ByteArray {
 	Escape(unsafe.Pointer(unsafe.StringData(s)))
 	return &abi.ByteArray{Data: uintptr(unsafe.Pointer(unsafe.StringData(s))), Size: uintptr(len(s))}
@@ -55,7 +54,7 @@ func Escape(p unsafe.Pointer) {
 	}
 }
 
-// StringOf copies the text of a borrowed string or bytes value of any form.
+// StringOf copies a borrowed string or bytes value of any form.
 func StringOf(v abi.Any) (string, bool) {
 	switch v.TypeIndex {
 	case abi.TypeSmallStr, abi.TypeSmallBytes:
@@ -80,15 +79,15 @@ func Allocate(size uintptr) uintptr {
 	return base
 }
 
-// HasRoom reports whether malloc has so many bytes.
+// HasRoom reports whether malloc can allocate n bytes.
 func HasRoom(size uintptr) bool {
 	base, _, _ := purego.SyscallN(Malloc, size)
 	purego.SyscallN(CFunction("free"), base)
 	return base != 0
 }
 
-// Elements views the elements of an Array or List that the caller keeps alive and
-// unchanged while it looks.
+// Elements returns the elements of an Array or List in place. The caller keeps the object
+// alive and unchanged while it uses them.
 func Elements(handle uintptr) []abi.Any {
 	cell := PointerTo[abi.SeqCell](handle + abi.ObjectSize)
 	if cell.Size <= 0 {
@@ -104,9 +103,9 @@ func SmallString(s string) abi.Any {
 	return abi.Any{TypeIndex: abi.TypeSmallStr, Small: uint32(len(s)), Bits: *(*uint64)(unsafe.Pointer(&bytes))}
 }
 
-// BorrowString views the text of a string value of any form, or of bytes, without a
-// copy; ok is false for other values. v must stay where it is and what it refers
-// to must live while the result is used.
+// BorrowString returns a string or bytes value of any form without a copy. It reports false
+// for other values. While the result is used, v must not move, and the memory to which it
+// refers must stay valid.
 func BorrowString(v *abi.Any) (text []byte, ok bool) {
 	switch v.TypeIndex {
 	case abi.TypeStr:

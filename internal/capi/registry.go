@@ -9,9 +9,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Registry guards the tables of functions and types, which have no lock of
-// their own. A library that is being loaded under it may call back into Go and
-// come here again on the same thread.
+// Registry guards the tables of functions and types, which have no lock of their own. A
+// library that is loaded while it is held may call back into Go, which then locks it again
+// on the same thread.
 var Registry reentrant
 
 // reentrant is a mutex that its OS thread may lock again.

@@ -1,4 +1,4 @@
-// What the machine knows of errors: a record, and how one crosses into C++ and back.
+// Errors as records, and how an error crosses into C++ and back.
 
 package failure
 
@@ -29,22 +29,22 @@ type Failure struct {
 // FailureState is the part of a Failure that users do not see.
 type FailureState struct {
 	Cause error
-	Step  string // of a path, when Cause is the error of a part: [1], ["key"] or .field
+	Step  string // a step of a path, if Cause is the error of a part: [1], ["key"] or .field
 	// native is an *Object, atomic: the Error object, to raise it again as the same.
 	// A plain error gets one when it is raised again.
 	native unsafe.Pointer
-	plain  bool // from the library, with nothing that is not in the fields here
+	plain  bool // the library made the error, and the fields here hold all of it
 	// trace is a *string, atomic: the backtrace of the object that the error became
 	// in a callback, when it came back as itself.
 	trace unsafe.Pointer
 }
 
 // Errors converts between a Failure and the error type of package tvmffi, which sets
-// it. It is all that the machine asks of the packages above.
+// it. The packages below package tvmffi ask nothing more of it.
 var Errors interface {
 	// Error returns f as an error, at the same address.
 	Error(f *Failure) error
-	// Failure returns the record of err, nil if err is of another type.
+	// Failure returns the record of err, or nil if err is of another type.
 	Failure(err error) *Failure
 }
 
@@ -53,10 +53,10 @@ func NewFailure(f Failure) error { return Errors.Error(&f) }
 
 func (f *Failure) public() error { return Errors.Error(f) }
 
-// FailureOf returns the record of err, nil if err is not an *tvmffi.Error.
+// FailureOf returns the record of err, or nil if err is not a *tvmffi.Error.
 func FailureOf(err error) *Failure { return Errors.Failure(err) }
 
-// failureIn is FailureOf for the first of the chain of err.
+// failureIn returns the first record in the chain of err, or nil.
 func failureIn(err error) *Failure {
 	for err != nil {
 		if f := FailureOf(err); f != nil {
@@ -79,7 +79,7 @@ func failureIn(err error) *Failure {
 	return nil
 }
 
-// errorf makes an error of the runtime. A %w in the format becomes its cause.
+// Errorf returns an error of the given kind. A %w in the format becomes its cause.
 func Errorf(kind, format string, args ...any) error {
 	for i, arg := range args {
 		if err, ok := arg.(error); ok {
@@ -96,13 +96,13 @@ func Errorf(kind, format string, args ...any) error {
 	return NewFailure(Failure{Kind: kind, Message: err.Error(), FailureState: FailureState{Cause: cause}})
 }
 
-// withoutKind is an error inside the text of another, which has a kind already.
+// withoutKind is an error inside the text of another error, which already has a kind.
 type withoutKind struct{ inner *Failure }
 
 // Error returns the message without the kind.
 func (w withoutKind) Error() string { return w.inner.Message }
 
-// errorOf makes a Go error of an Error object, whose reference it takes.
+// ErrorOf returns an Error object as a Go error. It takes over the reference.
 func ErrorOf(handle uintptr) error {
 	if handle == 0 {
 		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without saying why"})
@@ -137,7 +137,7 @@ func ErrorOf(handle uintptr) error {
 	return e.public()
 }
 
-// own returns the Error object that e has, nil if it has none.
+// own returns the Error object that e has, or nil.
 func (e *Failure) Native() *objects.Object {
 	if e == nil {
 		return nil
@@ -162,8 +162,8 @@ func (e *Failure) Raised() *objects.Object {
 	return e.Native()
 }
 
-// VisitContext is what the library puts around the extra context of an error that
-// leaves a structural visit.
+// VisitContext is the type key of the object in which the library wraps the extra context
+// of an error that leaves a structural visit.
 const VisitContext = "ffi.VisitErrorContext"
 
 // errorValue returns the Go value in the extra context of an error.
@@ -183,7 +183,7 @@ func errorValue(context uintptr) (any, bool) {
 	return errorValue(uintptr(inner.Bits))
 }
 
-// read asks the getter of a field, which is enough for the fields that errors have.
+// read calls the getter of a field. Every field that an error has can be read in this way.
 func read(handle uintptr, index abi.TypeIndex, name string) (abi.Any, error) {
 	f := capi.FieldNamed(capi.InfoOf(index), name)
 	if f == nil {
@@ -205,8 +205,8 @@ func nativeBacktrace(cell *abi.ErrorCell) string {
 func Raise(err error) int64 {
 	handle, made := NativeError(err)
 	if made != nil {
-		// Only a broken library cannot make an error; -1 with an empty slot is all
-		// that is left to say.
+		// Only a broken library cannot make an error. The callback then returns -1
+		// with an empty slot.
 		return -1
 	}
 	purego.SyscallN(capi.API.ErrorSetRaised, handle)
@@ -253,7 +253,7 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 	return handle, nil
 }
 
-// recovered makes an error of a panic, with the Go stack as its backtrace.
+// Recovered returns an error for a panic, with the Go stack as its backtrace.
 func Recovered(p any) error {
 	cause, isError := p.(error)
 	if isError && FailureOf(cause) != nil {
@@ -277,8 +277,8 @@ func (e *Failure) Trace() string {
 	return e.Backtrace
 }
 
-// OwnCause returns the cause of e if it is an *Failure that the message of e does
-// not tell already; nil otherwise.
+// OwnCause returns the cause of e if the cause is a Failure whose text is not already part
+// of the message of e. Otherwise it returns nil.
 func (e *Failure) OwnCause() *Failure {
 	if e == nil {
 		return nil
@@ -297,13 +297,13 @@ type passing struct {
 	backtrace string
 }
 
-// Error returns the text of the error inside.
+// Error returns the text of the wrapped error.
 func (p *passing) Error() string { return p.err.Error() }
 
-// Unwrap returns the error inside.
+// Unwrap returns the wrapped error.
 func (p *passing) Unwrap() error { return p.err }
 
-// original is err without what passed adds.
+// original returns err without the wrapper that passed adds.
 func original(err error) error {
 	if p, ok := err.(*passing); ok {
 		return p.err
@@ -311,8 +311,8 @@ func original(err error) error {
 	return err
 }
 
-// maxBacktrace is the size from which on a backtrace does not grow: an error may
-// be kept and raised for ever.
+// maxBacktrace is the size in bytes from which a backtrace does not grow, because an error
+// may be kept and raised again forever.
 const maxBacktrace = 64 << 10
 
 // passed adds Go frames to the backtrace of an error that a callback returns.
@@ -396,7 +396,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/runtime/structural.",
 }
 
-// ours reports whether a function is of the Go runtime or of this module's.
+// ours reports whether a function belongs to the Go runtime or to this module.
 func ours(function string) bool {
 	return slices.ContainsFunc(machinery, func(pkg string) bool { return strings.HasPrefix(function, pkg) })
 }
@@ -460,7 +460,7 @@ func causeOf(err error, depth int) (uintptr, error) {
 	return nativeErrorAt(cause.public(), depth+1)
 }
 
-// inElement adds the place to an error of an element.
+// Annotate adds the place of an element to its error.
 func Annotate(place string, err error) error {
 	if err == nil {
 		return nil
@@ -472,7 +472,7 @@ func Annotate(place string, err error) error {
 	return NewFailure(Failure{kind, fmt.Sprintf("%s: %s", place, Message(err)), trace, FailureState{Cause: err, Step: stepOf(place)}})
 }
 
-// message returns the text of err without a kind in front.
+// Message returns the text of err without its kind.
 func Message(err error) string {
 	if e := FailureOf(err); e != nil {
 		return e.Message
@@ -480,7 +480,7 @@ func Message(err error) string {
 	return err.Error()
 }
 
-// stepOf makes the step of a path of the place that an error names.
+// stepOf returns the place that an error names as a step of a path.
 func stepOf(place string) string {
 	for _, form := range [][3]string{{"field ", ".", ""}, {"element ", "[", "]"}, {"tuple element ", "[", "]"}, {"value of key ", "[", "]"}} {
 		if rest, ok := strings.CutPrefix(place, form[0]); ok {

@@ -26,17 +26,17 @@ func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 	return h.Res, nil
 }
 
-// hostError is the return code of a function that leaves its error with the host
-// language, as Python does for KeyboardInterrupt.
+// hostError is the return code of a function whose error the host language keeps, such as
+// KeyboardInterrupt in Python.
 const hostError = -2
 
-// errorOf makes the error of a call that returned rc. raised, owned, was in the
-// error slot of the thread; if the host has the error, it is of another call.
+// OfCall returns the error of a call that returned rc. raised is the owned error that was
+// in the error slot of the thread. If the host keeps the error, raised is of another call.
 func OfCall(rc int64, raised uintptr) error {
 	switch rc {
 	case hostError:
 		objects.DropError(rc, raised)
-		return Errorf(KindSignal, "the error of the function is with its host language, which was interrupted")
+		return Errorf(KindSignal, "the host language was interrupted and keeps the error of the function")
 	case ccall.Thrown:
 		return Thrown("the function", raised)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Backtraces guards the backtraces of Error objects: they may be read by one
-// thread while another, through which the same error passes, adds to them.
+// Backtraces guards the backtraces of Error objects. One thread may read a backtrace while
+// the same error passes through another thread, which adds to it.
 var Backtraces sync.Mutex
 
-// NewError makes an Error object and returns its only reference. cause and
-// context are objects that it keeps, or 0.
+// NewError makes an Error object and returns its only reference. The object keeps cause and
+// context, which are objects or 0.
 func NewError(kind, message, backtrace string, cause, context uintptr) (uintptr, error) {
 	k, m, b, out := capi.ByteArray(kind), capi.ByteArray(message), capi.ByteArray(backtrace), new(uintptr)
 	rc, _, _ := purego.SyscallN(capi.API.ErrorCreate, capi.Address(k), capi.Address(m), capi.Address(b), cause, context, capi.Address(out))

@@ -15,13 +15,13 @@ func Thrown(what string, name uintptr) error {
 	return Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
 }
 
-// typeName is the C++ name of the type whose mangled name is at address; 0 is of a type
-// that the exception does not tell.
+// typeName returns the C++ name of the type whose mangled name is at address. The address
+// is 0 if the type of the exception is not known.
 func typeName(address uintptr) string {
 	if address == 0 {
 		return "unknown"
 	}
-	if *capi.PointerTo[byte](address) == '*' { // a mark that the name is compared by its address
+	if *capi.PointerTo[byte](address) == '*' { // such a name is compared by its address
 		address++
 	}
 	if capi.API.Demangle != 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// NewValue makes an object of the type go.Value that holds a Go value until its
-// last reference goes, and returns its only reference. Other runtimes in the
-// process (a Go library, say) have a type of their own: the key is unique.
+// NewValue makes an object of the type go.Value and returns its only reference. The object
+// holds a Go value until its last reference ends. Another Go runtime in the process, such
+// as that of a Go library, has a type of its own, because the key is unique.
 func NewValue(value any) (uintptr, error) {
 	index, err := ValueType()
 	if err != nil {
@@ -42,8 +42,8 @@ func ValueType() (abi.TypeIndex, error) {
 	return abi.TypeIndex(int32(i)), nil
 }
 
-// GoValue returns the value of an object that NewValue made. handle must be
-// alive or 0.
+// GoValue returns the value of an object that NewValue made, and reports whether the object
+// is such a one. The object must be alive; handle may be 0.
 func GoValue(handle uintptr) (any, bool) {
 	if handle == 0 || valueIndex.Load() == 0 || capi.PointerTo[abi.Object](handle).TypeIndex != abi.TypeIndex(valueIndex.Load()) {
 		return nil, false

@@ -46,7 +46,7 @@ func endArray(handle uintptr, scalars bool) bool {
 	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
 		return false
 	}
-	if !scalars { // nobody else has the Array: an element cannot change any more
+	if !scalars { // this is the only reference, so the elements cannot change
 		all := unsafe.Slice(capi.PointerTo[abi.Any](a.cell.Data), a.cell.Size)
 		for i := range all {
 			if all[i].TypeIndex.IsObject() {
@@ -77,7 +77,7 @@ func blockClass(size uintptr) (class int, rounded uintptr) {
 	return 4*shift + int(units) - 5, units << shift
 }
 
-// newBlock returns memory of malloc and its size. It panics where there is no more.
+// newBlock returns memory of malloc and its size. It panics if malloc fails.
 func newBlock(size uintptr) (base, rounded uintptr) {
 	class, rounded := blockClass(size)
 	if class >= len(spareBlocks) {

@@ -2,21 +2,21 @@ package objects
 
 import "github.com/tvmffi-go/tvmffi/internal/abi"
 
-// Owner keeps objects alive and lends them: it wraps them without a reference of their own.
+// Owner wraps borrowed objects, which have no reference of their own.
 type Owner interface {
-	// Borrow wraps an object that somebody else keeps alive.
+	// Borrow wraps an object that its owner keeps alive.
 	Borrow(handle uintptr) *Object
 }
 
 // Reading says how a value is read into a Go type: who owns the objects in it, and
-// what is converted. One of [ReadOwned], [ReadBorrowed] and [ReadCollected] makes it.
+// what is converted. [ReadOwned], [ReadBorrowed] and [ReadCollected] make one.
 type Reading struct {
-	// Inner lends the objects; nil: they get references of their own.
+	// Inner wraps the objects. If it is nil, they get references of their own.
 	Inner Owner
-	// Depth is how deep the value is in one of a type that contains itself.
+	// Depth is the depth of the value inside a value whose type contains itself.
 	Depth int
-	// Loose says that what the library converts for a parameter is converted: bool to
-	// int, int and bool to float, int to bool, a string to a data type and a device.
+	// Loose turns on the conversions that the library makes for a parameter: bool to
+	// int, int and bool to float, int to bool, string to a data type and a device.
 	Loose bool
 }
 
@@ -28,8 +28,8 @@ func ReadOwned() Reading { return Reading{} }
 // which ends them.
 func ReadBorrowed(from Owner) Reading { return Reading{Inner: from} }
 
-// ReadCollected gives each object a reference that is left to the collector: nobody
-// releases what is inside a struct that is an argument.
+// ReadCollected gives each object a reference that is left to the collector. It is for
+// the objects inside a struct that is an argument, which no one releases.
 func ReadCollected() Reading { return Reading{Inner: collector{}} }
 
 // Converting returns r with Loose set.
@@ -63,8 +63,8 @@ func (collector) Borrow(handle uintptr) *Object {
 	return o
 }
 
-// View is the value that C sees. A tensor over memory that is lent goes as a
-// DLTensor*: a callee cannot keep that, as it could keep a Tensor object.
+// View returns the value that C sees. A tensor over borrowed memory becomes a DLTensor*,
+// which a callee cannot keep. It could keep a Tensor object.
 func (o *Object) View() abi.Any {
 	if o.BorrowedMemory() {
 		return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(o.handle + abi.ObjectSize)}
@@ -78,15 +78,15 @@ type BorrowScope struct {
 	adopted []uintptr
 }
 
-// Borrow wraps an object until End.
+// Borrow wraps an object. The wrapper ends at End.
 func (l *BorrowScope) Borrow(handle uintptr) *Object {
 	o := refer(handle, stateBorrowed)
 	l.objects = append(l.objects, o)
 	return o
 }
 
-// Adopt wraps a tensor over memory that somebody else keeps alive, takes over its
-// reference, and drops it at End.
+// Adopt wraps a tensor over memory that its owner keeps alive. It takes over the reference
+// of the tensor and drops it at End.
 func (l *BorrowScope) Adopt(handle uintptr) *Object {
 	o := refer(handle, stateBorrowed|flagBorrowedMemory)
 	l.objects = append(l.objects, o)
@@ -94,7 +94,7 @@ func (l *BorrowScope) Adopt(handle uintptr) *Object {
 	return o
 }
 
-// End ends all objects lent since the last End.
+// End ends all objects that were wrapped since the last End.
 func (l *BorrowScope) End() {
 	for i, o := range l.objects {
 		o.expire()

@@ -65,8 +65,8 @@ func remember(code uintptr) {
 	bound.capturing.Store(&grown)
 }
 
-// Bound returns the Function that a Go func, which must be kept alive, was made of;
-// nil if it was not.
+// Bound returns the Function from which a Go func was made, or nil. The caller keeps the
+// func alive.
 func Bound(function unsafe.Pointer) *Object {
 	if bound.used.Load() {
 		if w, ok := bound.list.Load(uintptr(function)); ok {
@@ -115,7 +115,7 @@ func RecentFunc(handle, form uintptr) unsafe.Pointer {
 }
 
 // KeepRecentFunc keeps for a while the closure of a func that was made of a Function,
-// and owns a reference to it: while it is kept, the handle is of no other object.
+// and owns a reference to it, so that no other object gets the handle.
 // Equal forms have funcs that are alike.
 func KeepRecentFunc(handle, form uintptr, function unsafe.Pointer) {
 	recentFuncAt(handle, form).Store(&recentFunc{handle, form, function})

@@ -11,8 +11,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// inherited are the types that derive, in another language, from a type made in Go
-// with state. Their deleters release fields, and know nothing of the state.
+// inherited holds the types that derive, in another language, from a type made in Go with
+// state. Their deleters release fields and do not know the state.
 var inherited sync.Map // abi.TypeIndex -> heir
 
 // heir is where the state lies, and the deleter of the type.
@@ -21,9 +21,9 @@ type heir struct {
 	deleter uintptr
 }
 
-// deleteHeir releases the state, then does what the deleter of the type does. It
-// enters Go, which may be on any thread and inside any call, as ours never do:
-// such objects are few, and have a Go value already.
+// deleteHeir releases the state and then calls the deleter of the type. It enters Go, on
+// any thread and inside any call. Our own deleters never enter Go. Objects that need
+// deleteHeir are few, and already have a Go value.
 var deleteHeir = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(object, flags uintptr) uintptr {
 		of, _ := inherited.Load(capi.PointerTo[abi.Object](object).TypeIndex)
@@ -47,7 +47,7 @@ func FreeState(object uintptr, offset int64) {
 		return
 	}
 	h, _ := inherited.LoadOrStore(o.TypeIndex, heir{offset, deleter})
-	if h.(heir).deleter == deleter { // else it stays as it is: a type has one
+	if h.(heir).deleter == deleter { // otherwise it stays as it is: a type has one deleter
 		atomic.CompareAndSwapUintptr(&o.Deleter, deleter, deleteHeir())
 	}
 }

@@ -27,7 +27,7 @@ func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
 	return n
 }
 
-// newLastingNode is newCallNode for an export: nobody releases it.
+// newLastingNode is newCallNode for an export, which is never released.
 func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
 	n := newCallNode(call, origin)
 	slots.mu.Lock()
@@ -59,8 +59,8 @@ const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
 
 // node is the block in C memory behind a Go value that native code holds: a
 // Function, a Tensor or an object of the type go.Value, or the handle of a DLPack
-// tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native
-// code lets go waits on a list and enters Go only when drain takes it.
+// tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native code
+// has released waits on a list and enters Go only when drain takes it.
 type node struct {
 	ccall.Released
 	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
@@ -82,9 +82,8 @@ const allocHeader = 16
 
 const nodeStride = allocHeader + unsafe.Sizeof(node{})
 
-// slots holds the Go values behind nodes, each node with its slot for ever. A slot
-// is written before its node is handed out and cleared after native code has
-// released it.
+// slots holds the Go values behind nodes. Each node has one slot forever. A slot is written
+// before its node is handed out and cleared after native code has released the node.
 var slots struct {
 	mu    sync.Mutex
 	slabs [][]slot
@@ -93,7 +92,7 @@ var slots struct {
 	// spare is a free node that is not in free, or 0: values that come and go need no
 	// lock.
 	spare atomic.Uintptr
-	// kept counts the nodes that native code never lets go.
+	// kept counts the nodes that native code never releases.
 	kept int
 }
 
@@ -120,7 +119,7 @@ func (s *slot) value() (v any) {
 	return v
 }
 
-// clear lets go of what the node held.
+// clear drops the Go value that the node held.
 func (s *slot) clear() {
 	if h := s.Load(); h != nil {
 		if h.region != nil {

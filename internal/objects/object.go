@@ -37,10 +37,10 @@ const (
 	stateFresh    uint32 = iota // owns one reference, has no cleanup yet
 	stateGuarding               // owns one reference, is getting its cleanup
 	stateGuarded                // owns one reference, has a cleanup
-	stateStatic                 // owns one reference for ever: no cleanup, Release does nothing
+	stateStatic                 // owns one reference forever: no cleanup, Release does nothing
 	stateBorrowed               // owns none; ends with the callback
 	stateReleased               // Release was called
-	stateExpired                // the callback that lent it has returned
+	stateExpired                // the callback to which it belonged has returned
 	stateMask     = 0xff
 )
 
@@ -68,13 +68,13 @@ func (o *Object) become(from, to uint32) bool {
 	}
 }
 
-// Collected counts the references that the collector had to release because
-// nobody called Release. Tests for leaks of handles read it.
+// Collected counts the references that the garbage collector released because the program
+// did not call Release. Tests for leaks of handles read it.
 var Collected atomic.Int64
 
-// Own wraps an object and takes over one reference to it. A null pointer, which
-// no well-behaved library returns as an object, is nil: None. Nobody has to
-// release an error.
+// Own wraps an object and takes over one reference to it. For a null pointer, which no
+// well-behaved library returns as an object, it returns nil, which is None. An error need
+// not be released.
 func Own(handle uintptr) *Object {
 	if handle == 0 {
 		return nil
@@ -94,8 +94,8 @@ func Own(handle uintptr) *Object {
 	return o
 }
 
-// LeaveToCollector says that nobody can release o, because it belongs to a Go
-// func: that the collector releases it is no leak.
+// LeaveToCollector marks an o that the program cannot release because it belongs to a Go
+// func. When the garbage collector releases it, that is not a leak.
 func (o *Object) LeaveToCollector() {
 	if o.load()&flagUnclaimed != 0 {
 		return
@@ -111,8 +111,8 @@ func (o *Object) LeaveToCollector() {
 	}
 }
 
-// guard gives the wrapper, whose handle is given, its cleanup, unless it has
-// ended or has one.
+// guard adds a cleanup to the wrapper with the given handle, unless the wrapper has ended
+// or has one.
 func (o *Object) guard(handle uintptr) {
 	if !o.become(stateFresh, stateGuarding) {
 		return
@@ -149,8 +149,8 @@ func (o *Object) Handle() uintptr {
 	return o.handle
 }
 
-// HandleAddr returns the address of the handle of o, which is not nil: for loops that call code that
-// may release o.
+// HandleAddr returns the address of the handle of o, which is not nil. It is for loops that call
+// code that may release o.
 func (o *Object) HandleAddr() *uintptr { return &o.handle }
 
 // Ended reports whether o is a wrapper that was released or has expired, and
@@ -239,8 +239,8 @@ func TryDecRef(handle uintptr) bool {
 	}
 }
 
-// DecRef drops a strong reference: in Go while others remain and where the deleter is
-// ours, in C for other last ones, because then deleters run.
+// DecRef drops a strong reference. It does so in Go if other references remain or the
+// deleter is ours. Otherwise it calls C, because a deleter of C runs.
 func DecRef(handle uintptr) {
 	if TryDecRef(handle) || endNode(handle) || endArray(handle, false) {
 		return
@@ -266,10 +266,10 @@ func (o *Object) UseCount() int {
 // Addr is Handle of an o that is not nil.
 func (o *Object) Addr() uintptr { return o.handle }
 
-// SetScalars says that o is an Array built in place that holds no objects.
+// SetScalars marks o as an Array built in place that holds no objects.
 func (o *Object) SetScalars() { atomic.OrUint32(&o.status, flagScalars) }
 
-// Released says that Release was called.
+// Released reports whether Release was called.
 func (o *Object) Released() bool { return o.load()&stateMask == stateReleased }
 
 func (o *Object) KeepAlive() { runtime.KeepAlive(o) }
@@ -284,7 +284,7 @@ func CallDeleter(deleter, managed uintptr) {
 	}
 }
 
-// dropError drops what errorOf would make an error of.
+// dropError drops the error that failure.ErrorOf would return.
 func DropError(rc int64, raised uintptr) {
 	if raised != 0 && rc != ccall.Thrown {
 		DecRef(raised)

@@ -7,14 +7,14 @@ import (
 	"unsafe"
 )
 
-// A cleanup costs more than all else in the life of a wrapper, and most wrappers
-// are released soon after they are made. So a new wrapper has none: it lies in a
-// ring, which keeps it reachable, and gets its cleanup when others push it out, or
-// after the next collection. One that was released before never has a cleanup.
+// A cleanup costs more than everything else in the life of a wrapper, and most wrappers
+// are released soon after they are made. So a new wrapper has no cleanup. It lies in a
+// ring, which keeps it reachable, and gets its cleanup when other wrappers push it out or
+// after the next collection. A wrapper that is released before that never has a cleanup.
 //
-// The price: a wrapper that nobody releases is found by the second collection and
-// not by the first, and at most recentShards*recentSlots of them wait so. Tensors
-// whose memory counts do not go through the ring.
+// The price: the second collection finds a wrapper that the program did not release, not
+// the first. At most recentShards*recentSlots wrappers wait in this way. Tensors whose
+// memory is counted do not go through the ring.
 const (
 	recentShards = 32
 	recentSlots  = 64
@@ -75,9 +75,9 @@ func watch() {
 	}
 }
 
-// GuardRecent gives the wrappers in the rings their cleanups. It lets go of the recent
-// funcs and of memory that waits for Arrays. The next collection finds what nobody can
-// reach or release any more; tests call it before.
+// GuardRecent adds the cleanups to the wrappers in the rings. It drops the recent funcs and
+// the memory that waits for Arrays. The next collection then finds everything that is
+// unreachable. Tests call it before a collection.
 func GuardRecent() {
 	recent.guarding.Lock()
 	defer recent.guarding.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// Tracking says that the program is built with the tag tvmffi_debug: every
-// wrapper that owns a reference is listed with the stack that made it.
+// Tracking reports whether the program was built with the tag tvmffi_debug. With the tag,
+// every wrapper that owns a reference is listed with the stack that made it.
 const Tracking = true
 
 // Tracked is a live wrapper.

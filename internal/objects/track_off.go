@@ -4,8 +4,8 @@ package objects
 
 import "github.com/tvmffi-go/tvmffi/internal/abi"
 
-// Tracking says that the program is built with the tag tvmffi_debug: every
-// wrapper that owns a reference is listed with the stack that made it.
+// Tracking reports whether the program was built with the tag tvmffi_debug. With the tag,
+// every wrapper that owns a reference is listed with the stack that made it.
 const Tracking = false
 
 // Tracked is a live wrapper.
@@ -18,6 +18,5 @@ func track(*Object) {}
 
 func untrack(*Object) {}
 
-// LiveHandles returns the wrappers that own a reference now; none are known
-// without the tag tvmffi_debug.
+// LiveHandles returns no wrappers without the tag tvmffi_debug.
 func LiveHandles() []Tracked { return nil }
