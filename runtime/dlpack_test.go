@@ -234,7 +234,7 @@ func TestLentTensor(t *testing.T) {
 		// What could keep the tensor gets no object of it.
 		runtimetest.WantError(t, runtimetest.ErrorOf(runtimetest.Call("calls.echo_tensor", x)), tvmffi.ErrType, "DLTensor*")
 		for what, err := range keepers(t, x) {
-			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is borrowed until the callback returns: keep a Clone")
 			if !strings.Contains(fmt.Sprint(err), what) {
 				t.Errorf("the error of %s: %v", what, err)
 			}

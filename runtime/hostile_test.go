@@ -130,7 +130,7 @@ func TestKeysOfGoMaps(t *testing.T) {
 		m.Release()
 	}
 
-	const text = "a key: []uint8 is no key of a Go map, which compares keys by ==: range over the Map"
+	const text = "a key: []uint8 cannot be a key of a Go map, which compares keys by ==: range over the Map"
 	pairs := tvmffi.PairsOf(tvmffi.Pair[any, int64]{"a", 1}, tvmffi.Pair[any, int64]{[]byte("more than seven bytes"), 2})
 	m := runtimetest.Must[*tvmffi.Map[any, int64]](t)(tvmffi.NewMap(pairs))
 	defer m.Release()

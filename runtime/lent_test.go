@@ -51,7 +51,7 @@ func TestLentTensor_returned(t *testing.T) {
 		fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(f))
 		_, err := runtimetest.Call("tensors.with_view", fn)
 		runtimetest.WantError(t, err, tvmffi.ErrRuntime, ": its result: ")
-		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is lent for a callback and ends with it: keep a Clone")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is borrowed until the callback returns: keep a Clone")
 		if t.Failed() {
 			t.Fatalf("%s does not refuse the lent tensor", name)
 		}

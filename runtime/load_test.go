@@ -209,7 +209,7 @@ func copyFile(t *testing.T, from, to string) string {
 }
 
 // noLibrary is longer than the header of a library.
-var noLibrary = strings.Repeat("this is no library\n", 100)
+var noLibrary = strings.Repeat("this is not a library\n", 100)
 
 // name is the file name of libtvm_ffi.
 var name = filepath.Base(sites.Library(runtime.GOOS))

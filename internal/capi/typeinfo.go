@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// kindNames names the types that are not objects, as the registry does.
+// kindNames names the types that are not objects, like the registry.
 var kindNames = map[abi.TypeIndex]string{
 	abi.TypeNone: "None", abi.TypeInt: "int", abi.TypeBool: "bool", abi.TypeFloat: "float",
 	abi.TypeOpaquePtr: "void*", abi.TypeDataType: "DataType", abi.TypeDevice: "Device",

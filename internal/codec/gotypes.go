@@ -226,12 +226,12 @@ func sortedEntries(m reflect.Value) []mapEntry {
 	return entries
 }
 
-// hashable returns an error if k, in an interface, is no key of a Go map.
+// hashable returns an error if k, in an interface, cannot be a key of a Go map.
 func hashable(k reflect.Value) error {
 	if k.Comparable() {
 		return nil
 	}
-	return failure.Errorf(failure.KindType, "a key: %s is no key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
+	return failure.Errorf(failure.KindType, "a key: %s cannot be a key of a Go map, which compares keys by ==: range over the Map", dynamic(k))
 }
 
 // dynamic returns the type of what v, perhaps an interface, holds.

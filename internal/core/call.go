@@ -440,11 +440,11 @@ func OwnArray(t AnyView) *objects.Object {
 	return o
 }
 
-// CheckEscape returns an error if the value is a tensor over memory that is lent for
-// a callback: what may outlive the callback must not hold it.
+// CheckEscape returns an error if the value is a tensor over memory that is borrowed until a
+// callback returns. A value that may outlive the callback must not hold such a tensor.
 func (t AnyView) CheckEscape() error {
 	if o, ok := t.Keep.(*objects.Object); ok && o.BorrowedMemory() {
-		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is lent for a callback and ends with it: keep a Clone")
+		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is borrowed until the callback returns: keep a Clone")
 	}
 	return nil
 }
