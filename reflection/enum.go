@@ -39,7 +39,7 @@ type EnumEntry struct {
 	owner *Type
 }
 
-// enumObjects holds one reference to each entry that was seen, for ever.
+// enumObjects holds one reference to each entry that was seen, forever.
 var enumObjects sync.Map // uintptr -> *tvmffi.Object
 
 func enumObject(x *tvmffi.Object) *tvmffi.Object {
@@ -66,7 +66,7 @@ func (t *Type) enumState(name string) (*tvmffi.Object, bool) {
 }
 
 // Enum returns the entries of an enum type, in the order of their registration.
-// The error is of kind ErrType if the type is no enum, as none is in libraries
+// The error is of kind ErrType if the type is not an enum, as in all libraries
 // before 0.1.12.
 func (t *Type) Enum() (*Enum, error) {
 	e := &Enum{owner: t}
@@ -89,7 +89,7 @@ func (t *Type) Enum() (*Enum, error) {
 	}
 	state, ok := t.enumState(attrEnumEntries)
 	if !ok {
-		return nil, errorf(failure.KindType, "%s is no enum", t.key)
+		return nil, errorf(failure.KindType, "%s is not an enum", t.key)
 	}
 	table, ok := tvmffi.Cast[*tvmffi.Dict[string, *tvmffi.Object]](state)
 	if !ok {
@@ -150,7 +150,7 @@ func (e *Enum) find(what string, is func(*EnumEntry) bool) (*EnumEntry, error) {
 func (x *EnumEntry) String() string { return x.owner.key + "." + x.Name }
 
 // Payload returns what the entry stands for: its index as an int64 in an
-// ffi.IntEnum, its name in an ffi.StrEnum, else nil.
+// ffi.IntEnum, its name in an ffi.StrEnum, otherwise nil.
 func (x *EnumEntry) Payload() any {
 	for t := x.owner; t != nil; t = t.parent {
 		switch t.key {

@@ -221,7 +221,7 @@ func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	return v, nil
 }
 
-// GetAs reads a field as a T, which the value must be: an int is no float. An
+// GetAs reads a field as a T, which the value must be: an int is not a float. An
 // object gets a reference of its own.
 func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 	var none T

@@ -30,11 +30,11 @@ const (
 type Step struct {
 	Kind  StepKind
 	Index int    // of StepIndex
-	Field *Field // of StepField, else nil
+	Field *Field // of StepField, otherwise nil
 	key   *tvmffi.Any
 }
 
-// Key returns the key of StepValue and StepKey, else None. An object is a
+// Key returns the key of StepValue and StepKey, otherwise None. An object is a
 // reference that belongs to the path, and must not be released.
 func (s Step) Key() tvmffi.Any {
 	if s.key == nil {

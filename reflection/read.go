@@ -25,7 +25,7 @@ type Source struct {
 
 // Read loads libraries in order and describes all functions and types that are
 // registered then, those of libtvm_ffi among them. libtvm_ffi itself may be in
-// the list, first, with the role core or bound; else the runtime finds it. The
+// the list, first, with the role core or bound; otherwise the runtime finds it. The
 // libraries stay loaded.
 func Read(ctx context.Context, libraries []Source) (schema.Schema, error) {
 	r := reader{owners: owners{functions: map[string]string{}, types: map[string]string{}}}

@@ -13,7 +13,7 @@ import (
 )
 
 // load loads libtvm_ffi, its testing library, the garden and others: all that the
-// tests use, because libraries are told apart by what is new after each.
+// tests use, because libraries are distinguished by what is new after each.
 func load(t testing.TB) { t.Helper(); read(t) }
 
 // must returns v, or ends the test.

@@ -151,7 +151,7 @@ func TypeByIndex(index int) (*Type, error) {
 }
 
 // Types ranges over all types that are registered now, by index, so that parents
-// come before what is derived from them. The types of values that are no objects,
+// come before what is derived from them. The types of values that are not objects,
 // such as int, are among them.
 func Types() (iter.Seq[*Type], error) {
 	keys, err := tvmffi.TypeKeys()
@@ -191,7 +191,7 @@ func (t *Type) Index() int { return int(t.info.TypeIndex) }
 func (t *Type) Depth() int { return int(t.info.Depth) }
 
 // Parent returns the type from which t is derived; nil for ffi.Object and for the
-// types of values that are no objects.
+// types of values that are not objects.
 func (t *Type) Parent() *Type { return t.parent }
 
 // Ancestors returns the types from which t is derived, the root first.
@@ -416,7 +416,7 @@ func (m *Method) Metadata() map[string]any { return m.meta.Extra }
 // the method is not static.
 func (m *Method) Func() (*tvmffi.Function, error) {
 	if m.info.Method.TypeIndex != abi.TypeFunction {
-		return nil, errorf(failure.KindType, "%s is no function, but %s", m, capi.KeyOf(m.info.Method.TypeIndex))
+		return nil, errorf(failure.KindType, "%s is not a function, but %s", m, capi.KeyOf(m.info.Method.TypeIndex))
 	}
 	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(objects.Static(uintptr(m.info.Method.Bits))))
 	return f, nil
@@ -439,7 +439,7 @@ func (m *Method) Call(x tvmffi.ObjectRef, args ...any) (tvmffi.Any, error) {
 	return f.Call(append([]any{x}, args...)...)
 }
 
-// check refuses what is no live object of a type.
+// check refuses anything but a live object of a type.
 func check(x tvmffi.ObjectRef, t *Type, what string) error {
 	o := stateOf(x)
 	if o.Handle() != 0 {

@@ -217,5 +217,5 @@ func TestEnum(t *testing.T) {
 	_, err = e.ByName("Gamma")
 	wantError(t, "Gamma", err, tvmffi.ErrValue, "Enum `testing.TestEnumVariant` has no instance with name Gamma")
 	_, err = typeByKey(t, "garden.Rose").Enum()
-	wantError(t, "a rose", err, tvmffi.ErrType, "garden.Rose is no enum")
+	wantError(t, "a rose", err, tvmffi.ErrType, "garden.Rose is not an enum")
 }

@@ -95,7 +95,7 @@ func (v Value) Call(method string, args ...any) (tvmffi.Any, error) {
 
 // Fields ranges over the fields of the object with their values, those of the
 // root of its type first: what the attribute visitor of TVM does. A switch over
-// the type of [tvmffi.Any.Value] tells the kinds apart. An object is borrowed
+// the type of [tvmffi.Any.Value] distinguishes the kinds. An object is borrowed
 // until the next step; [tvmffi.Retain] keeps it. It panics with an *Error if v is
 // not valid, or if a getter fails.
 func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {

@@ -23,7 +23,7 @@ func MaxDepth(n int) WalkOption { return func(w *Walker) { w.maxDepth = n } }
 // A path ends where it meets an object that is on it already.
 func EveryPath() WalkOption { return func(w *Walker) { w.everyPath = true } }
 
-// ObjectsOnly passes over values that are no objects, and over strings and bytes.
+// ObjectsOnly passes over values that are not objects, and over strings and bytes.
 func ObjectsOnly() WalkOption { return func(w *Walker) { w.objectsOnly = true } }
 
 // Walker walks over all that can be reached from an object through fields, Array,
@@ -61,8 +61,8 @@ func (w *Walker) Skip() { w.skip = true }
 func (w *Walker) Err() error { return w.err }
 
 // All ranges over the root and all that can be reached from it, a value before
-// what is inside of it, fields and elements in their order. Each object comes
-// once, by the first path, so cycles end; texts and values that are no objects
+// the values inside it, fields and elements in their order. Each object comes
+// once, by the first path, so cycles end; texts and values that are not objects
 // come wherever they stand. Nothing is read ahead but the entries of a map, and
 // the depth of the graph is limited by memory only.
 //
@@ -117,7 +117,7 @@ func (f *frame) to(s Step) Path { return Path{f.before, s} }
 
 // entry is an entry of a map. It owns references to objects in it.
 type entry struct {
-	key, value             tvmffi.Any // of values that are no objects
+	key, value             tvmffi.Any // of values that are not objects
 	keyHandle, valueHandle uintptr
 }
 
@@ -232,7 +232,7 @@ func (r *run) entry(f *frame, i int) bool {
 	e := &f.entries[i/2]
 	if i%2 == 0 {
 		if e.keyHandle == 0 {
-			return true // a key that is no object is part of the path
+			return true // a key that is not an object is part of the path
 		}
 		objects.IncRef(e.keyHandle) // the step to the value needs it too
 		return r.object(e.keyHandle, f.to(Step{Kind: StepKey, key: keyOf(e)}), false)

@@ -165,7 +165,7 @@ func TestWalk_cycles(t *testing.T) {
 	}()
 	once := []string{"<root>", "<root>.left", "<root>.left[0]", "<root>.left[0].list", "<root>.right", "<root>.list"}
 	if !atLeast(14) {
-		once = once[:5] // the list is one default for both nodes, where it is no factory's
+		once = once[:5] // the list is one default for both nodes, where it is not a factory's
 	}
 	wantSteps(t, "once", steps(t, reflection.Walk(a, reflection.ObjectsOnly())), once...)
 	wantSteps(t, "every path", steps(t, reflection.Walk(a, reflection.ObjectsOnly(), reflection.EveryPath())),

@@ -25,7 +25,7 @@ var (
 
 // ParseJSON reads JSON text with the parser of the library, as a T: an array
 // becomes an Array, an object a Map in the order of the text, a number an int if it
-// is written as one and fits, else a float. The parser is lenient: it takes NaN,
+// is written as one and fits, otherwise a float. The parser is lenient: it takes NaN,
 // Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
 // character. Text that is nested deeper than 1000 levels is refused.
 func ParseJSON[T any](text []byte) (T, error) {

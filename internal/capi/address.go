@@ -2,7 +2,7 @@ package capi
 
 import "unsafe"
 
-// address is the address of what p points to, which it forces to the heap.
+// Address is the address of what p points to, which it forces to the heap.
 func Address[T any](p *T) uintptr {
 	Escape(unsafe.Pointer(p))
 	return uintptr(unsafe.Pointer(p))

@@ -60,7 +60,7 @@ var API struct {
 	Demangle uintptr `symbol:"__cxa_demangle,optional"`
 }
 
-// attach reads the addresses of the C functions from h, and calls ready before
+// Attach reads the addresses of the C functions from h, and calls ready before
 // Attached says so. It returns the names that h lacks.
 func Attach(h dynlib.Handle, ready func()) (missing []string) {
 	attachOnce.Lock()

@@ -6,10 +6,10 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// keepValue keeps a value that C looks at alive until here.
+// KeepValue keeps a value that C looks at alive until here.
 func KeepValue(v *abi.Any) { runtime.KeepAlive(v) }
 
-// keepAlive keeps a text and its description alive until here.
+// KeepAlive keeps a text and its description alive until here.
 func KeepAlive(array *abi.ByteArray, s string) {
 	runtime.KeepAlive(array)
 	runtime.KeepAlive(s)

@@ -4,7 +4,7 @@ package capi
 
 import "github.com/ebitengine/purego"
 
-// cFunction returns the address of a function of the C library.
+// CFunction returns the address of a function of the C library.
 func CFunction(name string) uintptr {
 	f, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
 	if err != nil {

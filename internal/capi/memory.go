@@ -69,7 +69,7 @@ func StringOf(v abi.Any) (string, bool) {
 	return "", false
 }
 
-// allocate returns zeroed C memory.
+// Allocate returns zeroed C memory.
 func Allocate(size uintptr) uintptr {
 	base, _, _ := purego.SyscallN(Malloc, size)
 	if base == 0 {

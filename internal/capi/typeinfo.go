@@ -70,7 +70,7 @@ func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
 	return info
 }
 
-// fieldNamed copies the entry of a field of a type, without those of its ancestors.
+// FieldNamed copies the entry of a field of a type, without those of its ancestors.
 // The library moves the entries when it registers another one.
 func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	Registry.Lock()
@@ -85,7 +85,7 @@ func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	return nil
 }
 
-// methodNamed is fieldNamed for methods.
+// MethodNamed is fieldNamed for methods.
 func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
 	Registry.Lock()
 	defer Registry.Unlock()

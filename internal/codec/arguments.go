@@ -9,7 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// returnTemp returns a packed value from a callback.
+// ReturnTemp returns a packed value from a callback.
 func ReturnTemp(a *core.Args, t core.AnyView, err error) error {
 	if err == nil {
 		err = t.CheckEscape()
@@ -29,7 +29,7 @@ func ReturnTemp(a *core.Args, t core.AnyView, err error) error {
 	return nil
 }
 
-// readArgument reads argument i of a callback, which is of the type t in Go, in
+// ReadArgument reads argument i of a callback, which is of the type t in Go, in
 // the way of the library: it converts what the library converts for a parameter.
 func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error {
 	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
@@ -38,7 +38,7 @@ func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error 
 	return nil
 }
 
-// packArgument packs argument i of a call.
+// PackArgument packs argument i of a call.
 func PackArgument[T any](c *core.Call, i int, x T) {
 	switch p := any(&x).(type) {
 	case *int64:

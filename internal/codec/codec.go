@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// codec converts values of one Go type. There is one for every type that a
+// Codec converts values of one Go type. There is one for every type that a
 // generated signature may hold, and it is the only place where Go values and
 // native values meet, but for the scalars of the call frames.
 type Codec struct {
@@ -35,15 +35,17 @@ type Codec struct {
 	// abandon releases what a value holds that was read before an error; nil if
 	// that follows from the kind of its type.
 	Abandon func(v reflect.Value)
-	// within is encode for a value inside of others, where that matters; see nested.
+	// within is encode for a value inside others, where that matters; see Nested.
 	within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)
 	// decode reads v, borrowed, into the value at p. from lends the objects, such as
 	// those of a callback; without it each object gets a reference of its own.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
 }
 
+// Codecs holds the codecs that were made. Package define adds those of its types.
 var Codecs sync.Map // reflect.Type -> *codec
 
+// Of returns the codec of a type.
 func Of(t reflect.Type) *Codec {
 	if c, ok := Codecs.Load(t); ok {
 		return c.(*Codec)
@@ -53,27 +55,28 @@ func Of(t reflect.Type) *Codec {
 	return c
 }
 
-// encode packs x by its static type.
+// Encode packs x by its static type.
 func Encode[T any](x T) (core.AnyView, error) {
 	return Of(reflect.TypeFor[T]()).Encode(unsafe.Pointer(&x))
 }
 
-// decode reads a borrowed value as a T.
+// Decode reads a borrowed value as a T.
 func Decode[T any](v abi.Any) (T, error) { return DecodeFrom[T](v, objects.ReadOwned()) }
 
+// DecodeFrom is [Decode] with a Reading.
 func DecodeFrom[T any](v abi.Any, from objects.Reading) (x T, err error) {
 	err = Of(reflect.TypeFor[T]()).Decode(v, from, unsafe.Pointer(&x))
 	return x, err
 }
 
-// take reads an owned value as a T and releases it.
+// Take reads an owned value as a T and releases it.
 func Take[T any](v abi.Any) (T, error) {
 	x, err := Decode[T](v)
 	Release(v)
 	return x, err
 }
 
-// scalar makes the codec of a type whose values fit the payload of a value.
+// Scalar makes the codec of a type whose values fit the payload of a value.
 func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
 	return &Codec{
 		Name: name,
@@ -118,6 +121,7 @@ func basicCodec(t reflect.Type) *Codec {
 	return nil
 }
 
+// BoolBits returns the payload of a bool.
 func BoolBits(v bool) uint64 {
 	if v {
 		return 1
@@ -172,7 +176,7 @@ func makeCodec(t reflect.Type) *Codec {
 	return Own(t)
 }
 
-// ownCodec is makeCodec for what a type is by itself.
+// Own makes the codec that a type has by itself, without package tvmffi.
 func Own(t reflect.Type) *Codec {
 	if c := basicCodec(t); c != nil {
 		return c
@@ -199,6 +203,7 @@ func Own(t reflect.Type) *Codec {
 	return NoCodec(t, "this type has no counterpart in TVM-FFI")
 }
 
+// NoCodec returns the codec of a type without a counterpart: it fails with the reason.
 func NoCodec(t reflect.Type, why string) *Codec {
 	err := failure.Errorf(failure.KindType, "Go type %s: %s", t, why)
 	return &Codec{
@@ -209,7 +214,7 @@ func NoCodec(t reflect.Type, why string) *Codec {
 	}
 }
 
-// classOf returns the object type of a pointer type, nil if it is none.
+// ClassOf returns the object type of a pointer type, nil if it is none.
 func ClassOf(t reflect.Type) *core.Type {
 	m, ok := t.MethodByName("TVMFFIType")
 	if !ok || m.Type.NumIn() != 2 || m.Type.In(1) != t {
@@ -219,6 +224,7 @@ func ClassOf(t reflect.Type) *core.Type {
 	return class
 }
 
+// ObjectCodec returns the codec of pointers to objects of a class; nil is None.
 func ObjectCodec(class *core.Type) *Codec {
 	return &Codec{
 		Name: class.Key,
@@ -231,7 +237,7 @@ func ObjectCodec(class *core.Type) *Codec {
 				return nil
 			}
 			if !v.TypeIndex.IsObject() || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
-				return WrongType(class.Key, v) // short texts are no objects, so long ones are none either
+				return WrongType(class.Key, v) // small strings are not objects, so heap strings must not pass as objects
 			}
 			ok, err := class.Accepts(v.TypeIndex)
 			if err != nil {
@@ -254,6 +260,7 @@ func lend(v abi.Any, from objects.Reading) *objects.Object {
 	return from.Wrap(uintptr(v.Bits))
 }
 
+// EncodeObject packs an object, which stays with the caller; nil is None.
 func EncodeObject(o *objects.Object) (core.AnyView, error) {
 	if o == nil {
 		return core.AnyView{}, nil
@@ -374,9 +381,10 @@ func numberCodec(t reflect.Type) *Codec {
 	}
 }
 
+// For returns the codec of T.
 func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
 
-// classFor returns the object type of T, nil if T is no pointer to one.
+// ClassFor returns the object type of T, nil if T is not a pointer to one.
 func ClassFor[T any]() *core.Type { return ClassOf(reflect.TypeFor[T]()) }
 
 // convertScalar makes a value of the type index, which is called want, of another if the

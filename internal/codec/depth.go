@@ -79,7 +79,7 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 	return height + 1, err
 }
 
-// nest is the chain of Go slices, maps and pointers around a value that is
+// Nest is the chain of Go slices, maps and pointers around a value that is
 // packed. It finds a value that contains itself; nil is the outermost.
 type Nest struct {
 	outer *Nest
@@ -89,11 +89,11 @@ type Nest struct {
 	depth int
 }
 
-// maxDepth limits how deep values may be nested: C++ takes them apart by
+// MaxDepth limits how deep values may be nested: C++ takes them apart by
 // recursion.
 const MaxDepth = 1000
 
-// enter goes into a container, which is told by the address of its data and its
+// Enter descends into a container, identified by the address of its data and its
 // size.
 func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, error) {
 	depth := 1
@@ -113,7 +113,7 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 	return &Nest{n, kind, at, size, depth}, nil
 }
 
-// encodeIn packs the value at p inside of outer.
+// EncodeIn packs the value at p inside outer.
 func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 	if c.within != nil {
 		return c.within(p, outer)
@@ -121,7 +121,7 @@ func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 	return c.Encode(p)
 }
 
-// nested makes the codec pack by within, which knows what is around the value.
+// Nested makes the codec pack by within, which knows what is around the value.
 func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)) *Codec {
 	c.within = within
 	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) { return within(p, nil) }
@@ -137,7 +137,7 @@ func descend(from objects.Reading) (objects.Reading, error) {
 	return from, nil
 }
 
-// recursive reports whether a value of type t may hold another of that type
+// Recursive reports whether a value of type t may hold another of that type
 // without an interface between them, or a func of type t takes or returns such.
 func Recursive(t reflect.Type) bool {
 	seen := map[reflect.Type]bool{}
@@ -178,8 +178,8 @@ func Recursive(t reflect.Type) bool {
 	return reaches(t)
 }
 
-// nestedJSON returns an error if text is nested too deep for the parser of the
-// library, which is lenient: all that opens outside of strings counts.
+// NestedJSON returns an error if text is nested too deep for the parser of the
+// library, which is lenient: all that opens outside strings counts.
 func NestedJSON(text []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

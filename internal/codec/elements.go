@@ -16,7 +16,7 @@ import (
 // What Array, List, Map and Dict share: how Go values become elements, and how
 // elements are read. Numbers, bools and strings go without the codecs.
 
-// packElement adds x to the arguments of a call.
+// PackElement adds x to the arguments of a call.
 func PackElement[T any](p *core.Pack, x T, outer *Nest) error {
 	switch v := any(&x).(type) {
 	case *int64:
@@ -37,7 +37,7 @@ func putElement[T any](p *core.Pack, x T, outer *Nest) error {
 	return Pack(p, For[T](), unsafe.Pointer(&x), outer)
 }
 
-// pack adds the value at x to the arguments of a call. Strings go as they are: the
+// Pack adds the value at x to the arguments of a call. Strings go as they are: the
 // library makes objects of them.
 func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	switch c.Direct {
@@ -140,7 +140,7 @@ func stringArray(f *core.Func, items []string) (core.AnyView, error) {
 	})
 }
 
-// encodeArray makes an Array of the items.
+// EncodeArray makes an Array of the items.
 func EncodeArray[E any](items []E, outer *Nest) (core.AnyView, error) {
 	if _, err := NewArray.Handle(); err != nil {
 		return core.AnyView{}, err
@@ -162,7 +162,7 @@ func EncodeArray[E any](items []E, outer *Nest) (core.AnyView, error) {
 	return EncodeBy(&NewArray, items, outer)
 }
 
-// encodeBy makes a container of the items by calling f.
+// EncodeBy makes a container of the items by calling f.
 func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error) {
 	switch s := any(&items).(type) {
 	case *[]int64:
@@ -194,7 +194,7 @@ func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, err
 	})
 }
 
-// packed makes a container by calling f with what fill adds.
+// Packed makes a container by calling f with what fill adds.
 func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.AnyView, error) {
 	fn, err := f.Handle()
 	if err != nil {
@@ -209,7 +209,7 @@ func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.AnyView, e
 	return core.AnyView{Value: v, Owned: true}, err
 }
 
-// apply calls a Function object with n packed values.
+// Apply calls a Function object with n packed values.
 func Apply(fn uintptr, n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
 	p := core.NewPack(n)
 	defer p.Close()
@@ -223,7 +223,7 @@ func Apply(fn uintptr, n int, item func(i int) (core.AnyView, error)) (abi.Any, 
 	return p.Apply(fn)
 }
 
-// cells views the elements of an Array or a List.
+// Cells views the elements of an Array or a List.
 func Cells(o *objects.Object, what string) []abi.Any {
 	Alive(o, what)
 	cell := capi.PointerTo[abi.SeqCell](o.Handle() + abi.ObjectSize)
@@ -233,14 +233,14 @@ func Cells(o *objects.Object, what string) []abi.Any {
 	return unsafe.Slice(capi.PointerTo[abi.Any](cell.Data), cell.Size)
 }
 
-// alive panics with an *Error if a method of a type got no object.
+// Alive panics with an *Error if a method of a type got no object.
 func Alive(o *objects.Object, kind string) {
 	if o.Handle() == 0 {
 		panic(noReceiver(failure.KindRuntime, kind, o))
 	}
 }
 
-// element reads a cell.
+// Element reads a cell.
 func Element[T any](v *abi.Any, from objects.Reading) (T, error) {
 	var x T
 	switch p := any(&x).(type) {
@@ -274,6 +274,8 @@ func elementByCodec[T any](v *abi.Any, from objects.Reading) (T, error) {
 	return *x, err
 }
 
+// ElementAt reads element i of a sequence; what names it in the panic of a wrong index
+// or type.
 func ElementAt[T any](o *objects.Object, what string, i int) T {
 	all := Cells(o, what)
 	if i < 0 || i >= len(all) {
@@ -287,7 +289,7 @@ func ElementAt[T any](o *objects.Object, what string, i int) T {
 	return x
 }
 
-// scalars returns the elements of an Array, the index of their type and what becomes 0
+// Scalars returns the elements of an Array, the index of their type and what becomes 0
 // when the Array is released, if a T is what lies in their payload; nil for other Ts.
 func Scalars[T any](o *objects.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	switch any((*T)(nil)).(type) {
@@ -299,10 +301,10 @@ func Scalars[T any](o *objects.Object) ([]abi.Any, abi.TypeIndex, *uintptr) {
 	return nil, 0, nil
 }
 
-// payload views the payload of a cell as a T, which the type of the cell allows.
+// Payload views the payload of a cell as a T, which the type of the cell allows.
 func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 
-// someElements ranges over a sequence from element i on.
+// SomeElements ranges over a sequence from element i on.
 func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, T) bool) {
 	var loan objects.BorrowScope
 	defer loan.End()
@@ -324,7 +326,7 @@ func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, 
 	}
 }
 
-// copyTo reads elements into dst.
+// CopyTo reads elements into dst.
 func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	defer Catch(&err)
 	defer runtime.KeepAlive(o)
@@ -339,6 +341,7 @@ func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	return n, nil
 }
 
+// SliceOf reads a sequence into a new slice; nil gives nil.
 func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 	if _, ended := o.Ended(); ended {
 		return nil, noReceiver(failure.KindRuntime, what, o)
@@ -435,6 +438,6 @@ var (
 	NewList  = core.Func{Name: "ffi.List"}
 )
 
-// heap makes the compiler put the elements of s on the heap, which does not
+// Heap makes the compiler put the elements of s on the heap, which does not
 // move.
 func Heap[T any](s []T) { capi.Escape(unsafe.Pointer(unsafe.SliceData(s))) }

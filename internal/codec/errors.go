@@ -9,12 +9,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
+// Itoa is [strconv.Itoa].
 func Itoa(i int) string { return strconv.Itoa(i) }
 
-// quote shows a key in an error.
+// Quote shows a key in an error.
 func Quote(key any) string { return fmt.Sprintf("%q", fmt.Sprint(key)) }
 
-// catch turns a panic with an *Error into the error of the function.
+// Catch turns a panic with an *Error into the error of the function.
 func Catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -28,6 +29,7 @@ func Catch(err *error) {
 	}
 }
 
+// WrongType returns the error for a value of another type than expected.
 func WrongType(want string, got abi.Any) error {
 	return failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(got.TypeIndex))
 }

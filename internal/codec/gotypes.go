@@ -17,7 +17,7 @@ import (
 
 // The codecs of Go slices, arrays and maps.
 
-// sequence views the elements of a borrowed Array or List.
+// Sequence views the elements of a borrowed Array or List.
 func Sequence(v abi.Any, want string) ([]abi.Any, error) {
 	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
 		return nil, WrongType(want, v)
@@ -104,7 +104,7 @@ func sliceCodec(t reflect.Type) *Codec {
 	})
 }
 
-// abandon releases the objects in a value that was read in part, before an error:
+// Abandon releases the objects in a value that was read in part, before an error:
 // nobody gets it.
 func Abandon(v reflect.Value) {
 	if !v.CanInterface() {

@@ -18,11 +18,12 @@ type LibraryFunc struct {
 	since string
 }
 
+// NewLibraryFunc describes a global function and the version that has it first.
 func NewLibraryFunc(name, since string) *LibraryFunc {
 	return &LibraryFunc{Func: core.Func{Name: name}, since: since}
 }
 
-// need returns nil if the loaded library has the function.
+// Need returns nil if the loaded library has the function.
 func (f *LibraryFunc) Need() error {
 	err := f.Resolve()
 	if err == nil || failure.FailureOf(err) == nil || failure.FailureOf(err).Kind != failure.KindAttr {
@@ -32,7 +33,7 @@ func (f *LibraryFunc) Need() error {
 	return failure.Errorf(failure.KindAttr, "%s: the loaded libtvm_ffi is %d.%d.%d, this needs %s or newer: %w", f.Name, v.Major, v.Minor, v.Patch, f.since, errors.ErrUnsupported)
 }
 
-// call calls the function with values that it borrows; the result is owned.
+// Call calls the function with values that it borrows; the result is owned.
 func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 	if err := f.Need(); err != nil {
 		return abi.Any{}, err
@@ -47,7 +48,7 @@ func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 // PackedArgs are values of the caller, packed for one or more calls.
 type PackedArgs struct{ temps []core.AnyView }
 
-// pack adds x. Close ends the operands.
+// Pack adds x. Close ends the operands.
 func (o *PackedArgs) Pack(x any) (abi.Any, error) {
 	t, err := For[any]().Encode(unsafe.Pointer(&x))
 	if err != nil {
@@ -57,7 +58,7 @@ func (o *PackedArgs) Pack(x any) (abi.Any, error) {
 	return t.Value, nil
 }
 
-// close releases what pack made and keeps the rest alive until here.
+// Close releases what pack made and keeps the rest alive until here.
 func (o *PackedArgs) Close() {
 	for _, t := range o.temps {
 		if t.Owned {
@@ -68,7 +69,7 @@ func (o *PackedArgs) Close() {
 	o.temps = nil
 }
 
-// unary calls f with x and further packed values, and takes the result as an R.
+// Unary calls f with x and further packed values, and takes the result as an R.
 func Unary[R any](f *LibraryFunc, x any, more ...abi.Any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
@@ -86,7 +87,7 @@ func Unary[R any](f *LibraryFunc, x any, more ...abi.Any) (result R, err error) 
 	return Take[R](out)
 }
 
-// binary is unary for two values.
+// Binary is unary for two values.
 func Binary[R any](f *LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
@@ -94,7 +95,7 @@ func Binary[R any](f *LibraryFunc, x, y any, more ...abi.Any) (result R, err err
 	return CallWithTwo[R](f, (*PackedArgs).Pack, x, y, more)
 }
 
-// callWithTwo calls f with two values, packed in a way.
+// CallWithTwo calls f with two values, packed in a way.
 func CallWithTwo[R any](f *LibraryFunc, pack func(*PackedArgs, any) (abi.Any, error), x, y any, more []abi.Any) (result R, err error) {
 	var o PackedArgs
 	defer o.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// mapKind holds the functions of a kind of map.
+// MapKind holds the functions of a kind of map.
 type MapKind struct {
 	Name                                string
 	Class                               core.Type
@@ -23,14 +23,16 @@ type MapKind struct {
 	shared bool
 }
 
+// Maps is the kind of Map objects.
 var Maps = MapKind{
 	Name: "Map", Class: core.Type{Key: "ffi.Map"}, Create: core.Func{Name: "ffi.Map"}, size: core.Func{Name: "ffi.MapSize"},
 	find: core.Func{Name: "ffi.MapGetItemOrMissing"}, Count: core.Func{Name: "ffi.MapCount"}, iterator: core.Func{Name: "ffi.MapForwardIterFunctor"},
 }
 
+// As views x as a B, which T must be.
 func As[B, T any](x *T) *B { return (*B)(unsafe.Pointer(x)) }
 
-// len returns the number of entries; it panics if o is nil or has ended.
+// Len returns the number of entries; it panics if o is nil or has ended.
 func (k *MapKind) Len(o *objects.Object) int {
 	if o.Handle() != 0 && core.MapsReadable() {
 		n := core.MapSize(o.Handle())
@@ -51,7 +53,7 @@ func (k *MapKind) Len(o *objects.Object) int {
 }
 
 // missing returns the object that stands for a value that is not there; the first
-// reference is kept for ever. Nothing is locked while the library is asked, which
+// reference is kept forever. Nothing is locked while the library is asked, which
 // may wait for the Registry.
 func missing() (uintptr, error) {
 	if m := missingObject.Load(); m != 0 {
@@ -73,7 +75,7 @@ var missingObject atomic.Uintptr
 
 var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 
-// tableKey returns the key by which a table is read in Go, if it is a text or a
+// TableKey returns the key by which a table is read in Go, if it is a text or a
 // scalar.
 func TableKey[K any](key *K) (k core.MapKey, ok bool) {
 	switch p := any(key).(type) {
@@ -89,7 +91,7 @@ func TableKey[K any](key *K) (k core.MapKey, ok bool) {
 	return k, false
 }
 
-// readable reports whether the table of o may be read: not if o is nil or has
+// Readable reports whether the table of o may be read: not if o is nil or has
 // ended, which the functions of the library report.
 func Readable(o *objects.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
 
@@ -107,7 +109,7 @@ func (k *MapKind) entry(o *objects.Object, key string) (abi.Any, bool) {
 	return *at, true
 }
 
-// read calls each with the entries, borrowed, and how many there are from that one
+// Read calls each with the entries, borrowed, and how many there are from that one
 // on, until it returns false. Those of a map that may change are all read before.
 // The map lives until read returns, even if it is released meanwhile.
 func (k *MapKind) Read(o *objects.Object, each func(e *abi.MapEntry, left int) bool) {
@@ -193,6 +195,7 @@ type stringReader[T any] struct {
 	isString bool
 }
 
+// NewStringReader makes the reader of the elements of one container.
 func NewStringReader[T any]() (r stringReader[T]) {
 	_, r.isString = any((*T)(nil)).(*string)
 	return r
@@ -205,7 +208,7 @@ const (
 	longString    = 256
 )
 
-// read reads a value, the first of so many that are left.
+// Read reads a value, the first of so many that are left.
 func (r *stringReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T, err error) {
 	if r.isString {
 		if t, ok := capi.BorrowString(v); ok {
@@ -224,7 +227,7 @@ func (r *stringReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T,
 	return Element[T](v, from)
 }
 
-// entries ranges over a map.
+// Entries ranges over a map.
 func Entries[K, V any](k *MapKind, o *objects.Object) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		var loan objects.BorrowScope
@@ -282,18 +285,20 @@ func halves[T any](k *MapKind, o *objects.Object, what string, half func(*abi.Ma
 	}
 }
 
+// KeysOf ranges over the keys of a map.
 func KeysOf[K any](k *MapKind, o *objects.Object) iter.Seq[K] {
 	return halves[K](k, o, "key", func(e *abi.MapEntry) *abi.Any { return &e.Key })
 }
 
+// ValuesOf ranges over the values of a map.
 func ValuesOf[V any](k *MapKind, o *objects.Object) iter.Seq[V] {
 	return halves[V](k, o, "value", func(e *abi.MapEntry) *abi.Any { return &e.Value })
 }
 
-// hashableKey is hashable for a key that does not escape elsewhere.
+// HashableKey is hashable for a key that does not escape elsewhere.
 func HashableKey[K any](key K) error { return hashable(reflect.ValueOf(&key).Elem()) }
 
-// ask looks a key up through the library; the value is owned.
+// Ask looks a key up through the library; the value is owned.
 func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 	var c core.Call8
 	c.Begin(&k.find, 2)
@@ -316,6 +321,7 @@ func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 	return v, true
 }
 
+// Dicts is the kind of Dict objects, which may change.
 var Dicts = MapKind{
 	Name: "Dict", Class: core.Type{Key: "ffi.Dict"}, Create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
 	find: core.Func{Name: "ffi.DictGetItemOrMissing"}, Count: core.Func{Name: "ffi.DictCount"}, iterator: core.Func{Name: "ffi.DictForwardIterFunctor"},

@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// live returns the state behind x, or an error that says why there is no object.
+// Live returns the state behind x, or an error that says why there is no object.
 func Live(x objects.Ref) (*objects.Object, error) {
 	s := objects.StateOf(x)
 	if s.Handle() != 0 {
@@ -22,7 +22,7 @@ func Live(x objects.Ref) (*objects.Object, error) {
 	return nil, failure.Errorf(failure.KindType, "the object is nil")
 }
 
-// receiver is live for the receiver of a method of a type.
+// Receiver is live for the receiver of a method of a type.
 func Receiver(x objects.Ref, kind string) (*objects.Object, error) {
 	s := objects.StateOf(x)
 	switch {
@@ -60,9 +60,9 @@ func noReceiver(errorKind, kind string, o *objects.Object) error {
 	return core.NoReceiver(errorKind, method, o)
 }
 
-// ref returns the state behind p, a pointer to an object type, which may be nil:
+// Ref returns the state behind p, a pointer to an object type, which may be nil:
 // promoted methods cannot be called on a nil one.
 func Ref[P any](p *P) *objects.Object { return (*objects.Object)(unsafe.Pointer(p)) }
 
-// wrap makes P, a pointer to an object type, of a state.
+// Wrap makes P, a pointer to an object type, of a state.
 func Wrap[P any](s *objects.Object) P { return *(*P)(unsafe.Pointer(&s)) }

@@ -251,6 +251,7 @@ type Signature struct {
 	Fails   bool
 }
 
+// SignatureOf describes a func type; the error says what has no counterpart.
 func SignatureOf(t reflect.Type) (*Signature, error) {
 	s := &Signature{Results: t.NumOut()}
 	for i := range t.NumIn() {
@@ -289,7 +290,7 @@ func ArgumentType(t reflect.Type, i int) reflect.Type {
 	return t.In(i)
 }
 
-// codec returns the codec of argument i.
+// Codec returns the codec of argument i.
 func (s *Signature) Codec(i int) *Codec {
 	if i < len(s.Params) {
 		return s.Params[i]
@@ -305,6 +306,7 @@ func FuncType(f any) reflect.Type {
 	return nil
 }
 
+// ErrorType is the type error.
 var ErrorType = reflect.TypeFor[error]()
 
 // Registration is what the options of a function say.

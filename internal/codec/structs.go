@@ -22,7 +22,7 @@ type taggedField struct {
 	optional bool
 }
 
-// taggedFields returns the fields of a struct type that have tags.
+// TaggedFields returns the fields of a struct type that have tags.
 func TaggedFields(t reflect.Type) []taggedField {
 	var fields []taggedField
 	for i := range t.NumField() {
@@ -44,6 +44,7 @@ func TaggedFields(t reflect.Type) []taggedField {
 	return fields
 }
 
+// StructCodec makes the codec of a struct with tags: a Map by the names of its fields.
 func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	for i, f := range fields {

@@ -10,19 +10,19 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// lendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
+// LendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
 func LendAny[A any](v abi.Any, from objects.Reading) A {
 	x := lendValue(v, from)
 	return *(*A)(unsafe.Pointer(&x))
 }
 
-// takeAnyAs is lendAny for an owned value.
+// TakeAnyAs is lendAny for an owned value.
 func TakeAnyAs[A any](v abi.Any) A {
 	x := takeValue(v)
 	return *(*A)(unsafe.Pointer(&x))
 }
 
-// recordOfAny returns the record of an Any.
+// RecordOfAny returns the record of an Any.
 func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Pointer(a)) }
 
 // lendValue makes a Value of a borrowed value.
@@ -53,7 +53,7 @@ func takeValue(v abi.Any) objects.Value {
 	return a
 }
 
-// viewOf returns the value as the library sees it; it borrows from a.
+// ViewOf returns the value as the library sees it; it borrows from a.
 func ViewOf(a *objects.Value) (core.AnyView, error) {
 	switch {
 	case a.Object != nil:
@@ -72,8 +72,10 @@ func StringAny[A any](s string) A {
 	return *(*A)(unsafe.Pointer(&x))
 }
 
+// BoolValue returns a bool as a value.
 func BoolValue(v bool) abi.Any { return abi.Any{TypeIndex: abi.TypeBool, Bits: BoolBits(v)} }
 
+// IntValue returns an int as a value.
 func IntValue(v int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)} }
 
 // TakeString takes an owned string as bytes.
@@ -86,12 +88,14 @@ func TakeString(v abi.Any) ([]byte, error) {
 	return bytes.Clone(text), nil
 }
 
+// ReleaseTemp releases a packed value that the caller owns.
 func ReleaseTemp(t core.AnyView) {
 	if t.Owned {
 		Release(t.Value)
 	}
 }
 
+// Release drops the reference of an owned value.
 func Release(v abi.Any) {
 	if v.TypeIndex.IsObject() {
 		objects.DecRef(uintptr(v.Bits))

@@ -89,7 +89,7 @@ func TestFrames(t *testing.T) {
 		for i := range a.Len() {
 			s, ok := capi.StringOf(a.Value(i))
 			if !ok {
-				return fmt.Errorf("argument %d is no text", i)
+				return fmt.Errorf("argument %d is not a string", i)
 			}
 			all += s
 		}

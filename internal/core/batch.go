@@ -84,7 +84,7 @@ func (v *Batch) Len() int {
 	return int(uint32(v.serial))
 }
 
-// Begin starts a call of a Function object. It returns a number that tells the
+// Begin starts a call of a Function object. It returns a number that identifies the
 // call from all others of v: the round in the upper half, the index and one in
 // the lower.
 func (v *Batch) Begin(fn *objects.Object) uint64 {

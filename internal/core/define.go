@@ -68,7 +68,7 @@ var fieldKinds = [fieldKindCount]struct {
 // SizeOf returns the size of a field; its alignment is the same, but at most 8.
 func SizeOf(kind FieldKind) int64 { return int64(fieldKinds[kind].size) }
 
-// Accept says what a field takes besides what its kind says.
+// Accept says what a field takes, in addition to its kind.
 type Accept struct {
 	Kind FieldKind
 	// Scalars has a bit for each type index below 64 that is stored as it is: of an

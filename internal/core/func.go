@@ -11,7 +11,7 @@ import (
 )
 
 // Func is a function that generated code calls: a global function, an export of
-// a module, or a method. It is resolved on first use and then held for ever.
+// a module, or a method. It is resolved on first use and then held forever.
 type Func struct {
 	Library *Library
 	// Module is the file whose export the function is; empty for others.
@@ -160,7 +160,7 @@ func compareSignatures(name, want, got string) error {
 }
 
 // GlobalFunction looks a function up in the registry. It returns 0 when there is
-// none, else an owned reference.
+// none, otherwise an owned reference.
 func GlobalFunction(name string) (uintptr, error) {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()

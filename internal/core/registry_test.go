@@ -30,7 +30,7 @@ func symbol(t *testing.T, name string) uintptr {
 	return f
 }
 
-// array describes a text that lives for ever.
+// array describes a text that lives forever.
 func array(s string) *abi.ByteArray {
 	b := append([]byte(s), 0)
 	forever = append(forever, b)

@@ -76,7 +76,7 @@ func (t *Type) Accepts(index abi.TypeIndex) (bool, error) {
 	return capi.Derives(index, info), nil
 }
 
-// RegisterAttribute gives a type an attribute, for ever.
+// RegisterAttribute gives a type an attribute, forever.
 func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()

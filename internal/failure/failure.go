@@ -145,7 +145,7 @@ func (e *Failure) Native() *objects.Object {
 	return (*objects.Object)(atomic.LoadPointer(&e.native))
 }
 
-// raised returns the Error object that stands for e, an error of the library, in C++; nil
+// Raised returns the Error object that stands for e, an error of the library, in C++; nil
 // for other errors.
 func (e *Failure) Raised() *objects.Object {
 	if o := e.Native(); o != nil || e == nil || !e.plain {
@@ -200,7 +200,7 @@ func nativeBacktrace(cell *abi.ErrorCell) string {
 	return capi.GoString(cell.Backtrace)
 }
 
-// raise puts err into the error slot of this thread, which must be that of the
+// Raise puts err into the error slot of this thread, which must be that of the
 // callback that failed.
 func Raise(err error) int64 {
 	handle, made := NativeError(err)
@@ -214,7 +214,7 @@ func Raise(err error) int64 {
 	return -1
 }
 
-// nativeError makes an owned Error object of err. An error that came from the
+// NativeError makes an owned Error object of err. An error that came from the
 // library is that object again; any other carries err itself, for the Go side.
 func NativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
 
@@ -266,7 +266,7 @@ func Recovered(p any) error {
 	return e.public()
 }
 
-// backtrace returns the backtrace with the frames of callbacks that e passed.
+// Trace returns the backtrace with the frames of callbacks that e passed.
 func (e *Failure) Trace() string {
 	if e == nil {
 		return ""
@@ -315,7 +315,7 @@ func original(err error) error {
 // may be kept and raised again forever.
 const maxBacktrace = 64 << 10
 
-// passed adds Go frames to the backtrace of an error that a callback returns.
+// Passed adds Go frames to the backtrace of an error that a callback returns.
 func Passed(err error, origin uintptr) error {
 	if o := FailureOf(err).Raised(); o != nil {
 		cell := capi.PointerTo[abi.ErrorCell](o.Handle() + abi.ObjectSize)
@@ -359,7 +359,7 @@ func originFrame(origin uintptr, backtrace string) string {
 	return frameLine(file, line, name)
 }
 
-// originOf names the func whose code is at origin, unless it is of this module.
+// OriginOf names the func whose code is at origin, unless it is of this module.
 func OriginOf(origin uintptr) (name, file string, line int) {
 	f := runtime.FuncForPC(origin)
 	if f == nil || ours(f.Name()) {

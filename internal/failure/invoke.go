@@ -6,7 +6,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// invoke calls a C function of the form int f(handle, second, third, result).
+// Invoke calls a C function of the form int f(handle, second, third, result).
 func Invoke(fn, handle, second, third uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Word: second, N: third, Mode: ccall.Value}
 	ccall.Call(&h)
@@ -16,7 +16,7 @@ func Invoke(fn, handle, second, third uintptr) (abi.Any, error) {
 	return h.Res, nil
 }
 
-// invokeResult calls a C function of the form int f(handle, result).
+// InvokeResult calls a C function of the form int f(handle, result).
 func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
 	ccall.Call(&h)

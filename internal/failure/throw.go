@@ -10,7 +10,7 @@ import (
 // CatchesThrown says that C++ exceptions of any type are errors of the call.
 const CatchesThrown = ccall.CatchesThrown
 
-// thrown is the error of a call that ccall.Thrown ended.
+// Thrown is the error of a call that ccall.Thrown ended.
 func Thrown(what string, name uintptr) error {
 	return Errorf(KindRuntime, "%s threw a C++ exception of the type %s, which TVM-FFI does not pass on", what, typeName(name))
 }

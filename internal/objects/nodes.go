@@ -17,7 +17,7 @@ func newCallNode(call unsafe.Pointer, origin uintptr) uintptr {
 	return n
 }
 
-// newFunctionNode makes a Function that calls a closure.
+// NewFunctionNode makes a Function that calls a closure.
 func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
 	n := newCallNode(call, origin)
 	*capi.PointerTo[functionObject](n) = functionObject{
@@ -36,7 +36,7 @@ func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
 	return n
 }
 
-// originOfNode is what newCallNode was given, while the node still keeps call.
+// OriginOfNode is what newCallNode was given, while the node still keeps call.
 func OriginOfNode(handle, call uintptr) uintptr {
 	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
 		return h.origin
@@ -44,7 +44,7 @@ func OriginOfNode(handle, call uintptr) uintptr {
 	return 0
 }
 
-// newValueNode makes an object of a type that has nothing but a Go value.
+// NewValueNode makes an object of a type that has nothing but a Go value.
 func NewValueNode(index abi.TypeIndex, value any) uintptr {
 	n := freeNode()
 	slotOf(n).setValue(value)
@@ -52,7 +52,7 @@ func NewValueNode(index abi.TypeIndex, value any) uintptr {
 	return n
 }
 
-// valueOfNode is the value given to newValueNode.
+// ValueOfNode is the value given to newValueNode.
 func ValueOfNode(handle uintptr) any { return slotOf(handle).value() }
 
 const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
@@ -207,7 +207,7 @@ func growNodes() {
 	slots.nodes += len(slab)
 }
 
-// drain clears the slots of the nodes that native code has released.
+// Drain clears the slots of the nodes that native code has released.
 func Drain() {
 	if !ccall.HasReleased() {
 		return

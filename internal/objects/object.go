@@ -225,7 +225,7 @@ func (o *Object) Retain() *Object {
 // IncRef adds a strong reference.
 func IncRef(handle uintptr) { atomic.AddUint64(&capi.PointerTo[abi.Object](handle).RefCounts, 1) }
 
-// tryDecRef drops a strong reference in Go, unless it is the last one.
+// TryDecRef drops a strong reference in Go, unless it is the last one.
 func TryDecRef(handle uintptr) bool {
 	counts := &capi.PointerTo[abi.Object](handle).RefCounts
 	for {

@@ -19,7 +19,7 @@ type TensorSpec struct {
 	Keep    any
 }
 
-// fewDims is the number of dimensions that have room in a node.
+// FewDims is the number of dimensions that have room in a node.
 const FewDims = 4
 
 // NewTensor makes a Tensor object over existing memory, without a copy, and

@@ -99,7 +99,7 @@ func TestDefineBadInput(t *testing.T) {
 		"spaces":    {func(k string) registrable { return define.Object[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
 		"pointer":   {func(k string) registrable { return define.Object[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
 		"itself":    {func(k string) registrable { return define.Object[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *define.Instance[itself]"}},
-		"no struct": {func(k string) registrable { return define.Object[int](k) }, tvmffi.ErrType, []string{"int is no struct"}},
+		"no struct": {func(k string) registrable { return define.Object[int](k) }, tvmffi.ErrType, []string{"int is not a struct"}},
 		"twice": {func(k string) registrable {
 			define.Object[twiceDefined](k + "1")
 			return define.Object[twiceDefined](k)
@@ -111,7 +111,7 @@ func TestDefineBadInput(t *testing.T) {
 				A int64 `ffi:"a"`
 			}
 			return define.Object[one](k, define.ParentKey("define.Hidden"))
-		}, tvmffi.ErrType, []string{"define.Hidden", "memory from byte 32 to 56 that is no field"}},
+		}, tvmffi.ErrType, []string{"define.Hidden", "memory from byte 32 to 56 that does not belong to a field"}},
 		"builtin": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
@@ -131,7 +131,7 @@ func TestDefineBadInput(t *testing.T) {
 				A int64 `ffi:"a"`
 			}
 			return define.Object[one](k, define.Default("b", int64(1)))
-		}, tvmffi.ErrAttribute, []string{"b, which is no field"}},
+		}, tvmffi.ErrAttribute, []string{"given for b, but there is no such field"}},
 		"receiver": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`

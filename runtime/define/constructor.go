@@ -86,7 +86,7 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 	for i := positional + 1; i+1 < len(args); i += 2 {
 		name, err := codec.Decode[string](args[i])
 		if err != nil {
-			return fail("got a keyword that is no text")
+			return fail("got a keyword that is not a string")
 		}
 		at := slices.IndexFunc(fields, func(f *recordField) bool { return f.Name == name })
 		if at < 0 {

@@ -44,7 +44,7 @@ func (d *definition) applyDefaults(p *layout) error {
 	for _, g := range d.given {
 		f := p.find(g.field)
 		if f == nil {
-			return d.errorf(failure.KindAttr, "a default is given for %s, which is no field", g.field)
+			return d.errorf(failure.KindAttr, "default given for %s, but there is no such field", g.field)
 		}
 		t := reflect.TypeFor[any]()
 		if g.value.IsValid() {
@@ -70,7 +70,7 @@ func (d *definition) applyDefaults(p *layout) error {
 	for _, g := range d.converters {
 		f := p.find(g.field)
 		if f == nil {
-			return d.errorf(failure.KindAttr, "a converter is given for %s, which is no field", g.field)
+			return d.errorf(failure.KindAttr, "converter given for %s, but there is no such field", g.field)
 		}
 		if t := g.convert.Type().Out(0); g.convert.IsNil() || t != f.goType {
 			return d.errorf(failure.KindType, "the converter of field %s makes %s, not %s", g.field, t, f.goType)

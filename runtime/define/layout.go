@@ -52,7 +52,7 @@ func (d *definition) makeLayout() error {
 		return d.errorf(failure.KindValue, "%v", err)
 	}
 	if d.record.Kind() != reflect.Struct {
-		return d.errorf(failure.KindType, "%s is no struct", d.record)
+		return d.errorf(failure.KindType, "%s is not a struct", d.record)
 	}
 	if d.structural < 0 || d.structural > structural.UniqueInstance {
 		return d.errorf(failure.KindValue, "there is no structural kind %d", d.structural)
@@ -348,7 +348,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 	at := int64(abi.ObjectSize)
 	for _, s := range append(spans, span{size, size}) {
 		if s.from < at || s.from-at >= 8 {
-			return 0, nil, failure.Errorf(failure.KindType, "has memory from byte %d to %d that is no field", at, s.from)
+			return 0, nil, failure.Errorf(failure.KindType, "has memory from byte %d to %d that does not belong to a field", at, s.from)
 		}
 		at = s.to
 	}

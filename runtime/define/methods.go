@@ -24,7 +24,7 @@ func (d *definition) checkMethods() error {
 	var names []string
 	for _, m := range d.methods {
 		if m.name == "" || !utf8.ValidString(m.name) || strings.ContainsAny(m.name, " \t\n`\"") {
-			return d.errorf(failure.KindValue, "%q is no name of a method", m.name)
+			return d.errorf(failure.KindValue, "%q is not a method name", m.name)
 		}
 		if slices.Contains(names, m.name) {
 			return d.errorf(failure.KindType, "two methods are named %s", m.name)

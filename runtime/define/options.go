@@ -16,7 +16,7 @@ type typeOption func(*definition)
 
 func (o typeOption) describe(d *definition) { o(d) }
 
-// TypeDoc is the doc comment of a type.
+// Doc is the doc comment of a type.
 func Doc(text string) TypeOption { return typeOption(func(d *definition) { d.doc = text }) }
 
 // Parent names the type, of any language, that the type derives from.

@@ -242,7 +242,7 @@ func (d *definition) breaks(err error) error {
 	return d.broken
 }
 
-// enter enters all but the index.
+// Enter enters all but the index.
 func (d *definition) Enter() error {
 	p := d.layout
 	for _, f := range p.own {

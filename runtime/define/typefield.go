@@ -33,7 +33,7 @@ func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
 }
 
 // Get returns the value of the field. An object is a reference of its own, for the
-// caller to release, as from a generated type; objects inside of a slice, a map or a
+// caller to release, as from a generated type; objects inside a slice, a map or a
 // struct are left to the collector. It panics with an *[Error] if x is nil or was
 // released.
 func (f TypeField[T, V]) Get(x *Instance[T]) V {

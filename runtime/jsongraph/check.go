@@ -157,7 +157,7 @@ func (c *graphChecker) nodes() error {
 	})
 }
 
-// node reads a node. What is no object is for the library to refuse.
+// node reads a node. The library refuses a node that is not an object.
 func (c *graphChecker) node() error {
 	if c.peek() != '{' {
 		return c.Value(2)
@@ -172,7 +172,7 @@ func (c *graphChecker) node() error {
 				return c.failNode("has two types")
 			}
 			if c.peek() != '"' {
-				return c.failNode("the type is no string")
+				return c.failNode("the type is not a string")
 			}
 			t, err = c.typeOf()
 			return err
@@ -287,7 +287,7 @@ func (c *graphChecker) links() error {
 func (c *graphChecker) link() error {
 	i, ok := c.integer()
 	if !ok {
-		return c.failNode("refers to a node by what is no integer")
+		return c.failNode("refers to a node by a value that is not an integer")
 	}
 	if i < 0 || i > math.MaxInt32 {
 		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, i)
@@ -304,7 +304,7 @@ func (c *graphChecker) follow(root int64) error {
 		return failure.Errorf(failure.KindValue, "%s: invalid node index %d", badGraph, root)
 	}
 	// heights holds, for each node, 0 before it is seen, onPath on the way to where
-	// we are, else the number of its levels.
+	// we are, otherwise the number of its levels.
 	heights := make([]int32, n)
 	type place struct{ node, next int32 }
 	path := make([]place, 1, 64)

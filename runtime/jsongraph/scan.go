@@ -35,7 +35,7 @@ func (s *jsonScanner) space() {
 	}
 }
 
-// peek returns the next byte that is no space; 0 at the end.
+// peek returns the next non-space byte; 0 at the end.
 func (s *jsonScanner) peek() byte {
 	if s.at < len(s.data) && s.data[s.at] > ' ' {
 		return s.data[s.at]
@@ -198,7 +198,7 @@ func (s *jsonScanner) number() error {
 	return nil
 }
 
-// value skips a value of any kind, which has depth levels around it.
+// Value skips a value of any kind, which has depth levels around it.
 func (s *jsonScanner) Value(depth int) error {
 	if depth > codec.MaxDepth {
 		return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", codec.MaxDepth)

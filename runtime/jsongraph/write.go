@@ -330,7 +330,7 @@ func appendGraphFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'e', -1, 64)
 }
 
-// appendGraphString appends a string in quotes; bytes that are no UTF-8 stay as they
+// appendGraphString appends a string in quotes; bytes that are not UTF-8 stay as they
 // are.
 func appendGraphString(b []byte, text string) []byte {
 	const hex = "0123456789abcdef"

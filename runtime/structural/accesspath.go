@@ -14,7 +14,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// AccessPath leads from a value to a place inside of it, such as
+// AccessPath leads from a value to a place inside it, such as
 // <root>.layers[2]["name"].
 type AccessPath struct{ objectBase }
 

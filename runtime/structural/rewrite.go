@@ -32,7 +32,7 @@ func To[T any](f func(x T) (any, error)) RewriteRule {
 	return RewriteRule{ruleOf[T](f != nil, func(_ *core.Args, x T) (abi.Any, error) { return owned(f(x)) })}
 }
 
-// ToIn is [To] for a func that is told the region of the value.
+// ToIn is like [To], but f also receives the region of the value.
 func ToIn[T any](f func(x T, r DefRegion) (any, error)) RewriteRule {
 	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, DefRegion(a.Value(1).Bits))) })
 	r.inRegion = true
@@ -56,7 +56,7 @@ func owned(x any, err error) (abi.Any, error) {
 // Rewrite returns root with the values replaced that the rules fit, the first rule
 // that fits for each; root stays as it is. What holds a replaced value is copied,
 // what does not is shared with root. In PreOrder a rule sees a value before, in
-// PostOrder after, what is inside of it was replaced. An error of a callback ends
+// PostOrder after, the values inside it were replaced. An error of a callback ends
 // it and comes back, as from [Walk]. It needs libtvm_ffi 0.1.14.
 func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 	var none T
@@ -106,7 +106,7 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 }
 
 // Mutate returns root with values replaced as [Rewrite] does, but a rule decides
-// what inside of its value is replaced. What no rule fits is gone into. It needs
+// what inside its value is replaced. What no rule fits is gone into. It needs
 // libtvm_ffi 0.1.14.
 func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 	var none T
@@ -138,7 +138,7 @@ type Mutator struct{ object *objects.Object }
 // Mutate replaces x, a part of the value of the callback, by the rules.
 func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMutate, x) }
 
-// Children returns x with what is inside of it replaced, without the rules for x
+// Children returns x with the values inside it replaced, without the rules for x
 // itself.
 func (m *Mutator) Children(x any) (tvmffi.Any, error) { return m.mutate(mutatorDefault, x) }
 

@@ -112,7 +112,7 @@ func FirstMismatch(x, y any, options ...Option) (*Mismatch, error) {
 //	seen[key]++
 //
 // The zero key is that of no value. What a key holds must not change: a List or
-// Dict inside of it could then equal another. As an argument of a function or a key
+// Dict inside it could then equal another. As an argument of a function or a key
 // of a Map it is an ffi.StructuralKey. Keys may be used by many goroutines.
 type Key struct{ entry *keyEntry }
 
@@ -156,7 +156,7 @@ func KeyOf(x any) (Key, error) {
 }
 
 // internKey returns the entry that equals fresh, which may become it. The library
-// compares outside of the lock, because it may call Go.
+// compares outside the lock, because it may call Go.
 func internKey(fresh *keyEntry) (*keyEntry, error) {
 	compared := map[*keyEntry]bool{}
 	for {

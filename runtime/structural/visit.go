@@ -49,7 +49,7 @@ func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 	return VisitRule{r}
 }
 
-// Visit goes through root as [Walk] does, but a rule decides what inside of its
+// Visit goes through root as [Walk] does, but a rule decides what inside its
 // value is visited, and in which order. What no rule fits is gone into. It needs
 // libtvm_ffi 0.1.14.
 func Visit(root any, rules ...VisitRule) error {
@@ -82,7 +82,7 @@ type Visitor struct {
 // to be returned, [SkipAll] too.
 func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
 
-// Children visits what is inside of x, without the rules for x itself. Its error is
+// Children visits the values inside x, without the rules for x itself. Its error is
 // to be returned, [SkipAll] too.
 func (v *Visitor) Children(x any) error { return v.visit(visitorDefault, x) }
 

@@ -20,7 +20,7 @@ var (
 	newInterrupt   = codec.NewLibraryFunc("ffi.VisitInterrupt", "0.1.14")
 )
 
-// Order says when a callback sees a value: before or after what is inside of it.
+// Order says when a callback sees a value: before or after the values inside it.
 type Order int64
 
 // The orders.
@@ -34,7 +34,7 @@ type DefRegion int64
 
 // The regions.
 const (
-	// RegionNone is outside of definitions: variables are used.
+	// RegionNone is outside definitions: variables are used.
 	DefRegionNone DefRegion = iota
 	// RegionPattern is a pattern, in which variables may be defined at any depth.
 	DefRegionPattern
@@ -46,7 +46,7 @@ const (
 // the value. It is not an error of the walk.
 //
 //lint:ignore ST1012 named as fs.SkipDir is
-var SkipChildren = errors.New("skip what is inside of this value")
+var SkipChildren = errors.New("skip the values inside this one")
 
 // SkipAll, returned by a callback of [Walk] or [Visit], ends it without an error.
 //
@@ -73,14 +73,14 @@ func On[T any](f func(x T) error) WalkRule {
 	return WalkRule{ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}
 }
 
-// OnIn is [On] for a func that is told the region of the value.
+// OnIn is like [On], but f also receives the region of the value.
 func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
 	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, DefRegion(a.Value(1).Bits)) })
 	r.inRegion = true
 	return WalkRule{r}
 }
 
-// Walk goes through root and all that is inside of it: elements, values of maps,
+// Walk goes through root and all values inside it: elements, values of maps,
 // and fields that take part in structural comparison. For each value it calls the
 // first rule that fits; None is passed over. What is shared is visited at each place where it stands.
 // The callback may return [SkipChildren] or [SkipAll]; any other error ends the
@@ -141,7 +141,7 @@ type traversal struct {
 	owned []uintptr
 	// stopped is SkipAll or the *Interrupted that a callback returned.
 	stopped error
-	// rewrites says that what callbacks return is no signal.
+	// rewrites says that results of callbacks are not signals.
 	rewrites bool
 }
 
@@ -275,7 +275,7 @@ func (w *traversal) interrupt(out abi.Any, err error) error {
 	return &Interrupted{codec.TakeAnyAs[tvmffi.Any](f.Get(o))}
 }
 
-// end is interrupt for the end of the whole walk, where SkipAll is no error.
+// end is interrupt for the end of the whole walk, where SkipAll is not an error.
 func (w *traversal) end(out abi.Any, err error) error {
 	if err = w.interrupt(out, err); err == SkipAll {
 		return nil
