@@ -109,7 +109,7 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.TVMFFIObject()) }
 
 // UnmarshalJSON refuses: the fields of an object that is there need not be writable, and
-// JSON does not tell which type a new one should have. A constructor, [jsongraph.Unmarshal] or
+// JSON does not name the type that a new one should have. A constructor, [jsongraph.Unmarshal] or
 // [As] with a Go struct is the way.
 func (o *Object) UnmarshalJSON([]byte) error {
 	return failure.Errorf(failure.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use jsongraph.Unmarshal")

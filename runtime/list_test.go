@@ -191,7 +191,7 @@ func TestValuesInThemselves(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
 	_, err = tvmffi.NewMap(tvmffi.MapOf(m))
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
-	// The same value twice is none of that, and depth has its limit.
+	// The same value twice is not a cycle, and depth has its limit.
 	twice := []any{1}
 	v := runtimetest.MustCall(t, "calls.echo", []any{twice, twice, map[string]any{"x": twice}})
 	v.Release()

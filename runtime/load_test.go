@@ -442,7 +442,7 @@ func TestLibraryOfBindings(t *testing.T) {
 	}
 }
 
-// The packages of one library load the file that one of them was told, also where the
+// The packages of one library load the file that one of them was given, also where the
 // search would find another copy, which would end the process.
 func TestLibraryOfSeveralPackages(t *testing.T) {
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")

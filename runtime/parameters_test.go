@@ -75,7 +75,7 @@ func TestParameterConversions(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.echo_device", "Device")
 }
 
-// A text is an object of the library only when it is long. In Go it is none,
+// A string is an object of the library only when it is long. In Go it is not,
 // whatever its length, so that no program works by chance.
 func TestTextIsNoObject(t *testing.T) {
 	runtimetest.Balanced(t)

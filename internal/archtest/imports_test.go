@@ -44,6 +44,7 @@ var rooms = []room{
 	{dir: "internal/runtimetest", own: []string{"internal/capi", "internal/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
 	{dir: "internal/consumer", own: []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
+	{dir: "internal/english"},
 	{dir: "internal/archtest"},
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
@@ -110,7 +111,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/runtimetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "internal/english", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/runtimetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

@@ -214,7 +214,7 @@ func NoCodec(t reflect.Type, why string) *Codec {
 	}
 }
 
-// ClassOf returns the object type of a pointer type, nil if it is none.
+// ClassOf returns the object type of a pointer type, nil if it is not one.
 func ClassOf(t reflect.Type) *core.Type {
 	m, ok := t.MethodByName("TVMFFIType")
 	if !ok || m.Type.NumIn() != 2 || m.Type.In(1) != t {

@@ -59,7 +59,7 @@ func (a *Args) end(err error) {
 	a.frame.RC = rc
 }
 
-// origin is the code of the Go func, 0 if native code let go of the callback while it
+// origin is the code of the Go func, 0 if native code released the callback while it
 // ran: its node may have another now.
 func (a *Args) origin() uintptr {
 	return objects.OriginOfNode(a.frame.Handle, a.frame.Call)

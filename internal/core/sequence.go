@@ -124,7 +124,7 @@ func (p *Pack) Close() {
 	packs.Put(p)
 }
 
-// TryString makes a call whose result may be a string. If it is none, isString is
+// TryString makes a call whose result may be a string. If it is not a string, isString is
 // false and Take takes the result.
 func (c *Call) TryString() (s string, isString bool, err error) {
 	c.wantString()

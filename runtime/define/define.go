@@ -36,7 +36,7 @@ type Type[T any] struct{ d *definition }
 //
 // Nothing happens until [Type.Register], or the first use of the type, which
 // registers it, so Object may initialise a package variable. It never fails:
-// Register tells what is wrong. A type is registered whole or not at all, together
+// Register reports what is wrong. A type is registered whole or not at all, together
 // with the types made in Go that its fields, methods and parents name, so types
 // may refer to each other in a cycle. It stays registered as long as the process.
 //

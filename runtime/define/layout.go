@@ -316,7 +316,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 		return 0, nil, failure.Errorf(failure.KindType, "is final")
 	}
 	if info.Metadata == 0 {
-		return 0, nil, failure.Errorf(failure.KindType, "does not tell the size of its objects")
+		return 0, nil, failure.Errorf(failure.KindType, "does not register the size of its objects")
 	}
 	size = int64(capi.PointerTo[abi.TypeMetadata](info.Metadata).TotalSize)
 	type span struct{ from, to int64 }

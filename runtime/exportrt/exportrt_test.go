@@ -85,7 +85,7 @@ func TestIncludes(t *testing.T) {
 	}
 }
 
-// TestSignature: a function tells what no Go func has as its signature.
+// TestSignature: a function reports a signature that no Go func has.
 func TestSignature(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
 		t.Fatal(err)

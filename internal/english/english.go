@@ -1,0 +1,69 @@
+// Package english finds phrases that readers of the project stumble over. It is for tests:
+// internal/archtest reads every file with it, and the tests of the runtime read every
+// message of its public functions. Style that a pattern cannot find is not its business.
+package english
+
+import "regexp"
+
+// gap is what may stand between two words: white space, and at the end of a line the
+// beginning of the next line of a comment.
+const gap = `\s+(?:(?://|#)\s*)?`
+
+// phrases are patterns and what to write instead. The list only grows. The patterns are
+// spelled so that they do not match themselves.
+var phrases = compile([][2]string{
+	{`\b(?:is|are)` + gap + `no\b`, `"is not a", or "there is no"`},
+	{`\bis` + gap + `(?-i:none)\b`, `"is not one", or "there is none"`},
+	{`\bto[l]d\b`, `"reports", "names", "receives" or "knows"`},
+	{`\btel[l]s?` + gap + `(?:the|which|what|who|how)\b`, `"reports" or "shows"`},
+	{`\bfor` + gap + `ever\b`, `"forever"`},
+	{`\bbeside[s]\b`, `"also" or "in addition to"`},
+	{`\blet[s]?` + gap + `go\b`, `"releases" or "drops"`},
+	{`\band` + gap + `else\b`, `"otherwise"`},
+	{`\b(?:out|in)side` + gap + `of\b`, `"outside" or "inside" alone`},
+	{`\bas` + gap + `every` + gap + `other\b`, `"like every other"`},
+	{`\bl[e]nt` + gap + `for\b`, `"borrowed until"`},
+})
+
+// negations is the number of phrases at the beginning of the list that are correct after
+// "there" and before some words.
+const negations = 2
+
+var (
+	there = regexp.MustCompile(`(?i)\bthere[\s/#]*$`)
+	idiom = regexp.MustCompile(`^\s*(?:longer|more|less|fewer|doubt|matter|one)\b`)
+)
+
+type phrase struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+func compile(list [][2]string) []phrase {
+	var out []phrase
+	for _, p := range list {
+		out = append(out, phrase{regexp.MustCompile(`(?i)` + p[0]), p[1]})
+	}
+	return out
+}
+
+// Finding is a phrase in a text.
+type Finding struct {
+	Offset  int    // in bytes
+	Phrase  string // as it stands in the text
+	Instead string // what to write
+}
+
+// Find lists the phrases in a text.
+func Find(text string) []Finding {
+	var found []Finding
+	for i, p := range phrases {
+		for _, m := range p.pattern.FindAllStringIndex(text, -1) {
+			if i < negations && (there.MatchString(text[max(0, m[0]-20):m[0]]) || idiom.MatchString(text[m[1]:])) {
+				continue
+			}
+			found = append(found, Finding{m[0], text[m[0]:m[1]], p.instead})
+		}
+	}
+	return found
+}
