@@ -105,11 +105,13 @@ func bad(t *testing.T, want reflect.Type) []reflect.Value {
 		text, err := tvmffi.AnyOf("text")
 		number, err1 := tvmffi.AnyOf(-300)
 		mixed, err2 := tvmffi.AnyOf([]any{1, "x"})
-		if err := errors.Join(err, err1, err2); err != nil {
+		bytes, err3 := newMap([]byte("a"), 1)
+		keyed, err4 := tvmffi.AnyOf(bytes)
+		if err := errors.Join(err, err1, err2, err3, err4); err != nil {
 			t.Fatal(err)
 		}
 		add(make(chan int), []any{1, "x", nil}, map[string]any{"a": make(chan int)}, map[any]int{1: 1}, func(chan int) {}, func() (int, int) { return 0, 0 },
-			text, number, mixed, struct {
+			text, number, mixed, keyed, struct {
 				A chan int `ffi:"a"`
 			}{}, tvmffi.Pointer{Address: 12345}, tvmffi.DataType{Code: 5, Bits: 64, Lanes: 1}, tvmffi.DataType{Code: 2, Bits: 32, Lanes: 65535},
 			tvmffi.Device{Type: 99, ID: -1}, tvmffi.Device{Type: 2}, env.TensorSpec{Shape: []int64{-1}}, env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CUDA(7), Shape: []int64{1}})
@@ -282,7 +284,7 @@ func publicFunctions() map[string][]any {
 	}
 	return map[string][]any{
 		"AnyOf": {tvmffi.AnyOf[any], tvmffi.AnyOf[[]any], tvmffi.AnyOf[chan int]},
-		"As": {tvmffi.As[int8], tvmffi.As[bool], tvmffi.As[string], tvmffi.As[float32], tvmffi.As[[]int64], tvmffi.As[[2]int64], tvmffi.As[map[string]int8], tvmffi.As[*tvmffi.Tensor],
+		"As": {tvmffi.As[int8], tvmffi.As[bool], tvmffi.As[string], tvmffi.As[float32], tvmffi.As[[]int64], tvmffi.As[[2]int64], tvmffi.As[map[string]int8], tvmffi.As[map[any]any], tvmffi.As[*tvmffi.Tensor],
 			tvmffi.As[tvmffi.DataType], tvmffi.As[tvmffi.Device], tvmffi.As[tvmffi.Pointer], tvmffi.As[func(int) int], tvmffi.As[config], tvmffi.As[tvmffi.Tuple2[int64, string]], tvmffi.As[chan int],
 			tvmffi.As[error], tvmffi.As[*int64]},
 		"CUDA": {tvmffi.CUDA}, "Cast": {tvmffi.Cast[*tvmffi.Tensor]}, "Compare": {tvmffi.Compare}, "Concat": {tvmffi.Concat[any]},

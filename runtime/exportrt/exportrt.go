@@ -1,7 +1,7 @@
 // Package exportrt serves the code that "tvmffi-bind export" writes. It is not for use by
 // hand.
 //
-// A Library lists the functions and types of a Go package that have directives, or the
+// Exports lists the functions and types of a Go package that have directives, or the
 // kernels of a package of kernels. In a Go program, Register registers them in the process.
 // In a shared library for Python, C++ or Rust, Ready registers them while the library is
 // being loaded, and connects the exported C symbols.
