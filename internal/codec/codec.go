@@ -320,49 +320,68 @@ func optionalCodec(t reflect.Type) *Codec {
 // numberCodec is that of the other number types and of named basic types, with
 // a check of the range.
 func numberCodec(t reflect.Type) *Codec {
-	at := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
-	tooLarge := func(v any) error { return failure.Errorf("OverflowError", "%v does not fit %s", v, t) }
-	switch kind := t.Kind(); kind {
-	case reflect.Bool, reflect.String:
-		base := map[reflect.Kind]reflect.Type{reflect.Bool: reflect.TypeFor[bool](), reflect.String: reflect.TypeFor[string]()}
-		return Of(base[kind])
+	switch t.Kind() {
+	case reflect.Bool:
+		return Of(reflect.TypeFor[bool]())
+	case reflect.String:
+		return Of(reflect.TypeFor[string]())
 	case reflect.Float32, reflect.Float64:
-		return &Codec{
-			Name: "float",
-			Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-				return Encode(at(p).Float())
-			},
-			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-				x, err := DecodeFrom[float64](v, from)
-				if err == nil && at(p).OverflowFloat(x) {
-					err = tooLarge(x)
-				}
-				if err == nil {
-					at(p).SetFloat(x)
-				}
-				return err
-			},
-		}
+		return floatCodec(t)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &Codec{
-			Name:   "int",
-			Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(at(p).Int()) },
-			Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-				x, err := DecodeFrom[int64](v, from)
-				if err == nil && at(p).OverflowInt(x) {
-					err = tooLarge(x)
-				}
-				if err == nil {
-					at(p).SetInt(x)
-				}
-				return err
-			},
-		}
+		return intCodec(t)
 	}
+	return uintCodec(t)
+}
+
+func valueAt(t reflect.Type, p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
+
+func overflow(v any, t reflect.Type) error {
+	return failure.Errorf("OverflowError", "%v does not fit %s", v, t)
+}
+
+func floatCodec(t reflect.Type) *Codec {
+	return &Codec{
+		Name:   "float",
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(valueAt(t, p).Float()) },
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			x, err := DecodeFrom[float64](v, from)
+			if err != nil {
+				return err
+			}
+			to := valueAt(t, p)
+			if to.OverflowFloat(x) {
+				return overflow(x, t)
+			}
+			to.SetFloat(x)
+			return nil
+		},
+	}
+}
+
+func intCodec(t reflect.Type) *Codec {
+	return &Codec{
+		Name:   "int",
+		Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(valueAt(t, p).Int()) },
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			x, err := DecodeFrom[int64](v, from)
+			if err != nil {
+				return err
+			}
+			to := valueAt(t, p)
+			if to.OverflowInt(x) {
+				return overflow(x, t)
+			}
+			to.SetInt(x)
+			return nil
+		},
+	}
+}
+
+func uintCodec(t reflect.Type) *Codec {
 	return &Codec{
 		Name: "int",
 		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-			x := at(p).Uint()
+			x := valueAt(t, p).Uint()
 			if x > math.MaxInt64 {
 				return core.AnyView{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
 			}
@@ -370,13 +389,15 @@ func numberCodec(t reflect.Type) *Codec {
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			x, err := DecodeFrom[int64](v, from)
-			if err == nil && (x < 0 || at(p).OverflowUint(uint64(x))) {
-				err = tooLarge(x)
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				at(p).SetUint(uint64(x))
+			to := valueAt(t, p)
+			if x < 0 || to.OverflowUint(uint64(x)) {
+				return overflow(x, t)
 			}
-			return err
+			to.SetUint(uint64(x))
+			return nil
 		},
 	}
 }

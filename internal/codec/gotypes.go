@@ -50,57 +50,67 @@ func sliceCodec(t reflect.Type) *Codec {
 					return err
 				}
 			}
-			item := Of(t.Elem())
-			out := reflect.NewAt(t, p).Elem()
-			if t.Kind() == reflect.Slice {
-				out.Set(reflect.MakeSlice(t, len(all), len(all)))
-			} else if t.Len() != len(all) {
-				return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", t, len(all))
-			}
-			for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
-				if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
-					Abandon(out)
-					return failure.Annotate("element "+Itoa(i), err)
-				}
-			}
-			return nil
+			return decodeSlice(all, from, reflect.NewAt(t, p).Elem())
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
-		v := reflect.NewAt(t, p)
-		switch s := v.Interface().(type) {
-		case *[]int64:
-			return EncodeArray(*s, outer)
-		case *[]int:
-			return EncodeArray(*s, outer)
-		case *[]int32:
-			return EncodeArray(*s, outer)
-		case *[]float64:
-			return EncodeArray(*s, outer)
-		case *[]float32:
-			return EncodeArray(*s, outer)
-		case *[]bool:
-			return EncodeArray(*s, outer)
-		case *[]string:
-			return EncodeArray(*s, outer)
+		return encodeSlice(reflect.NewAt(t, p), outer)
+	})
+}
+
+// decodeSlice reads the elements of a sequence into a slice, which it makes, or an array.
+func decodeSlice(all []abi.Any, from objects.Reading, out reflect.Value) error {
+	t := out.Type()
+	if t.Kind() == reflect.Slice {
+		out.Set(reflect.MakeSlice(t, len(all), len(all)))
+	} else if t.Len() != len(all) {
+		return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", t, len(all))
+	}
+	item := Of(t.Elem())
+	for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
+		if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
+			Abandon(out)
+			return failure.Annotate("element "+Itoa(i), err)
 		}
-		v = v.Elem()
-		inner := outer
-		if t.Kind() == reflect.Slice {
-			var err error
-			if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
-				return core.AnyView{}, err
+	}
+	return nil
+}
+
+// encodeSlice packs what p, a pointer to a slice or an array, points to. The common
+// slices are packed without reflection.
+func encodeSlice(p reflect.Value, outer *Nest) (core.AnyView, error) {
+	switch s := p.Interface().(type) {
+	case *[]int64:
+		return EncodeArray(*s, outer)
+	case *[]int:
+		return EncodeArray(*s, outer)
+	case *[]int32:
+		return EncodeArray(*s, outer)
+	case *[]float64:
+		return EncodeArray(*s, outer)
+	case *[]float32:
+		return EncodeArray(*s, outer)
+	case *[]bool:
+		return EncodeArray(*s, outer)
+	case *[]string:
+		return EncodeArray(*s, outer)
+	}
+	v := p.Elem()
+	t, inner := v.Type(), outer
+	if t.Kind() == reflect.Slice {
+		var err error
+		if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
+			return core.AnyView{}, err
+		}
+	}
+	item := Of(t.Elem())
+	return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
+		for i := range v.Len() {
+			if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
+				return failure.Annotate("element "+Itoa(i), err)
 			}
 		}
-		item := Of(t.Elem())
-		return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
-			for i := range v.Len() {
-				if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
-					return failure.Annotate("element "+Itoa(i), err)
-				}
-			}
-			return nil
-		})
+		return nil
 	})
 }
 
@@ -158,57 +168,69 @@ func goMapCodec(t reflect.Type) *Codec {
 					return err
 				}
 			}
-			defer Catch(&err)
-			out := reflect.MakeMap(t)
-			keys, values := Of(t.Key()), Of(t.Elem())
 			o := objects.Static(uintptr(v.Bits)) // the caller keeps it alive
-			kind.Read(o, func(e *abi.MapEntry, _ int) bool {
-				k, x := reflect.New(t.Key()), reflect.New(t.Elem())
-				if err = keys.Decode(e.Key, plain, k.UnsafePointer()); err != nil {
-					err = failure.Annotate("a key", err)
-					return false
-				}
-				if err = hashable(k.Elem()); err != nil {
-					return false
-				}
-				if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {
-					Abandon(k.Elem())
-					err = failure.Annotate("value of key "+Quote(k.Elem().Interface()), err)
-					return false
-				}
-				out.SetMapIndex(k.Elem(), x.Elem())
-				return true
-			})
-			if err != nil {
-				Abandon(out)
-				return err
-			}
-			reflect.NewAt(t, p).Elem().Set(out)
-			return nil
+			return decodeMap(kind, o, plain, from, reflect.NewAt(t, p).Elem())
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
-		m := reflect.NewAt(t, p).Elem()
-		inner, err := outer.Enter(t, m.UnsafePointer(), m.Len())
-		if err != nil {
-			return core.AnyView{}, err
+		return encodeMap(reflect.NewAt(t, p).Elem(), outer)
+	})
+}
+
+// decodeMap reads the entries of a Map or a Dict into a Go map, which it makes: keys as
+// plain says, values as from says.
+func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to reflect.Value) (err error) {
+	defer Catch(&err)
+	t := to.Type()
+	out := reflect.MakeMap(t)
+	keys, values := Of(t.Key()), Of(t.Elem())
+	kind.Read(o, func(e *abi.MapEntry, _ int) bool {
+		k, x := reflect.New(t.Key()), reflect.New(t.Elem())
+		if err = keys.Decode(e.Key, plain, k.UnsafePointer()); err != nil {
+			err = failure.Annotate("a key", err)
+			return false
 		}
-		sorted := sortedEntries(m)
-		keys, values := Of(t.Key()), Of(t.Elem())
-		return Packed(&Maps.Create, 2*len(sorted), func(args *core.Pack) error {
-			for _, e := range sorted {
-				key, value := reflect.New(t.Key()), reflect.New(t.Elem())
-				key.Elem().Set(e.Key)
-				if err := Pack(args, keys, key.UnsafePointer(), inner); err != nil {
-					return failure.Annotate("key "+Quote(e.Key), err)
-				}
-				value.Elem().Set(e.Value)
-				if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
-					return failure.Annotate("value of key "+Quote(e.Key), err)
-				}
+		if err = hashable(k.Elem()); err != nil {
+			return false
+		}
+		if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {
+			Abandon(k.Elem())
+			err = failure.Annotate("value of key "+Quote(k.Elem().Interface()), err)
+			return false
+		}
+		out.SetMapIndex(k.Elem(), x.Elem())
+		return true
+	})
+	if err != nil {
+		Abandon(out)
+		return err
+	}
+	to.Set(out)
+	return nil
+}
+
+// encodeMap packs a Go map as a Map, sorted by key.
+func encodeMap(m reflect.Value, outer *Nest) (core.AnyView, error) {
+	t := m.Type()
+	inner, err := outer.Enter(t, m.UnsafePointer(), m.Len())
+	if err != nil {
+		return core.AnyView{}, err
+	}
+	sorted := sortedEntries(m)
+	keys, values := Of(t.Key()), Of(t.Elem())
+	return Packed(&Maps.Create, 2*len(sorted), func(args *core.Pack) error {
+		for _, e := range sorted {
+			key, value := reflect.New(t.Key()), reflect.New(t.Elem())
+			key.Elem().Set(e.Key)
+			if err := Pack(args, keys, key.UnsafePointer(), inner); err != nil {
+				return failure.Annotate("key "+Quote(e.Key), err)
 			}
-			return nil
-		})
+			value.Elem().Set(e.Value)
+			if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
+				return failure.Annotate("value of key "+Quote(e.Key), err)
+			}
+		}
+		return nil
 	})
 }
 

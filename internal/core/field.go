@@ -237,9 +237,15 @@ func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 	if r.encoding != encodingNarrowInt || t.Value.TypeIndex != abi.TypeInt {
 		return write(t.Value)
 	}
-	v, bits := int64(t.Value.Bits), uint(8*info.Size)
+	return f.setNarrowInt(o, r, int64(t.Value.Bits), write)
+}
+
+// setNarrowInt writes v to a field of less than 8 bytes, whose setter cuts off what does not
+// fit. Only the getter knows whether the field has a sign, so it is read back.
+func (f *Field) setNarrowInt(o *objects.Object, r *FieldReader, v int64, write func(abi.Any) error) error {
+	bits := uint(8 * r.Info.Size)
 	tooLarge := func() error {
-		return failure.Errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, info.Size)
+		return failure.Errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, r.Info.Size)
 	}
 	if v < -1<<(bits-1) || v >= 1<<bits {
 		return tooLarge()
@@ -248,7 +254,7 @@ func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 	if err != nil {
 		return err
 	}
-	if err := write(t.Value); err != nil {
+	if err := write(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)}); err != nil {
 		return err
 	}
 	after, err := r.get(o)

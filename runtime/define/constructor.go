@@ -43,64 +43,108 @@ func (d *definition) ownConstructor() error {
 }
 
 // construct makes an object of borrowed arguments, and returns it.
-func (d *definition) construct(fields []*recordField, lent *core.Args) error {
-	args := make([]abi.Any, lent.Len())
+func (d *definition) construct(fields []*recordField, borrowed *core.Args) error {
+	c := construction{
+		definition: d,
+		fields:     fields,
+		from:       objects.ReadBorrowed(borrowed).Converting(),
+		record:     reflect.New(d.record),
+		given:      map[*recordField]bool{},
+	}
+	args := make([]abi.Any, borrowed.Len())
 	for i := range args {
-		args[i] = lent.Value(i)
-	}
-	fail := func(format string, values ...any) error {
-		return failure.Errorf(failure.KindType, d.key+".__ffi_init__() "+format, values...)
-	}
-	from := objects.ReadBorrowed(lent).Converting()
-	record := reflect.New(d.record)
-	given := map[*recordField]bool{}
-	set := func(f *recordField, v abi.Any) error {
-		p := reflect.NewAt(f.goType, f.in(record.UnsafePointer()))
-		given[f] = true
-		if f.convert.IsValid() {
-			out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, from))})
-			err, _ := out[1].Interface().(error)
-			p.Elem().Set(out[0])
-			return failure.Annotate("field '"+f.Name+"'", err)
-		}
-		err := f.codec.Decode(v, from, p.UnsafePointer())
-		return failure.Annotate("field '"+f.Name+"'", err)
+		args[i] = borrowed.Value(i)
 	}
 	positional := len(args)
 	if sentinel, err := missingKeywords(); err == nil {
-		for i, a := range args {
-			if a.TypeIndex.IsObject() && uintptr(a.Bits) == sentinel {
-				positional = i
-				break
-			}
+		if i := slices.IndexFunc(args, func(a abi.Any) bool { return a.TypeIndex.IsObject() && uintptr(a.Bits) == sentinel }); i >= 0 {
+			positional = i
 		}
 	}
-	for i, a := range args[:positional] {
-		if i >= len(fields) || fields[i].Flags&abi.FieldKwOnly != 0 {
-			return fail("takes at most %d positional arguments, but got %d", i, positional)
+	if err := c.setPositional(args[:positional]); err != nil {
+		return err
+	}
+	if err := c.setKeywords(args[min(positional+1, len(args)):]); err != nil {
+		return err
+	}
+	if err := c.setDefaults(); err != nil {
+		return err
+	}
+	handle, err := d.makeAt(c.record.UnsafePointer())
+	if err != nil {
+		return err
+	}
+	borrowed.Return(abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)})
+	return nil
+}
+
+// construction is one call of a constructor.
+type construction struct {
+	*definition
+	fields []*recordField // in the order of positional arguments
+	from   objects.Reading
+	record reflect.Value // a pointer to the struct that is filled in
+	given  map[*recordField]bool
+}
+
+func (c *construction) fail(format string, values ...any) error {
+	return failure.Errorf(failure.KindType, c.key+".__ffi_init__() "+format, values...)
+}
+
+// field returns a pointer to a field of the struct.
+func (c *construction) field(f *recordField) reflect.Value {
+	return reflect.NewAt(f.goType, f.in(c.record.UnsafePointer()))
+}
+
+// set sets a field to an argument.
+func (c *construction) set(f *recordField, v abi.Any) error {
+	c.given[f] = true
+	if f.convert.IsValid() {
+		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, c.from))})
+		err, _ := out[1].Interface().(error)
+		c.field(f).Elem().Set(out[0])
+		return failure.Annotate("field '"+f.Name+"'", err)
+	}
+	return failure.Annotate("field '"+f.Name+"'", f.codec.Decode(v, c.from, c.field(f).UnsafePointer()))
+}
+
+func (c *construction) setPositional(args []abi.Any) error {
+	for i, a := range args {
+		if i >= len(c.fields) || c.fields[i].Flags&abi.FieldKwOnly != 0 {
+			return c.fail("takes at most %d positional arguments, but got %d", i, len(args))
 		}
-		if err := set(fields[i], a); err != nil {
+		if err := c.set(c.fields[i], a); err != nil {
 			return err
 		}
 	}
-	for i := positional + 1; i+1 < len(args); i += 2 {
-		name, err := codec.Decode[string](args[i])
+	return nil
+}
+
+// setKeywords sets fields by pairs of a name and a value.
+func (c *construction) setKeywords(pairs []abi.Any) error {
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		name, err := codec.Decode[string](pairs[0])
 		if err != nil {
-			return fail("got a keyword that is not a string")
+			return c.fail("got a keyword that is not a string")
 		}
-		at := slices.IndexFunc(fields, func(f *recordField) bool { return f.Name == name })
+		at := slices.IndexFunc(c.fields, func(f *recordField) bool { return f.Name == name })
 		if at < 0 {
-			return fail("got an unexpected keyword argument '%s'", name)
+			return c.fail("got an unexpected keyword argument '%s'", name)
 		}
-		if given[fields[at]] {
-			return fail("got multiple values for argument '%s'", name)
+		if c.given[c.fields[at]] {
+			return c.fail("got multiple values for argument '%s'", name)
 		}
-		if err := set(fields[at], args[i+1]); err != nil {
+		if err := c.set(c.fields[at], pairs[1]); err != nil {
 			return err
 		}
 	}
-	for _, f := range d.layout.fields {
-		if given[f] {
+	return nil
+}
+
+// setDefaults sets the fields that no argument has set.
+func (c *construction) setDefaults() error {
+	for _, f := range c.layout.fields {
+		if c.given[f] {
 			continue
 		}
 		if !f.hasDefault && f.Flags&abi.FieldInitOff == 0 {
@@ -108,15 +152,10 @@ func (d *definition) construct(fields []*recordField, lent *core.Args) error {
 			if f.Flags&abi.FieldKwOnly != 0 {
 				what = "keyword-only argument"
 			}
-			return fail("missing required %s: '%s'", what, f.Name)
+			return c.fail("missing required %s: '%s'", what, f.Name)
 		}
-		reflect.NewAt(f.goType, f.in(record.UnsafePointer())).Elem().Set(f.defaultValue())
+		c.field(f).Elem().Set(f.defaultValue())
 	}
-	handle, err := d.makeAt(record.UnsafePointer())
-	if err != nil {
-		return err
-	}
-	lent.Return(abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)})
 	return nil
 }
 

@@ -236,13 +236,18 @@ func (r *recordField) store(e schema.TypeSchema) error {
 	case "Variant", "Optional", "None":
 		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
 	}
+	return r.storeObject()
+}
+
+// storeObject chooses the form of a field that holds an object of a certain type.
+func (r *recordField) storeObject() error {
 	if t := r.goType; !r.isObject() {
 		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
 			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
 		}
 		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", t)
 	}
-	a.Kind, a.Class = core.KindObjectRef, r.class
+	r.Accept.Kind, r.Accept.Class = core.KindObjectRef, r.class
 	return nil
 }
 
