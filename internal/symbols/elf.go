@@ -30,38 +30,14 @@ func (e *elfImage) word(b []byte) uint64 {
 
 func readELF(im image) (File, error) {
 	f := File{Format: ELF}
-	head, err := im.read(0, 52)
+	e, head, err := openELF(im)
 	if err != nil {
 		return f, err
 	}
-	e := &elfImage{image: im, order: binary.LittleEndian}
-	switch elf.Data(head[elf.EI_DATA]) {
-	case elf.ELFDATA2LSB:
-	case elf.ELFDATA2MSB:
-		e.order = binary.BigEndian
-	default:
-		return f, fmt.Errorf("unknown ELF byte order %d", head[elf.EI_DATA])
-	}
-	switch elf.Class(head[elf.EI_CLASS]) {
-	case elf.ELFCLASS32:
-	case elf.ELFCLASS64:
-		e.is64 = true
-		if head, err = im.read(0, 64); err != nil {
-			return f, err
-		}
-	default:
-		return f, fmt.Errorf("unknown ELF class %d", head[elf.EI_CLASS])
-	}
 	f.GOOS = elfOS(elf.OSABI(head[elf.EI_OSABI]))
 	f.Archs = []string{elfArch(elf.Machine(e.order.Uint16(head[18:])), e.is64, e.order == binary.LittleEndian)}
-	switch t := elf.Type(e.order.Uint16(head[16:])); t {
-	case elf.ET_DYN:
-	case elf.ET_REL:
-		return f, errObject
-	case elf.ET_EXEC:
-		return f, errExecutable
-	default:
-		return f, fmt.Errorf("this is an ELF file of type %v, not a shared library", t)
+	if err := checkELFType(elf.Type(e.order.Uint16(head[16:]))); err != nil {
+		return f, err
 	}
 	dynamic, err := e.segments(head)
 	if err != nil {
@@ -78,17 +54,8 @@ func readELF(im image) (File, error) {
 	if err != nil {
 		return f, fmt.Errorf("string table: %w", err)
 	}
-	for _, offset := range d.needed {
-		name, err := cstring(strings, offset)
-		if err != nil {
-			return f, fmt.Errorf("needed library: %w", err)
-		}
-		f.Needed = append(f.Needed, name)
-	}
-	if d.hasSoname {
-		if f.ID, err = cstring(strings, d.soname); err != nil {
-			return f, fmt.Errorf("soname: %w", err)
-		}
+	if f.Needed, f.ID, err = d.names(strings); err != nil {
+		return f, err
 	}
 	symbols, err := e.symbols(d, strings)
 	if err != nil {
@@ -96,6 +63,44 @@ func readELF(im image) (File, error) {
 	}
 	f.collect(symbols)
 	return f, nil
+}
+
+// openELF reads the ELF header, whose first bytes say how to read the rest.
+func openELF(im image) (e *elfImage, head []byte, err error) {
+	if head, err = im.read(0, 52); err != nil {
+		return nil, nil, err
+	}
+	e = &elfImage{image: im, order: binary.LittleEndian}
+	switch elf.Data(head[elf.EI_DATA]) {
+	case elf.ELFDATA2LSB:
+	case elf.ELFDATA2MSB:
+		e.order = binary.BigEndian
+	default:
+		return nil, nil, fmt.Errorf("unknown ELF byte order %d", head[elf.EI_DATA])
+	}
+	switch elf.Class(head[elf.EI_CLASS]) {
+	case elf.ELFCLASS32:
+	case elf.ELFCLASS64:
+		e.is64 = true
+		if head, err = im.read(0, 64); err != nil {
+			return nil, nil, err
+		}
+	default:
+		return nil, nil, fmt.Errorf("unknown ELF class %d", head[elf.EI_CLASS])
+	}
+	return e, head, nil
+}
+
+func checkELFType(t elf.Type) error {
+	switch t {
+	case elf.ET_DYN:
+		return nil
+	case elf.ET_REL:
+		return errObject
+	case elf.ET_EXEC:
+		return errExecutable
+	}
+	return fmt.Errorf("this is an ELF file of type %v, not a shared library", t)
 }
 
 // segments reads the program headers and returns the dynamic section.
@@ -198,6 +203,23 @@ func (e *elfImage) readDynamic(b []byte) (elfDynamic, error) {
 		return d, errors.New("the dynamic section names no symbol table")
 	}
 	return d, nil
+}
+
+// names returns the needed libraries and the soname, which is empty if there is none.
+func (d elfDynamic) names(strings []byte) (needed []string, soname string, err error) {
+	for _, offset := range d.needed {
+		name, err := cstring(strings, offset)
+		if err != nil {
+			return nil, "", fmt.Errorf("needed library: %w", err)
+		}
+		needed = append(needed, name)
+	}
+	if d.hasSoname {
+		if soname, err = cstring(strings, d.soname); err != nil {
+			return nil, "", fmt.Errorf("soname: %w", err)
+		}
+	}
+	return needed, soname, nil
 }
 
 // symbolCount finds the number of dynamic symbols, which only the hash tables contain.

@@ -113,21 +113,8 @@ func readMachO(im image) (File, error) {
 	}
 	m.is64 = m.order.Uint32(head) == macho.Magic64
 	f.Archs = []string{machoArch(macho.Cpu(m.order.Uint32(head[4:])))}
-	switch t := m.order.Uint32(head[12:]); macho.Type(t) {
-	case macho.TypeDylib, macho.TypeBundle:
-	case macho.TypeObj:
-		return f, errObject
-	case macho.TypeExec:
-		return f, errExecutable
-	default:
-		const dylibStub, dsym = 9, 10
-		switch t {
-		case dsym:
-			return f, errors.New("this holds debug information only (dSYM); name the library it belongs to")
-		case dylibStub:
-			return f, errors.New("this is a stub for a linker; name the library it stands for")
-		}
-		return f, fmt.Errorf("this is a Mach-O file of type %d, not a shared library", t)
+	if err := checkMachOType(m.order.Uint32(head[12:])); err != nil {
+		return f, err
 	}
 	start := uint64(28)
 	if m.is64 {
@@ -141,70 +128,108 @@ func readMachO(im image) (File, error) {
 	if err != nil {
 		return f, fmt.Errorf("load commands: %w", err)
 	}
-	var symtab, trie []byte
-	trieAt := 8
-	for i := range count {
-		if len(commands) < 8 {
-			return f, fmt.Errorf("%w: load command %d is missing", errTruncated, i)
-		}
-		kind, size := m.order.Uint32(commands), uint64(m.order.Uint32(commands[4:]))
-		if size < 8 || size > uint64(len(commands)) {
-			return f, fmt.Errorf("%w: load command %d has %d bytes", errTruncated, i, size)
-		}
-		c := commands[:size]
-		commands = commands[size:]
-		need := 8
-		switch kind {
-		case loadIDDylib, uint32(macho.LoadCmdDylib), loadWeakDylib, loadReexportDylib, loadUpwardDylib:
-			need = 12
-		case uint32(macho.LoadCmdSymtab):
-			need = 24
-		case loadDyldInfo, loadDyldInfoOnly:
-			need = 48
-		case loadDyldExportsTrie:
-			need = 16
-		case loadBuildVersion:
-			need = 12
-		}
-		if len(c) < need {
-			return f, fmt.Errorf("%w: load command %d has %d bytes", errTruncated, i, size)
-		}
-		switch kind {
-		case loadIDDylib:
-			f.ID, err = cstring(c, uint64(m.order.Uint32(c[8:])))
-		case uint32(macho.LoadCmdDylib), loadWeakDylib, loadReexportDylib, loadUpwardDylib:
-			var name string
-			name, err = cstring(c, uint64(m.order.Uint32(c[8:])))
-			if f.Needed = append(f.Needed, name); len(f.Needed) > maxNeeded {
-				err = fmt.Errorf("more than %d needed libraries", maxNeeded)
-			}
-		case uint32(macho.LoadCmdSymtab):
-			symtab = c
-		case loadDyldInfo, loadDyldInfoOnly:
-			trie, trieAt = c, 40
-		case loadDyldExportsTrie:
-			trie, trieAt = c, 8
-		case loadBuildVersion:
-			f.GOOS = applePlatform(m.order.Uint32(c[8:]))
-		case loadVersionMinIOS:
-			f.GOOS = "ios"
-		}
-		if err != nil {
-			return f, fmt.Errorf("load command %d: %w", i, err)
-		}
+	tables, err := m.loadCommands(&f, commands, count)
+	if err != nil {
+		return f, err
 	}
-	var found []symbol
-	switch {
-	case trie != nil:
-		found, err = m.exports(uint64(m.order.Uint32(trie[trieAt:])), uint64(m.order.Uint32(trie[trieAt+4:])))
-	case symtab != nil:
-		found, err = m.symtab(symtab)
-	}
+	symbols, err := m.symbols(tables)
 	if err != nil {
 		return f, fmt.Errorf("exported symbols: %w", err)
 	}
-	f.collect(found)
+	f.collect(symbols)
 	return f, nil
+}
+
+func checkMachOType(t uint32) error {
+	const dylibStub, dsym = 9, 10
+	switch t {
+	case uint32(macho.TypeDylib), uint32(macho.TypeBundle):
+		return nil
+	case uint32(macho.TypeObj):
+		return errObject
+	case uint32(macho.TypeExec):
+		return errExecutable
+	case dsym:
+		return errors.New("this holds debug information only (dSYM); name the library it belongs to")
+	case dylibStub:
+		return errors.New("this is a stub for a linker; name the library it stands for")
+	}
+	return fmt.Errorf("this is a Mach-O file of type %d, not a shared library", t)
+}
+
+// machoTables says where the exported symbols are.
+type machoTables struct {
+	symtab []byte // the load command of the symbol table
+	trie   []byte // begins with the offset and the size of the export trie
+}
+
+// loadCommands reads what the load commands say about the library into f.
+func (m machoImage) loadCommands(f *File, commands []byte, count uint32) (machoTables, error) {
+	var tables machoTables
+	for i := range count {
+		if len(commands) < 8 {
+			return tables, fmt.Errorf("%w: load command %d is missing", errTruncated, i)
+		}
+		kind, size := m.order.Uint32(commands), uint64(m.order.Uint32(commands[4:]))
+		if size < 8 || size > uint64(len(commands)) || size < minCommandSize(kind) {
+			return tables, fmt.Errorf("%w: load command %d has %d bytes", errTruncated, i, size)
+		}
+		if err := m.loadCommand(f, &tables, kind, commands[:size]); err != nil {
+			return tables, fmt.Errorf("load command %d: %w", i, err)
+		}
+		commands = commands[size:]
+	}
+	return tables, nil
+}
+
+// minCommandSize returns the size of the part of a load command that loadCommand reads.
+func minCommandSize(kind uint32) uint64 {
+	switch kind {
+	case loadIDDylib, uint32(macho.LoadCmdDylib), loadWeakDylib, loadReexportDylib, loadUpwardDylib, loadBuildVersion:
+		return 12
+	case uint32(macho.LoadCmdSymtab):
+		return 24
+	case loadDyldInfo, loadDyldInfoOnly:
+		return 48
+	case loadDyldExportsTrie:
+		return 16
+	}
+	return 8
+}
+
+func (m machoImage) loadCommand(f *File, tables *machoTables, kind uint32, c []byte) (err error) {
+	switch kind {
+	case loadIDDylib:
+		f.ID, err = cstring(c, uint64(m.order.Uint32(c[8:])))
+	case uint32(macho.LoadCmdDylib), loadWeakDylib, loadReexportDylib, loadUpwardDylib:
+		var name string
+		name, err = cstring(c, uint64(m.order.Uint32(c[8:])))
+		if f.Needed = append(f.Needed, name); len(f.Needed) > maxNeeded {
+			err = fmt.Errorf("more than %d needed libraries", maxNeeded)
+		}
+	case uint32(macho.LoadCmdSymtab):
+		tables.symtab = c
+	case loadDyldInfo, loadDyldInfoOnly:
+		tables.trie = c[40:]
+	case loadDyldExportsTrie:
+		tables.trie = c[8:]
+	case loadBuildVersion:
+		f.GOOS = applePlatform(m.order.Uint32(c[8:]))
+	case loadVersionMinIOS:
+		f.GOOS = "ios"
+	}
+	return err
+}
+
+// symbols prefers the trie, because the loader uses it too.
+func (m machoImage) symbols(t machoTables) ([]symbol, error) {
+	switch {
+	case t.trie != nil:
+		return m.exports(uint64(m.order.Uint32(t.trie)), uint64(m.order.Uint32(t.trie[4:])))
+	case t.symtab != nil:
+		return m.symtab(t.symtab)
+	}
+	return nil, nil
 }
 
 // wantedPrefixes are the starts of the names to look for in the export trie;

@@ -37,20 +37,12 @@ func isCOFFObject(head []byte) bool {
 
 func readPE(im image) (File, error) {
 	f := File{Format: PE, GOOS: "windows"}
-	dos, err := im.read(0, 64)
+	start, head, err := coffHeader(im)
 	if err != nil {
 		return f, err
 	}
-	start := uint64(le.Uint32(dos[0x3c:]))
-	head, err := im.read(start, 24)
-	if err != nil {
-		return f, err
-	}
-	if string(head[:4]) != "PE\x00\x00" {
-		return f, errors.New("this is a DOS program, not a DLL")
-	}
-	machine, sections := le.Uint16(head[4:]), uint64(le.Uint16(head[6:]))
-	optionalSize, characteristics := uint64(le.Uint16(head[20:])), le.Uint16(head[22:])
+	machine, sections := le.Uint16(head), uint64(le.Uint16(head[2:]))
+	optionalSize, characteristics := uint64(le.Uint16(head[16:])), le.Uint16(head[18:])
 	arch := peArch(machine)
 	if arch == "" {
 		arch = fmt.Sprintf("machine %#x", machine)
@@ -59,27 +51,97 @@ func readPE(im image) (File, error) {
 	if characteristics&pe.IMAGE_FILE_DLL == 0 {
 		return f, errExecutable
 	}
-	optional, err := im.read(start+24, optionalSize)
+	start += coffSize
+	optional, err := readOptional(im, start, optionalSize)
 	if err != nil {
-		return f, fmt.Errorf("optional header: %w", err)
-	}
-	directories := 96
-	if len(optional) >= 2 && le.Uint16(optional) == 0x20b {
-		directories = 112
-	} else if len(optional) < 2 || le.Uint16(optional) != 0x10b {
-		return f, fmt.Errorf("%w: unknown optional header", errTruncated)
-	}
-	if len(optional) < directories {
-		return f, fmt.Errorf("%w: the optional header has %d bytes", errTruncated, len(optional))
-	}
-	if sections > maxSections {
-		return f, fmt.Errorf("%d sections, the limit is %d", sections, maxSections)
-	}
-	table, err := im.read(start+24+optionalSize, sections*40)
-	if err != nil {
-		return f, fmt.Errorf("section headers: %w", err)
+		return f, err
 	}
 	p := &peImage{image: im}
+	if err := p.readSections(start+optionalSize, sections, optional.headerSize()); err != nil {
+		return f, err
+	}
+	if f.Needed, err = p.imports(optional.directory(pe.IMAGE_DIRECTORY_ENTRY_IMPORT)); err != nil {
+		return f, fmt.Errorf("import directory: %w", err)
+	}
+	var symbols []symbol
+	if f.ID, symbols, err = p.exports(optional.directory(pe.IMAGE_DIRECTORY_ENTRY_EXPORT)); err != nil {
+		return f, fmt.Errorf("export directory: %w", err)
+	}
+	f.collect(symbols)
+	return f, nil
+}
+
+const coffSize = 20
+
+// coffHeader finds the header behind the DOS program and the signature, and returns its offset too.
+func coffHeader(im image) (start uint64, head []byte, err error) {
+	dos, err := im.read(0, 64)
+	if err != nil {
+		return 0, nil, err
+	}
+	const signature = "PE\x00\x00"
+	start = uint64(le.Uint32(dos[0x3c:]))
+	head, err = im.read(start, uint64(len(signature)+coffSize))
+	if err != nil {
+		return 0, nil, err
+	}
+	if string(head[:len(signature)]) != signature {
+		return 0, nil, errors.New("this is a DOS program, not a DLL")
+	}
+	return start + uint64(len(signature)), head[len(signature):], nil
+}
+
+// peOptional is the optional header, which every DLL has.
+type peOptional struct {
+	bytes       []byte
+	directories int // where the addresses of the data directories begin
+}
+
+func readOptional(im image, start, size uint64) (peOptional, error) {
+	var o peOptional
+	var err error
+	if o.bytes, err = im.read(start, size); err != nil {
+		return o, fmt.Errorf("optional header: %w", err)
+	}
+	magic := uint16(0)
+	if len(o.bytes) >= 2 {
+		magic = le.Uint16(o.bytes)
+	}
+	switch magic {
+	case 0x10b: // 32 bits
+		o.directories = 96
+	case 0x20b: // 64 bits
+		o.directories = 112
+	default:
+		return o, fmt.Errorf("%w: unknown optional header", errTruncated)
+	}
+	if len(o.bytes) < o.directories {
+		return o, fmt.Errorf("%w: the optional header has %d bytes", errTruncated, len(o.bytes))
+	}
+	return o, nil
+}
+
+// headerSize returns the number of bytes in front of the sections.
+func (o peOptional) headerSize() uint64 { return uint64(le.Uint32(o.bytes[60:])) }
+
+// directory returns the address of a data directory, 0 if there is none.
+func (o peOptional) directory(i int) uint64 {
+	count := int(min(le.Uint32(o.bytes[o.directories-4:]), 16))
+	at := o.directories + 8*i
+	if i >= count || at+8 > len(o.bytes) {
+		return 0
+	}
+	return uint64(le.Uint32(o.bytes[at:]))
+}
+
+func (p *peImage) readSections(start, count, headerSize uint64) error {
+	if count > maxSections {
+		return fmt.Errorf("%d sections, the limit is %d", count, maxSections)
+	}
+	table, err := p.read(start, count*40)
+	if err != nil {
+		return fmt.Errorf("section headers: %w", err)
+	}
 	for ; len(table) > 0; table = table[40:] {
 		raw, virtual := uint64(le.Uint32(table[16:])), uint64(le.Uint32(table[8:]))
 		if virtual != 0 {
@@ -88,25 +150,8 @@ func readPE(im image) (File, error) {
 		p.sections = append(p.sections, peSection{address: uint64(le.Uint32(table[12:])), offset: uint64(le.Uint32(table[20:])), size: raw})
 	}
 	// The headers are in memory too, in front of the sections.
-	p.sections = append(p.sections, peSection{size: min(uint64(le.Uint32(optional[60:])), im.size)})
-	// directory returns the address of a data directory, 0 if there is none.
-	count := int(min(le.Uint32(optional[directories-4:]), 16))
-	directory := func(i int) uint64 {
-		at := directories + 8*i
-		if i >= count || at+8 > len(optional) {
-			return 0
-		}
-		return uint64(le.Uint32(optional[at:]))
-	}
-	if f.Needed, err = p.imports(directory(pe.IMAGE_DIRECTORY_ENTRY_IMPORT)); err != nil {
-		return f, fmt.Errorf("import directory: %w", err)
-	}
-	var symbols []symbol
-	if f.ID, symbols, err = p.exports(directory(pe.IMAGE_DIRECTORY_ENTRY_EXPORT)); err != nil {
-		return f, fmt.Errorf("export directory: %w", err)
-	}
-	f.collect(symbols)
-	return f, nil
+	p.sections = append(p.sections, peSection{size: min(headerSize, p.size)})
+	return nil
 }
 
 // at returns what the file holds from an address to the end of its section.
