@@ -60,19 +60,38 @@ func (s Schema) validate() error {
 			return fmt.Errorf("abi version %d.%d.%d is not plausible", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
 		}
 	}
-	libraries := map[string]bool{"": true}
-	for i, l := range s.Libraries {
-		if err := l.validate(); err != nil {
-			return fmt.Errorf("library %d (%q): %w", i, l.File, err)
-		}
-		if libraries[l.File] {
-			return fmt.Errorf("library %q occurs twice", l.File)
-		}
-		libraries[l.File] = true
+	libraries, err := s.validateLibraries()
+	if err != nil {
+		return err
 	}
 	if len(s.Functions) > maxItems || len(s.Types) > maxItems {
 		return fmt.Errorf("%d functions and %d types; the limit is %d each", len(s.Functions), len(s.Types), maxItems)
 	}
+	if err := s.validateFunctions(libraries); err != nil {
+		return err
+	}
+	if err := s.validateTypes(libraries); err != nil {
+		return err
+	}
+	return s.validateFlaws()
+}
+
+// validateLibraries returns the names of the libraries, with the empty one of items without a library.
+func (s Schema) validateLibraries() (map[string]bool, error) {
+	libraries := map[string]bool{"": true}
+	for i, l := range s.Libraries {
+		if err := l.validate(); err != nil {
+			return nil, fmt.Errorf("library %d (%q): %w", i, l.File, err)
+		}
+		if libraries[l.File] {
+			return nil, fmt.Errorf("library %q occurs twice", l.File)
+		}
+		libraries[l.File] = true
+	}
+	return libraries, nil
+}
+
+func (s Schema) validateFunctions(libraries map[string]bool) error {
 	type functionKey struct {
 		source  Source
 		library string
@@ -92,6 +111,10 @@ func (s Schema) validate() error {
 		}
 		functions[key] = true
 	}
+	return nil
+}
+
+func (s Schema) validateTypes(libraries map[string]bool) error {
 	types := make(map[string]*Type, len(s.Types))
 	for i := range s.Types {
 		t := &s.Types[i]
@@ -110,6 +133,10 @@ func (s Schema) validate() error {
 			return fmt.Errorf("type %q: %w", t.Key, err)
 		}
 	}
+	return nil
+}
+
+func (s Schema) validateFlaws() error {
 	if len(s.Flaws) > maxItems {
 		return fmt.Errorf("%d flaws; the limit is %d", len(s.Flaws), maxItems)
 	}
