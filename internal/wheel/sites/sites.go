@@ -102,98 +102,151 @@ type site struct{ path, source string }
 func (h host) sites() []site {
 	var out []site
 	seen := map[string]bool{}
-	add := func(source string, patterns ...string) {
-		for _, p := range patterns {
-			matches, err := filepath.Glob(p)
-			if err != nil {
-				continue // a path of the user that is not a valid pattern
-			}
-			// Newer Pythons first: 3.12 before 3.9, which text order gets wrong.
-			slices.SortFunc(matches, func(a, b string) int { return natural(b, a) })
-			for _, m := range matches {
-				key := m
-				if r, err := filepath.EvalSymlinks(m); err == nil {
+	for _, p := range h.places() {
+		for _, pattern := range p.patterns() {
+			for _, folder := range folders(pattern) {
+				key := folder
+				if r, err := filepath.EvalSymlinks(folder); err == nil {
 					key = r
 				}
-				if st, err := os.Stat(m); err != nil || !st.IsDir() || seen[key] {
-					continue
+				if !seen[key] {
+					seen[key] = true
+					out = append(out, site{folder, p.source})
 				}
-				seen[key] = true
-				out = append(out, site{m, source})
 			}
 		}
 	}
-	// prefix adds the site folders of a Python installed under dir, which may itself be a pattern.
-	prefix := func(source, dir string) {
-		if dir == "" || !filepath.IsAbs(dir) {
-			return // never relative to the working directory
-		}
-		add(source,
-			filepath.Join(dir, "lib", "python3*", "site-packages"),
-			filepath.Join(dir, "lib64", "python3*", "site-packages"),
-			filepath.Join(dir, "lib", "python3*", "dist-packages"),
-			filepath.Join(dir, "Lib", "site-packages"))
-	}
-	system := func(p string) string { return filepath.Join(h.root, p) }
-	home := func(p ...string) string {
-		if h.home == "" {
-			return ""
-		}
-		return filepath.Join(append([]string{h.home}, p...)...)
-	}
+	return out
+}
 
-	prefix("VIRTUAL_ENV", escape(h.env("VIRTUAL_ENV")))
-	prefix("CONDA_PREFIX", escape(h.env("CONDA_PREFIX")))
+// folders returns the folders that match a pattern.
+func folders(pattern string) []string {
+	matches, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil // a path of the user that is not a valid pattern
+	}
+	// Newer Pythons first: 3.12 before 3.9, which text order gets wrong.
+	slices.SortFunc(matches, func(a, b string) int { return natural(b, a) })
+	return slices.DeleteFunc(matches, func(m string) bool {
+		st, err := os.Stat(m)
+		return err != nil || !st.IsDir()
+	})
+}
+
+// place is a pattern of folders to search. An empty pattern matches nothing.
+type place struct {
+	source  string
+	pattern string
+	python  bool // the folders are those of a Python, and their site-packages folders are searched
+}
+
+func (p place) patterns() []string {
+	if !p.python {
+		return []string{p.pattern}
+	}
+	if !filepath.IsAbs(p.pattern) {
+		return nil // never relative to the working directory
+	}
+	return []string{
+		filepath.Join(p.pattern, "lib", "python3*", "site-packages"),
+		filepath.Join(p.pattern, "lib64", "python3*", "site-packages"),
+		filepath.Join(p.pattern, "lib", "python3*", "dist-packages"),
+		filepath.Join(p.pattern, "Lib", "site-packages"),
+	}
+}
+
+// python is the place of a Python that is installed in dir, a pattern.
+func python(source, dir string) place { return place{source, dir, true} }
+
+// packages is the place of a site-packages folder.
+func packages(source, folder string) place { return place{source, folder, false} }
+
+// places lists the places to search, most specific first.
+func (h host) places() []place {
+	return slices.Concat(h.chosenPlaces(), h.pathPlaces(), h.userPlaces(), h.osPlaces(), []place{
+		python("system", h.system("/usr/local")),
+		python("system", h.system("/usr")),
+		python("system", h.system("/opt/conda")),
+	})
+}
+
+// chosenPlaces are those that the user has chosen for this process.
+func (h host) chosenPlaces() []place {
+	out := []place{
+		python("VIRTUAL_ENV", below(h.env("VIRTUAL_ENV"))),
+		python("CONDA_PREFIX", below(h.env("CONDA_PREFIX"))),
+	}
 	for _, p := range filepath.SplitList(h.env("PYTHONPATH")) {
 		if filepath.IsAbs(p) {
-			add("PYTHONPATH", escape(p))
+			out = append(out, packages("PYTHONPATH", escape(p)))
 		}
 	}
+	return out
+}
+
+// pathPlaces are those of the Pythons on PATH.
+func (h host) pathPlaces() []place {
+	var out []place
 	for _, p := range filepath.SplitList(h.env("PATH")) {
 		if !filepath.IsAbs(p) {
 			continue
 		}
-		if st, err := os.Stat(filepath.Join(p, "python3")); err == nil && !st.IsDir() {
-			prefix("python3 on PATH", escape(filepath.Dir(p)))
+		if isFile(filepath.Join(p, "python3")) {
+			out = append(out, python("python3 on PATH", below(filepath.Dir(p))))
 		}
-		if h.goos == "windows" {
-			if st, err := os.Stat(filepath.Join(p, "python.exe")); err == nil && !st.IsDir() {
-				prefix("python on PATH", escape(p))
-			}
+		if h.goos == "windows" && isFile(filepath.Join(p, "python.exe")) {
+			out = append(out, python("python on PATH", below(p)))
 		}
 	}
-	prefix("user site", escape(home(".local")))
-	if pyenv := cmp.Or(h.env("PYENV_ROOT"), home(".pyenv")); pyenv != "" {
-		prefix("pyenv", filepath.Join(escape(pyenv), "versions", "*"))
+	return out
+}
+
+// userPlaces are those in the home folder on every operating system.
+func (h host) userPlaces() []place {
+	out := []place{
+		python("user site", below(h.home, ".local")),
+		python("pyenv", cmp.Or(below(h.env("PYENV_ROOT"), "versions", "*"), below(h.home, ".pyenv", "versions", "*"))),
 	}
 	for _, d := range []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge"} {
-		prefix("conda", escape(home(d)))
-		prefix("conda", filepath.Join(escape(home(d)), "envs", "*"))
+		out = append(out, python("conda", below(h.home, d)), python("conda", below(h.home, d, "envs", "*")))
 	}
-	if share := home(".local", "share"); share != "" {
-		prefix("uv", filepath.Join(escape(share), "uv", "python", "*"))
-		prefix("uv", filepath.Join(escape(share), "uv", "tools", "*"))
-		prefix("pipx", filepath.Join(escape(share), "pipx", "venvs", "*"))
-	}
+	return append(out,
+		python("uv", below(h.home, ".local", "share", "uv", "python", "*")),
+		python("uv", below(h.home, ".local", "share", "uv", "tools", "*")),
+		python("pipx", below(h.home, ".local", "share", "pipx", "venvs", "*")))
+}
+
+// osPlaces are those of one operating system.
+func (h host) osPlaces() []place {
 	switch h.goos {
 	case "darwin":
-		if h.home != "" {
-			add("user site", filepath.Join(escape(home("Library", "Python")), "3*", "lib", "python", "site-packages"))
+		return []place{
+			packages("user site", below(h.home, "Library", "Python", "3*", "lib", "python", "site-packages")),
+			python("homebrew", h.system("/opt/homebrew")),
+			python("python.org", h.system("/Library/Frameworks/Python.framework/Versions/*")),
 		}
-		prefix("homebrew", system("/opt/homebrew"))
-		prefix("python.org", system("/Library/Frameworks/Python.framework/Versions/*"))
 	case "windows":
-		if d := h.env("APPDATA"); d != "" {
-			add("user site", filepath.Join(escape(d), "Python", "Python3*", "site-packages"))
-		}
-		if d := h.env("LOCALAPPDATA"); d != "" {
-			prefix("python.org", filepath.Join(escape(d), "Programs", "Python", "Python3*"))
+		return []place{
+			packages("user site", below(h.env("APPDATA"), "Python", "Python3*", "site-packages")),
+			python("python.org", below(h.env("LOCALAPPDATA"), "Programs", "Python", "Python3*")),
 		}
 	}
-	prefix("system", system("/usr/local"))
-	prefix("system", system("/usr"))
-	prefix("system", system("/opt/conda"))
-	return out
+	return nil
+}
+
+func (h host) system(p string) string { return filepath.Join(h.root, p) }
+
+// below returns a pattern below a real folder, and nothing if there is no folder.
+func below(dir string, pattern ...string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{escape(dir)}, pattern...)...)
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.IsDir()
 }
 
 // escape keeps the special characters of a real folder name from acting as a pattern.
