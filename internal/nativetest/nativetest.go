@@ -346,42 +346,12 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	if err != nil {
 		return "", err
 	}
-	base := filepath.Base(filepath.FromSlash(c.name))
-	file := compiler.Library(c.goos, base)
-	// Optimised like libraries of users, but no further: compiling takes longer than testing. Libraries that are only
-	// read, or that end the process, need not even that.
-	level := "-O1"
-	if strings.HasPrefix(c.name, "hostile/") {
-		level = "-O0"
-	}
-	flags := append(slices.Insert(compiler.Flags(), 1, level), "-pthread")
-	switch {
-	case c.executable && c.standalone:
-		file = base
-	case c.executable:
-		file = base
-		flags = append(flags, "-Wl,-rpath,"+filepath.Dir(w.Library()))
-		if c.goos == "linux" {
-			flags = append(flags, "-Wl,--as-needed")
-		}
-	default:
-		flags = append(flags, compiler.Link(c.goos, file)...)
-	}
-
-	// The key of a library has no path of a machine in it, so that a moved cache or checkout stays valid.
-	h := sha256.New()
-	for _, s := range slices.Concat([]string{"1", file, version, w.Spec().SHA256}, flags, c.flags) {
-		fmt.Fprintf(h, "%q\n", s)
-	}
-	for _, i := range in {
-		fmt.Fprintf(h, "%q %d\n", filepath.Base(i.path), len(i.content))
-		h.Write(i.content)
-	}
+	file, flags := c.fileAndFlags(w)
 	cache, err := wheel.CacheDir()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "native", base+"-"+hex.EncodeToString(h.Sum(nil))[:16])
+	dir := filepath.Join(cache, "native", c.base()+"-"+c.key(version, w, file, flags, in))
 	out := filepath.Join(dir, file)
 	if err, failed := notBuilt.Load(out); failed {
 		return "", err.(error)
@@ -393,41 +363,85 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 		return err == nil
 	}
 	err = compiler.Once(ctx, dir, cached, func(temp string) ([]string, error) {
-		args := flags
-		if !c.standalone {
-			for _, d := range w.Include() {
-				args = append(args, "-I", d)
-			}
-		}
-		args = append(args, "-o", filepath.Join(temp, file))
-		for _, i := range in {
-			switch {
-			case i.path == "":
-				p := filepath.Join(temp, base+".cc")
-				if err := os.WriteFile(p, i.content, 0o600); err != nil {
-					return nil, sites.Advise(err)
-				}
-				args = append(args, p)
-			case filepath.Ext(i.path) != ".h":
-				args = append(args, i.path)
-			}
-		}
-		// The order matters: libraries come after the sources that need them.
-		if !c.standalone {
-			args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
-		}
-		cmd := exec.CommandContext(ctx, c.compiler, append(args, c.flags...)...)
-		cmd.Env = append(os.Environ(), "TMPDIR="+temp) // removed with temp: files that a stopped compiler leaves behind
-		if said, err := compiler.Run(cmd); err != nil {
-			return nil, fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), compiler.FirstLines(said))
-		}
-		return []string{file}, nil
+		return []string{file}, c.compile(ctx, w, flags, in, filepath.Join(temp, file))
 	})
 	if err != nil {
 		notBuilt.Store(out, err)
 		return "", err
 	}
 	return out, nil
+}
+
+// base is the name without folders.
+func (c *config) base() string { return filepath.Base(filepath.FromSlash(c.name)) }
+
+// fileAndFlags returns the name of the result and the flags of the compiler in front of its inputs.
+func (c *config) fileAndFlags(w wheel.Dir) (file string, flags []string) {
+	// Optimised like libraries of users, but no further: compiling takes longer than testing. Libraries that are only
+	// read, or that end the process, need not even that.
+	level := "-O1"
+	if strings.HasPrefix(c.name, "hostile/") {
+		level = "-O0"
+	}
+	flags = append(slices.Insert(compiler.Flags(), 1, level), "-pthread")
+	if !c.executable {
+		file = compiler.Library(c.goos, c.base())
+		return file, append(flags, compiler.Link(c.goos, file)...)
+	}
+	if !c.standalone {
+		flags = append(flags, "-Wl,-rpath,"+filepath.Dir(w.Library()))
+		if c.goos == "linux" {
+			flags = append(flags, "-Wl,--as-needed")
+		}
+	}
+	return c.base(), flags
+}
+
+// key is a hash of everything that decides the result. The key of a library has no path of a machine in it, so that
+// a moved cache or checkout stays valid.
+func (c *config) key(version string, w wheel.Dir, file string, flags []string, in []input) string {
+	h := sha256.New()
+	for _, s := range slices.Concat([]string{"1", file, version, w.Spec().SHA256}, flags, c.flags) {
+		fmt.Fprintf(h, "%q\n", s)
+	}
+	for _, i := range in {
+		fmt.Fprintf(h, "%q %d\n", filepath.Base(i.path), len(i.content))
+		h.Write(i.content)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// compile writes the result to out, in an empty folder, which also receives the temporary files.
+func (c *config) compile(ctx context.Context, w wheel.Dir, flags []string, in []input, out string) error {
+	temp, args := filepath.Dir(out), flags
+	if !c.standalone {
+		for _, d := range w.Include() {
+			args = append(args, "-I", d)
+		}
+	}
+	args = append(args, "-o", out)
+	for _, i := range in {
+		switch {
+		case i.path == "":
+			p := filepath.Join(temp, c.base()+".cc")
+			if err := os.WriteFile(p, i.content, 0o600); err != nil {
+				return sites.Advise(err)
+			}
+			args = append(args, p)
+		case filepath.Ext(i.path) != ".h":
+			args = append(args, i.path)
+		}
+	}
+	// The order matters: libraries come after the sources that need them.
+	if !c.standalone {
+		args = append(args, "-L", filepath.Dir(w.Library()), "-ltvm_ffi")
+	}
+	cmd := exec.CommandContext(ctx, c.compiler, append(args, c.flags...)...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp) // removed with temp: files that a stopped compiler leaves behind
+	if said, err := compiler.Run(cmd); err != nil {
+		return fmt.Errorf("%w\n%s\n%s", err, strings.Join(cmd.Args, " "), compiler.FirstLines(said))
+	}
+	return nil
 }
 
 // notBuilt holds the errors of builds that failed, by their results. They are not tried again.
