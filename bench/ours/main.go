@@ -31,7 +31,8 @@ func main() {
 	objects()
 	defined()
 	callbacks()
-	containers()
+	intArrays()
+	stringsAndMaps()
 	serve()
 	_, _, _ = intSink, floatSink, stringSink
 }
@@ -44,6 +45,26 @@ func addOne(n int) {
 
 func calls() {
 	item("int", addOne)
+	batches()
+	arguments()
+	item("threads2", func(n int) { // per call, over both threads
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				sum := int64(0)
+				for i := range n / 2 {
+					sum += must(perf.AddOne(int64(i)))
+				}
+				if sum < 0 {
+					panic("overflow")
+				}
+			})
+		}
+		both.Wait()
+	})
+}
+
+func batches() {
 	addOneFunction := must(tvmffi.Lookup("perf.add_one"))
 	var queue batch.Batch
 	item("batch64", func(n int) { // per call
@@ -59,6 +80,10 @@ func calls() {
 			}
 		}
 	})
+}
+
+// arguments are objects, tensors and strings, and an error as the result.
+func arguments() {
 	leaf := must(perf.MakeLeaf(1))
 	item("objects3", func(n int) {
 		for range n {
@@ -87,21 +112,6 @@ func calls() {
 				panic("no error")
 			}
 		}
-	})
-	item("threads2", func(n int) { // per call, over both threads
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				sum := int64(0)
-				for i := range n / 2 {
-					sum += must(perf.AddOne(int64(i)))
-				}
-				if sum < 0 {
-					panic("overflow")
-				}
-			})
-		}
-		both.Wait()
 	})
 }
 
@@ -241,7 +251,7 @@ func callbacks() {
 	})
 }
 
-func containers() {
+func intArrays() {
 	ints, out := make([]int64, 1000000), make([]int64, 1000000)
 	for i := range ints {
 		ints[i] = int64(i)
@@ -269,6 +279,9 @@ func containers() {
 			intSink += int64(len(must(array.Slice())))
 		}
 	})
+}
+
+func stringsAndMaps() {
 	var texts []string
 	var pairs []tvmffi.Pair[string, int64]
 	for i := range 1000 {
