@@ -64,19 +64,11 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 		return nil, err
 	}
 	out := filepath.Join(module, "out")
-	core, testing := t.wheel.Library(), t.wheel.TestingLibrary()
-	ours := []string{tool, "gen", "--timing", "--lib", core, "--lib", testing, "--package", "out", "--out", out}
-	// A blank prefix stands for everything; without one stubgen writes nothing new.
-	// It has loaded the copy of the library in its own package, so it gets that one.
-	dir := "import os, tvm_ffi; print(os.path.join(os.path.dirname(tvm_ffi.__file__), 'lib'))"
-	lib, err := command(ctx, "", nil, t.python, "-c", dir)
+	ours := []string{tool, "gen", "--timing", "--lib", t.wheel.Library(), "--lib", t.wheel.TestingLibrary(), "--package", "out", "--out", out}
+	stubgen, err := t.stubgen(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	lib = strings.TrimSpace(lib)
-	dlls := filepath.Join(lib, filepath.Base(core)) + ";" + filepath.Join(lib, filepath.Base(testing))
-	stubgen := []string{filepath.Join(filepath.Dir(t.python), "tvm-ffi-stubgen"), out, "--dlls", dlls,
-		"--init-lib", "tvm_ffi", "--init-pypkg", "apache-tvm-ffi", "--init-prefix", " "}
 	g := &generation{stages: map[string][]float64{}}
 	for round := range runs + 1 { // the first one warms the caches
 		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
@@ -94,15 +86,8 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 			continue
 		}
 		g.all, g.stubgen = append(g.all, took), append(g.stubgen, other)
-		for _, m := range stage.FindAllStringSubmatch(printed, -1) {
-			ms, err := strconv.ParseFloat(m[2], 64)
-			if err != nil {
-				return nil, err
-			}
-			if g.stages[m[1]] == nil {
-				g.order = append(g.order, m[1])
-			}
-			g.stages[m[1]] = append(g.stages[m[1]], ms)
+		if err := g.addStages(printed); err != nil {
+			return nil, err
 		}
 	}
 	fmt.Fprint(os.Stderr, "\r")
@@ -110,6 +95,36 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 		return nil, errors.New("tvmffi-bind gen --timing does not print the time of its type check")
 	}
 	return g, nil
+}
+
+// stubgen is the command of tvm-ffi-stubgen for both libraries.
+func (t *tree) stubgen(ctx context.Context, out string) ([]string, error) {
+	// A blank prefix stands for everything; without one stubgen writes nothing new.
+	// It has loaded the copy of the library in its own package, so it gets that one.
+	dir := "import os, tvm_ffi; print(os.path.join(os.path.dirname(tvm_ffi.__file__), 'lib'))"
+	lib, err := command(ctx, "", nil, t.python, "-c", dir)
+	if err != nil {
+		return nil, err
+	}
+	lib = strings.TrimSpace(lib)
+	dlls := filepath.Join(lib, filepath.Base(t.wheel.Library())) + ";" + filepath.Join(lib, filepath.Base(t.wheel.TestingLibrary()))
+	return []string{filepath.Join(filepath.Dir(t.python), "tvm-ffi-stubgen"), out, "--dlls", dlls,
+		"--init-lib", "tvm_ffi", "--init-pypkg", "apache-tvm-ffi", "--init-prefix", " "}, nil
+}
+
+// addStages adds the times that tvmffi-bind gen --timing has printed.
+func (g *generation) addStages(printed string) error {
+	for _, m := range stage.FindAllStringSubmatch(printed, -1) {
+		ms, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return err
+		}
+		if g.stages[m[1]] == nil {
+			g.order = append(g.order, m[1])
+		}
+		g.stages[m[1]] = append(g.stages[m[1]], ms)
+	}
+	return nil
 }
 
 // stage is a line of tvmffi-bind gen --timing.

@@ -91,16 +91,9 @@ func (t *tree) full(ctx context.Context, o options) error {
 		return err
 	}
 	defer all.stop()
-	chosen := items
-	if o.only != "" {
-		chosen = nil
-		for name := range strings.SplitSeq(o.only, ",") {
-			it, ok := itemOf(name)
-			if !ok {
-				return fmt.Errorf("no item is called %q", name)
-			}
-			chosen = append(chosen, it)
-		}
+	chosen, err := chosenItems(o.only)
+	if err != nil {
+		return err
 	}
 	chosen, skipped := measurable(chosen)
 	started := time.Now()
@@ -117,29 +110,58 @@ func (t *tree) full(ctx context.Context, o options) error {
 	out.WriteString("\n## Targets\n\n" + judgements(m.judge()))
 	if o.only == "" {
 		all.stop()
-		g, err := t.generator(ctx, max(o.runs, 7))
+		text, err := t.withoutPeers(ctx, o.runs)
 		if err != nil {
 			return err
 		}
-		out.WriteString("\n## The generator\n\n" + g.text())
-		s, err := t.startup(ctx, 21)
-		if err != nil {
-			return err
-		}
-		out.WriteString("\n## Importing a generated package\n\n" + s.text())
+		out.WriteString(text)
 	}
 	fmt.Print(out.String())
 	if o.only != "" || !o.results {
 		return nil
 	}
+	return t.writeResults(map[string]string{
+		started.Format(time.DateOnly) + ".md": out.String(),
+		"speed.svg":                           m.picture(started),
+	})
+}
+
+// chosenItems returns the items with the given names, and all if there are none.
+func chosenItems(only string) ([]row, error) {
+	if only == "" {
+		return items, nil
+	}
+	var chosen []row
+	for name := range strings.SplitSeq(only, ",") {
+		it, ok := itemOf(name)
+		if !ok {
+			return nil, fmt.Errorf("no item is called %q", name)
+		}
+		chosen = append(chosen, it)
+	}
+	return chosen, nil
+}
+
+// withoutPeers measures what runs without peers: the generator and the start of programs.
+func (t *tree) withoutPeers(ctx context.Context, runs int) (string, error) {
+	g, err := t.generator(ctx, max(runs, 7))
+	if err != nil {
+		return "", err
+	}
+	s, err := t.startup(ctx, 21)
+	if err != nil {
+		return "", err
+	}
+	return "\n## The generator\n\n" + g.text() + "\n## Importing a generated package\n\n" + s.text(), nil
+}
+
+// writeResults writes files to bench/results.
+func (t *tree) writeResults(files map[string]string) error {
 	results := filepath.Join(t.bench, "results")
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{
-		started.Format(time.DateOnly) + ".md": out.String(),
-		"speed.svg":                           m.picture(started),
-	} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(results, name), []byte(text), 0o644); err != nil {
 			return err
 		}
