@@ -46,4 +46,13 @@
 // the single code. Arguments that are refused before the driver sees them are
 // *tvmffi.Error of kind ValueError or TypeError. After a sticky error
 // ([Error.Sticky]) no call on that device succeeds for the rest of the process.
+//
+// # Files
+//
+//	devices and contexts           device.go, context.go
+//	memory                         memory.go, pool.go, copy.go
+//	streams and what runs on them  stream.go, hostfunc.go, graph.go
+//	kernels                        image.go, module.go, kernel.go, launch.go, args.go
+//	kernels for other languages    packed.go
+//	errors                         error.go
 package cuda

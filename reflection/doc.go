@@ -45,4 +45,11 @@
 // [Read] describes all functions and types of libraries as data, for generators;
 // see the package schema. Loading foreign code may end the process. A tool that
 // reads libraries it does not know does so in a child process, as tvmffi-bind does.
+//
+// # Files
+//
+//	the model of a library  read.go, types.go
+//	types and fields        type.go, field.go, attribute.go, enum.go
+//	objects                 value.go, construct.go
+//	graphs of objects       walk.go, path.go
 package reflection

@@ -6,12 +6,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -365,24 +362,4 @@ func packageFiles(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-}
-
-// The package documentation lists the files of the package, and no others.
-func TestDocListsFiles(t *testing.T) {
-	text, err := fs.ReadFile(os.DirFS("."), "doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(text), "# Files")
-	listed := regexp.MustCompile(`\w+\.go\b`).FindAllString(list, -1)
-	for _, name := range packageFiles(t) {
-		if name != "doc.go" && !slices.Contains(listed, name) {
-			t.Errorf("doc.go does not list %s under Files", name)
-		}
-	}
-	for _, name := range listed {
-		if _, err := os.Stat(name); err != nil {
-			t.Errorf("doc.go lists %s, which does not exist", name)
-		}
-	}
 }

@@ -1,6 +1,22 @@
-// Package core is the machine under the runtime: the C functions of libtvm_ffi,
-// objects and their reference counts, the type table, call frames and callbacks.
+// Package core is the top of the machine under the runtime: libraries, types,
+// functions, call frames, callbacks and fields. The packages below it are objects
+// (references), failure (errors) and capi (C functions and C memory).
 //
-// It knows nothing of the public types of package tvmffi. What it needs from
-// there it asks for through failure.Errors.
+// It knows none of the public types of package tvmffi. The only variable through
+// which it reaches them is failure.Errors. Conversions of Go values belong to
+// package codec.
+//
+// # Files
+//
+//	libraries         library.go, load.go, loadreason.go, memorylimit.go
+//	types             types.go, construct.go, init.go
+//	functions         func.go, signature.go
+//	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
+//	arguments         sequence.go, rvalue.go, convert.go
+//	callbacks         callback.go, export.go
+//	fields            field.go, fieldreader.go
+//	types made in Go  define.go
+//	containers        maptable.go
+//	tensors           tensor.go, tensorcall.go
+//	the environment   environment.go
 package core

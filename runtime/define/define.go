@@ -1,7 +1,3 @@
-// Package define makes object types of Go structs. C++, Python and Rust construct, read,
-// copy, compare and print their objects without entering Go. Types that a library
-// registers belong to generated packages; plain Go functions are registered by
-// [tvmffi.Register].
 package define
 
 import (

@@ -1,5 +1,3 @@
-// Package emit writes a plan as Go source. It decides nothing: every name, type and
-// body comes from package plan.
 package emit
 
 import (

@@ -1,6 +1,3 @@
-// Package plan decides everything about the generated code: which items of a
-// schema get a Go form, in which packages, under which names, with which types.
-// Package emit only writes the plan.
 package plan
 
 import (

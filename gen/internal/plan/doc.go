@@ -1,0 +1,12 @@
+// Package plan decides everything about the generated code: which items of a
+// schema get a Go form, in which packages, under which names, with which types.
+// Package emit only writes the plan.
+//
+// # Files
+//
+//	the plan                plan.go, entry.go, files.go
+//	which items get a form  classify.go, resolve.go, gotypes.go, variants.go
+//	what each item becomes  objects.go, ctor.go, functions.go, call.go, helpers.go
+//	packages                packages.go, graph.go
+//	names                   names.go (words), naming.go (who gets which), scope.go
+package plan
