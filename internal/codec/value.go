@@ -11,46 +11,52 @@ import (
 )
 
 // LendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
-func LendAny[A any](v abi.Any, from objects.Reading) A {
-	x := lendValue(v, from)
-	return *(*A)(unsafe.Pointer(&x))
+func LendAny[A any](v abi.Any, from objects.Reading) (a A) {
+	lendValue((*objects.Value)(unsafe.Pointer(&a)), v, from)
+	return a
 }
 
-// TakeAnyAs is lendAny for an owned value.
-func TakeAnyAs[A any](v abi.Any) A {
-	x := takeValue(v)
-	return *(*A)(unsafe.Pointer(&x))
+// TakeAnyAs is LendAny for an owned value.
+func TakeAnyAs[A any](v abi.Any) (a A) {
+	takeValue((*objects.Value)(unsafe.Pointer(&a)), v)
+	return a
 }
 
 // RecordOfAny returns the record of an Any.
 func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Pointer(a)) }
 
-// lendValue makes a Value of a borrowed value.
-func lendValue(v abi.Any, from objects.Reading) objects.Value {
-	if text, ok := capi.StringOf(v); ok {
+// lendValue sets x, which is zero, to a borrowed value. Values that refer to nothing come
+// first: reflection makes an Any of every field that it reads.
+func lendValue(x *objects.Value, v abi.Any, from objects.Reading) {
+	x.Index = v.TypeIndex
+	if v.TypeIndex <= abi.TypeDevice {
+		x.Bits = v.Bits
+	} else if text, ok := capi.StringOf(v); ok {
+		x.Index, x.Str = abi.TypeBytes, text
 		switch v.TypeIndex {
 		case abi.TypeSmallStr, abi.TypeRawStr, abi.TypeStr:
-			return objects.Value{Index: abi.TypeStr, Str: text}
+			x.Index = abi.TypeStr
 		}
-		return objects.Value{Index: abi.TypeBytes, Str: text}
+	} else if v.TypeIndex.IsObject() {
+		x.Object = lend(v, from)
+	} else {
+		x.Bits = v.Bits
 	}
-	if v.TypeIndex.IsObject() {
-		return objects.Value{Index: v.TypeIndex, Object: lend(v, from)}
-	}
-	return objects.Value{Index: v.TypeIndex, Bits: v.Bits}
 }
 
-// takeValue makes a Value of an owned value.
-func takeValue(v abi.Any) objects.Value {
-	if v.TypeIndex.IsObject() && v.Bits == 0 {
-		return objects.Value{}
-	}
+// takeValue sets x, which is zero, to an owned value.
+func takeValue(x *objects.Value, v abi.Any) {
 	if v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes {
-		return objects.Value{Index: v.TypeIndex, Object: objects.Own(uintptr(v.Bits))}
+		if v.Bits != 0 {
+			x.Index, x.Object = v.TypeIndex, objects.Own(uintptr(v.Bits))
+		}
+		return
 	}
-	a := lendValue(v, objects.ReadOwned())
+	if v.TypeIndex.IsObject() && v.Bits == 0 {
+		return
+	}
+	lendValue(x, v, objects.ReadOwned())
 	Release(v)
-	return a
 }
 
 // ViewOf returns the value as the library sees it; it borrows from a.
