@@ -70,9 +70,17 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		height = max(height, h)
 		return err == nil
 	}
-	parts(v, true, func(p Part) bool {
-		return (p.Kind != PartEntry || visit(p.Key)) && visit(p.Value)
-	})
+	if all, ok := Elements(v); ok {
+		for _, x := range all {
+			if MayNest(x) && !visit(x) {
+				break
+			}
+		}
+	} else {
+		parts(v, true, func(p Part) bool {
+			return (p.Kind != PartEntry || visit(p.Key)) && visit(p.Value)
+		})
+	}
 	if shared {
 		b.heights[handle] = height + 1
 	}

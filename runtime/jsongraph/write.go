@@ -216,7 +216,15 @@ func (w *graphWriter) container(v abi.Any) (int64, bool) {
 		}
 		return ok
 	}
-	codec.Parts(v, func(p codec.Part) bool { return (p.Kind != codec.PartEntry || add(p.Key)) && add(p.Value) })
+	if all, isSequence := codec.Elements(v); isSequence {
+		for _, x := range all {
+			if !add(x) {
+				return 0, false
+			}
+		}
+	} else {
+		codec.Parts(v, func(p codec.Part) bool { return (p.Kind != codec.PartEntry || add(p.Key)) && add(p.Value) })
+	}
 	if !ok {
 		return 0, false
 	}
