@@ -149,8 +149,8 @@ func TestLaunchPeers(t *testing.T) {
 	}
 }
 
-// TestLaunchTime: the time of a launch includes the waiting for the device only where
-// it should.
+// TestLaunchTime checks that the time of a busy launch includes waiting for the device,
+// and that of an empty one does not.
 func TestLaunchTime(t *testing.T) {
 	files := packedPeers(t)
 	const wait = 100e6 // ns, of 200 launches or 50

@@ -80,7 +80,7 @@ func (p *packer) pack(k *Kernel, args []any) error {
 	return nil
 }
 
-// word returns the bytes of an argument and how many they are: 0 for the kinds that
+// word returns the bytes of an argument and their number, which is 0 for the kinds that
 // append writes. want is the size of the parameter or -1.
 func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 	switch v := arg.(type) {

@@ -172,7 +172,7 @@ func (s *state) readLimits() (*limits, error) {
 	return l, err
 }
 
-// Properties are what most programs ask of a device.
+// Properties holds the properties of a device that most programs need.
 type Properties struct {
 	Name                      string
 	UUID                      string // as nvidia-smi prints it: "GPU-..."

@@ -139,7 +139,7 @@ func (e *Error) Error() string {
 func (e *Error) Kind() string { return "RuntimeError" }
 
 // Is reports whether target is the code of e, tvmffi.ErrRuntime, or
-// [ErrUnavailable] where that applies.
+// [ErrUnavailable] if the driver is not available.
 func (e *Error) Is(target error) bool {
 	if c, ok := target.(Code); ok {
 		return int(c) == e.Number && e.Number != 0

@@ -24,8 +24,8 @@ type HostCall struct {
 // not call the function: Synchronize of the stream returns that error.
 func (c *HostCall) Done() <-chan struct{} { return c.done }
 
-// Err returns what the function returned, or its panic as an error of kind
-// RuntimeError; nil while it has not returned.
+// Err returns the error of the function, or its panic as an error of kind
+// RuntimeError. It is nil until the function has returned.
 func (c *HostCall) Err() error {
 	select {
 	case <-c.done:
@@ -75,7 +75,7 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 		return nil, valueError("the function for the stream is nil")
 	}
 	if st == nil {
-		return nil, valueError("the stream is nil: take DefaultStream or NewStream of a device")
+		return nil, valueError("the stream is nil: use DefaultStream or NewStream of a device")
 	}
 	h, err := st.get()
 	if err != nil {
@@ -91,7 +91,7 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 		return nil, about(err, "the stream of %s", st.s.device)
 	}
 	if uint32(g.result(0)) != 0 {
-		return nil, valueError("the stream of %s is being captured: queue functions of Go before or after the launch of the graph", st.s.device)
+		return nil, valueError("the stream of %s is being captured: queue Go functions before or after the launch of the graph", st.s.device)
 	}
 	id := hostCallLast.Add(1)
 	call = &HostCall{f: f, done: make(chan struct{})}

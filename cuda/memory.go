@@ -169,7 +169,7 @@ func cell(t *tvmffi.Tensor) (*abi.DLTensor, error) {
 	if t == nil {
 		return nil, valueError("the tensor is nil: pass a tensor, to a kernel tvmffi.Pointer{} for a null pointer")
 	}
-	// Every object type has the layout of core.Object.
+	// Every object type has the layout of objects.Object.
 	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
 		return nil, valueError("the tensor was released: release it after its last use")

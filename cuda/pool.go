@@ -22,7 +22,7 @@ type PoolAttribute int32
 // marks can be set to 0.
 const (
 	// PoolReuseFollowEvents lets memory that one stream has freed be used by another
-	// that waits for it by an event. It is on at first, as the next two are.
+	// that waits for it by an event. It is on by default, like the next two.
 	PoolReuseFollowEvents PoolAttribute = 1
 	// PoolReuseOpportunistic lets memory be used again as soon as the driver sees that
 	// the work before is done.
@@ -192,8 +192,8 @@ func (p *Pool) SetAttribute(a PoolAttribute, value int64) (err error) {
 	return nil
 }
 
-// Trim gives memory that the pool keeps and nobody uses back to the system, until
-// no more than the given bytes are left.
+// Trim returns unused memory of the pool to the system, until no more than the given
+// number of bytes is left.
 func (p *Pool) Trim(keep int64) error { return p.on(driver.MemPoolTrimTo, uintptr(max(keep, 0)), 0) }
 
 // AllowAccess lets kernels on another device use the memory of the pool, which is

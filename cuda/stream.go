@@ -110,7 +110,7 @@ func (st *Stream) Close() error {
 // on calls the driver with the stream as first argument.
 func (st *Stream) on(f driver.Func, more ...uintptr) error {
 	if st == nil {
-		return valueError("the stream is nil: take DefaultStream or NewStream of a device")
+		return valueError("the stream is nil: use DefaultStream or NewStream of a device")
 	}
 	h, err := st.get()
 	if err != nil {
@@ -180,7 +180,7 @@ type eventConfig struct{ flags uintptr }
 // Timing makes an event that [Elapsed] can measure with.
 func Timing() EventOption { return func(c *eventConfig) { c.flags &^= 2 } }
 
-// BlockingSync makes an event whose Synchronize sleeps in place of spinning.
+// BlockingSync makes an event whose Synchronize sleeps instead of spinning.
 func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= 1 } }
 
 // NewEvent makes an event, without timing unless [Timing] is given. The caller
@@ -341,7 +341,7 @@ func setEnvStream(d Device, h uintptr) (before uintptr, err error) {
 // back when WithStream returns, also if f fails or panics. It loads libtvm_ffi.
 func WithStream(stream *Stream, f func() error) error {
 	if stream == nil {
-		return valueError("the stream is nil: take DefaultStream or NewStream of a device")
+		return valueError("the stream is nil: use DefaultStream or NewStream of a device")
 	}
 	if _, err := stream.get(); err != nil {
 		return err

@@ -151,5 +151,5 @@ func (t *toolchain) cudart() ([]string, error) {
 			return []string{found[0], "-ldl", "-lrt", "-pthread"}, nil
 		}
 	}
-	return nil, fmt.Errorf("nvcc is at %s, but neither libcudart_static.a nor libcudart.so below %s: install the CUDA runtime, for example the Python package nvidia-cuda-runtime", t.nvcc, t.cudaRoot)
+	return nil, fmt.Errorf("nvcc is at %s, but there is neither libcudart_static.a nor libcudart.so below %s: install the CUDA runtime, for example the Python package nvidia-cuda-runtime", t.nvcc, t.cudaRoot)
 }

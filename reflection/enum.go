@@ -56,7 +56,7 @@ func enumObject(x *tvmffi.Object) *tvmffi.Object {
 	return o.(*tvmffi.Object)
 }
 
-// state returns the object that holds what is known of an enum.
+// enumState returns the object that holds what is known of an enum.
 func (t *Type) enumState(name string) (*tvmffi.Object, bool) {
 	v, ok := capi.TypeAttribute(t.info.TypeIndex, name) // the registry keeps it
 	if !ok || !v.TypeIndex.IsObject() {

@@ -60,8 +60,8 @@
 //
 // Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does
 // the first use of anything that needs it. Load looks at the file that [WithLibrary] or
-// TVMFFI_LIBRARY names, a copy that the process has already loaded, the folder of the
-// executable and its lib folder, the cache that the command "tvmffi-bind setup" fills,
+// TVMFFI_LIBRARY names, a copy that the process has already loaded, the folders of [WithDir]
+// and of TVMFFI_LIBRARY_PATH, the folder of the executable and its lib folder, the cache that the command "tvmffi-bind setup" fills,
 // and installed Python packages. Its error lists every path that was tried. The library is
 // never unloaded.
 //

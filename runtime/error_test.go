@@ -225,7 +225,7 @@ func TestRawReturnCodes(t *testing.T) {
 	for range 3 {
 		for _, name := range []string{"raw_minus_one", "raw_minus_two", "raw_seven"} {
 			_, err := raw(name)
-			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the function failed without saying why")
+			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "RuntimeError: the function failed without an error message")
 		}
 		_, err := raw("raw_fail")
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "ValueError: raised in C")

@@ -156,8 +156,8 @@ func (t DataType) BytesOf(shape []int64) (int64, error) {
 	return size, nil
 }
 
-// roomFor returns an error if the system refuses memory of the given size, for which make
-// would end the process.
+// roomFor returns an error if the system refuses memory of the given size, because make
+// would then end the process.
 func roomFor(size int64) error {
 	const large = 1 << 30
 	if size < large {

@@ -213,8 +213,8 @@ func typeList(n node, path string, depth int, length bool) ([]TypeSchema, error)
 	return list, nil
 }
 
-// functionFromJSON reads both formats: args [RET, P0, ...] and named_args
-// {return: [RET], params: [P0, ...]}. Neither means a packed function.
+// functionFromJSON reads both formats: args, which is [RET, P0, ...], and
+// named_args with RET under "return" and P0, ... under "params". Neither means a packed function.
 func functionFromJSON(args, named *node, path string, depth int) (*Signature, error) {
 	if args != nil && named != nil {
 		return nil, at(path, errors.New("a function type has either args or named_args, not both"))

@@ -91,7 +91,7 @@ func runDemo(ctx context.Context, con *console.Console, p *probe.Prober, keep st
 	if err != nil {
 		return err
 	}
-	con.Printf("%s\ngo build took %.1f s. For a library of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
+	con.Printf("%s\ngo build took %.1f s. In a module of your own: %s init FILE\n", indented(out), took.Seconds(), console.Command())
 	return nil
 }
 

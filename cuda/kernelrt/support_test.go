@@ -119,7 +119,7 @@ func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64,
 	for _, m := range more {
 		m(&s, &strides)
 	}
-	// Every object type has the layout of core.Object.
+	// Every object type has the layout of objects.Object.
 	x := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, shape, strides))))
 	t.Cleanup(x.Release)
 	return x

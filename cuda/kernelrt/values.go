@@ -25,7 +25,7 @@ func FromTensor(t *tvmffi.Tensor) Value {
 	if t == nil {
 		return Value{}
 	}
-	// Every object type has the layout of core.Object.
+	// Every object type has the layout of objects.Object.
 	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 	if h == 0 {
 		return Value{TypeIndex: run.Released}

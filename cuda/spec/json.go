@@ -109,7 +109,7 @@ func strict(data []byte, into any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("spec: there is something after the JSON value")
+		return fmt.Errorf("spec: unexpected data after the JSON value")
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (j *jsonParam) plain(depth int) (Param, error) {
 	case "const":
 		var text string
 		if err := json.Unmarshal(j.Value, &text); err != nil {
-			return nil, fmt.Errorf("the value of a constant is a text such as %q: %w", "Int(5)", err)
+			return nil, fmt.Errorf("the value of a constant must be a string such as %q: %w", "Int(5)", err)
 		}
 		p := parser{text: text}
 		c, err := p.param(j.Name, 0)

@@ -461,7 +461,7 @@ func (p *parser) constant(name, kind string) (Param, error) {
 		number := strings.TrimSpace(p.text[p.pos : p.pos+n])
 		v, failed := strconv.ParseFloat(number, 64)
 		if failed != nil || strings.ContainsAny(number, "_xXpP") {
-			return nil, p.errorf("%.40q is not a number: write one as in Float(1.5)", number)
+			return nil, p.errorf("%.40q is not a number: write one like Float(1.5)", number)
 		}
 		c.Value = v
 		p.pos += n

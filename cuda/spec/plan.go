@@ -1,7 +1,7 @@
 package spec
 
-// Plan is what has to be checked before a call, in order: the first check that
-// does not hold is the error of the call. Code that runs the plan and generated code
+// Plan lists the checks before a call, in order: the first check that fails is the
+// error of the call. Code that runs the plan and generated code
 // return the same errors.
 type Plan struct {
 	Func *Func

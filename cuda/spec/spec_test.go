@@ -172,7 +172,7 @@ func TestParseErrors(t *testing.T) {
 		"f(s: Shape([n % 0]))":                `spec: byte 16 of "f(s: Shape([n % 0]))": a value cannot be divisible by 0: write a number from 1 on`,
 		"f(s: Shape([99999999999999999999]))": `spec: byte 12 of "f(s: Shape([99999999999999999999...": 99999999999999999999 does not fit int64`,
 		"f(c: Bool(1))":                       `spec: byte 10 of "f(c: Bool(1))": expected True or False in Bool(), found '1'`,
-		"f(c: Float(x))":                      `spec: byte 11 of "f(c: Float(x))": "x" is not a number: write one as in Float(1.5)`,
+		"f(c: Float(x))":                      `spec: byte 11 of "f(c: Float(x))": "x" is not a number: write one like Float(1.5)`,
 		"f(c: Int)":                           `spec: byte 8 of "f(c: Int)": expected "(" after Int, which stands for a constant: write int32, bool or float32 for a value, found ')'`,
 		"f(a: Tensor([n], int8, align=8, align=8))": `spec: byte 32 of "...[n], int8, align=8, align=8))": align stands there twice: remove one`,
 		"f(\xff: int32)":                        `spec: byte 2 of "f(\xff: int32)": expected the name of a parameter, as in n: int32, found '�'`,
@@ -230,13 +230,13 @@ func TestJSONErrors(t *testing.T) {
 		`{"name":"f","params":[{"name":"a","type":"shape","shape":[null]}]}`:                           `the dimension null is not a whole number, a name or an object`,
 		`{"name":"f","params":[{"name":"a","type":"shape","shape":[1.5]}]}`:                            `the dimension 1.5 is not a whole number, a name or an object`,
 		`{"name":"f","params":[{"name":"a","type":"shape","shape":[{"name":"n","x":1}]}]}`:             `unknown field "x"`,
-		`{"name":"f","params":[{"name":"a","type":"tensor","shape":[]}]}`:                              `spec: f: a: void is not a type of elements`,
+		`{"name":"f","params":[{"name":"a","type":"tensor","shape":[]}]}`:                              `spec: f: a: void is not an element type`,
 		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"f33x","shape":[]}]}`:               `Invalid lanes specification in dtype 'float33x'`,
 		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int7","shape":[]}]}`:               `spec: f: a: there is no type int7: integers have 1, 2, 4,`,
 		`{"name":"f","params":[{"name":"a","type":"int65"}]}`:                                          `spec: f: a: there is no type int65: integers have 1, 2, 4,`,
 		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"align":12}]}`:    `spec: f: a: an address cannot be aligned to 12 bytes: write a power of 2`,
 		`{"name":"f","params":[{"name":"a","type":"tensor","dtype":"int8","shape":[],"device_id":1}]}`: `should be written as {"name":"a","type":"tensor","dtype":"int8","shape":[],"device":"cuda","device_id":1}`,
-		`{"name":"f","params":[{"name":"a","type":"const","value":5}]}`:                                `the value of a constant is a text such as "Int(5)"`,
+		`{"name":"f","params":[{"name":"a","type":"const","value":5}]}`:                                `the value of a constant must be a string such as "Int(5)"`,
 		`{"name":"f","params":[{"name":"a","type":"const","value":"Int(5) x"}]}`:                       `unexpected text after the constant`,
 		`{"name":"f","params":[{"name":"a","type":"const","value":"int32"}]}`:                          `should be written as {"name":"a","type":"int32"}`,
 	} {
@@ -277,7 +277,7 @@ func TestNilParts(t *testing.T) {
 		{spec.New("f", spec.Var{Name: "x"}), "x: the type void of a number must be one of"},
 		{spec.New("f", spec.Var{Name: "a b", DType: spec.Int32}), `"a b" is not the name of a parameter`},
 		{spec.New("f(", spec.Var{Name: "a", DType: spec.Int32}), `"f(" is not the name of a function`},
-		{spec.New("f", spec.Tensor{Name: "t", DType: spec.DType{Code: 200, Bits: 8, Lanes: 1}}), "is not a type of elements"},
+		{spec.New("f", spec.Tensor{Name: "t", DType: spec.DType{Code: 200, Bits: 8, Lanes: 1}}), "is not an element type"},
 		{spec.New("f", spec.Var{Name: "a", DType: spec.Int32, Divisibility: -1}), "cannot be divisible by -1"},
 	} {
 		_, err := c.f.Plan()

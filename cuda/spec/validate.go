@@ -103,7 +103,7 @@ func badAlign(bytes int64) string {
 	return fmt.Sprintf("an address cannot be aligned to %d bytes: write a power of 2, such as 16", bytes)
 }
 
-// declared is what all places of a name say together.
+// declared collects what all places with one name declare.
 type declared struct {
 	dtype DType
 	div   int64
@@ -277,7 +277,7 @@ func (v *validator) dim(where string, d Dim, size bool) error {
 func (v *validator) tensor(where string, t Tensor) error {
 	name := t.DType.String()
 	if back, err := ParseDType(name); err != nil || back != t.DType || name == "" || t.DType.Lanes == 0 {
-		return v.errorf("%s: %s is not a type of elements", where, t.DType)
+		return v.errorf("%s: %s is not an element type", where, t.DType)
 	}
 	if remedy := t.DType.odd(); remedy != "" {
 		return v.errorf("%s: there is no type %s: %s", where, t.DType, remedy)

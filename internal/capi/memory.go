@@ -21,7 +21,7 @@ func GoString(b abi.ByteArray) string {
 	return string(unsafe.Slice(PointerTo[byte](b.Data), b.Size))
 }
 
-// cString copies a NUL-terminated string.
+// CString copies a NUL-terminated string.
 func CString(address uintptr) string {
 	if address == 0 {
 		return ""
@@ -33,7 +33,7 @@ func CString(address uintptr) string {
 	return string(unsafe.Slice(PointerTo[byte](address), n))
 }
 
-// byteArray describes s for a call of C. The caller keeps the result and s alive until the
+// ByteArray describes s for a call of C. The caller keeps the result and s alive until the
 // call returns. s must not be on the goroutine stack, so byteArray moves it to the heap.
 func ByteArray(s string) *abi.ByteArray {
 	Escape(unsafe.Pointer(unsafe.StringData(s)))

@@ -85,7 +85,7 @@ func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	return nil
 }
 
-// MethodNamed is fieldNamed for methods.
+// MethodNamed is FieldNamed for methods.
 func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
 	Registry.Lock()
 	defer Registry.Unlock()

@@ -24,21 +24,21 @@ type Codec struct {
 	Parts []reflect.Type
 	// Tuple and Variant mark the structs that stand for these.
 	Tuple, Variant bool
-	// name says in errors what is expected.
+	// Name is the expected type, for errors.
 	Name string
-	// encode packs the value at p. What the packed value points to is in Temp.Keep.
+	// Encode packs the value at p. AnyView.Keep holds what the packed value points to.
 	Encode func(p unsafe.Pointer) (core.AnyView, error)
-	// absent says why the Go type has no counterpart, nil for all others.
+	// Absent is the reason why the Go type has no counterpart, nil if it has one.
 	Absent error
 	// Direct says what Pack does by itself.
 	Direct directPack
-	// abandon releases what a value holds that was read before an error; nil if
-	// that follows from the kind of its type.
+	// Abandon releases the objects in a value that was read in part before an error. It is
+	// nil if they follow from the kind of the type.
 	Abandon func(v reflect.Value)
-	// within is encode for a value inside others, where that matters; see Nested.
+	// within packs a value inside others; see Nested.
 	within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)
-	// decode reads v, borrowed, into the value at p. from lends the objects, such as
-	// those of a callback; without it each object gets a reference of its own.
+	// Decode reads v, which is borrowed, into the value at p. from says who owns the
+	// objects in it.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
 }
 

@@ -29,7 +29,7 @@ type Bounder struct {
 	// that are being visited it is onPath. An object with one reference has one
 	// parent, so it is not met again.
 	heights map[uintptr]int
-	// cycle is the type of an object that contains itself, once one was met.
+	// Cycle is the type of an object that contains itself, once one was met.
 	Cycle abi.TypeIndex
 }
 

@@ -109,9 +109,9 @@ func (k *MapKind) entry(o *objects.Object, key string) (abi.Any, bool) {
 	return *at, true
 }
 
-// Read calls each with the entries, borrowed, and how many there are from that one
-// on, until it returns false. Those of a map that may change are all read before.
-// The map lives until read returns, even if it is released meanwhile.
+// Read calls each with every entry, which is borrowed, and the number of entries from
+// that one on, until it returns false. Of a map that may change it reads all entries
+// before the first call. The map lives until Read returns, even if it is released meanwhile.
 func (k *MapKind) Read(o *objects.Object, each func(e *abi.MapEntry, left int) bool) {
 	if !Readable(o) {
 		k.readThrough(o, each)

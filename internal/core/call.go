@@ -40,7 +40,7 @@ type extra struct {
 	moved   []*moved
 }
 
-// text is pooled memory for long strings; it does not move.
+// pooledString is memory for long strings; it does not move.
 type pooledString struct{ bytes []byte }
 
 var stringPool = sync.Pool{New: func() any { return new(pooledString) }}
@@ -263,7 +263,7 @@ func (c *Call) Bytes(i int, b []byte) {
 	c.keep(uint32(i), data)
 }
 
-// AnyView is a packed value that owns nothing, and what it needs until the call has returned.
+// AnyView is a packed value for a call, and what it needs until the call has returned.
 type AnyView struct {
 	Value abi.Any
 	// Keep is kept alive.

@@ -14,7 +14,7 @@ import (
 )
 
 // Object types made in Go: their entries in the type table, their memory, and the
-// C functions behind them. Package tvmffi decides what they are.
+// C functions behind them. Package define decides what they are.
 
 // FieldKind says what the bytes of a field are.
 type FieldKind = ccall.FieldKind
@@ -177,7 +177,7 @@ func RoomToDefine(types, fields int) error {
 	case forCreators < types:
 		return failure.Errorf(failure.KindRuntime, "all %d places for types made in Go are taken", ccall.MaxCreators)
 	case forSetters < fields:
-		return failure.Errorf(failure.KindRuntime, "%d of the %d places for setters are left, and the %d fields may want as many", forSetters, ccall.MaxSetters, fields)
+		return failure.Errorf(failure.KindRuntime, "only %d of %d setters are left, but the %d fields may need one each", forSetters, ccall.MaxSetters, fields)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (d *Defined) Allocate() error {
 	i, _, _ := purego.SyscallN(capi.API.TypeGetOrAllocIndex, capi.Address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
 	capi.KeepAlive(key, d.Key)
 	if int32(i) < int32(abi.TypeDynObjectBegin) || int32(i) >= maxDefinedIndex {
-		return failure.Errorf(failure.KindRuntime, "the library gave type %s the index %d", d.Key, int32(i))
+		return failure.Errorf(failure.KindRuntime, "type %s: the library returned the index %d, which is out of range", d.Key, int32(i))
 	}
 	d.Info = capi.InfoOf(abi.TypeIndex(int32(i)))
 	d.layout = capi.Allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))

@@ -57,7 +57,7 @@ func (f *Field) find() (*FieldReader, error) {
 		return nil, err
 	}
 	r := NewFieldReader(info, f.Sig)
-	// Whoever finds the reader must find fast too.
+	// A goroutine that finds the reader must find fast, too.
 	f.fast.Store(uint64(info.Offset) | uint64(r.encoding)<<32)
 	f.reader.Store(&r)
 	return &r, nil

@@ -11,8 +11,8 @@ type Library struct {
 	// Files are loaded in order, after libtvm_ffi.
 	Files []locate.File
 
-	// The Registry guards the rest: whoever loads holds it in any case, and a lock of
-	// its own would be taken before it by one goroutine and after it by another.
+	// The Registry guards the rest. A goroutine that loads holds it in any case. Two
+	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
 	// Paths holds where each of Files was found, as far as they are loaded.

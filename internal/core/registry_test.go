@@ -121,7 +121,7 @@ func TestTypeTableGrows(t *testing.T) {
 	}
 }
 
-// Each search of the type table waits for the one who holds the registry.
+// Each search of the type table waits until the Registry is unlocked.
 func TestSearchesHoldTheRegistry(t *testing.T) {
 	load(t)
 	box, err := typeBox.Info()

@@ -1,5 +1,7 @@
-// Errors as records, and how an error crosses into C++ and back.
-
+// Package failure makes errors. It turns an Error object or a C++ exception into a Go
+// error (OfCall, ErrorOf, Thrown), and a Go error into an Error object (NativeError,
+// Raise). Go values that travel as objects are here because an error carries one. The
+// texts of errors belong to the packages that find them.
 package failure
 
 import (
@@ -105,7 +107,7 @@ func (w withoutKind) Error() string { return w.inner.Message }
 // ErrorOf returns an Error object as a Go error. It takes over the reference.
 func ErrorOf(handle uintptr) error {
 	if handle == 0 {
-		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without saying why"})
+		return NewFailure(Failure{Kind: KindRuntime, Message: "the function failed without an error message"})
 	}
 	cell := capi.PointerTo[abi.ErrorCell](handle + abi.ObjectSize)
 	e := &Failure{
@@ -113,8 +115,8 @@ func ErrorOf(handle uintptr) error {
 		Message:   capi.GoString(cell.Message),
 		Backtrace: nativeBacktrace(cell),
 	}
-	if value, ok := errorValue(cell.ExtraContext); ok {
-		original := value.(error)
+	value, _ := errorValue(cell.ExtraContext)
+	if original, ok := value.(error); ok {
 		if same := FailureOf(original); same != nil {
 			if e.Backtrace != same.Backtrace {
 				atomic.StorePointer(&same.trace, unsafe.Pointer(&e.Backtrace))
@@ -137,7 +139,7 @@ func ErrorOf(handle uintptr) error {
 	return e.public()
 }
 
-// own returns the Error object that e has, or nil.
+// Native returns the Error object that e has, or nil.
 func (e *Failure) Native() *objects.Object {
 	if e == nil {
 		return nil
@@ -373,7 +375,7 @@ func frameLine(file string, line int, function string) string {
 	return "  File \"" + file + "\", line " + strconv.Itoa(line) + ", in " + function + "\n"
 }
 
-// callbackEntry is the function that stands between C and a Go callback.
+// callbackEntryName names the function that stands between C and a Go callback.
 const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
 
 // machinery lists the packages whose functions stand between Go and C++. Their frames

@@ -1,4 +1,4 @@
-// Package fieldtag reads the tags of fields, `ffi:"name,options"`, for Define, which
+// Package fieldtag reads the tags of fields, `ffi:"name,options"`, for define.Object, which
 // sees them at run time, and for the export of Go packages, which sees the source.
 // It knows the grammar of tags; whether an option fits its field is for the callers to check.
 package fieldtag

@@ -27,7 +27,7 @@ func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
 	return n
 }
 
-// newLastingNode is newCallNode for an export, which is never released.
+// NewLastingNode is newCallNode for an export, which is never released.
 func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
 	n := newCallNode(call, origin)
 	slots.mu.Lock()
@@ -36,7 +36,8 @@ func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
 	return n
 }
 
-// OriginOfNode is what newCallNode was given, while the node still keeps call.
+// OriginOfNode returns the origin that was given to newCallNode, 0 if the node no longer
+// keeps call.
 func OriginOfNode(handle, call uintptr) uintptr {
 	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
 		return h.origin
@@ -60,7 +61,7 @@ const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
 // node is the block in C memory behind a Go value that native code holds: a
 // Function, a Tensor or an object of the type go.Value, or the handle of a DLPack
 // tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native code
-// has released waits on a list and enters Go only when drain takes it.
+// has released waits on a list and enters Go only when Drain takes it.
 type node struct {
 	ccall.Released
 	slot uintptr            // the address of its slot, which slots keeps alive and the heap does not move
@@ -217,7 +218,7 @@ func Drain() {
 	slots.mu.Unlock()
 }
 
-// reclaim is drain while slots.mu is held.
+// reclaim is Drain while slots.mu is held.
 func reclaim() {
 	ccall.TakeReleased(func(released uintptr) {
 		slotOf(released).clear()

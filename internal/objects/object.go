@@ -178,7 +178,7 @@ func (o *Object) Release() {
 	}
 }
 
-// end ends the wrapper and returns the object whose reference is to be dropped,
+// Detach ends the wrapper and returns the object whose reference is to be dropped,
 // or 0.
 func (o *Object) Detach() uintptr {
 	if o == nil || o.handle == 0 {
@@ -284,7 +284,7 @@ func CallDeleter(deleter, managed uintptr) {
 	}
 }
 
-// dropError drops the error that failure.ErrorOf would return.
+// DropError drops the error that failure.ErrorOf would return.
 func DropError(rc int64, raised uintptr) {
 	if raised != 0 && rc != ccall.Thrown {
 		DecRef(raised)

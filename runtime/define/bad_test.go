@@ -241,7 +241,7 @@ func TestDefineBadInput(t *testing.T) {
 	released.Release()
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { released.Value() })
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "was released", func() { pointX.Get(released) })
-	runtimetest.WantPanic(t, tvmffi.ErrAttribute, "no field with a tag", func() {
+	runtimetest.WantPanic(t, tvmffi.ErrAttribute, "must return a pointer to a field with a tag", func() {
 		define.FieldOf(runtimetest.PointType, func(p *runtimetest.Point) *int { return &p.Private }).Get(p)
 	})
 }

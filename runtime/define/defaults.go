@@ -138,7 +138,7 @@ func (d *definition) defaults(record reflect.Value) error {
 }
 
 // setterFunctions is the first version of libtvm_ffi that calls Function objects as
-// setters; older ones call the object as if it were code.
+// setters. Older versions call the object as if it were code.
 var setterFunctions = abi.Version{Minor: 1, Patch: 11}
 
 // prepareConverter makes the setter of a field with a converter: a Function that

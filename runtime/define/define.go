@@ -55,17 +55,17 @@ type Type[T any] struct{ d *definition }
 //	           structural equality: it defines variables (see [Structural])
 //
 // A field without the tag is not part of the type. A field is a bool, a number, a
-// string, []byte, [DataType], [Device], [Pointer], [Any] or any; a pointer to one
-// of those (then it is optional); a pointer to an object type: *[Object],
-// *[Instance], *[Array], *[Function], *[Tensor], a generated type; a slice, a map
-// or a func, which stands for an Array, a Map or a Function. A narrow number takes
+// string, []byte, [tvmffi.DataType], [tvmffi.Device], [tvmffi.Pointer], [tvmffi.Any] or any; a
+// pointer to one of those (then it is optional); a pointer to an object type:
+// *[tvmffi.Object], *[Instance], *[tvmffi.Array], *[tvmffi.Function],
+// *[tvmffi.Tensor], a generated type; a slice, a map or a func, which stands for an Array, a Map or a Function. A narrow number takes
 // its size in memory, as in C++; what does not fit it is refused, and never cut.
 //
 // # Parents
 //
 // A struct that embeds the struct of another type made in Go derives from it.
 // [Parent] and [ParentKey] name a parent from another language. Every object of
-// the type is one of the parent too, for [Cast] and for every language. A parent
+// the type is one of the parent too, for [tvmffi.Cast] and for every language. A parent
 // must describe all of its memory by fields.
 //
 // # In Go signatures
@@ -73,8 +73,8 @@ type Type[T any] struct{ d *definition }
 // *Instance[T] is an object by reference, and T one by value: a parameter of type T
 // reads the fields of an object, an argument or result of type T makes a new
 // object. Objects in the fields that are read are left to the collector, and count
-// as no leak ([Collected]). This holds for methods, for funcs given to [Register], for elements of
-// containers, and for [As].
+// as no leak ([memstat.Collected]). This holds for methods, for funcs given to [tvmffi.Register], for elements of
+// containers, and for [tvmffi.As].
 func Object[T any](key string, options ...TypeOption) *Type[T] {
 	d := &definition{key: key, options: options, record: reflect.TypeFor[T](), handle: reflect.TypeFor[*Instance[T]]()}
 	d.class.Key = key
@@ -107,7 +107,7 @@ func (t *Type[T]) New(fields T) (*Instance[T], error) {
 }
 
 // Instance is an object of a type that [Object] made from the struct T. As every
-// object it is passed by its pointer, and [Cast], [Retain] and Release work as
+// object it is passed by its pointer, and [tvmffi.Cast], [tvmffi.Retain] and Release work as
 // for a generated type.
 type Instance[T any] struct{ objectBase }
 
@@ -115,8 +115,8 @@ type Instance[T any] struct{ objectBase }
 func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(reflect.TypeFor[T]()) }
 
 // Value returns all fields. Objects among them are references of their own, which
-// are left to the collector and count as no leak ([Collected]); they may be released.
-// It panics with an *[Error] if x is nil or was released.
+// are left to the collector and count as no leak ([memstat.Collected]); they may be released.
+// It panics with an *[tvmffi.Error] if x is nil or was released.
 func (x *Instance[T]) Value() T {
 	var fields T
 	if err := recordOf(reflect.TypeFor[T]()).load(objects.StateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {

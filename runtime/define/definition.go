@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-// definition is what Define collects, and, once registered, the type.
+// definition is what Object collects, and, once registered, the type.
 type definition struct {
 	key     string
 	options []TypeOption
@@ -110,7 +110,7 @@ func classOfRecord(t reflect.Type) *core.Type {
 	return undefinedClass(t)
 }
 
-// undefinedClasses are the types of Instances of structs that Define never saw.
+// undefinedClasses are the types of Instances of structs that Object never saw.
 var undefinedClasses sync.Map // reflect.Type -> *core.Type
 
 func undefinedClass(t reflect.Type) *core.Type {

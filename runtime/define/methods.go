@@ -16,7 +16,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// reservedAttributes are what registration itself sets.
+// reservedAttributes are the attributes that registration sets.
 var reservedAttributes = []string{"__ffi_new__", "__ffi_shallow_copy__"}
 
 // checkMethods checks what is known without the library.

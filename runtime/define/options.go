@@ -57,8 +57,8 @@ func DefaultFunc[V any](field string, make func() V) TypeOption {
 }
 
 // Converter lets a field be set to other values than those of its type: each
-// setter calls convert, which gets the value as any would hold it, and stores the
-// result. Setting such a field enters Go. It needs version 0.1.11 of libtvm_ffi.
+// setter calls convert with the value and stores the result. Setting such a field
+// enters Go. It needs libtvm_ffi 0.1.11 or newer.
 func Converter[V any](field string, convert func(value tvmffi.Any) (V, error)) TypeOption {
 	return typeOption(func(d *definition) { d.setConverter(field, reflect.ValueOf(convert)) })
 }
@@ -66,7 +66,7 @@ func Converter[V any](field string, convert func(value tvmffi.Any) (V, error)) T
 // Method adds a method. The first parameter of f is the object: *Instance[T], or T
 // to get its fields, so that a Go method of the struct serves: Point.Norm. With a
 // first parameter *T the fields that f changes are set when it returns without an
-// error: (*Point).Move. The signature is that of f, as for [Register], whose
+// error: (*Point).Move. The signature is that of f, as for [tvmffi.Register], whose
 // options apply.
 func Method(name string, f any, options ...tvmffi.RegisterOption) TypeOption {
 	return typeOption(func(d *definition) { d.addMethod(name, f, options, false) })
@@ -77,7 +77,7 @@ func StaticMethod(name string, f any, options ...tvmffi.RegisterOption) TypeOpti
 	return typeOption(func(d *definition) { d.addMethod(name, f, options, true) })
 }
 
-// Repr sets what prints an object, for String and for every language. S is T or
+// Repr sets the func that prints an object, for String and for every language. S is T or
 // *Instance[T], as for the other hooks.
 func Repr[S any](f func(S) string) TypeOption {
 	return hook("__ffi_repr__", f, func(self S, _ *tvmffi.Function) (string, error) { return f(self), nil })
@@ -115,7 +115,7 @@ func Attribute(name string, value any) TypeOption {
 //
 //	var pointMembers []define.TypeOption
 //
-//	func init() { pointMembers = []define.TypeOption{tvmffi.Method("twice", Point.Twice)} }
+//	func init() { pointMembers = []define.TypeOption{define.Method("twice", Point.Twice)} }
 func Deferred(options *[]TypeOption) TypeOption {
 	return typeOption(func(d *definition) {
 		for _, o := range *options {

@@ -34,7 +34,7 @@ func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
 
 // Get returns the value of the field. An object is a reference of its own, for the
 // caller to release, as from a generated type; objects inside a slice, a map or a
-// struct are left to the collector. It panics with an *[Error] if x is nil or was
+// struct are left to the collector. It panics with an *[tvmffi.Error] if x is nil or was
 // released.
 func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	r, o := f.f.find(), codec.Ref(x)
@@ -96,7 +96,7 @@ func (h *fieldHandle) find() *recordField {
 			return f
 		}
 	}
-	panic(failure.Errorf(failure.KindAttr, "%s has no field with a tag at the place that the func of FieldOf points to", h.d.key))
+	panic(failure.Errorf(failure.KindAttr, "%s: the func of FieldOf must return a pointer to a field with a tag", h.d.key))
 }
 
 // object returns the handle of an object whose field is used. It panics: a nil or

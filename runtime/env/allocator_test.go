@@ -283,7 +283,7 @@ func TestSetAllocator_refused(t *testing.T) {
 	for refuseAt = range []int{1, 2} {
 		refuseAt, calls = refuseAt+1, 0
 		_, err := env.SetAllocator(named("second"))
-		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "failed without saying why")
+		runtimetest.WantError(t, err, tvmffi.ErrRuntime, "failed without an error message")
 		runtimetest.Must[*tvmffi.Tensor](t)(env.EnvTensor(runtimetest.FloatSpec(1))).Release()
 	}
 	capi.API.EnvSetAllocator = real

@@ -94,8 +94,8 @@ type graphChecker struct {
 
 const badGraph = "Invalid JSON Object Graph"
 
-// checkGraph returns an error unless the library can read the graph safely. Errors
-// that the library has too have its text.
+// checkGraph returns an error unless the library can read the graph safely. An error
+// that the library would also report has the text of the library.
 func checkGraph(data []byte, limits graphLimits) error {
 	if len(data) > limits.bytes || len(data) > math.MaxInt32 {
 		return failure.Errorf(failure.KindValue, "%s: %d bytes are more than the limit of %d", badGraph, len(data), min(limits.bytes, math.MaxInt32))

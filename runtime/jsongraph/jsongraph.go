@@ -24,7 +24,7 @@ var (
 // Marshal writes a value and all that it refers to as JSON, in the form that
 // every language of TVM-FFI reads: the nodes of the graph, each once, with the
 // references between them. What is shared stays shared. metadata, which may be nil,
-// is kept beside it; [GraphMetadata] reads it. It fails with ErrType for what
+// is kept beside it; [Metadata] reads it. It fails with ErrType for what
 // cannot be written, such as functions and tensors, and with ErrValue for what
 // contains itself or is nested deeper than 1000 levels.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
@@ -71,8 +71,8 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 	return append(append(text, more...), '}'), err
 }
 
-// serializable returns an error for values that ToJSONGraph of the library does not
-// come to an end with.
+// serializable returns an error for values on which ToJSONGraph of the library would not
+// end.
 func serializable(v abi.Any) (err error) {
 	defer codec.Catch(&err)
 	var b codec.Bounder
@@ -105,7 +105,7 @@ func MaxNodes(n int) Option { return func(l *graphLimits) { l.nodes = n } }
 func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, codec.MaxDepth) } }
 
 // Unmarshal reads what [Marshal] of any language wrote, as a T: *P for an
-// object, a container, [Any]. The text may come from a stranger: it is checked
+// object, a container, [tvmffi.Any]. The text may come from a stranger: it is checked
 // before the library sees it, because the library follows references without end or
 // out of range. What it may make is any registered type that has fields; the hooks
 // of a type that reads its own data get that data as it is. Members of enums are
@@ -162,7 +162,7 @@ func Metadata(data []byte) (json.RawMessage, error) {
 //
 //	type Checkpoint struct {
 //		Step int
-//		Rose tvmffi.Graph[*garden.Rose]
+//		Rose jsongraph.Graph[*garden.Rose]
 //	}
 //
 // By itself an object is written by json.Marshal without types, and cannot be read

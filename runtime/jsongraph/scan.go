@@ -56,7 +56,7 @@ func (s *jsonScanner) accept(c byte) bool {
 	return true
 }
 
-// text reads a string. raw is what stands between the quotes; escaped says that it
+// str reads a string. raw is what stands between the quotes; escaped says that it
 // holds escapes.
 func (s *jsonScanner) str() (raw []byte, escaped bool, err error) {
 	if !s.accept('"') {

@@ -26,8 +26,8 @@ var (
 // [ToIn].
 type RewriteRule struct{ rule }
 
-// To makes a rule that replaces values of type T, as [On] names them: by what f
-// returns, which may be x itself. f must not change x.
+// To makes a rule that replaces values of type T by the result of f, which may be x
+// itself. T is as in [On]. f must not change x.
 func To[T any](f func(x T) (any, error)) RewriteRule {
 	return RewriteRule{ruleOf[T](f != nil, func(_ *core.Args, x T) (abi.Any, error) { return owned(f(x)) })}
 }
@@ -131,7 +131,7 @@ func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 	return codec.Take[T](out)
 }
 
-// Mutator is what a callback of [Mutate] replaces with. It ends when the callback
+// Mutator replaces values in a callback of [Mutate]. It ends when the callback
 // returns.
 type Mutator struct{ object *objects.Object }
 

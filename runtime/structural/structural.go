@@ -44,7 +44,7 @@ func flags(options []Option) (freeVars, skipTensors abi.Any) {
 
 // Equal reports whether x and y have the same structure: the same types,
 // elements and fields, where variables are the same if they are defined at the same
-// place. It is how a compiler compares programs; [Equal] is how values compare.
+// place. Compilers compare programs this way; [tvmffi.Equal] compares values by contents.
 // Values that contain themselves or are nested deeper than 1000 levels are
 // ErrValue, here and in all functions that go by structure: the library would
 // overflow its stack.

@@ -71,15 +71,15 @@ func Visit(root any, rules ...VisitRule) error {
 	return w.end(out, err)
 }
 
-// Visitor is what a callback of [Visit] visits with. It ends when the callback
+// Visitor visits values in a callback of [Visit]. It ends when the callback
 // returns.
 type Visitor struct {
 	walk   *traversal
 	object *objects.Object
 }
 
-// Visit visits x, a part of the value of the callback, by the rules. Its error is
-// to be returned, [SkipAll] too.
+// Visit visits x, a part of the value of the callback, by the rules. The callback
+// must return its error, also [SkipAll].
 func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
 
 // Children visits the values inside x, without the rules for x itself. Its error is

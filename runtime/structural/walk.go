@@ -42,8 +42,8 @@ const (
 	DefRegionSimple
 )
 
-// SkipChildren, returned by a callback of [Walk] in PreOrder, says not to go into
-// the value. It is not an error of the walk.
+// SkipChildren, returned by a callback of [Walk] in PreOrder, skips what is
+// inside the value. It is not an error of the walk.
 //
 //lint:ignore ST1012 named as fs.SkipDir is
 var SkipChildren = errors.New("skip the values inside this one")
@@ -56,7 +56,7 @@ var SkipAll = errors.New("skip everything that is left")
 // Interrupted is the error of a walk that a visit hook of a type, in C++ say,
 // ended before its end. A callback may return one too.
 type Interrupted struct {
-	// Value is what the hook gave as the reason.
+	// Value is the reason that the hook gave.
 	Value tvmffi.Any
 }
 
@@ -67,7 +67,7 @@ func (i *Interrupted) Error() string { return "the walk was interrupted: " + i.V
 type WalkRule struct{ rule }
 
 // On makes a rule for values of type T: an object type and what derives from it,
-// int64, float64, bool, string, []byte, DataType, Device, or any and [Any], which
+// int64, float64, bool, string, []byte, DataType, Device, or any and [tvmffi.Any], which
 // stand for all values. Objects are borrowed: they end when f returns.
 func On[T any](f func(x T) error) WalkRule {
 	return WalkRule{ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}

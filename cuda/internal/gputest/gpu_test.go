@@ -260,8 +260,8 @@ func TestEventsAndGraphs(t *testing.T) {
 	}
 }
 
-// TestWrong makes the mistakes that the driver or the package refuses, after each of
-// which the device works.
+// TestWrong makes mistakes that the driver or the package refuses, and checks that the
+// device still works after each.
 func TestWrong(t *testing.T) {
 	for d, m := range prepare(t) {
 		device, k := cuda.Device(d), kernel(t, m, "add_one")

@@ -151,7 +151,7 @@ func (f *fast) accept(args []any, nums *[few]int64) bool {
 			if !ok || t == nil {
 				return false
 			}
-			// Every object type has the layout of core.Object.
+			// Every object type has the layout of objects.Object.
 			h := (*objects.Object)(unsafe.Pointer(t)).Handle()
 			if h == 0 || !a.isTensor(capi.PointerTo[abi.DLTensor](h+abi.ObjectSize), nums) {
 				return false

@@ -69,7 +69,7 @@ func (m maker) tensor(dtype tvmffi.DataType, shape []int64, changes ...change) *
 		c(&s, &strides)
 	}
 	h := objects.NewTensor(s, shape, strides)
-	// Every object type has the layout of core.Object.
+	// Every object type has the layout of objects.Object.
 	t := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(h)))
 	m.t.Cleanup(t.Release)
 	return t

@@ -9,7 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
-// Type indices of values that only Go can pass, which no library uses. Checks of types
+// Type indices of values that only Go can pass. No library uses them, and checks of types
 // refuse them.
 const (
 	Released abi.TypeIndex = math.MinInt32 + iota // an object that was released

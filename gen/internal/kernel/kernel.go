@@ -130,7 +130,8 @@ const (
 type Arg struct {
 	Operand int // -1 for a variable alone
 	Var     int // -1 if the value has no variable
-	// Method is that of kernelrt.Launch which sets it, Size its bytes.
+	// Method is the method of kernelrt.Launch that sets the parameter; Size is its size
+	// in bytes.
 	Method string
 	Size   int
 }

@@ -190,18 +190,3 @@ func (k *Kernel) unused() {
 		}
 	}
 }
-
-// Needs says which variables need a name in Go: a check compares with them, or they
-// are passed on.
-func (k *Kernel) Needs() []bool {
-	needs := make([]bool, len(k.Plan.Vars))
-	for v, n := range k.Uses() {
-		needs[v] = n > 0
-	}
-	for i := range k.Plan.Checks {
-		if c := &k.Plan.Checks[i]; c.Op == spec.OpMatch {
-			needs[c.Var] = true
-		}
-	}
-	return needs
-}

@@ -19,7 +19,7 @@ const (
 )
 
 // hooks maps the verbs for methods that the library calls itself to the options of
-// Define.
+// package define.
 var hooks = map[string]string{"repr": "Repr", "equal": "EqualBy", "hash": "HashBy", "compare": "CompareBy"}
 
 // directive is a line //tvmffi:verb [name] [options].

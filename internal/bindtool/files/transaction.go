@@ -149,7 +149,10 @@ func restore(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(temp, path)
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
 }
 
 func ignoreMissing(err error) error {
