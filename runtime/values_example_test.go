@@ -8,15 +8,6 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// exampleList stands for a value of a library.
-func exampleList(items ...any) *tvmffi.List[any] {
-	l, err := tvmffi.NewList(items...)
-	if err != nil {
-		panic(err)
-	}
-	return l
-}
-
 func ExampleAny_UnmarshalJSON() {
 	runtimetest.LoadForExample()
 	var v struct{ Sizes tvmffi.Any }
