@@ -358,12 +358,16 @@ func (c *Call) ready() bool {
 	if c.extra != nil || c.ended != 0 {
 		return false
 	}
-	if f := c.fn; f != nil {
-		if fn := f.safeCall.Load(); fn != 0 {
-			c.head.Fn, c.head.Handle = fn, f.handle
-		}
+	f := c.fn
+	if f == nil {
+		return c.head.Fn != 0
 	}
-	return c.head.Fn != 0
+	fn := f.safeCall.Load()
+	if fn == 0 {
+		return c.head.Fn != 0
+	}
+	c.head.Fn, c.head.Handle = fn, f.handle
+	return true
 }
 
 // Prepare finds the function behind a call before an argument is packed that
