@@ -185,27 +185,21 @@ func appendJSON(b []byte, v abi.Any) ([]byte, error) {
 // appendJSONParts appends a container by what it holds, and another object by its
 // fields.
 func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
-	opening, closing := byte('{'), byte('}')
-	switch v.TypeIndex {
-	case abi.TypeArray, abi.TypeList:
-		opening, closing = '[', ']'
-	case abi.TypeMap, abi.TypeDict:
-	default:
-		if !codec.MayNest(v) || len(codec.FieldsOf(v.TypeIndex)) == 0 {
-			return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
-		}
+	if all, ok := codec.Elements(v); ok {
+		return appendJSONElements(b, all)
 	}
-	b = append(b, opening)
+	if v.TypeIndex != abi.TypeMap && v.TypeIndex != abi.TypeDict && (!codec.MayNest(v) || len(codec.FieldsOf(v.TypeIndex)) == 0) {
+		return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
+	}
+	b = append(b, '{')
 	var err error
 	codec.Parts(v, func(p codec.Part) bool {
 		out := b
 		if p.Index > 0 {
 			out = append(out, ',')
 		}
-		if p.Kind != codec.PartElement {
-			if out, err = appendJSONName(out, p); err != nil {
-				return false
-			}
+		if out, err = appendJSONName(out, p); err != nil {
+			return false
 		}
 		out, failed := appendJSON(out, p.Value)
 		if failed != nil {
@@ -218,7 +212,21 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(b, closing), nil
+	return append(b, '}'), nil
+}
+
+// appendJSONElements appends the elements of an Array or a List.
+func appendJSONElements(b []byte, all []abi.Any) (_ []byte, err error) {
+	b = append(b, '[')
+	for i, x := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendJSON(b, x); err != nil {
+			return nil, failure.Annotate("element "+codec.Itoa(i), err)
+		}
+	}
+	return append(b, ']'), nil
 }
 
 // appendJSONName appends the name of a field, or the key of an entry.
@@ -250,12 +258,9 @@ func nameJSON(p codec.Part) (string, error) {
 	return "", failure.Errorf(failure.KindType, "a key of JSON must be a string, got %s", key.TypeKey())
 }
 
-// placeJSON names a part in an error.
+// placeJSON names an entry or a field in an error.
 func placeJSON(p codec.Part) string {
-	switch p.Kind {
-	case codec.PartElement:
-		return "element " + codec.Itoa(p.Index)
-	case codec.PartEntry:
+	if p.Kind == codec.PartEntry {
 		key, _ := nameJSON(p)
 		return "value of key " + codec.Quote(key)
 	}

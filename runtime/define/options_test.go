@@ -91,6 +91,9 @@ func TestKwOnly(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "takes at most 0 positional argument")
 	_, err = runtimetest.Call("define.init", "gotest.OptionKwOnly")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "missing required keyword-only argument: 'a'")
+	if _, err := tvmffi.Lookup("ffi.GetKwargsObject"); err != nil {
+		return // this version of libtvm_ffi has no keyword arguments
+	}
 	keywords := runtimetest.MustCall(t, "ffi.GetKwargsObject")
 	made := runtimetest.MustCall(t, "define.init", "gotest.OptionKwOnly", keywords, "a", 7)
 	defer made.Release()
