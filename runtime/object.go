@@ -50,6 +50,13 @@ func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 // some later time. The object must not be used after Release. A second Release does
 // nothing. On a borrowed argument of a callback, Release ends the Go object only.
 //
+// A call may still use an object that is released in a callback, or in a loop, that runs
+// during the call. The reference then ends after the call, when the garbage collector finds
+// that nothing uses it. This does not concern objects that the callback itself made.
+//
+// Several goroutines may release one object at the same time. Releasing an object while
+// another goroutine uses it is a data race, even if the use is a call into the library.
+//
 // On a nil *Object, Release does nothing. On a nil pointer to a type that embeds Object, Go
 // panics before Release runs, as for every promoted method. [Scope] accepts nil pointers of
 // all types.

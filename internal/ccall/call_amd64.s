@@ -9,6 +9,25 @@ TEXT ·getg(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 
+// func firstSeat() *seat
+TEXT ·firstSeat(SB), NOSPLIT, $0-8
+	MOVQ  (TLS), AX
+	MOVQ  AX, CX
+	SHRQ  $const_seatShift, CX
+	IMULL $const_seatHash, CX
+	SHRL  $const_seatDrop, CX
+	LEAQ  ·seats(SB), DX
+	MOVQ  (DX)(CX*8), DX
+	TESTQ DX, DX
+	JEQ   found
+	CMPQ  AX, seat_g(DX)
+	JEQ   found
+	LEAQ  ·taken(SB), DX
+
+found:
+	MOVQ DX, ret+0(FP)
+	RET
+
 // void probe(uintptr*): what callBlock takes for the g.
 TEXT tvmffi_probe(SB), NOSPLIT|NOFRAME, $0
 	MOVQ R14, (DI)
@@ -212,8 +231,8 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ    CX, (callbackStack_call+CallbackFrame_Res)(SP)
 	MOVQ    $const_Running, (callbackStack_call+CallbackFrame_RC)(SP)
 	MOVQ    $0, (callbackStack_call+CallbackFrame_Side)(SP)
-	MOVQ    ·callbackEntry(SB), AX
-	MOVQ    (AX), AX
+	MOVQ    $0, (callbackStack_call+CallbackFrame_seat)(SP)
+	LEAQ    tvmffi_enter(SB), AX
 	LEAQ    callbackStack_call(SP), CX
 	MOVQ    AX, callbackStack_entry(SP)
 	MOVQ    CX, callbackStack_frame(SP)
@@ -228,6 +247,34 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ    callbackStack_bp(SP), BP
 	ADJSP   $-callbackStack__size
 	RET
+
+// void enter(CallbackFrame*), Go calling convention, on the goroutine stack: makes the
+// callback the current one of the seat of the g, if it is in the first place, and goes on
+// to the callbackEntry.
+// AX: the frame. R14: the g.
+TEXT tvmffi_enter(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  R14, CX
+	SHRQ  $const_seatShift, CX
+	IMULL $const_seatHash, CX
+	SHRL  $const_seatDrop, CX
+	LEAQ  ·seats(SB), DX
+	MOVQ  (DX)(CX*8), DX
+	TESTQ DX, DX
+	JEQ   entry
+	CMPQ  R14, seat_g(DX)
+	JNE   entry
+	MOVQ  seat_current(DX), CX
+	MOVQ  CX, CallbackFrame_outer(AX)
+	MOVQ  DX, CallbackFrame_seat(AX)
+	MOVQ  seat_last(DX), CX
+	INCQ  CX
+	MOVQ  CX, seat_last(DX)
+	MOVQ  CX, seat_current(DX)
+
+entry:
+	MOVQ ·callbackEntry(SB), DX
+	MOVQ (DX), CX
+	JMP  CX
 
 // void releaseObject(Released* node, int flags), the deleter of an object: the
 // memory is free when the last weak reference has gone.

@@ -8,6 +8,24 @@ TEXT ·getg(SB), NOSPLIT, $0-8
 	MOVD g, ret+0(FP)
 	RET
 
+// func firstSeat() *seat
+TEXT ·firstSeat(SB), NOSPLIT, $0-8
+	LSR  $const_seatShift, g, R1
+	MOVD $const_seatHash, R2
+	MULW R2, R1, R1
+	LSRW $const_seatDrop, R1, R1
+	MOVD $·seats(SB), R2
+	MOVD (R2)(R1<<const_wordShift), R2
+	CBZ  R2, found
+	MOVD seat_g(R2), R3
+	CMP  g, R3
+	BEQ  found
+	MOVD $·taken(SB), R2
+
+found:
+	MOVD R2, ret+0(FP)
+	RET
+
 // void callBlock(Head*), C calling convention, on the system stack. Head.Err is the g
 // that called, whose first words are the ends of its stack.
 // R19: the head. R20: top of the goroutine stack. R21: the callStack. R22: the return
@@ -179,15 +197,42 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVD  $const_Running, R4
 	MOVD  R4, (callbackStack_call+CallbackFrame_RC)(RSP)
 	MOVD  ZR, (callbackStack_call+CallbackFrame_Side)(RSP)
-	MOVD  $·callbackEntry(SB), R0                            // not through R27, which C wants back
-	MOVD  (R0), R0
-	MOVD  (R0), R0
+	MOVD  ZR, (callbackStack_call+CallbackFrame_seat)(RSP)
+	MOVD  $tvmffi_enter(SB), R0
 	ADD   $callbackStack_call, RSP, R1
 	MOVD  ZR, R3
 	BL    crosscall2(SB)
 	MOVD  (callbackStack_call+CallbackFrame_RC)(RSP), R0
 	LDP.P callbackStack__size(RSP), (R29, R30)
 	RET
+
+// void enter(CallbackFrame*), Go calling convention, on the goroutine stack: makes the
+// callback the current one of the seat of the g, if it is in the first place, and goes on
+// to the callbackEntry.
+// R0: the frame.
+TEXT tvmffi_enter(SB), NOSPLIT|NOFRAME, $0
+	LSR  $const_seatShift, g, R1
+	MOVD $const_seatHash, R2
+	MULW R2, R1, R1
+	LSRW $const_seatDrop, R1, R1
+	MOVD $·seats(SB), R2
+	MOVD (R2)(R1<<const_wordShift), R2
+	CBZ  R2, entry
+	MOVD seat_g(R2), R3
+	CMP  g, R3
+	BNE  entry
+	MOVD seat_current(R2), R3
+	MOVD R3, CallbackFrame_outer(R0)
+	MOVD R2, CallbackFrame_seat(R0)
+	MOVD seat_last(R2), R3
+	ADD  $1, R3
+	MOVD R3, seat_last(R2)
+	MOVD R3, seat_current(R2)
+
+entry:
+	MOVD ·callbackEntry(SB), R26
+	MOVD (R26), R1
+	JMP  (R1)
 
 // void releaseObject(Released* node, int flags), the deleter of an object: the
 // memory is free when the last weak reference has gone.

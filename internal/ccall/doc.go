@@ -35,6 +35,7 @@
 // assembly (_asm.go, _amd64, _arm64), or purego (_portable.go).
 //
 //	one call, callbacks, releases   head.go; call_*, g_*
+//	what calls may still use        moment.go; moment_*
 //	many calls in one crossing      vector.go; vector_*
 //	a call within a setting         within.go; within_*
 //	object types made in Go         stub.go; stub_*, stubtable_*

@@ -69,7 +69,7 @@ const HeadSize = unsafe.Sizeof(Head{})
 // CallbackFrame holds the arguments of a call from C into Go,
 // int safe_call(Handle, Args, N, Res), where Handle is a node of the type Released. It
 // lies on the C stack, so it holds no Go pointers. RC is Running until the entry sets
-// it; Side is zero at entry and free for its use.
+// it; Side is zero at entry and free for its use. Enter sets the rest.
 type CallbackFrame struct {
 	// Call is Released.Call of the handle.
 	Call   uintptr
@@ -79,6 +79,10 @@ type CallbackFrame struct {
 	Res    uintptr
 	RC     int64
 	Side   uintptr
+	// seat is the address of the seat of the goroutine; the portable code has the number
+	// of the callback instead. outer is the number of the callback around this one.
+	seat  uintptr
+	outer uint64
 }
 
 // Running is the return code of a callback that has not returned yet.

@@ -306,7 +306,7 @@ func Payload[T any](v *abi.Any) *T { return (*T)(unsafe.Pointer(&v.Bits)) }
 
 // SomeElements ranges over a sequence from element i on.
 func SomeElements[T any](o *objects.Object, what string, i int, yield func(int, T) bool) {
-	var loan objects.BorrowScope
+	loan := objects.BorrowScope{Counted: true}
 	defer loan.End()
 	from := objects.ReadBorrowed(&loan)
 	r := NewStringReader[T]()

@@ -33,10 +33,12 @@ func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
+	f.Enter()
 	defer func() {
 		if f.RC == ccall.Running {
 			(*Args)(unsafe.Pointer(f)).unwind(recover())
 		}
+		f.Leave()
 	}()
 	call := *(*func(*Args) error)(unsafe.Pointer(&f.Call)) // which the slot of the node keeps alive
 	err := call((*Args)(unsafe.Pointer(f)))

@@ -207,7 +207,7 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 	t.Errorf("%d Go values are left", objects.LiveCallbacks()-before)
 }
 
-// A callback that drops its own last reference keeps running, and its error arrives,
+// A callback whose last reference native code drops keeps running, and its error arrives,
 // though its node holds another func, or none, by then.
 func TestCallbackReleasedWhileItRuns(t *testing.T) {
 	load(t)
@@ -215,14 +215,15 @@ func TestCallbackReleasedWhileItRuns(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		var f, next *objects.Object
 		f = callback(t, func(int64) (int64, error) {
-			f.Release()
-			if again { // takes the node that has become free
+			objects.DecRef(f.Handle()) // as native code does
+			if again {                 // takes the node that has become free
 				next = callback(t, func(x int64) (int64, error) { return x + 1, nil })
 			}
 			runtime.GC()
 			return 0, own
 		})
-		handle := f.Handle()
+		handle := f.Detach()
+		f = objects.Static(handle) // which drops nothing
 		var c core.Call2
 		c.BeginFunction(f, 1)
 		c.Int(0, 1)

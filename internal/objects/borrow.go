@@ -74,12 +74,20 @@ func (o *Object) View() abi.Any {
 
 // BorrowScope is an Owner whose objects end together.
 type BorrowScope struct {
+	// Counted says that the scope has a reference to each object until End. It is for a
+	// scope in which code of the program runs that may end the owner of the objects.
+	Counted bool
+
 	objects []*Object
 	adopted []uintptr
 }
 
 // Borrow wraps an object. The wrapper ends at End.
 func (l *BorrowScope) Borrow(handle uintptr) *Object {
+	if l.Counted {
+		IncRef(handle)
+		l.adopted = append(l.adopted, handle)
+	}
 	o := refer(handle, stateBorrowed)
 	l.objects = append(l.objects, o)
 	return o

@@ -257,6 +257,12 @@ func collectTensor(handle uintptr) {
 	collect(handle)
 }
 
+// endTensor drops a reference whose wrapper was counted.
+func endTensor(handle uintptr) {
+	uncount(handle)
+	DecRef(handle)
+}
+
 // goal returns how much memory may be in use before the next collection, as if
 // it were heap with GOGC=100: it may double, within the limit of the host. On a
 // device, whose size is unknown here, it may grow by a quarter.

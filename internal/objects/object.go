@@ -14,22 +14,23 @@ import (
 // Object is the state of every object wrapper: one reference to a native object
 // (or a borrowed one during a callback). Wrappers of all types have its layout.
 //
-// It is 32 bytes without Go pointers: smaller pointer-free blocks would share
-// memory with others, and their cleanups would wait for the neighbours.
+// It is a block without Go pointers that is too large for the tiny allocator: smaller
+// ones would share memory with others, and their cleanups would wait for the neighbours.
 type Object struct {
 	// handle is the address of the native object, 0 once the wrapper has ended.
 	handle uintptr
 	// index is the type of the native object, which never changes.
 	index abi.TypeIndex
 	// status is an objectState and flags. It is atomic: while the owner releases the
-	// wrapper, another goroutine may be giving it its cleanup.
+	// wrapper, another goroutine may release it too or be giving it its cleanup.
 	status  uint32
+	born    ccall.Moment
 	cleanup runtime.Cleanup // in stateGuarded
 }
 
 // refer makes a wrapper of a live object.
 func refer(handle uintptr, status uint32) *Object {
-	return &Object{handle: handle, index: capi.PointerTo[abi.Object](handle).TypeIndex, status: status}
+	return &Object{handle: handle, index: capi.PointerTo[abi.Object](handle).TypeIndex, status: status, born: ccall.Now()}
 }
 
 // The states of a wrapper, in the low byte of its status.
@@ -178,36 +179,68 @@ func (o *Object) Release() {
 	}
 }
 
-// Detach ends the wrapper and returns the object whose reference is to be dropped,
-// or 0.
+// Detach ends the wrapper and returns the object of which the caller drops one reference,
+// or 0. Of two goroutines that end one wrapper, one does and the other gets 0.
+//
+// If a call in which a callback runs may use the wrapper, its reference stays until the
+// collector finds that no call does, and the caller gets another one.
 func (o *Object) Detach() uintptr {
-	if o == nil || o.handle == 0 {
+	if o == nil {
 		return 0
+	}
+	s := o.load()
+	for {
+		switch s & stateMask {
+		case stateStatic, stateReleased, stateExpired:
+			return 0
+		case stateBorrowed:
+			o.expire()
+			return 0
+		}
+		if atomic.CompareAndSwapUint32(&o.status, s, s&^stateMask|stateReleased) {
+			break
+		}
+		s = o.load()
 	}
 	h := o.handle
-	switch s := o.load(); s & stateMask {
-	case stateStatic:
-		return 0
-	case stateBorrowed:
-		o.expire()
-		return 0
-	}
 	o.handle = 0
-	s := atomic.SwapUint32(&o.status, stateReleased)
 	if s&stateMask == stateGuarded {
 		o.cleanup.Stop()
 	}
 	untrack(o)
-	if s&flagCounted != 0 {
+	switch {
+	case o.born.InUse():
+		IncRef(h)
+		o.keepWhileUsed(h, s&flagCounted != 0)
+	case s&flagCounted != 0:
 		uncount(h)
 	}
 	return h
 }
 
+// keepWhileUsed leaves the reference of an ended wrapper to the collector. No call uses o
+// when it finds that nothing refers to o.
+func (o *Object) keepWhileUsed(handle uintptr, counted bool) {
+	end := DecRef
+	if counted {
+		end = endTensor
+	}
+	runtime.AddCleanup(o, end, handle)
+	if leftToCollector.Add(1)%leftAtOnce == 0 {
+		go runtime.GC() // it does not see the memory of the objects
+	}
+}
+
+// leftToCollector counts the references that keepWhileUsed left to the collector. For each
+// leftAtOnce of them it runs once more.
+var leftToCollector atomic.Int64
+
+const leftAtOnce = 4096
+
 // expire ends a borrowed wrapper.
 func (o *Object) expire() {
-	if o.status&stateMask == stateBorrowed { // it is in no ring
-		o.handle, o.status = 0, o.status&^stateMask|stateExpired
+	if o.become(stateBorrowed, stateExpired) { // it is in no ring
+		o.handle = 0
 	}
 }
 
