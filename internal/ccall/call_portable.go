@@ -44,6 +44,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // Call makes the call that h describes. The block of h.Units units must follow
 // h in the same variable. h may lie on the goroutine stack.
 func Call(h *Head) {
+	Collect()
 	s := scratches.Get().(*scratch)
 	block := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(h), HeadSize)), 2*h.Units)
 	copy(s.block[:], block)

@@ -41,5 +41,6 @@
 //	object types made in Go         stub.go; stub_*, stubtable_*
 //	C++ exceptions                  throw_linux*, throw_none.go
 //	threads that C made             bind_*
+//	a test of what is kept alive    liveness*.go
 //	names for the assembly          layout_*
 package ccall

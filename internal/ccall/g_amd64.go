@@ -9,7 +9,10 @@ import "unsafe"
 //
 // The trampoline finds the g in R14: Go code keeps it there, and the way from cgocall to C
 // does not change that register.
-func Call(h *Head) { cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h)) }
+func Call(h *Head) {
+	Collect()
+	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
+}
 
 //go:linkname _probe tvmffi_probe
 var _probe byte

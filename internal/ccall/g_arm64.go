@@ -7,6 +7,7 @@ import "unsafe"
 // Call makes the call that h describes. The block of h.Units units must follow
 // h in the same variable. h may lie on the goroutine stack.
 func Call(h *Head) {
+	Collect()
 	h.Err = getg() // in C, its register holds another value
 	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
 }

@@ -28,6 +28,7 @@ func SetAllocator(mallocAddress, freeAddress uintptr) {
 
 // CallAll makes the calls of v, in order, up to the first that fails.
 func CallAll(v *Vector) {
+	Collect()
 	v.RC, v.Err = 0, 0
 	cgocall(uintptr(unsafe.Pointer(&_callAll)), unsafe.Pointer(v))
 }

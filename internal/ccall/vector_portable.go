@@ -21,6 +21,7 @@ func ReleaseArray() uintptr { return 0 }
 
 // CallAll makes the calls of v, in order, up to the first that fails.
 func CallAll(v *Vector) {
+	Collect()
 	v.RC, v.Err = 0, 0
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()

@@ -9,6 +9,7 @@ var _callWithin byte
 
 // CallWithin makes the call of w.
 func CallWithin(w *Within) {
+	Collect()
 	w.Step, w.RC, w.Back = AtGet, 0, 0
 	cgocall(uintptr(unsafe.Pointer(&_callWithin)), unsafe.Pointer(w))
 }

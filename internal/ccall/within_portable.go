@@ -11,6 +11,7 @@ import (
 
 // CallWithin makes the call of w.
 func CallWithin(w *Within) {
+	Collect()
 	w.Step, w.RC, w.Back = AtGet, 0, 0
 	// The value belongs to the OS thread.
 	runtime.LockOSThread()

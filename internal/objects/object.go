@@ -147,7 +147,7 @@ func (o *Object) Handle() uintptr {
 	if o == nil {
 		return 0
 	}
-	return o.handle
+	return o.Addr()
 }
 
 // HandleAddr returns the address of the handle of o, which is not nil. It is for loops that call
@@ -297,7 +297,11 @@ func (o *Object) UseCount() int {
 }
 
 // Addr is Handle of an o that is not nil.
-func (o *Object) Addr() uintptr { return o.handle }
+func (o *Object) Addr() uintptr {
+	handle := o.handle
+	ccall.Collect()
+	return handle
+}
 
 // SetScalars marks o as an Array built in place that holds no objects.
 func (o *Object) SetScalars() { atomic.OrUint32(&o.status, flagScalars) }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // A cleanup costs more than everything else in the life of a wrapper, and most wrappers
@@ -45,6 +47,10 @@ var recent struct {
 
 // postpone puts a new wrapper into a ring.
 func postpone(o *Object) {
+	if ccall.Liveness {
+		o.guard(o.handle)
+		return
+	}
 	watch()
 	var here byte // its address tells goroutines apart; it is not used after that
 	shard := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1 >> 27
