@@ -15,7 +15,10 @@ type objectBase = Object
 
 // Array is an ffi.Array: an immutable sequence. T is the type of its elements. The
 // library does not know T, so each read checks the element that it returns.
-type Array[T any] struct{ objectBase }
+type Array[T any] struct {
+	_ [0]*Array[T] // see Object
+	objectBase
+}
 
 var (
 	typeArray     = core.Type{Key: "ffi.Array"}

@@ -10,7 +10,10 @@ import (
 // Dict is an ffi.Dict: a mutable map that keeps the order of insertion. All references to
 // it, in all languages, share its entries. It has no lock: a goroutine must not use it
 // while another one changes it.
-type Dict[K comparable, V any] struct{ objectBase }
+type Dict[K comparable, V any] struct {
+	_ [0]*Dict[K, V] // see Object
+	objectBase
+}
 
 var (
 	dictSetItem = core.Func{Name: "ffi.DictSetItem"}

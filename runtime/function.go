@@ -17,7 +17,10 @@ import (
 )
 
 // Function is an ffi.Function: a function of any language. Any goroutine may call it.
-type Function struct{ objectBase }
+type Function struct {
+	_ [0]*Function // see Object
+	objectBase
+}
 
 var typeFunction = core.Type{Key: "ffi.Function"}
 

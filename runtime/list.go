@@ -15,7 +15,10 @@ import (
 // List is an ffi.List: a mutable sequence. All references to it, in all languages, share
 // its elements. It has no lock: a goroutine must not use it while another one changes it.
 // The methods that change a List return an error if it is nil or was released.
-type List[T any] struct{ objectBase }
+type List[T any] struct {
+	_ [0]*List[T] // see Object
+	objectBase
+}
 
 var (
 	typeList         = core.Type{Key: "ffi.List"}

@@ -18,7 +18,10 @@ import (
 // Map is an ffi.Map: an immutable map that keeps the order of insertion. K and V are the
 // types of its keys and values. The library does not know them, so each read checks what
 // it returns.
-type Map[K comparable, V any] struct{ objectBase }
+type Map[K comparable, V any] struct {
+	_ [0]*Map[K, V] // see Object
+	objectBase
+}
 
 // TVMFFIType identifies the type to the runtime.
 func (*Map[K, V]) TVMFFIType(*Map[K, V]) *core.Type { return &codec.Maps.Class }

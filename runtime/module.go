@@ -12,7 +12,10 @@ import (
 
 // Module is an ffi.Module: a set of functions, such as the exported functions of a shared
 // library. Methods return an error if the Module is nil or was released.
-type Module struct{ objectBase }
+type Module struct {
+	_ [0]*Module // see Object
+	objectBase
+}
 
 var (
 	typeModule         = core.Type{Key: "ffi.Module"}

@@ -15,6 +15,9 @@ import (
 // functions and tensors embed it and add no fields. A pointer to any of them is therefore a
 // pointer to an Object, so [Cast] needs no copy.
 //
+// Each of them begins with an empty array of pointers to itself. So the compiler refuses a
+// conversion between two of them, which would take an array for a function.
+//
 // A nil *Object stands for None. An Object must not be copied.
 type Object struct {
 	_     objects.NoCopy

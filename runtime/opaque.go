@@ -13,7 +13,10 @@ import (
 // and functions of any language can hold it, and [OpaqueAs] returns the value. The value
 // lives until the last reference to the object ends. Other languages see an object
 // without fields. If the process has another Go runtime, OpaqueAs reports false there.
-type Opaque struct{ objectBase }
+type Opaque struct {
+	_ [0]*Opaque // see Object
+	objectBase
+}
 
 var typeOpaque = core.Type{Key: "go.Value", Resolve: failure.ValueType}
 

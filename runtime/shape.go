@@ -15,7 +15,10 @@ import (
 
 // Shape is an ffi.Shape: an immutable sequence of int64. It may be passed where an array
 // of int64 is expected.
-type Shape struct{ objectBase }
+type Shape struct {
+	_ [0]*Shape // see Object
+	objectBase
+}
 
 var (
 	typeShape = core.Type{Key: "ffi.Shape"}

@@ -21,7 +21,10 @@ import (
 // methods that make another tensor, and the functions that read or write elements, return
 // an error instead. Several goroutines may read a tensor at once. The program must order
 // writes itself, as for a Go slice.
-type Tensor struct{ objectBase }
+type Tensor struct {
+	_ [0]*Tensor // see Object
+	objectBase
+}
 
 var typeTensor = core.Type{Key: "ffi.Tensor"}
 

@@ -12,6 +12,7 @@ var typeEnum = bindrt.Type{Library: &library, Key: "ffi.Enum"}
 
 // Enum is the object type ffi.Enum.
 type Enum struct {
+	_ [0]*Enum
 	objectBase
 }
 

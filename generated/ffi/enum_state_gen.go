@@ -12,6 +12,7 @@ var typeEnumState = bindrt.Type{Library: &library, Key: "ffi.EnumState"}
 
 // EnumState is the object type ffi.EnumState.
 type EnumState struct {
+	_ [0]*EnumState
 	objectBase
 }
 

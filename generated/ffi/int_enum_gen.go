@@ -12,6 +12,7 @@ var typeIntEnum = bindrt.Type{Library: &library, Key: "ffi.IntEnum"}
 
 // IntEnum is the object type ffi.IntEnum.
 type IntEnum struct {
+	_ [0]*IntEnum
 	enumBase
 }
 

@@ -12,6 +12,7 @@ var typeStrEnum = bindrt.Type{Library: &library, Key: "ffi.StrEnum"}
 
 // StrEnum is the object type ffi.StrEnum.
 type StrEnum struct {
+	_ [0]*StrEnum
 	enumBase
 }
 

@@ -12,6 +12,7 @@ var typeStructuralKey = bindrt.Type{Library: &library, Key: "ffi.StructuralKey"}
 
 // StructuralKey is the object type ffi.StructuralKey.
 type StructuralKey struct {
+	_ [0]*StructuralKey
 	objectBase
 }
 

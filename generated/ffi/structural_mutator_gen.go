@@ -12,6 +12,7 @@ var typeStructuralMutator = bindrt.Type{Library: &library, Key: "ffi.StructuralM
 
 // StructuralMutator is the object type ffi.StructuralMutator.
 type StructuralMutator struct {
+	_ [0]*StructuralMutator
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeStructuralVisitor = bindrt.Type{Library: &library, Key: "ffi.StructuralV
 
 // StructuralVisitor is the object type ffi.StructuralVisitor.
 type StructuralVisitor struct {
+	_ [0]*StructuralVisitor
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeVisitErrorContext = bindrt.Type{Library: &library, Key: "ffi.VisitErrorC
 
 // VisitErrorContext is the object type ffi.VisitErrorContext.
 type VisitErrorContext struct {
+	_ [0]*VisitErrorContext
 	objectBase
 }
 

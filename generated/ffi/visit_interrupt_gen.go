@@ -12,6 +12,7 @@ var typeVisitInterrupt = bindrt.Type{Library: &library, Key: "ffi.VisitInterrupt
 
 // VisitInterrupt is the object type ffi.VisitInterrupt.
 type VisitInterrupt struct {
+	_ [0]*VisitInterrupt
 	objectBase
 }
 

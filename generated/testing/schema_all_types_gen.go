@@ -12,6 +12,7 @@ var typeSchemaAllTypes = bindrt.Type{Library: &library, Key: "testing.SchemaAllT
 
 // SchemaAllTypes is the object type testing.SchemaAllTypes.
 type SchemaAllTypes struct {
+	_ [0]*SchemaAllTypes
 	objectBase
 }
 

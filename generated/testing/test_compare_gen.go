@@ -12,6 +12,7 @@ var typeTestCompare = bindrt.Type{Library: &library, Key: "testing.TestCompare"}
 
 // TestCompare is the object type testing.TestCompare.
 type TestCompare struct {
+	_ [0]*TestCompare
 	objectBase
 }
 

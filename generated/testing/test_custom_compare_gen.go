@@ -12,6 +12,7 @@ var typeTestCustomCompare = bindrt.Type{Library: &library, Key: "testing.TestCus
 
 // TestCustomCompare is the object type testing.TestCustomCompare.
 type TestCustomCompare struct {
+	_ [0]*TestCustomCompare
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCustomHash = bindrt.Type{Library: &library, Key: "testing.TestCustom
 
 // TestCustomHash is the object type testing.TestCustomHash.
 type TestCustomHash struct {
+	_ [0]*TestCustomHash
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxAutoInitAllInitOff = bindrt.Type{Library: &library, Key: "testing
 
 // TestCxxAutoInitAllInitOff is the object type testing.TestCxxAutoInitAllInitOff.
 type TestCxxAutoInitAllInitOff struct {
+	_ [0]*TestCxxAutoInitAllInitOff
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxAutoInitChild = bindrt.Type{Library: &library, Key: "testing.Test
 
 // TestCxxAutoInitChild is the object type testing.TestCxxAutoInitChild.
 type TestCxxAutoInitChild struct {
+	_ [0]*TestCxxAutoInitChild
 	testCxxAutoInitParentBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxxAu
 
 // TestCxxAutoInit is the object type testing.TestCxxAutoInit.
 type TestCxxAutoInit struct {
+	_ [0]*TestCxxAutoInit
 	objectBase
 }
 

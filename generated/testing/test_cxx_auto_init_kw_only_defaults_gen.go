@@ -12,6 +12,7 @@ var typeTestCxxAutoInitKwOnlyDefaults = bindrt.Type{Library: &library, Key: "tes
 
 // TestCxxAutoInitKwOnlyDefaults is the object type testing.TestCxxAutoInitKwOnlyDefaults.
 type TestCxxAutoInitKwOnlyDefaults struct {
+	_ [0]*TestCxxAutoInitKwOnlyDefaults
 	objectBase
 }
 

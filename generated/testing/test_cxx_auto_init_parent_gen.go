@@ -12,6 +12,7 @@ var typeTestCxxAutoInitParent = bindrt.Type{Library: &library, Key: "testing.Tes
 
 // TestCxxAutoInitParent is the object type testing.TestCxxAutoInitParent.
 type TestCxxAutoInitParent struct {
+	_ [0]*TestCxxAutoInitParent
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxAutoInitSimple = bindrt.Type{Library: &library, Key: "testing.Tes
 
 // TestCxxAutoInitSimple is the object type testing.TestCxxAutoInitSimple.
 type TestCxxAutoInitSimple struct {
+	_ [0]*TestCxxAutoInitSimple
 	objectBase
 }
 

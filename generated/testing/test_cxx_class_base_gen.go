@@ -12,6 +12,7 @@ var typeTestCxxClassBase = bindrt.Type{Library: &library, Key: "testing.TestCxxC
 
 // TestCxxClassBase is the object type testing.TestCxxClassBase.
 type TestCxxClassBase struct {
+	_ [0]*TestCxxClassBase
 	objectBase
 }
 

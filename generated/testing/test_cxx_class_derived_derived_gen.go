@@ -12,6 +12,7 @@ var typeTestCxxClassDerivedDerived = bindrt.Type{Library: &library, Key: "testin
 
 // TestCxxClassDerivedDerived is the object type testing.TestCxxClassDerivedDerived.
 type TestCxxClassDerivedDerived struct {
+	_ [0]*TestCxxClassDerivedDerived
 	testCxxClassDerivedBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxClassDerived = bindrt.Type{Library: &library, Key: "testing.TestC
 
 // TestCxxClassDerived is the object type testing.TestCxxClassDerived.
 type TestCxxClassDerived struct {
+	_ [0]*TestCxxClassDerived
 	testCxxClassBaseBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxClassHiddenField = bindrt.Type{Library: &library, Key: "testing.T
 
 // TestCxxClassHiddenField is the object type testing.TestCxxClassHiddenField.
 type TestCxxClassHiddenField struct {
+	_ [0]*TestCxxClassHiddenField
 	objectBase
 }
 

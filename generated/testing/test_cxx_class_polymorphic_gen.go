@@ -12,6 +12,7 @@ var typeTestCxxClassPolymorphic = bindrt.Type{Library: &library, Key: "testing.T
 
 // TestCxxClassPolymorphic is the object type testing.TestCxxClassPolymorphic.
 type TestCxxClassPolymorphic struct {
+	_ [0]*TestCxxClassPolymorphic
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxEnumHolder = bindrt.Type{Library: &library, Key: "testing.TestCxx
 
 // TestCxxEnumHolder is the object type testing.TestCxxEnumHolder.
 type TestCxxEnumHolder struct {
+	_ [0]*TestCxxEnumHolder
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxInitSubset = bindrt.Type{Library: &library, Key: "testing.TestCxx
 
 // TestCxxInitSubset is the object type testing.TestCxxInitSubset.
 type TestCxxInitSubset struct {
+	_ [0]*TestCxxInitSubset
 	objectBase
 }
 

@@ -13,6 +13,7 @@ var typeTestCxxIntEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxInt
 
 // TestCxxIntEnum is the object type testing.TestCxxIntEnum.
 type TestCxxIntEnum struct {
+	_ [0]*TestCxxIntEnum
 	intEnumBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxKwOnly = bindrt.Type{Library: &library, Key: "testing.TestCxxKwOn
 
 // TestCxxKwOnly is the object type testing.TestCxxKwOnly.
 type TestCxxKwOnly struct {
+	_ [0]*TestCxxKwOnly
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestCxxNoAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxx
 
 // TestCxxNoAutoInit is the object type testing.TestCxxNoAutoInit.
 type TestCxxNoAutoInit struct {
+	_ [0]*TestCxxNoAutoInit
 	objectBase
 }
 

@@ -13,6 +13,7 @@ var typeTestCxxStrEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxStr
 
 // TestCxxStrEnum is the object type testing.TestCxxStrEnum.
 type TestCxxStrEnum struct {
+	_ [0]*TestCxxStrEnum
 	strEnumBase
 }
 

@@ -12,6 +12,7 @@ var typeTestDeepCopyEdges = bindrt.Type{Library: &library, Key: "testing.TestDee
 
 // TestDeepCopyEdges is the object type testing.TestDeepCopyEdges.
 type TestDeepCopyEdges struct {
+	_ [0]*TestDeepCopyEdges
 	objectBase
 }
 

@@ -13,6 +13,7 @@ var typeTestEnumVariant = bindrt.Type{Library: &library, Key: "testing.TestEnumV
 
 // TestEnumVariant is the object type testing.TestEnumVariant.
 type TestEnumVariant struct {
+	_ [0]*TestEnumVariant
 	enumBase
 }
 

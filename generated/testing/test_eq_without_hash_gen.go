@@ -12,6 +12,7 @@ var typeTestEqWithoutHash = bindrt.Type{Library: &library, Key: "testing.TestEqW
 
 // TestEqWithoutHash is the object type testing.TestEqWithoutHash.
 type TestEqWithoutHash struct {
+	_ [0]*TestEqWithoutHash
 	objectBase
 }
 

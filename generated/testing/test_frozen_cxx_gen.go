@@ -12,6 +12,7 @@ var typeTestFrozenCxx = bindrt.Type{Library: &library, Key: "testing.TestFrozenC
 
 // TestFrozenCxx is the object type testing.TestFrozenCxx.
 type TestFrozenCxx struct {
+	_ [0]*TestFrozenCxx
 	objectBase
 }
 

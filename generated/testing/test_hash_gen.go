@@ -12,6 +12,7 @@ var typeTestHash = bindrt.Type{Library: &library, Key: "testing.TestHash"}
 
 // TestHash is the object type testing.TestHash.
 type TestHash struct {
+	_ [0]*TestHash
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestIntPair = bindrt.Type{Library: &library, Key: "testing.TestIntPair"}
 
 // TestIntPair is the object type testing.TestIntPair.
 type TestIntPair struct {
+	_ [0]*TestIntPair
 	objectBase
 }
 

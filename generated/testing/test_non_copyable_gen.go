@@ -12,6 +12,7 @@ var typeTestNonCopyable = bindrt.Type{Library: &library, Key: "testing.TestNonCo
 
 // TestNonCopyable is the object type testing.TestNonCopyable.
 type TestNonCopyable struct {
+	_ [0]*TestNonCopyable
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestObjectBase = bindrt.Type{Library: &library, Key: "testing.TestObject
 
 // TestObjectBase is the object type testing.TestObjectBase.
 type TestObjectBase struct {
+	_ [0]*TestObjectBase
 	objectBase
 }
 

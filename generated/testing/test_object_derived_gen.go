@@ -12,6 +12,7 @@ var typeTestObjectDerived = bindrt.Type{Library: &library, Key: "testing.TestObj
 
 // TestObjectDerived is the object type testing.TestObjectDerived.
 type TestObjectDerived struct {
+	_ [0]*TestObjectDerived
 	testObjectBaseBase
 }
 

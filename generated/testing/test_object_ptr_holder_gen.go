@@ -12,6 +12,7 @@ var typeTestObjectPtrHolder = bindrt.Type{Library: &library, Key: "testing.TestO
 
 // TestObjectPtrHolder is the object type testing.TestObjectPtrHolder.
 type TestObjectPtrHolder struct {
+	_ [0]*TestObjectPtrHolder
 	objectBase
 }
 

@@ -12,6 +12,7 @@ var typeTestUnregisteredBaseObject = bindrt.Type{Library: &library, Key: "testin
 
 // TestUnregisteredBaseObject is the object type testing.TestUnregisteredBaseObject.
 type TestUnregisteredBaseObject struct {
+	_ [0]*TestUnregisteredBaseObject
 	objectBase
 }
 

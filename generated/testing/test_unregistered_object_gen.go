@@ -12,6 +12,7 @@ var typeTestUnregisteredObject = bindrt.Type{Library: &library, Key: "testing.Te
 
 // TestUnregisteredObject is the object type testing.TestUnregisteredObject.
 type TestUnregisteredObject struct {
+	_ [0]*TestUnregisteredObject
 	testUnregisteredBaseObjectBase
 }
 

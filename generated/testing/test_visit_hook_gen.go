@@ -12,6 +12,7 @@ var typeTestVisitHook = bindrt.Type{Library: &library, Key: "testing.TestVisitHo
 
 // TestVisitHook is the object type testing.TestVisitHook.
 type TestVisitHook struct {
+	_ [0]*TestVisitHook
 	objectBase
 }
 

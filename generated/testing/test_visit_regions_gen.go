@@ -12,6 +12,7 @@ var typeTestVisitRegions = bindrt.Type{Library: &library, Key: "testing.TestVisi
 
 // TestVisitRegions is the object type testing.TestVisitRegions.
 type TestVisitRegions struct {
+	_ [0]*TestVisitRegions
 	objectBase
 }
 

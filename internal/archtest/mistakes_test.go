@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +13,15 @@ import (
 )
 
 // TestMistakes_compiler: who passes a slice or a map of Go where a container belongs
-// reads what to do in the error of the compiler.
+// reads what to do in the error of the compiler. Object types cannot be converted.
 func TestMistakes_compiler(t *testing.T) {
 	const text = `package mistakes
 
-import tvmffi "%s/runtime"
+import (
+	"%[1]s/generated/testing"
+	tvmffi "%[1]s/runtime"
+	"%[1]s/runtime/define"
+)
 
 func array(tvmffi.ArrayArg[int64])            {}
 func objects(tvmffi.ArrayLike[*tvmffi.Tensor]) {}
@@ -28,6 +33,11 @@ func _() {
 	objects([]*tvmffi.Tensor{})
 	table(map[string]int64{})
 	shared(map[string]any{})
+	_ = (*tvmffi.Function)(new(tvmffi.Array[int64]))
+	_ = (*tvmffi.Array[string])(new(tvmffi.Array[int64]))
+	_ = (*tvmffi.Tensor)(new(testing.TestCompare))
+	_ = (*testing.TestIntPair)(new(testing.TestCompare))
+	_ = (*define.Instance[int])(new(define.Instance[string]))
 	array(tvmffi.Of[int64](1))
 	table(tvmffi.MapOf(map[string]int64{}))
 }
@@ -40,7 +50,7 @@ func _() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{source: strings.Replace(text, "%s", self, 1), overlay: string(data)} {
+	for name, content := range map[string]string{source: fmt.Sprintf(text, self), overlay: string(data)} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -61,5 +71,8 @@ func _() {
 	}
 	if n := strings.Count(string(out), "cannot use"); n != 4 {
 		t.Errorf("%d mistakes, want 4:\n%s", n, out)
+	}
+	if n := strings.Count(string(out), "cannot convert"); n != 5 {
+		t.Errorf("%d refused conversions of object types, want 5:\n%s", n, out)
 	}
 }

@@ -17,7 +17,10 @@ var BoxType = bindrt.Type{Library: &Calls, Key: "calls.Box"}
 var typeSubBox = bindrt.Type{Library: &Calls, Key: "calls.SubBox"}
 
 // Box is an object of type calls.Box.
-type Box struct{ objectBase }
+type Box struct {
+	_ [0]*Box // see Object
+	objectBase
+}
 
 type boxBase = Box
 

@@ -25,7 +25,10 @@ var (
 type nodeBase = Node
 
 // Node is an object of type program.Node, from which the other types of programs derive.
-type Node struct{ objectBase }
+type Node struct {
+	_ [0]*Node // see Object
+	objectBase
+}
 
 // Var is an object of type program.Var, a variable.
 type Var struct{ nodeBase }

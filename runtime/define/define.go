@@ -109,7 +109,10 @@ func (t *Type[T]) New(fields T) (*Instance[T], error) {
 // Instance is an object of a type that [Object] made from the struct T. As every
 // object it is passed by its pointer, and [tvmffi.Cast], [tvmffi.Retain] and Release work as
 // for a generated type.
-type Instance[T any] struct{ objectBase }
+type Instance[T any] struct {
+	_ [0]*Instance[T] // see Object
+	objectBase
+}
 
 // TVMFFIType identifies the type to the runtime.
 func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(reflect.TypeFor[T]()) }

@@ -16,7 +16,10 @@ import (
 
 // AccessPath leads from a value to a place inside it, such as
 // <root>.layers[2]["name"].
-type AccessPath struct{ objectBase }
+type AccessPath struct {
+	_ [0]*AccessPath // see Object
+	objectBase
+}
 
 var (
 	typeAccessPath = core.Type{Key: "ffi.reflection.AccessPath"}

@@ -14,6 +14,7 @@ var typeMix = bindrt.Type{Library: &library, Key: "synth.Mix"}
 //
 // Several signals at once.
 type Mix struct {
+	_ [0]*Mix
 	signalBase
 }
 

@@ -14,6 +14,7 @@ var typeShaped = bindrt.Type{Library: &library, Key: "synth.Shaped"}
 //
 // A signal whose loudness changes over time.
 type Shaped struct {
+	_ [0]*Shaped
 	signalBase
 }
 

@@ -14,6 +14,7 @@ var typeSignal = bindrt.Type{Library: &library, Key: "synth.Signal"}
 //
 // Anything that sounds.
 type Signal struct {
+	_ [0]*Signal
 	objectBase
 }
 

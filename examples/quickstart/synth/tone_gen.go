@@ -14,6 +14,7 @@ var typeTone = bindrt.Type{Library: &library, Key: "synth.Tone"}
 //
 // A pure tone.
 type Tone struct {
+	_ [0]*Tone
 	signalBase
 }
 

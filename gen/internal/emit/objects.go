@@ -11,7 +11,7 @@ func (e *emitter) object(o *plan.Object) {
 	e.add(nil, jen.Var().Id(o.Var).Op("=").Add(bindrt("Type")).Values(
 		jen.Id("Library").Op(":").Add(address(e.pkg.Library)), jen.Id("Key").Op(":").Lit(o.Key)))
 	if !o.UserType {
-		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id(o.Base)))
+		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id("_").Index(jen.Lit(0)).Op("*").Id(o.GoName), jen.Id(o.Base)))
 	}
 	e.add([]string{"// TVMFFIType identifies the type to the runtime."},
 		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Add(line(

@@ -139,7 +139,7 @@ func receiver(method types.Object) *types.Named {
 }
 
 // checkLayout checks that a type has the layout of tvmffi.Object: it and its ancestors
-// are structs that contain only their embedded parents.
+// are structs that contain only their embedded parents, after blank fields without a size.
 func checkLayout(named *types.Named, sizes types.Sizes) error {
 	for at := named; ; {
 		if o := at.Obj(); o.Name() == "Object" && o.Pkg() != nil && o.Pkg().Path() == runtimePath {
@@ -148,14 +148,30 @@ func checkLayout(named *types.Named, sizes types.Sizes) error {
 			}
 			return nil
 		}
-		s, ok := at.Underlying().(*types.Struct)
-		if !ok || s.NumFields() != 1 || !s.Field(0).Embedded() {
+		field := onlyField(at, sizes)
+		if field == nil || !field.Embedded() {
 			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s is not a struct with only its embedded parent", named, at)
 		}
-		parent, ok := types.Unalias(s.Field(0).Type()).(*types.Named)
+		parent, ok := types.Unalias(field.Type()).(*types.Named)
 		if !ok {
-			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s embeds %s", named, at, s.Field(0).Type())
+			return fmt.Errorf("%s does not have the layout of tvmffi.Object: %s embeds %s", named, at, field.Type())
 		}
 		at = parent
 	}
+}
+
+// onlyField returns the field of a struct that has only one, apart from blank fields without
+// a size before it; nil for other types.
+func onlyField(t types.Type, sizes types.Sizes) *types.Var {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok || s.NumFields() == 0 {
+		return nil
+	}
+	last := s.NumFields() - 1
+	for i := range last {
+		if f := s.Field(i); f.Name() != "_" || sizes.Sizeof(f.Type()) != 0 {
+			return nil
+		}
+	}
+	return s.Field(last)
 }

@@ -12,6 +12,7 @@ var typeAccessPath = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessP
 
 // AccessPath is the object type ffi.reflection.AccessPath.
 type AccessPath struct {
+	_ [0]*AccessPath
 	objectBase
 }
 

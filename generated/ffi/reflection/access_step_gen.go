@@ -12,6 +12,7 @@ var typeAccessStep = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessS
 
 // AccessStep is the object type ffi.reflection.AccessStep.
 type AccessStep struct {
+	_ [0]*AccessStep
 	objectBase
 }
 
