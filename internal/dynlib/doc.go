@@ -15,6 +15,7 @@
 //	the API                       dynlib.go
 //	one file for each platform    dynlib_unix.go, dynlib_windows.go, dynlib_other.go
 //	RTLD_NOLOAD                   noload_*.go
+//	what the process has loaded   images_*.go
 //	the SIGSEGV action            reclaim.go, signal_*.go
 //	the identity of a thread      thread_*.go
 //	pointers to C memory          pointer_windows.go

@@ -3,6 +3,7 @@ package dynlib
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -38,6 +39,20 @@ func Loaded(name string) (Handle, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return loaded(name)
+}
+
+// Path returns the file of the library as an absolute path, or "" where the loader does
+// not know it.
+func (h Handle) Path() string {
+	path := pathOf(h)
+	if path == "" {
+		return ""
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	return full
 }
 
 // Symbol returns the address of a symbol of the library.

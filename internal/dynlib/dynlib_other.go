@@ -11,3 +11,8 @@ func loaded(string) (Handle, error)          { return 0, ErrNotLoaded }
 func symbol(Handle, string) (uintptr, error) { return 0, errUnsupported }
 func fileOf(uintptr) string                  { return "" }
 func saveSignalAction() (restore func())     { return func() {} }
+
+// Images returns nil: the system does not say.
+func Images() []string { return nil }
+
+func pathOf(Handle) string { return "" }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +43,39 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := dynlib.Loaded("libtvmffi_no_such_library.so"); !errors.Is(err, dynlib.ErrNotLoaded) {
 		t.Errorf("a library that was never loaded: %v", err)
+	}
+}
+
+// The process knows the files of its libraries, also one in a folder with spaces whose file
+// has been removed.
+func TestImages(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(nativetest.BuildText(t, "image", "int image;", nativetest.Standalone()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "with spaces.so")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(dynlib.Images(), path) {
+		t.Errorf("%s is listed before it is loaded", path)
+	}
+	h, err := dynlib.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Path(); got != path && runtime.GOOS != "darwin" {
+		t.Errorf("the path of the handle is %q, want %q", got, path)
+	}
+	for range 2 {
+		if images := dynlib.Images(); !slices.Contains(images, path) {
+			t.Errorf("%s is not among the files %q", path, images)
+		}
+		os.Remove(path)
 	}
 }
 

@@ -43,8 +43,13 @@ func fileOf(address uintptr) string {
 	if ok, _, _ := purego.SyscallN(f, address, uintptr(unsafe.Pointer(info))); int32(ok) == 0 || info.file == 0 {
 		return ""
 	}
+	return cString(info.file)
+}
+
+// cString copies a text in C memory. The loader ends its texts with a zero byte.
+func cString(address uintptr) string {
 	var text []byte
-	for at := *(*unsafe.Pointer)(unsafe.Pointer(&info.file)); *(*byte)(at) != 0; at = unsafe.Add(at, 1) {
+	for at := *(*unsafe.Pointer)(unsafe.Pointer(&address)); *(*byte)(at) != 0; at = unsafe.Add(at, 1) {
 		text = append(text, *(*byte)(at))
 	}
 	return string(text)

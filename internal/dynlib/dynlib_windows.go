@@ -33,6 +33,10 @@ func fileOf(address uintptr) string {
 	if err := windows.GetModuleHandleEx(fromAddress, (*uint16)(pointer(address)), &h); err != nil {
 		return ""
 	}
+	return fileOfModule(h)
+}
+
+func fileOfModule(h windows.Handle) string {
 	buf := make([]uint16, windows.MAX_LONG_PATH)
 	n, err := windows.GetModuleFileName(h, &buf[0], uint32(len(buf)))
 	if err != nil {
