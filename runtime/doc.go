@@ -65,8 +65,10 @@
 // and installed Python packages. Its error lists every path that was tried. The library is
 // never unloaded.
 //
-// A generated package has a Load for its library. If a library has several generated
-// packages, the options of one Load hold for all of them that are used after it.
+// A generated package has a Load for its library. If the process has already loaded a
+// library of that name, by whatever way ([LoadLibrary], another generated package, another
+// library that needs it, or the program around a Go library), the package uses that one.
+// If it is another version, each function and type is still compared when it is first used.
 //
 // A library may call Go while it is being loaded. That code may use everything that is
 // registered so far, including the items of the same library. Using an item that is not

@@ -18,7 +18,8 @@ func WithLibrary(path string) LoadOption {
 }
 
 // WithFile sets the file of a library that bindings need. The base name of path identifies
-// the library.
+// the library. If the process has already loaded a library of that name with another
+// content, Load returns an error.
 func WithFile(path string) LoadOption {
 	return func(o *locate.Options) {
 		if o.Paths == nil {
@@ -28,14 +29,15 @@ func WithFile(path string) LoadOption {
 	}
 }
 
-// WithDir adds a folder. Load searches it before the folders that it searches by default.
+// WithDir adds a folder. Load searches it before the folders that it searches by default. It
+// has no effect on a library that the process has already loaded.
 func WithDir(dir string) LoadOption {
 	return func(o *locate.Options) { o.Dirs = append(o.Dirs, dir) }
 }
 
 // Load finds and loads libtvm_ffi. The package documentation lists where it looks. Later
-// calls do nothing, except that a call that names another file than the loaded one returns
-// an error, because a process has only one libtvm_ffi. The error is of kind [ErrNotFound]
+// calls do nothing, except that a call that names a file with another content than the
+// loaded one returns an error, because a process has only one libtvm_ffi. The error is of kind [ErrNotFound]
 // if no file was found. Load may be called from several goroutines at once.
 func Load(options ...LoadOption) error {
 	if len(options) == 0 && capi.Attached() {
@@ -61,7 +63,9 @@ func Version() (string, error) {
 }
 
 // LoadLibrary loads a shared library that registers functions and types when it is loaded.
-// Its symbols are visible to libraries that are loaded later. It is never unloaded.
+// Its symbols are visible to libraries that are loaded later. It is never unloaded. If the
+// process has already loaded the library, from this file or from a copy of it,
+// LoadLibrary does not load it again, because two copies would register the same names.
 // [LoadModule] loads a library whose functions belong to a [Module].
 func LoadLibrary(path string) error {
 	if err := Load(); err != nil {

@@ -8,7 +8,8 @@
 //
 // # Files
 //
-//	libraries         library.go, load.go, loadreason.go, memorylimit.go
+//	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go,
+//	                  memorylimit.go
 //	types             types.go, construct.go, init.go
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go

@@ -15,13 +15,14 @@ type Library struct {
 	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
+	loads         int64 // how many libraries were loaded when state was set
 	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string
 }
 
 // Load finds and loads the libraries; o is nil without options. Once it has succeeded,
 // later calls do nothing. A failure is reported again to each use until a call with
-// options succeeds. A call from a library that is being loaded does nothing, either: Go
+// options succeeds, or until something else has loaded a library. A call from a library that is being loaded does nothing, either: Go
 // code that its initialisers call finds what is registered so far.
 func (l *Library) Load(o *locate.Options) error {
 	if l == nil {
@@ -32,13 +33,13 @@ func (l *Library) Load(o *locate.Options) error {
 	if l.loading {
 		return nil
 	}
-	if l.done && (l.state == nil || o == nil) {
+	if l.done && (l.state == nil || o == nil && l.loads == loads.Load()) {
 		return l.state
 	}
 	l.loading = true
 	defer func() { l.loading = false }()
 	l.state = l.find(o)
-	l.done = true
+	l.done, l.loads = true, loads.Load()
 	return l.state
 }
 

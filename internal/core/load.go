@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -14,7 +15,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
-	"github.com/tvmffi-go/tvmffi/internal/nearest"
 
 	"github.com/ebitengine/purego"
 )
@@ -76,16 +76,14 @@ func sameCore(want string) error {
 	if full, err := filepath.Abs(want); err == nil && full == filepath.Clean(attached.path) {
 		return nil // the file may have been removed since
 	}
-	a, err := os.Stat(want)
-	if err != nil {
+	if _, err := os.Stat(want); err != nil {
 		return failure.Errorf(failure.KindLibrary, "libtvm_ffi %s: %w", want, err)
 	}
-	b, err := os.Stat(attached.path)
-	if err != nil {
+	if _, err := os.Stat(attached.path); err != nil {
 		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s, which cannot be compared with %s now (%w): name the first one everywhere", attached.path, want, err)
 	}
-	if !os.SameFile(a, b) {
-		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load a second copy from %s: name one of them everywhere", attached.path, want)
+	if !sameContent(want, attached.path) {
+		return failure.Errorf(failure.KindRuntime, "the process has already loaded libtvm_ffi from %s and cannot load another one from %s: name one of them everywhere", attached.path, want)
 	}
 	return nil
 }
@@ -109,91 +107,9 @@ func attach(h dynlib.Handle, path string) error {
 		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, VersionText(*v), strings.Join(missing, ", "))
 	}
 	attached.path = path
+	loads.Add(1)
 	return nil
 }
 
-// OpenFile loads the shared library at path, which registers functions and types while
-// it is loaded. Nobody else uses the registries meanwhile.
-func OpenFile(path string) error {
-	full, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(full); err != nil {
-		return failure.Errorf(failure.KindLibrary, "library %s: %w%s", path, err, nearest.File(full))
-	}
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	if _, err := dynlib.Open(full); err != nil {
-		return failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
-	}
-	return nil
-}
-
-// find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
-func (l *Library) find(o *locate.Options) error {
-	if o == nil {
-		o = &locate.Options{}
-	}
-	for name, path := range o.Paths {
-		if o.Core == "" && locate.IsCore(name) {
-			o.Core = path
-		}
-	}
-	for _, f := range l.Files {
-		if locate.IsCore(f.Name) {
-			o.CoreVersion = f.Version
-		}
-	}
-	if o.Core != "" || !capi.Attached() {
-		if err := Open(o); err != nil {
-			return err
-		}
-	}
-	l.Paths = nil
-	for _, f := range l.Files {
-		if locate.IsCore(f.Name) {
-			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
-			// would end the process.
-			l.Paths = append(l.Paths, LibraryPath())
-			continue
-		}
-		key := f
-		key.Dependency = false
-		path := loadedFiles[key]
-		if _, named := o.Paths[f.Name]; path == "" || named || len(o.Dirs) > 0 {
-			var err error
-			if path, err = findFile(f, o); err != nil {
-				return err
-			}
-			loadedFiles[key] = path
-		}
-		l.Paths = append(l.Paths, path)
-	}
-	return nil
-}
-
-// loadedFiles holds where the libraries of generated packages were found. The packages of
-// one library share what the options of one Load named: a copy from elsewhere would
-// register everything again. The Registry guards it.
-var loadedFiles = map[locate.File]string{}
-
-func findFile(f locate.File, o *locate.Options) (string, error) {
-	s := locate.Search{Name: f.Name}
-	for _, c := range locate.Library(f, o) {
-		if _, err := os.Stat(c.Path); err != nil {
-			s.Absent(c)
-		} else if err := c.Check(f); err != nil {
-			s.Miss(c, err)
-		} else if err := OpenFile(c.Path); err != nil {
-			s.Miss(c, failure.Message(err))
-			s.Refused = true
-		} else {
-			return filepath.Abs(c.Path)
-		}
-		if c.Explicit {
-			break
-		}
-	}
-	return "", failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.LibraryError(f, o)})
-}
+// loads counts the libraries that this package has loaded.
+var loads atomic.Int64

@@ -1,0 +1,116 @@
+package core
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/locate"
+)
+
+// opened holds the files that open has loaded. The Registry guards it.
+var opened []string
+
+// loadedFiles lists the files of the libraries in the process, whoever loaded them.
+func loadedFiles() []string { return append(slices.Clone(opened), dynlib.Images()...) }
+
+// loadedCopy returns the file of a loaded library that is the file at path or a copy of
+// it; "" if there is none.
+func loadedCopy(path string) string {
+	files := loadedFiles()
+	if slices.Contains(files, path) {
+		return path
+	}
+	i := slices.IndexFunc(files, func(file string) bool { return sameContent(path, file) })
+	if i < 0 {
+		return ""
+	}
+	return files[i]
+}
+
+// loadedAs returns the file of the loaded library that the bindings of f use; "" if there
+// is none. It has the name of f. The one that the bindings were made from goes before
+// other versions.
+func loadedAs(f locate.File) string {
+	var other string
+	for _, file := range loadedFiles() {
+		if filepath.Base(file) != f.Name {
+			continue
+		}
+		if f.SHA256 != "" && hashOf(file) == f.SHA256 {
+			return file
+		}
+		if other == "" && usesFFI(file) {
+			other = file
+		}
+	}
+	if other != "" {
+		return other
+	}
+	if h, err := dynlib.Loaded(f.Name); err == nil { // by its SONAME, or by a link
+		return h.Path()
+	}
+	return ""
+}
+
+// sameContent reports whether two paths name the same file, or copies of it.
+func sameContent(a, b string) bool {
+	inA, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	inB, err := os.Stat(b)
+	if err != nil {
+		return false
+	}
+	if os.SameFile(inA, inB) {
+		return true
+	}
+	if inA.Size() != inB.Size() || !inA.Mode().IsRegular() || !inB.Mode().IsRegular() {
+		return false
+	}
+	hash := hashOf(a)
+	return hash != "" && hash == hashOf(b)
+}
+
+// hashOf returns the SHA-256 of a file in hex; "" if it cannot be read.
+func hashOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// usesFFI reports whether the library at path may be one of TVM-FFI: it has the name of
+// a C function or of libtvm_ffi in it. Another library may have the same name by chance.
+func usesFFI(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true // it was removed since it was loaded
+	}
+	defer f.Close()
+	const longest = len("tvm_ffi")
+	r := bufio.NewReaderSize(f, 1<<20)
+	for {
+		part, err := r.Peek(r.Size())
+		if bytes.Contains(part, []byte("TVMFFI")) || bytes.Contains(part, []byte("tvm_ffi")) {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		_, _ = r.Discard(len(part) - longest + 1) // they are in the buffer
+	}
+}

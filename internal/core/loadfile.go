@@ -1,0 +1,124 @@
+package core
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
+)
+
+// OpenFile loads the shared library at path, which registers functions and types while
+// it is loaded. Nobody else uses the registries meanwhile. A library that the process
+// has already loaded, from this file or from a copy of it, is not loaded again.
+func OpenFile(path string) error {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	_, err := open(path)
+	return err
+}
+
+// open is OpenFile. The caller holds the Registry. The result is the file of the
+// library that the process has now; "" if it could not be loaded.
+func open(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(full); err != nil {
+		return "", failure.Errorf(failure.KindLibrary, "library %s: %w%s", path, err, nearest.File(full))
+	}
+	if loaded := loadedCopy(full); loaded != "" {
+		full = loaded
+	}
+	if _, err := dynlib.Open(full); err != nil {
+		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
+	}
+	opened = append(opened, full)
+	loads.Add(1)
+	return full, nil
+}
+
+// find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
+func (l *Library) find(o *locate.Options) error {
+	if o == nil {
+		o = &locate.Options{}
+	}
+	for name, path := range o.Paths {
+		if o.Core == "" && locate.IsCore(name) {
+			o.Core = path
+		}
+	}
+	for _, f := range l.Files {
+		if locate.IsCore(f.Name) {
+			o.CoreVersion = f.Version
+		}
+	}
+	if o.Core != "" || !capi.Attached() {
+		if err := Open(o); err != nil {
+			return err
+		}
+	}
+	l.Paths = nil
+	for _, f := range l.Files {
+		if locate.IsCore(f.Name) {
+			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
+			// would end the process.
+			l.Paths = append(l.Paths, LibraryPath())
+			continue
+		}
+		path, err := findFile(f, o)
+		if err != nil {
+			return err
+		}
+		l.Paths = append(l.Paths, path)
+	}
+	return nil
+}
+
+// findFile loads a library of bindings and returns its file. A library of that name that
+// the process has is the one: another copy would register everything again, which ends
+// the process.
+func findFile(f locate.File, o *locate.Options) (string, error) {
+	if loaded := loadedAs(f); loaded != "" {
+		return useLoaded(f, o, loaded)
+	}
+	s := locate.Search{Name: f.Name}
+	for _, c := range locate.Library(f, o) {
+		if _, err := os.Stat(c.Path); err != nil {
+			s.Absent(c)
+		} else if err := c.Check(f); err != nil {
+			s.Miss(c, err)
+		} else if path, err := open(c.Path); err == nil {
+			return path, nil
+		} else {
+			s.Miss(c, failure.Message(err))
+			s.Refused = true
+		}
+		if c.Explicit {
+			break
+		}
+	}
+	return "", failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.LibraryError(f, o)})
+}
+
+// useLoaded makes bindings use a library that the process has. It fails if the options
+// name another file. The interface is compared item by item, at the first use of each.
+func useLoaded(f locate.File, o *locate.Options, loaded string) (string, error) {
+	if named, ok := o.Paths[f.Name]; ok {
+		full, err := filepath.Abs(named)
+		if err != nil {
+			return "", err
+		}
+		if full != loaded && !sameContent(full, loaded) {
+			return "", failure.Errorf(failure.KindRuntime, "the process has already loaded %s from %s and cannot load another one from %s: name the loaded one, or load the other one first", f.Name, loaded, named)
+		}
+	}
+	// This makes its symbols visible. It fails if the file has been replaced since.
+	_, _ = dynlib.Loaded(loaded)
+	return loaded, nil
+}
