@@ -484,6 +484,8 @@ func TestLoadRemedies(t *testing.T) {
 	runtimetest.Load(t)
 	dir := t.TempDir()
 	future := nativetest.BuildText(t, "future", "namespace tvm { namespace ffi { int FromTheFuture(); } }\nstatic int early = tvm::ffi::FromTheFuture();\nint future() { return early; }\n", nativetest.Standalone())
+	// The beginning of what tilelang 0.1.15 needs, which libtvm_ffi lacks since 0.1.13.
+	older := nativetest.BuildText(t, "older", "extern \"C\" int gone() __asm__(\"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivE_test\");\nint early = gone();\n", nativetest.Standalone())
 	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(sites.Library(runtime.GOOS))))
 	installed := copyFile(t, future, filepath.Join(dir, "site-packages", "future", "lib", "libfuture.so"))
 	needs := func(soname string) string {
@@ -496,6 +498,7 @@ func TestLoadRemedies(t *testing.T) {
 	}
 	for _, c := range []struct{ what, path, remedy string }{
 		{"another libtvm_ffi", future, "FromTheFutureEv; it was built for another version of libtvm_ffi than " + tvmffi.LibraryPath() + " (" + version + "); set TVMFFI_LIBRARY to the right one"},
+		{"an older libtvm_ffi", older, "(" + version + "); the symbol is in apache-tvm-ffi 0.1.12 and older: run \"go tool tvmffi-bind setup --version 0.1.12\"; set TVMFFI_LIBRARY to the right one"},
 		{"another libtvm_ffi, installed", installed, "(" + version + "); use the one that is installed beside it: TVMFFI_LIBRARY=" + beside},
 		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library defines the symbol; load that one first"},
 		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7; install it where the system finds it, or load the file first (--dep"},

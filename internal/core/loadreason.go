@@ -27,6 +27,9 @@ func remedy(path, reason string) string {
 			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 		}
 		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", LibraryPath(), VersionText(capi.Version()))
+		if has := releaseWith(m[1]); has != "" {
+			built += "; the symbol is in " + has
+		}
 		if beside := locate.CoreBeside(path, LibraryPath()); beside != "" {
 			return built + "; use the one that is installed beside it: TVMFFI_LIBRARY=" + beside
 		}
@@ -38,6 +41,37 @@ func remedy(path, reason string) string {
 			return "; " + needed + " comes with the driver of NVIDIA GPUs: this library works only on a machine that has it"
 		}
 		return "; it needs " + needed + "; install it where the system finds it, or load the file first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
+	}
+	return ""
+}
+
+// changes lists the symbols that libtvm_ffi gained or lost in a release of apache-tvm-ffi.
+var changes = []struct {
+	symbol  *regexp.Regexp
+	release string // the newest or oldest one that has the symbol
+	until   bool   // later releases lack it
+}{
+	{regexp.MustCompile(`^_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8Optional`), "0.1.12", true},
+	{regexp.MustCompile(`^_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8Optional|^_ZT[ISV]N3tvm3ffi5ErrorE|^TVMFFI[GS]etCustomAllocator`), "0.1.13", false},
+	{regexp.MustCompile(`^_ZN3tvm3ffi(9ReprPrint|9Recursive|1[0-9]Recursive)`), "0.1.10", false},
+	{regexp.MustCompile(`^_ZN3tvm3ffi17VisitErrorContext`), "0.1.12", false},
+	{regexp.MustCompile(`^TVMFFIBigInt`), "0.1.14.post1", false},
+}
+
+// releaseWith says which releases of apache-tvm-ffi have a symbol that the loaded one
+// lacks; "" if that is not known.
+func releaseWith(symbol string) string {
+	if strings.HasPrefix(symbol, "__Z") || strings.HasPrefix(symbol, "_TVMFFI") {
+		symbol = symbol[1:] // macOS puts a line before each name
+	}
+	for _, c := range changes {
+		switch {
+		case !c.symbol.MatchString(symbol):
+		case c.until:
+			return fmt.Sprintf("apache-tvm-ffi %s and older: run \"go tool tvmffi-bind setup --version %[1]s\"", c.release)
+		default:
+			return fmt.Sprintf("apache-tvm-ffi %s and newer: run \"go tool tvmffi-bind setup --version 0.1.15.post2\"", c.release)
+		}
 	}
 	return ""
 }
