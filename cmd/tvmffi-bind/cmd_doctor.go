@@ -164,7 +164,7 @@ func checkConfig(ctx context.Context, p *probe.Prober) finding {
 		f.Verdict, f.Found = verdictOK, console.Count(len(c.Kernels), "kernel")+" (checked by gen, not here)"
 		return f
 	}
-	if _, err := p.Core(ctx, c.CoreVersion()); err != nil && c.From == "" {
+	if _, err := p.CoreOf(ctx, c); err != nil && c.From == "" {
 		f.Verdict, f.Found = verdictNote, "its libraries were not checked: there is no libtvm_ffi"
 		return f
 	}

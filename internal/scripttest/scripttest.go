@@ -170,11 +170,16 @@ func library(t *testing.T, name string) string {
 		return nativetest.Testing(t)
 	case "land", "garden":
 		return nativetest.Build(t, name)
+	case "tvm_ffi_old":
+		return nativetest.Wheel(t, oldRelease).Library()
 	case "garden2":
 		return nextGarden(t)
 	}
 	return nativetest.Build(t, "hostile/"+name)
 }
+
+// oldRelease is a release of apache-tvm-ffi before the newest one.
+const oldRelease = "0.1.14.post1"
 
 // nextGarden is the next version of the garden: one function more, one with another signature.
 func nextGarden(t *testing.T) string {

@@ -31,15 +31,12 @@ type Library struct {
 // Locate finds libtvm_ffi, the dependencies and the libraries of c. It returns them in
 // the order in which they are loaded.
 func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, error) {
-	core, err := p.Core(ctx, c.CoreVersion())
+	core, err := p.CoreOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	all := []Library{core}
-	for _, group := range []struct {
-		role  schema.Role
-		specs []project.LibrarySpec
-	}{{schema.RoleDependency, c.Deps}, {schema.RoleBound, c.Libraries}} {
+	for _, group := range groups(c) {
 		for _, spec := range group.specs {
 			lib, err := p.locate(ctx, c, spec, group.role)
 			if err != nil {
@@ -98,6 +95,33 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
 	}
 	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
+}
+
+// group is one of the two lists of libraries in a configuration.
+type group struct {
+	role  schema.Role
+	specs []project.LibrarySpec
+}
+
+// groups returns the lists of c in the order in which they are loaded.
+func groups(c *project.Config) []group {
+	return []group{{schema.RoleDependency, c.Deps}, {schema.RoleBound, c.Libraries}}
+}
+
+// CoreOf finds the libtvm_ffi that c names among its deps and libraries, as a file or by
+// the version of the package; without one it is that of [Prober.Core].
+func (p *Prober) CoreOf(ctx context.Context, c *project.Config) (Library, error) {
+	name := filepath.Base(sites.Library(runtime.GOOS))
+	for _, group := range groups(c) {
+		for _, spec := range group.specs {
+			if spec.Package == "" && filepath.Base(spec.File) == name {
+				lib, err := p.locate(ctx, c, spec, group.role)
+				lib.Identity.Role = schema.RoleCore
+				return lib, err
+			}
+		}
+	}
+	return p.Core(ctx, c.CoreVersion())
 }
 
 // Core finds libtvm_ffi: the file that TVMFFI_LIBRARY names, or the library in the Python
