@@ -70,6 +70,12 @@
 // library that needs it, or the program around a Go library), the package uses that one.
 // If it is another version, each function and type is still compared when it is first used.
 //
+// A library need not be built for the same version as libtvm_ffi. But apache-tvm-ffi 0.1.15
+// changed how native hooks for keys of maps are called. If a library has such hooks and was
+// built on the other side of that change, loading it is an error that names the version to
+// use. TVMFFI_ALLOW_MIXED=1 in the environment loads it as it is; its maps may then lose
+// entries or end the process.
+//
 // A library may call Go while it is being loaded. That code may use everything that is
 // registered so far, including the items of the same library. Using an item that is not
 // registered yet returns an error, which says that the library is being loaded. That code

@@ -76,7 +76,6 @@ func Lookup(name string) (*Function, error) {
 }
 
 var (
-	listNames    = core.Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
 	removeGlobal = core.Func{Name: "ffi.FunctionRemoveGlobal"}
 	typeKeys     = core.Func{Name: "ffi.GetRegisteredTypeKeys"}
 )
@@ -86,38 +85,9 @@ func Functions() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	var c core.Call1
-	c.Begin(&listNames, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	functor := objects.Own(uintptr(c.Take().Bits))
-	defer functor.Release()
-	ask := func(i int64) (abi.Any, error) {
-		var c core.Call1
-		c.BeginFunction(functor, 1)
-		c.Int(0, i)
-		err := c.Do()
-		return c.Take(), err
-	}
-	n, err := ask(-1)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, n.Bits)
-	for i := range names {
-		v, err := ask(int64(i))
-		if err != nil {
-			return nil, err
-		}
-		if names[i], err = codec.Take[string](v); err != nil {
-			return nil, err
-		}
-	}
+	names, err := core.GlobalFunctions()
 	slices.Sort(names)
-	return names, nil
+	return names, err
 }
 
 // FunctionMetadata returns the metadata of a global function: a JSON text with its type

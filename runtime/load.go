@@ -66,6 +66,7 @@ func Version() (string, error) {
 // Its symbols are visible to libraries that are loaded later. It is never unloaded. If the
 // process has already loaded the library, from this file or from a copy of it,
 // LoadLibrary does not load it again, because two copies would register the same names.
+// The package documentation says which libraries do not fit the loaded libtvm_ffi.
 // [LoadModule] loads a library whose functions belong to a [Module].
 func LoadLibrary(path string) error {
 	if err := Load(); err != nil {

@@ -65,14 +65,23 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	// The library may register functions and types.
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
+	before := core.Registered()
 	var c core.Call24
 	c.Begin(&core.ModuleLoadFromFile, 1)
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
-	if err == nil && !config.unload {
+	if err != nil {
+		return nil, err
+	}
+	misfit := before.Fits(full)
+	if misfit != nil || !config.unload { // the types of a misfit are registered
 		objects.IncRef(codec.Ref(m).Handle())
 	}
-	return m, err
+	if misfit != nil {
+		m.Release()
+		return nil, misfit
+	}
+	return m, nil
 }
 
 // SystemLib returns the module of the functions that were linked into the process and

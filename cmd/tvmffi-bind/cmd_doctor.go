@@ -141,7 +141,7 @@ func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []stri
 	}
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
-		f.Remedy = "build it for this platform and this libtvm_ffi; load its dependencies first with --dep"
+		f.Remedy = "build it for this platform and this libtvm_ffi, or use the libtvm_ffi that it was built for; load its dependencies first with --dep"
 		return f
 	}
 	s = report.Own(s)

@@ -29,6 +29,23 @@ func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
 	return v, v.TypeIndex != abi.TypeNone
 }
 
+// TypesWithPointer lists the types whose attribute of this name is a bare pointer.
+func TypesWithPointer(name string) []abi.TypeIndex {
+	Registry.Lock()
+	defer Registry.Unlock()
+	column := attributeColumn(name)
+	if column == nil || column.Size <= 0 {
+		return nil
+	}
+	var types []abi.TypeIndex
+	for i, v := range unsafe.Slice(PointerTo[abi.Any](column.Data), column.Size) {
+		if v.TypeIndex == abi.TypeOpaquePtr {
+			types = append(types, abi.TypeIndex(column.BeginIndex)+abi.TypeIndex(i))
+		}
+	}
+	return types
+}
+
 // FieldsOf copies the entries of the fields of a type, without those of its
 // ancestors. The library moves the entries when it registers another one.
 func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {

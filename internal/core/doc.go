@@ -8,7 +8,7 @@
 //
 // # Files
 //
-//	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go,
+//	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go, mixed.go,
 //	                  memorylimit.go
 //	types             types.go, construct.go, init.go
 //	functions         func.go, signature.go

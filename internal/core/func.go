@@ -130,6 +130,38 @@ func GlobalMetadata(name string) (string, error) {
 	return c.StringResult()
 }
 
+var listGlobals = Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
+
+// GlobalFunctions returns the names of all global functions.
+func GlobalFunctions() ([]string, error) {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	var c Call1
+	c.Begin(&listGlobals, 0)
+	if err := c.Do(); err != nil {
+		return nil, err
+	}
+	functor := objects.Own(uintptr(c.Take().Bits))
+	defer functor.Release()
+	var count Call1
+	count.BeginFunction(functor, 1)
+	count.Int(0, -1) // asks for the number
+	n, err := count.DoInt()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, n)
+	for i := range names {
+		var c Call4
+		c.BeginFunction(functor, 1)
+		c.Int(0, int64(i))
+		if names[i], err = c.DoString(); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
 func (f *Func) absent(what string) error {
 	library := f.Library
 	if f.Owner != nil {

@@ -23,7 +23,8 @@ func OpenFile(path string) error {
 }
 
 // open is OpenFile. The caller holds the Registry. The result is the file of the
-// library that the process has now; "" if it could not be loaded.
+// library that the process has now; "" if it could not be loaded. It comes with an
+// error if the library is loaded and does not fit.
 func open(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -35,12 +36,13 @@ func open(path string) (string, error) {
 	if loaded := loadedCopy(full); loaded != "" {
 		full = loaded
 	}
+	before := Registered()
 	if _, err := dynlib.Open(full); err != nil {
 		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
 	}
 	opened = append(opened, full)
 	loads.Add(1)
-	return full, nil
+	return full, before.Fits(full)
 }
 
 // find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
@@ -95,6 +97,8 @@ func findFile(f locate.File, o *locate.Options) (string, error) {
 			s.Miss(c, err)
 		} else if path, err := open(c.Path); err == nil {
 			return path, nil
+		} else if path != "" {
+			return "", err // it is in the process now, so no other place counts
 		} else {
 			s.Miss(c, failure.Message(err))
 			s.Refused = true
@@ -120,5 +124,5 @@ func useLoaded(f locate.File, o *locate.Options, loaded string) (string, error) 
 	}
 	// This makes its symbols visible. It fails if the file has been replaced since.
 	_, _ = dynlib.Loaded(loaded)
-	return loaded, nil
+	return loaded, misfits[loaded]
 }

@@ -70,7 +70,7 @@ func releaseWith(symbol string) string {
 		case c.until:
 			return fmt.Sprintf("apache-tvm-ffi %s and older: run \"go tool tvmffi-bind setup --version %[1]s\"", c.release)
 		default:
-			return fmt.Sprintf("apache-tvm-ffi %s and newer: run \"go tool tvmffi-bind setup --version 0.1.15.post2\"", c.release)
+			return fmt.Sprintf("apache-tvm-ffi %s and newer: run \"go tool tvmffi-bind setup --version %s\"", c.release, newHeaders.release())
 		}
 	}
 	return ""

@@ -172,13 +172,15 @@ func library(t *testing.T, name string) string {
 		return nativetest.Build(t, name)
 	case "tvm_ffi_old":
 		return nativetest.Wheel(t, oldRelease).Library()
+	case "keys_old": // does not fit a newer libtvm_ffi
+		return nativetest.Build(t, "keys", nativetest.AgainstVersion(oldRelease), nativetest.Flags("-O0", "-DHOOKS", "-DTYPED"))
 	case "garden2":
 		return nextGarden(t)
 	}
 	return nativetest.Build(t, "hostile/"+name)
 }
 
-// oldRelease is a release of apache-tvm-ffi before the newest one.
+// oldRelease is the last release of apache-tvm-ffi before one that calls hooks of keys in another way.
 const oldRelease = "0.1.14.post1"
 
 // nextGarden is the next version of the garden: one function more, one with another signature.

@@ -1,0 +1,156 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/locate"
+)
+
+// A type may have native hooks that hash and compare its objects as keys of maps: C
+// function pointers in these attributes. Release 0.1.15 of apache-tvm-ffi changed what
+// they return, from int64_t and bool to TVMFFIAny, without a mark on the pointer. So a
+// library with such hooks fits only a libtvm_ffi from the same side of that release.
+// Otherwise a map loses keys in silence, or the process ends.
+//
+// No version number shows the side: a library has none, and 0.1.14.post1 and 0.1.15 report
+// the same C API. But 0.1.15 also began to write the types of functions as named_args. The
+// code that writes them comes from the headers, like the code that calls the hooks.
+var keyHooks = [...]string{"__any_hash__", "__any_equal__"}
+
+// headers says with which headers of TVM-FFI a library was compiled.
+type headers int
+
+const (
+	unknownHeaders headers = iota
+	oldHeaders             // before 0.1.15
+	newHeaders             // 0.1.15 or newer
+)
+
+// String names the releases that have the headers.
+func (h headers) String() string {
+	if h == oldHeaders {
+		return "0.1.14.post1 or older"
+	}
+	return "0.1.15 or newer"
+}
+
+// release is the one to use for the headers. The wheel 0.1.15 was withdrawn.
+func (h headers) release() string {
+	if h == oldHeaders {
+		return "0.1.14.post1"
+	}
+	return "0.1.15.post2"
+}
+
+// headersOf reads the metadata of a function.
+func headersOf(metadata string) headers {
+	switch {
+	case strings.Contains(metadata, `\"named_args\":{`):
+		return newHeaders
+	case strings.Contains(metadata, `\"type\":\"ffi.Function\",\"args\":[`):
+		return oldHeaders
+	}
+	return unknownHeaders
+}
+
+// Snapshot is what the registry held before a library was loaded.
+type Snapshot struct {
+	functions []string
+	hooks     map[abi.TypeIndex]bool
+}
+
+// Registered takes a snapshot. The caller holds the Registry.
+func Registered() Snapshot {
+	names, _ := GlobalFunctions() // without them no library is refused
+	return Snapshot{names, typesWithHooks()}
+}
+
+func typesWithHooks() map[abi.TypeIndex]bool {
+	types := map[abi.TypeIndex]bool{}
+	for _, name := range keyHooks {
+		for _, index := range capi.TypesWithPointer(name) {
+			types[index] = true
+		}
+	}
+	return types
+}
+
+// misfits holds the files of libraries that do not fit. They are in the process for good,
+// so they are refused each time. The Registry guards it.
+var misfits = map[string]error{}
+
+// allowMixed names the variable that lets a library load that does not fit.
+const allowMixed = "TVMFFI_ALLOW_MIXED"
+
+// Fits returns an error if the library at path, which was loaded after the snapshot, was
+// compiled for another libtvm_ffi in a way that makes it unsafe to use. The caller has
+// held the Registry since the snapshot.
+func (s Snapshot) Fits(path string) error {
+	if os.Getenv(allowMixed) != "" {
+		return nil
+	}
+	if err := misfits[path]; err != nil {
+		return err
+	}
+	hooks := typesWithHooks()
+	maps.DeleteFunc(hooks, func(index abi.TypeIndex, _ bool) bool { return s.hooks[index] })
+	if len(hooks) == 0 {
+		return nil
+	}
+	loaded, of := headersOfCore(), s.headersOfNew()
+	if loaded == unknownHeaders || of == unknownHeaders || loaded == of {
+		return nil
+	}
+	key := capi.KeyOf(slices.Min(slices.Collect(maps.Keys(hooks))))
+	misfits[path] = failure.NewFailure(failure.Failure{Kind: failure.KindRuntime, Message: fmt.Sprintf(
+		"%s does not fit libtvm_ffi %s (%s): it was built with apache-tvm-ffi %v, this libtvm_ffi is %v, and the two call the native hooks %s of its type %s differently, so maps with such keys lose entries or end the process"+
+			"\nrun \"go tool tvmffi-bind setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints"+
+			"\nor write \"- {package: apache-tvm-ffi, version: %[8]s, path: tvm_ffi/lib/%[9]s}\" under deps in tvmffi.yaml"+
+			"\nor set %[10]s=1 to load it as it is",
+		path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), locate.CoreName(), allowMixed)})
+	return misfits[path]
+}
+
+// headersOfCore returns the headers of the loaded libtvm_ffi.
+func headersOfCore() headers {
+	metadata, err := GlobalMetadata(getGlobalFuncMetadata.Name)
+	if err != nil {
+		return unknownHeaders
+	}
+	return headersOf(metadata)
+}
+
+// headersOfNew returns the headers behind the functions that were registered since. If they
+// differ, several libraries were loaded, and it is not known whose the hooks are.
+func (s Snapshot) headersOfNew() headers {
+	before := map[string]bool{}
+	for _, name := range s.functions {
+		before[name] = true
+	}
+	names, _ := GlobalFunctions()
+	found := unknownHeaders
+	for _, name := range names {
+		if before[name] {
+			continue
+		}
+		metadata, err := GlobalMetadata(name)
+		if err != nil {
+			continue
+		}
+		switch of := headersOf(metadata); {
+		case of == unknownHeaders || of == found:
+		case found == unknownHeaders:
+			found = of
+		default:
+			return unknownHeaders
+		}
+	}
+	return found
+}
