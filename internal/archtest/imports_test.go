@@ -28,7 +28,8 @@ type room struct {
 var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
-	{dir: "internal/dynlib", other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/elfheader"},
+	{dir: "internal/dynlib", own: []string{"internal/elfheader"}, other: []string{purego, "golang.org/x/sys/..."}},
 	// The machine, from the ground up. Only its top floor may look for a library.
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
@@ -49,7 +50,7 @@ var rooms = []room{
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
 	{dir: "schema"},
-	{dir: "internal/symbols"},
+	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
 	{dir: "runtime", own: machine("internal/fieldtag", "internal/locate", "internal/nearest", "schema"), other: []string{"github.com/x448/float16"}},

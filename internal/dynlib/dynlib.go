@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 // Handle is a loaded library.
@@ -14,11 +16,21 @@ type Handle uintptr
 // ErrNotLoaded is the error of Loaded when the process has no such library.
 var ErrNotLoaded = errors.New("library is not loaded")
 
+// ErrTruncated is the error of Open for a file that lacks a part that its headers name.
+var ErrTruncated = elfheader.ErrTruncated
+
 // Open loads the library at path and makes its symbols visible to libraries
 // loaded later. The SIGSEGV action of the process survives if a constructor of
 // libtvm_ffi replaces it: otherwise the next nil dereference in Go would kill
-// the process.
+// the process. It refuses a file that is shorter than its headers say, with
+// ErrTruncated. A name without a folder is looked up by the loader, so that it is
+// not known here which file will be opened.
 func Open(path string) (Handle, error) {
+	if filepath.Base(path) != path {
+		if err := elfheader.Check(path); err != nil {
+			return 0, fmt.Errorf("load %s: %w", path, err)
+		}
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	restore := saveSignalAction()

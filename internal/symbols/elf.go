@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-)
 
-const maxSegments = 512
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
+)
 
 // elfImage reads an ELF file by its program headers, like the loader, so
 // that it also works where the section headers were stripped.
@@ -15,10 +15,8 @@ type elfImage struct {
 	image
 	order binary.ByteOrder
 	is64  bool
-	loads []elfLoad
+	loads []elfheader.Segment
 }
-
-type elfLoad struct{ vaddr, offset, size uint64 }
 
 // word reads an address-sized number.
 func (e *elfImage) word(b []byte) uint64 {
@@ -30,16 +28,20 @@ func (e *elfImage) word(b []byte) uint64 {
 
 func readELF(im image) (File, error) {
 	f := File{Format: ELF}
-	e, head, err := openELF(im)
+	h, err := elfheader.Read(im.r, im.size)
+	if h == nil {
+		return f, err
+	}
+	f.GOOS = elfOS(elf.OSABI(h.OSABI))
+	f.Archs = []string{elfArch(elf.Machine(h.Machine), h.Is64, h.Order == binary.LittleEndian)}
+	if err := checkELFType(elf.Type(h.Type)); err != nil {
+		return f, err
+	}
 	if err != nil {
 		return f, err
 	}
-	f.GOOS = elfOS(elf.OSABI(head[elf.EI_OSABI]))
-	f.Archs = []string{elfArch(elf.Machine(e.order.Uint16(head[18:])), e.is64, e.order == binary.LittleEndian)}
-	if err := checkELFType(elf.Type(e.order.Uint16(head[16:]))); err != nil {
-		return f, err
-	}
-	dynamic, err := e.segments(head)
+	e := &elfImage{image: im, order: h.Order, is64: h.Is64}
+	dynamic, err := e.dynamic(h.Segments)
 	if err != nil {
 		return f, err
 	}
@@ -65,32 +67,6 @@ func readELF(im image) (File, error) {
 	return f, nil
 }
 
-// openELF reads the ELF header, whose first bytes say how to read the rest.
-func openELF(im image) (e *elfImage, head []byte, err error) {
-	if head, err = im.read(0, 52); err != nil {
-		return nil, nil, err
-	}
-	e = &elfImage{image: im, order: binary.LittleEndian}
-	switch elf.Data(head[elf.EI_DATA]) {
-	case elf.ELFDATA2LSB:
-	case elf.ELFDATA2MSB:
-		e.order = binary.BigEndian
-	default:
-		return nil, nil, fmt.Errorf("unknown ELF byte order %d", head[elf.EI_DATA])
-	}
-	switch elf.Class(head[elf.EI_CLASS]) {
-	case elf.ELFCLASS32:
-	case elf.ELFCLASS64:
-		e.is64 = true
-		if head, err = im.read(0, 64); err != nil {
-			return nil, nil, err
-		}
-	default:
-		return nil, nil, fmt.Errorf("unknown ELF class %d", head[elf.EI_CLASS])
-	}
-	return e, head, nil
-}
-
 func checkELFType(t elf.Type) error {
 	switch t {
 	case elf.ET_DYN:
@@ -103,43 +79,19 @@ func checkELFType(t elf.Type) error {
 	return fmt.Errorf("this is an ELF file of type %v, not a shared library", t)
 }
 
-// segments reads the program headers and returns the dynamic section.
-func (e *elfImage) segments(head []byte) ([]byte, error) {
-	size, want := e.order.Uint16(head[42:]), uint16(32)
-	count, offset := uint64(e.order.Uint16(head[44:])), uint64(e.order.Uint32(head[28:]))
-	if e.is64 {
-		size, want = e.order.Uint16(head[54:]), 56
-		count, offset = uint64(e.order.Uint16(head[56:])), e.order.Uint64(head[32:])
-	}
-	if count == 0 {
-		return nil, errors.New("it has no program headers, so it cannot be loaded")
-	}
-	if count > maxSegments {
-		return nil, fmt.Errorf("%d program headers, the limit is %d", count, maxSegments)
-	}
-	if size != want {
-		return nil, fmt.Errorf("%w: program headers of %d bytes", errTruncated, size)
-	}
-	table, err := e.read(offset, count*uint64(size))
-	if err != nil {
-		return nil, fmt.Errorf("program headers: %w", err)
-	}
-	var dynamic []byte
+// dynamic keeps the segments that are mapped and returns the dynamic section.
+func (e *elfImage) dynamic(segments []elfheader.Segment) (dynamic []byte, err error) {
 	found := false
-	for ; len(table) > 0; table = table[size:] {
-		load := elfLoad{uint64(e.order.Uint32(table[8:])), uint64(e.order.Uint32(table[4:])), uint64(e.order.Uint32(table[16:]))}
-		if e.is64 {
-			load = elfLoad{e.order.Uint64(table[16:]), e.order.Uint64(table[8:]), e.order.Uint64(table[32:])}
-		}
-		switch elf.ProgType(e.order.Uint32(table)) {
-		case elf.PT_LOAD:
-			e.loads = append(e.loads, load)
-		case elf.PT_DYNAMIC:
+	for _, s := range segments {
+		switch s.Kind {
+		case elfheader.Load:
+			e.loads = append(e.loads, s)
+		case elfheader.Dynamic:
 			if found {
 				return nil, errors.New("it has two dynamic sections")
 			}
 			found = true
-			if dynamic, err = e.read(load.offset, load.size); err != nil {
+			if dynamic, err = e.read(s.Offset, s.Size); err != nil {
 				return nil, fmt.Errorf("dynamic section: %w", err)
 			}
 		}
@@ -153,14 +105,11 @@ func (e *elfImage) segments(head []byte) ([]byte, error) {
 // at reads n bytes at a virtual address.
 func (e *elfImage) at(vaddr, n uint64) ([]byte, error) {
 	for _, l := range e.loads {
-		if delta := vaddr - l.vaddr; vaddr >= l.vaddr && delta <= l.size && n <= l.size-delta {
-			if l.offset > e.size {
-				break
-			}
-			return e.read(l.offset+delta, n)
+		if delta := vaddr - l.Address; vaddr >= l.Address && delta <= l.Size && n <= l.Size-delta {
+			return e.read(l.Offset+delta, n)
 		}
 	}
-	return nil, fmt.Errorf("%w: %d bytes at address %#x are not in the file", errTruncated, n, vaddr)
+	return nil, fmt.Errorf("%w: %d bytes at address %#x are not in the file", ErrTruncated, n, vaddr)
 }
 
 type elfDynamic struct {

@@ -26,7 +26,7 @@ type image struct {
 // read returns n bytes from an offset; all of them must lie in the image.
 func (im image) read(offset, n uint64) ([]byte, error) {
 	if offset > im.size || n > im.size-offset {
-		return nil, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", errTruncated, n, offset, im.size)
+		return nil, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", ErrTruncated, n, offset, im.size)
 	}
 	if n > maxTable {
 		return nil, fmt.Errorf("a table has %d bytes, the limit is %d", n, maxTable)
@@ -41,7 +41,7 @@ func (im image) read(offset, n uint64) ([]byte, error) {
 // part returns a part of the image.
 func (im image) part(offset, n uint64) (image, error) {
 	if offset > im.size || n > im.size-offset {
-		return image{}, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", errTruncated, n, offset, im.size)
+		return image{}, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", ErrTruncated, n, offset, im.size)
 	}
 	return image{r: im.r, base: im.base + offset, size: n}, nil
 }
@@ -49,7 +49,7 @@ func (im image) part(offset, n uint64) (image, error) {
 // cstring returns the text at an offset of a string table, up to its zero byte.
 func cstring(table []byte, offset uint64) (string, error) {
 	if offset >= uint64(len(table)) {
-		return "", fmt.Errorf("%w: a name lies outside its table", errTruncated)
+		return "", fmt.Errorf("%w: a name lies outside its table", ErrTruncated)
 	}
 	b := table[offset:]
 	end := bytes.IndexByte(b[:min(len(b), maxNameLen+1)], 0)
@@ -57,7 +57,7 @@ func cstring(table []byte, offset uint64) (string, error) {
 	case end < 0 && len(b) > maxNameLen:
 		return "", fmt.Errorf("a name is longer than %d bytes", maxNameLen)
 	case end < 0:
-		return "", fmt.Errorf("%w: a name has no end", errTruncated)
+		return "", fmt.Errorf("%w: a name has no end", ErrTruncated)
 	case !utf8.Valid(b[:end]):
 		return "", fmt.Errorf("the name %q is not valid UTF-8", b[:end])
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 // Load commands that debug/macho does not name.
@@ -168,11 +170,11 @@ func (m machoImage) loadCommands(f *File, commands []byte, count uint32) (machoT
 	var tables machoTables
 	for i := range count {
 		if len(commands) < 8 {
-			return tables, fmt.Errorf("%w: load command %d is missing", errTruncated, i)
+			return tables, fmt.Errorf("%w: load command %d is missing", ErrTruncated, i)
 		}
 		kind, size := m.order.Uint32(commands), uint64(m.order.Uint32(commands[4:]))
 		if size < 8 || size > uint64(len(commands)) || size < minCommandSize(kind) {
-			return tables, fmt.Errorf("%w: load command %d has %d bytes", errTruncated, i, size)
+			return tables, fmt.Errorf("%w: load command %d has %d bytes", ErrTruncated, i, size)
 		}
 		if err := m.loadCommand(f, &tables, kind, commands[:size]); err != nil {
 			return tables, fmt.Errorf("load command %d: %w", i, err)
@@ -189,6 +191,10 @@ func minCommandSize(kind uint32) uint64 {
 		return 12
 	case uint32(macho.LoadCmdSymtab):
 		return 24
+	case uint32(macho.LoadCmdSegment):
+		return 56
+	case uint32(macho.LoadCmdSegment64):
+		return 72
 	case loadDyldInfo, loadDyldInfoOnly:
 		return 48
 	case loadDyldExportsTrie:
@@ -207,6 +213,10 @@ func (m machoImage) loadCommand(f *File, tables *machoTables, kind uint32, c []b
 		if f.Needed = append(f.Needed, name); len(f.Needed) > maxNeeded {
 			err = fmt.Errorf("more than %d needed libraries", maxNeeded)
 		}
+	case uint32(macho.LoadCmdSegment):
+		err = elfheader.Holds(m.size, "segments", uint64(m.order.Uint32(c[32:])), uint64(m.order.Uint32(c[36:])))
+	case uint32(macho.LoadCmdSegment64):
+		err = elfheader.Holds(m.size, "segments", m.order.Uint64(c[40:]), m.order.Uint64(c[48:]))
 	case uint32(macho.LoadCmdSymtab):
 		tables.symtab = c
 	case loadDyldInfo, loadDyldInfoOnly:
@@ -253,13 +263,13 @@ func (m machoImage) exports(offset, size uint64) ([]symbol, error) {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if n.offset >= size || seen[n.offset] {
-			return nil, fmt.Errorf("%w: the export trie has a bad node", errTruncated)
+			return nil, fmt.Errorf("%w: the export trie has a bad node", ErrTruncated)
 		}
 		seen[n.offset] = true
 		b := trie[n.offset:]
 		terminal, k := binary.Uvarint(b)
 		if k <= 0 || terminal >= uint64(len(b)-k) {
-			return nil, fmt.Errorf("%w: the export trie has a bad node", errTruncated)
+			return nil, fmt.Errorf("%w: the export trie has a bad node", ErrTruncated)
 		}
 		if name, ok := strings.CutPrefix(n.name, "_"); ok && terminal > 0 && wanted(name) {
 			if out, err = add(out, symbol{name: name}); err != nil {
@@ -277,7 +287,7 @@ func (m machoImage) exports(offset, size uint64) ([]symbol, error) {
 			b = b[len(edge)+1:]
 			child, k := binary.Uvarint(b)
 			if k <= 0 {
-				return nil, fmt.Errorf("%w: the export trie has a bad edge", errTruncated)
+				return nil, fmt.Errorf("%w: the export trie has a bad edge", ErrTruncated)
 			}
 			b = b[k:]
 			name := n.name + edge

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 var le = binary.LittleEndian
@@ -113,10 +115,10 @@ func readOptional(im image, start, size uint64) (peOptional, error) {
 	case 0x20b: // 64 bits
 		o.directories = 112
 	default:
-		return o, fmt.Errorf("%w: unknown optional header", errTruncated)
+		return o, fmt.Errorf("%w: unknown optional header", ErrTruncated)
 	}
 	if len(o.bytes) < o.directories {
-		return o, fmt.Errorf("%w: the optional header has %d bytes", errTruncated, len(o.bytes))
+		return o, fmt.Errorf("%w: the optional header has %d bytes", ErrTruncated, len(o.bytes))
 	}
 	return o, nil
 }
@@ -147,7 +149,13 @@ func (p *peImage) readSections(start, count, headerSize uint64) error {
 		if virtual != 0 {
 			raw = min(raw, virtual)
 		}
-		p.sections = append(p.sections, peSection{address: uint64(le.Uint32(table[12:])), offset: uint64(le.Uint32(table[20:])), size: raw})
+		offset := uint64(le.Uint32(table[20:]))
+		if raw > 0 {
+			if err := elfheader.Holds(p.size, "sections", offset, raw); err != nil {
+				return err
+			}
+		}
+		p.sections = append(p.sections, peSection{address: uint64(le.Uint32(table[12:])), offset: offset, size: raw})
 	}
 	// The headers are in memory too, in front of the sections.
 	p.sections = append(p.sections, peSection{size: min(headerSize, p.size)})
@@ -172,14 +180,14 @@ func (p *peImage) at(address uint64) ([]byte, error) {
 		}
 		return s.data[address-s.address:], nil
 	}
-	return nil, fmt.Errorf("%w: address %#x is not in the file", errTruncated, address)
+	return nil, fmt.Errorf("%w: address %#x is not in the file", ErrTruncated, address)
 }
 
 // bytes returns n bytes at an address.
 func (p *peImage) bytes(address, n uint64) ([]byte, error) {
 	b, err := p.at(address)
 	if err == nil && uint64(len(b)) < n {
-		err = fmt.Errorf("%w: %d bytes at address %#x are not in the file", errTruncated, n, address)
+		err = fmt.Errorf("%w: %d bytes at address %#x are not in the file", ErrTruncated, n, address)
 	}
 	if err != nil {
 		return nil, err
@@ -206,7 +214,7 @@ func (p *peImage) imports(address uint64) ([]string, error) {
 	var needed []string
 	for ; ; table = table[20:] {
 		if len(table) < 20 {
-			return nil, fmt.Errorf("%w: the table has no end", errTruncated)
+			return nil, fmt.Errorf("%w: the table has no end", ErrTruncated)
 		}
 		name := uint64(le.Uint32(table[12:]))
 		if name == 0 {

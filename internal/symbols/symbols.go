@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 // Format is the format of a shared library.
@@ -116,7 +118,7 @@ func parse(im image) (f File, err error) {
 		}
 	}()
 	if im.size == 0 {
-		return File{}, errors.New("the file is empty")
+		return File{}, fmt.Errorf("%w: it is empty", ErrTruncated)
 	}
 	head, err := im.read(0, min(im.size, 64))
 	if err != nil {
@@ -164,8 +166,10 @@ const linkerScript = "this is a linker script; name the library it points to"
 var (
 	errObject     = errors.New("this is an object file; link it into a shared library first (for example with g++ -shared)")
 	errExecutable = errors.New("this is an executable, not a shared library")
-	errTruncated  = errors.New("the file is truncated or malformed")
 )
+
+// ErrTruncated is the error for a file that lacks a part that its headers name.
+var ErrTruncated = elfheader.ErrTruncated
 
 // CheckHost returns an error if the library cannot be loaded by a program built
 // for goos and goarch.

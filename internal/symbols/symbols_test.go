@@ -179,7 +179,7 @@ func TestTruncated(t *testing.T) {
 				t.Errorf("%s/%s cut to %d: another result without an error", p.goos, p.goarch, n)
 			}
 		}
-		if failed < len(lengths)/4 {
+		if failed < len(lengths)*9/10 {
 			t.Errorf("%s/%s: only %d of %d cuts were noticed", p.goos, p.goarch, failed, len(lengths))
 		}
 	}
@@ -222,7 +222,7 @@ func TestOtherKindsOfFile(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{nil, "the file is empty"},
+		{nil, "it is empty"},
 		{[]byte("hello, this is a text"), "neither ELF, Mach-O nor PE"},
 		{[]byte("!<arch>\n"), "static archive or an import library; link it"},
 		{readBytes(t, peDir.Path("tvm_ffi/lib/tvm_ffi.lib")), "import library"},
