@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
@@ -169,5 +170,18 @@ func TestWrite_folderNotWritable(t *testing.T) {
 	}
 	if got := tree(t, dir); len(got) != 1 {
 		t.Errorf("files after the failure: %v, want only the first one", got)
+	}
+}
+
+// A full disk has another remedy than a folder of somebody else.
+func TestUnwritable(t *testing.T) {
+	for errno, want := range map[syscall.Errno]string{
+		syscall.ENOSPC: "no space left on device; free some space (nothing was written)",
+		syscall.EDQUOT: "; free some space (nothing was written)",
+		syscall.EACCES: "permission denied; change its permissions or choose another one (nothing was written)",
+	} {
+		if err := unwritable("dir", &fs.PathError{Op: "open", Path: "dir/x", Err: errno}); !strings.HasSuffix(err.Error(), want) || !errors.Is(err, errno) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Write makes all changes or none. First it writes the new files beside their targets,
@@ -83,7 +84,11 @@ func newFile(dir string, data []byte) (name string, err error) {
 }
 
 func unwritable(dir string, err error) error {
-	return fmt.Errorf("cannot write to the folder %s: %w; change its permissions or choose another one (nothing was written)", console.Shown(dir), err)
+	remedy := "change its permissions or choose another one"
+	if sites.DiskFull(err) {
+		remedy = "free some space"
+	}
+	return fmt.Errorf("cannot write to the folder %s: %w; %s (nothing was written)", console.Shown(dir), err, remedy)
 }
 
 // makeFolder is like os.MkdirAll, but remembers which folders it made.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,10 +31,20 @@ func CacheDir() (string, error) {
 	return filepath.Join(d, "tvmffi"), nil
 }
 
+// DiskFull reports whether a write failed because the disk, or the user's share of it, is full.
+func DiskFull(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	const handleDiskFull, diskFull = 39, 112 // of Windows, which does not return ENOSPC
+	code, ok := errors.AsType[syscall.Errno](err)
+	return ok && runtime.GOOS == "windows" && (code == handleDiskFull || code == diskFull)
+}
+
 // Advise adds to an error of a write to the cache what the user can do about it.
 func Advise(err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case DiskFull(err):
 		return fmt.Errorf("%w; free some space, or set TVMFFI_CACHE to a folder on another disk", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w; set TVMFFI_CACHE to a folder that you can write to", err)
