@@ -25,6 +25,9 @@ func CacheDir() (string, error) {
 		return filepath.Clean(d), nil
 	}
 	d, err := os.UserCacheDir()
+	if err == nil && !filepath.IsAbs(d) { // of a relative HOME: whoever owns the working directory could plant a library
+		err = fmt.Errorf("%s is a relative path", d)
+	}
 	if err != nil {
 		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of your own", err)
 	}

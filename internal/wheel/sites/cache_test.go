@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,5 +24,21 @@ func TestAdvise(t *testing.T) {
 	}
 	if Advise(nil) != nil {
 		t.Error("Advise(nil) is not nil")
+	}
+}
+
+// The cache is never in the working directory.
+func TestCacheDirRelative(t *testing.T) {
+	for _, env := range [][3]string{{"here", "", "/home"}, {"", "here", "/home"}, {"", "", "here"}, {"", "", "."}} {
+		t.Setenv("TVMFFI_CACHE", env[0])
+		t.Setenv("XDG_CACHE_HOME", env[1])
+		t.Setenv("HOME", env[2])
+		t.Setenv("LocalAppData", env[2])
+		if dir, err := CacheDir(); err == nil && !filepath.IsAbs(dir) {
+			t.Errorf("with TVMFFI_CACHE, XDG_CACHE_HOME and HOME %q the cache is %s", env, dir)
+		}
+		if found := Cached("sample", "lib.so"); found != nil {
+			t.Errorf("with TVMFFI_CACHE, XDG_CACHE_HOME and HOME %q the cache was searched: %v", env, found)
+		}
 	}
 }

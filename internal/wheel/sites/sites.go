@@ -141,11 +141,11 @@ type place struct {
 }
 
 func (p place) patterns() []string {
+	if !filepath.IsAbs(p.pattern) {
+		return nil // never relative to the working directory, where a library may be planted
+	}
 	if !p.python {
 		return []string{p.pattern}
-	}
-	if !filepath.IsAbs(p.pattern) {
-		return nil // never relative to the working directory
 	}
 	return []string{
 		filepath.Join(p.pattern, "lib", "python3*", "site-packages"),
@@ -177,9 +177,7 @@ func (h host) chosenPlaces() []place {
 		python("CONDA_PREFIX", below(h.env("CONDA_PREFIX"))),
 	}
 	for _, p := range filepath.SplitList(h.env("PYTHONPATH")) {
-		if filepath.IsAbs(p) {
-			out = append(out, packages("PYTHONPATH", escape(p)))
-		}
+		out = append(out, packages("PYTHONPATH", escape(p)))
 	}
 	return out
 }

@@ -141,6 +141,36 @@ func TestNatural(t *testing.T) {
 	}
 }
 
+// A relative folder would be one in the working directory, where anybody may have planted a library.
+func TestRelativeFolders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		for _, site := range []string{"lib/python3.12/site-packages", "Lib/site-packages", ".local/lib/python3.12/site-packages",
+			"versions/3.12/lib/python3.12/site-packages", "Library/Python/3.12/lib/python/site-packages",
+			"Python/Python312/site-packages", "Programs/Python/Python312/Lib/site-packages", "."} {
+			plant(t, goos, filepath.Join("planted", filepath.FromSlash(site)), "1")
+		}
+		write(t, filepath.Join("planted", "python3"), "")
+		write(t, filepath.Join("planted", "python.exe"), "")
+		for _, relative := range []string{"planted", "./planted", "../" + filepath.Base(must(t)(os.Getwd())) + "/planted"} {
+			h := host{goos: goos, home: relative, root: t.TempDir(), env: func(string) string { return relative }}
+			if got := h.find("apache-tvm-ffi", Library(goos)); got != nil {
+				t.Errorf("%s, with %s: found %+v", goos, relative, got)
+			}
+		}
+	}
+}
+
+func must(t *testing.T) func(string, error) string {
+	return func(s string, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
 func TestThisMachine(t *testing.T) {
 	for _, s := range Searched() {
 		if !filepath.IsAbs(s) {
