@@ -186,7 +186,10 @@ func checkCore(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: "libtvm_ffi"}
 	lib, err := p.Core(ctx, "")
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), fmt.Sprintf("run \"%s setup\"", console.Command())
+		f.Verdict, f.Found = verdictProblem, err.Error()
+		if !errors.Is(err, sites.ErrShared) { // the error says what to do
+			f.Remedy = fmt.Sprintf("run \"%s setup\"", console.Command())
+		}
 		return f
 	}
 	s, err := p.ReadLibraries(ctx, []probe.Library{lib})
@@ -273,6 +276,11 @@ func checkInstalled() finding {
 		f.Verdict = verdictNote
 		f.Remedy = "several versions are installed and the first one is used: set TVMFFI_LIBRARY to choose"
 	}
+	if warnings := sharedFolders(); len(warnings) > 0 {
+		lines = append(lines, warnings...)
+		f.Verdict = verdictNote
+		f.Remedy = strings.TrimPrefix(f.Remedy+"; name absolute folders in TVMFFI_LIBRARY_PATH that only you can write to", "; ")
+	}
 	f.Found = strings.Join(lines, "\n")
 	return f
 }
@@ -282,6 +290,19 @@ func joinOr(list []string, none string) string {
 		return none
 	}
 	return strings.Join(list, ", ")
+}
+
+// sharedFolders returns what is wrong with the folders of TVMFFI_LIBRARY_PATH. Programs load from
+// them what the user has named, so that a folder in which others can write is not refused.
+func sharedFolders() (warnings []string) {
+	for _, dir := range filepath.SplitList(os.Getenv("TVMFFI_LIBRARY_PATH")) {
+		if dir != "" && !filepath.IsAbs(dir) {
+			warnings = append(warnings, dir+" is not an absolute path, and is not searched")
+		} else if err := sites.OwnOnly(dir); dir != "" && err != nil {
+			warnings = append(warnings, err.Error())
+		}
+	}
+	return warnings
 }
 
 func checkCache() finding {
@@ -300,6 +321,9 @@ func checkCache() finding {
 	for _, e := range entries {
 		if info, err := os.Stat(e); err == nil && info.IsDir() {
 			names = append(names, filepath.Base(e))
+			if err := sites.Private(e); err != nil {
+				return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
+			}
 		}
 	}
 	return finding{Check: "cache", Verdict: verdictOK, Found: dir + "\n" + joinOr(names, "empty")}

@@ -52,9 +52,14 @@ func (p *Program) readsFiles() bool {
 	return false
 }
 
+// place returns the file for a key, and an error if there is no cache or another user can change it.
 func place(key string) (string, error) {
 	dir, err := sites.CacheDir()
-	return filepath.Join(dir, "nvrtc", key[:2], key+".json"), err
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "nvrtc", key[:2], key+".json")
+	return file, sites.Private(file)
 }
 
 // cached reads what store wrote. A file begins with the hash of the rest, so that a

@@ -62,30 +62,38 @@ var packages = []struct{ distribution, file string }{
 	{"nvidia-cuda-nvrtc-cu12", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
 }
 
-// candidates returns where NVRTC may be, in order.
-func candidates() []string {
+// candidates returns where NVRTC may be, in order, and why the cache is not searched.
+func candidates() (files []string, refused []error) {
 	if explicit := os.Getenv(variable); explicit != "" {
-		return []string{explicit}
+		return []string{explicit}, nil
 	}
 	if runtime.GOOS == "windows" {
-		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"}
+		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"}, nil
 	}
-	files := []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}
+	files = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}
 	for _, p := range packages {
-		for _, found := range append(sites.Find(p.distribution, p.file), sites.Cached(p.distribution, p.file)...) {
+		cached, err := sites.Cached(p.distribution, p.file)
+		if err != nil {
+			refused = append(refused, err)
+		}
+		for _, found := range append(sites.Find(p.distribution, p.file), cached...) {
 			files = append(files, found.File)
 		}
 	}
-	return append(files, "/usr/local/cuda/lib64/libnvrtc.so")
+	return append(files, "/usr/local/cuda/lib64/libnvrtc.so"), refused
 }
 
 func open() (dynlib.Handle, string, error) {
 	var tried []string
-	for _, name := range candidates() {
+	files, refused := candidates()
+	for _, name := range files {
 		h, err := dynlib.Open(name)
 		if err == nil {
 			return h, name, nil
 		}
+		tried = append(tried, err.Error())
+	}
+	for _, err := range refused {
 		tried = append(tried, err.Error())
 	}
 	remedy := "install the Python package nvidia-cuda-nvrtc or the CUDA toolkit, or set " + variable + " to the file of NVRTC"

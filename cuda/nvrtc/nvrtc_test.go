@@ -191,6 +191,12 @@ func TestCache(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder: %v, %v", info.Mode(), err)
 	}
+	if err := os.Chmod(filepath.Join(os.Getenv("TVMFFI_CACHE"), "nvrtc"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if compile(t, p).Cached {
+		t.Error("a file was used that others may have planted")
+	}
 }
 
 func TestConcurrent(t *testing.T) {

@@ -110,6 +110,9 @@ func DiskFull(text string) bool {
 // returns the names of the files in it that are moved to dir, in that order: a file
 // that existed is replaced, never written into, because a process may have mapped it.
 func Once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
+	if err := sites.Private(dir); err != nil {
+		return err
+	}
 	if cached() {
 		return nil
 	}

@@ -124,4 +124,15 @@ func TestOnce(t *testing.T) {
 	if err != nil || len(left) != 2 {
 		t.Errorf("the folder has %v, %v; want the file and the lock", left, err)
 	}
+
+	// What is in a folder in which others can write may be theirs.
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		err := compiler.Once(t.Context(), dir, cached, build)
+		if err == nil || !strings.Contains(err.Error(), "run chmod go-w "+dir) {
+			t.Errorf("a folder in which others can write: %v", err)
+		}
+	}
 }

@@ -54,18 +54,33 @@ func Open(o *locate.Options) error {
 	}
 	s := locate.Search{Name: name}
 	for _, c := range locate.Core(o) {
-		if _, err := os.Stat(c.Path); err != nil {
-			s.Absent(c)
-		} else if h, err := dynlib.Open(c.Path); err != nil {
-			s.Miss(c, err)
-		} else {
+		h, err := openCandidate(&s, c)
+		if err == nil {
 			return attach(h, c.Path)
 		}
-		if c.Explicit {
+		if c.Ends(err) {
 			break
 		}
 	}
 	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.CoreError()})
+}
+
+// openCandidate loads libtvm_ffi from one place, or records why it cannot.
+func openCandidate(s *locate.Search, c locate.Candidate) (dynlib.Handle, error) {
+	if c.Refused != nil {
+		s.Miss(c, c.Refused)
+		s.Refused = s.Refused || c.Ends(c.Refused)
+		return 0, c.Refused
+	}
+	if _, err := os.Stat(c.Path); err != nil {
+		s.Absent(c)
+		return 0, err
+	}
+	h, err := dynlib.Open(c.Path)
+	if err != nil {
+		s.Miss(c, err)
+	}
+	return h, err
 }
 
 // sameCore refuses a second libtvm_ffi.

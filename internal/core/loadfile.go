@@ -91,19 +91,26 @@ func findFile(f locate.File, o *locate.Options) (string, error) {
 	}
 	s := locate.Search{Name: f.Name}
 	for _, c := range locate.Library(f, o) {
-		if _, err := os.Stat(c.Path); err != nil {
-			s.Absent(c)
-		} else if err := c.Check(f); err != nil {
+		err := c.Refused
+		if err != nil {
 			s.Miss(c, err)
-		} else if path, err := open(c.Path); err == nil {
-			return path, nil
-		} else if path != "" {
-			return "", err // it is in the process now, so no other place counts
+			s.Refused = s.Refused || c.Ends(err)
+		} else if _, err = os.Stat(c.Path); err != nil {
+			s.Absent(c)
+		} else if err = c.Check(f); err != nil {
+			s.Miss(c, err)
 		} else {
+			var path string
+			if path, err = open(c.Path); err == nil {
+				return path, nil
+			}
+			if path != "" {
+				return "", err // it is in the process now, so no other place counts
+			}
 			s.Miss(c, failure.Message(err))
 			s.Refused = true
 		}
-		if c.Explicit {
+		if c.Ends(err) {
 			break
 		}
 	}

@@ -6,6 +6,7 @@ package locate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,15 @@ type Candidate struct {
 	Where string // why this place is tried, for the error
 	// Explicit is set if the caller named the file. Then no other place is tried.
 	Explicit bool
-	cached   bool
+	// Refused says why this place must not be used. An error that is sites.ErrShared ends the
+	// search: what it would find next is not what the user has installed.
+	Refused error
+	cached  bool
+}
+
+// Ends reports whether the search ends at a candidate that cannot be loaded for this reason.
+func (c Candidate) Ends(why error) bool {
+	return c.Explicit || errors.Is(why, sites.ErrShared)
 }
 
 const core = "apache-tvm-ffi"
@@ -90,8 +99,13 @@ func Core(o *Options) []Candidate {
 			others = append(others, c)
 		}
 	}
-	for _, i := range sites.Cached(core, sites.Library(runtime.GOOS)) {
-		add(i, "cache of tvmffi-bind setup")
+	const cache = "cache of tvmffi-bind setup"
+	cached, err := sites.Cached(core, sites.Library(runtime.GOOS))
+	if err != nil {
+		places = append(places, Candidate{Where: cache, Refused: err})
+	}
+	for _, i := range cached {
+		add(i, cache)
 	}
 	for _, i := range installed {
 		add(i, "Python package "+i.Version)
@@ -115,8 +129,13 @@ func Library(f File, o *Options) []Candidate {
 	if f.Package == "" {
 		return places
 	}
-	for _, i := range sites.Cached(f.Package, f.PathInPackage) {
-		places = append(places, Candidate{Path: i.File, Where: "cache of tvmffi-bind", cached: true})
+	const cache = "cache of tvmffi-bind"
+	cached, err := sites.Cached(f.Package, f.PathInPackage)
+	if err != nil {
+		places = append(places, Candidate{Where: cache, Refused: err})
+	}
+	for _, i := range cached {
+		places = append(places, Candidate{Path: i.File, Where: cache, cached: true})
 	}
 	for _, i := range sites.Find(f.Package, f.PathInPackage) {
 		places = append(places, Candidate{Path: i.File, Where: "Python package " + i.Version})
@@ -201,6 +220,10 @@ type Search struct {
 
 // Miss records why a candidate was not taken.
 func (s *Search) Miss(c Candidate, why any) {
+	if c.Refused != nil {
+		s.tried = append(s.tried, fmt.Sprintf("%s: %v", c.Where, why))
+		return
+	}
 	s.tried = append(s.tried, fmt.Sprintf("%s (%s): %v", c.Path, c.Where, why))
 }
 

@@ -121,7 +121,7 @@ func Get(ctx context.Context, s Spec) (Dir, error) {
 // Cached returns the unpacked wheel if an earlier Get left it in the cache; it never downloads.
 func Cached(s Spec) (Dir, bool) {
 	d, err := place(s)
-	if err != nil || !complete(d) {
+	if err != nil || sites.Private(d.root) != nil || !complete(d) {
 		return Dir{}, false
 	}
 	return d, true
@@ -134,6 +134,9 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 	}
 	parent := filepath.Dir(d.root)
 	if err := privateDir(parent); err != nil {
+		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	}
+	if err := sites.Private(d.root); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	if complete(d) {
@@ -216,22 +219,12 @@ func place(s Spec) (Dir, error) {
 	return Dir{root: filepath.Join(cache, "wheels", s.Package+"-"+s.Version+"-"+s.SHA256[:8]), spec: s}, nil
 }
 
-// privateDir makes a folder and refuses one that other users can write to: libraries are loaded from it.
+// privateDir makes a folder of the cache and refuses one that other users can write to.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	st, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	if !st.IsDir() {
-		return fmt.Errorf("%s is not a folder; remove it", dir)
-	}
-	if runtime.GOOS != "windows" && st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s can be written by other users (mode %o); run chmod 700 on it", dir, st.Mode().Perm())
-	}
-	return nil
+	return sites.Private(dir)
 }
 
 func tempPrefix(name string) string { return ".get-" + name + "-" }

@@ -358,8 +358,8 @@ func TestGetRefusesWritableCache(t *testing.T) {
 	}
 	b := zipBytes(t, entry{name: "f", body: "x"})
 	_, err := get(t.Context(), specFor(b), fetcher(b, new(atomic.Int32)))
-	if err == nil || !strings.Contains(err.Error(), "chmod 700") {
-		t.Errorf("err = %v, want the remedy chmod 700", err)
+	if err == nil || !strings.Contains(err.Error(), "run chmod go-w "+dir) {
+		t.Errorf("err = %v, want the remedy chmod go-w", err)
 	}
 }
 

@@ -79,8 +79,11 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 // it, in the cache or installed. If it is in neither, it downloads the wheel of a known
 // version.
 func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
-	present := append(sites.Cached(spec.Package, spec.Path), sites.Find(spec.Package, spec.Path)...)
-	for _, found := range present {
+	cached, err := sites.Cached(spec.Package, spec.Path)
+	if err != nil {
+		return Library{}, fmt.Errorf("the cache: %w", err)
+	}
+	for _, found := range append(cached, sites.Find(spec.Package, spec.Path)...) {
 		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
 			continue // another version, or in the cache for another platform
 		}

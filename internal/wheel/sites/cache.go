@@ -56,11 +56,14 @@ func Advise(err error) error {
 }
 
 // Cached returns the wheels of a distribution that lie unpacked in the cache and hold the file, the newest
-// version first.
-func Cached(distribution, file string) []Installed {
+// version first. It returns an error, and no wheel, if the cache has no place or another user can change one of them.
+func Cached(distribution, file string) ([]Installed, error) {
 	root, err := CacheDir()
-	if err != nil || !filepath.IsLocal(filepath.FromSlash(file)) {
-		return nil
+	if err != nil {
+		return nil, err
+	}
+	if !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil, nil
 	}
 	var found []Installed
 	matches, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
@@ -72,9 +75,12 @@ func Cached(distribution, file string) []Installed {
 		if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
 			continue
 		}
+		if err := Private(full); err != nil {
+			return nil, err
+		}
 		version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), distribution+"-"), "-")
 		found = append(found, Installed{Distribution: distribution, Version: version, Site: dir, File: full, Source: "cache"})
 	}
 	slices.SortStableFunc(found, func(a, b Installed) int { return natural(b.Version, a.Version) })
-	return found
+	return found, nil
 }

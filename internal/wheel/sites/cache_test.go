@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +38,7 @@ func TestCacheDirRelative(t *testing.T) {
 		if dir, err := CacheDir(); err == nil && !filepath.IsAbs(dir) {
 			t.Errorf("with TVMFFI_CACHE, XDG_CACHE_HOME and HOME %q the cache is %s", env, dir)
 		}
-		if found := Cached("sample", "lib.so"); found != nil {
+		if found, err := Cached("sample", "lib.so"); err == nil && runtime.GOOS == "linux" {
 			t.Errorf("with TVMFFI_CACHE, XDG_CACHE_HOME and HOME %q the cache was searched: %v", env, found)
 		}
 	}
