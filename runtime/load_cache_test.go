@@ -35,6 +35,19 @@ func wantFailure(t *testing.T, child string, env []string, parts ...string) {
 	}
 }
 
+// A library of the cache that is not what its wheel had ends the search; one that RECORD knows
+// with this hash is another version.
+func TestAltered(t *testing.T) {
+	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
+	cache := filepath.Join(t.TempDir(), "cache")
+	file := cachedCopy(t, cache, "garden-1.0-deadbeef", garden, "garden/libgarden.so")
+	env := []string{"TVMFFI_LIBRARY=" + library, "TVMFFI_CACHE=" + cache, envHash + "=" + strings.Repeat("0", 64)}
+	wantFailure(t, "bindings", env, "another version: its sha256 is ")
+	write(t, filepath.Join(cache, "wheels", "garden-1.0-deadbeef", "garden-1.0.dist-info", "RECORD"),
+		"garden/libgarden.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
+	wantFailure(t, "bindings", env, file+" is damaged: its sha256 is ", `run "go tool tvmffi-bind setup", which repairs the cache`)
+}
+
 // Others must not be able to plant a library in the cache.
 func TestSharedCache(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -66,7 +66,7 @@ of ` + project.ConfigName + `, if there is one. It downloads and changes nothing
 			if len(rest) > 0 {
 				return probe.NotLibrary(rest[0])
 			}
-			p := &probe.Prober{Console: con, Offline: true, Timeout: p.Timeout}
+			p := &probe.Prober{Console: con, Offline: true, Examines: true, Timeout: p.Timeout}
 			findings := examine(cmd.Context(), p)
 			for _, file := range in.Libs {
 				findings = append(findings, checkLibrary(cmd.Context(), p, file, in.Deps))
@@ -119,8 +119,7 @@ func examine(ctx context.Context, p *probe.Prober) []finding {
 		checkAPI(ctx, p),
 		checkInstalled(),
 		checkCache(),
-		checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or set TVMFFI_LIBRARY to the path of libtvm_ffi",
-			[]string{"python3", "-m", "pip", "--version"}, []string{"pip", "--version"}, []string{"uv", "--version"}),
+		checkPip(),
 		checkProgram("C++ compiler", "build your own libraries; bindings do not need it", "install g++ or clang++ if you write such libraries",
 			[]string{"g++", "--version"}, []string{"clang++", "--version"}, []string{"c++", "--version"}),
 		checkProgram("go command", "generate and build", "install Go and put it on the PATH",
@@ -186,10 +185,7 @@ func checkCore(ctx context.Context, p *probe.Prober) finding {
 	f := finding{Check: "libtvm_ffi"}
 	lib, err := p.Core(ctx, "")
 	if err != nil {
-		f.Verdict, f.Found = verdictProblem, err.Error()
-		if !errors.Is(err, sites.ErrShared) { // the error says what to do
-			f.Remedy = fmt.Sprintf("run \"%s setup\"", console.Command())
-		}
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), remedyForCore(err)
 		return f
 	}
 	s, err := p.ReadLibraries(ctx, []probe.Library{lib})
@@ -208,6 +204,20 @@ func checkCore(ctx context.Context, p *probe.Prober) finding {
 		f.Remedy = "the oldest supported version is 0.1.9: run \"pip install --upgrade " + project.CorePackage + "\""
 	}
 	return f
+}
+
+// remedyForCore returns what to do where libtvm_ffi is missing or damaged.
+func remedyForCore(err error) string {
+	setup := fmt.Sprintf("run \"%s setup\"", console.Command())
+	switch pip := checkPip(); {
+	case errors.Is(err, sites.ErrShared): // the error says it
+		return ""
+	case os.Getenv("TVMFFI_LIBRARY") != "":
+		return "correct or unset TVMFFI_LIBRARY"
+	case pip.Verdict != verdictOK:
+		return "first " + pip.Remedy + "; then " + setup
+	}
+	return setup
 }
 
 // checkAPI compares the C functions that libtvm_ffi exports with those that the
@@ -292,6 +302,12 @@ func joinOr(list []string, none string) string {
 	return strings.Join(list, ", ")
 }
 
+// checkPip looks for what downloads wheels.
+func checkPip() finding {
+	return checkProgram("pip", "download official wheels (setup, init)", "install pip (python3 -m ensurepip) or uv, or set TVMFFI_LIBRARY to the path of libtvm_ffi",
+		[]string{"python3", "-m", "pip", "--version"}, []string{"pip", "--version"}, []string{"uv", "--version"})
+}
+
 // sharedFolders returns what is wrong with the folders of TVMFFI_LIBRARY_PATH. Programs load from
 // them what the user has named, so that a folder in which others can write is not refused.
 func sharedFolders() (warnings []string) {
@@ -305,28 +321,39 @@ func sharedFolders() (warnings []string) {
 	return warnings
 }
 
+// checkCache looks for what is damaged in the cache, and who can write to it.
 func checkCache() finding {
+	f := finding{Check: "cache", Verdict: verdictProblem}
 	dir, err := wheel.CacheDir()
 	if err != nil {
-		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
+		f.Found = err.Error()
+		return f
 	}
 	if err := writable(dir); err != nil {
-		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error(), Remedy: "set TVMFFI_CACHE to a folder that you can write to"}
+		f.Found, f.Remedy = err.Error(), "set TVMFFI_CACHE to a folder that you can write to"
+		return f
 	}
-	entries, err := filepath.Glob(filepath.Join(dir, "wheels", "[^.]*"))
+	wheels, others, err := wheel.Unpacked()
 	if err != nil {
-		return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
+		f.Found = err.Error()
+		return f
 	}
-	var names []string
-	for _, e := range entries {
-		if info, err := os.Stat(e); err == nil && info.IsDir() {
-			names = append(names, filepath.Base(e))
-			if err := sites.Private(e); err != nil {
-				return finding{Check: "cache", Verdict: verdictProblem, Found: err.Error()}
-			}
+	var lines, damaged []string
+	for _, d := range wheels {
+		lines = append(lines, filepath.Base(d.Root()))
+		if err := d.Verify(); err != nil {
+			damaged = append(damaged, err.Error())
 		}
 	}
-	return finding{Check: "cache", Verdict: verdictOK, Found: dir + "\n" + joinOr(names, "empty")}
+	for _, path := range others {
+		lines = append(lines, filepath.Base(path)+" (of another version of tvmffi-bind: not checked)")
+	}
+	slices.Sort(lines)
+	f.Found = strings.Join(append([]string{dir, joinOr(lines, "empty")}, damaged...), "\n")
+	if f.Verdict = verdictOK; len(damaged) > 0 {
+		f.Verdict, f.Remedy = verdictProblem, "run \""+console.Command()+" setup\", which gets damaged wheels of this platform again; remove the folders of others"
+	}
+	return f
 }
 
 // writable returns an error if dir, or the folder in which it would be made, cannot be

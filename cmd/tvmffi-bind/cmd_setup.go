@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,6 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // ofPackage says which Python package a library is from. The version of the package
@@ -27,10 +31,14 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 		Short: "Find or install libtvm_ffi and print its path",
 		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
 and in the cache of this tool. If there is none, it downloads the official wheel
-with pip or uv, checks its hash and unpacks it into the cache. Programs need no
-Python afterwards.`,
+with pip or uv, checks its hash and unpacks it into the cache. It also compares
+every file in the cache with the hash that its wheel names, and downloads a damaged
+wheel again. Programs need no Python afterwards.`,
 		Args: console.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := repairCache(cmd.Context(), p); err != nil {
+				return err
+			}
 			lib, err := p.Core(cmd.Context(), version)
 			if err != nil {
 				return err
@@ -53,4 +61,23 @@ Python afterwards.`,
 	cmd.Flags().StringVar(&version, "version", "", "version of the Python package apache-tvm-ffi to use")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// repairCache gets each damaged wheel of this platform again.
+func repairCache(ctx context.Context, p *probe.Prober) error {
+	wheels, _, err := wheel.Unpacked()
+	if errors.Is(err, sites.ErrShared) {
+		return fmt.Errorf("the cache: %w", err)
+	}
+	for _, d := range wheels { // without a cache there is nothing to repair
+		if !probe.Here(d) {
+			continue
+		}
+		if err := d.Verify(); err != nil {
+			if err := p.Repair(ctx, d, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ var rooms = []room{
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "schema"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "internal/wheel/sites", "schema"}, other: []string{purego}},
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // OpenFile loads the shared library at path, which registers functions and types while
@@ -99,6 +101,9 @@ func findFile(f locate.File, o *locate.Options) (string, error) {
 			s.Absent(c)
 		} else if err = c.Check(f); err != nil {
 			s.Miss(c, err)
+			if errors.Is(err, sites.ErrDamaged) {
+				s.Remedy = sites.RepairCache
+			}
 		} else {
 			var path string
 			if path, err = open(c.Path); err == nil {

@@ -4,11 +4,8 @@
 package locate
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,12 +52,12 @@ type Candidate struct {
 	// Refused says why this place must not be used. An error that is sites.ErrShared ends the
 	// search: what it would find next is not what the user has installed.
 	Refused error
-	cached  bool
+	cached  string // the folder of the wheel in the cache
 }
 
 // Ends reports whether the search ends at a candidate that cannot be loaded for this reason.
 func (c Candidate) Ends(why error) bool {
-	return c.Explicit || errors.Is(why, sites.ErrShared)
+	return c.Explicit || errors.Is(why, sites.ErrShared) || errors.Is(why, sites.ErrDamaged)
 }
 
 const core = "apache-tvm-ffi"
@@ -135,7 +132,7 @@ func Library(f File, o *Options) []Candidate {
 		places = append(places, Candidate{Where: cache, Refused: err})
 	}
 	for _, i := range cached {
-		places = append(places, Candidate{Path: i.File, Where: cache, cached: true})
+		places = append(places, Candidate{Path: i.File, Where: cache, cached: i.Site})
 	}
 	for _, i := range sites.Find(f.Package, f.PathInPackage) {
 		places = append(places, Candidate{Path: i.File, Where: "Python package " + i.Version})
@@ -175,22 +172,17 @@ func searchPath() []string { return filepath.SplitList(os.Getenv(pathVariable)) 
 // from elsewhere is the choice of the user: each function and type of it is checked
 // when it is first used.
 func (c Candidate) Check(f File) error {
-	if !c.cached || f.SHA256 == "" {
+	if c.cached == "" || f.SHA256 == "" {
 		return nil
 	}
-	r, err := os.Open(c.Path)
-	if err != nil {
+	got, err := sites.HashFile(c.Path)
+	if err != nil || got == f.SHA256 {
 		return err
 	}
-	defer r.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
+	if err := sites.Damaged(c.cached, c.Path, got); err != nil {
 		return err
 	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {
-		return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, f.SHA256)
-	}
-	return nil
+	return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, f.SHA256)
 }
 
 // CoreBeside returns the libtvm_ffi in the folder of Python packages that holds the
@@ -215,7 +207,9 @@ type Search struct {
 	Name string // of the library
 	// Refused is set if a file exists and the system cannot load it.
 	Refused bool
-	tried   []string
+	// Remedy is what to do, where that is known better than from the places.
+	Remedy string
+	tried  []string
 }
 
 // Miss records why a candidate was not taken.
@@ -259,6 +253,9 @@ func (s *Search) message(remedy string) string {
 	list := "nowhere to look"
 	if len(s.tried) > 0 {
 		list = "tried:\n  " + strings.Join(s.tried, "\n  ")
+	}
+	if s.Remedy != "" {
+		return s.Name + " cannot be loaded; " + list + "\n" + s.Remedy
 	}
 	if s.Refused {
 		return s.Name + " cannot be loaded; " + list

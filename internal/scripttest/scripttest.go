@@ -94,6 +94,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
 			"foreign":    foreign,
+			"cached":     func(ts *testscript.TestScript, _ bool, args []string) { cached(t, ts, args) },
 			"native":     func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
 			"consumer":   func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
 			"quickstart": func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
@@ -158,6 +159,23 @@ func native(t *testing.T, ts *testscript.TestScript, args []string) {
 	data, err := os.ReadFile(library(t, args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o755))
+}
+
+// cached is "cached FOLDER VERSION...": FOLDER becomes a cache with copies of these versions of apache-tvm-ffi, and
+// the variable LIBRARY the path of the last libtvm_ffi in it.
+func cached(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: cached folder version...")
+	}
+	for _, version := range args[1:] {
+		wheel := nativetest.Wheel(t, version)
+		tree := filepath.Join(ts.MkAbs(args[0]), "wheels", filepath.Base(wheel.Root()))
+		ts.Check(os.MkdirAll(filepath.Dir(tree), 0o700))
+		ts.Check(os.CopyFS(tree, os.DirFS(wheel.Root())))
+		rel, err := filepath.Rel(wheel.Root(), wheel.Library())
+		ts.Check(err)
+		ts.Setenv("LIBRARY", filepath.Join(tree, rel))
+	}
 }
 
 // library returns the path of the library with that name.

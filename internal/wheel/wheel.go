@@ -5,11 +5,8 @@ package wheel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -112,22 +109,23 @@ func CacheDir() (string, error) {
 type maker func(ctx context.Context, s Spec, dir string) (string, error)
 
 // Get returns the unpacked wheel, which it downloads on first use. Several processes may call it at once.
-// A wheel that is already there is neither read nor checked again.
+// A wheel that is already there is not read again: Verify does that.
 func Get(ctx context.Context, s Spec) (Dir, error) {
-	d, err := get(ctx, s, download)
+	d, err := get(ctx, s, Dir.marked, download)
 	return d, sites.Advise(err)
 }
 
 // Cached returns the unpacked wheel if an earlier Get left it in the cache; it never downloads.
 func Cached(s Spec) (Dir, bool) {
 	d, err := place(s)
-	if err != nil || sites.Private(d.root) != nil || !complete(d) {
+	if err != nil || sites.Private(d.root) != nil || d.marked() != nil {
 		return Dir{}, false
 	}
 	return d, true
 }
 
-func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
+// get returns the wheel in the cache if check finds nothing wrong with it, and otherwise a new one.
+func get(ctx context.Context, s Spec, check func(Dir) error, fetch maker) (Dir, error) {
 	d, err := place(s)
 	if err != nil {
 		return Dir{}, err
@@ -139,7 +137,8 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 	if err := sites.Private(d.root); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
-	if complete(d) {
+	usable := func() bool { return d.marked() == nil && check(d) == nil }
+	if usable() {
 		return d, nil
 	}
 	lock := flock.New(d.root+".lock", flock.SetPermissions(0o600))
@@ -147,7 +146,7 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 		return Dir{}, fmt.Errorf("wheel: %s: lock %s is held by another process: %w", s, lock.Path(), err)
 	}
 	defer lock.Close()
-	if complete(d) { // another process was faster
+	if usable() { // another process was faster
 		return d, nil
 	}
 	if err := sweep(parent, filepath.Base(d.root)); err != nil {
@@ -158,40 +157,50 @@ func get(ctx context.Context, s Spec, fetch maker) (Dir, error) {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	defer os.RemoveAll(temp)
-	file, err := fetch(ctx, s, temp)
-	if err != nil {
+	if err := d.make(ctx, temp, fetch); err != nil {
 		return Dir{}, err
-	}
-	if err := checkHash(file, s); err != nil {
-		return Dir{}, err
-	}
-	tree := filepath.Join(temp, "tree")
-	if err := os.Mkdir(tree, 0o700); err != nil {
-		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
-	}
-	if err := unpack(file, tree, defaultLimits); err != nil {
-		err = fmt.Errorf("wheel: unpack %s: %w", s, err)
-		if _, system := errors.AsType[*fs.PathError](err); !system { // it is about the archive, not about the machine
-			err = fmt.Errorf("%w; do not trust this wheel", err)
-		}
-		return Dir{}, err
-	}
-	if err := os.WriteFile(filepath.Join(tree, marker), []byte(s.SHA256+"\n"), 0o600); err != nil {
-		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
-	}
-	if err := os.Rename(tree, d.root); err != nil {
-		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	return d, nil
 }
 
+// make gets the wheel into the empty folder temp and, when all is there, puts it in the place of d. What
+// was there stays until then, because programs may be loading from it.
+func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
+	file, err := fetch(ctx, d.spec, temp)
+	if err != nil {
+		return err
+	}
+	if err := checkHash(file, d.spec); err != nil {
+		return err
+	}
+	tree := Dir{root: filepath.Join(temp, "tree"), spec: d.spec}
+	if err := os.Mkdir(tree.root, 0o700); err != nil {
+		return fmt.Errorf("wheel: %s: %w", d.spec, err)
+	}
+	if err := unpack(file, tree.root, defaultLimits); err != nil {
+		err = fmt.Errorf("wheel: unpack %s: %w", d.spec, err)
+		if _, system := errors.AsType[*fs.PathError](err); !system { // it is about the archive, not about the machine
+			err = fmt.Errorf("%w; do not trust this wheel", err)
+		}
+		return err
+	}
+	if err := tree.Verify(); err != nil {
+		return fmt.Errorf("wheel: unpack %s: %w; do not trust this wheel", d.spec, err)
+	}
+	if err := os.WriteFile(filepath.Join(tree.root, marker), []byte(d.spec.SHA256+"\n"), 0o600); err != nil {
+		return fmt.Errorf("wheel: %s: %w", d.spec, err)
+	}
+	if err := os.Rename(d.root, filepath.Join(temp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("wheel: %s: %w", d.spec, err)
+	}
+	if err := os.Rename(tree.root, d.root); err != nil {
+		return fmt.Errorf("wheel: %s: %w", d.spec, err)
+	}
+	return nil
+}
+
 // marker is the file whose presence means that the tree is complete; it holds the hash of the wheel.
 const marker = ".tvmffi-complete"
-
-func complete(d Dir) bool {
-	b, err := os.ReadFile(filepath.Join(d.root, marker))
-	return err == nil && strings.TrimSpace(string(b)) == d.spec.SHA256
-}
 
 var (
 	nameForm    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
@@ -236,8 +245,7 @@ func sweep(parent, name string) error {
 		return err
 	}
 	for _, e := range entries {
-		// An incomplete tree at the final place can only stem from an older layout or a deleted marker.
-		if strings.HasPrefix(e.Name(), tempPrefix(name)) || e.Name() == name {
+		if strings.HasPrefix(e.Name(), tempPrefix(name)) {
 			if err := os.RemoveAll(filepath.Join(parent, e.Name())); err != nil {
 				return err
 			}
@@ -247,16 +255,11 @@ func sweep(parent, name string) error {
 }
 
 func checkHash(file string, s Spec) error {
-	f, err := os.Open(file)
+	got, err := sites.HashFile(file)
 	if err != nil {
 		return fmt.Errorf("wheel: %s: %w", s, err)
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return fmt.Errorf("wheel: %s: %w", s, err)
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != s.SHA256 {
+	if got != s.SHA256 {
 		return fmt.Errorf("wheel: %s: sha256 of %s is %s, pinned is %s; it was not unpacked: "+
 			"check which package index pip is configured to use", s, filepath.Base(file), got, s.SHA256)
 	}

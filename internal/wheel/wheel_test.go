@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -49,6 +50,17 @@ func zipBytes(t *testing.T, entries ...entry) []byte {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// wheelBytes makes a wheel: an archive with a RECORD of its files.
+func wheelBytes(t *testing.T, entries ...entry) []byte {
+	t.Helper()
+	record := "sample-1.0.dist-info/RECORD,,\n"
+	for _, e := range entries {
+		sum := sha256.Sum256([]byte(e.body))
+		record += fmt.Sprintf("%s,sha256=%s,%d\n", e.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(e.body))
+	}
+	return zipBytes(t, append(entries, entry{name: "sample-1.0.dist-info/RECORD", body: record})...)
 }
 
 func specFor(b []byte) Spec {
@@ -164,14 +176,14 @@ func TestUnpackNotAZip(t *testing.T) {
 func TestGetCaches(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("TVMFFI_CACHE", cache)
-	b := zipBytes(t, entry{name: "sample/lib.so", body: "library"})
+	b := wheelBytes(t, entry{name: "sample/lib.so", body: "library"})
 	s := specFor(b)
 	if _, ok := Cached(s); ok {
 		t.Fatal("found in an empty cache")
 	}
 	var count atomic.Int32
 	for range 3 {
-		d, err := get(t.Context(), s, fetcher(b, &count))
+		d, err := get(t.Context(), s, Dir.marked, fetcher(b, &count))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,10 +223,10 @@ func TestGetCaches(t *testing.T) {
 func TestGetRepairs(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("TVMFFI_CACHE", cache)
-	b := zipBytes(t, entry{name: "f", body: "good"})
+	b := wheelBytes(t, entry{name: "f", body: "good"})
 	s := specFor(b)
 	var count atomic.Int32
-	d, err := get(t.Context(), s, fetcher(b, &count))
+	d, err := get(t.Context(), s, Dir.marked, fetcher(b, &count))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +240,7 @@ func TestGetRepairs(t *testing.T) {
 	if err := os.Mkdir(leftover, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if d, err = get(t.Context(), s, fetcher(b, &count)); err != nil {
+	if d, err = get(t.Context(), s, Dir.marked, fetcher(b, &count)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(d.Path("f")); err != nil || string(got) != "good" {
@@ -242,11 +254,11 @@ func TestGetRepairs(t *testing.T) {
 func TestGetWrongHash(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("TVMFFI_CACHE", cache)
-	b := zipBytes(t, entry{name: "f", body: "x"})
+	b := wheelBytes(t, entry{name: "f", body: "x"})
 	s := specFor(b)
 	s.SHA256 = strings.Repeat("0", 64)
 	var count atomic.Int32
-	_, err := get(t.Context(), s, fetcher(b, &count))
+	_, err := get(t.Context(), s, Dir.marked, fetcher(b, &count))
 	if err == nil {
 		t.Fatal("a wheel with another hash was accepted")
 	}
@@ -276,7 +288,7 @@ func TestGetRefusesSpecs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := good
 			change(&s)
-			_, err := get(t.Context(), s, func(context.Context, Spec, string) (string, error) {
+			_, err := get(t.Context(), s, Dir.marked, func(context.Context, Spec, string) (string, error) {
 				t.Error("downloaded")
 				return "", errors.New("unreachable")
 			})
@@ -289,7 +301,7 @@ func TestGetRefusesSpecs(t *testing.T) {
 
 func TestGetLocks(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
-	b := zipBytes(t, entry{name: "f", body: "x"})
+	b := wheelBytes(t, entry{name: "f", body: "x"})
 	s := specFor(b)
 	var count, inside atomic.Int32
 	slow := func(ctx context.Context, s Spec, dir string) (string, error) {
@@ -303,7 +315,7 @@ func TestGetLocks(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if d, err := get(context.Background(), s, slow); err != nil {
+			if d, err := get(context.Background(), s, Dir.marked, slow); err != nil {
 				t.Error(err)
 			} else if _, err := os.Stat(d.Path("f")); err != nil {
 				t.Error(err)
@@ -318,12 +330,12 @@ func TestGetLocks(t *testing.T) {
 
 func TestGetLockGivesUp(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
-	b := zipBytes(t, entry{name: "f", body: "x"})
+	b := wheelBytes(t, entry{name: "f", body: "x"})
 	s := specFor(b)
 	held, done := make(chan struct{}), make(chan struct{})
 	result := make(chan error)
 	go func() {
-		_, err := get(context.Background(), s, func(ctx context.Context, s Spec, dir string) (string, error) {
+		_, err := get(context.Background(), s, Dir.marked, func(ctx context.Context, s Spec, dir string) (string, error) {
 			close(held)
 			<-done
 			return fetcher(b, new(atomic.Int32))(ctx, s, dir)
@@ -333,7 +345,7 @@ func TestGetLockGivesUp(t *testing.T) {
 	<-held
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := get(ctx, s, fetcher(b, new(atomic.Int32)))
+	_, err := get(ctx, s, Dir.marked, fetcher(b, new(atomic.Int32)))
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), ".lock") {
 		t.Errorf("err = %v, want the deadline and the lock's name", err)
 	}
@@ -356,8 +368,8 @@ func TestGetRefusesWritableCache(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	b := zipBytes(t, entry{name: "f", body: "x"})
-	_, err := get(t.Context(), specFor(b), fetcher(b, new(atomic.Int32)))
+	b := wheelBytes(t, entry{name: "f", body: "x"})
+	_, err := get(t.Context(), specFor(b), Dir.marked, fetcher(b, new(atomic.Int32)))
 	if err == nil || !strings.Contains(err.Error(), "run chmod go-w "+dir) {
 		t.Errorf("err = %v, want the remedy chmod go-w", err)
 	}
@@ -443,10 +455,10 @@ func TestGet_unpack(t *testing.T) {
 		distrust bool
 	}{
 		"not an archive":                    {[]byte("<html>not found</html>"), true},
-		"a path out of the tree":            {zipBytes(t, entry{name: "../evil"}), true},
-		"a name that no file can have here": {zipBytes(t, entry{name: strings.Repeat("x", 300)}), false},
+		"a path out of the tree":            {wheelBytes(t, entry{name: "../evil"}), true},
+		"a name that no file can have here": {wheelBytes(t, entry{name: strings.Repeat("x", 300)}), false},
 	} {
-		_, err := get(t.Context(), specFor(c.file), fetcher(c.file, new(atomic.Int32)))
+		_, err := get(t.Context(), specFor(c.file), Dir.marked, fetcher(c.file, new(atomic.Int32)))
 		if err == nil || strings.HasSuffix(err.Error(), "; do not trust this wheel") != c.distrust {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -460,7 +472,7 @@ func TestGet_noCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TVMFFI_CACHE", filepath.Join(file, "cache"))
-	_, err := Get(t.Context(), specFor(zipBytes(t, entry{name: "f", body: "x"})))
+	_, err := Get(t.Context(), specFor(wheelBytes(t, entry{name: "f", body: "x"})))
 	if err == nil || !strings.HasSuffix(err.Error(), "; set TVMFFI_CACHE to a folder that you can write to") || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v, want the folder and what to do", err)
 	}
@@ -469,7 +481,7 @@ func TestGet_noCache(t *testing.T) {
 // TestSecondTool has a Python without pip and a pip3 that works, and checks the command line.
 func TestSecondTool(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
-	b := zipBytes(t, entry{name: "f", body: "x"})
+	b := wheelBytes(t, entry{name: "f", body: "x"})
 	source := filepath.Join(t.TempDir(), "source.whl")
 	if err := os.WriteFile(source, b, 0o600); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,9 @@ var errTimeout = errors.New("timeout")
 type Prober struct {
 	Console *console.Console // for notes and progress
 	Offline bool             // never download
-	Timeout time.Duration    // of the child process
+	// Examines is set by doctor, to which what is missing is a finding.
+	Examines bool
+	Timeout  time.Duration // of the child process
 }
 
 // ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.

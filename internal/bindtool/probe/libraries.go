@@ -2,11 +2,8 @@ package probe
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -79,9 +77,9 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 // it, in the cache or installed. If it is in neither, it downloads the wheel of a known
 // version.
 func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
-	cached, err := sites.Cached(spec.Package, spec.Path)
+	cached, err := p.cached(ctx, spec)
 	if err != nil {
-		return Library{}, fmt.Errorf("the cache: %w", err)
+		return Library{}, err
 	}
 	for _, found := range append(cached, sites.Find(spec.Package, spec.Path)...) {
 		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
@@ -145,6 +143,75 @@ func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 	return p.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
 }
 
+// cached returns the copies of a library in the cache. It repairs the first one that would be
+// taken if that is damaged: to take an older one instead would hide it.
+func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.Installed, error) {
+	found, err := sites.Cached(spec.Package, spec.Path)
+	if err != nil {
+		return nil, fmt.Errorf("the cache: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	wheels, _, err := wheel.Unpacked()
+	if err != nil {
+		return nil, fmt.Errorf("the cache: %w", err)
+	}
+	for _, i := range found {
+		if spec.Version != "" && spec.Version != i.Version {
+			continue
+		}
+		at := slices.IndexFunc(wheels, func(d wheel.Dir) bool { return d.Root() == i.Site })
+		damage := damaged(i)
+		switch {
+		case at >= 0 && !Here(wheels[at]), damage != nil && !errors.Is(damage, sites.ErrDamaged) && !errors.Is(damage, symbols.ErrTruncated):
+			continue // for another platform
+		case damage == nil:
+			return found, nil
+		case at < 0:
+			return nil, fmt.Errorf("%w: remove the folder %s, which this version of tvmffi-bind cannot get again", damage, i.Site)
+		}
+		return found, p.Repair(ctx, wheels[at], damage)
+	}
+	return found, nil
+}
+
+// damaged returns why a library in the cache cannot be loaded, nil if it can.
+func damaged(i sites.Installed) error {
+	if err := checkFile(i.File); err != nil {
+		return err
+	}
+	hash, err := sites.HashFile(i.File)
+	if err != nil {
+		return err
+	}
+	return sites.Damaged(i.Site, i.File, hash)
+}
+
+// Here reports whether a wheel is for this platform.
+func Here(d wheel.Dir) bool {
+	return d.Spec().GOOS == runtime.GOOS && d.Spec().GOARCH == runtime.GOARCH
+}
+
+// Repair gets a damaged wheel of the cache again, unless downloads are forbidden.
+func (p *Prober) Repair(ctx context.Context, d wheel.Dir, damage error) error {
+	if p.Examines {
+		return damage
+	}
+	if p.Offline {
+		return fmt.Errorf("%w: run \"%s setup\" with a network connection, which gets it again, or remove the folder %s", damage, console.Command(), d.Root())
+	}
+	p.Console.Notef("%v; downloading %s again\n", damage, d.Spec())
+	_, err := p.Console.Step("downloading "+d.Spec().Package, func() error {
+		_, err := wheel.Repair(ctx, d)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w; it cannot be repaired: %w", damage, err)
+	}
+	return nil
+}
+
 // getWheel gets a pinned wheel; an empty version means the newest pinned one.
 func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, error) {
 	spec, err := pinnedWheel(pkg, version)
@@ -155,7 +222,10 @@ func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, 
 		return dir, nil
 	}
 	if p.Offline {
-		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and this command does not download (doctor never does, and no command does with --offline): run \"%s setup\" once with a network connection, or install it with pip", spec, console.Command())
+		if p.Examines {
+			return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache; it was not looked for on the network", spec)
+		}
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup\" once with a network connection, or install it with pip", spec, console.Command())
 	}
 	p.Console.Notef("downloading %s with pip or uv\n", spec)
 	var dir wheel.Dir
@@ -216,26 +286,19 @@ func NoLibrary(path string) error {
 
 // identify completes the identity of the library at path.
 func identify(path string, l schema.Library) (Library, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path) // to open a pipe would wait forever
 	if errors.Is(err, fs.ErrNotExist) {
 		return Library{}, NoLibrary(path)
 	}
 	if err != nil {
 		return Library{}, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Library{}, err
-	}
 	if !info.Mode().IsRegular() {
 		return Library{}, fmt.Errorf("%s is not a file: name the shared library itself", console.Shown(path))
 	}
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
+	if l.SHA256, err = sites.HashFile(path); err != nil {
 		return Library{}, fmt.Errorf("cannot read %s: %w", console.Shown(path), err)
 	}
 	l.File = filepath.Base(path)
-	l.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return Library{Path: path, Identity: l}, nil
 }

@@ -1,0 +1,65 @@
+package sites
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+func TestRecord(t *testing.T) {
+	const sum = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+	for text, want := range map[string]string{
+		"a/b.so," + sum + ",0\nx.dist-info/RECORD,,\n": "a/b.so",
+		"\"a, \"\"b\"\".so\"," + sum + ",0\r\n":        `a, "b".so`,
+	} {
+		tree := t.TempDir()
+		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)
+		if got, err := Record(tree); err != nil || len(got) != 1 || got[want] != emptyHash {
+			t.Errorf("%q: %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x.dist-info/RECORD,,\n", "a\n", "a," + sum + "\n", "a,md5=47,0\n", "a,sha256=47,0\n",
+		"../a," + sum + ",0\n", "/a," + sum + ",0\n", "\"a," + sum + ",0\n", "a," + sum + ",x\n", strings.Repeat("x", 1<<17)} {
+		tree := t.TempDir()
+		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)
+		if got, err := Record(tree); err == nil {
+			t.Errorf("%.50q: %v", text, got)
+		}
+	}
+	if _, err := Record(t.TempDir()); !errors.Is(err, ErrDamaged) {
+		t.Errorf("no RECORD: %v", err)
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	tree := t.TempDir()
+	write(t, filepath.Join(tree, "x.dist-info", "RECORD"), "a/b.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
+	file := filepath.Join(tree, "a", "b.so")
+	if err := Damaged(tree, file, emptyHash); err != nil {
+		t.Error(err)
+	}
+	if err := Damaged(tree, file, "00"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), emptyHash) {
+		t.Errorf("another hash: %v", err)
+	}
+	if err := Damaged(tree, filepath.Join(tree, "other"), "00"); err != nil {
+		t.Errorf("a file that RECORD does not name: %v", err)
+	}
+	if err := Damaged(t.TempDir(), file, "00"); err != nil {
+		t.Errorf("without RECORD: %v", err)
+	}
+}
+
+// FuzzRecordLine: a name never leads out of the folder.
+func FuzzRecordLine(f *testing.F) {
+	f.Add("a/b.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0")
+	f.Add(`"a,""b",,`)
+	f.Fuzz(func(t *testing.T, line string) {
+		name, hash, ok := recordLine(line)
+		if ok && (!filepath.IsLocal(filepath.FromSlash(name)) || hash != "" && len(hash) != 64) {
+			t.Errorf("%q: %q, %q", line, name, hash)
+		}
+	})
+}
