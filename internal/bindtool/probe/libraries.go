@@ -256,12 +256,17 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 			versions = append(versions, s.Version)
 		}
 	}
+	searched := strings.Join(sites.Searched(), ", ")
+	// A name like a known one is a mistake. To install what has that name could be dangerous.
+	if guess := nearest.Question(pkg, names); guess != "" && !slices.Contains(names, pkg) {
+		return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor known%s (searched: %s)", pkg, guess, searched)
+	}
 	other := ""
 	if len(versions) > 0 {
 		other = ", or ask for version " + strings.Join(versions, " or ")
 	}
-	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: run \"pip install %s\"%s; searched: %s%s",
-		pkg, project.Platform(), want, other, strings.Join(sites.Searched(), ", "), nearest.Question(pkg, names))
+	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: check the name, and run \"pip install %s\"%s; searched: %s",
+		pkg, project.Platform(), want, other, searched)
 }
 
 // librariesIn lists the shared libraries in a wheel, as path would name them.
