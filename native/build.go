@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -168,7 +169,7 @@ func (b *building) cached() bool {
 		if err != nil || json.Unmarshal(data, &m) != nil || !m.current() {
 			continue
 		}
-		if isFile(filepath.Join(dir, b.file)) {
+		if file := filepath.Join(dir, b.file); isFile(file) && elfheader.Check(file) == nil {
 			b.version = version.Name()
 			return true
 		}

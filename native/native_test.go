@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,14 @@ func TestBuild_cache(t *testing.T) {
 	defer m2.Release()
 	if v := call(t, m2, "value"); v != any(int64(5)) {
 		t.Errorf("the changed source gives %v", v)
+	}
+	if runtime.GOOS == "linux" { // the other loaders refuse a truncated library themselves
+		code.CXXFlags = []string{"-DTRUNCATED"}
+		if err := os.Truncate(build(1), 1000); err != nil {
+			t.Fatal(err)
+		}
+		build(1)
+		build(0)
 	}
 }
 

@@ -502,6 +502,7 @@ func TestLoadRemedies(t *testing.T) {
 		{"another libtvm_ffi, installed", installed, "(" + version + "); use the one that is installed beside it: TVMFFI_LIBRARY=" + beside},
 		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library defines the symbol; load that one first"},
 		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7; install it where the system finds it, or load the file first (--dep"},
+		{"the C++ runtime", needs("libstdc++.so.999"), "it needs libstdc++.so.999 of the C++ runtime; install the packages libstdc++6 and libgcc-s1"},
 		{"the driver", needs("libcuda.so.999"), "libcuda.so.999 comes with the driver of NVIDIA GPUs"},
 	} {
 		if err := tvmffi.LoadLibrary(c.path); err == nil || !strings.Contains(err.Error(), c.remedy) {

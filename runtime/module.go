@@ -62,6 +62,9 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := core.CheckModule(full); err != nil {
+		return nil, err
+	}
 	// The library may register functions and types.
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func Open(o *locate.Options) error {
 		if err == nil {
 			return attach(h, c.Path)
 		}
-		if c.Ends(err) {
+		if c.Ends(err) || errors.Is(err, dynlib.ErrTruncated) {
 			break
 		}
 	}
@@ -79,6 +80,9 @@ func openCandidate(s *locate.Search, c locate.Candidate) (dynlib.Handle, error) 
 	h, err := dynlib.Open(c.Path)
 	if err != nil {
 		s.Miss(c, err)
+		if remedy := remedyForFile(c.Path, err); remedy != "" && s.Remedy == "" {
+			s.Remedy = remedy
+		}
 	}
 	return h, err
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
@@ -40,11 +40,23 @@ func open(path string) (string, error) {
 	}
 	before := Registered()
 	if _, err := dynlib.Open(full); err != nil {
-		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, strings.TrimPrefix(err.Error(), "load "+full+": ")))
+		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, err))
 	}
 	opened = append(opened, full)
 	loads.Add(1)
 	return full, before.Fits(full)
+}
+
+// CheckModule returns an error for a file that TVM-FFI would load as a shared library and
+// that is truncated: TVM-FFI calls the loader itself.
+func CheckModule(full string) error {
+	switch filepath.Ext(full) {
+	case ".so", ".dylib", ".dll":
+		if err := elfheader.Check(full); err != nil {
+			return failure.Errorf(failure.KindRuntime, "load %s: %w%s", full, err, remedy(full, err))
+		}
+	}
+	return nil
 }
 
 // find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
@@ -115,7 +127,7 @@ func findFile(f locate.File, o *locate.Options) (string, error) {
 			s.Miss(c, failure.Message(err))
 			s.Refused = true
 		}
-		if c.Ends(err) {
+		if c.Ends(err) || errors.Is(err, dynlib.ErrTruncated) {
 			break
 		}
 	}

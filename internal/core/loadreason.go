@@ -1,13 +1,16 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // The messages of the loaders of Linux and macOS for an undefined symbol and for a
@@ -15,13 +18,18 @@ import (
 var (
 	missingSymbol  = regexp.MustCompile(`(?:undefined symbol|[Ss]ymbol not found in flat namespace|Symbol not found): '?([^\s',]+)`)
 	missingLibrary = regexp.MustCompile(`(?:^|: )([^\s:]+): cannot open shared object file: No such file|Library not loaded: (\S+)`)
+	missingVersion = regexp.MustCompile(`version .((?:GLIBC|GLIBCXX|CXXABI|GCC)_[\w.]+). not found`)
 	// symbolOfFFI matches the C functions of libtvm_ffi and mangled C++ names in tvm::ffi.
 	symbolOfFFI = regexp.MustCompile(`^_?(?:TVMFFI|_Z(?:T[ISV])?N?K?3tvm3ffi)`)
 )
 
 // remedy returns what to do after the loader refused the library at path for the given
 // reason. The text follows the reason; it is empty if the reason says enough.
-func remedy(path, reason string) string {
+func remedy(path string, err error) string {
+	if known := remedyForFile(path, err); known != "" {
+		return "; " + known
+	}
+	reason := strings.TrimPrefix(err.Error(), "load "+path+": ")
 	if m := missingSymbol.FindStringSubmatch(reason); m != nil {
 		if !symbolOfFFI.MatchString(m[1]) {
 			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
@@ -35,12 +43,35 @@ func remedy(path, reason string) string {
 		}
 		return built + "; set TVMFFI_LIBRARY to the right one"
 	}
+	return ""
+}
+
+// remedyForFile returns the remedy for a file that is truncated, or that needs what the
+// system lacks.
+func remedyForFile(path string, err error) string {
+	if errors.Is(err, dynlib.ErrTruncated) {
+		if cache, err := sites.CacheDir(); err == nil && strings.HasPrefix(path, cache+string(filepath.Separator)+"wheels") {
+			return sites.RepairCache
+		}
+		return "copy, install or build " + path + " again"
+	}
+	reason := strings.TrimPrefix(err.Error(), "load "+path+": ")
 	if m := missingLibrary.FindStringSubmatch(reason); m != nil && m[1]+m[2] != path {
 		needed := filepath.Base(m[1] + m[2])
-		if strings.HasPrefix(needed, "libcuda.so") {
-			return "; " + needed + " comes with the driver of NVIDIA GPUs: this library works only on a machine that has it"
+		switch {
+		case strings.HasPrefix(needed, "libcuda.so"):
+			return needed + " comes with the driver of NVIDIA GPUs: this library works only on a machine that has it"
+		case strings.HasPrefix(needed, "libstdc++.so"), strings.HasPrefix(needed, "libgcc_s.so"):
+			return "it needs " + needed + " of the C++ runtime; install the packages libstdc++6 and libgcc-s1 (Debian, Ubuntu) or libstdc++ and libgcc (Fedora)"
 		}
-		return "; it needs " + needed + "; install it where the system finds it, or load the file first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
+		return "it needs " + needed + "; install it where the system finds it, or load the file first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
+	}
+	if m := missingVersion.FindStringSubmatch(reason); m != nil {
+		what := "C++ runtime (libstdc++6, libgcc-s1)"
+		if strings.HasPrefix(m[1], "GLIBC_") {
+			what = "glibc"
+		}
+		return "it needs " + m[1] + " of a newer " + what + ": use a newer system or image, or a library that was built on an older one"
 	}
 	return ""
 }

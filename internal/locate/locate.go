@@ -156,13 +156,16 @@ func inDirs(name string, dirs []string) []Candidate {
 			places = append(places, Candidate{Path: filepath.Join(dir, name), Where: pathVariable})
 		}
 	}
-	if exe, err := os.Executable(); err == nil {
+	if exe, err := executable(); err == nil {
 		dir := filepath.Dir(exe)
 		places = append(places, Candidate{Path: filepath.Join(dir, name), Where: "folder of the executable"},
 			Candidate{Path: filepath.Join(dir, "lib", name), Where: "lib folder of the executable"})
 	}
 	return places
 }
+
+// executable is replaced by a test: only Linux without /proc does not know it.
+var executable = os.Executable
 
 const pathVariable = "TVMFFI_LIBRARY_PATH"
 
@@ -250,6 +253,12 @@ func (s *Search) LibraryError(f File, o *Options) string {
 }
 
 func (s *Search) message(remedy string) string {
+	if _, err := executable(); err != nil && s.Remedy == "" {
+		s.tried = append(s.tried, "folder of the executable: unknown: "+err.Error())
+		if runtime.GOOS == "linux" {
+			remedy = "mount /proc, which tells a program its folder, or set TVMFFI_LIBRARY to the file of libtvm_ffi and TVMFFI_LIBRARY_PATH to the folder of other libraries\n" + remedy
+		}
+	}
 	list := "nowhere to look"
 	if len(s.tried) > 0 {
 		list = "tried:\n  " + strings.Join(s.tried, "\n  ")

@@ -10,7 +10,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
+
+// cut shortens a file to a part of its size and returns its path.
+func cut(t *testing.T, path string, part int64) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()/part); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // cachedCopy puts a copy of a library of a wheel into a cache and returns its path.
 func cachedCopy(t *testing.T, cache, entry, library, path string) string {
@@ -19,6 +33,41 @@ func cachedCopy(t *testing.T, cache, entry, library, path string) string {
 	file := copyFile(t, library, filepath.Join(tree, filepath.FromSlash(path)))
 	write(t, filepath.Join(tree, sites.Marker), "hash")
 	return file
+}
+
+// The loader maps a truncated library and the process dies by SIGBUS. An error comes before,
+// and no other library is taken instead.
+func TestTruncated(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the other loaders refuse a truncated library themselves")
+	}
+	library := nativetest.Library(t)
+	dir := t.TempDir()
+	for _, part := range []int64{2, 8} {
+		file := cut(t, copyFile(t, library, filepath.Join(dir, "named.so")), part)
+		for _, env := range []string{"TVMFFI_LIBRARY=", envOption + "="} {
+			wantFailure(t, "load", []string{env + file}, file+": the file is truncated or malformed: it has ", "copy, install or build "+file+" again", "kind LibraryNotFound")
+		}
+	}
+	cache := filepath.Join(dir, "cache")
+	newest := cut(t, cachedCopy(t, cache, "apache-tvm-ffi-0.1.15-deadbeef", library, sites.Library(runtime.GOOS)), 2)
+	cachedCopy(t, cache, "apache-tvm-ffi-0.1.12-deadbeef", library, sites.Library(runtime.GOOS))
+	wantFailure(t, "load", []string{"TVMFFI_CACHE=" + cache}, newest+": the file is truncated", `run "go tool tvmffi-bind setup", which repairs the cache`)
+	empty := write(t, filepath.Join(dir, "empty", name), "")
+	wantFailure(t, "load", []string{"TVMFFI_CACHE=" + cache, "TVMFFI_LIBRARY_PATH=" + filepath.Dir(empty)}, empty+": the file is truncated or malformed: it is empty")
+
+	garden := cut(t, copyFile(t, nativetest.Build(t, "garden"), filepath.Join(dir, "libgarden.so")), 2)
+	wantFailure(t, "bindings", []string{"TVMFFI_LIBRARY=" + library, envFile + "=" + garden}, "load "+garden+": the file is truncated", "copy, install or build")
+
+	whole := copyFile(t, nativetest.Build(t, "garden"), filepath.Join(dir, "whole", "libgarden.so"))
+	wantFailure(t, "bindings", []string{"TVMFFI_LIBRARY=" + library, "TVMFFI_LIBRARY_PATH=" + dir + ":" + filepath.Dir(whole)}, "load "+garden+": the file is truncated")
+
+	runtimetest.Load(t)
+	if err := tvmffi.LoadLibrary(garden); err == nil || !strings.Contains(err.Error(), "load "+garden+": the file is truncated") {
+		t.Errorf("LoadLibrary: %v", err)
+	}
+	_, err := tvmffi.LoadModule(garden)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "load "+garden+": the file is truncated", "copy, install or build")
 }
 
 // wantFailure expects that a child ends with an error that has these parts, not by a signal.

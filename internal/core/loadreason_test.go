@@ -1,0 +1,23 @@
+package core
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// The texts are those of the loader of glibc.
+func TestRemedyForFile(t *testing.T) {
+	for reason, want := range map[string]string{
+		"/lib/libc.so.6: version `GLIBC_2.99' not found (required by /x/lib.so)":          "it needs GLIBC_2.99 of a newer glibc: ",
+		"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by /x/lib.so)": "it needs GLIBCXX_3.4.99 of a newer C++ runtime ",
+		"libgcc_s.so.1: cannot open shared object file: No such file or directory":        "it needs libgcc_s.so.1 of the C++ runtime; install the packages libstdc++6 and libgcc-s1",
+		"libother.so.1: cannot open shared object file: No such file or directory":        "it needs libother.so.1; install it where the system finds it",
+		"/x/lib.so: cannot open shared object file: No such file or directory":            "",
+		"invalid ELF header": "",
+	} {
+		if got := remedyForFile("/x/lib.so", errors.New("load /x/lib.so: "+reason)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
