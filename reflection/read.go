@@ -140,22 +140,21 @@ func (r *reader) globals(ctx context.Context) error {
 			return fmt.Errorf("metadata of %s: %w", name, err)
 		}
 		f := schema.Function{Name: name, Source: schema.SourceGlobal, Library: library}
-		if r.schema.Flawed("function", name, library, describe(&f, text)) {
-			continue
-		}
+		describe(&f, text)
 		r.schema.Functions = append(r.schema.Functions, f)
 	}
 	return nil
 }
 
-// describe fills in what metadata says about a function.
-func describe(f *schema.Function, metadata string) error {
+// describe fills in what metadata says about a function. If it cannot be read, the
+// function can still be called, like one without a signature.
+func describe(f *schema.Function, metadata string) {
 	m, err := schema.ParseMetadata(metadata)
 	if err != nil {
-		return err
+		f.Flaw = err.Error()
+		return
 	}
 	f.Signature, f.Metadata = m.Type.Func, m.Extra
-	return nil
 }
 
 // exports reads the functions that a library exports as a module.
@@ -170,10 +169,9 @@ func (r *reader) exports(l Source, file symbols.File) error {
 		if symbol.HasMetadata {
 			text, err := module.FunctionMetadata(symbol.Name)
 			if err == nil {
-				err = describe(&f, text)
-			}
-			if r.schema.Flawed("function", symbol.Name, l.File, err) {
-				continue
+				describe(&f, text)
+			} else {
+				f.Flaw = "metadata: " + err.Error()
 			}
 		} else {
 			f.Signature, f.Reported = reported(module, symbol.Name)

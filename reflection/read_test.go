@@ -114,9 +114,13 @@ func TestRead(t *testing.T) {
 		t.Errorf("garden.Rose.petals: %+v", petals)
 	}
 	if len(s.Flaws) == 0 || !slices.ContainsFunc(s.Flaws, func(f schema.Flaw) bool {
-		return f.Name == "metadata.half" && f.Library == "libmetadata.so" && strings.Contains(f.Reason, "json")
+		return f.Name == "metadata.Broken" && f.Library == "libmetadata.so" && strings.Contains(f.Reason, "json")
 	}) {
 		t.Errorf("flaws: %q", s.Flaws)
+	}
+	// Metadata that cannot be read leaves a packed function, not none.
+	if f := function("libmetadata.so", "metadata.half"); f.Signature != nil || !strings.Contains(f.Flaw, "json") {
+		t.Errorf("%s: signature %v, flaw %q", f.Name, f.Signature, f.Flaw)
 	}
 
 	if data, err := schema.Encode(s); err != nil || len(data) == 0 {

@@ -61,10 +61,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 		t.Fields = append(t.Fields, f)
 	}
 	for _, entry := range methods {
-		m, err := readMethod(&entry)
-		if err != nil {
-			return t, err
-		}
+		m := readMethod(&entry)
 		// The registry keeps overloads; the first is the one that a look-up finds.
 		if !slices.ContainsFunc(t.Methods, func(other schema.Method) bool { return other.Name == m.Name }) {
 			t.Methods = append(t.Methods, m)
@@ -90,12 +87,13 @@ func readField(info *abi.FieldInfo) (schema.Field, error) {
 	return f, nil
 }
 
-func readMethod(info *abi.MethodInfo) (schema.Method, error) {
+func readMethod(info *abi.MethodInfo) schema.Method {
 	m := schema.Method{Name: capi.GoString(info.Name), Doc: capi.GoString(info.Doc), Flags: schema.Flags(info.Flags)}
 	meta, err := schema.ParseMetadata(capi.GoString(info.Metadata))
 	if err != nil {
-		return m, fmt.Errorf("method %s: %w", m.Name, err)
+		m.Flaw = err.Error()
+		return m
 	}
 	m.Signature, m.Metadata = meta.Type.Func, meta.Extra
-	return m, nil
+	return m
 }

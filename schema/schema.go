@@ -17,7 +17,7 @@ type Schema struct {
 	// Types is sorted parents first, then by key.
 	Types []Type `json:"types"`
 	// Flaws lists what the registry holds but no schema can describe, such as a
-	// function whose metadata is not JSON. Such items are not bound.
+	// type whose fields lie outside the object. Such items are not bound.
 	Flaws []Flaw `json:"flaws,omitempty"`
 }
 
@@ -82,8 +82,11 @@ type Function struct {
 	Signature *Signature `json:"signature,omitempty"`
 	// Reported is true when the signature was read from the text with which the
 	// function refuses a call without arguments, not from metadata.
-	Reported bool   `json:"reported,omitempty"`
-	Doc      string `json:"doc,omitempty"`
+	Reported bool `json:"reported,omitempty"`
+	// Flaw says why the metadata cannot be read. Signature and Metadata are empty
+	// then: the function can be called like a packed one.
+	Flaw string `json:"flaw,omitempty"`
+	Doc  string `json:"doc,omitempty"`
 	// Metadata holds what the metadata says beside the type schema: values are
 	// bool, int64, float64 or string.
 	Metadata map[string]any `json:"metadata,omitempty"`
@@ -159,6 +162,7 @@ type Field struct {
 type Method struct {
 	Name      string         `json:"name"`
 	Signature *Signature     `json:"signature,omitempty"` // nil: packed
+	Flaw      string         `json:"flaw,omitempty"`      // like that of a Function
 	Doc       string         `json:"doc,omitempty"`
 	Flags     Flags          `json:"flags"`
 	Metadata  map[string]any `json:"metadata,omitempty"`

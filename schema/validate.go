@@ -150,12 +150,20 @@ func (s Schema) validateFlaws() error {
 	return nil
 }
 
-// SetAside moves what Validate would refuse from the functions and types to the
-// flaws: one bad item of a library must not keep the others from being bound.
+// SetAside makes s valid: one bad item of a library must not keep the others from
+// being bound. A function or method that is bad only because of its metadata loses that
+// and becomes a packed one with a Flaw. Other bad functions and types become Flaws of s.
 func (s *Schema) SetAside() {
 	libraries := map[string]bool{"": true}
 	for _, l := range s.Libraries {
 		libraries[l.File] = true
+	}
+	for i := range s.Functions {
+		f := &s.Functions[i]
+		f.Flaw = cleanFlaw(f.Flaw)
+		if err := f.validateMetadata(); err != nil {
+			f.Signature, f.Metadata, f.Reported, f.Flaw = nil, nil, false, cleanFlaw(err.Error())
+		}
 	}
 	s.Functions = slices.DeleteFunc(s.Functions, func(f Function) bool {
 		return s.Flawed("function", f.Name, f.Library, f.validate(libraries))
@@ -163,6 +171,13 @@ func (s *Schema) SetAside() {
 	types := map[string]*Type{}
 	slices.SortStableFunc(s.Types, func(a, b Type) int { return cmp.Compare(len(a.Ancestors), len(b.Ancestors)) })
 	s.Types = slices.DeleteFunc(s.Types, func(t Type) bool {
+		for i := range t.Methods {
+			m := &t.Methods[i]
+			m.Flaw = cleanFlaw(m.Flaw)
+			if err := m.validateMetadata(); err != nil {
+				m.Signature, m.Metadata, m.Flaw = nil, nil, cleanFlaw(err.Error())
+			}
+		}
 		err := t.validate(libraries)
 		if err == nil {
 			err = t.validateAncestors(types)
@@ -182,9 +197,12 @@ func (s *Schema) Flawed(kind, name, library string, err error) bool {
 	if checkText(name) != nil {
 		name = strings.Trim(strconv.Quote(name), `"`)
 	}
-	s.Flaws = append(s.Flaws, Flaw{kind, name, library, strings.ToValidUTF8(err.Error(), "?")})
+	s.Flaws = append(s.Flaws, Flaw{kind, name, library, cleanFlaw(err.Error())})
 	return true
 }
+
+// cleanFlaw returns the reason of a flaw as a schema holds it.
+func cleanFlaw(reason string) string { return strings.ToValidUTF8(reason, "?") }
 
 func checkText(s string) error {
 	if !utf8.ValidString(s) {
@@ -249,10 +267,30 @@ func (f Function) validate(libraries map[string]bool) error {
 	case f.Reported && f.Signature == nil:
 		return errors.New("reported is set, but there is no signature")
 	}
-	if err := f.Signature.validate(1); err != nil {
+	return f.validateMetadata()
+}
+
+// validateMetadata checks what comes from the metadata of f.
+func (f *Function) validateMetadata() error {
+	return validateMetadata(f.Signature, f.Metadata, f.Flaw)
+}
+
+// validateMetadata checks what comes from the metadata of m.
+func (m *Method) validateMetadata() error {
+	return validateMetadata(m.Signature, m.Metadata, m.Flaw)
+}
+
+func validateMetadata(s *Signature, extra map[string]any, flaw string) error {
+	if flaw != "" && (s != nil || len(extra) > 0) {
+		return errors.New("flaw is set, but there is a signature or metadata")
+	}
+	if err := checkText(flaw); err != nil {
+		return fmt.Errorf("flaw: %w", err)
+	}
+	if err := s.validate(1); err != nil {
 		return fmt.Errorf("signature: %w", err)
 	}
-	return checkMetadata(f.Metadata)
+	return checkMetadata(extra)
 }
 
 func (s *Signature) validate(depth int) error {
@@ -335,10 +373,7 @@ func (t *Type) validate(libraries map[string]bool) error {
 			err = errors.New("it occurs twice")
 		}
 		if err == nil {
-			err = m.Signature.validate(1)
-		}
-		if err == nil {
-			err = checkMetadata(m.Metadata)
+			err = m.validateMetadata()
 		}
 		if err != nil {
 			return fmt.Errorf("method %q: %w", m.Name, err)

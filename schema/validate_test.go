@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,12 +13,13 @@ func TestSetAside(t *testing.T) {
 		Functions: []Function{
 			{Name: "a.good", Source: SourceGlobal, Library: "liba.so"},
 			{Name: "a.\xff", Source: SourceGlobal, Library: "liba.so"},
+			{Name: "a.flawed", Source: SourceGlobal, Library: "liba.so", Signature: &Signature{Return: TypeSchema{Name: "\xff"}}},
 		},
 		Types: []Type{
 			{Key: "a.Child", Ancestors: []string{"ffi.Object", "a.Bad"}, Library: "liba.so"},
 			{Key: "a.Bad", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 32, Fields: []Field{{Name: "f", Type: TypeSchema{Name: "int"}, Offset: 30, Size: 8, Alignment: 8}}},
 			{Key: "ffi.Object"},
-			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so"},
+			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so", Methods: []Method{{Name: "m", Signature: &Signature{}}}},
 		},
 	}
 	if s.Validate() == nil {
@@ -28,7 +30,14 @@ func TestSetAside(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Functions) != 1 || len(s.Types) != 2 || len(s.Flaws) != 3 {
+	if f := s.Functions[0]; f.Name != "a.flawed" || f.Signature != nil || !strings.Contains(f.Flaw, "UTF-8") {
+		t.Errorf("function %+v, want a packed one with a flaw", f)
+	}
+	good := s.Types[slices.IndexFunc(s.Types, func(t Type) bool { return t.Key == "a.Good" })]
+	if m := good.Methods[0]; m.Signature != nil || !strings.Contains(m.Flaw, "the name of a type is empty") {
+		t.Errorf("method %+v, want a packed one with a flaw", m)
+	}
+	if len(s.Functions) != 2 || len(s.Types) != 2 || len(s.Flaws) != 3 {
 		t.Fatalf("%d functions, %d types, flaws %q", len(s.Functions), len(s.Types), s.Flaws)
 	}
 	for i, want := range []string{`function a.\xff UTF-8`, "type a.Bad outside", "type a.Child not in the schema"} {

@@ -79,7 +79,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 		return con.JSON(l.JSON())
 	case o.html != "":
 		return l.WriteHTML(con, o.html)
-	case len(s.Functions)+len(s.Types) == 0:
+	case len(s.Functions)+len(s.Types)+len(s.Flaws) == 0:
 		return nothingListed(whole, pattern)
 	default:
 		l.Print(con)

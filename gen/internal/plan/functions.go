@@ -41,7 +41,7 @@ func (p *planner) describeFunctions() {
 			f.Doc.Intro = "calls " + f.Name + " of " + f.Module + "."
 		}
 		pkg.funcs = append(pkg.funcs, f)
-		p.sign(f, pkg, b.schema.Signature)
+		p.sign(f, pkg, b.schema.Signature, b.schema.Flaw)
 		if b.schema.Reported {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
@@ -78,12 +78,16 @@ func (p *planner) preferVerb(f *Func, pkg *Package) {
 	}
 }
 
-// sign sets the signature of a function: typed, packed if the schema has none, or
-// untyped if Go has no type for a part of it.
-func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature) {
+// sign sets the signature of a function: typed, packed if the schema has none, perhaps
+// because of a flaw, or untyped if Go has no type for a part of it.
+func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature, flaw string) {
 	if s == nil {
 		f.entry.Packed = true
 		f.Doc.Warning = "The registry has no signature for it, so the arguments are not checked before the call."
+		if flaw != "" {
+			f.entry.Note = "its arguments are ...any, because of its " + flaw
+			f.Doc.Warning = "The metadata of the library cannot be read, so the arguments are not checked before the call."
+		}
 		return
 	}
 	f.Sig, f.Doc.Signature = s.String(), s.String()

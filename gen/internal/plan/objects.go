@@ -153,7 +153,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 	} else {
 		o.Statics = append(o.Statics, f)
 	}
-	p.sign(f, o.Pkg, m.Signature)
+	p.sign(f, o.Pkg, m.Signature, m.Flaw)
 	if f.Constructor {
 		f.makes(o)
 	}

@@ -32,6 +32,19 @@ func NewListing(whole, shown schema.Schema) *Listing {
 func (l *Listing) Print(con *console.Console) {
 	l.printFunctions(con)
 	l.printTypes(con)
+	l.printFlaws(con)
+}
+
+// printFlaws writes what no schema can describe. Its texts come from the library.
+func (l *Listing) printFlaws(con *console.Console) {
+	flaws := l.shown.Flaws
+	if len(flaws) == 0 {
+		return
+	}
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(flaws), "item")+" that cannot be bound"))
+	for _, f := range flaws {
+		con.Printf("  %s %s: %s\n", visible(f.Kind), visible(f.Name), visible(f.Reason))
+	}
 }
 
 func (l *Listing) printFunctions(con *console.Console) {
@@ -39,30 +52,57 @@ func (l *Listing) printFunctions(con *console.Console) {
 	if len(functions) == 0 {
 		return
 	}
-	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(functions), "function")))
+	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(functions), "function")+badMetadata(functions)))
 	for _, f := range functions {
 		where := ""
 		if f.Source == schema.SourceModule {
 			where = "  [module " + f.Library + "]"
 		}
-		con.Printf("  %s%s%s\n", f.Name, con.Paint(text.Faint, signatureText(f.Signature)), where)
+		con.Printf("  %s%s%s\n", visible(f.Name), con.Paint(text.Faint, signatureText(f.Signature)), where)
+		printFlaw(con, f.Flaw, 6)
 		printDoc(con, f.Doc, 6)
 	}
+}
+
+// badMetadata counts the functions whose metadata cannot be read.
+func badMetadata(functions []schema.Function) string {
+	n := 0
+	for _, f := range functions {
+		if f.Flaw != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them packed because of bad metadata", n)
+}
+
+// printFlaw prints below a function or method why it has no signature.
+func printFlaw(con *console.Console, flaw string, indent int) {
+	if flaw != "" {
+		con.Printf("%s%s\n", strings.Repeat(" ", indent), con.Paint(text.FgRed, "packed, because of its "+visible(flaw)))
+	}
+}
+
+// visible returns s, which comes from a library and may be anything, without what could
+// break the line or reach the terminal as a command.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // printDoc prints the first paragraph of a doc string below its item.
 func printDoc(con *console.Console, doc string, indent int) {
 	first, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(doc, "\r\n", "\n")), "\n\n")
-	visible := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' ' // it comes from the library, and may be anything
-		}
-		return r
-	}, first)
-	if visible = strings.Join(strings.Fields(visible), " "); visible == "" {
+	if first = strings.Join(strings.Fields(visible(first)), " "); first == "" {
 		return
 	}
-	for line := range strings.Lines(text.WrapSoft(visible, 88-indent)) {
+	for line := range strings.Lines(text.WrapSoft(first, 88-indent)) {
 		con.Printf("%s%s\n", strings.Repeat(" ", indent), con.Paint(text.Faint, strings.TrimRight(line, " \n")))
 	}
 }
@@ -75,7 +115,7 @@ func (l *Listing) printTypes(con *console.Console) {
 	con.Printf("%s\n", con.Paint(text.Bold, console.Count(len(types), "type")))
 	byKey := func(a, b schema.Type) int { return strings.Compare(a.Key, b.Key) } // people look for names
 	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
-		head := "  " + typ.Key
+		head := "  " + visible(typ.Key)
 		if n := len(typ.Ancestors); n > 0 {
 			head += con.Paint(text.Faint, " : "+typ.Ancestors[n-1])
 		}
@@ -84,20 +124,20 @@ func (l *Listing) printTypes(con *console.Console) {
 		}
 		con.Printf("%s\n", head)
 		printDoc(con, typ.Doc, 6)
-		var docs []string // of the rows
+		var notes []schema.Method // their docs and flaws stand below the rows
 		w := table.NewWriter()
 		w.SetStyle(plainTable())
 		for _, f := range typ.Fields {
-			w.AppendRow(table.Row{"   ", "field", f.Name, f.Type.String(), layout(f), access(f)})
-			docs = append(docs, f.Doc)
+			w.AppendRow(table.Row{"   ", "field", visible(f.Name), f.Type.String(), layout(f), access(f)})
+			notes = append(notes, schema.Method{Doc: f.Doc})
 		}
 		for _, m := range typ.Methods {
 			kind := "method"
 			if m.Flags&schema.FlagIsStaticMethod != 0 {
 				kind = "static"
 			}
-			w.AppendRow(table.Row{"   ", kind, m.Name, signatureText(m.Signature)})
-			docs = append(docs, m.Doc)
+			w.AppendRow(table.Row{"   ", kind, visible(m.Name), signatureText(m.Signature)})
+			notes = append(notes, m)
 		}
 		if text, ok := l.constructorText(&typ); ok { // may be long, so it is not in the table
 			con.Printf("     init %s\n", text)
@@ -107,8 +147,9 @@ func (l *Listing) printTypes(con *console.Console) {
 		}
 		for i, line := range strings.Split(trimLines(w.Render()), "\n") {
 			con.Printf("%s\n", line)
-			if i < len(docs) {
-				printDoc(con, docs[i], 12)
+			if i < len(notes) {
+				printFlaw(con, notes[i].Flaw, 12)
+				printDoc(con, notes[i].Doc, 12)
 			}
 		}
 	}
@@ -119,7 +160,7 @@ func signatureText(s *schema.Signature) string {
 	if s == nil {
 		return "(packed)"
 	}
-	return s.String()
+	return visible(s.String())
 }
 
 // constructorText shows the constructor that the library makes of the fields of t, if

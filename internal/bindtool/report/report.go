@@ -83,6 +83,7 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	}
 	listEntries(con, "renamed", renamed(b.Report.Entries))
 	listEntries(con, "opaque", byStatus[gen.Opaque])
+	listEntries(con, "packed because of bad metadata", flawed(b.Report.Entries))
 	listEntries(con, "skipped", byStatus[gen.Skipped])
 	if timing {
 		for _, x := range b.Timings {
@@ -117,6 +118,17 @@ func packed(entries []gen.Entry) int {
 	return n
 }
 
+// flawed returns the functions and methods that are packed for a reason.
+func flawed(entries []gen.Entry) []gen.Entry {
+	var out []gen.Entry
+	for _, e := range entries {
+		if e.Packed && e.Status == gen.Generated && e.Note != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // listEntries lists entries with their reasons, the first of many.
 func listEntries(con *console.Console, title string, entries []gen.Entry) {
 	if len(entries) == 0 {
@@ -128,7 +140,7 @@ func listEntries(con *console.Console, title string, entries []gen.Entry) {
 			con.Notef("  and %d more: --report shows them all\n", len(entries)-i)
 			return
 		}
-		why := cmp.Or(e.Reason, e.Renamed)
+		why := cmp.Or(e.Reason, e.Note, e.Renamed)
 		if title == "renamed" {
 			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
 		}

@@ -35,8 +35,7 @@ func Select(s schema.Schema, pattern string, all bool) (schema.Schema, error) {
 		return (all || bound[library]) && matches(pattern, name)
 	}
 	out := s
-	out.Functions = nil
-	out.Types = nil
+	out.Functions, out.Types, out.Flaws = nil, nil, nil
 	for _, f := range s.Functions {
 		if wanted(f.Library, f.Name) {
 			out.Functions = append(out.Functions, f)
@@ -45,6 +44,11 @@ func Select(s schema.Schema, pattern string, all bool) (schema.Schema, error) {
 	for _, t := range s.Types {
 		if wanted(t.Library, t.Key) {
 			out.Types = append(out.Types, t)
+		}
+	}
+	for _, f := range s.Flaws {
+		if wanted(f.Library, f.Name) {
+			out.Flaws = append(out.Flaws, f)
 		}
 	}
 	return out, nil
