@@ -145,7 +145,7 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 // checkFiles prints which files in dir are stale, for which reasons, and the command
 // that writes them.
 func checkFiles(con *console.Console, dir string, o *files.Output, reasons []string) error {
-	if len(o.Changes) == 0 {
+	if o.UpToDate() {
 		con.Notef("%s: up to date (%d files)\n", console.Shown(dir), o.Same)
 		return nil
 	}

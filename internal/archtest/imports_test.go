@@ -80,7 +80,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// What the commands of the tool consist of, from the ground up.
 	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
-	{dir: "internal/bindtool/files", own: append(bindtool("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff"}},
+	{dir: "internal/bindtool/files", own: append(bindtool("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
 	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema")},

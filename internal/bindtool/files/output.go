@@ -17,8 +17,22 @@ import (
 
 // Output is the difference between what is on disk and what a run wants there.
 type Output struct {
-	Changes []Change // sorted by path, without the files that stay as they are
-	Same    int      // the number of those
+	Changes  []Change // sorted by path, without the files that stay as they are
+	Same     int      // the number of those
+	Leftover []string // temporary files of runs that were killed, which Write removes
+
+	steps []func(*Output) error // what the caller has compared, for Write to compare again
+	dirs  map[string]bool       // the folders of all files
+	held  locks
+}
+
+// UpToDate reports whether Write would change nothing.
+func (o *Output) UpToDate() bool { return len(o.Changes)+len(o.Leftover) == 0 }
+
+// compare makes a comparison and remembers it.
+func (o *Output) compare(step func(*Output) error) error {
+	o.steps = append(o.steps, step)
+	return step(o)
 }
 
 // Change is one file to create, replace or remove.
@@ -43,6 +57,11 @@ func (c Change) words() (verb, state string) {
 // Put adds a file that should hold data. It never replaces a file whose content ours
 // rejects.
 func (o *Output) Put(path string, data []byte, ours func([]byte) bool) error {
+	return o.compare(func(o *Output) error { return o.put(path, data, ours) })
+}
+
+func (o *Output) put(path string, data []byte, ours func([]byte) bool) error {
+	o.visit(filepath.Dir(path))
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,6 +87,18 @@ func (o *Output) Put(path string, data []byte, ours func([]byte) bool) error {
 	return nil
 }
 
+// visit notes that a file of this run is in dir.
+func (o *Output) visit(dir string) {
+	if o.dirs == nil {
+		o.dirs = map[string]bool{}
+	}
+	if !o.dirs[dir] {
+		o.dirs[dir] = true
+		o.Leftover = append(o.Leftover, o.held.leftovers(dir)...)
+		slices.Sort(o.Leftover)
+	}
+}
+
 func (o *Output) add(c Change) {
 	i, _ := slices.BinarySearchFunc(o.Changes, c.Path, func(c Change, path string) int { return strings.Compare(c.Path, path) })
 	o.Changes = slices.Insert(o.Changes, i, c)
@@ -83,6 +114,7 @@ func (o *Output) drop(path string, ours func([]byte) bool) error {
 		return err
 	}
 	if ours(old) {
+		o.visit(filepath.Dir(path))
 		o.add(Change{Path: path, Old: old})
 	}
 	return nil
@@ -93,12 +125,16 @@ func (o *Output) drop(path string, ours func([]byte) bool) error {
 // previous run listed them or if they lie in a folder that this run writes to.
 func GoPackage(root string, files map[string][]byte, previous []string, ours func([]byte) bool) (*Output, error) {
 	o := &Output{}
+	return o, o.compare(func(o *Output) error { return o.goPackage(root, files, previous, ours) })
+}
+
+func (o *Output) goPackage(root string, files map[string][]byte, previous []string, ours func([]byte) bool) error {
 	dirs := map[string]bool{}
 	for rel, data := range files {
 		path := filepath.Join(root, filepath.FromSlash(rel))
 		dirs[filepath.Dir(path)] = true
-		if err := o.Put(path, data, ours); err != nil {
-			return nil, err
+		if err := o.put(path, data, ours); err != nil {
+			return err
 		}
 	}
 	candidates := map[string]bool{}
@@ -109,7 +145,7 @@ func GoPackage(root string, files map[string][]byte, previous []string, ours fun
 	}
 	for dir := range dirs {
 		if err := goFiles(root, dir, candidates); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for rel := range candidates {
@@ -117,10 +153,10 @@ func GoPackage(root string, files map[string][]byte, previous []string, ours fun
 			continue
 		}
 		if err := o.drop(filepath.Join(root, filepath.FromSlash(rel)), ours); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // goFiles adds the Go files in dir, which need not exist, relative to root.
@@ -155,6 +191,9 @@ func (o *Output) Diff() string {
 		}
 		b.WriteString(udiff.Unified(from, to, string(c.Old), string(c.New)))
 	}
+	for _, file := range o.Leftover {
+		fmt.Fprintf(&b, "left over: %s\n", console.Shown(file))
+	}
 	return b.String()
 }
 
@@ -165,6 +204,9 @@ func (o *Output) List() string {
 		verb, _ := c.words()
 		fmt.Fprintf(&b, "%s %s\n", verb, console.Shown(c.Path))
 	}
+	for _, file := range o.Leftover {
+		fmt.Fprintf(&b, "remove %s\n", console.Shown(file))
+	}
 	return b.String()
 }
 
@@ -174,6 +216,9 @@ func (o *Output) Stale() string {
 	for _, c := range o.Changes {
 		_, state := c.words()
 		fmt.Fprintf(&b, "%s: %s\n", state, console.Shown(c.Path))
+	}
+	for _, file := range o.Leftover {
+		fmt.Fprintf(&b, "left over: %s\n", console.Shown(file))
 	}
 	return b.String()
 }

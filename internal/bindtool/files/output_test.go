@@ -120,7 +120,7 @@ func TestOutput_refusesForeignFiles(t *testing.T) {
 	}
 }
 
-// TestWrite_isAllOrNothing makes the last rename fail: after the comparison its target
+// TestWrite_isAllOrNothing makes the last rename fail: after the second comparison its target
 // becomes a folder that is not empty. By then a.go is replaced, b.go removed, and
 // fresh/c.go new, so each kind of change must be undone.
 //
@@ -142,9 +142,17 @@ func TestWrite_isAllOrNothing(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "z.go", "in the way"), "")
 	before := tree(t, dir)
-	err = o.Write()
+	tx, held := transaction{}, locks{}
+	defer held.unlock()
+	if err := tx.lock(o, held); err != nil {
+		t.Fatal(err)
+	}
+	err = tx.write(o)
 	if err == nil || !strings.Contains(err.Error(), "z.go") {
 		t.Fatalf("error %v, want one that names z.go", err)
+	}
+	if err := tx.rollback(); err != nil {
+		t.Fatal(err)
 	}
 	after := tree(t, dir)
 	if len(after) != len(before) {
@@ -160,11 +168,12 @@ func TestWrite_isAllOrNothing(t *testing.T) {
 func TestWrite_folderNotWritable(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "file"), "in the way")
+	tx := transaction{}
 	o := &Output{Changes: []Change{
 		{Path: filepath.Join(dir, "good", "a.go"), New: []byte(generated)},
 		{Path: filepath.Join(dir, "file", "b.go"), New: []byte(generated)},
 	}}
-	err := o.Write()
+	err := errors.Join(tx.lock(o, locks{}), tx.rollback())
 	if err == nil || !strings.Contains(err.Error(), "cannot write to the folder") {
 		t.Fatalf("error %v, want one about the folder", err)
 	}

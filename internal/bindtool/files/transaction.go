@@ -1,9 +1,11 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +14,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// Write makes all changes or none. First it writes the new files beside their targets,
+// Write makes all changes or none, and removes the leftovers. It locks the folders and
+// compares them again, so that of several runs at the same time each finds either all
+// files of another run or none. First it writes the new files beside their targets,
 // which also shows that every folder can be written to; then it renames them. If a step
 // fails, the files that are replaced already get their old content back. Only a crash in
-// between leaves some files new and some old; each of them is whole.
+// between leaves some files new and some old; each of them is whole, and the next run
+// completes them and removes the temporary files.
 func (o *Output) Write() (err error) {
 	tx := transaction{}
 	defer func() {
@@ -23,6 +28,61 @@ func (o *Output) Write() (err error) {
 			err = errors.Join(err, tx.rollback())
 		}
 	}()
+	held := locks{}
+	defer held.unlock()
+	if err := tx.lock(o, held); err != nil {
+		return err
+	}
+	now, err := o.again(held)
+	if err != nil {
+		return err
+	}
+	return tx.write(now)
+}
+
+// lock makes and locks the folders of o.
+func (tx *transaction) lock(o *Output, held locks) error {
+	for _, c := range o.Changes {
+		if dir := filepath.Dir(c.Path); c.New != nil {
+			if err := tx.makeFolder(dir); err != nil {
+				return unwritable(dir, err)
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(o.dirs)) {
+		if err := held.lock(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again compares once more, under the locks. A file that another run has written meanwhile
+// may be what this run wants, too. Any other change is refused: this run has decided
+// without knowing it.
+func (o *Output) again(held locks) (*Output, error) {
+	now := &Output{held: held}
+	for _, step := range o.steps {
+		if err := step(now); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range now.Changes {
+		known := func(was Change) bool {
+			return was.Path == c.Path && bytes.Equal(was.Old, c.Old) && (was.Old == nil) == (c.Old == nil) && bytes.Equal(was.New, c.New)
+		}
+		if !slices.ContainsFunc(o.Changes, known) {
+			return nil, console.Refuse("%s has changed while this command ran, perhaps by another run of it, so nothing was written: run it again", console.Shown(c.Path))
+		}
+	}
+	return now, nil
+}
+
+// write makes the changes of o. It also removes the leftovers, if it can: they harm nobody.
+func (tx *transaction) write(o *Output) error {
+	for _, file := range o.Leftover {
+		_ = os.Remove(file)
+	}
 	for _, c := range o.Changes {
 		if err := tx.stage(c); err != nil {
 			return err
@@ -52,9 +112,6 @@ type stagedChange struct {
 // stage writes the new content of c to a temporary file in the target folder.
 func (tx *transaction) stage(c Change) error {
 	dir := filepath.Dir(c.Path)
-	if err := tx.makeFolder(dir); err != nil {
-		return unwritable(dir, err)
-	}
 	temp, err := newFile(dir, c.New)
 	if err != nil {
 		return unwritable(dir, err)
@@ -66,7 +123,7 @@ func (tx *transaction) stage(c Change) error {
 // newFile writes data to the disk under a name of its own in dir, so that a rename can
 // put it in the place of another file. If that fails, there is no file.
 func newFile(dir string, data []byte) (name string, err error) {
-	f, err := os.CreateTemp(dir, ".tvmffi-bind-*.tmp")
+	f, err := os.CreateTemp(dir, temporaryPattern)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +152,10 @@ func unwritable(dir string, err error) error {
 func (tx *transaction) makeFolder(dir string) error {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {
-		_, err := os.Stat(d)
+		info, err := os.Stat(d)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", console.Shown(d))
+		}
 		if err == nil || d == filepath.Dir(d) {
 			break
 		}
@@ -105,7 +165,11 @@ func (tx *transaction) makeFolder(dir string) error {
 		missing = append(missing, d)
 	}
 	for _, d := range slices.Backward(missing) {
-		if err := os.Mkdir(d, 0o755); err != nil {
+		err := os.Mkdir(d, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another run was faster
+		}
+		if err != nil {
 			return err
 		}
 		tx.created = append(tx.created, d)
@@ -143,7 +207,9 @@ func (tx *transaction) rollback() error {
 		}
 	}
 	for _, dir := range slices.Backward(tx.created) {
-		errs = append(errs, os.Remove(dir))
+		if err := os.Remove(dir); !errors.Is(err, fs.ErrExist) { // not if another run has written there
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
