@@ -137,9 +137,13 @@ func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, er
 	return p.ReadLibraries(ctx, libs)
 }
 
+// maxSchemaLen bounds the file that readSchema reads into memory; package schema refuses
+// smaller ones.
+const maxSchemaLen = 1 << 30
+
 // readSchema reads a file that dump wrote.
 func readSchema(path string) (schema.Schema, error) {
-	data, err := os.ReadFile(path)
+	data, err := project.ReadFile(path, maxSchemaLen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return schema.Schema{}, fmt.Errorf("there is no schema at %s: write one with \"%s dump --lib FILE -o %s\"", console.Shown(path), console.Command(), console.Shown(path))
 	}

@@ -124,11 +124,14 @@ func (l *OneOrMore) UnmarshalYAML(read func(any) error) error {
 // ReadConfig reads and checks a configuration file. Its errors start with the
 // file, line and column.
 func ReadConfig(file string) (*Config, error) {
-	data, err := os.ReadFile(file)
+	data, err := ReadFile(file, maxConfigLen)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out", file, console.Command())
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := checkDepth(file, data); err != nil {
 		return nil, err
 	}
 	c := &Config{}

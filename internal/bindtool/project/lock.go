@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 
@@ -149,7 +148,7 @@ func (l *Lock) Encode() ([]byte, error) {
 
 // ReadLock reads a lock file. If there is none, it returns nil and no error.
 func ReadLock(file string) (*Lock, error) {
-	data, err := os.ReadFile(file)
+	data, err := ReadFile(file, maxLockLen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
