@@ -159,10 +159,22 @@ func (p *planner) cut(name string) (ns, local string) {
 	if p.types[ns] != nil {
 		ns = namespace(ns)
 	}
+	for i, part := range strings.Split(ns, ".") {
+		if !plainPart(part) {
+			ns = strings.Join(strings.Split(ns, ".")[:i], ".")
+			break
+		}
+	}
 	if ns == "" {
 		return "", name
 	}
 	return ns, name[len(ns)+1:]
+}
+
+// plainPart reports whether a part of a namespace may become a folder. A part with other
+// characters would make an odd one, so it belongs to the local name.
+func plainPart(part string) bool {
+	return part != "" && strings.Trim(strings.ToLower(part), "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 // relative returns a registry name without the root namespace.
