@@ -478,6 +478,17 @@ func TestRegister(t *testing.T) {
 	_, err = tvmffi.Lookup("")
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "the name of a global function is empty")
 	runtimetest.WantError(t, tvmffi.Register("", func() {}), tvmffi.ErrValue, "is empty")
+	// Names that no tool could show or bind.
+	for name, why := range map[string]string{
+		"a\nb": `is "a\nb": a name must not hold control characters`, "a\x00b": "control characters", "a\x1b[31mb": "control characters",
+		"a\xffb": "not valid UTF-8", strings.Repeat("n", 1<<20): "has 1048576 bytes: the limit is 4096",
+	} {
+		err := tvmffi.Register(name, func() {})
+		runtimetest.WantError(t, err, tvmffi.ErrValue, why)
+		if err != nil && len(err.Error()) > 200 {
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+	}
 	names := runtimetest.Must[[]string](t)(tvmffi.Functions())
 	if len(names) < 100 || !slices.IsSorted(names) || !slices.Contains(names, "calls.apply_packed") {
 		t.Errorf("%d functions", len(names))

@@ -157,13 +157,13 @@ func configOf(options []RegisterOption) *codec.Registration {
 // Register registers f, a Go func or a *[Function], as a global function. Every language
 // can call it by its name and finds its signature and doc comment in the registry. If the
 // name is already registered, Register returns an error of kind ErrRuntime, unless the
-// option [Override] is given. [FuncOf] lists the Go funcs that can be registered.
+// option [Override] is given. A name has at most 4096 bytes and no control characters. [FuncOf] lists the Go funcs that can be registered.
 func Register(name string, f any, options ...RegisterOption) error {
 	if err := Load(); err != nil {
 		return err
 	}
-	if name == "" {
-		return failure.Errorf(failure.KindValue, "the name of a global function is empty")
+	if err := core.CheckName("the name of a global function", name); err != nil {
+		return err
 	}
 	fn, err := FuncOf(f)
 	if err != nil {

@@ -2,6 +2,9 @@ package core
 
 import (
 	"runtime"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -335,6 +338,26 @@ func (d *Defined) AddMethod(m *DefinedMethod) error {
 		_, err := failure.Invoke(capi.API.TypeRegisterMethod, uintptr(d.Info.TypeIndex), info, 0)
 		return err
 	})
+}
+
+// maxName is the longest name that a schema accepts, so that tools can show what was
+// registered and bind it.
+const maxName = 4096
+
+// CheckName refuses the name of what, such as "the name of a global function", if tools
+// and other languages could not show or write it.
+func CheckName(what, name string) error {
+	switch {
+	case name == "":
+		return failure.Errorf(failure.KindValue, "%s is empty", what)
+	case len(name) > maxName:
+		return failure.Errorf(failure.KindValue, "%s, which begins with %q, has %d bytes: the limit is %d", what, name[:32], len(name), maxName)
+	case !utf8.ValidString(name):
+		return failure.Errorf(failure.KindValue, "%s is %q, which is not valid UTF-8", what, name)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return failure.Errorf(failure.KindValue, "%s is %q: a name must not hold control characters, such as a line break", what, name)
+	}
+	return nil
 }
 
 // SetGlobalMethod enters a global function with its doc comment and metadata.

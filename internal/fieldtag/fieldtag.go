@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -56,7 +57,7 @@ func Parse(text string) (Tag, error) {
 	if name == "-" {
 		return Tag{}, nil
 	}
-	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " \t\n`\"") {
+	if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, " `\"") || strings.ContainsFunc(name, unicode.IsControl) {
 		return Tag{}, fmt.Errorf("the tag has no name that other languages can use: %q", name)
 	}
 	t := Tag{Name: name, Flags: schema.FlagWritable}

@@ -60,6 +60,8 @@ func TestParse(t *testing.T) {
 		"":              "no name",
 		",optional":     "no name",
 		"a b":           `"a b"`,
+		"a\x00b":        `"a\x00b"`,
+		"a\x1bb":        `"a\x1bb"`,
 		"x,defualt=3":   `unknown option "defualt=3": there are optional, kwonly`,
 		"x,,optional":   `unknown option ""`,
 		"x,Optional":    `unknown option "Optional"`,

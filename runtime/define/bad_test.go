@@ -189,12 +189,17 @@ func TestDefineBadInput(t *testing.T) {
 			}
 		})
 	}
-	for _, k := range []string{"", "a b", "ffi.Mine"} {
-		type one struct {
-			A int64 `ffi:"a"`
-		}
-		runtimetest.WantError(t, define.Object[one](k).Register(), tvmffi.ErrValue, "key")
-		break // the struct is taken now
+	type noKey struct {
+		A int64 `ffi:"a"`
+	}
+	type spacedKey struct{ noKey }
+	type takenKey struct{ noKey }
+	type controlKey struct{ noKey }
+	for why, refused := range map[string]registrable{
+		"the key is empty": define.Object[noKey](""), "a space or a quote": define.Object[spacedKey]("a b"),
+		"belong to libtvm_ffi": define.Object[takenKey]("ffi.Mine"), "control characters": define.Object[controlKey]("a\x00b"),
+	} {
+		runtimetest.WantError(t, refused.Register(), tvmffi.ErrValue, why)
 	}
 	keys, err := tvmffi.TypeKeys()
 	if err != nil {

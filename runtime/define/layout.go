@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -76,11 +75,12 @@ func (d *definition) makeLayout() error {
 
 // checkTypeKey refuses what no other language could name.
 func checkTypeKey(key string) error {
+	if err := core.CheckName("the key", key); err != nil {
+		return err
+	}
 	switch {
-	case key == "":
-		return failure.Errorf(failure.KindValue, "the key is empty")
-	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '`' || r == '"' }):
-		return failure.Errorf(failure.KindValue, "the key holds a space, a quote or a control character")
+	case strings.ContainsAny(key, " `\""):
+		return failure.Errorf(failure.KindValue, "the key holds a space or a quote")
 	case strings.HasPrefix(key, "ffi."):
 		return failure.Errorf(failure.KindValue, "keys that begin with ffi. belong to libtvm_ffi")
 	}

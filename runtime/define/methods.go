@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -23,7 +22,7 @@ var reservedAttributes = []string{"__ffi_new__", "__ffi_shallow_copy__"}
 func (d *definition) checkMethods() error {
 	var names []string
 	for _, m := range d.methods {
-		if m.name == "" || !utf8.ValidString(m.name) || strings.ContainsAny(m.name, " \t\n`\"") {
+		if core.CheckName("the name", m.name) != nil || strings.ContainsAny(m.name, " `\"") {
 			return d.errorf(failure.KindValue, "%q is not a method name", m.name)
 		}
 		if slices.Contains(names, m.name) {
