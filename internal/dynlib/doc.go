@@ -14,6 +14,7 @@
 //
 //	the API                       dynlib.go
 //	one file for each platform    dynlib_unix.go, dynlib_windows.go, dynlib_other.go
+//	the supported platforms       platform.go
 //	RTLD_NOLOAD                   noload_*.go
 //	what the process has loaded   images_*.go
 //	the SIGSEGV action            reclaim.go, signal_*.go
