@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -59,7 +60,10 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(file), ".native-")
 	if err != nil {
-		return fmt.Errorf("native: %w", err)
+		if in, ok := errors.AsType[*fs.PathError](err); ok {
+			err = in.Err // the path is that of the temporary folder
+		}
+		return fmt.Errorf("native: cannot write to the folder %s: %w; make it, or choose another folder", filepath.Dir(file), err)
 	}
 	defer os.RemoveAll(temp)
 	b.file = filepath.Base(file)

@@ -437,4 +437,9 @@ func TestBuildTo(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("left beside the library: %v, %v", left, err)
 	}
+	missing := filepath.Join(t.TempDir(), "missing")
+	err = native.BuildTo(t.Context(), code, filepath.Join(missing, "libx.so"))
+	if want := "cannot write to the folder " + missing + ": no such file or directory; make it, or choose another folder"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want %q at its end", err, want)
+	}
 }

@@ -31,6 +31,9 @@ them to a shared library. It passes the flags that "config" prints.`,
   //go:generate go tool tvmffi-bind gen --lib libgarden.so --package garden --out garden`,
 		Args: console.Takes(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if output == "" {
+				return errors.New("-o is missing: name the library to write, as in build -o libgarden.so native/garden.cc")
+			}
 			file, err := filepath.Abs(output)
 			if err != nil {
 				return err
@@ -70,7 +73,6 @@ them to a shared library. It passes the flags that "config" prints.`,
 	f.StringArrayVar(&code.LinkFlags, "ldflag", nil, "flag of the linker; may be repeated")
 	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then that of the GPU)")
 	f.BoolVar(&verbose, "verbose", false, "show the command lines and what the compilers print")
-	_ = cmd.MarkFlagRequired("output")
 	_ = cmd.MarkFlagDirname("include")
 	return cmd
 }

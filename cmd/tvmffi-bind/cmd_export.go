@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/build"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -110,10 +111,16 @@ func readExports(con *console.Console, pattern string) (*gen.Exports, error) {
 		return nil, err
 	}
 	// Other commands take a folder without ./ before it; the go command wants that.
-	if info, err := os.Stat(pattern); err == nil && info.IsDir() {
+	info, err := os.Stat(pattern)
+	switch {
+	case err == nil && info.IsDir():
 		if pattern, err = filepath.Abs(pattern); err != nil {
 			return nil, err
 		}
+	case err == nil:
+		return nil, fmt.Errorf("%s is a file: name the folder or the import path of a Go package", pattern)
+	case (build.IsLocalImport(pattern) || filepath.IsAbs(pattern)) && !strings.Contains(pattern, "..."):
+		return nil, fmt.Errorf("there is no folder %s: name the folder or the import path of a Go package", pattern)
 	}
 	var x *gen.Exports
 	if _, err = con.Step("reading the package", func() error {
@@ -211,6 +218,9 @@ func libraryFile(name string) string {
 // buildLibrary runs go build. TVM-FFI does not need the header that it also
 // writes.
 func buildLibrary(ctx context.Context, main, file string) error {
+	if err := findCompiler(ctx); err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, ".")
 	cmd.Dir = main
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
@@ -222,6 +232,22 @@ func buildLibrary(ctx context.Context, main, file string) error {
 		return nil
 	}
 	return err
+}
+
+// findCompiler returns an error if the C compiler of the go command does not exist.
+func findCompiler(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "go", "env", "CC").Output()
+	if err != nil {
+		return fmt.Errorf("go env CC: %w", err)
+	}
+	words := strings.Fields(string(out))
+	if len(words) == 0 {
+		return nil // the go command says more
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return fmt.Errorf("there is no C compiler %s, which go build -buildmode=c-shared needs: install gcc (package gcc or build-base), or name a compiler by CC", words[0])
+	}
+	return nil
 }
 
 // writeStubs writes typed stubs for Python.

@@ -112,7 +112,11 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 	// Type errors are expected here: the code may use names that are not generated
 	// yet. The check of the generated code finds the others.
 	for _, e := range p.Errors {
-		if e.Kind != packages.TypeError {
+		switch {
+		case e.Kind == packages.TypeError:
+		case e.Pos == "" || e.Pos == "-": // the go command has no position for a package that is missing
+			return nil, fmt.Errorf("read %s: %s", pattern, e.Msg)
+		default:
 			return nil, fmt.Errorf("read %s: %w", pattern, e)
 		}
 	}

@@ -224,10 +224,14 @@ func (o *Output) Stale() string {
 }
 
 // WriteOne writes a single file that the user named, unless ours rejects its old content.
+// Its folder must exist: a misspelt path must not make a new one.
 func WriteOne(file string, data []byte, ours func([]byte) bool) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: there is no folder %s; make it first, or correct the path", file, filepath.Dir(path))
 	}
 	o := &Output{}
 	if err := o.Put(path, data, ours); err != nil {
