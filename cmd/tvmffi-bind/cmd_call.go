@@ -9,6 +9,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
+	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -59,6 +61,11 @@ separate process.`,
 			return nil
 		},
 	}
+	cmd.ValidArgsFunction = in.Names(p, func(s schema.Schema) []string {
+		own := report.Own(s)
+		own.Types = nil
+		return report.ItemNames(own)
+	})
 	in.Register(cmd)
 	_ = cmd.Flags().MarkHidden("from")
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,15 +75,19 @@ interfaces.`,
 }
 
 // configuration returns what the flags or the configuration file say.
-func (o *genOptions) configuration() (*project.Config, error) {
+func (o *genOptions) configuration(con *console.Console) (*project.Config, error) {
 	if !o.FromFlags() {
 		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 {
 			return nil, errors.New("--package, --out, --prefix and --dep need --lib or --from: put them into the configuration instead")
 		}
-		file := o.Config
-		if file == "" {
-			file = project.ConfigName
+		if o.Config != "" {
+			return project.ReadConfig(o.Config)
 		}
+		file, err := project.FindConfig()
+		if err != nil {
+			return nil, err
+		}
+		noteConfig(con, file)
 		return project.ReadConfig(file)
 	}
 	c, err := o.Source()
@@ -100,9 +105,16 @@ func (o *genOptions) configuration() (*project.Config, error) {
 	return c, nil
 }
 
+// noteConfig says which configuration is used if it is not in this folder.
+func noteConfig(con *console.Console, file string) {
+	if strings.HasPrefix(file, ".."+string(filepath.Separator)) {
+		con.Notef("using %s\n", file)
+	}
+}
+
 // runGen runs gen: it makes the bindings in memory, then does what the flags say.
 func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions) error {
-	c, err := o.configuration()
+	c, err := o.configuration(con)
 	if err != nil {
 		return err
 	}

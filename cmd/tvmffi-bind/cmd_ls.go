@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,13 +35,14 @@ docs. PATTERN is a part of a name, or a glob that matches the whole name, such a
 "testing.*Pair*".
 
 FILE is a library, or a schema that dump wrote. Without FILE, ls reads the libraries
-of ` + project.ConfigName + ` in this folder, or libtvm_ffi.`,
+of ` + project.ConfigName + ` in this folder or above, or libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
   tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLs(cmd.Context(), con, p, &o, args)
 		},
 	}
+	cmd.ValidArgsFunction = o.Names(p, func(s schema.Schema) []string { return report.ItemNames(report.Own(s)) })
 	o.Register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the schema as JSON, like dump, with the constructors")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page with the type tree to this file")
@@ -55,12 +58,21 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	if err != nil {
 		return err
 	}
+	if len(args) > 0 && (args[0] == "." || args[0] == "..") {
+		return fmt.Errorf("%s is a folder: name a library file in it, or leave it out", args[0])
+	}
 	if len(args) > 1 {
 		return fmt.Errorf("too many patterns %q: ls takes files and then one pattern, which may contain *", args)
 	}
 	c, err := o.Source()
 	if err != nil {
 		return err
+	}
+	if o.Config == "" {
+		noteConfig(con, c.File())
+	}
+	if !o.FromFlags() && c.File() == "" {
+		con.Notef("there is no %s here or above, and no library is named, so this is libtvm_ffi\n", project.ConfigName)
 	}
 	whole, err := p.Read(ctx, c)
 	if err != nil {
@@ -80,7 +92,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	case o.html != "":
 		return l.WriteHTML(con, o.html)
 	case len(s.Functions)+len(s.Types)+len(s.Flaws) == 0:
-		return nothingListed(whole, pattern)
+		return nothingListed(whole, pattern, o.all)
 	default:
 		l.Print(con)
 		return nil
@@ -88,12 +100,32 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 }
 
 // nothingListed says why ls shows nothing.
-func nothingListed(s schema.Schema, pattern string) error {
+func nothingListed(s schema.Schema, pattern string, all bool) error {
 	if pattern == "" {
 		return console.Refuse("%s has no TVM-FFI functions or types: name another library, or use --all to include libtvm_ffi", report.BoundNames(s))
 	}
 	if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
 		return probe.NotLibrary(pattern)
 	}
-	return console.Refuse("nothing in %s matches %q: name another library, or use --all to include libtvm_ffi%s", report.BoundNames(s), pattern, nearest.Question(pattern, report.ItemNames(s)))
+	among, more := s, ""
+	if !all {
+		among, more = report.Own(s), ", or use --all to include libtvm_ffi"
+	}
+	return console.Refuse("nothing in %s matches %q: name another library%s%s", report.BoundNames(s), pattern, more, resembling(pattern, report.ItemNames(among)))
+}
+
+// resembling asks for names like pattern, which may lack the namespace.
+func resembling(pattern string, names []string) string {
+	if question := nearest.Question(pattern, names); question != "" {
+		return question
+	}
+	var short []string
+	for _, name := range names {
+		short = append(short, name[strings.LastIndexByte(name, '.')+1:])
+	}
+	near := nearest.Names(pattern, short)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + names[slices.Index(short, near[0])] + "?"
 }

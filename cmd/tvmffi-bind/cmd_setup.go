@@ -59,6 +59,9 @@ wheel again. Programs need no Python afterwards.`,
 		},
 	}
 	cmd.Flags().StringVar(&version, "version", "", "version of the Python package apache-tvm-ffi to use")
+	_ = cmd.RegisterFlagCompletionFunc("version", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return probe.CoreVersions(), cobra.ShellCompDirectiveNoFileComp
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

@@ -83,5 +83,27 @@ TVMFFI_LIBRARY names the libtvm_ffi to use. NO_COLOR turns colours off.`,
 		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
 		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newChild(con),
 	)
+	refuseUnknown(root)
 	return root
+}
+
+// refuseUnknown makes "help" and "completion" fail for what they do not know; the ones of
+// cobra print some help and succeed.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = console.UnknownCommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); err == nil && found != root {
+					return nil
+				}
+				return console.UnknownCommand(root, args)
+			}
+		}
+	}
 }

@@ -21,7 +21,7 @@ func Takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// UnknownCommand refuses an argument in the place of a command.
+// UnknownCommand refuses an argument in the place of a command below root.
 func UnknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -29,10 +29,15 @@ func UnknownCommand(root *cobra.Command, args []string) error {
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 	}
-	return fmt.Errorf("unknown command %q: \"%s help\" lists them", args[0], Command())
+	return fmt.Errorf("unknown command %q: \"%s --help\" lists them", args[0], commandLine(root))
 }
 
 // BadFlag appends to an error of a flag which help lists the flags.
 func BadFlag(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w: \"%s --help\" lists the flags", err, strings.Replace(cmd.CommandPath(), cmd.Root().Name(), Command(), 1))
+	return fmt.Errorf("%w: \"%s --help\" lists the flags", err, commandLine(cmd))
+}
+
+// commandLine returns how the user most likely writes cmd.
+func commandLine(cmd *cobra.Command) string {
+	return strings.Replace(cmd.CommandPath(), cmd.Root().Name(), Command(), 1)
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +27,7 @@ type Inputs struct {
 // Register defines the flags of a command that reads libraries.
 func (in *Inputs) Register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" if there is no --lib and no --from)")
+	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" here or above if there is no --lib and no --from)")
 	f.StringArrayVar(&in.Libs, "lib", nil, "library file, the same as FILE before the other arguments; may be repeated")
 	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first but not to read; may be repeated")
 	f.StringVar(&in.From, "from", "", "schema file written by dump, instead of libraries")
@@ -92,6 +92,27 @@ func NamesLibrary(arg string) bool {
 	return strings.Contains(filepath.Base(arg), ".so.")
 }
 
+// Names returns a completion of names: of files until there is one, then of what the
+// libraries have. kept selects the names of a schema.
+func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		rest, err := in.Take(args)
+		if err != nil || len(rest) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := in.Source()
+		if err != nil || len(c.Libraries) == 0 && c.From == "" || strings.ContainsAny(begun, "/"+string(filepath.Separator)) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		s, err := p.Read(cmd.Context(), c)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		names := slices.DeleteFunc(kept(s), func(name string) bool { return !strings.HasPrefix(name, begun) })
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}
+
 // FromFlags reports whether the flags name the input, so that no configuration is read.
 func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
 
@@ -112,10 +133,11 @@ func (in *Inputs) Source() (*project.Config, error) {
 	if in.Config != "" {
 		return project.ReadConfig(in.Config)
 	}
-	if _, err := os.Stat(project.ConfigName); errors.Is(err, fs.ErrNotExist) {
+	file, err := project.FindConfig()
+	if err != nil {
 		return project.NewConfig(".", ""), nil
 	}
-	return project.ReadConfig(project.ConfigName)
+	return project.ReadConfig(file)
 }
 
 // Read returns the schema of the libraries of c, or the saved schema that c names.

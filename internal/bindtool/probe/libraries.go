@@ -233,7 +233,24 @@ func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, 
 		dir, err = wheel.Get(ctx, spec)
 		return err
 	})
+	if err == nil {
+		p.Console.Notef("unpacked %s: %.1f MB\n", spec, float64(size(dir.Path("")))/1e6)
+	}
 	return dir, err
+}
+
+// size returns the number of bytes of the files in a folder.
+func size(dir string) int64 {
+	var n int64
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
 }
 
 func pinnedWheel(pkg, version string) (wheel.Spec, error) {
@@ -267,6 +284,17 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 	}
 	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: check the name, and run \"pip install %s\"%s; searched: %s",
 		pkg, project.Platform(), want, other, searched)
+}
+
+// CoreVersions lists the pinned versions of the Python package of libtvm_ffi for this platform.
+func CoreVersions() []string {
+	var versions []string
+	for _, s := range wheel.Pinned() {
+		if s.Package == project.CorePackage && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
+			versions = append(versions, s.Version)
+		}
+	}
+	return versions
 }
 
 // librariesIn lists the shared libraries in a wheel, as path would name them.

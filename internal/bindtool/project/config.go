@@ -121,12 +121,56 @@ func (l *OneOrMore) UnmarshalYAML(read func(any) error) error {
 	return nil
 }
 
+// FindConfig returns the path of the configuration in this folder, or in the nearest one
+// above it in the same module: a file further up may be anybody's, and names code to load. If there is none, it returns an error that names the
+// configurations below this folder.
+func FindConfig() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	exists := func(dir, name string) bool {
+		info, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && info.Mode().IsRegular()
+	}
+	top := wd // of the module
+	for ; !exists(top, "go.mod"); top = filepath.Dir(top) {
+		if top == filepath.Dir(top) {
+			top = wd
+			break
+		}
+	}
+	for dir, up := wd, ""; ; dir, up = filepath.Dir(dir), filepath.Join(up, "..") {
+		if exists(dir, ConfigName) {
+			return filepath.Join(up, ConfigName), nil
+		}
+		if dir == top {
+			break
+		}
+	}
+	below := ""
+	if found := configsBelow(); len(found) > 0 {
+		below = fmt.Sprintf("; name one with --config, or run the command in its folder: there is %s", strings.Join(found, ", "))
+	}
+	return "", fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out%s", ConfigName, console.Command(), below)
+}
+
+// configsBelow lists configurations in the sub-folders, such as the modules of a workspace.
+func configsBelow() []string {
+	var all []string
+	for _, pattern := range []string{"*/", "*/*/"} {
+		found, _ := filepath.Glob(filepath.FromSlash(pattern + ConfigName)) // the pattern is valid
+		all = append(all, found...)
+	}
+	return all[:min(len(all), 5)]
+}
+
 // ReadConfig reads and checks a configuration file. Its errors start with the
 // file, line and column.
 func ReadConfig(file string) (*Config, error) {
 	data, err := ReadFile(file, maxConfigLen)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no configuration at %s: write one with \"%s init\", or say what to bind with --lib, --package and --out", file, console.Command())
+		return nil, fmt.Errorf("no configuration at %s: correct the path, or write one with \"%s init\"", file, console.Command())
 	}
 	if err != nil {
 		return nil, err
