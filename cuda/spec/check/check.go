@@ -21,9 +21,9 @@ type Checker struct {
 	fast fast
 }
 
-// Compile makes a Checker of a description. The description must not change while
+// New makes a Checker of a description. The description must not change while
 // the Checker is used.
-func Compile(f *spec.Func) (*Checker, error) {
+func New(f *spec.Func) (*Checker, error) {
 	plan, err := f.Plan()
 	if err != nil {
 		return nil, tvmffi.WrapError("ValueError", err.Error(), err)
@@ -31,14 +31,19 @@ func Compile(f *spec.Func) (*Checker, error) {
 	return &Checker{plan: plan, fast: compile(plan)}, nil
 }
 
-// MustCompile makes a Checker of the text of a description. It panics with an
-// error if the text is wrong; it is for package variables.
-func MustCompile(text string) *Checker {
+// Compile makes a Checker of the text of a description, which spec.Parse reads.
+func Compile(text string) (*Checker, error) {
 	f, err := spec.Parse(text)
 	if err != nil {
-		panic(err)
+		return nil, tvmffi.WrapError("ValueError", err.Error(), err)
 	}
-	c, err := Compile(f)
+	return New(f)
+}
+
+// MustCompile is like Compile but panics with an error if the text is wrong; it is for
+// package variables.
+func MustCompile(text string) *Checker {
+	c, err := Compile(text)
 	if err != nil {
 		panic(err)
 	}

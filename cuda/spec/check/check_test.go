@@ -118,7 +118,7 @@ func TestErrorKinds(t *testing.T) {
 	if err := c.Check(1000); !errors.Is(err, tvmffi.ErrValue) {
 		t.Error(err)
 	}
-	if _, err := check.Compile(spec.New("f", nil)); !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "parameter 0 has no name") {
+	if _, err := check.New(spec.New("f", nil)); !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "parameter 0 has no name") {
 		t.Error(err)
 	}
 	for _, bad := range []string{"f(", "f(a: int32, a: int32)"} {
@@ -130,6 +130,9 @@ func TestErrorKinds(t *testing.T) {
 			}()
 			check.MustCompile(bad)
 		}()
+		if c, err := check.Compile(bad); c != nil || !errors.Is(err, tvmffi.ErrValue) {
+			t.Errorf("Compile(%q) returned %v, %v, want an error of kind ValueError", bad, c, err)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func ExampleCompile() {
 		spec.Tensor{Name: "a", DType: spec.Float32, Shape: []spec.Dim{n}},
 		spec.Tensor{Name: "b", DType: spec.Float32, Shape: []spec.Dim{n, spec.Size(4)}, Device: "cpu"},
 		spec.Optional{Param: spec.Stream{Name: "stream"}})
-	c, err := check.Compile(add)
+	c, err := check.New(add)
 	if err != nil {
 		fmt.Println(err)
 		return
