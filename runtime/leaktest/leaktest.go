@@ -26,7 +26,7 @@ func Check(t testing.TB) {
 		}
 		collect()
 		if n := memstat.Collected() - before; n > 0 {
-			t.Errorf("the collector had to release %d handles; build with -tags tvmffi_debug to see where they were made", n)
+			t.Errorf("the collector had to release %d handles; run \"go test -tags tvmffi_debug\" to see where they were made", n)
 		}
 	})
 }

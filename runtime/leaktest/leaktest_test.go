@@ -58,6 +58,9 @@ func TestCheck(t *testing.T) {
 	if len(failures) == 0 {
 		t.Fatal("three leaked handles are not reported")
 	}
+	if !memstat.Tracking && !strings.Contains(failures[0], `run "go test -tags tvmffi_debug" to see where they were made`) {
+		t.Errorf("the report does not say what to do: %s", failures[0])
+	}
 	if all := strings.Join(failures, "\n"); memstat.Tracking && !strings.Contains(all, "leaktest_test.go") {
 		t.Errorf("the report does not say where the handles were made:\n%s", all)
 	}
