@@ -31,6 +31,7 @@ func saveSignalAction() (restore func()) {
 			return
 		}
 		if strings.HasPrefix(filepath.Base(fileOf(uintptr(now[0]))), "libtvm_ffi") {
+			shareFaults(&before, now[0])
 			signalAction(&before, nil)
 		}
 	}
