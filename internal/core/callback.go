@@ -88,11 +88,18 @@ func goexit() {
 	os.Exit(2)
 }
 
-// borrowed lists the wrappers that end with a callback, and the first error of
-// reading its arguments.
+// borrowed lists the wrappers that end with a callback, the arguments that were moved, and
+// the first error of reading the arguments.
 type borrowed struct {
-	loan objects.BorrowScope
-	err  error
+	loan  objects.BorrowScope
+	moved []movedArgument
+	err   error
+}
+
+// movedArgument is an argument that came as an RValueRef.
+type movedArgument struct {
+	argument int
+	value    abi.Any
 }
 
 // sides keeps the Go parts of callbacks: a frame, on the C stack, has the address of
@@ -128,7 +135,7 @@ func (a *Args) endBorrowed() {
 	b := a.side()
 	a.frame.Side = 0
 	b.loan.End()
-	b.err = nil
+	b.moved, b.err = b.moved[:0], nil
 	sides.mu.Lock()
 	sides.free = append(sides.free, b)
 	sides.mu.Unlock()
@@ -139,19 +146,45 @@ func (a *Args) Len() int { return int(a.frame.N) }
 
 // Value returns argument i, borrowed; None if there is no such argument.
 func (a *Args) Value(i int) abi.Any {
-	if v := a.Any(i); v != nil {
-		return *v
+	v := a.Any(i)
+	if v == nil || v.TypeIndex == abi.TypeObjectRValueRef {
+		return a.moved(i)
 	}
-	return abi.Any{}
+	return *v
 }
 
-// Any returns argument i, which must not be written; nil if there is no such
-// argument.
+// Any returns argument i as the caller passed it. It must not be written. It is nil if there
+// is no such argument.
 func (a *Args) Any(i int) *abi.Any {
 	if uintptr(i) >= a.frame.N {
 		return nil
 	}
 	return capi.PointerTo[abi.Any](a.frame.Args + uintptr(i)*unsafe.Sizeof(abi.Any{}))
+}
+
+// moved returns argument i, which the caller moved: the first time, it takes the reference
+// out of the slot of the caller. The reference ends with the callback. So each argument is
+// an object that is borrowed for the callback, whatever the caller does with its own.
+func (a *Args) moved(i int) abi.Any {
+	at := a.Any(i)
+	if at == nil {
+		return abi.Any{}
+	}
+	b := a.side()
+	for _, m := range b.moved {
+		if m.argument == i {
+			return m.value
+		}
+	}
+	var v abi.Any
+	slot := capi.PointerTo[uintptr](uintptr(at.Bits))
+	if handle := *slot; handle != 0 { // a null reference is None
+		*slot = 0
+		v = abi.Any{TypeIndex: capi.PointerTo[abi.Object](handle).TypeIndex, Bits: uint64(handle)}
+		b.loan.Take(handle)
+	}
+	b.moved = append(b.moved, movedArgument{i, v})
+	return v
 }
 
 // Borrow wraps an object that ends when the callback returns.

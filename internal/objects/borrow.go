@@ -1,6 +1,10 @@
 package objects
 
-import "github.com/tvmffi-go/tvmffi/internal/abi"
+import (
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
 
 // Owner wraps borrowed objects, which have no reference of their own.
 type Owner interface {
@@ -79,38 +83,52 @@ type BorrowScope struct {
 	Counted bool
 
 	objects []*Object
-	adopted []uintptr
+	// owned are the references that End drops.
+	owned []uintptr
+	// taken are those of Take that no wrapper has yet.
+	taken []uintptr
 }
 
 // Borrow wraps an object. The wrapper ends at End.
 func (l *BorrowScope) Borrow(handle uintptr) *Object {
-	if l.Counted {
+	state := stateBorrowed
+	if i := slices.Index(l.taken, handle); i >= 0 {
+		l.taken, state = slices.Delete(l.taken, i, i+1), stateTaken
+	} else if l.Counted {
 		IncRef(handle)
-		l.adopted = append(l.adopted, handle)
+		l.owned = append(l.owned, handle)
 	}
-	o := refer(handle, stateBorrowed)
+	o := refer(handle, state)
 	l.objects = append(l.objects, o)
 	return o
 }
+
+// Take takes over a reference to an object and drops it at End. The next wrapper of the
+// object has that reference, so Release drops it earlier, and a move gives it away.
+func (l *BorrowScope) Take(handle uintptr) { l.taken = append(l.taken, handle) }
 
 // Adopt wraps a tensor over memory that its owner keeps alive. It takes over the reference
 // of the tensor and drops it at End.
 func (l *BorrowScope) Adopt(handle uintptr) *Object {
 	o := refer(handle, stateBorrowed|flagBorrowedMemory)
 	l.objects = append(l.objects, o)
-	l.adopted = append(l.adopted, handle)
+	l.owned = append(l.owned, handle)
 	return o
 }
 
 // End ends all objects that were wrapped since the last End.
 func (l *BorrowScope) End() {
 	for i, o := range l.objects {
-		o.expire()
+		if handle := o.expire(); handle != 0 {
+			l.owned = append(l.owned, handle)
+		}
 		l.objects[i] = nil
 	}
 	l.objects = l.objects[:0]
-	for _, handle := range l.adopted {
+	l.owned = append(l.owned, l.taken...)
+	l.taken = l.taken[:0]
+	for _, handle := range l.owned {
 		DecRef(handle)
 	}
-	l.adopted = l.adopted[:0]
+	l.owned = l.owned[:0]
 }

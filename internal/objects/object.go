@@ -40,6 +40,7 @@ const (
 	stateGuarded                // owns one reference, has a cleanup
 	stateStatic                 // owns one reference forever: no cleanup, Release does nothing
 	stateBorrowed               // owns none; ends with the callback
+	stateTaken                  // owns one reference, which the callback drops if nobody did
 	stateReleased               // Release was called
 	stateExpired                // the callback to which it belonged has returned
 	stateMask     = 0xff
@@ -237,11 +238,19 @@ var leftToCollector atomic.Int64
 
 const leftAtOnce = 4096
 
-// expire ends a borrowed wrapper.
-func (o *Object) expire() {
-	if o.become(stateBorrowed, stateExpired) { // it is in no ring
-		o.handle = 0
+// expire ends a wrapper that a callback lent, and returns the object whose reference is to
+// be dropped, or 0.
+func (o *Object) expire() uintptr {
+	h := o.handle
+	taken := o.become(stateTaken, stateExpired) // it is in no ring
+	if !taken && !o.become(stateBorrowed, stateExpired) {
+		return 0
 	}
+	o.handle = 0
+	if taken {
+		return h
+	}
+	return 0
 }
 
 // Retain makes a wrapper with a reference of its own. o must not have ended.

@@ -168,10 +168,10 @@ func Bind[F any](fn *tvmffi.Function, f F) F {
 // frequent types. Args.Check returns the error.
 func Arg[T any](a *Args, i int) T {
 	var x T
-	if i >= a.Len() {
+	v := a.Any(i)
+	if v == nil {
 		return x // the number of arguments is checked later
 	}
-	v := a.Value(i)
 	if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
 		switch p := any(&x).(type) { // without space for an error
 		case *int64:
