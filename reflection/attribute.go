@@ -74,6 +74,9 @@ func (t *Type) RegisterAttribute(name string, v any) error {
 		return errorf(failure.KindValue, "the name of an attribute of %s is empty", t.key)
 	}
 	value, err := codec.Encode(v)
+	if err == nil {
+		err = value.CheckEscape()
+	}
 	if err != nil {
 		return errorf(kindOf(err), "attribute %s of %s: %w", name, t.key, err)
 	}

@@ -51,7 +51,7 @@ func wrap(o *objects.Object) *tvmffi.Object { return codec.Wrap[*tvmffi.Object](
 
 func takeAny(v abi.Any) tvmffi.Any { return codec.TakeAnyAs[tvmffi.Any](v) }
 
-func lendAny(v abi.Any, from objects.Reading) tvmffi.Any { return codec.LendAny[tvmffi.Any](v, from) }
+func lendAny(v abi.Any, from objects.Reading) tvmffi.Any { return codec.ShowAny[tvmffi.Any](v, from) }
 
 // eachEntry calls each with the entries of a Map or Dict and the handles of those
 // that are objects, borrowed, until it returns false.

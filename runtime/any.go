@@ -27,7 +27,7 @@ type Any struct {
 // An Any and its record have one layout.
 const _ = -(unsafe.Sizeof(Any{}) ^ unsafe.Sizeof(objects.Value{})) - (unsafe.Offsetof(Any{}.object) ^ unsafe.Offsetof(objects.Value{}.Object))
 
-func anyOf(v abi.Any, from objects.Reading) Any { return codec.LendAny[Any](v, from) }
+func anyOf(v abi.Any, from objects.Reading) Any { return codec.ShowAny[Any](v, from) }
 
 func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
@@ -92,7 +92,7 @@ func (a Any) Value() any {
 		return dataTypeOf(a.bits)
 	case abi.TypeDevice:
 		return deviceOf(a.bits)
-	case abi.TypeOpaquePtr, abi.TypeDLTensorPtr:
+	case abi.TypeOpaquePtr:
 		return Pointer{uintptr(a.bits)}
 	case abi.TypeFunction:
 		return codec.Wrap[*Function](a.object)
@@ -157,12 +157,25 @@ func read[T any](a Any, from objects.Reading) (T, error) {
 		var none T
 		return none, err
 	}
+	if a.object.BorrowedMemory() {
+		from.Inner = sharing{a.object} // it cannot get a reference of its own
+	}
 	x, err := codec.DecodeFrom[T](t.Value, from)
 	if t.Owned {
 		codec.Release(t.Value)
 	}
 	runtime.KeepAlive(a.object)
 	return x, err
+}
+
+// sharing is an objects.Lender for one tensor, over memory that somebody else lends.
+type sharing struct{ tensor *objects.Object }
+
+func (s sharing) Borrow(uintptr) *objects.Object { return s.tensor }
+
+func (s sharing) Adopt(handle uintptr) *objects.Object {
+	objects.DecRef(handle)
+	return s.tensor
 }
 
 // shareObject stores o at p if T is a pointer to an object type and o is of that type.

@@ -56,7 +56,10 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			x := anyOf(v, from)
+			x, err := codec.LendAny[Any](v, from)
+			if err != nil {
+				return err
+			}
 			value := reflect.ValueOf(x.Value())
 			if !value.IsValid() {
 				reflect.NewAt(t, p).Elem().SetZero()
@@ -121,9 +124,9 @@ func anyCodec() *codec.Codec {
 			t.Keep = (*Any)(p).object
 			return t, err
 		},
-		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			*(*Any)(p) = anyOf(v, from)
-			return nil
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
+			*(*Any)(p), err = codec.LendAny[Any](v, from)
+			return err
 		},
 	}
 }
@@ -160,8 +163,6 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 		return errorCodec[*Error]()
 	case reflect.TypeFor[error]():
 		return errorCodec[error]()
-	case reflect.TypeFor[*Tensor]():
-		return tensorCodec()
 	case reflect.TypeFor[Any]():
 		return anyCodec()
 	}
@@ -201,21 +202,6 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 }
 
 func init() { codec.Public = publicCodec }
-
-// tensorCodec returns the codec of *Tensor. In a callback it also reads a DLTensor*.
-func tensorCodec() *codec.Codec {
-	c := codec.ObjectCodec(&typeTensor)
-	decode := c.Decode
-	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-		if v.TypeIndex != abi.TypeDLTensorPtr {
-			return decode(v, from, p)
-		}
-		o, err := lendTensor(v, from)
-		*(**objects.Object)(p) = o
-		return err
-	}
-	return c
-}
 
 var fixedSchemas = map[reflect.Type]string{
 	reflect.TypeFor[DataType](): "DataType",

@@ -48,12 +48,6 @@ func (d Device) IsHost() bool {
 	return d.Type == abi.DLCPU || d.Type == abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCMHost
 }
 
-// hasAddresses reports whether the data pointers of d are addresses to which an offset may
-// be added. On other devices they are handles.
-func (d Device) hasAddresses() bool {
-	return d.Type <= abi.DLCUDAHost || d.Type == abi.DLCUDAManaged || d.Type == abi.DLROCM || d.Type == abi.DLROCMHost
-}
-
 // ParseDevice parses the name of a device: a type, such as "cpu" or "cuda", and after a
 // colon the number, which may be left out if it is 0. It ignores everything after a
 // space. The error is of kind ErrValue.

@@ -89,7 +89,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 		o.SetReadOnly()
 	}
 	t := codec.Wrap[*Tensor](o)
-	if c.ByteOffset == 0 || !Device(c.Device).hasAddresses() {
+	if c.ByteOffset == 0 || !c.Device.HasAddresses() {
 		return t, nil
 	}
 	// Many kernels ignore the offset, so a view adds it to its address.
@@ -99,7 +99,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 
 // check refuses values of the struct that the library does not check.
 func (d *dlpackDemands) check(c *abi.DLTensor) error {
-	dtype, device := DataType(c.DType), Device(c.Device)
+	dtype := DataType(c.DType)
 	if c.NDim < 0 || c.NDim > 1<<10 {
 		return failure.Errorf(failure.KindValue, "DLPack: the tensor has %d dimensions, expected 0 to %d", c.NDim, 1<<10)
 	}
@@ -117,7 +117,7 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 		}
 	}
 	at := uintptr(c.ByteOffset)
-	if device.hasAddresses() {
+	if c.Device.HasAddresses() {
 		at += c.Data
 	}
 	switch {

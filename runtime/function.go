@@ -210,8 +210,9 @@ func Unregister(name string) (bool, error) {
 }
 
 // Packed is a Go func that takes any number of arguments of any types, like a packed
-// function. Objects in args are borrowed: they end when the func returns, and [Retain]
-// keeps one.
+// function. Objects in args are borrowed, also those that the caller moved: they end when the
+// func returns, and [Retain] keeps one. A tensor that the caller passed as a DLTensor* has
+// borrowed memory too, so only a Clone of it can be kept.
 type Packed func(args []Any) (any, error)
 
 // FuncOf returns a Function that calls f. f is a [Packed], or any func whose parameters
@@ -287,7 +288,10 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 func callPacked(f Packed, a *core.Args) error {
 	args := make([]Any, a.Len())
 	for i := range args {
-		args[i] = anyOf(a.Value(i), objects.ReadBorrowed(a))
+		var err error
+		if args[i], err = codec.LendAny[Any](a.Value(i), objects.ReadBorrowed(a)); err != nil {
+			return a.InArgument(i, err)
+		}
 	}
 	result, err := f(args)
 	if err != nil {

@@ -123,7 +123,7 @@ func (t *Tensor) NBytes() int64 { return t.DataType().Size(t.Len()) }
 func (t *Tensor) DataPointer() Pointer {
 	c := t.cell()
 	p := Pointer{c.Data}
-	if Device(c.Device).hasAddresses() {
+	if c.Device.HasAddresses() {
 		p.Address = address(c)
 	}
 	runtime.KeepAlive(t)

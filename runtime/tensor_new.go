@@ -200,28 +200,8 @@ func FromPointer(p Pointer, dtype DataType, device Device, keep any, shape ...in
 // aligned returns an error if an address is not aligned to the scalars of dtype.
 func aligned(address uintptr, dtype DataType, device Device) error {
 	lane := uintptr(dtype.Bits) / 8
-	if lane&(lane-1) == 0 && lane > 1 && device.hasAddresses() && address%min(lane, 8) != 0 {
+	if lane&(lane-1) == 0 && lane > 1 && abi.DLDevice(device).HasAddresses() && address%min(lane, 8) != 0 {
 		return failure.Errorf(failure.KindValue, "tensor: address %#x is not aligned to the %d bytes of %s: copy the data", address, min(lane, 8), dtype)
 	}
 	return nil
-}
-
-// lendTensor returns a tensor over the DLTensor* that a callback received. The tensor ends
-// when the callback returns, like the memory.
-func lendTensor(v abi.Any, from objects.Reading) (*objects.Object, error) {
-	lender, ok := from.Inner.(interface{ Adopt(uintptr) *objects.Object })
-	if !ok || v.Bits == 0 {
-		return nil, codec.WrongType(typeTensor.Key, v)
-	}
-	c := capi.PointerTo[abi.DLTensor](uintptr(v.Bits))
-	shape := core.ShapeOf(c)
-	if _, err := core.Elements(shape); err != nil {
-		return nil, err
-	}
-	data := c.Data
-	if Device(c.Device).hasAddresses() {
-		data = address(c)
-	}
-	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, core.Strides(c))
-	return lender.Adopt(handle), nil
 }

@@ -22,7 +22,7 @@ func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (
 		return nil, failure.Errorf(failure.KindValue, "view of %s: element %d does not begin at a whole byte", t, offset)
 	}
 	d := abi.DLTensor{Data: c.Data, Device: c.Device, DType: c.DType, ByteOffset: c.ByteOffset + uint64(bits/8)}
-	if Device(c.Device).hasAddresses() {
+	if c.Device.HasAddresses() {
 		// Many kernels ignore the offset, so it goes into the address.
 		d.Data, d.ByteOffset = d.Data+uintptr(d.ByteOffset), 0
 	}

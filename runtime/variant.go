@@ -63,8 +63,9 @@ func variantCodec(t reflect.Type) *codec.Codec {
 			return v.given.(interface{ Pack() (core.AnyView, error) }).Pack()
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			*(*Variant)(p) = Variant{value: anyOf(v, from)}
-			return nil
+			x, err := codec.LendAny[Any](v, from)
+			*(*Variant)(p) = Variant{value: x}
+			return err
 		},
 	}
 }

@@ -35,6 +35,12 @@ type DLDevice struct {
 	ID   int32
 }
 
+// HasAddresses reports whether the data pointers of d are addresses to which an offset may
+// be added. On other devices they are handles.
+func (d DLDevice) HasAddresses() bool {
+	return d.Type <= DLCUDAHost || d.Type == DLCUDAManaged || d.Type == DLROCM || d.Type == DLROCMHost
+}
+
 // The device types of DLPack.
 const (
 	DLCPU         = 1

@@ -2,28 +2,21 @@ package codec
 
 import (
 	"reflect"
-	"runtime"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // ReturnTemp returns a packed value from a callback.
 func ReturnTemp(a *core.Args, t core.AnyView, err error) error {
+	var v abi.Any
 	if err == nil {
-		err = t.CheckEscape()
+		v, err = t.Own()
 	}
 	if err != nil {
 		return a.WrongResult(err)
-	}
-	v := t.Value
-	if !t.Owned {
-		v, err = core.Owned(v)
-	}
-	runtime.KeepAlive(t.Keep)
-	if err != nil {
-		return err
 	}
 	a.Return(v)
 	return nil

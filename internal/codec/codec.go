@@ -236,15 +236,23 @@ func ObjectCodec(class *core.Type) *Codec {
 				*(**objects.Object)(p) = nil
 				return nil
 			}
-			if !v.TypeIndex.IsObject() || v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
+			index := v.TypeIndex
+			if index == abi.TypeDLTensorPtr {
+				index = abi.TypeTensor // as which it is lent
+			}
+			if !index.IsObject() || index == abi.TypeStr || index == abi.TypeBytes {
 				return WrongType(class.Key, v) // small strings are not objects, so heap strings must not pass as objects
 			}
-			ok, err := class.Accepts(v.TypeIndex)
+			ok, err := class.Accepts(index)
 			if err != nil {
 				return err
 			}
 			if !ok {
 				return WrongType(class.Key, v)
+			}
+			if v.TypeIndex == abi.TypeDLTensorPtr {
+				*(**objects.Object)(p), err = lendTensor(v, from, class.Key)
+				return err
 			}
 			*(**objects.Object)(p) = lend(v, from)
 			return nil

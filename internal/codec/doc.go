@@ -8,7 +8,7 @@
 //
 //	codecs                              codec.go, gotypes.go, structs.go, bigint.go, schema.go
 //	elements of containers              elements.go, maps.go
-//	arguments and results               arguments.go, receiver.go, value.go
+//	arguments and results               arguments.go, receiver.go, value.go, tensor.go
 //	the bound of nesting                depth.go
 //	the parts of a value                parts.go
 //	functions that some libraries lack  libraryfunc.go

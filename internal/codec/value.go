@@ -10,9 +10,17 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// LendAny makes an A, which is the Any of package tvmffi, of a borrowed value.
-func LendAny[A any](v abi.Any, from objects.Reading) (a A) {
-	lendValue((*objects.Value)(unsafe.Pointer(&a)), v, from)
+// LendAny makes an A, which is the Any of package tvmffi, of a borrowed value. With an error
+// the value is an opaque pointer.
+func LendAny[A any](v abi.Any, from objects.Reading) (a A, err error) {
+	err = lendValue((*objects.Value)(unsafe.Pointer(&a)), v, from)
+	return a, err
+}
+
+// ShowAny is LendAny for a value that is not an argument: what cannot be lent is an opaque
+// pointer.
+func ShowAny[A any](v abi.Any, from objects.Reading) A {
+	a, _ := LendAny[A](v, from)
 	return a
 }
 
@@ -27,7 +35,7 @@ func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Po
 
 // lendValue sets x, which is zero, to a borrowed value. Values that refer to nothing come
 // first: reflection makes an Any of every field that it reads.
-func lendValue(x *objects.Value, v abi.Any, from objects.Reading) {
+func lendValue(x *objects.Value, v abi.Any, from objects.Reading) error {
 	x.Index = v.TypeIndex
 	if v.TypeIndex <= abi.TypeDevice {
 		x.Bits = v.Bits
@@ -39,9 +47,35 @@ func lendValue(x *objects.Value, v abi.Any, from objects.Reading) {
 		}
 	} else if v.TypeIndex.IsObject() {
 		x.Object = lend(v, from)
+	} else if v.TypeIndex == abi.TypeDLTensorPtr || v.TypeIndex == abi.TypeObjectRValueRef {
+		return lendView(x, v, from)
 	} else {
 		x.Bits = v.Bits
 	}
+	return nil
+}
+
+// lendView sets x to a value that refers to memory of its giver, and that only a callback
+// should see. A DLTensor* becomes a Tensor if from says how long its memory is lent. Without
+// that, it is the address alone, as an opaque pointer, through which no function reads.
+func lendView(x *objects.Value, v abi.Any, from objects.Reading) error {
+	if v.TypeIndex == abi.TypeDLTensorPtr {
+		if v.Bits == 0 {
+			x.Index = abi.TypeNone
+			return nil
+		}
+		if from.Lends() {
+			o, err := lendTensor(v, from, "ffi.Tensor")
+			if err == nil {
+				x.Index, x.Object = abi.TypeTensor, o
+				return nil
+			}
+			x.Index, x.Bits = abi.TypeOpaquePtr, v.Bits
+			return err
+		}
+	}
+	x.Index, x.Bits = abi.TypeOpaquePtr, v.Bits
+	return nil
 }
 
 // takeValue sets x, which is zero, to an owned value.
@@ -55,7 +89,7 @@ func takeValue(x *objects.Value, v abi.Any) {
 	if v.TypeIndex.IsObject() && v.Bits == 0 {
 		return
 	}
-	lendValue(x, v, objects.ReadOwned())
+	_ = lendValue(x, v, objects.ReadOwned()) // which lends nothing, so it cannot fail
 	Release(v)
 }
 

@@ -3,7 +3,6 @@ package core
 import (
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"unsafe"
@@ -298,20 +297,4 @@ func (a *Args) ReturnBool(v bool) error {
 	}
 	a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: bits})
 	return nil
-}
-
-// Owned makes an owned value of a borrowed one: raw strings and bytes are
-// copied, references counted.
-func Owned(v abi.Any) (abi.Any, error) {
-	switch v.TypeIndex {
-	case abi.TypeRawStr, abi.TypeByteArrayPtr, abi.TypeDLTensorPtr, abi.TypeObjectRValueRef:
-		view := v
-		r, err := failure.InvokeResult(capi.API.AnyViewToOwnedAny, capi.Address(&view))
-		runtime.KeepAlive(&view)
-		return r, err
-	}
-	if v.TypeIndex.IsObject() {
-		objects.IncRef(uintptr(v.Bits))
-	}
-	return v, nil
 }

@@ -2,8 +2,12 @@ package core
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Convert converts a value to a type in the same way as a parameter of a C++ function:
@@ -26,4 +30,34 @@ func Convert(v abi.Any, want abi.TypeIndex) (_ abi.Any, ok bool) {
 		return abi.Any{TypeIndex: want, Bits: math.Float64bits(float64(int64(v.Bits)))}, true
 	}
 	return v, false
+}
+
+// Owned makes an owned value of a borrowed one: raw strings and bytes are
+// copied, references counted.
+func Owned(v abi.Any) (abi.Any, error) {
+	switch v.TypeIndex {
+	case abi.TypeRawStr, abi.TypeByteArrayPtr, abi.TypeDLTensorPtr, abi.TypeObjectRValueRef:
+		view := v
+		r, err := failure.InvokeResult(capi.API.AnyViewToOwnedAny, capi.Address(&view))
+		runtime.KeepAlive(&view)
+		return r, err
+	}
+	if v.TypeIndex.IsObject() {
+		objects.IncRef(uintptr(v.Bits))
+	}
+	return v, nil
+}
+
+// Own returns the value with a reference of its own, for one who may keep it. So a tensor
+// over memory that is borrowed is an error.
+func (t AnyView) Own() (abi.Any, error) {
+	if err := t.CheckEscape(); err != nil {
+		return abi.Any{}, err
+	}
+	if t.Owned {
+		return t.Value, nil
+	}
+	v, err := Owned(t.Value)
+	runtime.KeepAlive(t.Keep)
+	return v, err
 }

@@ -12,6 +12,13 @@ type Owner interface {
 	Borrow(handle uintptr) *Object
 }
 
+// Lender is an Owner that can end what it wraps. So it may wrap memory that is not its own.
+type Lender interface {
+	Owner
+	// Adopt wraps a tensor over memory that is lent, and takes over its reference.
+	Adopt(handle uintptr) *Object
+}
+
 // Reading says how a value is read into a Go type: who owns the objects in it, and
 // what is converted. [ReadOwned], [ReadBorrowed] and [ReadCollected] make one.
 type Reading struct {
@@ -35,6 +42,12 @@ func ReadBorrowed(from Owner) Reading { return Reading{Inner: from} }
 // ReadCollected gives each object a reference that is left to the collector. It is for
 // the objects inside a struct that is an argument, which no one releases.
 func ReadCollected() Reading { return Reading{Inner: collector{}} }
+
+// Lends reports whether the objects have a Lender.
+func (r Reading) Lends() bool {
+	_, ok := r.Inner.(Lender)
+	return ok
+}
 
 // Converting returns r with Loose set.
 func (r Reading) Converting() Reading {

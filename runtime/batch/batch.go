@@ -192,7 +192,7 @@ func (b *Batch) finish(done int) {
 			b.objects = append(b.objects, make([]tvmffi.Any, done)...)
 		}
 		if v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes {
-			b.objects[i] = codec.LendAny[tvmffi.Any](v, objects.ReadOwned())
+			b.objects[i] = codec.ShowAny[tvmffi.Any](v, objects.ReadOwned())
 			r.ReleaseValue(v)
 		} else {
 			b.objects[i] = codec.TakeAnyAs[tvmffi.Any](v)

@@ -100,8 +100,12 @@ func (c *construction) field(f *recordField) reflect.Value {
 func (c *construction) set(f *recordField, v abi.Any) error {
 	c.given[f] = true
 	if f.convert.IsValid() {
-		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](v, c.from))})
-		err, _ := out[1].Interface().(error)
+		x, err := codec.LendAny[tvmffi.Any](v, c.from)
+		if err != nil {
+			return failure.Annotate("field '"+f.Name+"'", err)
+		}
+		out := f.convert.Call([]reflect.Value{reflect.ValueOf(x)})
+		err, _ = out[1].Interface().(error)
 		c.field(f).Elem().Set(out[0])
 		return failure.Annotate("field '"+f.Name+"'", err)
 	}

@@ -2,7 +2,6 @@ package define
 
 import (
 	"reflect"
-	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -114,12 +113,9 @@ func (f *recordField) prepareDefault() error {
 	if err != nil {
 		return err
 	}
-	v := t.Value
-	if !t.Owned {
-		if v, err = core.Owned(v); err != nil {
-			return err
-		}
-		runtime.KeepAlive(t.Keep)
+	v, err := t.Own()
+	if err != nil {
+		return err
 	}
 	f.Flags |= abi.FieldHasDefault
 	f.Default = v
@@ -155,7 +151,11 @@ func (f *recordField) prepareConverter() error {
 		if at.TypeIndex != abi.TypeOpaquePtr || at.Bits == 0 {
 			return codec.WrongType("the address of a field", at)
 		}
-		out := f.convert.Call([]reflect.Value{reflect.ValueOf(codec.LendAny[tvmffi.Any](a.Value(1), objects.ReadBorrowed(a)))})
+		x, err := codec.LendAny[tvmffi.Any](a.Value(1), objects.ReadBorrowed(a))
+		if err != nil {
+			return err
+		}
+		out := f.convert.Call([]reflect.Value{reflect.ValueOf(x)})
 		if err, _ := out[1].Interface().(error); err != nil {
 			return err
 		}

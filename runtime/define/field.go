@@ -3,7 +3,6 @@ package define
 import (
 	"math"
 	"reflect"
-	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -87,11 +86,7 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, failure.Annotate("field "+f.Name, err)
 	}
-	v := t.Value
-	if !t.Owned {
-		v, err = core.Owned(v)
-		runtime.KeepAlive(t.Keep)
-	}
+	v, err := t.Own()
 	if err == nil {
 		if err = f.admit(v); err != nil {
 			codec.Release(v)

@@ -222,7 +222,7 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 		if uint64(i) >= uint64(len(all)) {
 			return fail(failure.KindIndex, "has no item "+strconv.FormatInt(i, 10))
 		}
-		return codec.LendAny[tvmffi.Any](all[i], objects.ReadOwned()), nil
+		return codec.ShowAny[tvmffi.Any](all[i], objects.ReadOwned()), nil
 	case AccessKey:
 		var x tvmffi.Any
 		var ok bool

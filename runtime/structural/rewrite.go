@@ -44,13 +44,12 @@ func owned(x any, err error) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, err
 	}
-	var o codec.PackedArgs
-	defer o.Close()
-	v, err := o.Pack(x)
-	if err != nil {
-		return abi.Any{}, failure.Annotate("the result of the Go function", err)
+	t, err := codec.For[any]().Encode(unsafe.Pointer(&x))
+	var v abi.Any
+	if err == nil {
+		v, err = t.Own()
 	}
-	return core.Owned(v)
+	return v, failure.Annotate("the result of the Go function", err)
 }
 
 // Rewrite returns root with the values replaced that the rules fit, the first rule

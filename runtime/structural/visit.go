@@ -257,9 +257,9 @@ func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 		}
 		switch p.Kind {
 		case codec.PartElement:
-			steps = append(steps, AccessStep{AccessItem, codec.LendAny[tvmffi.Any](codec.IntValue(int64(p.Index)), objects.ReadOwned())})
+			steps = append(steps, AccessStep{AccessItem, codec.ShowAny[tvmffi.Any](codec.IntValue(int64(p.Index)), objects.ReadOwned())})
 		case codec.PartEntry: // the path gets a key of its own
-			steps = append(steps, AccessStep{AccessKey, codec.LendAny[tvmffi.Any](p.Key, objects.ReadCollected())})
+			steps = append(steps, AccessStep{AccessKey, codec.ShowAny[tvmffi.Any](p.Key, objects.ReadCollected())})
 		default:
 			steps = append(steps, AccessStep{AccessField, codec.StringAny[tvmffi.Any](p.Field.Name)})
 		}
