@@ -213,12 +213,21 @@ func Unregister(name string) (bool, error) {
 // function. Objects in args are borrowed, also those that the caller moved: they end when the
 // func returns, and [Retain] keeps one. A tensor that the caller passed as a DLTensor* has
 // borrowed memory too, so only a Clone of it can be kept.
+//
+// The caller gets its own reference to an object that the func returns. That of the func
+// remains, and nobody can release it after the return. So a func returns Move(x), nil for
+// an x that it made: [Move] gives the reference of x away.
 type Packed func(args []Any) (any, error)
 
 // FuncOf returns a Function that calls f. f is a [Packed], or any func whose parameters
 // and result have counterparts in TVM-FFI. f has at most one result, and may have an error
 // after it. A variadic func takes any number of arguments for its last parameter. If f is
 // a func that was made from a Function, FuncOf returns a new reference to that Function.
+//
+// Arguments and results are those of a [Packed]: objects in the arguments are borrowed, and a
+// func whose result has the type any or [Moved] gives a reference away with [Move]. With
+// another result type, the reference of an object that the func made is left to the garbage
+// collector.
 //
 // Native code may call the Function on any thread and from several threads at once. The
 // error is of kind ErrType if f is not such a func.

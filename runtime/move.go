@@ -15,7 +15,12 @@ type Moved struct{ object ObjectRef }
 // takes the reference of x over: x ends when the call is made, as after Release. If that
 // was the only reference, the callee may change the object in place instead of copying it.
 // Move is for parameters of type Any and of type RValueRef; other parameters of C++
-// functions return an error of kind ErrType.
+// functions return an error of kind ErrType. A Go func gets a moved argument as an object
+// that is borrowed, like all its arguments. It may move it on.
+//
+// As the result of a callback, Move(x) gives the reference of x to the caller. Without Move,
+// x has a second reference, which the garbage collector releases later. To release x with
+// defer would be too early: the result is read after the func has returned.
 func Move(x ObjectRef) Moved { return Moved{x} }
 
 func (m Moved) encode(*codec.Nest) (core.AnyView, error) {
