@@ -140,8 +140,10 @@
 // A packed function has no signature, so its arguments reach C++ unchecked.
 //
 // The C++ stack has a fixed size of some megabytes, and the program ends when it overflows.
-// That happens when Go and C++ call each other without end. It also happens when an object
-// is freed that alone keeps a chain of some hundred thousand others, each inside the next.
+// A callback that would leave less than an eighth of the stack, or less than 256 kB, is an
+// error of kind ErrRuntime. So Go and C++ that call each other without end get that error,
+// unless C++ alone needs the rest of the stack. The stack still overflows when an object is
+// freed that alone keeps a chain of some hundred thousand others, each inside the next.
 //
 // If the system has no memory for a tensor of a gigabyte or more, the result is an error.
 // Any other lack of memory ends the program, as in every Go program.

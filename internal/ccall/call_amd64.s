@@ -232,6 +232,8 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ    $const_Running, (callbackStack_call+CallbackFrame_RC)(SP)
 	MOVQ    $0, (callbackStack_call+CallbackFrame_Side)(SP)
 	MOVQ    $0, (callbackStack_call+CallbackFrame_seat)(SP)
+	MOVQ    (TLS), AX                                                 // the g of the C stack, if the thread has one
+	MOVQ    AX, (callbackStack_call+CallbackFrame_Stack)(SP)
 	LEAQ    tvmffi_enter(SB), AX
 	LEAQ    callbackStack_call(SP), CX
 	MOVQ    AX, callbackStack_entry(SP)

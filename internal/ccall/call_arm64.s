@@ -198,6 +198,11 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVD  R4, (callbackStack_call+CallbackFrame_RC)(RSP)
 	MOVD  ZR, (callbackStack_call+CallbackFrame_Side)(RSP)
 	MOVD  ZR, (callbackStack_call+CallbackFrame_seat)(RSP)
+	STP   (R27, g), callbackStack_r27(RSP)
+	MOVD  ZR, g
+	BL    runtime·load_g(SB)                                 // the g of the C stack, if the thread has one
+	MOVD  g, (callbackStack_call+CallbackFrame_Stack)(RSP)
+	LDP   callbackStack_r27(RSP), (R27, g)
 	MOVD  $tvmffi_enter(SB), R0
 	ADD   $callbackStack_call, RSP, R1
 	MOVD  ZR, R3

@@ -63,6 +63,7 @@ func getg() uintptr
 // SetCallback sets the Go function that all calls from C reach.
 func SetCallback(entry func(*CallbackFrame)) {
 	callbackEntry = entry
+	findStacks()
 	bindThreads()
 }
 

@@ -95,7 +95,7 @@ func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
 var Callback = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(handle, args, n, res uintptr) uintptr {
 		f := CallbackFrame{Call: (*Released)(pointer(handle)).Call, Handle: handle, Args: args, N: uintptr(int32(n)), Res: res, RC: Running}
-		callbackEntry(&f)
+		nest(&f)
 		return uintptr(f.RC)
 	})
 })

@@ -42,5 +42,6 @@
 //	C++ exceptions                  throw_linux*, throw_none.go
 //	threads that C made             bind_*
 //	a test of what is kept alive    liveness*.go
+//	how full the C stack is         stack.go; stack_asm.go, stack_linux*, stack_darwin.go, stack_portable*
 //	names for the assembly          layout_*
 package ccall

@@ -83,6 +83,8 @@ type CallbackFrame struct {
 	// of the callback instead. outer is the number of the callback around this one.
 	seat  uintptr
 	outer uint64
+	// Stack says how full the C stack is, for FullStack.
+	Stack uintptr
 }
 
 // Running is the return code of a callback that has not returned yet.

@@ -24,7 +24,6 @@ type callbackStack struct {
 	entry, frame, context  uintptr
 	call                   CallbackFrame
 	bx, r12, r13, r14, r15 uintptr
-	_                      uintptr
 	bp                     uintptr
 }
 
@@ -51,6 +50,12 @@ type (
 		_       uintptr
 	}
 )
+
+// boundsStack holds what the C library writes about a thread.
+type boundsStack struct {
+	attributes [threadAttributesSize]byte
+	low, size  uintptr
+}
 
 const (
 	// align is what a function without a frame puts below an even number of pushed

@@ -34,7 +34,7 @@ type (
 type callbackStack struct {
 	r29, r30 uintptr
 	call     CallbackFrame
-	_        uintptr
+	r27, r28 uintptr
 }
 
 // withinStack holds the arguments from the ninth on. It lies below a saved5.
@@ -66,6 +66,13 @@ type (
 	personalityStack struct{ r29, r30, exception, context uintptr }
 	catchStack       struct{ r29, r30, name, _ uintptr }
 )
+
+// boundsStack holds what the C library writes about a thread.
+type boundsStack struct {
+	r29, r30, r19, _ uintptr
+	attributes       [threadAttributesSize]byte
+	low, size        uintptr
+}
 
 // atOnce is the number of elements that releaseArray looks at together.
 const atOnce = 4

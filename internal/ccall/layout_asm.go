@@ -85,6 +85,9 @@ const (
 	sizeInt32 = unsafe.Sizeof(int32(0))
 )
 
+// threadAttributesSize is at least the size of a pthread_attr_t.
+const threadAttributesSize = 128
+
 // failed is the return code of a C function that has raised an error.
 const failed = -1
 

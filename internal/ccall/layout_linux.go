@@ -4,6 +4,9 @@
 
 package ccall
 
+// stackBounds is what the Go runtime gives to the function of _cgo_getstackbound.
+type stackBounds struct{ low, high uintptr }
+
 // gnuClass is the class of the exceptions of C++, "GNUCC++" and a byte, without that
 // byte, which is classShift bits wide.
 const (

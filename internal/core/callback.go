@@ -33,6 +33,11 @@ func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
 	f.Enter()
+	if size := f.FullStack(); size != 0 {
+		(*Args)(unsafe.Pointer(f)).overflow(size)
+		f.Leave()
+		return
+	}
 	defer func() {
 		if f.RC == ccall.Running {
 			(*Args)(unsafe.Pointer(f)).unwind(recover())
