@@ -32,6 +32,7 @@ var pinned = []Spec{
 	{"apache-tvm-ffi", "0.1.15.post2", "darwin", "arm64", darwinARM64, python, "258264d149d276ae96edb3aad31d4896248b1a466715c64cf345d7b724e0dd8b"},
 	{"apache-tvm-ffi", "0.1.15.post2", "windows", "amd64", windowsAMD64, python, "e72a88480195fb686bb0fed989145a77a6289e1814b18908462c3f7ce2e9270a"},
 	{"nvidia-cuda-nvrtc", "13.5.37", "linux", "amd64", "manylinux_2_12_x86_64", python, "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc"},
+	{"apache-tvm", "0.27.0.post1", "linux", "amd64", linuxAMD64, python, "f503fc903b6e16fda5daacac6698ecb8bc38937f57da7aa29f6c7ab169d08657"},
 	{"xgrammar", "0.2.8", "linux", "amd64", linuxAMD64, python, "4045b096735bb2523e0d874039a55994c1b390620d547c4a0d4f43b9a106177b"},
 }
 
@@ -50,6 +51,18 @@ func TVMFFI(version, goos, goarch string) (Spec, error) {
 // XGrammar returns the pinned wheel of xgrammar, for linux/amd64.
 func XGrammar() Spec {
 	s, err := lookup("xgrammar", "0.2.8", "linux", "amd64")
+	if err != nil {
+		panic(err) // the table above holds it
+	}
+	return s
+}
+
+// TVMNeeds is the version of apache-tvm-ffi for which [TVM] was built.
+const TVMNeeds = "0.1.14.post1"
+
+// TVM returns the pinned wheel of apache-tvm, for linux/amd64. It has 100 MB.
+func TVM() Spec {
+	s, err := lookup("apache-tvm", "0.27.0.post1", "linux", "amd64")
 	if err != nil {
 		panic(err) // the table above holds it
 	}
