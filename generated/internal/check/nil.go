@@ -16,7 +16,8 @@ func NilReceivers(t testing.TB, pointers ...any) (calls int) {
 	t.Helper()
 	for _, p := range pointers {
 		v := reflect.Zero(reflect.TypeOf(p))
-		parent := reflect.PointerTo(v.Type().Elem().Field(0).Type)
+		embedding := v.Type().Elem()
+		parent := reflect.PointerTo(embedding.Field(embedding.NumField() - 1).Type)
 		for i := range v.NumMethod() {
 			method := v.Type().Method(i).Name
 			switch method {
