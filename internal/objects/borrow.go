@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // Owner wraps borrowed objects, which have no reference of their own.
@@ -104,14 +105,17 @@ type BorrowScope struct {
 
 // Borrow wraps an object. The wrapper ends at End.
 func (l *BorrowScope) Borrow(handle uintptr) *Object {
-	state := stateBorrowed
+	var o *Object
 	if i := slices.Index(l.taken, handle); i >= 0 {
-		l.taken, state = slices.Delete(l.taken, i, i+1), stateTaken
-	} else if l.Counted {
-		IncRef(handle)
-		l.owned = append(l.owned, handle)
+		l.taken, o = slices.Delete(l.taken, i, i+1), refer(handle, stateTaken)
+		o.born = ccall.Now()
+	} else {
+		if l.Counted {
+			IncRef(handle)
+			l.owned = append(l.owned, handle)
+		}
+		o = refer(handle, stateBorrowed)
 	}
-	o := refer(handle, state)
 	l.objects = append(l.objects, o)
 	return o
 }

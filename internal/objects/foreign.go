@@ -12,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // The collector does not see the memory behind tensors: a program that forgets to
@@ -153,6 +154,7 @@ func bytesOf(t abi.DLDataType, shape []int64) int64 {
 // OwnView is Own for a tensor over the memory of source.
 func OwnView(handle uintptr, source *Object) *Object {
 	o := refer(handle, stateFresh)
+	o.born = ccall.Now()
 	track(o)
 	if source.load()&flagCounted == 0 {
 		postpone(o)

@@ -28,9 +28,9 @@ type Object struct {
 	cleanup runtime.Cleanup // in stateGuarded
 }
 
-// refer makes a wrapper of a live object.
+// refer makes a wrapper of a live object. Those that may be released also get their Moment.
 func refer(handle uintptr, status uint32) *Object {
-	return &Object{handle: handle, index: capi.PointerTo[abi.Object](handle).TypeIndex, status: status, born: ccall.Now()}
+	return &Object{handle: handle, index: capi.PointerTo[abi.Object](handle).TypeIndex, status: status}
 }
 
 // The states of a wrapper, in the low byte of its status.
@@ -82,6 +82,7 @@ func Own(handle uintptr) *Object {
 		return nil
 	}
 	o := refer(handle, stateFresh)
+	o.born = ccall.Now()
 	if o.index == abi.TypeError {
 		o.status |= flagUnclaimed
 		o.guard(handle)
