@@ -214,6 +214,9 @@ func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, f.failed(err)
 	}
+	if err := core.Known(v); err != nil {
+		return abi.Any{}, f.failed(err)
+	}
 	if !owned {
 		v = objects.Share(v)
 	}

@@ -25,7 +25,7 @@ func (r *reader) types() error {
 		if err != nil {
 			return fmt.Errorf("type %s: %w", key, err)
 		}
-		info := capi.InfoOf(index)
+		info := capi.InfoOfRegistered(index)
 		if info == nil {
 			return fmt.Errorf("type %s of %s has no entry in the type table", key, library)
 		}

@@ -240,9 +240,8 @@ func TestRawReturnCodes(t *testing.T) {
 		if v, err := raw("raw_borrowed_string"); err != nil || v.Value() != "borrowed" {
 			t.Errorf("a borrowed string: %v, %v", v, err)
 		}
-		if v, err := raw("raw_unknown_index"); err != nil || v.TypeKey() != "unknown type" || v.Value() != nil {
-			t.Errorf("an unknown index: %v %v, %v", v.TypeKey(), v, err)
-		}
+		_, err = raw("raw_unknown_index")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "the type index 63")
 		if v, err := raw("raw_null_object"); err != nil || v.TypeKey() != "None" {
 			t.Errorf("a null object: %v, %v", v.TypeKey(), err)
 		} else if b, err := tvmffi.As[*runtimetest.Box](v); err != nil || b != nil {

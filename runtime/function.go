@@ -41,6 +41,9 @@ func (f *Function) Call(args ...any) (Any, error) {
 	if err != nil {
 		return Any{}, err
 	}
+	if err := core.Known(v); err != nil {
+		return Any{}, failure.Annotate("the result", err)
+	}
 	return takeAny(v), nil
 }
 

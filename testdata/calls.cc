@@ -501,6 +501,34 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_raw_unknown_index(void*, const TVMFFIAny*, int3
   result->v_int64 = 0;
   return 0;
 }
+// Returns a value of the index given, with the object given or none.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_raw_index(void*, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  result->type_index = static_cast<int32_t>(args[0].v_int64);
+  result->zero_padding = 0;
+  result->v_int64 = 0;
+  if (n > 1) {
+    result->v_obj = args[1].v_obj;
+    return TVMFFIObjectIncRef(args[1].v_obj);
+  }
+  return 0;
+}
+// Calls a function with a value of the index given.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_raw_call(void*, const TVMFFIAny* args, int32_t, TVMFFIAny* result) {
+  TVMFFIAny value{};
+  value.type_index = static_cast<int32_t>(args[1].v_int64);
+  return TVMFFIFunctionCall(args[0].v_obj, &value, 1, result);
+}
+// Puts a value of the index given, which is not that of an object, into an Array of the box given and into its field.
+TVM_FFI_DLL_EXPORT int __tvm_ffi_raw_poison(void*, const TVMFFIAny* args, int32_t, TVMFFIAny* result) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  auto* box = static_cast<calls::BoxObj*>(reinterpret_cast<tvm::ffi::Object*>(args[0].v_obj));
+  auto poison = [&](tvm::ffi::Any* value) { reinterpret_cast<TVMFFIAny*>(value)->type_index = static_cast<int32_t>(args[1].v_int64); };
+  box->any = nullptr;
+  poison(&box->any);
+  tvm::ffi::Array<tvm::ffi::Any> array{box->any, 1};
+  *reinterpret_cast<tvm::ffi::Any*>(result) = array;
+  TVM_FFI_SAFE_CALL_END();
+}
 // Returns an object type with no object.
 TVM_FFI_DLL_EXPORT int __tvm_ffi_raw_null_object(void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
   result->type_index = kTVMFFIObject;

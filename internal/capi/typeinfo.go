@@ -1,6 +1,7 @@
 package capi
 
 import (
+	"strconv"
 	"sync"
 	"unsafe"
 
@@ -70,9 +71,72 @@ func MethodsOf(info *abi.TypeInfo) []abi.MethodInfo {
 // infos caches the type table. Entries are C memory that is never freed.
 var infos sync.Map // abi.TypeIndex -> *abi.TypeInfo
 
-// InfoOf returns the entry of a registered type. index must come from a live
-// object or from the table itself: the library does not check it.
+// InfoOf returns the entry of a type; nil if no type has the index.
 func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
+	if info, ok := infos.Load(index); ok {
+		return info.(*abi.TypeInfo)
+	}
+	if !registered(index) {
+		return nil
+	}
+	return InfoOfRegistered(index)
+}
+
+// registeredTypes holds the indices of the types that registered has seen; the Registry guards
+// it.
+var registeredTypes = map[abi.TypeIndex]bool{}
+
+// registered reports whether a type has the index. The library ends the process when it is
+// asked for another one, so it is asked for the keys of all types.
+func registered(index abi.TypeIndex) bool {
+	if index < 0 || !attached.Load() {
+		return false
+	}
+	Registry.Lock()
+	defer Registry.Unlock()
+	if registeredTypes[index] {
+		return true
+	}
+	array := typeKeys()
+	if array == 0 {
+		return true // a library that does not tell
+	}
+	defer purego.SyscallN(API.ObjectDecRef, array)
+	for _, v := range Elements(array) {
+		text, _ := BorrowString(&v)
+		name := string(text)
+		key, out := ByteArray(name), new(int32)
+		rc, _, _ := purego.SyscallN(API.TypeKeyToIndex, Address(key), Address(out))
+		KeepAlive(key, name)
+		if int32(rc) == 0 {
+			registeredTypes[abi.TypeIndex(*out)] = true
+		}
+	}
+	return registeredTypes[index]
+}
+
+// typeKeys returns an Array of the keys of all types, 0 if there is none. The caller drops its
+// reference.
+func typeKeys() uintptr {
+	const name = "ffi.GetRegisteredTypeKeys"
+	key, fn := ByteArray(name), new(uintptr)
+	rc, _, _ := purego.SyscallN(API.FunctionGetGlobal, Address(key), Address(fn))
+	KeepAlive(key, name)
+	if int32(rc) != 0 || *fn == 0 {
+		return 0
+	}
+	defer purego.SyscallN(API.ObjectDecRef, *fn)
+	args, out := new(abi.Any), new(abi.Any) // a callee may look at the address of no arguments
+	rc, _, _ = purego.SyscallN(API.FunctionCall, *fn, Address(args), 0, Address(out))
+	KeepValue(args)
+	if int32(rc) != 0 || out.TypeIndex != abi.TypeArray {
+		return 0
+	}
+	return uintptr(out.Bits)
+}
+
+// InfoOfRegistered is InfoOf for an index that the library gave for a type.
+func InfoOfRegistered(index abi.TypeIndex) *abi.TypeInfo {
 	if info, ok := infos.Load(index); ok {
 		return info.(*abi.TypeInfo)
 	}
@@ -90,6 +154,9 @@ func InfoOf(index abi.TypeIndex) *abi.TypeInfo {
 // FieldNamed copies the entry of a field of a type, without those of its ancestors.
 // The library moves the entries when it registers another one.
 func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
+	if owner == nil {
+		return nil
+	}
 	Registry.Lock()
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumFields) {
@@ -127,13 +194,18 @@ func KeyOf(index abi.TypeIndex) string {
 		return name
 	}
 	if !index.IsObject() || !attached.Load() {
-		return "unknown type"
+		return unknownType(index)
 	}
 	info := InfoOf(index)
 	if info == nil {
-		return "unknown type"
+		return unknownType(index)
 	}
 	return GoString(info.Key)
+}
+
+// unknownType names an index that no type has.
+func unknownType(index abi.TypeIndex) string {
+	return "unknown type " + strconv.Itoa(int(index))
 }
 
 // Derives reports whether index is target or derives from it.

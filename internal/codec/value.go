@@ -11,7 +11,7 @@ import (
 )
 
 // LendAny makes an A, which is the Any of package tvmffi, of a borrowed value. With an error
-// the value is an opaque pointer.
+// the value is an opaque pointer, or one of the unknown type that the error names.
 func LendAny[A any](v abi.Any, from objects.Reading) (a A, err error) {
 	err = lendValue((*objects.Value)(unsafe.Pointer(&a)), v, from)
 	return a, err
@@ -37,6 +37,9 @@ func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Po
 // first: reflection makes an Any of every field that it reads.
 func lendValue(x *objects.Value, v abi.Any, from objects.Reading) error {
 	x.Index = v.TypeIndex
+	if err := core.Known(v); err != nil {
+		return err
+	}
 	if v.TypeIndex <= abi.TypeDevice {
 		x.Bits = v.Bits
 	} else if text, ok := capi.StringOf(v); ok {

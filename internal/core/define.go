@@ -192,7 +192,7 @@ func KeyIsFree(key string, parent *abi.TypeInfo) bool {
 	if err != nil {
 		return true
 	}
-	info := capi.InfoOf(index)
+	info := capi.InfoOfRegistered(index)
 	if info.NumFields != 0 || info.NumMethods != 0 || info.Metadata != 0 || parent == nil {
 		return false
 	}
@@ -209,7 +209,7 @@ func (d *Defined) Allocate() error {
 	if int32(i) < int32(abi.TypeDynObjectBegin) || int32(i) >= maxDefinedIndex {
 		return failure.Errorf(failure.KindRuntime, "type %s: the library returned the index %d, which is out of range", d.Key, int32(i))
 	}
-	d.Info = capi.InfoOf(abi.TypeIndex(int32(i)))
+	d.Info = capi.InfoOfRegistered(abi.TypeIndex(int32(i)))
 	d.layout = capi.Allocate(unsafe.Sizeof(ccall.Layout{}) + 8*uintptr(len(d.Refs)))
 	l := capi.PointerTo[ccall.Layout](d.layout)
 	*l = ccall.Layout{Size: uintptr(d.Size), Index: int32(i), State: uint32(d.State), N: uintptr(len(d.Refs)), Refs: d.layout + unsafe.Sizeof(ccall.Layout{})}

@@ -26,9 +26,7 @@ func (c *Call) Target() *Func { return c.fn }
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
 	err := failure.Errorf(failure.KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, capi.KeyOf(got.TypeIndex), want)
-	if got.TypeIndex.IsObject() {
-		objects.DecRef(uintptr(got.Bits))
-	}
+	objects.ReleaseValue(got)
 	c.head.Res = abi.Any{}
 	return err
 }
@@ -207,7 +205,7 @@ func (c *Call) ObjectResult(t *Type) (*objects.Object, error) {
 	if v.TypeIndex.IsObject() {
 		ok, err := t.Accepts(v.TypeIndex)
 		if err != nil {
-			objects.DecRef(uintptr(v.Bits))
+			objects.ReleaseValue(v)
 			return nil, err
 		}
 		if ok {

@@ -291,6 +291,9 @@ func plainFields(index abi.TypeIndex) bool {
 		return false
 	}
 	info := capi.InfoOf(index)
+	if info == nil {
+		return false
+	}
 	for depth := range info.Depth {
 		if capi.GoString(capi.Ancestor(info, depth).Key) == "ffi.Enum" {
 			return false
