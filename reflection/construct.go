@@ -223,9 +223,6 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 	if len(kwargs) > 0 && !c.Automatic {
 		return nil, errorf(failure.KindType, "%s() takes its arguments by position: its parameters have no names", what)
 	}
-	if !c.Automatic && c.Params != nil && len(args) != len(c.Params) {
-		return nil, errorf(failure.KindType, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
-	}
 	p := packing{owner: c.Owner}
 	defer p.close()
 	for i, x := range args {
@@ -253,6 +250,9 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		}
 	}
 	made, err := core.Apply(stateOf(c.fn).Handle(), p.values)
+	if err != nil && !c.Automatic && c.Params != nil && len(args) != len(c.Params) {
+		return nil, failure.Explain(err, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func TestValue(t *testing.T) {
 	_, err = v.Call("pluk")
 	wantError(t, "misspelt method", err, tvmffi.ErrAttribute, "garden.Rose has no method pluk; did you mean pluck?")
 	_, err = reflection.TypeByKey("garden.Roze")
-	wantError(t, "misspelt type", err, tvmffi.ErrAttribute, "there is no type garden.Roze: load the library that registers it first; did you mean garden.Rose?")
+	wantError(t, "misspelt type", err, tvmffi.ErrInternal, "there is no type garden.Roze: load the library that registers it first; did you mean garden.Rose?")
 	_, err = v.Call("wither")
 	wantError(t, "no method", err, tvmffi.ErrAttribute, "garden.Rose has no method wither")
 	_, err = v.Call("pluck", 99)

@@ -31,7 +31,7 @@ func typeByKey(t testing.TB, key string) *reflection.Type {
 	t.Helper()
 	load(t)
 	typ, err := reflection.TypeByKey(key)
-	if err != nil && errors.Is(err, tvmffi.ErrAttribute) && !atLeast(15) {
+	if err != nil && errors.Is(err, tvmffi.ErrInternal) && !atLeast(15) {
 		t.Skipf("%s: %v", nativetest.Version(), err)
 	}
 	return must(t, typ, err)

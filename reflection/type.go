@@ -115,7 +115,7 @@ func TypeOf(x tvmffi.ObjectRef) *Type {
 }
 
 // TypeByKey returns the type of a key, such as "garden.Rose". The error is of kind
-// ErrAttribute if nothing has registered it.
+// ErrInternal, as that of the library, if nothing has registered it.
 func TypeByKey(key string) (*Type, error) {
 	if err := tvmffi.Load(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func TypeByKey(key string) (*Type, error) {
 	index, err := core.IndexOfKey(key)
 	if err != nil {
 		known, _ := tvmffi.TypeKeys() // without them there is no hint
-		return nil, errorf(failure.KindAttr, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
+		return nil, failure.Explain(err, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
 	}
 	return typeOf(index), nil
 }

@@ -71,7 +71,7 @@ func TestType(t *testing.T) {
 	}
 	for _, key := range []string{"garden.Weed", "", "a\x00b"} {
 		_, err := reflection.TypeByKey(key)
-		wantError(t, "key "+key, err, tvmffi.ErrAttribute, "load the library")
+		wantError(t, "key "+key, err, tvmffi.ErrInternal, "load the library")
 	}
 	if reflection.TypeOf(nil) != nil || reflection.TypeOf((*tvmffi.Object)(nil)) != nil || reflection.TypeOf(nil).Key() != "None" {
 		t.Error("the type of nil")

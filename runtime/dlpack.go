@@ -44,10 +44,11 @@ func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, err
 		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads major version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
 	}
-	if m.Flags&abi.DLFlagSubBytePadded != 0 {
-		return nil, failure.Errorf(failure.KindValue, "DLPack: the elements of %s are padded to whole bytes, only packed elements can be read: ask the producer for packed ones", DataType(m.Tensor.DType))
+	t, err := importDLPack(managed, &m.Tensor, true, m.Flags&abi.DLFlagReadOnly != 0, demands)
+	if err != nil && m.Flags&abi.DLFlagSubBytePadded != 0 {
+		err = failure.Explain(err, "DLPack: the elements of %s are padded to whole bytes, only packed elements can be read: ask the producer for packed ones", DataType(m.Tensor.DType))
 	}
-	return importDLPack(managed, &m.Tensor, true, m.Flags&abi.DLFlagReadOnly != 0, demands)
+	return t, err
 }
 
 // FromDLPack is like [FromDLPackVersioned] for a DLManagedTensor, the older struct, which
@@ -82,7 +83,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	}
 	handle, err := core.ImportDLPack(managed.Address, versioned, int32(d.alignment), d.contiguous)
 	if err != nil {
-		return nil, err
+		return nil, d.explain(c, err)
 	}
 	o := objects.Own(handle)
 	if readOnly {
@@ -116,21 +117,28 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 			return failure.Annotate("DLPack", err)
 		}
 	}
-	at := uintptr(c.ByteOffset)
-	if c.Device.HasAddresses() {
-		at += c.Data
-	}
 	switch {
 	case c.Data == 0 && size > 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
 	case d.alignment < 0 || d.alignment&(d.alignment-1) != 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the alignment of %d bytes is not a power of two", d.alignment)
-	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
-		return failure.Errorf(failure.KindValue, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
-	case d.contiguous && !core.Contiguous(shape, core.Strides(c)):
-		return failure.Errorf(failure.KindValue, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", slices.Clone(shape), slices.Clone(core.Strides(c)))
 	}
 	return nil
+}
+
+// explain says why the library refused the struct.
+func (d *dlpackDemands) explain(c *abi.DLTensor, err error) error {
+	shape, strides, at := slices.Clone(core.ShapeOf(c)), slices.Clone(core.Strides(c)), uintptr(c.ByteOffset)
+	if c.Device.HasAddresses() {
+		at += c.Data
+	}
+	switch {
+	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
+		return failure.Explain(err, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
+	case d.contiguous && !core.Contiguous(shape, strides):
+		return failure.Explain(err, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", shape, strides)
+	}
+	return err
 }
 
 // ToDLPackVersioned returns a new DLManagedTensorVersioned over the memory of the tensor,

@@ -59,7 +59,8 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	}
 	index, err := IndexOfKey(t.Key)
 	if err != nil {
-		return 0, failure.Errorf(failure.KindAttr, "type %s is not registered: %s", t.Key, t.Library.lacks())
+		text := "type " + t.Key + " is not registered: " + t.Library.lacks()
+		return 0, failure.NewFailure(failure.Failure{Kind: failure.KindAttr, Message: text, FailureState: failure.FailureState{Cause: err}})
 	}
 	return index, nil
 }

@@ -1,6 +1,8 @@
 package failure
 
 import (
+	"fmt"
+
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -41,4 +43,14 @@ func OfCall(rc int64, raised uintptr) error {
 		return Thrown("the function", raised)
 	}
 	return ErrorOf(raised)
+}
+
+// Explain returns an error of the kind of err, which the library made, with a text that says
+// more. err is its cause.
+func Explain(err error, format string, args ...any) error {
+	kind, trace := KindRuntime, ""
+	if e := FailureOf(err); e != nil {
+		kind, trace = e.Kind, e.Trace()
+	}
+	return NewFailure(Failure{kind, fmt.Sprintf(format, args...), trace, FailureState{Cause: err}})
 }
