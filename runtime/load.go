@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 )
 
@@ -71,6 +72,9 @@ func Version() (string, error) {
 func LoadLibrary(path string) error {
 	if err := Load(); err != nil {
 		return err
+	}
+	if path == "" {
+		return failure.Errorf(failure.KindValue, "the path of a library is empty: name its file")
 	}
 	return core.OpenFile(path)
 }

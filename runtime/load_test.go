@@ -305,6 +305,10 @@ func TestLoadErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(dir, "pipe.so")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		what, path string
 		parts      []string
@@ -312,7 +316,8 @@ func TestLoadErrors(t *testing.T) {
 		{"missing", filepath.Join(dir, "missing.so"), []string{"missing.so (named explicitly): no such file", "set TVMFFI_LIBRARY to the file"}},
 		{"no ELF", write(t, filepath.Join(dir, "text.so"), noLibrary), []string{"text.so (named explicitly): ", "invalid ELF header"}},
 		{"empty", write(t, filepath.Join(dir, "empty.so"), ""), []string{"empty.so (named explicitly): ", "it is empty"}},
-		{"a folder", dir, []string{dir + " (named explicitly): "}},
+		{"a folder", dir, []string{dir + " (named explicitly): ", "is a folder: name the file in it"}},
+		{"a named pipe", pipe, []string{pipe + " (named explicitly): ", "is a named pipe: name the file of the library"}}, // it would wait forever
 		{"another architecture", nativetest.Get(t, foreign).Library(), []string{"(named explicitly): ", "libtvm_ffi.so"}},
 		{"another library", nativetest.BuildText(t, "another", "int another;", nativetest.Standalone()), []string{"libanother.so is not libtvm_ffi: symbol TVMFFIGetVersion not found"}},
 	} {

@@ -58,6 +58,9 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	for _, option := range options {
 		option(&config)
 	}
+	if path == "" {
+		return nil, failure.Errorf(failure.KindValue, "the path of a module is empty: name the file of a library")
+	}
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package tvmffi_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -109,12 +110,21 @@ func TestLoadModuleRefuses(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("no library"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(dir, "pipe.so")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Fatal(err)
+	}
+	runtimetest.WantError(t, tvmffi.LoadLibrary(""), tvmffi.ErrValue, "the path of a library is empty")
+	runtimetest.WantError(t, tvmffi.LoadLibrary(pipe), tvmffi.ErrNotFound, "is a named pipe")
 	for path, want := range map[string]struct {
 		kind error
 		text string
 	}{
 		filepath.Join(dir, "absent.so"): {tvmffi.ErrInternal, "Failed to load dynamic shared library " + dir + "/absent.so"},
 		broken:                          {tvmffi.ErrInternal, "Failed to load dynamic shared library " + broken},
+		"":                              {tvmffi.ErrValue, "the path of a module is empty"},
+		dir:                             {tvmffi.ErrNotFound, dir + " is a folder: name the file in it"},
+		pipe:                            {tvmffi.ErrNotFound, pipe + " is a named pipe"},
 		filepath.Join(dir, "x.foo"):     {tvmffi.ErrRuntime, "Loader for `.foo` files is not registered"},
 		filepath.Join(dir, "absent"):    {tvmffi.ErrRuntime, "Failed to get file format from " + dir + "/absent"},
 	} {

@@ -77,6 +77,10 @@ func openCandidate(s *locate.Search, c locate.Candidate) (dynlib.Handle, error) 
 		s.Absent(c)
 		return 0, err
 	}
+	if err := loadable(c.Path); err != nil {
+		s.Miss(c, failure.Message(err))
+		return 0, err
+	}
 	h, err := dynlib.Open(c.Path)
 	if err != nil {
 		s.Miss(c, err)
@@ -132,3 +136,20 @@ func attach(h dynlib.Handle, path string) error {
 
 // loads counts the libraries that this package has loaded.
 var loads atomic.Int64
+
+// loadable returns an error if path exists and is not a file. To load a folder fails with a
+// text that says little, and to load a named pipe waits for somebody who writes to it.
+func loadable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().IsRegular() {
+		return nil
+	}
+	what := "is not a regular file"
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		what = "is a folder: name the file in it"
+	case mode&os.ModeNamedPipe != 0:
+		what = "is a named pipe: name the file of the library"
+	}
+	return failure.Errorf(failure.KindLibrary, "%s %s", path, what)
+}

@@ -35,6 +35,9 @@ func open(path string) (string, error) {
 	if _, err := os.Stat(full); err != nil {
 		return "", failure.Errorf(failure.KindLibrary, "library %s: %w%s", path, err, nearest.File(full))
 	}
+	if err := loadable(full); err != nil {
+		return "", err
+	}
 	if loaded := loadedCopy(full); loaded != "" {
 		full = loaded
 	}
@@ -47,9 +50,12 @@ func open(path string) (string, error) {
 	return full, before.Fits(full)
 }
 
-// CheckModule returns an error for a file that TVM-FFI would load as a shared library and
-// that is truncated: TVM-FFI calls the loader itself.
+// CheckModule returns an error for what is not a file, and for a file that TVM-FFI would load
+// as a shared library and that is truncated: TVM-FFI calls the loader itself.
 func CheckModule(full string) error {
+	if err := loadable(full); err != nil {
+		return err
+	}
 	switch filepath.Ext(full) {
 	case ".so", ".dylib", ".dll":
 		if err := elfheader.Check(full); err != nil {
