@@ -30,12 +30,13 @@ var (
 // character. Text that is nested deeper than 1000 levels is refused.
 func ParseJSON[T any](text []byte) (T, error) {
 	var none T
-	if err := codec.NestedJSON(text); err != nil {
+	if err := nestedJSON(text); err != nil {
 		return none, err
 	}
 	if err := Load(); err != nil {
 		return none, err
 	}
+	text = codec.ExactNumbers(text)
 	v, err := core.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
 	if err != nil {
 		return none, err
@@ -48,10 +49,32 @@ func ParseJSON[T any](text []byte) (T, error) {
 	return codec.Take[T](out)
 }
 
+// nestedJSON returns an error if text is nested too deep for the parser of the
+// library, which is lenient: all that opens outside strings counts.
+func nestedJSON(text []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > codec.MaxDepth {
+				return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", codec.MaxDepth)
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return nil
+}
+
 // StringifyJSON writes None, bools, numbers, strings, Arrays, Lists and Maps with
 // string keys as JSON text with the writer of the library, on one line, or with
-// indent spaces for each level if that is not 0. Floats have 17 digits, and NaN and
-// Infinity are written so. Other values are ErrValue. json.Marshal writes more
+// indent spaces for each level if that is not 0. Floats have 17 digits, those below
+// 2.3e-308 all their digits, and NaN and Infinity are written so. Other values are ErrValue. json.Marshal writes more
 // types, in the form of Go.
 func StringifyJSON(x any, indent int) ([]byte, error) {
 	var o codec.PackedArgs
@@ -71,7 +94,7 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.TakeString(out)
+	return codec.TakeJSON(out)
 }
 
 // MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map

@@ -185,25 +185,3 @@ func Recursive(t reflect.Type) bool {
 	}
 	return reaches(t)
 }
-
-// NestedJSON returns an error if text is nested too deep for the parser of the
-// library, which is lenient: all that opens outside strings counts.
-func NestedJSON(text []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth {
-				return failure.Errorf(failure.KindValue, "the JSON text is nested deeper than %d levels", MaxDepth)
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return nil
-}

@@ -12,5 +12,6 @@
 //	the bound of nesting                depth.go
 //	the parts of a value                parts.go
 //	functions that some libraries lack  libraryfunc.go
+//	JSON text that the library reads    jsonnumber.go
 //	errors                              errors.go
 package codec

@@ -121,14 +121,14 @@ func BoolValue(v bool) abi.Any { return abi.Any{TypeIndex: abi.TypeBool, Bits: B
 // IntValue returns an int as a value.
 func IntValue(v int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)} }
 
-// TakeString takes an owned string as bytes.
-func TakeString(v abi.Any) ([]byte, error) {
+// TakeJSON takes an owned string, which the library wrote as JSON.
+func TakeJSON(v abi.Any) ([]byte, error) {
 	defer Release(v)
 	text, ok := capi.BorrowString(&v)
 	if !ok {
 		return nil, WrongType("ffi.String", v)
 	}
-	return bytes.Clone(text), nil
+	return ExactNumbers(bytes.Clone(text)), nil
 }
 
 // ReleaseTemp releases a packed value that the caller owns.

@@ -54,7 +54,7 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.TakeString(out)
+	return codec.TakeJSON(out)
 }
 
 // withMetadata ends the text of a graph.
@@ -66,7 +66,7 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 	if err != nil {
 		return nil, failure.Annotate("metadata", err)
 	}
-	more, err := codec.TakeString(out)
+	more, err := codec.TakeJSON(out)
 	text = append(text, `,"metadata":`...)
 	return append(append(text, more...), '}'), err
 }
@@ -123,6 +123,7 @@ func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	if err := checkGraph(data, limits); err != nil {
 		return none, err
 	}
+	data = codec.ExactNumbers(data)
 	v, err := core.NewString(unsafe.String(unsafe.SliceData(data), len(data))) // copies
 	if err != nil {
 		return none, err

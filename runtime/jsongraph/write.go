@@ -338,7 +338,10 @@ func appendGraphFloat(b []byte, f float64) []byte {
 	case math.Abs(f) < 1<<53 && f == math.Trunc(f):
 		return strconv.AppendFloat(b, f, 'f', 1, 64)
 	}
-	return strconv.AppendFloat(b, f, 'e', -1, 64)
+	if math.Abs(f) > 0x1p-1022 {
+		return strconv.AppendFloat(b, f, 'e', -1, 64)
+	}
+	return append(b, codec.ExactNumbers(strconv.AppendFloat(nil, f, 'e', -1, 64))...) // a denormal float
 }
 
 // appendGraphString appends a string in quotes; bytes that are not UTF-8 stay as they
