@@ -45,3 +45,12 @@ func TestGarden(t *testing.T) {
 	m.Env = append(m.Env, "TVMFFI_LIBRARY_PATH="+m.Dir)
 	vetAndTest(t, m)
 }
+
+// TestValues binds a library of the values that bindings can get wrong.
+func TestValues(t *testing.T) {
+	m := newConsumer(t, "values.txtar")
+	m.Copy(nativetest.Build(t, "values"), "libvalues.so")
+	m.Run("go", "generate", "./...")
+	m.Env = append(m.Env, "TVMFFI_LIBRARY_PATH="+m.Dir)
+	vetAndTest(t, m)
+}

@@ -2,7 +2,6 @@ package reflection
 
 import (
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -275,10 +274,10 @@ type packing struct {
 	narrow []narrowed
 }
 
-// narrowed is a number that a field may have cut.
+// narrowed is a value for a field that may change a number.
 type narrowed struct {
 	field *Field
-	value int64
+	value abi.Any
 }
 
 // add packs an argument, for the field of a name if it is known. A number that
@@ -289,27 +288,11 @@ func (p *packing) add(name string, x any) error {
 		return err
 	}
 	p.put(t)
-	f := p.owner.load().byName[name]
-	if f == nil {
-		return nil
-	}
-	switch {
-	case f.cuts.int != 0 && t.Value.TypeIndex == abi.TypeInt:
-		v, bits := int64(t.Value.Bits), uint(8*f.cuts.int)
-		if v < -1<<(bits-1) || v >= 1<<bits {
-			return f.tooLarge(v)
-		}
-		p.narrow = append(p.narrow, narrowed{f, v})
-	case f.cuts.float != 0 && t.Value.TypeIndex == abi.TypeFloat:
-		if v := math.Float64frombits(t.Value.Bits); math.Abs(v) > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return errorf(failure.KindValue, "field %s: %g does not fit a float of %d bytes", f, v, f.cuts.float)
-		}
+	if f := p.owner.load().byName[name]; f != nil && f.reader.Narrow() {
+		p.narrow = append(p.narrow, narrowed{f, t.Value})
+		return f.field.Fits(t.Value)
 	}
 	return nil
-}
-
-func (f *Field) tooLarge(v int64) error {
-	return errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, f.info.Size)
 }
 
 func (p *packing) put(t core.AnyView) {
@@ -317,16 +300,12 @@ func (p *packing) put(t core.AnyView) {
 	p.temps = append(p.temps, t)
 }
 
-// check reads the narrow fields of the new object back: whether they are signed
-// is not known before.
+// check compares the narrow fields of the new object with what was given.
 func (p *packing) check(o *objects.Object) error {
+	defer keep(o)
 	for _, n := range p.narrow {
-		v, err := n.field.read(o)
-		if err != nil {
+		if err := n.field.field.Holds(o.Handle(), n.value); err != nil {
 			return err
-		}
-		if v.TypeIndex == abi.TypeInt && int64(v.Bits) != n.value {
-			return n.field.tooLarge(n.value)
 		}
 	}
 	return nil

@@ -29,8 +29,6 @@ type Field struct {
 	meta   schema.Metadata
 	field  core.Field
 	reader core.FieldReader
-	// cuts is the size in bytes of an int or a float that the library would cut.
-	cuts struct{ int, float int64 }
 	// known is the type index of the last object that was seen to have the field.
 	known atomic.Int32
 }
@@ -44,12 +42,6 @@ func newField(owner *Type, info abi.FieldInfo) *Field {
 	}
 	f.field.Owner, f.field.Name, f.field.Sig = &core.Type{Key: owner.key}, f.name, sig
 	f.reader = core.NewFieldReader(&f.info, sig)
-	switch {
-	case sig == "int" && f.info.Size < 8:
-		f.cuts.int = f.info.Size
-	case sig == "float" && f.info.Size < 8:
-		f.cuts.float = f.info.Size
-	}
 	f.known.Store(int32(owner.info.TypeIndex))
 	return f
 }

@@ -38,6 +38,7 @@ type extra struct {
 	objects []uintptr
 	strings []*pooledString
 	moved   []*moved
+	narrow  []narrowArgument
 }
 
 // pooledString is memory for long strings; it does not move.
@@ -402,11 +403,17 @@ func (c *Call) finish() error {
 	if c.extra == nil || c.extra.err == nil {
 		c.resolve()
 	}
+	if e := c.extra; e != nil && e.err == nil {
+		e.err = c.checkNumbers(e.narrow)
+	}
 	if c.extra == nil || c.extra.err == nil {
 		ccall.Call(&c.head)
 	}
 	if e := c.extra; e != nil {
 		c.extra = nil
+		if e.err == nil && c.head.RC == 0 {
+			e.err = c.checkMade(e.narrow)
+		}
 		runtime.KeepAlive(e.keep)
 		for _, o := range e.objects {
 			objects.DecRef(o)

@@ -19,6 +19,8 @@ type CallN struct {
 	kept  [maxArguments + 1]unsafe.Pointer
 	// keywords is the index of the next keyword argument, 0 before the first.
 	keywords int
+	// named are the narrow fields of a constructor.
+	named map[string]*Field
 }
 
 const maxArguments = ccall.MaxBlock
@@ -66,7 +68,16 @@ func (c *CallN) BeginInit(f *Func, positional, keywords, options int) {
 	}
 	c.Begin(f, n)
 	c.keywords = positional
-	if keywords+options == 0 || c.extra != nil {
+	if c.extra != nil {
+		return
+	}
+	if c.resolve(); c.extra == nil && f.narrow != nil {
+		c.named = f.narrow.named
+		for i, field := range f.narrow.positional[:min(positional, len(f.narrow.positional))] {
+			c.narrow(field, i)
+		}
+	}
+	if keywords+options == 0 || c.extra != nil && c.extra.err != nil {
 		return
 	}
 	var k Call1
@@ -85,7 +96,16 @@ func (c *CallN) BeginInit(f *Func, positional, keywords, options int) {
 func (c *CallN) Keyword(name string) {
 	if c.keywords+2 <= maxArguments {
 		c.String(c.keywords, name)
+		c.narrow(c.named[name], c.keywords+1)
 		c.keywords += 2
+	}
+}
+
+// narrow remembers that argument i is for a field that may change a number; nil for other
+// fields.
+func (c *CallN) narrow(f *Field, i int) {
+	if f != nil {
+		c.more().narrow = append(c.more().narrow, narrowArgument{f, i})
 	}
 }
 

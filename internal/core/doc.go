@@ -15,7 +15,7 @@
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go, convert.go
 //	callbacks         callback.go, nesting.go, export.go
-//	fields            field.go, fieldreader.go
+//	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go
 //	tensors           tensor.go, tensorcall.go

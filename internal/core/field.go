@@ -222,11 +222,6 @@ func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 	if info.Flags&need != need {
 		return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 	}
-	if r.encoding == encodingFloat32 && t.Value.TypeIndex == abi.TypeFloat {
-		if v := math.Abs(math.Float64frombits(t.Value.Bits)); v > math.MaxFloat32 && !math.IsInf(v, 0) {
-			return failure.Errorf(failure.KindValue, "field %s: %g does not fit a float of 4 bytes", f, math.Float64frombits(t.Value.Bits))
-		}
-	}
 	write := func(v abi.Any) error {
 		err := f.write(info, o, v)
 		if err != nil && need != 0 { // a constructor names the field itself
@@ -234,47 +229,34 @@ func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 		}
 		return err
 	}
-	if r.encoding != encodingNarrowInt || t.Value.TypeIndex != abi.TypeInt {
+	if err := f.Fits(t.Value); err != nil {
+		return err
+	}
+	if !r.cutsSilently(t.Value) {
 		return write(t.Value)
 	}
-	return f.setNarrowInt(o, r, int64(t.Value.Bits), write)
+	return f.setNarrow(o, r, t.Value, write)
 }
 
-// setNarrowInt writes v to a field of less than 8 bytes, whose setter cuts off what does not
-// fit. Only the getter knows whether the field has a sign, so it is read back.
-func (f *Field) setNarrowInt(o *objects.Object, r *FieldReader, v int64, write func(abi.Any) error) error {
-	bits := uint(8 * r.Info.Size)
-	tooLarge := func() error {
-		return failure.Errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", f, v, r.Info.Size)
-	}
-	if v < -1<<(bits-1) || v >= 1<<bits {
-		return tooLarge()
-	}
-	before, err := r.get(o)
+// setNarrow writes a number to a field whose setter may change it, and restores the field
+// if it did.
+func (f *Field) setNarrow(o *objects.Object, r *FieldReader, v abi.Any, write func(abi.Any) error) error {
+	defer runtime.KeepAlive(o)
+	before, err := failure.InvokeResult(r.getter, o.Addr()+r.offset)
 	if err != nil {
 		return err
 	}
-	if err := write(abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)}); err != nil {
+	defer objects.ReleaseValue(before)
+	if err := write(v); err != nil {
 		return err
 	}
-	after, err := r.get(o)
-	if err != nil {
-		return err
-	}
-	if int64(after.Bits) != v {
-		if err := write(before); err != nil {
-			return err
+	if err := f.Holds(o.Addr(), v); err != nil {
+		if failed := write(before); failed != nil {
+			return failed
 		}
-		return tooLarge()
+		return err
 	}
 	return nil
-}
-
-// get asks the getter.
-func (r *FieldReader) get(o *objects.Object) (abi.Any, error) {
-	v, err := failure.InvokeResult(r.getter, o.Addr()+r.offset)
-	runtime.KeepAlive(o)
-	return v, err
 }
 
 // write calls the setter, which is a C function or a Function object.

@@ -21,6 +21,8 @@ type FieldReader struct {
 	encoding       fieldEncoding
 	size           int32
 	flat           bool
+	cuts           cuts
+	number         int8 // the bytes of a number that the setter may change
 }
 
 // fieldEncoding says what the bytes of a field are.
@@ -72,9 +74,11 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 // NewFieldReader makes the reader of a field. sig is the canonical text of its type,
 // "" if the library does not say.
 func NewFieldReader(info *abi.FieldInfo, sig string) FieldReader {
+	what, number := cutsOf(sig, info)
 	return FieldReader{
 		Name: capi.GoString(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
 		encoding: encodingOf(sig, info), size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
+		cuts: what, number: int8(number),
 	}
 }
 

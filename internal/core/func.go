@@ -30,6 +30,9 @@ type Func struct {
 	handle   uintptr
 	safeCall atomic.Uintptr
 	mu       sync.Mutex
+	// narrow are the fields that an automatic constructor may cut numbers for, valid
+	// like handle.
+	narrow *narrowFields
 }
 
 // String returns the full name of the function.
@@ -56,13 +59,21 @@ func (f *Func) Resolve() error {
 	if err != nil {
 		return err
 	}
+	var narrow *narrowFields
+	if f.Attribute && f.Name == InitName {
+		info, err := f.Owner.Info()
+		if err != nil {
+			return err
+		}
+		narrow = narrowFieldsOf(info)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.safeCall.Load() != 0 {
 		objects.DecRef(handle)
 		return nil
 	}
-	f.handle = handle
+	f.handle, f.narrow = handle, narrow
 	f.safeCall.Store(safeCall(handle))
 	return nil
 }

@@ -170,4 +170,4 @@ func missingKeywords() (uintptr, error) {
 	return uintptr(v.Bits), err
 }
 
-const initName = "__ffi_init__"
+const initName = core.InitName
