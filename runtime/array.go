@@ -30,9 +30,10 @@ func (*Array[T]) TVMFFIType(*Array[T]) *core.Type { return &typeArray }
 
 // ArrayArg is a parameter that takes an array of E. The argument is an *[Array], or a
 // *[Shape] if E is int64, which is passed by reference, or Go values that [Of] collects,
-// which are copied.
+// which are copied. In generated code nil is the empty array, unless the parameter is
+// optional: then nil is None.
 type ArrayArg[E any] interface {
-	temporaryOrObject
+	theArray()
 	passSlicesWithOf(E)
 }
 
@@ -41,14 +42,17 @@ type ArrayArg[E any] interface {
 // elements of an *Array[T] implement E. The library checks them when it is called, and its
 // error names the element.
 type ArrayLike[E any] interface {
-	temporaryOrObject
+	theArray()
 	passSlicesByOf()
 }
 
-// temporaryOrObject closes the parameter interfaces to types of this package. If a user
-// passes a slice or a map, the compiler prints the missing method that comes first in the
-// alphabet. The names of these methods therefore say what to do.
-type temporaryOrObject interface{ theContainer() }
+// arrayParameter and mapParameter close the parameter interfaces to types of this package.
+// If a user passes a slice or a map, the compiler prints the missing method that comes first
+// in the alphabet. The names of these methods therefore say what to do.
+type (
+	arrayParameter interface{ theArray() }
+	mapParameter   interface{ theMap() }
+)
 
 // temporary is Go data that becomes a container for the time of a call.
 type temporary interface {
@@ -57,7 +61,7 @@ type temporary interface {
 
 func (*Array[T]) passSlicesWithOf(T) {}
 func (*Array[T]) passSlicesByOf()    {}
-func (*Array[T]) theContainer()      {}
+func (*Array[T]) theArray()          {}
 
 // Values holds Go values that become an Array for the time of a call. [Of] makes it.
 type Values[E any] struct{ items []E }
@@ -67,7 +71,7 @@ func Of[E any](items ...E) Values[E] { return Values[E]{items} }
 
 func (Values[E]) passSlicesWithOf(E) {}
 func (Values[E]) passSlicesByOf()    {}
-func (Values[E]) theContainer()      {}
+func (Values[E]) theArray()          {}
 
 func (v Values[E]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return codec.EncodeArray(v.items, outer)

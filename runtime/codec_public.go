@@ -76,6 +76,12 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	if t == reflect.TypeFor[any]() {
 		c.Direct = codec.DirectAny
 	}
+	switch {
+	case t.Implements(reflect.TypeFor[arrayParameter]()):
+		c.Empty = &codec.NewArray
+	case t.Implements(reflect.TypeFor[mapParameter]()):
+		c.Empty = &codec.Maps.Create
+	}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
 		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
 	})
@@ -187,7 +193,7 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
 		if x, ok := reflect.Zero(t).Interface().(container); ok {
 			c := codec.ObjectCodec(codec.ClassOf(t))
-			c.Parts = x.elementTypes()
+			c.Parts, c.Empty = x.elementTypes(), x.create()
 			return c
 		}
 		return nil

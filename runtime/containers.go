@@ -1,10 +1,18 @@
 package tvmffi
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+)
 
 // container is implemented by the generic object types. elementTypes returns their type
-// arguments.
-type container interface{ elementTypes() []reflect.Type }
+// arguments, create the function that makes one.
+type container interface {
+	elementTypes() []reflect.Type
+	create() *core.Func
+}
 
 func (*Array[T]) elementTypes() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 func (*List[T]) elementTypes() []reflect.Type  { return []reflect.Type{reflect.TypeFor[T]()} }
@@ -14,3 +22,8 @@ func (*Map[K, V]) elementTypes() []reflect.Type {
 func (*Dict[K, V]) elementTypes() []reflect.Type {
 	return []reflect.Type{reflect.TypeFor[K](), reflect.TypeFor[V]()}
 }
+
+func (*Array[T]) create() *core.Func   { return &codec.NewArray }
+func (*List[T]) create() *core.Func    { return &codec.NewList }
+func (*Map[K, V]) create() *core.Func  { return &codec.Maps.Create }
+func (*Dict[K, V]) create() *core.Func { return &codec.Dicts.Create }

@@ -27,22 +27,23 @@ type Map[K comparable, V any] struct {
 func (*Map[K, V]) TVMFFIType(*Map[K, V]) *core.Type { return &codec.Maps.Class }
 
 // MapArg is a parameter that takes a map of K to V. The argument is a *[Map], which is
-// passed by reference, or Go values from [MapOf] or [PairsOf], which are copied.
+// passed by reference, or Go values from [MapOf] or [PairsOf], which are copied. In generated
+// code nil is the empty map, unless the parameter is optional: then nil is None.
 type MapArg[K comparable, V any] interface {
-	temporaryOrObject
+	theMap()
 	passMapsWithMapOf(K, V)
 }
 
 // MapLike is a parameter that takes a map whose keys or values are interfaces, such as the
 // Ref of an object type. [ArrayLike] describes what is checked.
 type MapLike[K, V any] interface {
-	temporaryOrObject
+	theMap()
 	passMapsByMapOf()
 }
 
 func (*Map[K, V]) passMapsWithMapOf(K, V) {}
 func (*Map[K, V]) passMapsByMapOf()       {}
-func (*Map[K, V]) theContainer()          {}
+func (*Map[K, V]) theMap()                {}
 
 // Pair is a key and its value.
 type Pair[K, V any] struct {
@@ -56,7 +57,7 @@ type Pairs[K, V any] struct{ items []Pair[K, V] }
 
 func (Pairs[K, V]) passMapsWithMapOf(K, V) {}
 func (Pairs[K, V]) passMapsByMapOf()       {}
-func (Pairs[K, V]) theContainer()          {}
+func (Pairs[K, V]) theMap()                {}
 
 func (p Pairs[K, V]) encode(outer *codec.Nest) (core.AnyView, error) {
 	return encodePairs(&codec.Maps.Create, p.items, outer)

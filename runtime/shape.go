@@ -30,7 +30,7 @@ func (*Shape) TVMFFIType(*Shape) *core.Type { return &typeShape }
 
 func (*Shape) passSlicesWithOf(int64) {}
 func (*Shape) passSlicesByOf()        {}
-func (*Shape) theContainer()          {}
+func (*Shape) theArray()              {}
 
 // NewShape returns a new Shape with the given dimensions.
 func NewShape(dims ...int64) (*Shape, error) {

@@ -26,7 +26,7 @@ var fnArrayContains = bindrt.Func{Library: &library, Name: "ffi.ArrayContains", 
 func ArrayContains(items tvmffi.ArrayLike[any], value any) (bool, error) {
 	var c bindrt.Call2
 	c.Begin(&fnArrayContains, 2)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	bindrt.Put(&c.Call, 1, value)
 	return c.DoBool()
 }
@@ -39,7 +39,7 @@ var fnArrayGetItem = bindrt.Func{Library: &library, Name: "ffi.ArrayGetItem", Si
 func ArrayGetItem(items tvmffi.ArrayLike[any], n int64) (tvmffi.Any, error) {
 	var c bindrt.Call2
 	c.Begin(&fnArrayGetItem, 2)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	c.Int(1, n)
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
@@ -52,7 +52,7 @@ var fnArraySize = bindrt.Func{Library: &library, Name: "ffi.ArraySize", Sig: "(f
 func ArraySize(items tvmffi.ArrayLike[any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnArraySize, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return c.DoInt()
 }
 
@@ -568,7 +568,7 @@ var fnMapCount = bindrt.Func{Library: &library, Name: "ffi.MapCount", Sig: "(ffi
 func MapCount(entries tvmffi.MapLike[any, any], value any) (int64, error) {
 	var c bindrt.Call2
 	c.Begin(&fnMapCount, 2)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	bindrt.Put(&c.Call, 1, value)
 	return c.DoInt()
 }
@@ -581,7 +581,7 @@ var fnMapForwardIterFunctor = bindrt.Func{Library: &library, Name: "ffi.MapForwa
 func MapForwardIterFunctor(entries tvmffi.MapLike[any, any]) (*tvmffi.Function, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMapForwardIterFunctor, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return bindrt.Do[*tvmffi.Function](&c.Call)
 }
 
@@ -593,7 +593,7 @@ var fnMapGetItem = bindrt.Func{Library: &library, Name: "ffi.MapGetItem", Sig: "
 func MapGetItem(entries tvmffi.MapLike[any, any], value any) (tvmffi.Any, error) {
 	var c bindrt.Call2
 	c.Begin(&fnMapGetItem, 2)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	bindrt.Put(&c.Call, 1, value)
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
@@ -606,7 +606,7 @@ var fnMapGetItemOrMissing = bindrt.Func{Library: &library, Name: "ffi.MapGetItem
 func MapGetItemOrMissing(entries tvmffi.MapLike[any, any], value any) (tvmffi.Any, error) {
 	var c bindrt.Call2
 	c.Begin(&fnMapGetItemOrMissing, 2)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	bindrt.Put(&c.Call, 1, value)
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
@@ -619,7 +619,7 @@ var fnMapSize = bindrt.Func{Library: &library, Name: "ffi.MapSize", Sig: "(ffi.M
 func MapSize(entries tvmffi.MapLike[any, any]) (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnMapSize, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return c.DoInt()
 }
 
@@ -989,8 +989,8 @@ func StructuralMap(value any, items, items2 tvmffi.ArrayArg[tvmffi.Tuple2[int64,
 	var c bindrt.Call4
 	c.Begin(&fnStructuralMap, 4)
 	bindrt.Put(&c.Call, 0, value)
-	bindrt.Put(&c.Call, 1, items)
-	bindrt.Put(&c.Call, 2, items2)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
+	bindrt.Put(&c.Call, 2, bindrt.OrEmpty(items2))
 	c.Int(3, n)
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
@@ -1004,7 +1004,7 @@ func StructuralMutate(value any, items tvmffi.ArrayArg[tvmffi.Tuple3[int64, *tvm
 	var c bindrt.Call2
 	c.Begin(&fnStructuralMutate, 2)
 	bindrt.Put(&c.Call, 0, value)
-	bindrt.Put(&c.Call, 1, items)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
@@ -1108,7 +1108,7 @@ func StructuralVisit(value any, items tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmf
 	var c bindrt.Call2
 	c.Begin(&fnStructuralVisit, 2)
 	bindrt.Put(&c.Call, 0, value)
-	bindrt.Put(&c.Call, 1, items)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
 	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }
 
@@ -1181,8 +1181,8 @@ func StructuralWalk(value any, items, items2 tvmffi.ArrayArg[tvmffi.Tuple2[int64
 	var c bindrt.Call4
 	c.Begin(&fnStructuralWalk, 4)
 	bindrt.Put(&c.Call, 0, value)
-	bindrt.Put(&c.Call, 1, items)
-	bindrt.Put(&c.Call, 2, items2)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
+	bindrt.Put(&c.Call, 2, bindrt.OrEmpty(items2))
 	c.Int(3, n)
 	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
 }

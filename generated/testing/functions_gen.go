@@ -248,8 +248,8 @@ var fnSchemaArrMapOpt = bindrt.Func{Library: &library, Name: "testing.schema_arr
 func SchemaArrMapOpt(items tvmffi.ArrayArg[*int64], entries tvmffi.MapLike[string, tvmffi.ArrayArg[int64]], s *string) (*tvmffi.Map[string, *tvmffi.Array[int64]], error) {
 	var c bindrt.Call3
 	c.Begin(&fnSchemaArrMapOpt, 3)
-	bindrt.Put(&c.Call, 0, items)
-	bindrt.Put(&c.Call, 1, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(entries))
 	bindrt.Put(&c.Call, 2, s)
 	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }
@@ -274,7 +274,7 @@ var fnSchemaIDArr = bindrt.Func{Library: &library, Name: "testing.schema_id_arr"
 func SchemaIDArr(items tvmffi.ArrayLike[any]) (*tvmffi.Array[tvmffi.Any], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArr, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return bindrt.Do[*tvmffi.Array[tvmffi.Any]](&c.Call)
 }
 
@@ -286,7 +286,7 @@ var fnSchemaIDArrInt = bindrt.Func{Library: &library, Name: "testing.schema_id_a
 func SchemaIDArrInt(items tvmffi.ArrayArg[int64]) (*tvmffi.Array[int64], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrInt, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
 
@@ -298,7 +298,7 @@ var fnSchemaIDArrObj = bindrt.Func{Library: &library, Name: "testing.schema_id_a
 func SchemaIDArrObj(items tvmffi.ArrayLike[tvmffi.ObjectRef]) (*tvmffi.Array[*tvmffi.Object], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrObj, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return bindrt.Do[*tvmffi.Array[*tvmffi.Object]](&c.Call)
 }
 
@@ -310,7 +310,7 @@ var fnSchemaIDArrStr = bindrt.Func{Library: &library, Name: "testing.schema_id_a
 func SchemaIDArrStr(items tvmffi.ArrayArg[string]) (*tvmffi.Array[string], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDArrStr, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return bindrt.Do[*tvmffi.Array[string]](&c.Call)
 }
 
@@ -515,7 +515,7 @@ var fnSchemaIDMap = bindrt.Func{Library: &library, Name: "testing.schema_id_map"
 func SchemaIDMap(entries tvmffi.MapLike[any, any]) (*tvmffi.Map[tvmffi.Any, tvmffi.Any], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMap, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return bindrt.Do[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](&c.Call)
 }
 
@@ -527,7 +527,7 @@ var fnSchemaIDMapStrInt = bindrt.Func{Library: &library, Name: "testing.schema_i
 func SchemaIDMapStrInt(entries tvmffi.MapArg[string, int64]) (*tvmffi.Map[string, int64], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrInt, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return bindrt.Do[*tvmffi.Map[string, int64]](&c.Call)
 }
 
@@ -539,7 +539,7 @@ var fnSchemaIDMapStrObj = bindrt.Func{Library: &library, Name: "testing.schema_i
 func SchemaIDMapStrObj(entries tvmffi.MapLike[string, tvmffi.ObjectRef]) (*tvmffi.Map[string, *tvmffi.Object], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrObj, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Object]](&c.Call)
 }
 
@@ -551,7 +551,7 @@ var fnSchemaIDMapStrStr = bindrt.Func{Library: &library, Name: "testing.schema_i
 func SchemaIDMapStrStr(entries tvmffi.MapArg[string, string]) (*tvmffi.Map[string, string], error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDMapStrStr, 1)
-	bindrt.Put(&c.Call, 0, entries)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(entries))
 	return bindrt.Do[*tvmffi.Map[string, string]](&c.Call)
 }
 

@@ -201,7 +201,7 @@ func (x *SchemaAllTypes) VArrInt() *tvmffi.Array[int64] {
 
 // SetVArrInt sets the field v_arr_int.
 func (x *SchemaAllTypes) SetVArrInt(v tvmffi.ArrayArg[int64]) error {
-	return bindrt.SetField(&fieldSchemaAllTypesVArrInt, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldSchemaAllTypesVArrInt, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
 var fieldSchemaAllTypesVArrStr = bindrt.Field{Owner: &typeSchemaAllTypes, Name: "v_arr_str", Sig: "ffi.Array<ffi.String>"}
@@ -217,7 +217,7 @@ func (x *SchemaAllTypes) VArrStr() *tvmffi.Array[string] {
 
 // SetVArrStr sets the field v_arr_str.
 func (x *SchemaAllTypes) SetVArrStr(v tvmffi.ArrayArg[string]) error {
-	return bindrt.SetField(&fieldSchemaAllTypesVArrStr, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldSchemaAllTypesVArrStr, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
 var fieldSchemaAllTypesVMapStrInt = bindrt.Field{Owner: &typeSchemaAllTypes, Name: "v_map_str_int", Sig: "ffi.Map<ffi.String, int>"}
@@ -233,7 +233,7 @@ func (x *SchemaAllTypes) VMapStrInt() *tvmffi.Map[string, int64] {
 
 // SetVMapStrInt sets the field v_map_str_int.
 func (x *SchemaAllTypes) SetVMapStrInt(v tvmffi.MapArg[string, int64]) error {
-	return bindrt.SetField(&fieldSchemaAllTypesVMapStrInt, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldSchemaAllTypesVMapStrInt, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
 var fieldSchemaAllTypesVMapStrArrInt = bindrt.Field{Owner: &typeSchemaAllTypes, Name: "v_map_str_arr_int", Sig: "ffi.Map<ffi.String, ffi.Array<int>>"}
@@ -249,7 +249,7 @@ func (x *SchemaAllTypes) VMapStrArrInt() *tvmffi.Map[string, *tvmffi.Array[int64
 
 // SetVMapStrArrInt sets the field v_map_str_arr_int.
 func (x *SchemaAllTypes) SetVMapStrArrInt(v tvmffi.MapLike[string, tvmffi.ArrayArg[int64]]) error {
-	return bindrt.SetField(&fieldSchemaAllTypesVMapStrArrInt, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldSchemaAllTypesVMapStrArrInt, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
 var fieldSchemaAllTypesVVariant = bindrt.Field{Owner: &typeSchemaAllTypes, Name: "v_variant", Sig: "Variant<ffi.String, ffi.Array<int>, ffi.Map<ffi.String, int>>"}
@@ -310,7 +310,7 @@ func (x *SchemaAllTypes) AppendInt(items tvmffi.ArrayArg[int64], n int64) (*tvmf
 	var c bindrt.Call3
 	c.Begin(&methodSchemaAllTypesAppendInt, 3)
 	c.Self(0, bindrt.Ref(x))
-	bindrt.Put(&c.Call, 1, items)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
 	c.Int(2, n)
 	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
@@ -342,7 +342,7 @@ func (x *SchemaAllTypes) MergeMap(entries, entries2 tvmffi.MapLike[string, tvmff
 	var c bindrt.Call3
 	c.Begin(&methodSchemaAllTypesMergeMap, 3)
 	c.Self(0, bindrt.Ref(x))
-	bindrt.Put(&c.Call, 1, entries)
-	bindrt.Put(&c.Call, 2, entries2)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(entries))
+	bindrt.Put(&c.Call, 2, bindrt.OrEmpty(entries2))
 	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }

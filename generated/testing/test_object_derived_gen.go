@@ -39,8 +39,8 @@ var newTestObjectDerived = bindrt.Func{Owner: &typeTestObjectDerived, Name: "__f
 func NewTestObjectDerived(vMap tvmffi.MapLike[any, any], vArray tvmffi.ArrayLike[any], options ...TestObjectDerivedOption) (*TestObjectDerived, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestObjectDerived, 2, 0, len(options))
-	bindrt.Put(&c.Call, 0, vMap)
-	bindrt.Put(&c.Call, 1, vArray)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(vMap))
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(vArray))
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}
@@ -84,7 +84,7 @@ func (x *TestObjectDerived) VMap() *tvmffi.Map[tvmffi.Any, tvmffi.Any] {
 
 // SetVMap sets the field v_map.
 func (x *TestObjectDerived) SetVMap(v tvmffi.MapLike[any, any]) error {
-	return bindrt.SetField(&fieldTestObjectDerivedVMap, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldTestObjectDerivedVMap, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
 var fieldTestObjectDerivedVArray = bindrt.Field{Owner: &typeTestObjectDerived, Name: "v_array", Sig: "ffi.Array"}
@@ -98,5 +98,5 @@ func (x *TestObjectDerived) VArray() *tvmffi.Array[tvmffi.Any] {
 
 // SetVArray sets the field v_array.
 func (x *TestObjectDerived) SetVArray(v tvmffi.ArrayLike[any]) error {
-	return bindrt.SetField(&fieldTestObjectDerivedVArray, bindrt.Ref(x), v)
+	return bindrt.SetField(&fieldTestObjectDerivedVArray, bindrt.Ref(x), bindrt.OrEmpty(v))
 }

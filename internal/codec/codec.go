@@ -32,6 +32,9 @@ type Codec struct {
 	Absent error
 	// Direct says what Pack does by itself.
 	Direct directPack
+	// Empty makes the container that nil stands for where a value is not optional; nil for
+	// other types.
+	Empty *core.Func
 	// Abandon releases the objects in a value that was read in part before an error. It is
 	// nil if they follow from the kind of the type.
 	Abandon func(v reflect.Value)
@@ -170,6 +173,9 @@ var Public func(t reflect.Type) *Codec
 // makeCodec builds the codec of a type. A type without one gets a codec that
 // fails with the reason, so that a wrong argument is an error of its call.
 func makeCodec(t reflect.Type) *Codec {
+	if t.Implements(reflect.TypeFor[interface{ orEmpty() }]()) {
+		return orEmptyCodec(Of(t.Field(0).Type), t.Field(0).Type)
+	}
 	if c := Public(t); c != nil {
 		return c
 	}

@@ -80,6 +80,10 @@ func Put[T any](c *Call, i int, v T) {
 	c.Put(i, t, err)
 }
 
+// OrEmpty marks a container for a parameter, a field or a result that is not optional: nil is
+// the empty container. Put, SetField, NewOption and Return take it.
+func OrEmpty[T any](v T) codec.OrEmpty[T] { return codec.OrEmpty[T]{Value: v} }
+
 // PutObject packs an object of any type as argument i; nil is None.
 func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf(x)) }
 

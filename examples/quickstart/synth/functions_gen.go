@@ -17,7 +17,7 @@ func Chord(f float64, items tvmffi.ArrayArg[int64]) (*tvmffi.Array[*Signal], err
 	var c bindrt.Call2
 	c.Begin(&fnChord, 2)
 	c.Float(0, f)
-	bindrt.Put(&c.Call, 1, items)
+	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(items))
 	return bindrt.Do[*tvmffi.Array[*Signal]](&c.Call)
 }
 

@@ -43,7 +43,7 @@ var newMix = bindrt.Func{Owner: &typeMix, Name: "__ffi_init__", Sig: "(ffi.Array
 func NewMix(items tvmffi.ArrayLike[SignalRef]) (*Mix, error) {
 	var c bindrt.Call1
 	c.Begin(&newMix, 1)
-	bindrt.Put(&c.Call, 0, items)
+	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(items))
 	return bindrt.DoObject[Mix](&c.Call, &typeMix)
 }
 

@@ -151,7 +151,12 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	case plan.PackBytes:
 		g.If(jen.Id(p.Name).Op("!=").Nil()).Block(c.Dot("Bytes").Call(i, x))
 	case plan.PackPointer:
-		g.Add(c.Dot("Object").Call(i, ref(x)))
+		call := c.Dot("Object").Call(i, ref(x))
+		if p.OrEmpty {
+			g.If(jen.Id(p.Name).Op("!=").Nil()).Block(call).Else().Block(bindrt("Put").Call(b.call(), i, value(p.OrEmpty, x)))
+		} else {
+			g.Add(call)
+		}
 	case plan.PackRef:
 		g.If(jen.Id(p.Name).Op("!=").Nil()).Block(c.Dot("Object").Call(i, ref(x.Dot(p.Object.Marker).Call())))
 	case plan.PackRoot:
@@ -164,8 +169,16 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 			g.Add(call)
 		}
 	case plan.PackValue:
-		g.Add(bindrt("Put").Call(b.call(), i, x))
+		g.Add(bindrt("Put").Call(b.call(), i, value(p.OrEmpty, x)))
 	}
+}
+
+// value writes x, of which nil is None, unless nil stands for an empty container.
+func value(orEmpty bool, x jen.Code) jen.Code {
+	if orEmpty {
+		return bindrt("OrEmpty").Call(x)
+	}
+	return x
 }
 
 // callback writes the adapter that a library calls for a Go func.
@@ -188,7 +201,7 @@ func (b body) callback(p plan.Param) jen.Code {
 		}
 		g.List(jen.Id(local.Value), jen.Id(local.Err)).Op(":=").Add(call)
 		g.Add(ifErr(local.Err))
-		g.Return(read.result(jen.Id(local.Value), short[f.Result.Name]))
+		g.Return(read.result(value(f.OrEmpty, jen.Id(local.Value)), short[f.Result.Name]))
 	})
 }
 

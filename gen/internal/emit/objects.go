@@ -63,7 +63,7 @@ func (e *emitter) field(o *plan.Object, f *plan.Field) {
 	if f.Setter != "" {
 		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + "."},
 			jen.Func().Params(pointerTo(receiver, o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
-				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), jen.Id("v")))))
+				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), value(f.Value.OrEmpty, jen.Id("v"))))))
 	}
 }
 

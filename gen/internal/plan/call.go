@@ -48,6 +48,8 @@ type Param struct {
 	// Optional is set if PackCallback takes nil as None. The library calls a typed
 	// function that is not optional without a check for None.
 	Optional bool
+	// OrEmpty is set if nil stands for an empty container.
+	OrEmpty bool
 
 	node  *node
 	given string // its name in the schema
@@ -108,9 +110,10 @@ func frame(units int) string {
 	return "CallN"
 }
 
-// param plans a parameter of the given type.
+// param plans a parameter of the given type. A nil List or Dict is None, which the library
+// refuses: what the callee adds to an empty one would be lost.
 func (pkg *Package) param(n *node, name string) Param {
-	param := Param{Type: pkg.goType(n, Argument), Pack: PackValue, node: n, given: name}
+	param := Param{Type: pkg.goType(n, Argument), Pack: PackValue, OrEmpty: n.container() && n.kind != kindList && n.kind != kindDict, node: n, given: name}
 	switch base := n.base(); base.kind {
 	case kindBool, kindInt, kindFloat, kindString, kindDataType, kindDevice, kindPointer:
 		if !n.optional() {
@@ -130,6 +133,14 @@ func (pkg *Package) param(n *node, name string) Param {
 	case kindTyped:
 		param.Pack, param.Optional = PackCallback, n.optional()
 	}
+	return param
+}
+
+// fieldParam plans the parameter that becomes the value of a field, which keeps an empty List
+// or Dict.
+func (pkg *Package) fieldParam(n *node, name string) Param {
+	param := pkg.param(n, name)
+	param.OrEmpty = n.container()
 	return param
 }
 

@@ -54,7 +54,7 @@ func (p *planner) describeInit(o *Object) {
 			e.Status, e.Reason = Skipped, "the field "+field.Name+": "+err.Error()
 			return
 		}
-		param := o.Pkg.param(n, field.Name)
+		param := o.Pkg.fieldParam(n, field.Name)
 		switch {
 		case optional:
 			f.Init.Options = append(f.Init.Options, &Option{Name: field.Name, Value: param,

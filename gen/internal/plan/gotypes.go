@@ -37,6 +37,8 @@ type GoType struct {
 type FuncType struct {
 	Params []GoType
 	Result *GoType // nil: only the error
+	// OrEmpty is set if a nil result stands for an empty container.
+	OrEmpty bool
 }
 
 func predeclared(name string) GoType { return GoType{Name: name} }
@@ -117,6 +119,16 @@ func (pkg *Package) container(n *node, name string, form Form) GoType {
 	return runtimeType(name+"Like", types...)
 }
 
+// container reports whether a value of n is a container and never None. A tuple has a certain
+// length, so it has no empty form.
+func (n *node) container() bool {
+	switch n.kind {
+	case kindArray, kindMap, kindList, kindDict, kindShape:
+		return true
+	}
+	return false
+}
+
 // inOneForm reports whether the Go type of n is the same in both forms.
 func (n *node) inOneForm() bool {
 	switch n.kind {
@@ -166,7 +178,7 @@ func (pkg *Package) funcType(n *node, form Form) *FuncType {
 	}
 	if n.result.kind != kindNone {
 		result := pkg.goType(n.result, form)
-		f.Result = &result
+		f.Result, f.OrEmpty = &result, n.result.container()
 	}
 	return f
 }

@@ -117,7 +117,7 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 	}
 	field.Object = n.base().object
 	if f.Flags&schema.FlagWritable != 0 {
-		field.Value = o.Pkg.param(n, "v")
+		field.Value = o.Pkg.fieldParam(n, "v")
 	}
 }
 
