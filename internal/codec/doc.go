@@ -10,7 +10,7 @@
 //	elements of containers              elements.go, maps.go, orempty.go
 //	arguments and results               arguments.go, receiver.go, value.go, tensor.go
 //	the bound of nesting                depth.go
-//	the parts of a value                parts.go
+//	the parts of a value                parts.go, holds.go
 //	functions that some libraries lack  libraryfunc.go
 //	JSON text that the library reads    jsonnumber.go
 //	errors                              errors.go

@@ -1,0 +1,79 @@
+package codec
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+)
+
+// Holds reports whether the live object o is a t, with elements of the types that t names if
+// t is a container. C++ asks the same of an alternative of a Variant, where the class alone
+// cannot tell an Array of ints from one of strings.
+func Holds(o *objects.Object, t reflect.Type) bool {
+	defer runtime.KeepAlive(o)
+	return testOf(t)(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())})
+}
+
+// testOf returns what tells whether a borrowed value is a t.
+func testOf(t reflect.Type) func(v abi.Any) bool {
+	class, c := ClassOf(t), Of(t)
+	switch {
+	case t.Kind() == reflect.Interface, c.Variant, c.Direct == DirectAny, c.Name == "Any":
+		return func(abi.Any) bool { return true }
+	case t.Kind() == reflect.Func:
+		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeFunction }
+	case t == reflect.TypeFor[int64]():
+		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeInt }
+	case t == reflect.TypeFor[float64]():
+		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeFloat }
+	case t == reflect.TypeFor[string]():
+		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr }
+	case class == nil:
+		return func(v abi.Any) bool { return decodes(c, v, t) }
+	}
+	inside := insideOf(c)
+	return func(v abi.Any) bool {
+		switch {
+		case !v.TypeIndex.IsObject():
+			return v.TypeIndex == abi.TypeNone
+		case v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeBytes: // a short one is not an object either
+			return false
+		}
+		ok, err := class.Accepts(v.TypeIndex)
+		return ok && err == nil && v.Bits != 0 && inside(v)
+	}
+}
+
+// decodes reports whether a borrowed value can be read as a t, for a t that is not an object type.
+func decodes(c *Codec, v abi.Any, t reflect.Type) bool {
+	var loan objects.BorrowScope
+	defer loan.End()
+	return c.Decode(v, objects.ReadBorrowed(&loan), unsafe.Pointer(reflect.New(t).Pointer())) == nil
+}
+
+// insideOf returns what tells whether a container has parts of the types that its codec names.
+func insideOf(c *Codec) func(v abi.Any) bool {
+	tests := make([]func(abi.Any) bool, len(c.Parts))
+	for i, t := range c.Parts {
+		tests[i] = testOf(t)
+	}
+	return func(v abi.Any) (ok bool) {
+		ok = true
+		switch len(tests) {
+		case 1:
+			all, _ := Elements(v)
+			for i := 0; i < len(all) && ok; i++ {
+				ok = tests[0](all[i])
+			}
+		case 2:
+			ReadEntries(v, func(key, x abi.Any) bool {
+				ok = tests[0](key) && tests[1](x)
+				return ok
+			})
+		}
+		return ok
+	}
+}
