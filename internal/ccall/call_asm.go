@@ -91,3 +91,6 @@ func TakeReleased(f func(node uintptr)) {
 		node = next
 	}
 }
+
+// Goroutine identifies the goroutine that calls it, while that runs.
+func Goroutine() uintptr { return getg() }

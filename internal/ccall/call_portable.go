@@ -45,6 +45,10 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // h in the same variable. h may lie on the goroutine stack.
 func Call(h *Head) {
 	Collect()
+	if !passes() {
+		h.RC, h.Err = Ended, 0
+		return
+	}
 	s := scratches.Get().(*scratch)
 	block := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(h), HeadSize)), 2*h.Units)
 	copy(s.block[:], block)
@@ -86,6 +90,9 @@ func Call(h *Head) {
 	runtime.KeepAlive(s)
 	scratches.Put(s)
 }
+
+// guard does nothing: Call and CallAll ask at the gate themselves.
+func guard() {}
 
 // SetCallback sets the Go function that all calls from C reach.
 func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
@@ -140,3 +147,6 @@ func TakeReleased(f func(node uintptr)) {
 		node = next
 	}
 }
+
+// Goroutine is 0: here, goroutines have no identity.
+func Goroutine() uintptr { return 0 }

@@ -43,5 +43,6 @@
 //	threads that C made             bind_*
 //	a test of what is kept alive    liveness*.go
 //	how full the C stack is         stack.go; stack_asm.go, stack_linux*, stack_darwin.go, stack_portable*
+//	the end of a host               gate.go; gate_*
 //	names for the assembly          layout_*
 package ccall

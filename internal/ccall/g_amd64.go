@@ -11,7 +11,7 @@ import "unsafe"
 // does not change that register.
 func Call(h *Head) {
 	Collect()
-	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
+	cgocall(callEntry, unsafe.Pointer(h))
 }
 
 //go:linkname _probe tvmffi_probe

@@ -9,7 +9,7 @@ import "unsafe"
 func Call(h *Head) {
 	Collect()
 	h.Err = getg() // in C, its register holds another value
-	cgocall(uintptr(unsafe.Pointer(&_callBlock)), unsafe.Pointer(h))
+	cgocall(callEntry, unsafe.Pointer(h))
 }
 
 func checkG() {}

@@ -30,7 +30,7 @@ func SetAllocator(mallocAddress, freeAddress uintptr) {
 func CallAll(v *Vector) {
 	Collect()
 	v.RC, v.Err = 0, 0
-	cgocall(uintptr(unsafe.Pointer(&_callAll)), unsafe.Pointer(v))
+	cgocall(callAllEntry, unsafe.Pointer(v))
 }
 
 // allocation is the frame of tvmffi_allocate. It may lie on the goroutine stack,

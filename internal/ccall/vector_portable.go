@@ -23,6 +23,10 @@ func ReleaseArray() uintptr { return 0 }
 func CallAll(v *Vector) {
 	Collect()
 	v.RC, v.Err = 0, 0
+	if !passes() {
+		v.RC, v.Left = Ended, (v.End-v.Results)/resultSize
+		return
+	}
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

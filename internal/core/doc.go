@@ -20,4 +20,5 @@
 //	containers        maptable.go
 //	tensors           tensor.go, tensorcall.go
 //	the environment   environment.go
+//	the end of a host hostend.go, hostend_windows.go
 package core

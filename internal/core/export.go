@@ -7,8 +7,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-
-	"github.com/ebitengine/purego"
 )
 
 // Export returns what an exported C symbol calls to reach a Go func, as
@@ -24,8 +22,7 @@ func CheckSignals() int32 {
 	if capi.API.EnvCheckSignals == 0 {
 		return 0
 	}
-	rc, _, _ := purego.SyscallN(capi.API.EnvCheckSignals)
-	return int32(rc)
+	return int32(ccall.Syscall(capi.API.EnvCheckSignals))
 }
 
 // NewFunction makes a Function object of a C function of the type

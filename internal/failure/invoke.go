@@ -41,6 +41,9 @@ func OfCall(rc int64, raised uintptr) error {
 		return Errorf(KindSignal, "the host language was interrupted and keeps the error of the function")
 	case ccall.Thrown:
 		return Thrown("the function", raised)
+	case ccall.Ended:
+		ccall.StandStill()
+		return Errorf(KindRuntime, "the host process is ending, so Go calls its functions no more: stop the goroutines before the end of the process")
 	}
 	return ErrorOf(raised)
 }

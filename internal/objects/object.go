@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
@@ -324,7 +323,7 @@ func (o *Object) KeepAlive() { runtime.KeepAlive(o) }
 // CallDeleter calls the deleter of a struct of DLPack.
 func CallDeleter(deleter, managed uintptr) {
 	if deleter != 0 {
-		purego.SyscallN(deleter, managed)
+		ccall.Syscall(deleter, managed)
 	}
 	if ccall.HasReleased() {
 		Drain()

@@ -49,7 +49,9 @@ var reclaim func()
 // Ready does not return an error of registration, because that would end the host. It keeps
 // the error, and each symbol returns it. A symbol whose function does not exist returns an
 // error too: an included package may have been generated again, but not this library.
-func Ready(l *Exports, table uintptr, names []string) {
+//
+// end is the C function that calls End.
+func Ready(l *Exports, table, end uintptr, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := capi.PointerTo[symbols](table)
@@ -60,6 +62,7 @@ func Ready(l *Exports, table uintptr, names []string) {
 		// The Go runtime is ready, and nothing has replaced its handler yet.
 		reclaim = dynlib.KeepSignalAction()
 		adoptEnvironment(s.environ)
+		core.EndWith(end)
 	}
 	if why := attach(s); why != "" {
 		s.problem.Store(cString(l.Name + ": " + why))
@@ -88,6 +91,9 @@ func Ready(l *Exports, table uintptr, names []string) {
 	}
 	s.call.Store(call)
 }
+
+// End is for the end of the host; see core.End.
+func End() { core.End() }
 
 // attach uses the libtvm_ffi of the host. It never loads another copy, which would have
 // another registry.

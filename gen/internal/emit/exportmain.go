@@ -8,9 +8,11 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// readySymbol is the C name of the func that makes a library ready. It contains the name
-// of the library, because some hosts make all symbols global.
+// readySymbol and endSymbol are the C names of the funcs that make a library ready and that
+// end it with its host. They contain the name of the library, because some hosts make all
+// symbols global.
 func readySymbol(x Exported) string { return "tvmffi_ready_" + x.Library }
+func endSymbol(x Exported) string   { return "tvmffi_end_" + x.Library }
 
 // Main writes the main package of the shared library.
 func Main(x Exported) ([]byte, error) {
@@ -24,8 +26,11 @@ func Main(x Exported) ([]byte, error) {
 	f.ImportName(exportrtPath, "exportrt")
 	f.ImportAlias(x.Path, "exported")
 	f.Comment("//export " + readySymbol(x))
-	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols").Uintptr()).Block(
-		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("names")))
+	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols"), jen.Id("end").Uintptr()).Block(
+		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("end"), jen.Id("names")))
+	f.Line()
+	f.Comment("//export " + endSymbol(x))
+	f.Func().Id(endSymbol(x)).Params().Block(exportrt("End").Call())
 	f.Line()
 	f.Comment("// names lists the functions in the order of the symbols.")
 	var names []jen.Code
@@ -51,7 +56,7 @@ func Stubs(x Exported) ([]byte, error) {
 	}
 	err := stubs.Execute(&b, map[string]any{
 		"Marker": marker(x.Tool), "Path": clean(x.Path), "Library": x.Library,
-		"Ready": readySymbol(x), "Symbols": names, "Count": max(1, len(names)), "Used": len(names),
+		"Ready": readySymbol(x), "End": endSymbol(x), "Symbols": names, "Count": max(1, len(names)), "Used": len(names),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the C file of %s: %w", x.Path, err)
@@ -65,11 +70,13 @@ var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #ifdef _WIN32
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
 #include <crt_externs.h>
@@ -91,18 +98,32 @@ static struct {
   void* handles[{{.Count}}];
 } symbols = {.count = {{.Used}}};
 
-extern void {{.Ready}}(uintptr_t symbols);
+extern void {{.Ready}}(uintptr_t symbols, uintptr_t end);
+extern void {{.End}}(void);
+
+#ifdef _WIN32
+static void end(void) { {{.End}}(); }
+#else
+static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static void end(void) {
+  if (getpid() == process) {{.End}}();
+}
+#endif
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
-  {{.Ready}}((uintptr_t)&symbols);
+  {{.Ready}}((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
-__attribute__((constructor)) static void load(void) { ready(); }
+__attribute__((constructor)) static void load(void) {
+  process = getpid();
+  ready();
+  atexit(end);
+}
 #endif
 
 static int enter(int i, const void* args, int32_t n, void* result) {

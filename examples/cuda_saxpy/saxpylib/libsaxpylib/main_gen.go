@@ -15,8 +15,13 @@ import (
 import "C"
 
 //export tvmffi_ready_saxpylib
-func tvmffi_ready_saxpylib(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
+func tvmffi_ready_saxpylib(symbols, end uintptr) {
+	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names)
+}
+
+//export tvmffi_end_saxpylib
+func tvmffi_end_saxpylib() {
+	exportrt.End()
 }
 
 // names lists the functions in the order of the symbols.

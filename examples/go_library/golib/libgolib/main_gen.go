@@ -15,8 +15,13 @@ import (
 import "C"
 
 //export tvmffi_ready_golib
-func tvmffi_ready_golib(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
+func tvmffi_ready_golib(symbols, end uintptr) {
+	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names)
+}
+
+//export tvmffi_end_golib
+func tvmffi_end_golib() {
+	exportrt.End()
 }
 
 // names lists the functions in the order of the symbols.

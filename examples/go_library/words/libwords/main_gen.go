@@ -15,8 +15,13 @@ import (
 import "C"
 
 //export tvmffi_ready_words
-func tvmffi_ready_words(symbols uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols, names)
+func tvmffi_ready_words(symbols, end uintptr) {
+	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names)
+}
+
+//export tvmffi_end_words
+func tvmffi_end_words() {
+	exportrt.End()
 }
 
 // names lists the functions in the order of the symbols.

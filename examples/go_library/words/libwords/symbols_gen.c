@@ -3,11 +3,13 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #ifdef _WIN32
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
 #include <crt_externs.h>
@@ -29,18 +31,32 @@ static struct {
   void* handles[12];
 } symbols = {.count = 12};
 
-extern void tvmffi_ready_words(uintptr_t symbols);
+extern void tvmffi_ready_words(uintptr_t symbols, uintptr_t end);
+extern void tvmffi_end_words(void);
+
+#ifdef _WIN32
+static void end(void) { tvmffi_end_words(); }
+#else
+static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static void end(void) {
+  if (getpid() == process) tvmffi_end_words();
+}
+#endif
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
-  tvmffi_ready_words((uintptr_t)&symbols);
+  tvmffi_ready_words((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
-__attribute__((constructor)) static void load(void) { ready(); }
+__attribute__((constructor)) static void load(void) {
+  process = getpid();
+  ready();
+  atexit(end);
+}
 #endif
 
 static int enter(int i, const void* args, int32_t n, void* result) {

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package dynlib
 
 import "github.com/ebitengine/purego"

@@ -1,0 +1,7 @@
+package core
+
+// EndWith does nothing on Windows.
+func EndWith(uintptr) {}
+
+// End does nothing on Windows.
+func End() {}
