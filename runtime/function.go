@@ -49,11 +49,17 @@ func (f *Function) Call(args ...any) (Any, error) {
 
 // apply calls the function with the n values that item returns.
 func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
+	defer runtime.KeepAlive(f)
+	if o := codec.Ref(f); o.Elsewhere() {
+		if handle := o.Hold(); handle != 0 {
+			defer objects.DecRef(handle)
+			return codec.Apply(handle, n, item)
+		}
+	}
 	o, err := codec.Receiver(f, "Function")
 	if err != nil {
 		return abi.Any{}, err
 	}
-	defer runtime.KeepAlive(f)
 	return codec.Apply(o.Handle(), n, item)
 }
 
@@ -227,10 +233,10 @@ type Packed func(args []Any) (any, error)
 // after it. A variadic func takes any number of arguments for its last parameter. If f is
 // a func that was made from a Function, FuncOf returns a new reference to that Function.
 //
-// Arguments and results are those of a [Packed]: objects in the arguments are borrowed, and a
-// func whose result has the type any or [Moved] gives a reference away with [Move]. With
-// another result type, the reference of an object that the func made is left to the garbage
-// collector.
+// Arguments and results are those of a [Packed]: objects and funcs in the arguments are
+// borrowed, and a func whose result has the type any or [Moved] gives a reference away with
+// [Move]. With another result type, the reference of an object that the func made is left to
+// the garbage collector.
 //
 // Native code may call the Function on any thread and from several threads at once. The
 // error is of kind ErrType if f is not such a func.
@@ -249,6 +255,9 @@ func FuncOf(f any) (*Function, error) {
 		return nil, failure.Errorf(failure.KindType, "expected a func, got %T", f)
 	}
 	if fn := boundTo(v); fn != nil {
+		if _, err := codec.Live(fn); err != nil {
+			return nil, err
+		}
 		return Retain(fn), nil
 	}
 	call, err := callerOf(v)
@@ -341,7 +350,7 @@ func funcCodec(t reflect.Type) *codec.Codec {
 			objects.IncRef(codec.Ref(fn).Handle())
 			return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
-		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				reflect.NewAt(t, p).Elem().SetZero()
 				return nil
@@ -353,9 +362,7 @@ func funcCodec(t reflect.Type) *codec.Codec {
 			if err != nil {
 				return err
 			}
-			// A func may outlive a callback, so it has a reference of its own.
-			objects.IncRef(uintptr(v.Bits))
-			fn := codec.Wrap[*Function](objects.Own(uintptr(v.Bits)))
+			fn := codec.Wrap[*Function](from.WrapFunc(uintptr(v.Bits)))
 			made := reflect.MakeFunc(t, func(in []reflect.Value) []reflect.Value { return fn.reflectCall(t, s, in) })
 			reflect.NewAt(t, p).Elem().Set(made)
 			objects.Bind(codec.Ref(fn), *(*unsafe.Pointer)(p))
@@ -406,6 +413,35 @@ func boundTo(v reflect.Value) *Function {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
 	return codec.Wrap[*Function](objects.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
+}
+
+// retainFunc is Retain for what is not an object.
+func retainFunc[F any](f F) F {
+	t := reflect.TypeFor[F]()
+	if t.Kind() != reflect.Func {
+		panic(failure.Errorf(failure.KindType, "retain: %s is neither an object type nor a func type", t))
+	}
+	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f)) // a func is the address of its closure
+	if closure == nil {
+		return f
+	}
+	o := objects.Bound(closure)
+	if o == nil || !o.Lent() {
+		return f
+	}
+	handle := o.Hold()
+	if handle == 0 {
+		why, _ := o.Ended()
+		panic(failure.Errorf(failure.KindRuntime, "retain: the func %s", why))
+	}
+	defer objects.DecRef(handle)
+	if kept := objects.RetainFunc(closure, handle); kept != nil {
+		return *(*F)(unsafe.Pointer(&kept))
+	}
+	if err := codec.For[F]().Decode(abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, objects.ReadOwned(), unsafe.Pointer(&f)); err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // Doc sets the doc comment that other languages see.

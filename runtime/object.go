@@ -131,11 +131,22 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 	return none
 }
 
-// Retain returns a new reference to the object of x, which the caller releases. A callback
-// uses it to keep an argument. Retain returns nil for nil. It panics with an *Error if x
-// has ended, or if x is a tensor whose memory is borrowed (DLTensor*).
-func Retain[P ObjectType[P]](x P) P {
-	s := objects.StateOf(x)
+// Retain keeps x, an object or a Go func, beyond a callback to which it was lent as an
+// argument.
+//
+// For an object, it returns a new reference, which the caller releases. For a func that was
+// made from a Function, it returns another func that calls the Function and keeps it until
+// the garbage collector finds that nobody has the func. Any other func is returned as it is,
+// and so is nil.
+//
+// Retain panics with an *Error if x has ended, is a tensor whose memory is borrowed
+// (DLTensor*), or is neither an object nor a func.
+func Retain[P any](x P) P {
+	r, ok := any(x).(ObjectType[P])
+	if !ok {
+		return retainFunc(x)
+	}
+	s := objects.StateOf(r)
 	if s == nil {
 		return x
 	}

@@ -61,11 +61,20 @@ func (c *Call) begin(f *Func, n int, units uint32) {
 // beginFunction starts a call of a Function object.
 func (c *Call) beginFunction(fn *objects.Object, n int, units uint32) {
 	c.head.N, c.head.Units = uintptr(n), units
-	if fn.Handle() == 0 {
+	handle, elsewhere := uintptr(0), fn.Elsewhere()
+	if elsewhere {
+		handle = fn.Hold()
+	} else {
+		handle = fn.Handle()
+	}
+	if handle == 0 {
 		c.fail(endedError("function", fn))
 		return
 	}
-	c.head.Fn, c.head.Handle = safeCall(fn.Addr()), fn.Addr()
+	if elsewhere {
+		c.own(abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)})
+	}
+	c.head.Fn, c.head.Handle = safeCall(handle), handle
 	c.keep(c.head.Units, unsafe.Pointer(fn))
 }
 

@@ -194,6 +194,9 @@ func (a *Args) moved(i int) abi.Any {
 // Borrow wraps an object that ends when the callback returns.
 func (a *Args) Borrow(handle uintptr) *objects.Object { return a.side().loan.Borrow(handle) }
 
+// Lend wraps a Function that becomes a Go func, and ends when the callback returns.
+func (a *Args) Lend(handle uintptr) *objects.Object { return a.side().loan.Lend(handle) }
+
 // Adopt wraps an owned tensor over memory that ends when the callback returns.
 func (a *Args) Adopt(handle uintptr) *objects.Object { return a.side().loan.Adopt(handle) }
 

@@ -1,7 +1,10 @@
 package objects
 
 import (
+	"runtime"
 	"slices"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
@@ -18,6 +21,13 @@ type Lender interface {
 	Owner
 	// Adopt wraps a tensor over memory that is lent, and takes over its reference.
 	Adopt(handle uintptr) *Object
+}
+
+// FuncLender wraps Functions that become Go funcs. Nobody can release a Go func, so a
+// callback ends those of its arguments, wherever they are.
+type FuncLender interface {
+	// Lend wraps a Function, with a reference that ends with the FuncLender.
+	Lend(handle uintptr) *Object
 }
 
 // Reading says how a value is read into a Go type: who owns the objects in it, and
@@ -56,9 +66,16 @@ func (r Reading) Converting() Reading {
 	return r
 }
 
-// Collected returns r with its objects left to the collector.
+// Collected returns r with its objects left to the collector, but not the funcs of a
+// callback.
 func (r Reading) Collected() Reading {
-	r.Inner = collector{}
+	switch inner := r.Inner.(type) {
+	case collector, lendingCollector:
+	case FuncLender:
+		r.Inner = lendingCollector{inner}
+	default:
+		r.Inner = collector{}
+	}
 	return r
 }
 
@@ -71,8 +88,24 @@ func (r Reading) Wrap(handle uintptr) *Object {
 	return Own(handle)
 }
 
-// collector is the Owner of ReadCollected.
-type collector struct{}
+// WrapFunc wraps a Function that becomes a Go func: lent in a callback, and otherwise with a
+// reference that is left to the collector.
+func (r Reading) WrapFunc(handle uintptr) *Object {
+	if l, ok := r.Inner.(FuncLender); ok {
+		return l.Lend(handle)
+	}
+	IncRef(handle)
+	return OwnByFunc(handle)
+}
+
+// collector is the Owner of ReadCollected, and lendingCollector that of a struct or a map
+// in a callback.
+type (
+	collector        struct{}
+	lendingCollector struct{ FuncLender }
+)
+
+func (lendingCollector) Borrow(handle uintptr) *Object { return collector{}.Borrow(handle) }
 
 func (collector) Borrow(handle uintptr) *Object {
 	IncRef(handle)
@@ -116,6 +149,9 @@ func (l *BorrowScope) Borrow(handle uintptr) *Object {
 		}
 		o = refer(handle, stateBorrowed)
 	}
+	if o.index == abi.TypeFunction {
+		*o.borrower() = ccall.Goroutine()
+	}
 	l.objects = append(l.objects, o)
 	return o
 }
@@ -123,6 +159,14 @@ func (l *BorrowScope) Borrow(handle uintptr) *Object {
 // Take takes over a reference to an object and drops it at End. The next wrapper of the
 // object has that reference, so Release drops it earlier, and a move gives it away.
 func (l *BorrowScope) Take(handle uintptr) { l.taken = append(l.taken, handle) }
+
+// Lend wraps a Function of which the owner may lose sight before End, such as an element of
+// a List.
+func (l *BorrowScope) Lend(handle uintptr) *Object {
+	IncRef(handle)
+	l.owned = append(l.owned, handle)
+	return l.Borrow(handle)
+}
 
 // Adopt wraps a tensor over memory that its owner keeps alive. It takes over the reference
 // of the tensor and drops it at End.
@@ -148,4 +192,71 @@ func (l *BorrowScope) End() {
 		DecRef(handle)
 	}
 	l.owned = l.owned[:0]
+}
+
+// borrower is the place for the goroutine that borrowed a Function. A borrowed wrapper has
+// no cleanup, so its memory is free for that.
+func (o *Object) borrower() *uintptr { return (*uintptr)(unsafe.Pointer(&o.cleanup)) }
+
+const _ = unsafe.Sizeof(runtime.Cleanup{}) - unsafe.Sizeof(uintptr(0)) // it has room
+
+// lent reports whether a callback, or a loop, will end the wrapper with that status.
+func lent(status uint32) bool {
+	status &= stateMask
+	return status == stateBorrowed || status == stateTaken
+}
+
+// Lent reports whether o belongs to a callback or a loop, also to one that is over.
+func (o *Object) Lent() bool {
+	s := o.load()
+	return lent(s) || s&stateMask == stateExpired
+}
+
+// Elsewhere reports whether o is a Function that another goroutine borrowed. Its call may
+// return at any time, so a caller needs Hold. On the goroutine that borrowed o, that call
+// is below the caller.
+func (o *Object) Elsewhere() bool {
+	return o != nil && lent(o.load()) && (*o.borrower() == 0 || *o.borrower() != ccall.Goroutine())
+}
+
+// Hold returns the handle of a borrowed Function with a reference of its own, which the
+// caller drops, or 0 if o has ended. While it takes the reference, o cannot end.
+func (o *Object) Hold() uintptr {
+	for {
+		s := o.load()
+		switch {
+		case !lent(s):
+			return 0
+		case s&flagHeld != 0:
+			runtime.Gosched()
+			continue
+		case !atomic.CompareAndSwapUint32(&o.status, s, s|flagHeld):
+			continue
+		}
+		handle := o.handle
+		IncRef(handle)
+		atomic.AndUint32(&o.status, ^flagHeld)
+		return handle
+	}
+}
+
+// expireFunction is expire for a Function, which another goroutine may want to hold.
+func (o *Object) expireFunction() uintptr {
+	for {
+		s := o.load()
+		switch {
+		case !lent(s):
+			return 0
+		case s&flagHeld != 0:
+			runtime.Gosched()
+		case atomic.CompareAndSwapUint32(&o.status, s, s|flagHeld):
+			h := o.handle
+			o.handle = 0
+			atomic.StoreUint32(&o.status, s&^stateMask|stateExpired)
+			if s&stateMask == stateTaken {
+				return h
+			}
+			return 0
+		}
+	}
 }

@@ -90,34 +90,14 @@ func OwnByFunc(handle uintptr) *Object {
 	return o
 }
 
-// recentFunc is a Go func that was made of a Function not long ago.
-type recentFunc struct {
-	handle, form uintptr
-	function     unsafe.Pointer
-}
-
-// recentFuncs keeps funcs, and with them their Functions, until others take their
-// places or until the next collection, as the rings keep wrappers. A host that passes
-// the same Function again and again gets the same func.
-var recentFuncs [64]atomic.Pointer[recentFunc]
-
-func recentFuncAt(handle, form uintptr) *atomic.Pointer[recentFunc] {
-	return &recentFuncs[uint32((handle>>4)^form)*0x9E3779B1>>26]
-}
-
-// RecentFunc returns the closure that KeepRecentFunc got for a live Function and the
-// same form, or nil.
-func RecentFunc(handle, form uintptr) unsafe.Pointer {
-	if f := recentFuncAt(handle, form).Load(); f != nil && f.handle == handle && f.form == form {
-		return f.function
+// RetainFunc returns the closure of a func like function, which Bind got with a Function that
+// it captures, that calls handle and has a reference of its own. It returns nil for other
+// funcs. The closure is made as the compiler makes that of a func which captures one pointer.
+func RetainFunc(function unsafe.Pointer, handle uintptr) unsafe.Pointer {
+	c := (*closure)(function)
+	if known := bound.capturing.Load(); known == nil || !has(*known, c.code) {
+		return nil
 	}
-	return nil
-}
-
-// KeepRecentFunc keeps for a while the closure of a func that was made of a Function,
-// and owns a reference to it, so that no other object gets the handle.
-// Equal forms have funcs that are alike.
-func KeepRecentFunc(handle, form uintptr, function unsafe.Pointer) {
-	recentFuncAt(handle, form).Store(&recentFunc{handle, form, function})
-	watch()
+	IncRef(handle)
+	return unsafe.Pointer(&closure{c.code, unsafe.Pointer(OwnByFunc(handle))})
 }

@@ -52,6 +52,7 @@ const (
 	flagBorrowedMemory                        // its memory belongs to the caller of a callback
 	flagUnclaimed                             // nobody can release it, so the collector may
 	flagScalars                               // an Array built in place that holds no objects
+	flagHeld                                  // another goroutine takes a reference to a borrowed Function
 )
 
 func (o *Object) load() uint32 { return atomic.LoadUint32(&o.status) }
@@ -99,7 +100,7 @@ func Own(handle uintptr) *Object {
 // LeaveToCollector marks an o that the program cannot release because it belongs to a Go
 // func. When the garbage collector releases it, that is not a leak.
 func (o *Object) LeaveToCollector() {
-	if o.load()&flagUnclaimed != 0 {
+	if s := o.load(); s&flagUnclaimed != 0 || lent(s) {
 		return
 	}
 	untrack(o)
@@ -164,6 +165,9 @@ func (o *Object) Ended() (why string, ended bool) {
 	case o.load()&stateMask == stateReleased:
 		return "was released", true
 	case o.load()&stateMask == stateExpired:
+		if o.index == abi.TypeFunction {
+			return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps a Function or a Go func)", true
+		}
 		return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)", true
 	}
 	return "was never set", true
@@ -241,6 +245,9 @@ const leftAtOnce = 4096
 // expire ends a wrapper that a callback lent, and returns the object whose reference is to
 // be dropped, or 0.
 func (o *Object) expire() uintptr {
+	if o.index == abi.TypeFunction {
+		return o.expireFunction()
+	}
 	h := o.handle
 	taken := o.become(stateTaken, stateExpired) // it is in no ring
 	if !taken && !o.become(stateBorrowed, stateExpired) {

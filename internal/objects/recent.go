@@ -81,17 +81,14 @@ func watch() {
 	}
 }
 
-// GuardRecent adds the cleanups to the wrappers in the rings. It drops the recent funcs and
-// the memory that waits for Arrays. The next collection then finds everything that is
-// unreachable. Tests call it before a collection.
+// GuardRecent adds the cleanups to the wrappers in the rings. It drops the memory that waits
+// for Arrays. The next collection then finds everything that is unreachable. Tests call it
+// before a collection.
 func GuardRecent() {
 	recent.guarding.Lock()
 	defer recent.guarding.Unlock()
 	recent.watched.Store(false)
 	freeBlocks()
-	for i := range recentFuncs {
-		recentFuncs[i].Store(nil)
-	}
 	for i := range recent.shards {
 		s := &recent.shards[i]
 		s.mu.Lock()

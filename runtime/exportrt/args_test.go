@@ -1,7 +1,9 @@
 package exportrt_test
 
 import (
+	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,66 +52,81 @@ func callee(a *bindrt.Args, i int) func(int64) (int64, error) {
 	})
 }
 
-// A func parameter has a reference of its own, goes back as the Function that it was
-// made of, and is released by the collector once nobody has it.
+// A func parameter borrows its Function, goes back as the Function that it was made of, and
+// ends with the call. Retain keeps it, until the collector finds that nobody has it.
 func TestCallee(t *testing.T) {
-	var kept func(int64) (int64, error)
+	var lent, kept func(int64) (int64, error)
+	inside := func() {}
 	keep := exported(t, "keep", func(func(int64) (int64, error)) {}, func(a *bindrt.Args) error {
-		kept = callee(a, 0)
+		lent = callee(a, 0)
+		kept = tvmffi.Retain(lent)
+		inside()
 		return a.Check(1)
 	})
-	fn, err := tvmffi.FuncOf(func(x int64) (int64, error) { return 2 * x, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fn.Release()
-	for range 3 {
-		if v, err := keep.Call(fn); err != nil {
-			t.Fatal(v, err)
-		}
-		if n := bindrt.Ref(fn).UseCount(); n != 2 {
-			t.Errorf("%d references, want 2: ours and that of the func", n)
-		}
-	}
-	if x, err := kept(4); err != nil || x != 8 {
-		t.Error(x, err)
-	}
-	same := func(what string, back *tvmffi.Function, err error) {
+	functionOf := func(f any) *tvmffi.Function {
 		t.Helper()
-		if err != nil || !tvmffi.Same(back, fn) {
-			t.Errorf("%s: another Function came back (%v)", what, err)
+		fn, err := tvmffi.FuncOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fn
+	}
+	fn := functionOf(func(x int64) (int64, error) { return 2 * x, nil })
+	defer fn.Release()
+	same := func(what string, f any) {
+		t.Helper()
+		back := functionOf(f)
+		if !tvmffi.Same(back, fn) {
+			t.Errorf("%s: another Function came back", what)
 		}
 		back.Release()
 	}
-	back, err := tvmffi.FuncOf(kept)
-	same("FuncOf", back, err)
-	echo := exported(t, "echo", func(any) any { return nil }, func(a *bindrt.Args) error {
-		return bindrt.Return(a, kept)
-	})
-	v, err := echo.Call(nil)
-	if err != nil {
-		t.Fatal(err)
+	inside = func() {
+		if n := bindrt.Ref(fn).UseCount(); n != 2 {
+			t.Errorf("%d references, want 2: ours and that of the kept func", n)
+		}
+		if x, err := lent(4); err != nil || x != 8 {
+			t.Error(x, err)
+		}
+		same("the lent func", lent)
 	}
-	back, err = tvmffi.As[*tvmffi.Function](v)
-	same("a result", back, err)
+	call := func(arg *tvmffi.Function) {
+		t.Helper()
+		if v, err := keep.Call(arg); err != nil {
+			t.Fatal(v, err)
+		}
+	}
+	call(fn)
+	ended := func(err error) {
+		t.Helper()
+		if !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "tvmffi.Retain keeps") {
+			t.Errorf("%v, want an error with tvmffi.Retain", err)
+		}
+	}
+	_, err := lent(4)
+	ended(err)
+	_, err = tvmffi.FuncOf(lent)
+	ended(err)
+	func() {
+		defer func() { ended(recover().(error)) }()
+		tvmffi.Retain(lent)
+	}()
+	if x, err := kept(4); err != nil || x != 8 {
+		t.Error(x, err)
+	}
+	same("the kept func", kept)
+	same("a kept func that is retained again", tvmffi.Retain(kept))
 	// Another func of the same code calls another Function.
-	other, err := tvmffi.FuncOf(func(x int64) (int64, error) { return 3 * x, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := functionOf(func(x int64) (int64, error) { return 3 * x, nil })
 	first := kept
-	if _, err := keep.Call(other); err != nil {
-		t.Fatal(err)
-	}
+	inside = func() {}
+	call(other)
 	if x, err := kept(4); err != nil || x != 12 {
 		t.Error(x, err)
 	}
 	if x, err := first(4); err != nil || x != 8 {
 		t.Error(x, err)
 	}
-	back, err = tvmffi.FuncOf(first)
-	same("the first", back, err)
-	v.Release()
 	other.Release()
 	runtime.KeepAlive(first)
 	first, kept = nil, nil
