@@ -33,6 +33,56 @@ func Python(t testing.TB) string {
 	return python
 }
 
+// Pythons returns a Python as that of [Python] for each version from 3.9 to 3.14 that this machine has, or that uv can
+// get, by version. The log of the test names the others.
+func Pythons(t testing.TB) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for minor := 9; minor <= 14; minor++ {
+		version := fmt.Sprintf("3.%d", minor)
+		interpreter, err := interpreterOf(t.Context(), version)
+		if err == nil {
+			all[version], err = environment(t.Context(), interpreter, Version()+"-"+version, "apache-tvm-ffi=="+Version(), "numpy")
+		}
+		if err != nil {
+			delete(all, version)
+			t.Logf("not tested with Python %s: %v", version, err)
+		}
+	}
+	if len(all) == 0 {
+		Unavailable(t, errors.New("no Python from 3.9 to 3.14 works here: the log says why"))
+	}
+	return all
+}
+
+// interpreterOf finds a Python of that version, or gets it by uv.
+func interpreterOf(ctx context.Context, version string) (string, error) {
+	candidates := []string{"python" + version}
+	root := os.Getenv("PYENV_ROOT")
+	if home, err := os.UserHomeDir(); root == "" && err == nil {
+		root = filepath.Join(home, ".pyenv")
+	}
+	installed, _ := filepath.Glob(filepath.Join(root, "versions", version+"*", "bin", "python"+version))
+	for _, c := range append(candidates, installed...) {
+		// What pyenv puts into PATH may refuse to run.
+		if exec.CommandContext(ctx, c, "-c", "import venv").Run() == nil {
+			return c, nil
+		}
+	}
+	uv, err := exec.LookPath("uv")
+	if err != nil {
+		return "", fmt.Errorf("python%s is not in PATH, nor in %s, nor is uv in PATH, which could get it", version, root)
+	}
+	for _, args := range [][]string{{"python", "install", "--quiet", version}, {"python", "find", "--managed-python", version}} {
+		out, err := exec.CommandContext(ctx, uv, args...).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("uv %s: %w\n%s", strings.Join(args, " "), err, compiler.FirstLines(string(out)))
+		}
+		candidates = []string{strings.TrimSpace(string(out))}
+	}
+	return candidates[0], nil
+}
+
 //go:embed testdata/cute_requirements.txt
 var cuteRequirements string
 

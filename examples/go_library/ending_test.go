@@ -1,0 +1,64 @@
+package golibrary
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// endings are the functions of testdata/ending.py, and what they print.
+var endings = map[string]string{
+	"typed": "", "raw": "", "any_value": "", "each": "", "par": "", "kept": "", "later": "", "in_flight": "done\ndone\n",
+	"endless": "", "daemon": "", "workers": "", "stopped": "", "stopped_late": "", "late_call": "2\n", "exits": "",
+	"os_exit": "", "forked": "", "thread_loads": "", "memory": "", "lent": "",
+}
+
+// TestEnding runs Python processes that end while a Go library has work to do: each exits
+// with 0 and says nothing. With TVMFFI_TEST_PYTHONS=n, each case runs n times, with every
+// Python that is there.
+func TestEnding(t *testing.T) {
+	library := consumer.Shared(t, "examples/go_library/testdata/ending/libending")
+	pythons, n := map[string]string{"python": nativetest.Python(t)}, 1
+	if s := os.Getenv("TVMFFI_TEST_PYTHONS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 1 {
+			t.Fatalf("TVMFFI_TEST_PYTHONS is %q, which is not a number of processes", s)
+		}
+		pythons = nativetest.Pythons(t)
+	}
+	for version, python := range pythons {
+		for name, want := range endings {
+			t.Run(version+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for range n {
+					end(t, want, python, filepath.Join("testdata", "ending.py"), name, library)
+				}
+			})
+		}
+	}
+}
+
+// end runs a program that prints want and nothing else.
+func end(t *testing.T, want, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.WaitDelay = time.Minute
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err != nil || stderr.Len() > 0 || stdout.String() != want {
+		t.Fatalf("%v; it printed %q, want %q, and on standard error:\n%s", err, &stdout, want, &stderr)
+	}
+}
+
+// TestEndingGenerated checks that the generated files of the library match its directives.
+func TestEndingGenerated(t *testing.T) {
+	run(t, nil, consumer.Tool(t), "export", "./testdata/ending", "--check")
+}
