@@ -88,7 +88,7 @@
 // after all uses. A second Release does nothing. The garbage collector releases, at some
 // later time, every reference that the program did not release. A [Scope] releases many
 // references at once. The objects that a callback receives are borrowed: they end when the
-// callback returns, and [Retain] keeps one. A callback returns an object that it made as
+// callback returns, and [Retain] keeps one ([RetainFunc] a func). A callback returns an object that it made as
 // [Move](x), which gives its reference away. Using a released object is an error that says so.
 //
 // A nil pointer to an object type is passed as None. A method or field of the type itself

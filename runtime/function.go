@@ -220,7 +220,7 @@ func Unregister(name string) (bool, error) {
 
 // Packed is a Go func that takes any number of arguments of any types, like a packed
 // function. Objects in args are borrowed, also those that the caller moved: they end when the
-// func returns, and [Retain] keeps one. A tensor that the caller passed as a DLTensor* has
+// func returns; [Retain] keeps one, [RetainFunc] a func. A tensor that the caller passed as a DLTensor* has
 // borrowed memory too, so only a Clone of it can be kept.
 //
 // The caller gets its own reference to an object that the func returns. That of the func
@@ -415,11 +415,15 @@ func boundTo(v reflect.Value) *Function {
 	return codec.Wrap[*Function](objects.Bound(*(*unsafe.Pointer)(p.UnsafePointer())))
 }
 
-// retainFunc is Retain for what is not an object.
-func retainFunc[F any](f F) F {
+// RetainFunc returns a func that calls the same Function as f, a Go func that was an argument
+// of a callback or of an exported func, and that does not end with the call. The garbage
+// collector releases the Function when nobody has the result. Any other func is returned as
+// it is, and so is nil. RetainFunc panics with an *Error if f has ended, or if F is not a func
+// type: [Retain] keeps objects.
+func RetainFunc[F any](f F) F {
 	t := reflect.TypeFor[F]()
 	if t.Kind() != reflect.Func {
-		panic(failure.Errorf(failure.KindType, "retain: %s is neither an object type nor a func type", t))
+		panic(failure.Errorf(failure.KindType, "retain: %s is not a func type: use Retain for objects", t))
 	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f)) // a func is the address of its closure
 	if closure == nil {

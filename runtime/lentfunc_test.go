@@ -33,7 +33,7 @@ func lentIn(got func(...lentFunc)) map[string]any {
 }
 
 // Go funcs of the arguments of a callback end with it, and release their Function, wherever
-// they are. Retain keeps them.
+// they are. RetainFunc keeps them.
 func TestLentFunc(t *testing.T) {
 	runtimetest.Load(t)
 	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x int64) (int64, error) { return 2 * x, nil }))
@@ -50,7 +50,7 @@ func TestLentFunc(t *testing.T) {
 			if x, err := f(4); err != nil || x != 8 {
 				t.Error(x, err)
 			}
-			kept = append(kept, tvmffi.Retain(f))
+			kept = append(kept, tvmffi.RetainFunc(f))
 		}
 	}) {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestLentFunc(t *testing.T) {
 			}
 			for i := range lent {
 				_, err := lent[i](4)
-				runtimetest.WantError(t, err, tvmffi.ErrRuntime, "tvmffi.Retain keeps a Function or a Go func")
+				runtimetest.WantError(t, err, tvmffi.ErrRuntime, "tvmffi.Retain keeps a Function, tvmffi.RetainFunc a Go func")
 				if x, err := kept[i](4); err != nil || x != 8 {
 					t.Error(x, err)
 				}
@@ -82,22 +82,22 @@ func TestLentFunc(t *testing.T) {
 }
 
 // A func that is not of a callback is its own, also one that never was a Function.
-func TestRetain_func(t *testing.T) {
+func TestRetainFunc(t *testing.T) {
 	runtimetest.Load(t)
 	x := 1
 	f := func() { x++ }
-	tvmffi.Retain(f)()
+	tvmffi.RetainFunc(f)()
 	if x != 2 {
 		t.Error("another func came back")
 	}
 	var none func()
-	if tvmffi.Retain(none) != nil {
+	if tvmffi.RetainFunc(none) != nil {
 		t.Error("nil is not nil")
 	}
 	defer func() {
-		runtimetest.WantError(t, recover().(error), tvmffi.ErrType, "retain: int is neither an object type nor a func type")
+		runtimetest.WantError(t, recover().(error), tvmffi.ErrType, "retain: int is not a func type: use Retain for objects")
 	}()
-	tvmffi.Retain(3)
+	tvmffi.RetainFunc(3)
 }
 
 // Goroutines that call a func while its callback returns get a result or an error. The

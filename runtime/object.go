@@ -131,22 +131,13 @@ func Upcast[P ObjectType[P]](x ObjectRef) P {
 	return none
 }
 
-// Retain keeps x, an object or a Go func, beyond a callback to which it was lent as an
-// argument.
+// Retain returns another reference to x, which the caller releases. It keeps an object
+// beyond a callback, or a step of a loop, to which it was lent. [RetainFunc] keeps a func.
 //
-// For an object, it returns a new reference, which the caller releases. For a func that was
-// made from a Function, it returns another func that calls the Function and keeps it until
-// the garbage collector finds that nobody has the func. Any other func is returned as it is,
-// and so is nil.
-//
-// Retain panics with an *Error if x has ended, is a tensor whose memory is borrowed
-// (DLTensor*), or is neither an object nor a func.
-func Retain[P any](x P) P {
-	r, ok := any(x).(ObjectType[P])
-	if !ok {
-		return retainFunc(x)
-	}
-	s := objects.StateOf(r)
+// Retain of nil is nil. Retain panics with an *Error if x has ended or is a tensor whose
+// memory is borrowed (DLTensor*).
+func Retain[P ObjectType[P]](x P) P {
+	s := objects.StateOf(x)
 	if s == nil {
 		return x
 	}

@@ -26,7 +26,7 @@ func MayNest(v abi.Any) bool {
 
 // Part is an element, an entry or a field of an object.
 type Part struct {
-	Kind PartKind
+	Kind partKind
 	// Index counts the parts of the object from 0.
 	Index int
 	// Field is the field, nil for elements and entries.
@@ -35,13 +35,13 @@ type Part struct {
 	Key, Value abi.Any
 }
 
-// PartKind is the kind of a [Part].
-type PartKind int
+// partKind is the kind of a [Part].
+type partKind int
 
 // The kinds of parts.
 const (
 	// PartElement is an element of an Array or a List.
-	PartElement PartKind = iota
+	PartElement partKind = iota
 	// PartEntry is an entry of a Map or a Dict.
 	PartEntry
 	// PartField is a field whose value lies in the object.

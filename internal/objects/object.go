@@ -166,7 +166,7 @@ func (o *Object) Ended() (why string, ended bool) {
 		return "was released", true
 	case o.load()&stateMask == stateExpired:
 		if o.index == abi.TypeFunction {
-			return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps a Function or a Go func)", true
+			return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps a Function, tvmffi.RetainFunc a Go func)", true
 		}
 		return "was borrowed for a callback that has returned, or for a step of a loop (tvmffi.Retain keeps an object)", true
 	}

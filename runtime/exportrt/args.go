@@ -10,7 +10,7 @@ import (
 )
 
 // Callee returns argument i, a function, as a Go func that wrap makes. wrap must not capture
-// variables. The func ends when the callee returns, unless tvmffi.Retain keeps it. When it
+// variables. The func ends when the callee returns, unless tvmffi.RetainFunc keeps it. When it
 // is passed back, it is the same function again.
 func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	v := a.Value(i)

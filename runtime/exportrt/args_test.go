@@ -53,13 +53,13 @@ func callee(a *bindrt.Args, i int) func(int64) (int64, error) {
 }
 
 // A func parameter borrows its Function, goes back as the Function that it was made of, and
-// ends with the call. Retain keeps it, until the collector finds that nobody has it.
+// ends with the call. RetainFunc keeps it, until the collector finds that nobody has it.
 func TestCallee(t *testing.T) {
 	var lent, kept func(int64) (int64, error)
 	inside := func() {}
 	keep := exported(t, "keep", func(func(int64) (int64, error)) {}, func(a *bindrt.Args) error {
 		lent = callee(a, 0)
-		kept = tvmffi.Retain(lent)
+		kept = tvmffi.RetainFunc(lent)
 		inside()
 		return a.Check(1)
 	})
@@ -109,13 +109,13 @@ func TestCallee(t *testing.T) {
 	ended(err)
 	func() {
 		defer func() { ended(recover().(error)) }()
-		tvmffi.Retain(lent)
+		tvmffi.RetainFunc(lent)
 	}()
 	if x, err := kept(4); err != nil || x != 8 {
 		t.Error(x, err)
 	}
 	same("the kept func", kept)
-	same("a kept func that is retained again", tvmffi.Retain(kept))
+	same("a kept func that is retained again", tvmffi.RetainFunc(kept))
 	// Another func of the same code calls another Function.
 	other := functionOf(func(x int64) (int64, error) { return 3 * x, nil })
 	first := kept

@@ -90,7 +90,7 @@ var (
 // Keep keeps f.
 //
 //tvmffi:export
-func Keep(f func(int64) (int64, error)) { kept = tvmffi.Retain(f) }
+func Keep(f func(int64) (int64, error)) { kept = tvmffi.RetainFunc(f) }
 
 // Forget keeps f in the wrong way.
 //
