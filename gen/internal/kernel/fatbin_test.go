@@ -96,6 +96,14 @@ func TestFatbin(t *testing.T) {
 				t.Errorf("flags %x, the first %d bytes: %q", flags, n, names)
 			}
 		}
+		// A tail that is too short for an entry, which the size of the file includes.
+		for n := 1; n < fatEntry; n++ {
+			tail := append(bytes.Clone(whole), make([]byte, n)...)
+			binary.LittleEndian.PutUint64(tail[8:], uint64(len(tail)-fatHeader))
+			if names, ok := fatbinEntries(tail); ok {
+				t.Errorf("flags %x, a tail of %d bytes: %q", flags, n, names)
+			}
+		}
 		for at := range 16 + 72 {
 			broken := bytes.Clone(whole)
 			broken[at] ^= 0xFF
@@ -110,6 +118,9 @@ func FuzzFatbin(f *testing.F) {
 	for _, flags := range []uint64{0, fatLZ4, fatZstd} {
 		f.Add(fatbin(f, fatImageOf{2, flags, cubin(".nv.constant0.saxpy", ".nv.constant0._Z5saxpyPf", ".nv.info.saxpy")}))
 	}
+	short := append(fatbin(f, fatImageOf{2, 0, cubin()}), make([]byte, 8)...)
+	binary.LittleEndian.PutUint64(short[8:], uint64(len(short)-fatHeader))
+	f.Add(short)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if names, ok := fatbinEntries(data); !ok && names != nil {
 			t.Errorf("%q of what cannot be read", names)
