@@ -118,6 +118,7 @@ func TestParseTypeSchemaErrors(t *testing.T) {
 		{`{"type":"ffi.Array","args":[4]}`, "args[0]: expected an object"},
 		{`{"type":"std::array","args":[{"type":"int"},-4]}`, "args[1]: expected an object"},
 		{`{"type":"std::array","args":[{"type":"int"},{"type":"int"}]}`, "must be its length"},
+		{`{"type":"std::array","args":[{"type":"int"},4,{"type":"int"}]}`, "std::array takes 0 to 2 type arguments, got 3"},
 		{`{"type":"ffi.Array","named_args":{}}`, "is not a function"},
 		{`{"type":"ffi.Function","args":[],"named_args":{}}`, "not both"},
 		{`{"type":"ffi.Function","named_args":[]}`, "named_args: expected an object"},

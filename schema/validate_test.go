@@ -57,3 +57,46 @@ func TestSetAside(t *testing.T) {
 		t.Fatalf("flaws after a round trip: %q, %v", back.Flaws, err)
 	}
 }
+
+// TestValidate_libraries changes one thing of a good library at a time.
+func TestValidate_libraries(t *testing.T) {
+	long := strings.Repeat("x", maxNameLen+1)
+	good := Library{File: "liba.so", Role: RoleBound, SHA256: strings.Repeat("0f", 32), Package: "a", PackageVersion: "1.0", PathInPackage: "a/liba.so"}
+	for _, c := range []struct {
+		change func(*Library)
+		want   string
+	}{
+		{func(*Library) {}, ""},
+		{func(l *Library) { l.SHA256, l.Package, l.PackageVersion, l.PathInPackage = "", "", "", "" }, ""},
+		{func(l *Library) { l.File = strings.Repeat("x", maxNameLen) }, ""},
+		{func(l *Library) { l.File = "" }, "the file is empty"},
+		{func(l *Library) { l.File = long }, "the limit is"},
+		{func(l *Library) { l.File = "lib\xff.so" }, "the file: "},
+		{func(l *Library) { l.File = "a/liba.so" }, "base name"},
+		{func(l *Library) { l.File = `a\liba.so` }, "base name"},
+		{func(l *Library) { l.File = "." }, "base name"},
+		{func(l *Library) { l.File = ".." }, "base name"},
+		{func(l *Library) { l.Role = "" }, `unknown role ""`},
+		{func(l *Library) { l.SHA256 = strings.Repeat("0F", 32) }, "sha256"},
+		{func(l *Library) { l.SHA256 = l.SHA256[1:] }, "sha256"},
+		{func(l *Library) { l.SHA256 += "0" }, "sha256"},
+		{func(l *Library) { l.Package = long }, "limit"},
+		{func(l *Library) { l.PackageVersion = long }, "limit"},
+		{func(l *Library) { l.PathInPackage = long }, "limit"},
+		{func(l *Library) { l.Package = "a\xff" }, "UTF-8"},
+		{func(l *Library) { l.PackageVersion = "1\xff" }, "UTF-8"},
+		{func(l *Library) { l.PathInPackage = "a\xff" }, "UTF-8"},
+		{func(l *Library) { l.PathInPackage = "/a/liba.so" }, "must be relative"},
+		{func(l *Library) { l.PathInPackage = `a\liba.so` }, "must be relative"},
+		{func(l *Library) { l.PathInPackage = "c:a/liba.so" }, "must be relative"},
+		{func(l *Library) { l.PathInPackage = "a/../liba.so" }, "must be relative"},
+	} {
+		l := good
+		c.change(&l)
+		s := Schema{Format: FormatVersion, Libraries: []Library{l}, Types: []Type{{Key: "ffi.Object"}}}
+		err := s.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+.200q: got %v, want %q", l, err, c.want)
+		}
+	}
+}
