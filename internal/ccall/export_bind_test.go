@@ -1,0 +1,12 @@
+//go:build linux && (amd64 || arm64) && !tvmffi_portable && !tvmffi_nobind
+
+package ccall
+
+// Binds says whether threads of C++ keep their M.
+const Binds = true
+
+// Bound reports whether the runtime knows the key that keeps an M.
+func Bound() bool {
+	bindm, created := bindVariables()
+	return *bindm != 0 && *created != nil && **created != 0
+}

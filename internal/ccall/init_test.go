@@ -1,0 +1,41 @@
+//go:build linux && (amd64 || arm64) && !tvmffi_portable
+
+package ccall_test
+
+import (
+	"testing"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// TestCatchThrown_withoutMemory gives the unwinder nothing if C has no memory.
+func TestCatchThrown_withoutMemory(t *testing.T) {
+	function(t, "calls.nop") // loads
+	h, err := dynlib.Open(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero, err := purego.Dlsym(purego.RTLD_DEFAULT, "sched_yield") // takes nothing and returns 0
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ccall.SetAllocator(ccall.Allocator())
+	ccall.SetAllocator(zero, zero)
+	if at := ccall.Allocate(8); at != 0 {
+		t.Fatalf("memory at %x", at)
+	}
+	ccall.CatchThrown(h.Symbol)
+}
+
+// TestThreadsAreBound: the threads of C++ keep what Go gave them until they end. Without
+// it each callback costs a microsecond more.
+func TestThreadsAreBound(t *testing.T) {
+	function(t, "calls.nop") // loads
+	if got, want := ccall.Bound(), ccall.Binds; got != want {
+		t.Errorf("threads are bound: %t, want %t", got, want)
+	}
+}

@@ -1,0 +1,70 @@
+package core_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// onlyVersion is a libtvm_ffi that has lost all functions but one.
+const onlyVersion = `
+#include <stdint.h>
+extern "C" void TVMFFIGetVersion(uint32_t* v) { v[0] = 0; v[1] = 1; v[2] = 15; }
+`
+
+// TestAttach_lacking: the error names every function that a library lacks. It runs in a
+// process of its own, because a process has one libtvm_ffi.
+func TestAttach_lacking(t *testing.T) {
+	const child = "TVMFFI_TEST_CHILD"
+	if path := os.Getenv(child); path != "" {
+		if err := tvmffi.Load(tvmffi.WithLibrary(path)); err != nil {
+			os.Stdout.WriteString(err.Error())
+		}
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAttach_lacking$")
+	cmd.Env = append(os.Environ(), child+"="+nativetest.BuildText(t, "tvm_ffi", onlyVersion, nativetest.Standalone()))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"version 0.1.15) lacks ", "TVMFFIFunctionCall", "TVMFFIObjectDecRef", "TVMFFIErrorSetRaisedFromCStrParts", "; run \"go tool tvmffi-bind setup\""} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the error lacks %q:\n%s", want, out)
+		}
+	}
+	for _, optional := range []string{"TVMFFIBigIntFromByteArray", "__cxa_demangle"} {
+		if strings.Contains(string(out), optional) {
+			t.Errorf("the error names %s, which a library may lack:\n%s", optional, out)
+		}
+	}
+}
+
+// TestShapeOf_empty reads tensors of foreign code that have no shape, or one of a number
+// of dimensions that there is not.
+func TestShapeOf_empty(t *testing.T) {
+	pair := &[2]int64{2, 3}
+	defer runtime.KeepAlive(pair)
+	numbers := capi.Address(pair)
+	for _, c := range []struct {
+		ndim int32
+		at   uintptr
+		want int
+	}{{2, numbers, 2}, {1, numbers, 1}, {0, numbers, 0}, {-1, numbers, 0}, {2, 0, 0}, {0, 0, 0}, {-1, 0, 0}} {
+		d := &abi.DLTensor{NDim: c.ndim, Shape: c.at, Strides: c.at}
+		if got := core.ShapeOf(d); got == nil || len(got) != c.want {
+			t.Errorf("%d dimensions at %#x: shape %v, want %d numbers", c.ndim, c.at, got, c.want)
+		}
+		if got := core.Strides(d); got == nil || len(got) != c.want {
+			t.Errorf("%d dimensions at %#x: strides %v, want %d numbers", c.ndim, c.at, got, c.want)
+		}
+	}
+}
