@@ -39,7 +39,7 @@ var targets = []target{
 	{"gen/internal/kernel", []string{"gen/internal/kernel", "gen"}, nil},
 	{"cuda/spec", []string{"cuda/spec", "cuda/spec/check", "gen/internal/kernel", "cuda/kernelrt", "gen"}, nil},
 	{"cuda/spec/check", []string{"cuda/spec/check", "cuda/kernelrt"}, nil},
-	{"cuda/spec/run", []string{"cuda/spec/check", "cuda/kernelrt", "cuda/kernelrt/internal/testkernels"}, nil},
+	{"cuda/spec/run", []string{"cuda/spec/run", "cuda/spec/check", "cuda/kernelrt", "cuda/kernelrt/internal/testkernels"}, nil},
 	{"cuda/kernelrt", []string{"cuda/kernelrt", "cuda/kernelrt/internal/testkernels"}, nil},
 }
 

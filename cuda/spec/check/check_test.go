@@ -164,6 +164,10 @@ func TestValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("n s k m", "3 true", "9 true", "8 true", "5 true")
+	if err := c.Bind(&v, a, 8, nil); err != nil {
+		t.Fatal(err)
+	}
+	wants("m", "0 false") // nothing is left of the call before
 	// The same Values for a function of the fast way, and for one with many names.
 	if err := check.MustCompile("g(m: int32, n: int32)").Bind(&v, 1, 2); err != nil {
 		t.Fatal(err)
