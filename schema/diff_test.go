@@ -105,6 +105,20 @@ func TestLibraryFingerprint(t *testing.T) {
 	if s.LibraryFingerprint("libtvm_ffi.so") == garden().LibraryFingerprint("libtvm_ffi.so") {
 		t.Error("the new function is not in the fingerprint of its library")
 	}
+	// A library has the types between and behind those of others.
+	of := func(types ...Type) string {
+		return Schema{Functions: []Function{{Name: "b.f", Library: "libb.so"}, {Name: "a.f", Library: "liba.so"}}, Types: types}.LibraryFingerprint("liba.so")
+	}
+	other, first, last := Type{Key: "b.T", Library: "libb.so"}, Type{Key: "a.S", Library: "liba.so"}, Type{Key: "a.T", Library: "liba.so"}
+	if of(first, last) != of(other, first, other, last, other) {
+		t.Error("types of another library changed the fingerprint")
+	}
+	if of(other, first) == of(other) || of(first, other, last) == of(first, other) {
+		t.Error("a type behind those of another library is not in the fingerprint")
+	}
+	if (Schema{}).LibraryFingerprint("liba.so") == of() {
+		t.Error("a function behind that of another library is not in the fingerprint")
+	}
 }
 
 // From 0.1.14 to 0.1.15 the real library gained a function and renamed none:

@@ -16,6 +16,7 @@ func TestInitParams(t *testing.T) {
 		{Name: "made", Flags: FlagDefaultFromFactory | FlagKwOnly},
 		{Name: "too"},
 		{Name: "must", Flags: FlagHasDefault}, // declared again
+		{Name: "last"},
 	}}
 	types := map[string]*Type{parent.Key: parent, child.Key: child}
 	for _, c := range []struct {
@@ -24,7 +25,7 @@ func TestInitParams(t *testing.T) {
 		ok   bool
 	}{
 		{parent, []string{"must", "named"}, true},
-		{child, []string{"too", "must", "can", "named", "made"}, true},
+		{child, []string{"too", "last", "must", "can", "named", "made"}, true},
 		{&Type{Key: "a.None", Ancestors: []string{"a.Parent"}}, nil, false},
 		{&Type{Key: "a.Empty", Attributes: []string{"__ffi_init__"}}, nil, true},
 		{&Type{Key: "a.Own", Attributes: []string{"__ffi_init__"}, Methods: []Method{{Name: "__ffi_init__"}}}, nil, false},

@@ -87,6 +87,7 @@ func TestParseSignatureForms(t *testing.T) {
 	for text, want := range map[string]string{
 		"( int ,str )->None":                            "(int, ffi.String) -> None",
 		"() -> () -> () -> int":                         "() -> () -> () -> int",
+		" ()->ffi.Array< int > ":                        "() -> ffi.Array<int>",
 		"(std::vector<std::function>) -> std::map":      "(ffi.Array<ffi.Function>) -> ffi.Map",
 		"(ffi.Array<(int) -> ffi.Array<int>>) -> float": "(ffi.Array<(int) -> ffi.Array<int>>) -> float",
 		"(std::array<int, 4>) -> None":                  "(ffi.Array<int>) -> None",

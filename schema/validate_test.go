@@ -100,3 +100,145 @@ func TestValidate_libraries(t *testing.T) {
 		}
 	}
 }
+
+// TestValidate_items changes one thing of a good schema at a time, to each side of the
+// limits.
+func TestValidate_items(t *testing.T) {
+	integer := TypeSchema{Name: "int"}
+	good := func() Schema {
+		return Schema{
+			Format:    FormatVersion,
+			Libraries: []Library{{File: "liba.so", Role: RoleBound}, {File: "libb.so", Role: RoleBound}},
+			Functions: []Function{
+				{Name: "a.f", Source: SourceGlobal, Library: "liba.so", Signature: &Signature{Params: []Param{{Type: integer}}, Return: integer}},
+				{Name: "a.f", Source: SourceModule, Library: "liba.so"},
+				{Name: "a.f", Source: SourceModule, Library: "libb.so"},
+			},
+			Types: []Type{
+				{Key: "ffi.Object"},
+				{Key: "a.A", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 48, Attributes: []string{"x", "y"},
+					Fields:  []Field{{Name: "f", Type: integer, Offset: 24, Size: 8, Alignment: 8}, {Name: "g", Type: integer, Offset: 40, Size: 8, Alignment: 8}},
+					Methods: []Method{{Name: "m", Signature: &Signature{Return: integer}}, {Name: "n"}}},
+				{Key: "a.B", Ancestors: []string{"ffi.Object", "a.A"}, Library: "libb.so"},
+			},
+			Flaws: []Flaw{{Kind: "function", Name: "a.bad", Library: "liba.so", Reason: "none"}},
+		}
+	}
+	deep := func(n int) (t TypeSchema) {
+		t = integer
+		for range n {
+			t = TypeSchema{Name: "Optional", Args: []TypeSchema{t}}
+		}
+		return t
+	}
+	chain := func(n int) []Type {
+		var types []Type
+		var keys []string
+		for i := range n {
+			key := "a.T" + strings.Repeat("x", i)
+			types = append(types, Type{Key: key, Ancestors: slices.Clone(keys)})
+			keys = append(keys, key)
+		}
+		return types
+	}
+	for i, c := range []struct {
+		change func(*Schema)
+		want   string
+	}{
+		{func(*Schema) {}, ""},
+		{func(s *Schema) { s.Format++ }, "format is "},
+		{func(s *Schema) { s.ABI.Major = -1 }, "not plausible"},
+		{func(s *Schema) { s.ABI.Minor = maxVersionPart + 1 }, "not plausible"},
+		{func(s *Schema) { s.ABI.Patch = maxVersionPart }, ""},
+		{func(s *Schema) { s.Libraries[1].File = "liba.so" }, `library "liba.so" occurs twice`},
+
+		{func(s *Schema) { s.Functions[0].Name = "" }, `function "": the name is empty`},
+		{func(s *Schema) { s.Functions[0].Source = "other" }, "unknown source"},
+		{func(s *Schema) { s.Functions[0].Library = "" }, ""},
+		{func(s *Schema) { s.Functions[1].Library = "" }, "needs its library"},
+		{func(s *Schema) { s.Functions[0].Library = "libc.so" }, "not in the list of libraries"},
+		{func(s *Schema) { s.Functions[0].Reported = true }, ""},
+		{func(s *Schema) { s.Functions[1].Reported = true }, "there is no signature"},
+		{func(s *Schema) { s.Functions[2].Library = "liba.so" }, `function "a.f" occurs twice`},
+		{func(s *Schema) { s.Functions[1].Source = SourceGlobal }, `function "a.f" occurs twice`},
+		{func(s *Schema) { s.Functions[0].Signature.Params[0].Name = "\xff" }, "parameter 0: the text is not valid UTF-8"},
+		{func(s *Schema) { s.Functions[0].Signature.Params[0].Note = "\xff" }, "parameter 0: the text is not valid UTF-8"},
+		{func(s *Schema) { s.Functions[0].Signature.Params[0].Type.Name = "" }, "parameter 0: the name of a type is empty"},
+		{func(s *Schema) { s.Functions[0].Signature.Return.Name = "" }, "result: the name of a type is empty"},
+		{func(s *Schema) {
+			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, maxMembers)
+		}, ""},
+		{func(s *Schema) {
+			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, maxMembers+1)
+		}, "parameters, the limit is"},
+		{func(s *Schema) { s.Functions[0].Signature.Return = deep(MaxDepth - 1) }, ""},
+		{func(s *Schema) { s.Functions[0].Signature.Return = deep(MaxDepth) }, "nest deeper"},
+		{func(s *Schema) {
+			s.Functions[0].Signature.Return = TypeSchema{Name: nameFunction, Args: []TypeSchema{integer}}
+		}, "must hold its signature in func"},
+		{func(s *Schema) { s.Functions[0].Signature.Return.Func = &Signature{Return: integer} }, "is not a function"},
+		{func(s *Schema) {
+			s.Functions[0].Signature.Return = TypeSchema{Name: nameFunction, Func: &Signature{Return: TypeSchema{}}}
+		}, "result: the name of a type is empty"},
+		{func(s *Schema) { s.Functions[0].Signature.Return.Args = []TypeSchema{integer} }, "takes no type arguments"},
+		{func(s *Schema) {
+			s.Functions[0].Signature.Return = TypeSchema{Name: "Optional", Args: []TypeSchema{{}}}
+		}, "the name of a type is empty"},
+
+		{func(s *Schema) { s.Types[2].Key = "a.A" }, `type "a.A" occurs twice`},
+		{func(s *Schema) { s.Types[2].Key = "" }, "the key is empty"},
+		{func(s *Schema) { s.Types[2].Library = "libc.so" }, "not in the list of libraries"},
+		{func(s *Schema) { s.Types[2].TotalSize = -1 }, "total size -1"},
+		{func(s *Schema) { s.Types[2].TotalSize = maxObjectSize }, ""},
+		{func(s *Schema) { s.Types[2].TotalSize = maxObjectSize + 1 }, "out of range"},
+		{func(s *Schema) { s.Types[2].Attributes = make([]string, maxMembers+1) }, "more than"},
+		{func(s *Schema) { s.Types[2].Fields = make([]Field, maxMembers+1) }, "more than"},
+		{func(s *Schema) { s.Types[2].Methods = make([]Method, maxMembers+1) }, "more than"},
+		{func(s *Schema) { s.Types[1].Attributes[0] = "" }, "the name of an attribute is empty"},
+		{func(s *Schema) { s.Types[1].Attributes[0] = "y" }, `attribute "y" occurs twice`},
+		{func(s *Schema) { s.Types[1].Methods[0].Name = "" }, `method "": the name is empty`},
+		{func(s *Schema) { s.Types[1].Methods[0].Name = "n" }, `method "n": it occurs twice`},
+		{func(s *Schema) { s.Types[1].Methods[0].Signature.Return.Name = "" }, `method "m": result`},
+		{func(s *Schema) { s.Types[1].Methods[0].Metadata = map[string]any{"": func() {}} }, `method "m": `},
+		{func(s *Schema) { s.Types[1].Fields[0].Metadata = map[string]any{"": func() {}} }, `field "f": `},
+		{func(s *Schema) { s.Functions[0].Metadata = map[string]any{"": func() {}} }, `function "a.f": `},
+		{func(s *Schema) { s.Types[1].Fields[0].Name = "" }, `field "": the name is empty`},
+		{func(s *Schema) { s.Types[1].Fields[0].Name = "g" }, `field "g": it occurs twice`},
+		{func(s *Schema) { s.Types[1].Fields[0].Type.Name = "" }, `field "f": the name of a type is empty`},
+		{func(s *Schema) { s.Types[1].Fields[0].Offset = minOffset }, ""},
+		{func(s *Schema) { s.Types[1].Fields[0].Offset = minOffset - 1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, maxObjectSize }, ""},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, maxObjectSize+1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].Fields[0].Size = -1 }, "size -1 is out of range"},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, maxObjectSize }, ""},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, maxObjectSize+1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].Fields[1].Offset = 41 }, "lie outside the object"},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 0 }, ""},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = -8 }, "not a power of two"},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 12 }, "not a power of two"},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = maxAlignment }, ""},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 2 * maxAlignment }, "not a power of two"},
+		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "a.B"} }, `form a cycle at "a.B"`},
+		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "ffi.Object"} }, `form a cycle at "ffi.Object"`},
+		{func(s *Schema) { s.Types[2].Ancestors[1] = "a.C" }, `"a.C" is not in the schema`},
+		{func(s *Schema) { s.Types[2].Ancestors = []string{"a.A"} }, "disagree with those of"},
+		{func(s *Schema) { s.Types = chain(maxAncestors + 1) }, ""},
+		{func(s *Schema) { s.Types = chain(maxAncestors + 2) }, "ancestors, the limit is"},
+
+		{func(s *Schema) { s.Flaws[0].Kind = "\xff" }, `flaw "a.bad": the text is not valid UTF-8`},
+		{func(s *Schema) { s.Flaws[0].Name = "\xff" }, "the text is not valid UTF-8"},
+		{func(s *Schema) { s.Flaws[0].Library = "\xff" }, "the text is not valid UTF-8"},
+		{func(s *Schema) { s.Flaws[0].Reason = "\xff" }, "the text is not valid UTF-8"},
+		{func(s *Schema) { s.Flaws = make([]Flaw, maxItems) }, ""},
+		{func(s *Schema) { s.Flaws = make([]Flaw, maxItems+1) }, "flaws; the limit is"},
+		{func(s *Schema) { s.Functions = make([]Function, maxItems+1) }, "the limit is"},
+		{func(s *Schema) { s.Types = make([]Type, maxItems+1) }, "the limit is"},
+	} {
+		s := good()
+		c.change(&s)
+		err := s.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("change %d: got %.300v, want %q", i, err, c.want)
+		}
+	}
+}
