@@ -72,3 +72,68 @@ func TestMostParams(t *testing.T) {
 		}
 	}
 }
+
+// TestConstructorFields leaves out the fields that the constructor does not take, wherever
+// they are declared.
+func TestConstructorFields(t *testing.T) {
+	rose := object("garden.Rose")
+	rose.Attributes = []string{initName}
+	for _, name := range []string{"first", "hidden", "second"} {
+		f := schema.Field{Name: name, Type: schema.TypeSchema{Name: "int"}, Offset: 24}
+		if name == "hidden" {
+			f.Flags = schema.FlagInitOff
+		}
+		rose.Fields = append(rose.Fields, f)
+	}
+	p := makeGarden(t, schema.Schema{Types: []schema.Type{rose}})
+	if got, want := p.Packages[0].objects[0].Statics[0].Sig, "(first: int, second: int)"; got != want {
+		t.Errorf("the constructor takes %s, want %s", got, want)
+	}
+}
+
+// TestTypesWithoutGoType: a function with a part that has no Go type is packed, and the
+// reason names the part.
+func TestTypesWithoutGoType(t *testing.T) {
+	const nine = "int, int, int, int, int, int, int, int, int"
+	for text, reason := range map[string]string{
+		"(foo) -> None":                                    "foo has no Go type",
+		"() -> foo":                                        "foo has no Go type",
+		"(() -> foo) -> None":                              "foo has no Go type",
+		"((foo) -> None) -> None":                          "foo has no Go type",
+		"(Optional<foo>) -> None":                          "foo has no Go type",
+		"(Variant<int, foo>) -> None":                      "foo has no Go type",
+		"(ffi.Map<ffi.String, foo>) -> None":               "foo has no Go type",
+		"(garden.Rose<int>) -> None":                       "garden.Rose<int> is a template",
+		"(None) -> None":                                   "parameter 0 is None",
+		"(int, (int, None) -> int) -> None":                "parameter 1 is None",
+		"(ffi.Array<None>) -> None":                        "holds None",
+		"(Tuple<int, None>) -> None":                       "holds None",
+		"(Tuple<" + nine + ">) -> None":                    "has 9 parts; tuples in Go have at most 8",
+		"(Tuple<" + nine[len("int, "):] + ">) -> None":     "",
+		"(ffi.Map<ffi.Bytes, int>) -> None":                "has keys that Go cannot compare",
+		"(ffi.Dict<ffi.Bytes, int>) -> None":               "has keys that Go cannot compare",
+		"(ffi.Array<ffi.Bytes>) -> None":                   "",
+		"(ffi.Map<() -> int, int>) -> None":                "has keys that Go cannot compare",
+		"(ffi.Map<Tuple<int, ffi.Bytes>, int>) -> None":    "has keys that Go cannot compare",
+		"(ffi.Map<Tuple<int, ffi.String>, int>) -> None":   "",
+		"(ffi.Map<ffi.Function, int>) -> None":             "",
+		"(ffi.Map<Optional<int>, ffi.Bytes>) -> None":      "",
+		"(Variant<None, None>) -> None":                    "parameter 0 is None",
+		"(Variant<None, int>, Optional<None>) -> None":     "parameter 1 is None",
+		"(Variant<foo.bar, Any>, ObjectRValueRef) -> None": "",
+		"(ObjectRValueRef<foo>) -> None":                   "foo has no Go type",
+	} {
+		sig, err := schema.ParseSignature(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := makeGarden(t, schema.Schema{
+			Types:     []schema.Type{object("garden.Rose")},
+			Functions: []schema.Function{{Name: "garden.water", Source: schema.SourceGlobal, Signature: sig}},
+		})
+		e := entryOf(t, p, "garden.water")
+		if reason == "" && e.Status != Generated || reason != "" && (e.Status != Opaque || !strings.Contains(e.Reason, reason)) {
+			t.Errorf("%s: %s, %q, want %q", text, e.Status, e.Reason, reason)
+		}
+	}
+}
