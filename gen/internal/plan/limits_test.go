@@ -137,3 +137,45 @@ func TestTypesWithoutGoType(t *testing.T) {
 		}
 	}
 }
+
+// TestAlternatives: two parts of a variant that have one Go type are one alternative.
+func TestAlternatives(t *testing.T) {
+	for text, want := range map[string]int{
+		"int, ffi.String":                                             2,
+		"ffi.Tensor, DLTensor*, int":                                  2,
+		"(int) -> None, (float) -> None":                              2,
+		"(int) -> None, (int) -> int":                                 2,
+		"(int) -> int, (int) -> float":                                2,
+		"(int) -> None, (int, int) -> None":                           2,
+		"(ffi.Tensor) -> None, (DLTensor*) -> None":                   1,
+		"() -> ffi.Tensor, () -> DLTensor*, ffi.Tensor":               2,
+		"ffi.Function, (int) -> None":                                 2,
+		"ffi.Array<ffi.Tensor>, ffi.Array<DLTensor*>, ffi.Array<int>": 2,
+		"ffi.Map<int, ffi.Tensor>, ffi.Map<int, DLTensor*>, ffi.Map<ffi.String, ffi.Tensor>": 2,
+		"Tuple<int, ffi.Tensor>, Tuple<int, DLTensor*>, Tuple<int, int>, Tuple<int>":         3,
+		"garden.Rose, garden.Tulip":                            2,
+		"Tuple<garden.Rose>, Tuple<garden.Tulip>":              2,
+		"ffi.Array<(int) -> None>, ffi.Array<(float) -> None>": 2,
+	} {
+		sig, err := schema.ParseSignature("(Variant<" + text + ">) -> None")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := makeGarden(t, schema.Schema{
+			Types:     []schema.Type{object("garden.Rose"), object("garden.Tulip")},
+			Functions: []schema.Function{{Name: "garden.water", Source: schema.SourceGlobal, Signature: sig}},
+		})
+		e := entryOf(t, p, "garden.water")
+		if e.Status != Generated {
+			t.Errorf("%s: %s, %q", text, e.Status, e.Reason)
+			continue
+		}
+		n := 0
+		for _, v := range p.Packages[0].variants {
+			n += len(v.Alternatives)
+		}
+		if n != want {
+			t.Errorf("%s: %d alternatives, want %d", text, n, want)
+		}
+	}
+}
