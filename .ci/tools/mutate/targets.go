@@ -22,9 +22,9 @@ type target struct {
 var alive = []string{"keepalive"}
 
 var targets = []target{
-	{"internal/core", []string{"internal/core", "internal/ccall", "internal/objects", "runtime/define", "runtime/structural", "runtime/batch", "reflection", "runtime", "runtime/jsongraph", "runtime/env", "runtime/memstat"}, alive},
+	{"internal/core", []string{"internal/core", "runtime", "runtime/define", "runtime/structural", "reflection", "internal/ccall", "internal/objects", "runtime/batch", "runtime/jsongraph", "runtime/env", "runtime/memstat"}, alive},
 	{"internal/objects", []string{"internal/objects", "internal/core", "internal/ccall", "runtime/memstat", "runtime/define", "runtime/structural", "runtime", "runtime/jsongraph"}, alive},
-	{"internal/ccall", []string{"internal/ccall", "internal/objects", "internal/core", "runtime/define", "runtime/env", "runtime"}, nil},
+	{"internal/ccall", []string{"internal/ccall", "internal/core", "runtime", "runtime/define", "internal/objects", "runtime/env"}, nil},
 	{"internal/capi", []string{"internal/core", "internal/objects", "reflection", "runtime/define", "runtime"}, nil},
 	{"internal/codec", []string{"runtime/define", "runtime", "runtime/structural", "runtime/batch", "reflection"}, nil},
 	{"internal/failure", []string{"internal/core", "runtime", "runtime/define", "reflection"}, nil},

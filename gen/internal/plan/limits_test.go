@@ -179,3 +179,24 @@ func TestAlternatives(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionalTypes: None is nil in Go, so that a type without nil gets a pointer.
+func TestOptionalTypes(t *testing.T) {
+	for text, pointer := range map[string]bool{
+		"bool": true, "int": true, "float": true, "ffi.String": true, "const char*": true, "DataType": true, "Device": true, "void*": true,
+		"Variant<int, ffi.String>": true, "Tuple<int, ffi.String>": true,
+		"ffi.Bytes": false, "Any": false, "() -> int": false, "ffi.Object": false, "garden.Rose": false,
+	} {
+		sig, err := schema.ParseSignature("(Optional<" + text + ">) -> None")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := makeGarden(t, schema.Schema{
+			Types:     []schema.Type{object("garden.Rose")},
+			Functions: []schema.Function{{Name: "garden.water", Source: schema.SourceGlobal, Signature: sig}},
+		})
+		if got := p.Packages[0].funcs[0].Call.Params[0].Type.Elem != nil; got != pointer {
+			t.Errorf("Optional<%s> has a pointer: %t, want %t", text, got, pointer)
+		}
+	}
+}
