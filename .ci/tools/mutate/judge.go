@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,8 +28,22 @@ type judge struct {
 	root string
 	// work has the test programs and the changed files, cache what the compiler made.
 	work, cache string
-	// took is how long each package of tests runs without a change.
+	// took is how long each package of tests runs without a change. It is kept in work.
 	took map[string]time.Duration
+}
+
+func (j *judge) times() string { return filepath.Join(j.work, "times.json") }
+
+// remember reads what an earlier run has measured.
+func (j *judge) remember() error {
+	text, err := os.ReadFile(j.times())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &j.took)
 }
 
 // measure runs the tests of a package without a change, once.
@@ -45,7 +60,11 @@ func (j *judge) measure(ctx context.Context, pkg string) error {
 		return fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 	}
 	j.took[pkg] = time.Since(start)
-	return nil
+	text, err := json.Marshal(j.took)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(j.times(), text, 0o600)
 }
 
 // try returns what the tests say to a mutant, and which of them failed.

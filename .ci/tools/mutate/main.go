@@ -84,6 +84,9 @@ func run(ctx context.Context, o options, dirs []string) (err error) {
 		return err
 	}
 	r := &runner{options: o, judge: judge{root: o.root, work: o.work, cache: filepath.Join(o.work, "cache"), took: map[string]time.Duration{}}, known: known, reasons: reasons}
+	if err := r.judge.remember(); err != nil {
+		return err
+	}
 	for _, d := range dirs {
 		if !slices.ContainsFunc(targets, func(t target) bool { return t.dir == d }) {
 			return fmt.Errorf("no target is called %q; targets.go has the table", d)
