@@ -45,6 +45,11 @@ func TestJSONGraph(t *testing.T) {
 		if m, err := jsongraph.Metadata([]byte(`{"root_index":0}`)); m != nil || err != nil {
 			t.Errorf("without metadata, Metadata returned %s, %v, want nil, nil", m, err)
 		}
+		for _, broken := range []string{``, `[]`, `{"metadata":1`, `{"metadata":[1}`} {
+			if m, err := jsongraph.Metadata([]byte(broken)); m != nil || !errors.Is(err, tvmffi.ErrValue) {
+				t.Errorf("of %q, Metadata returned %s, %v, want an error", broken, m, err)
+			}
+		}
 	})
 	t.Run("in structs of Go, for encoding/json and encoding/gob", func(t *testing.T) {
 		type point struct {
