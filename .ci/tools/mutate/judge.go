@@ -108,7 +108,7 @@ func (j *judge) try(ctx context.Context, m *mutant, tests []string) (outcome, by
 
 // build makes the test program of a package, with the replaced files of an overlay.
 func (j *judge) build(ctx context.Context, pkg, overlay string) ([]byte, error) {
-	args := []string{"test", "-c", "-vet=off", "-o", j.program()}
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", j.program()} // linked faster
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
