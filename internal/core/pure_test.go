@@ -1,0 +1,113 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// TestConvert: what a parameter of a C++ function takes of a value of each type.
+func TestConvert(t *testing.T) {
+	bits := math.Float64bits
+	integer := func(n int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)} }
+	float := func(x float64) abi.Any { return abi.Any{TypeIndex: abi.TypeFloat, Bits: bits(x)} }
+	truth := abi.Any{TypeIndex: abi.TypeBool, Bits: 1}
+	for _, c := range []struct {
+		v    abi.Any
+		want abi.TypeIndex
+		out  abi.Any
+		ok   bool
+	}{
+		{integer(7), abi.TypeInt, integer(7), true},
+		{integer(7), abi.TypeFloat, float(7), true},
+		{integer(-7), abi.TypeFloat, float(-7), true},
+		{integer(7), abi.TypeBool, truth, true},
+		{integer(0), abi.TypeBool, abi.Any{TypeIndex: abi.TypeBool}, true},
+		{truth, abi.TypeInt, integer(1), true},
+		{truth, abi.TypeFloat, float(1), true},
+		{truth, abi.TypeBool, truth, true},
+		{float(2), abi.TypeFloat, float(2), true},
+		{float(2), abi.TypeInt, float(2), false},
+		{float(2), abi.TypeBool, float(2), false},
+		{abi.Any{}, abi.TypeInt, abi.Any{}, false},
+		{abi.Any{}, abi.TypeBool, abi.Any{}, false},
+		{integer(7), abi.TypeStr, integer(7), false},
+		{integer(7), abi.TypeNone, integer(7), false},
+		{abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, abi.TypeInt, abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, false},
+	} {
+		if out, ok := Convert(c.v, c.want); out != c.out || ok != c.ok {
+			t.Errorf("%v as type %d: %v, %t, want %v, %t", c.v, c.want, out, ok, c.out, c.ok)
+		}
+	}
+}
+
+func TestParseLimit(t *testing.T) {
+	for text, want := range map[string]int64{
+		"off": math.MaxInt64, "0": 0, "7": 7, "7B": 7, "3KiB": 3 << 10, "3MiB": 3 << 20, "3GiB": 3 << 30, "3TiB": 3 << 40,
+		"9223372036854775807": math.MaxInt64, "9223372036854775807B": math.MaxInt64, "8388607TiB": 8388607 << 40,
+		"8388608TiB": -1, "9223372036854775808": -1, "": -1, "-1": -1, "-1KiB": -1, "KiB": -1, "1kb": -1, "1 MiB": -1, "OFF": -1, "1.5GiB": -1, "1KiBB": -1,
+	} {
+		got, err := parseLimit(text)
+		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
+			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+// TestEncodingOf: a field is read in place only where its type, size and place are certain.
+func TestEncodingOf(t *testing.T) {
+	const object = abi.TypeIndex(100)
+	for _, c := range []struct {
+		sig    string
+		size   int64
+		static abi.TypeIndex
+		want   fieldEncoding
+		parts  bool
+		nests  bool
+	}{
+		{"int", 8, abi.TypeInt, encodingInt64, false, false},
+		{"int", 4, abi.TypeInt, encodingNarrowInt, false, false},
+		{"int", 2, abi.TypeInt, encodingNarrowInt, false, false},
+		{"int", 1, abi.TypeInt, encodingNarrowInt, false, false},
+		{"int", 3, abi.TypeInt, encodingGetter, true, false},
+		{"int", 16, abi.TypeInt, encodingGetter, true, false},
+		{"float", 8, abi.TypeFloat, encodingFloat64, false, false},
+		{"float", 4, abi.TypeFloat, encodingFloat32, false, false},
+		{"float", 2, abi.TypeFloat, encodingGetter, true, false},
+		{"bool", 1, abi.TypeBool, encodingBool, false, false},
+		{"bool", 4, abi.TypeBool, encodingGetter, true, false},
+		{"ffi.String", 16, abi.TypeStr, encodingString, false, false},
+		{"ffi.String", 8, abi.TypeStr, encodingObject, true, false},
+		{"DataType", 4, abi.TypeDataType, encodingDataType, false, false},
+		{"DataType", 8, abi.TypeDataType, encodingGetter, true, false},
+		{"Device", 8, abi.TypeDevice, encodingDevice, false, false},
+		{"Device", 4, abi.TypeDevice, encodingGetter, true, false},
+		{"Any", 16, -1, encodingAny, true, true},
+		{"Any", 8, -1, encodingGetter, true, true},
+		{"ffi.Tensor", 8, abi.TypeTensor, encodingObject, true, false},
+		{"a.T", 8, object, encodingObject, true, true},
+		{"a.T", 16, object, encodingGetter, true, true},
+		{"Optional<int>", 16, -1, encodingGetter, true, false},
+		{"Optional<ffi.String>", 16, -1, encodingGetter, true, false},
+		{"Optional<a.T>", 8, -1, encodingGetter, true, true},
+		{"", 8, abi.TypeInt, encodingGetter, true, false},
+	} {
+		for offset, certain := range map[int64]bool{24: true, 1 << 20: true, math.MaxInt32: true, 23: false, 0: false, -8: false, math.MaxInt32 + 1: false} {
+			info := &abi.FieldInfo{Size: c.size, Offset: offset, StaticTypeIndex: c.static}
+			r := NewFieldReader(info, c.sig)
+			want, parts := c.want, c.parts
+			if !certain {
+				want, parts = encodingGetter, true
+			}
+			what := fmt.Sprintf("%s of %d bytes at %d", c.sig, c.size, offset)
+			if r.encoding != want {
+				t.Errorf("%s: encoding %d, want %d", what, r.encoding, want)
+			}
+			if r.HasParts() != parts || r.MayNest() != c.nests {
+				t.Errorf("%s: may hold an object: %t, one that holds others: %t, want %t, %t", what, r.HasParts(), r.MayNest(), parts, c.nests)
+			}
+		}
+	}
+}
