@@ -1,0 +1,87 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// TestResults takes results of each type by each method: those of the wrong type are a
+// TypeError, and are released.
+func TestResults(t *testing.T) {
+	load(t)
+	value := func(v abi.Any, err error) abi.Any {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	box := func() abi.Any {
+		o, err := newBox(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Detach())}
+	}
+	made := map[string]func() abi.Any{
+		"none":    func() abi.Any { return abi.Any{} },
+		"int":     func() abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: 1} },
+		"bool":    func() abi.Any { return abi.Any{TypeIndex: abi.TypeBool, Bits: 1} },
+		"float":   func() abi.Any { return abi.Any{TypeIndex: abi.TypeFloat, Bits: 1} },
+		"dtype":   func() abi.Any { return abi.Any{TypeIndex: abi.TypeDataType, Bits: 1} },
+		"device":  func() abi.Any { return abi.Any{TypeIndex: abi.TypeDevice, Bits: 1} },
+		"pointer": func() abi.Any { return abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 1} },
+		"small":   func() abi.Any { return value(core.NewString("small")) },
+		"string":  func() abi.Any { return value(core.NewString("longer than seven bytes")) },
+		"bytes":   func() abi.Any { return value(core.NewBytes([]byte("longer than seven bytes"))) },
+		"few":     func() abi.Any { return value(core.NewBytes([]byte("few"))) },
+		"box":     box,
+	}
+	for _, m := range []struct {
+		what string
+		do   func(c *core.Call) error
+		ok   []string
+	}{
+		{"bool", func(c *core.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
+		{"int", func(c *core.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
+		{"float", func(c *core.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
+		{"DataType", func(c *core.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
+		{"Device", func(c *core.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
+		{"void*", func(c *core.Call) error { _, err := c.DoPointer(); return err }, []string{"none", "pointer"}},
+		{"ffi.String", func(c *core.Call) error { _, err := c.DoString(); return err }, []string{"small", "string"}},
+		{"ffi.Bytes", func(c *core.Call) error { _, err := c.DoBytes(); return err }, []string{"bytes", "few"}},
+		{"calls.Box", func(c *core.Call) error {
+			o, err := c.DoObject(&typeBox)
+			if o != nil {
+				o.Release()
+			}
+			return err
+		}, []string{"box", "none"}},
+	} {
+		for name, make := range made {
+			before := live(t)
+			fn := objects.Own(core.NewCallback(func(a *core.Args) error {
+				a.Return(make())
+				return nil
+			}))
+			var c core.Call6
+			c.BeginFunction(fn, 0)
+			err := m.do(&c.Call)
+			fn.Release()
+			good := slices.Contains(m.ok, name)
+			if (err == nil) != good || err != nil && (!errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), ", not "+m.what+" as the bindings expect")) {
+				t.Errorf("%s as %s: %v, want an error: %t", name, m.what, err, !good)
+			}
+			if n := live(t) - before; n != 0 {
+				t.Errorf("%s as %s: %d boxes are left", name, m.what, n)
+			}
+		}
+	}
+}
