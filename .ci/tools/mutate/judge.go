@@ -29,7 +29,21 @@ type judge struct {
 	// work has the test programs and the changed files, cache what the compiler made.
 	work, cache string
 	// took is how long each package of tests runs without a change. It is kept in work.
-	took map[string]time.Duration
+	took   map[string]time.Duration
+	locked *os.File
+}
+
+// lock keeps other runs out of work until the process ends.
+func (j *judge) lock() error {
+	f, err := os.OpenFile(filepath.Join(j.work, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	j.locked = f
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("another run uses %s: %w", j.work, err)
+	}
+	return nil
 }
 
 func (j *judge) times() string { return filepath.Join(j.work, "times.json") }
@@ -112,10 +126,7 @@ func (j *judge) build(ctx context.Context, pkg, overlay string) ([]byte, error) 
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+pkg)...)
-	cmd.Dir = j.root
-	cmd.Env = append(os.Environ(), "GOCACHE="+j.cache)
-	return cmd.CombinedOutput()
+	return j.run(ctx, j.root, "go", append(args, "./"+pkg)...)
 }
 
 func (j *judge) program() string { return filepath.Join(j.work, "tests.test") }
@@ -124,13 +135,23 @@ func (j *judge) program() string { return filepath.Join(j.work, "tests.test") }
 // without end.
 const mostMemory = 16 << 20
 
-// test runs the test program. Whatever it has started ends with it.
+// test runs the test program.
 func (j *judge) test(ctx context.Context, pkg string, limit time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %s", limit.Round(time.Second)))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf("ulimit -v %d; exec \"$0\" \"$@\"", mostMemory),
+	out, err := j.run(ctx, filepath.Join(j.root, filepath.FromSlash(pkg)), "sh", "-c", fmt.Sprintf("ulimit -v %d; exec \"$0\" \"$@\"", mostMemory),
 		j.program(), "-test.short", "-test.failfast", "-test.timeout=0")
-	cmd.Dir = filepath.Join(j.root, filepath.FromSlash(pkg))
+	if err != nil && context.Cause(ctx) != nil {
+		err = context.Cause(ctx)
+	}
+	return out, err
+}
+
+// run runs a program in a folder and returns what it writes. Whatever it has started ends
+// with it.
+func (j *judge) run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOCACHE="+j.cache)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second // for a pipe that a child has kept
@@ -141,9 +162,6 @@ func (j *judge) test(ctx context.Context, pkg string, limit time.Duration) ([]by
 	err := cmd.Run()
 	if cmd.Process != nil {
 		group() //nolint:errcheck // usually none is left
-	}
-	if err != nil && context.Cause(ctx) != nil {
-		err = context.Cause(ctx)
 	}
 	return out.Bytes(), err
 }

@@ -201,6 +201,17 @@ func TestTry_hangs(t *testing.T) {
 	}
 }
 
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	first, second := judge{work: dir}, judge{work: dir}
+	if err := first.lock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.lock(); err == nil || !strings.Contains(err.Error(), "another run uses "+dir) {
+		t.Errorf("two runs use one folder: %v", err)
+	}
+}
+
 func TestReadReasons(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "list")
 	for text, want := range map[string]string{
