@@ -3,9 +3,11 @@ package core
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 )
 
 // TestConvert: what a parameter of a C++ function takes of a value of each type.
@@ -110,4 +112,44 @@ func TestEncodingOf(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPositional: of the fields, those that the constructor takes by their place are in its
+// signature, wherever they stand.
+func TestPositional(t *testing.T) {
+	var kept []any
+	bytesOf := func(s string) abi.ByteArray {
+		array := capi.ByteArray(s)
+		kept = append(kept, array, s)
+		return *array
+	}
+	var fields []abi.FieldInfo
+	for _, f := range []struct {
+		name, sig string
+		flags     int64
+	}{
+		{"keyword", "int", abi.FieldKwOnly},
+		{"first", "int", 0},
+		{"hidden", "int", abi.FieldInitOff},
+		{"second", "", abi.FieldWritable},
+		{"optional", "int", abi.FieldHasDefault},
+		{"made", "int", abi.FieldDefaultFromFactory},
+		{"last", "ffi.String", 0},
+	} {
+		info := abi.FieldInfo{Name: bytesOf(f.name), Flags: f.flags}
+		if f.sig != "" {
+			info.Metadata = bytesOf(`{"type_schema":"{\"type\":\"` + f.sig + `\"}"}`)
+		}
+		fields = append(fields, info)
+	}
+	info := &abi.TypeInfo{Key: bytesOf("a.T"), NumFields: int32(len(fields)), Fields: capi.Address(&fields[0])}
+	if got, err := positional(info); err != nil || got != "(first: int, second: Any, last: ffi.String)" {
+		t.Errorf("got %s, %v", got, err)
+	}
+	fields[1].Metadata = bytesOf("{")
+	if got, err := positional(info); err == nil {
+		t.Errorf("a field with a flaw gives %s", got)
+	}
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(fields)
 }
