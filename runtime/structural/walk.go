@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -180,21 +181,64 @@ func (w *traversal) split(rules []rule) (plain, regional abi.Any, err error) {
 
 // table makes the Array of (type index, Function) pairs, to which more is added.
 func (w *traversal) table(rules []rule, more []abi.Any) (abi.Any, error) {
-	rows := make([]abi.Any, len(rules))
+	all := make([]indexed, len(rules))
 	for i, r := range rules {
+		if r.index == nil {
+			return abi.Any{}, failure.Errorf(failure.KindType, "rule %d is a zero value: make rules with On, OnVisit, To or OnMutate", i)
+		}
 		index, err := r.index()
 		if err != nil {
 			return abi.Any{}, err
 		}
-		fn := core.NewCallback(func(a *core.Args) error { return w.run(r, a) })
+		all[i] = indexed{index, r}
+	}
+	all = withoutTexts(all)
+	rows := make([]abi.Any, len(all))
+	for i, r := range all {
+		fn := core.NewCallback(func(a *core.Args) error { return w.run(r.rule, a) })
 		w.owned = append(w.owned, fn)
-		row := append([]abi.Any{codec.IntValue(int64(index)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
+		row := append([]abi.Any{codec.IntValue(int64(r.of)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
+		var err error
 		if rows[i], err = w.array(row); err != nil {
 			return abi.Any{}, err
 		}
 	}
 	return w.array(rows)
 }
+
+// indexed is a rule for the type of an index.
+type indexed struct {
+	of abi.TypeIndex
+	rule
+}
+
+// withoutTexts adds rules so that a rule for ffi.Object does not get strings and bytes. The
+// long ones are objects in the library, but values in Go. They go to the next rule that fits.
+func withoutTexts(rules []indexed) []indexed {
+	var all []indexed
+	for i, r := range rules {
+		if r.of == abi.TypeObject {
+			for _, text := range []abi.TypeIndex{abi.TypeStr, abi.TypeBytes} {
+				next := slices.IndexFunc(rules[i:], func(r indexed) bool { return r.of == text || r.of == abi.TypeAny })
+				if next < 0 {
+					all = append(all, indexed{text, passOver})
+				} else {
+					all = append(all, indexed{text, rules[i+next].rule})
+				}
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// passOver is a rule that does nothing.
+var passOver = rule{call: func(w *traversal, a *core.Args) (abi.Any, error) {
+	if !w.rewrites {
+		return abi.Any{}, nil
+	}
+	return core.Owned(a.Value(0))
+}}
 
 func (w *traversal) array(items []abi.Any) (abi.Any, error) {
 	fn, err := codec.NewArray.Handle()

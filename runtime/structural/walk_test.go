@@ -111,6 +111,64 @@ func TestWalk_objects(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
+// Strings and bytes are no objects in Go, also where the library keeps them in an object. So
+// a rule for objects passes them on to the next rule that fits.
+func TestObjectRule_texts(t *testing.T) {
+	runtimetest.LoadProgram(t)
+	runtimetest.NeedFunctions(t, "ffi.StructuralWalk")
+	long := "a long text on the heap"
+	root := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray[any]("x", long, []byte("y"), []byte(long), []any{long}))
+	defer root.Release()
+	n, m := 0, 0
+	var seen []string
+	objects := structural.On(func(x *tvmffi.Object) error { n++; return nil })
+	references := structural.OnIn(func(x tvmffi.ObjectRef, _ structural.DefRegion) error { n++; return nil })
+	texts := structural.On(func(x string) error { seen = append(seen, x); return nil })
+	values := structural.On(func(x any) error { m++; return nil })
+	for _, c := range []struct {
+		name       string
+		rules      []structural.WalkRule
+		n, m, text int
+	}{
+		{"objects", []structural.WalkRule{objects}, 2, 0, 0},
+		{"texts after objects", []structural.WalkRule{objects, texts}, 2, 0, 3},
+		{"all values after objects", []structural.WalkRule{objects, values}, 2, 5, 0},
+		{"texts and all values after references", []structural.WalkRule{references, texts, values}, 2, 2, 3},
+	} {
+		n, m, seen = 0, 0, nil
+		if err := structural.Walk(root, structural.PreOrder, c.rules...); err != nil || n != c.n || m != c.m || len(seen) != c.text {
+			t.Errorf("%s: %d objects, %d other values and the texts %q; want %d, %d and %d texts (%v)", c.name, n, m, seen, c.n, c.m, c.text, err)
+		}
+	}
+	n = 0
+	err := structural.Visit(root, structural.OnVisit(func(x *tvmffi.Object, v *structural.Visitor) error { n++; return v.Children(x) }))
+	if err != nil || n != 2 {
+		t.Errorf("Visit: %d objects, want 2 (%v)", n, err)
+	}
+	same := func(x *tvmffi.Object) (any, error) { return x, nil }
+	a, err := structural.Rewrite(root, structural.PostOrder, structural.To(same))
+	if err != nil || a.String() != root.String() {
+		t.Fatalf("Rewrite: %v (%v)", a, err)
+	}
+	a.Release()
+	a, err = structural.Mutate(root, structural.OnMutate(func(x *tvmffi.Object, m *structural.Mutator) (any, error) { return m.Children(x) }))
+	if err != nil || a.String() != root.String() {
+		t.Fatalf("Mutate: %v (%v)", a, err)
+	}
+	a.Release()
+}
+
+// A zero rule is an error, not a crash.
+func TestZeroRule(t *testing.T) {
+	runtimetest.LoadProgram(t)
+	runtimetest.NeedFunctions(t, "ffi.StructuralWalk")
+	_, rewrite := structural.Rewrite(1, structural.PreOrder, structural.RewriteRule{})
+	_, mutate := structural.Mutate(1, structural.MutateRule{})
+	for _, err := range []error{structural.Walk(1, structural.PreOrder, structural.WalkRule{}), structural.Visit(1, structural.VisitRule{}), rewrite, mutate} {
+		runtimetest.WantError(t, err, tvmffi.ErrType, "rule 0 is a zero value")
+	}
+}
+
 func TestWalk_errors(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	runtimetest.DropGarbage(t)
