@@ -189,9 +189,9 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 		return 0, failure.Annotate("result of the allocator", err)
 	}
 	defer t.Release()
-	c := capi.PointerTo[abi.DLTensor](o.Handle() + abi.ObjectSize)
-	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), spec.Shape) {
-		return 0, failure.Errorf(failure.KindValue, "allocator: it returned %s, expected %s%v@%s", t, spec.DataType, spec.Shape, spec.Device)
+	c, shape := capi.PointerTo[abi.DLTensor](o.Handle()+abi.ObjectSize), core.ShapeOf(prototype) // a may have changed spec.Shape
+	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), shape) {
+		return 0, failure.Errorf(failure.KindValue, "allocator: it returned %s, expected %s%v@%s", t, spec.DataType, shape, spec.Device)
 	}
 	if o.BorrowedMemory() || t.ReadOnly() {
 		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or borrowed until a callback returns: return a new tensor", t)

@@ -96,6 +96,10 @@ func TestWithAllocator_errors(t *testing.T) {
 			{"it returned float32[3]@cpu:0, expected float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 				return tvmffi.NewTensor(spec.DataType, 3)
 			}},
+			{"it returned float32[1]@cpu:0, expected float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
+				spec.Shape[0] = 1
+				return env.GoAllocator(spec)
+			}},
 		} {
 			for _, name := range []string{"C++", "Go"} {
 				err := env.WithAllocator(c.a, func() error {
