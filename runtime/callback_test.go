@@ -151,7 +151,7 @@ func TestCallbackRefuses(t *testing.T) {
 	}{
 		{nil, "TypeError: expected a func, got <nil>"},
 		{1, "TypeError: expected a func, got int"},
-		{(func())(nil), "TypeError: expected a func, got func()"},
+		{(func())(nil), "TypeError: the func() is nil"},
 		{func(...chan int) {}, "TypeError: func(...chan int): parameter 0: Go type chan int: this type has no counterpart in TVM-FFI"},
 		{func() (int64, string) { return 0, "" }, "TypeError: func() (int64, string) has 2 results"},
 		{func() (int64, string, error) { return 0, "", nil }, "has 2 results"},

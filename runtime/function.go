@@ -251,8 +251,11 @@ func FuncOf(f any) (*Function, error) {
 		return Retain(fn), nil
 	}
 	v := reflect.ValueOf(f)
-	if v.Kind() != reflect.Func || v.IsNil() {
+	if v.Kind() != reflect.Func {
 		return nil, failure.Errorf(failure.KindType, "expected a func, got %T", f)
+	}
+	if v.IsNil() {
+		return nil, failure.Errorf(failure.KindType, "the %T is nil", f)
 	}
 	if fn := boundTo(v); fn != nil {
 		if _, err := codec.Live(fn); err != nil {

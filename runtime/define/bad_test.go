@@ -104,8 +104,14 @@ func TestDefineBadInput(t *testing.T) {
 			define.Object[twiceDefined](k + "1")
 			return define.Object[twiceDefined](k)
 		}, tvmffi.ErrType, []string{"1 already: declare a struct for each type"}},
-		"unknown": {func(k string) registrable { return define.Object[one](k, define.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent", "gotest.Nothing is not registered"}},
-		"hides":   {func(k string) registrable { return define.Object[inherits](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
+		"unknown": {func(k string) registrable { return define.Object[one](k, define.ParentKey("gotest.Nothing")) }, tvmffi.ErrAttribute, []string{"the parent gotest.Nothing is not registered: load the library that registers it first"}},
+		"own parent": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return define.Object[one](k, define.ParentKey(k))
+		}, tvmffi.ErrValue, []string{"it is its own parent"}},
+		"hides": {func(k string) registrable { return define.Object[inherits](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"field label hides the one of define.Base"}},
 		"memory": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`
@@ -144,6 +150,13 @@ func TestDefineBadInput(t *testing.T) {
 			}
 			return define.Object[one](k, define.Method("m", 3))
 		}, tvmffi.ErrType, []string{"method m", "expected a func"}},
+		"nil method": {func(k string) registrable {
+			type one struct {
+				A int64 `ffi:"a"`
+			}
+			return define.Object[one](k, define.Method("m", (func(one))(nil)))
+		}, tvmffi.ErrType, []string{"method m", "one) is nil"}},
+		"zero": {func(string) registrable { return &define.Type[int]{} }, tvmffi.ErrType, []string{"make it with define.Object"}},
 		"methods": {func(k string) registrable {
 			type one struct {
 				A int64 `ffi:"a"`

@@ -26,6 +26,9 @@ func (d *definition) index() (abi.TypeIndex, error) {
 // Whatever can fail is done before the first of them gets its index, which nothing
 // can take back.
 func (d *definition) register() error {
+	if d == nil {
+		return failure.Errorf(failure.KindType, "this Type is a zero value: make it with define.Object")
+	}
 	if d.ready.Load() {
 		return nil
 	}
@@ -323,7 +326,12 @@ func (d *definition) findParent() error {
 		return d.errorf(failure.KindType, "the parent %s is made in Go: embed its struct", class.Key)
 	}
 	info, err := class.Info()
-	if err != nil {
+	switch {
+	case err != nil && class.Key == d.key:
+		return d.errorf(failure.KindValue, "it is its own parent")
+	case err != nil && class.Library == nil && capi.Attached():
+		return d.errorf(failure.KindAttr, "the parent %s is not registered: load the library that registers it first", class.Key)
+	case err != nil:
 		return failure.Annotate("type "+d.key, failure.Annotate("the parent", err))
 	}
 	p.Parent, p.foreign = info, info
