@@ -1,7 +1,10 @@
 package jsongraph
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -27,6 +30,9 @@ type nodeType struct {
 	kind nodeKind
 	// links are the fields of an object that are references.
 	links map[string]bool
+	// narrow are the fields of an object that are numbers of less than 8 bytes. The
+	// library cuts off what does not fit them.
+	narrow map[string]*core.FieldReader
 }
 
 // nodeTypeOf looks a type up by its key. The error is that nothing of the type can be
@@ -62,8 +68,11 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, links: map[string]bool{}}
+	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*core.FieldReader{}}
 	for _, f := range codec.FieldsOf(index) {
+		if f.IsNarrow() {
+			t.narrow[f.Name] = &f
+		}
 		switch f.Info.StaticTypeIndex {
 		case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
 		default:
@@ -257,10 +266,32 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			if t.links[string(key)] {
 				return c.link()
 			}
+			if f := t.narrow[string(key)]; f != nil {
+				return c.narrowNumber(f)
+			}
 			return c.Value(4)
 		})
 	}
 	return c.Value(3)
+}
+
+// narrowNumber reads the value of a field of less than 8 bytes.
+func (c *graphChecker) narrowNumber(f *core.FieldReader) error {
+	c.peek()
+	start := c.at
+	n, isInt := c.integer()
+	c.at = start
+	if err := c.Value(4); err != nil {
+		return err
+	}
+	real, err := strconv.ParseFloat(string(c.data[start:c.at]), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil // it is not a number, and the library says so
+	}
+	if err := f.CheckNumber(n, real, isInt); err != nil {
+		return failure.Annotate(fmt.Sprintf("%s: node %d", badGraph, len(c.starts)-1), err)
+	}
+	return nil
 }
 
 // links reads an array of references.

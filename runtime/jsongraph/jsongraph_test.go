@@ -213,6 +213,57 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"ffi.String","data":"\ud800"}]}`, tvmffi.ErrValue, "surrogate"},
 }
 
+const narrowText = `
+#include <tvm/ffi/object.h>
+#include <tvm/ffi/reflection/registry.h>
+
+using namespace tvm::ffi;
+
+class NarrowObj : public Object {
+ public:
+  int8_t a = 0;
+  uint16_t b = 0;
+  float c = 0;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("narrow.Narrow", NarrowObj, Object);
+};
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = reflection;
+  refl::ObjectDef<NarrowObj>()
+      .def_ro("a", &NarrowObj::a, refl::DefaultValue(int64_t{0}))
+      .def_ro("b", &NarrowObj::b, refl::DefaultValue(int64_t{0}))
+      .def_ro("c", &NarrowObj::c, refl::DefaultValue(0.0));
+}
+`
+
+// The setters of C++ fields cut off what does not fit, and the library's reader with them.
+func TestFromJSONGraph_narrow(t *testing.T) {
+	runtimetest.LoadProgram(t)
+	if err := tvmffi.LoadLibrary(nativetest.BuildText(t, "narrow", narrowText)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ fields, want, text string }{
+		{`"a":-128,"b":65535,"c":1e38`, "narrow.Narrow(a=-128, b=65535, c=1e+38)", ""},
+		{`"a":127,"b":0,"c":-Infinity`, "narrow.Narrow(a=127, b=0, c=-inf)", ""},
+		{`"a":true,"c":3`, "narrow.Narrow(a=1, b=0, c=3)", ""},
+		{`"a":128`, "", "node 0: field a: 128 does not fit an int of 1 bytes"},
+		{`"a":-129`, "", "node 0: field a: -129 does not fit an int of 1 bytes"},
+		{`"b":-1`, "", "node 0: field b: -1 does not fit an int of 2 bytes"},
+		{`"b":65536`, "", "node 0: field b: 65536 does not fit an int of 2 bytes"},
+		{`"c":1e39`, "", "node 0: field c: 1e+39 does not fit a float of 4 bytes"},
+	} {
+		x, err := jsongraph.Unmarshal[*tvmffi.Object]([]byte(`{"root_index":0,"nodes":[{"type":"narrow.Narrow","data":{` + c.fields + `}}]}`))
+		if c.text != "" {
+			runtimetest.WantError(t, err, tvmffi.ErrValue, c.text)
+			continue
+		}
+		if err != nil || x.String() != c.want {
+			t.Fatalf("%s became %v (%v), want %s", c.fields, x, err, c.want)
+		}
+		x.Release()
+	}
+}
+
 func TestFromJSONGraph_hostile(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	t.Run("graphs", func(t *testing.T) {
