@@ -100,8 +100,11 @@
 // # Threads
 //
 // Everything may be used from any goroutine. Releasing an object while another goroutine
-// uses the same pointer is a data race. A call blocks only its goroutine, like a system
-// call.
+// uses the same pointer is a data race. A call uses its arguments until it returns, also
+// while a callback waits for another goroutine. The func inside an iter.Pull is another
+// goroutine, too. A callback must not call the yield of an iter.Pull: the Go runtime stops the
+// program, because the C++ frames belong to one thread. A call blocks only its goroutine, like
+// a system call.
 //
 // Native code cannot be cancelled, so calls take no context.Context. To give up waiting,
 // make the call on a goroutine of its own; that goroutine runs until the callee returns. A

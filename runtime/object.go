@@ -54,8 +54,9 @@ func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
 // nothing. On a borrowed argument of a callback, Release ends the Go object only.
 //
 // A call may still use an object that is released in a callback, or in a loop, that runs
-// during the call. The reference then ends after the call, when the garbage collector finds
-// that nothing uses it. This does not concern objects that the callback itself made.
+// during the call, on the goroutine of that callback. The reference then ends after the call,
+// when the garbage collector finds that nothing uses it. This does not concern objects that
+// the callback itself made.
 //
 // Several goroutines may release one object at the same time. Releasing an object while
 // another goroutine uses it is a data race, even if the use is a call into the library.

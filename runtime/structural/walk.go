@@ -86,7 +86,9 @@ func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
 // first rule that fits; None is passed over. What is shared is visited at each place where it stands.
 // The callback may return [SkipChildren] or [SkipAll]; any other error ends the
 // walk and comes back, so that errors.Is finds it, and [ErrorPaths] tells where it
-// was. It needs libtvm_ffi 0.1.14.
+// was. A callback must not change a List or a Dict that is being gone through: the library
+// reads on in the old memory. This holds for [Visit], [Rewrite] and [Mutate], too. It needs
+// libtvm_ffi 0.1.14.
 func Walk(root any, order Order, rules ...WalkRule) error {
 	if order != PreOrder && order != PostOrder {
 		return failure.Errorf(failure.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
