@@ -111,7 +111,7 @@ func TestWalk_objects(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
-// Strings and bytes are no objects in Go, also where the library keeps them in an object. So
+// Strings and bytes are not objects in Go, even where the library keeps them in an object. So
 // a rule for objects passes them on to the next rule that fits.
 func TestObjectRule_texts(t *testing.T) {
 	runtimetest.LoadProgram(t)
