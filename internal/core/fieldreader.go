@@ -2,7 +2,6 @@ package core
 
 import (
 	"math"
-	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -169,38 +168,6 @@ func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
 		v = int64(*capi.PointerTo[int32](at))
 	}
 	return v, v >= 0
-}
-
-// CheckNumber returns an error if the setter would cut off a part of a number. The value is
-// an int, or a float of which real has the value.
-func (r *FieldReader) CheckNumber(n int64, real float64, isInt bool) error {
-	switch {
-	case r.encoding == encodingFloat32:
-		if math.Abs(real) > math.MaxFloat32 && !math.IsInf(real, 0) {
-			return failure.Errorf(failure.KindValue, "field %s: %g does not fit a float of 4 bytes", r.Name, real)
-		}
-	case r.encoding == encodingNarrowInt && isInt:
-		// Only the getter knows whether the field has a sign. It reads a field of ones.
-		ones := ^uint64(0)
-		v, err := failure.InvokeResult(r.getter, capi.Address(&ones))
-		runtime.KeepAlive(&ones)
-		if err != nil {
-			return err
-		}
-		low, high := int64(0), int64(1)<<(8*r.size)
-		if int64(v.Bits) < 0 {
-			low, high = -high/2, high/2
-		}
-		if n < low || n >= high {
-			return failure.Errorf(failure.KindValue, "field %s: %d does not fit an int of %d bytes", r.Name, n, r.size)
-		}
-	}
-	return nil
-}
-
-// IsNarrow reports whether the field is a number of less than 8 bytes.
-func (r *FieldReader) IsNarrow() bool {
-	return r.encoding == encodingNarrowInt || r.encoding == encodingFloat32
 }
 
 // Reader returns the reader of a field that holds an object or any value.

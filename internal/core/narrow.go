@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -108,8 +109,37 @@ func (f *Field) Holds(handle uintptr, v abi.Any) error {
 	return failure.Errorf(failure.KindValue, "field %s: %s does not fit: the library stores %s", f, number(v), number(got))
 }
 
+// Check returns an error if v is a number that the field cannot hold. There is no object yet
+// to be read back, so the getter reads a field of ones to tell whether an int has a sign.
+func (r *FieldReader) Check(v abi.Any) error {
+	if !r.mayCut(v) || r.cuts&cutsUnknown != 0 {
+		return nil
+	}
+	x, high := int64(v.Bits), int64(1)<<(8*r.number)
+	low := -high / 2
+	if r.encoding == encodingNarrowInt {
+		ones := ^uint64(0)
+		got, err := failure.InvokeResult(r.getter, capi.Address(&ones))
+		runtime.KeepAlive(&ones)
+		if err != nil {
+			return err
+		}
+		if int64(got.Bits) < 0 {
+			high /= 2
+		} else {
+			low = 0
+		}
+	}
+	if v.TypeIndex == abi.TypeFloat || x < low || x >= high {
+		return r.cut(r.Name, v)
+	}
+	return nil
+}
+
 // cut is the error of a number that does not fit.
-func (f *Field) cut(r *FieldReader, v abi.Any) error {
+func (f *Field) cut(r *FieldReader, v abi.Any) error { return r.cut(f.String(), v) }
+
+func (r *FieldReader) cut(field string, v abi.Any) error {
 	kind, plural := "an int", "s"
 	if v.TypeIndex == abi.TypeFloat {
 		kind = "a float"
@@ -117,7 +147,7 @@ func (f *Field) cut(r *FieldReader, v abi.Any) error {
 	if r.number == 1 {
 		plural = ""
 	}
-	return failure.Errorf(failure.KindValue, "field %s: %s does not fit %s of %d byte%s", f, number(v), kind, r.number, plural)
+	return failure.Errorf(failure.KindValue, "field %s: %s does not fit %s of %d byte%s", field, number(v), kind, r.number, plural)
 }
 
 // number is the text of an int or a float.

@@ -1,7 +1,6 @@
 package jsongraph
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,8 +29,7 @@ type nodeType struct {
 	kind nodeKind
 	// links are the fields of an object that are references.
 	links map[string]bool
-	// narrow are the fields of an object that are numbers of less than 8 bytes. The
-	// library cuts off what does not fit them.
+	// narrow are the fields of an object to which the library may give another number.
 	narrow map[string]*core.FieldReader
 }
 
@@ -70,7 +68,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	}
 	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*core.FieldReader{}}
 	for _, f := range codec.FieldsOf(index) {
-		if f.IsNarrow() {
+		if f.Narrow() {
 			t.narrow[f.Name] = &f
 		}
 		switch f.Info.StaticTypeIndex {
@@ -284,11 +282,15 @@ func (c *graphChecker) narrowNumber(f *core.FieldReader) error {
 	if err := c.Value(4); err != nil {
 		return err
 	}
-	real, err := strconv.ParseFloat(string(c.data[start:c.at]), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return nil // it is not a number, and the library says so
+	v := codec.IntValue(n)
+	if !isInt {
+		x, err := strconv.ParseFloat(string(c.data[start:c.at]), 64)
+		if err != nil {
+			return nil // not a number, or a larger one: the library says so
+		}
+		v = abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(x)}
 	}
-	if err := f.CheckNumber(n, real, isInt); err != nil {
+	if err := f.Check(v); err != nil {
 		return failure.Annotate(fmt.Sprintf("%s: node %d", badGraph, len(c.starts)-1), err)
 	}
 	return nil
