@@ -62,7 +62,7 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 	if err != nil {
 		return Library{}, err
 	}
-	lib, err := identify(path, schema.Library{Role: role})
+	lib, err := p.identifyWhole(ctx, path, schema.Library{Role: role})
 	if err != nil && c.File() != "" {
 		key := "libraries"
 		if role != schema.RoleBound {
@@ -174,6 +174,35 @@ func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.
 		return found, p.Repair(ctx, wheels[at], damage)
 	}
 	return found, nil
+}
+
+// identifyWhole is identify for a file that a configuration names. If it is of a wheel in the
+// cache, it is compared with that wheel, and repaired.
+func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema.Library) (Library, error) {
+	lib, err := identify(path, identity)
+	if err != nil {
+		return lib, err
+	}
+	cache, err := wheel.CacheDir()
+	if err != nil || !strings.HasPrefix(path, cache+string(filepath.Separator)) {
+		return lib, nil
+	}
+	wheels, _, err := wheel.Unpacked()
+	if err != nil {
+		return Library{}, fmt.Errorf("the cache: %w", err)
+	}
+	for _, d := range wheels {
+		if !strings.HasPrefix(path, d.Root()+string(filepath.Separator)) {
+			continue
+		}
+		if damage := sites.Damaged(d.Root(), path, lib.Identity.SHA256); damage != nil {
+			if err := p.Repair(ctx, d, damage); err != nil {
+				return Library{}, err
+			}
+			return identify(path, identity)
+		}
+	}
+	return lib, nil
 }
 
 // damaged returns why a library in the cache cannot be loaded, nil if it can.
