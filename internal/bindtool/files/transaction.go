@@ -22,14 +22,13 @@ import (
 // between leaves some files new and some old; each of them is whole, and the next run
 // completes them and removes the temporary files.
 func (o *Output) Write() (err error) {
-	tx := transaction{}
+	tx, held := transaction{}, locks{}
+	defer held.unlock() // after the rollback
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, tx.rollback())
 		}
 	}()
-	held := locks{}
-	defer held.unlock()
 	if err := tx.lock(o, held); err != nil {
 		return err
 	}
