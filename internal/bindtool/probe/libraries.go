@@ -147,10 +147,10 @@ func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 // taken if that is damaged: to take an older one instead would hide it.
 func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.Installed, error) {
 	found, err := sites.Cached(spec.Package, spec.Path)
-	if err != nil {
+	if errors.Is(err, sites.ErrShared) {
 		return nil, fmt.Errorf("the cache: %w", err)
 	}
-	if len(found) == 0 {
+	if len(found) == 0 { // or there is no cache, as where HOME is not set: programs go on, too
 		return nil, nil
 	}
 	wheels, _, err := wheel.Unpacked()
