@@ -33,16 +33,20 @@ func Private(path string) error {
 	if err != nil || !filepath.IsLocal(below) {
 		return OwnOnly(path)
 	}
-	if err := ownOnly(root, true); err != nil || below == "." {
-		return err
-	}
-	for _, name := range strings.Split(below, string(filepath.Separator)) {
-		root = filepath.Join(root, name)
-		if err := ownOnly(root, false); err != nil {
-			return err
+	err = ownOnly(root, true)
+	if below != "." {
+		for _, name := range strings.Split(below, string(filepath.Separator)) {
+			if err != nil {
+				break
+			}
+			root = filepath.Join(root, name)
+			err = ownOnly(root, false)
 		}
 	}
-	return nil
+	if errors.Is(err, ErrShared) {
+		return fmt.Errorf("%w, or set TVMFFI_CACHE to a folder of your own", err)
+	}
+	return err
 }
 
 // OwnOnly returns an error if another user can change the file or folder at path, by the

@@ -47,7 +47,7 @@ func TestCachedRefusesShared(t *testing.T) {
 		if found != nil || !errors.Is(err, ErrShared) {
 			t.Fatalf("%s with mode 777: %v, %v", place, found, err)
 		}
-		for _, part := range []string{place + " is not safe", "every user (mode 777)", "run chmod go-w " + place} {
+		for _, part := range []string{place + " is not safe", "every user (mode 777)", "run chmod go-w " + place + ", or set TVMFFI_CACHE"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v lacks %q", err, part)
 			}
@@ -61,6 +61,11 @@ func TestCachedRefusesShared(t *testing.T) {
 	if found, err := Cached("sample", "sample/lib.so"); err != nil || len(found) != 1 {
 		t.Errorf("with mode 755: %v, %v", found, err)
 	}
+	mustChmod(t, places[2], 0o777)
+	if err := OwnOnly(places[2]); err == nil || strings.Contains(err.Error(), "TVMFFI_CACHE") {
+		t.Errorf("a folder that need not be in the cache: %v", err)
+	}
+	mustChmod(t, places[2], 0o755)
 	if err := Private(filepath.Join(places[0], "absent", "below")); err != nil {
 		t.Errorf("a folder that does not exist: %v", err)
 	}

@@ -21,7 +21,7 @@ func othersMayWrite(info fs.FileInfo, sticky bool) (why, remedy string) {
 	switch {
 	case st.Uid != user && st.Uid != 0:
 		return fmt.Sprintf("belongs to the user with number %d, this process to %d", st.Uid, user),
-			"give %s to this user with chown, or set TVMFFI_CACHE to a folder of your own"
+			"give %s to this user with chown"
 	case guarded:
 	case mode.Perm()&0o002 != 0:
 		return fmt.Sprintf("can be written by every user (mode %o)", mode.Perm()), "run chmod go-w %s"
