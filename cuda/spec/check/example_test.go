@@ -23,7 +23,7 @@ func Example() {
 	// n is 7
 }
 
-func ExampleCompile() {
+func ExampleNew() {
 	n := spec.Var{Name: "n", DType: spec.Int64}
 	add := spec.New("add",
 		spec.Tensor{Name: "a", DType: spec.Float32, Shape: []spec.Dim{n}},
