@@ -56,7 +56,7 @@ func (l *Listing) printFunctions(con *console.Console) {
 	for _, f := range functions {
 		where := ""
 		if f.Source == schema.SourceModule {
-			where = "  [module " + f.Library + "]"
+			where = "  [module " + visible(f.Library) + "]"
 		}
 		con.Printf("  %s%s%s\n", visible(f.Name), con.Paint(text.Faint, signatureText(f.Signature)), where)
 		printFlaw(con, f.Flaw, 6)
@@ -117,7 +117,7 @@ func (l *Listing) printTypes(con *console.Console) {
 	for _, typ := range slices.SortedFunc(slices.Values(types), byKey) {
 		head := "  " + visible(typ.Key)
 		if n := len(typ.Ancestors); n > 0 {
-			head += con.Paint(text.Faint, " : "+typ.Ancestors[n-1])
+			head += con.Paint(text.Faint, " : "+visible(typ.Ancestors[n-1]))
 		}
 		if typ.TotalSize > 0 {
 			head += con.Paint(text.Faint, fmt.Sprintf("  (%d bytes)", typ.TotalSize))
@@ -128,7 +128,7 @@ func (l *Listing) printTypes(con *console.Console) {
 		w := table.NewWriter()
 		w.SetStyle(plainTable())
 		for _, f := range typ.Fields {
-			w.AppendRow(table.Row{"   ", "field", visible(f.Name), f.Type.String(), layout(f), access(f)})
+			w.AppendRow(table.Row{"   ", "field", visible(f.Name), visible(f.Type.String()), layout(f), access(f)})
 			notes = append(notes, schema.Method{Doc: f.Doc})
 		}
 		for _, m := range typ.Methods {
@@ -140,7 +140,7 @@ func (l *Listing) printTypes(con *console.Console) {
 			notes = append(notes, m)
 		}
 		if text, ok := l.constructorText(&typ); ok { // may be long, so it is not in the table
-			con.Printf("     init %s\n", text)
+			con.Printf("     init %s\n", visible(text))
 		}
 		if w.Length() == 0 {
 			continue
