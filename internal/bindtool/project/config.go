@@ -122,12 +122,15 @@ func (l *OneOrMore) UnmarshalYAML(read func(any) error) error {
 }
 
 // FindConfig returns the path of the configuration in this folder, or in the nearest one
-// above it in the same module: a file further up may be anybody's, and names code to load. If there is none, it returns an error that names the
-// configurations below this folder.
+// above it in the same module: a file further up may be anybody's, and names code to load.
+// If there is none, it returns an error that names the configurations below this folder.
 func FindConfig() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {
 		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(wd); err == nil {
+		wd = real // Getwd may return a path with links, above which .. does not lead
 	}
 	exists := func(dir, name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
