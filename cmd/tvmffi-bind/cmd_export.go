@@ -241,8 +241,8 @@ func findCompiler(ctx context.Context) error {
 		return fmt.Errorf("go env CC: %w", err)
 	}
 	words := strings.Fields(string(out))
-	if len(words) == 0 {
-		return nil // the go command says more
+	if len(words) == 0 || strings.ContainsAny(words[0], `"'`) {
+		return nil // the go command, which also reads quoted paths, says more
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return fmt.Errorf("there is no C compiler %s, which go build -buildmode=c-shared needs: install gcc (package gcc or build-base), or name a compiler by CC", words[0])
