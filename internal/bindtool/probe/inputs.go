@@ -159,8 +159,8 @@ func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, er
 	return p.ReadLibraries(ctx, libs)
 }
 
-// maxSchemaLen bounds the file that readSchema reads into memory; package schema refuses
-// smaller ones.
+// maxSchemaLen bounds the file that readSchema reads into memory. Package schema has a lower
+// limit, and the error for a schema above that one.
 const maxSchemaLen = 1 << 30
 
 // readSchema reads a file that dump wrote.
