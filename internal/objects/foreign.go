@@ -259,8 +259,8 @@ func collectTensor(handle uintptr) {
 	collect(handle)
 }
 
-// endTensor drops a reference whose wrapper was counted.
-func endTensor(handle uintptr) {
+// dropTensor drops a reference whose wrapper was counted.
+func dropTensor(handle uintptr) {
 	uncount(handle)
 	DecRef(handle)
 }

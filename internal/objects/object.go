@@ -108,10 +108,19 @@ func (o *Object) LeaveToCollector() {
 	for o.load()&stateMask == stateGuarding {
 		runtime.Gosched()
 	}
-	if o.load()&stateMask == stateGuarded {
+	if s := o.load(); s&stateMask == stateGuarded {
 		o.cleanup.Stop()
-		o.cleanup = runtime.AddCleanup(o, DecRef, o.handle)
+		o.cleanup = runtime.AddCleanup(o, dropOf(s), o.handle)
 	}
+}
+
+// dropOf returns what drops the reference of a wrapper with the given status when the
+// collector does so, and that is not a leak.
+func dropOf(status uint32) func(handle uintptr) {
+	if status&flagCounted != 0 {
+		return dropTensor
+	}
+	return DecRef
 }
 
 // guard adds a cleanup to the wrapper with the given handle, unless the wrapper has ended
@@ -123,7 +132,7 @@ func (o *Object) guard(handle uintptr) {
 	end := collect
 	switch s := o.load(); {
 	case s&flagUnclaimed != 0:
-		end = DecRef
+		end = dropOf(s)
 	case s&flagCounted != 0:
 		end = collectTensor
 	}
@@ -216,7 +225,7 @@ func (o *Object) Detach() uintptr {
 	switch {
 	case o.born.InUse():
 		IncRef(h)
-		o.keepWhileUsed(h, s&flagCounted != 0)
+		o.keepWhileUsed(h, dropOf(s))
 	case s&flagCounted != 0:
 		uncount(h)
 	}
@@ -225,12 +234,8 @@ func (o *Object) Detach() uintptr {
 
 // keepWhileUsed leaves the reference of an ended wrapper to the collector. No call uses o
 // when it finds that nothing refers to o.
-func (o *Object) keepWhileUsed(handle uintptr, counted bool) {
-	end := DecRef
-	if counted {
-		end = endTensor
-	}
-	runtime.AddCleanup(o, end, handle)
+func (o *Object) keepWhileUsed(handle uintptr, drop func(handle uintptr)) {
+	runtime.AddCleanup(o, drop, handle)
 	if leftToCollector.Add(1)%leftAtOnce == 0 {
 		go runtime.GC() // it does not see the memory of the objects
 	}

@@ -144,3 +144,30 @@ func TestForeignMemory(t *testing.T) {
 	expect("memory of a device", 0)
 	device.Release()
 }
+
+// A tensor in a struct or a map of a callback belongs to the collector, which counts its
+// memory off.
+func TestForeignMemory_collected(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	runtimetest.DropGarbage(t)
+	type batch struct {
+		X *tvmffi.Tensor `ffi:"x"`
+	}
+	for name, f := range map[string]any{
+		"struct": func(b batch) int64 { return b.X.Len() },
+		"map":    func(m map[string]*tvmffi.Tensor) int64 { return m["x"].Len() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := memstat.ForeignMemory(tvmffi.CPU)
+			callback := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(f))
+			defer callback.Release()
+			x := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", int64(1<<20))
+			v, err := callback.Call(map[string]any{"x": x})
+			if err != nil || v.Value() != int64(1<<20) {
+				t.Error(v, err)
+			}
+			x.Release()
+			runtimetest.Collect(t, "a tensor of a callback", func() bool { return memstat.ForeignMemory(tvmffi.CPU) == before })
+		})
+	}
+}
