@@ -211,7 +211,9 @@ func (o *Object) Detach() uintptr {
 			o.expire()
 			return 0
 		}
-		if atomic.CompareAndSwapUint32(&o.status, s, s&^stateMask|stateReleased) {
+		if s&flagHeld != 0 {
+			runtime.Gosched() // Hold reads the handle
+		} else if atomic.CompareAndSwapUint32(&o.status, s, s&^stateMask|stateReleased) {
 			break
 		}
 		s = o.load()
