@@ -137,3 +137,21 @@ func TestDiffOfReleases(t *testing.T) {
 		t.Errorf("%d changes, expected a few", len(changes))
 	}
 }
+
+// TestDiff_order: required parameters in another order break callers, options do not.
+func TestDiff_order(t *testing.T) {
+	of := func(fields ...Field) Schema {
+		return Schema{Types: []Type{{Key: "ffi.Object"}, {Key: "a.T", Ancestors: []string{"ffi.Object"}, Attributes: []string{initName}, Fields: fields}}}
+	}
+	field := func(name string, flags Flags) Field {
+		return Field{Name: name, Type: TypeSchema{Name: "int"}, Flags: flags}
+	}
+	a, b := field("a", 0), field("b", 0)
+	if got, want := lines(Diff(of(a, b), of(b, a))), "breaking: constructor a.T changed: parameters (b: int, a: int), was (a: int, b: int)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	a, b = field("a", FlagHasDefault), field("b", FlagHasDefault)
+	if got := lines(Diff(of(a, b), of(b, a))); got != "" {
+		t.Errorf("options in another order: %s", got)
+	}
+}

@@ -85,3 +85,18 @@ func TestErrorPaths_ofChildren(t *testing.T) {
 	mutated, visited, refused = nil, nil, nil
 	runtimetest.DropGarbage(t)
 }
+
+// TestKeyOf_collected: keys that nobody has leave the table.
+func TestKeyOf_collected(t *testing.T) {
+	runtimetest.LoadProgram(t)
+	before := structural.KeyBuckets()
+	for i := range 100 {
+		if _, err := structural.KeyOf([]any{"a key that is dropped", i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := structural.KeyBuckets(); n < before+50 {
+		t.Errorf("the table has %d hashes after 100 more than %d", n, before)
+	}
+	runtimetest.Collect(t, "keys", func() bool { return structural.KeyBuckets() <= before })
+}

@@ -140,7 +140,7 @@ func TestValues(t *testing.T) {
 	use(t)
 	m := maker{t}
 	var v check.Values
-	if _, ok := v.Int("n"); ok {
+	if n, ok := v.Int("n"); n != 0 || ok {
 		t.Error("a value before a call")
 	}
 	c := check.MustCompile("f(a: Tensor([n, 4], float32, strides=[s, 1]), k: int32, o: Optional[Shape([m])])")
