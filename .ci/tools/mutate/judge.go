@@ -126,6 +126,10 @@ func (j *judge) build(ctx context.Context, pkg, overlay string) ([]byte, error) 
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
+	// Of a package without tests none is made, and the one before must not run.
+	if err := os.Remove(j.program()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	return j.run(ctx, j.root, "go", append(args, "./"+pkg)...)
 }
 
@@ -137,6 +141,9 @@ const mostMemory = 16 << 20
 
 // test runs the test program.
 func (j *judge) test(ctx context.Context, pkg string, limit time.Duration) ([]byte, error) {
+	if _, err := os.Stat(j.program()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %s", limit.Round(time.Second)))
 	defer cancel()
 	out, err := j.run(ctx, filepath.Join(j.root, filepath.FromSlash(pkg)), "sh", "-c", fmt.Sprintf("ulimit -v %d; exec \"$0\" \"$@\"", mostMemory),

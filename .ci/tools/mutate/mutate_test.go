@@ -176,6 +176,21 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestTry_withoutTests: a package without tests passes, and no test program of another one
+// runs in its place.
+func TestTry_withoutTests(t *testing.T) {
+	j := module(t, "package p\n", "package p\n\nimport \"testing\"\n\nfunc TestFail(t *testing.T) { t.Error(1) }\n")
+	if err := j.measure(t.Context(), "p"); err == nil || !strings.Contains(err.Error(), "the tests of p fail without a change") {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(filepath.Join(j.root, "p", "p_test.go")); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.measure(t.Context(), "p"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTry_hangs: a test that takes too long ends, and so does what it has started.
 func TestTry_hangs(t *testing.T) {
 	j := module(t, "package p\n", "package p\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n\t\"strconv\"\n\t\"testing\"\n)\n\n"+
