@@ -3,6 +3,7 @@
 package ccall_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/ebitengine/purego"
@@ -28,7 +29,14 @@ func TestCatchThrown_withoutMemory(t *testing.T) {
 	if at := ccall.Allocate(8); at != 0 {
 		t.Fatalf("memory at %x", at)
 	}
-	ccall.CatchThrown(h.Symbol)
+	// Nor if the unwinder is missing.
+	ccall.CatchThrown(func(name string) (uintptr, error) {
+		if name == "__register_frame" {
+			return 0, errors.New("missing")
+		}
+		return h.Symbol(name)
+	})
+	ccall.CatchThrown(h.Symbol) // with the functions for the tests that follow
 }
 
 // TestThreadsAreBound: the threads of C++ keep what Go gave them until they end. Without
