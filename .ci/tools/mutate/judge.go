@@ -28,7 +28,7 @@ type judge struct {
 	root string
 	// work has the test programs and the changed files, cache what the compiler made.
 	work, cache string
-	// took is how long each package of tests runs without a change. It is kept in work.
+	// took is how long each package of tests runs without a change.
 	took   map[string]time.Duration
 	locked *os.File
 }
@@ -46,20 +46,6 @@ func (j *judge) lock() error {
 	return nil
 }
 
-func (j *judge) times() string { return filepath.Join(j.work, "times.json") }
-
-// remember reads what an earlier run has measured.
-func (j *judge) remember() error {
-	text, err := os.ReadFile(j.times())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, &j.took)
-}
-
 // measure runs the tests of a package without a change, once.
 func (j *judge) measure(ctx context.Context, pkg string) error {
 	if _, ok := j.took[pkg]; ok {
@@ -74,11 +60,7 @@ func (j *judge) measure(ctx context.Context, pkg string) error {
 		return fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 	}
 	j.took[pkg] = time.Since(start)
-	text, err := json.Marshal(j.took)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(j.times(), text, 0o600)
+	return nil
 }
 
 // try returns what the tests say to a mutant, and which of them failed.

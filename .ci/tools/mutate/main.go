@@ -84,7 +84,7 @@ func run(ctx context.Context, o options, dirs []string) (err error) {
 		return err
 	}
 	r := &runner{options: o, judge: judge{root: o.root, work: o.work, cache: filepath.Join(o.work, "cache"), took: map[string]time.Duration{}}, known: known, reasons: reasons}
-	if err := errors.Join(r.judge.lock(), r.judge.remember()); err != nil {
+	if err := r.judge.lock(); err != nil {
 		return err
 	}
 	for _, d := range dirs {
