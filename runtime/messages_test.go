@@ -305,7 +305,7 @@ func publicFunctions() map[string][]any {
 			return tvmffi.Register("messages.refused", f, tvmffi.Signature(s), tvmffi.Override())
 		}, func(name string) error { return tvmffi.Register(name, 1) }},
 		"Repr": {tvmffi.Repr}, "RequireAligned": {tvmffi.RequireAligned}, "RequireContiguous": {tvmffi.RequireContiguous},
-		"Retain": {tvmffi.Retain[*tvmffi.Tensor]}, "Same": {tvmffi.Same}, "Signature": {tvmffi.Signature}, "Slice": {tvmffi.Slice[int8], tvmffi.Slice[uint8]},
+		"Retain": {tvmffi.Retain[*tvmffi.Tensor]}, "RetainFunc": {tvmffi.RetainFunc[func(int) int], tvmffi.RetainFunc[string]}, "Same": {tvmffi.Same}, "Signature": {tvmffi.Signature}, "Slice": {tvmffi.Slice[int8], tvmffi.Slice[uint8]},
 		"StringifyJSON": {tvmffi.StringifyJSON}, "SystemLib": {tvmffi.SystemLib}, "TensorOf": {tvmffi.TensorOf[uint8]}, "ToBF16": {tvmffi.ToBF16}, "ToFloat32": {tvmffi.ToFloat32},
 		"TypeKey": {tvmffi.TypeKey}, "TypeKeys": {tvmffi.TypeKeys}, "Unloadable": {tvmffi.Unloadable},
 		"UnmarshalMap": {tvmffi.UnmarshalMap, func(x tvmffi.ObjectRef) error { return tvmffi.UnmarshalMap(x, new(config)) }}, "Unregister": {tvmffi.Unregister},

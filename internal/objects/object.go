@@ -208,7 +208,11 @@ func (o *Object) Detach() uintptr {
 		case stateStatic, stateReleased, stateExpired:
 			return 0
 		case stateBorrowed:
-			o.expire()
+			if o.index == abi.TypeFunction {
+				o.expire()
+			} else if o.become(stateBorrowed, stateReleased) {
+				o.handle = 0
+			}
 			return 0
 		}
 		if s&flagHeld != 0 {

@@ -44,7 +44,7 @@ func Private(path string) error {
 		}
 	}
 	if errors.Is(err, ErrShared) {
-		return fmt.Errorf("%w, or set TVMFFI_CACHE to a folder of your own", err)
+		return fmt.Errorf("%w and empty the cache, whose files others may have changed, or set TVMFFI_CACHE to a folder of your own", err)
 	}
 	return err
 }

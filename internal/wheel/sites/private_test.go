@@ -47,7 +47,7 @@ func TestCachedRefusesShared(t *testing.T) {
 		if found != nil || !errors.Is(err, ErrShared) {
 			t.Fatalf("%s with mode 777: %v, %v", place, found, err)
 		}
-		for _, part := range []string{place + " is not safe", "every user (mode 777)", "run chmod go-w " + place + ", or set TVMFFI_CACHE"} {
+		for _, part := range []string{place + " is not safe", "every user (mode 777)", "run chmod go-w " + place + " and empty the cache, whose files others may have changed, or set TVMFFI_CACHE"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v lacks %q", err, part)
 			}
