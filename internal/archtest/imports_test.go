@@ -43,7 +43,7 @@ var rooms = []room{
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/runtimetest", own: []string{"internal/capi", "internal/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
+	{dir: "internal/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
 	{dir: "internal/consumer", own: []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/english"},

@@ -1,3 +1,5 @@
+//go:build !tvmffi_liveness
+
 package capi
 
 import "unsafe"
@@ -6,4 +8,10 @@ import "unsafe"
 func Address[T any](p *T) uintptr {
 	Escape(unsafe.Pointer(p))
 	return uintptr(unsafe.Pointer(p))
+}
+
+// PointerTo returns C memory as a *T. The memory must stay valid while the result is used; the
+// garbage collector does not see it.
+func PointerTo[T any](address uintptr) *T {
+	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
 }

@@ -4,7 +4,7 @@
 //
 // # Files
 //
-//	C functions                api.go, address.go, malloc_*.go
-//	C memory                   memory.go, keepalive.go
+//	C functions                api.go, malloc_*.go
+//	C memory                   memory.go, address*.go, keepalive.go
 //	the registry and its lock  registry.go, thread_*.go, typeinfo.go
 package capi

@@ -7,12 +7,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// PointerTo returns C memory as a *T. The memory must stay valid while the result is used; the
-// garbage collector does not see it.
-func PointerTo[T any](address uintptr) *T {
-	return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&address)))
-}
-
 // GoString copies the bytes of b.
 func GoString(b abi.ByteArray) string {
 	if b.Size == 0 {

@@ -15,32 +15,60 @@ import (
 // alive is gone then.
 const Liveness = true
 
-// Collect ends everything unreachable, the first times that it is reached by one way. The
+// Collect ends everything unreachable, the first time that it is reached by one way. The
 // ways differ in the functions that are nearest to the call of Collect.
 func Collect() {
 	var way [8]uintptr
 	runtime.Callers(2, way[:])
 	collections.Lock()
 	if collections.of == nil {
-		collections.of = map[[8]uintptr]int{}
+		collections.of = map[[8]uintptr]bool{}
 	}
-	collections.of[way]++
-	done := collections.of[way] > 2
+	skip := collections.of[way] || collections.runs
+	if !skip {
+		collections.of[way], collections.runs = true, true
+	}
 	collections.Unlock()
-	if done {
+	if skip {
 		return
 	}
+	for n := 0; n < 3 && end(); n++ {
+		// What they held in Go is garbage now.
+	}
+	collections.Lock()
+	collections.runs = false
+	collections.Unlock()
+}
+
+// end runs a collection and reports whether it started cleanups, for which it waits.
+func end() bool {
 	runtime.GC()
 	samples := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	metrics.Read(samples)
+	if samples[0].Value.Uint64() == collections.ended {
+		return false
+	}
+	collections.ended = samples[0].Value.Uint64()
 	for start := time.Now(); time.Since(start) < 100*time.Millisecond; time.Sleep(10 * time.Microsecond) {
 		metrics.Read(samples)
 		if samples[1].Value.Uint64() >= samples[0].Value.Uint64() {
-			return
+			break
 		}
 	}
+	return true
+}
+
+// Again lets Collect end everything unreachable on the ways by which it was reached before.
+func Again() {
+	collections.Lock()
+	defer collections.Unlock()
+	clear(collections.of)
 }
 
 var collections struct {
 	sync.Mutex
-	of map[[8]uintptr]int
+	of   map[[8]uintptr]bool
+	runs bool // a cleanup must not wait for itself
+	// ended is how many cleanups had been started.
+	ended uint64
 }

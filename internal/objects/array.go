@@ -42,6 +42,9 @@ func NewArray(n int) (uintptr, []abi.Any) {
 // and keeps its memory for the next one. A caller who knows that it holds none spares
 // the look at the elements.
 func endArray(handle uintptr, scalars bool) bool {
+	if ccall.Liveness {
+		return false // malloc overwrites the memory
+	}
 	a := capi.PointerTo[arrayObject](handle)
 	if deleter := ccall.ReleaseArray(); deleter == 0 || a.Deleter != deleter || atomic.LoadUint64(&a.RefCounts) != oneReference {
 		return false

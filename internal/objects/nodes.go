@@ -222,6 +222,7 @@ func Drain() {
 func reclaim() {
 	ccall.TakeReleased(func(released uintptr) {
 		slotOf(released).clear()
+		spoil(released)
 		slots.free = append(slots.free, released)
 	})
 }
@@ -233,6 +234,7 @@ func endNode(handle uintptr) bool {
 		return false
 	}
 	slotOf(handle).clear()
+	spoil(handle)
 	if old := slots.spare.Swap(handle); old != 0 {
 		slots.mu.Lock()
 		slots.free = append(slots.free, old)
@@ -240,3 +242,21 @@ func endNode(handle uintptr) bool {
 	}
 	return true
 }
+
+// spoil overwrites the object of a node that has ended, as malloc overwrites memory, so that a
+// test notices its use.
+func spoil(handle uintptr) {
+	if ccall.Liveness {
+		n := capi.PointerTo[node](handle)
+		for i := range n.dims {
+			n.dims[i] = spoiled
+		}
+		words := unsafe.Slice(capi.PointerTo[int64](handle), unsafe.Sizeof(tensorObject{})/8)
+		for i := range words {
+			words[i] = spoiled
+		}
+	}
+}
+
+// spoiled is eight bytes of 0x5a, which MALLOC_PERTURB_=165 writes.
+const spoiled = 0x5a5a5a5a5a5a5a5a

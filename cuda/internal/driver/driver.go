@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 
 	"github.com/ebitengine/purego"
@@ -169,6 +170,7 @@ func Call(f Func, args ...uintptr) int32 {
 	if addresses[f] == 0 {
 		return Missing
 	}
+	ccall.Collect()
 	rc, _, _ := purego.SyscallN(addresses[f], args...)
 	return int32(rc)
 }
@@ -179,6 +181,7 @@ func CallWith(f Func, args []uintptr) int32 {
 	if addresses[f] == 0 {
 		return Missing
 	}
+	ccall.Collect()
 	rc, _, _ := purego.SyscallN(addresses[f], args...)
 	return int32(rc)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec/run"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -29,7 +28,10 @@ func (s *source) value(i int) run.Value {
 // that it does not know, which would put the arguments of all callers on the heap.
 // Sound, because those functions keep nothing, and because stacks move only at calls
 // and there is none between the two conversions.
-func hidden(arg *any) *any { return capi.PointerTo[any](uintptr(unsafe.Pointer(arg))) }
+func hidden(arg *any) *any {
+	address := uintptr(unsafe.Pointer(arg))
+	return *(**any)(unsafe.Pointer(&address))
+}
 
 // streamer is a *cuda.Stream.
 type streamer interface{ Pointer() tvmffi.Pointer }
