@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// TestCatchThrown_withoutMemory gives the unwinder nothing if C has no memory.
+// TestCatchThrown_withoutMemory: the unwinder gets nothing if C has no memory.
 func TestCatchThrown_withoutMemory(t *testing.T) {
 	function(t, "calls.nop") // loads
 	h, err := dynlib.Open(nativetest.Library(t))
@@ -24,11 +24,8 @@ func TestCatchThrown_withoutMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ccall.SetAllocator(ccall.Allocator())
-	ccall.SetAllocator(zero, zero)
-	if at := ccall.Allocate(8); at != 0 {
-		t.Fatalf("memory at %x", at)
-	}
+	malloc, free := ccall.Allocator()
+	defer ccall.SetAllocator(malloc, free)
 	// Nor if the unwinder is missing.
 	ccall.CatchThrown(func(name string) (uintptr, error) {
 		if name == "__register_frame" {
@@ -36,7 +33,11 @@ func TestCatchThrown_withoutMemory(t *testing.T) {
 		}
 		return h.Symbol(name)
 	})
-	ccall.CatchThrown(h.Symbol) // with the functions for the tests that follow
+	ccall.SetAllocator(zero, zero)
+	if at := ccall.Allocate(8); at != 0 {
+		t.Fatalf("memory at %x", at)
+	}
+	ccall.CatchThrown(h.Symbol) // and all functions are there for the tests that follow
 }
 
 // TestThreadsAreBound: the threads of C++ keep what Go gave them until they end. Without
