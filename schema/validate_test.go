@@ -198,7 +198,7 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.Types[1].Attributes[0] = "y" }, `attribute "y" occurs twice`},
 		{func(s *Schema) { s.Types[1].Methods[0].Name = "" }, `method "": the name is empty`},
 		{func(s *Schema) { s.Types[1].Methods[0].Name = "n" }, `method "n": it occurs twice`},
-		{func(s *Schema) { s.Types[1].Methods[0].Signature.Return.Name = "" }, `method "m": result`},
+		{func(s *Schema) { s.Types[1].Methods[0].Signature.Return.Name = "" }, `method "m": signature: result`},
 		{func(s *Schema) { s.Types[1].Methods[0].Metadata = map[string]any{"": func() {}} }, `method "m": `},
 		{func(s *Schema) { s.Types[1].Fields[0].Metadata = map[string]any{"": func() {}} }, `field "f": `},
 		{func(s *Schema) { s.Functions[0].Metadata = map[string]any{"": func() {}} }, `function "a.f": `},
