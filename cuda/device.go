@@ -3,6 +3,7 @@ package cuda
 import (
 	"encoding/hex"
 	"errors"
+	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -52,10 +53,12 @@ func DeviceOf(t *tvmffi.Tensor) (Device, error) {
 	if err != nil {
 		return 0, err
 	}
-	if d := c.Device; d.Type == abi.DLCUDA || d.Type == abi.DLCUDAManaged {
+	d := c.Device
+	runtime.KeepAlive(t)
+	if d.Type == abi.DLCUDA || d.Type == abi.DLCUDAManaged {
 		return Device(d.ID), nil
 	}
-	return 0, valueError("the tensor is on %s, not on a CUDA device: copy it there first", tvmffi.Device(c.Device))
+	return 0, valueError("the tensor is on %s, not on a CUDA device: copy it there first", tvmffi.Device(d))
 }
 
 // CurrentDevice returns the device that is current on the calling OS thread, and

@@ -62,6 +62,7 @@ func TestLiveness(t *testing.T) {
 	runtimetest.Alive(t, []runtimetest.Use{
 		{"AllocOf and CopyOut", func() any { m := memory(0, 1, 2); defer m.Free(); return out(m) }, "[1 2]"},
 		{"CopyIn", func() any { got(0, cuda.CopyIn(y, numbers(4, 5, 6))); return out(y) }, "[4 5 6]"},
+		{"DeviceOf", func() any { return got(cuda.DeviceOf(onDevice(1, 1))) }, cuda.Device(1)},
 		{"TensorMemory", func() any { return out(got(cuda.TensorMemory(onDevice(0, 2)))) }, "[0 1]"},
 		{"CopyIn to a tensor", func() any { return cuda.CopyIn(got(cuda.TensorMemory(onDevice(0, 2))), numbers(3, 4)) }, nil},
 		{"Copy of tensors", func() any {

@@ -123,6 +123,7 @@ func tensorUses(maker func(dims ...int64) *tvmffi.Tensor) []runtimetest.Use {
 		{"ReadSlice and a use", func() any { x := maker(3); s := got(tvmffi.ReadSlice[float32](x)); return fmt.Sprint(s, x.NDim()) }, "[0 1 2] 1"},
 		{"Slice of a type", func() any { x := maker(3); s := got(tvmffi.Slice[float32](x)); return fmt.Sprint(s, x.NDim()) }, "[0 1 2] 1"},
 		{"ReadSlice", func() any { return len(got(tvmffi.ReadSlice[float32](maker(3)))) }, 3},
+		{"Bytes", func() any { return len(got(maker(3).Bytes())) }, 12},
 		{"ReadAt", func() any { b := make([]byte, 4); n := got(maker(3).ReadAt(b, 4)); return fmt.Sprint(n, b) }, "4 [0 0 128 63]"},
 		{"an io.SectionReader", func() any { return bytes.Equal(got(io.ReadAll(io.NewSectionReader(maker(1), 0, 4))), make([]byte, 4)) }, true},
 		{"WriteAt", func() any { return got(maker(3).WriteAt(make([]byte, 4), 4)) }, 4},

@@ -385,7 +385,9 @@ func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bytesAt(address(c), size), nil
+	b := bytesAt(address(c), size)
+	runtime.KeepAlive(t)
+	return b, nil
 }
 
 // Bytes returns the memory of a contiguous tensor on the host as bytes, for any data type.
