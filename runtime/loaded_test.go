@@ -109,7 +109,7 @@ func TestBindingsUseWhatIsLoaded(t *testing.T) {
 	linked := link(t, garden, place("link/libgarden.so"))
 	lost := copyFile(t, garden, place("lost/libgarden.so"))
 	// Another build with the same interface: another version, as far as one can see.
-	other := copyFile(t, nativetest.Build(t, "garden", nativetest.Flags("-DOTHER", "-O1")), place("other/libgarden.so"))
+	other := copyFile(t, nativetest.Build(t, "garden", nativetest.Flags("-Wl,-rpath,/other")), place("other/libgarden.so"))
 	// Unrelated libraries of the same name: one that needs the library, and one of which TVM-FFI knows nothing.
 	needs := nativetest.BuildText(t, "needs_garden", "extern \"C\" int needs_garden() { return 1; }\n", nativetest.Standalone(), nativetest.Flags("-Wl,--no-as-needed,-rpath,"+filepath.Dir(garden), garden))
 	chance := copyFile(t, nativetest.BuildText(t, "chance", "extern \"C\" int chance() { return 1; }\n", nativetest.Standalone()), place("chance/libgarden.so"))

@@ -6,7 +6,7 @@
 // they are and jumps, so that the other handler sees the call of the kernel.
 TEXT ·fault(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  TLS, AX
-	MOVQ  0(AX)(TLS*1), AX // the g of this thread, null on one that C++ made
+	MOVQ  0(AX)(TLS*1), AX   // the g of this thread, null on one that C++ made
 	TESTQ AX, AX
 	JEQ   native
 	MOVQ  ·goHandler(SB), AX

@@ -88,7 +88,7 @@ func Sorted(rows map[string][][3]float64) map[string][][3]float64 {
 //
 //tvmffi:export
 func Compose(f, g *tvmffi.Function) func(x any) (tvmffi.Any, error) {
-	f, g = tvmffi.RetainFunc(f), tvmffi.RetainFunc(g) // arguments end when Compose returns
+	f, g = tvmffi.Retain(f), tvmffi.Retain(g) // arguments end when Compose returns
 	return func(x any) (tvmffi.Any, error) {
 		y, err := g.Call(x)
 		if err != nil {
