@@ -15,7 +15,12 @@ import (
 
 // goHandler and nativeHandler are the handlers of Go and of libtvm_ffi. They are set before
 // fault is installed and never change.
-var goHandler, nativeHandler uintptr
+var (
+	//lint:ignore U1000 read by the assembly
+	goHandler uintptr
+	//lint:ignore U1000 read by the assembly
+	nativeHandler uintptr
+)
 
 // isLibrary reports whether this code is in a library that a program of another language loads.
 func isLibrary() bool {

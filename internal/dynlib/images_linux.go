@@ -47,7 +47,7 @@ var dlinfo = sync.OnceValue(func() uintptr {
 })
 
 // linkMap is the beginning of struct link_map of link.h.
-type linkMap struct{ base, name uintptr }
+type linkMap struct{ _, name uintptr } // after the base address
 
 // pathOf asks the loader under which path it has opened the library.
 func pathOf(h Handle) string {

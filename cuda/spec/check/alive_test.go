@@ -43,18 +43,18 @@ func lent(m maker) (args []any, lost chan bool) {
 func TestAlive(t *testing.T) {
 	use(t)
 	c := check.MustCompile("f(t: Tuple[Stream], a: Tensor([n], float32))")
-	for name, do := range map[string]func() (error, chan bool){
-		"Check": func() (error, chan bool) {
+	for name, do := range map[string]func() (chan bool, error){
+		"Check": func() (chan bool, error) {
 			args, lost := lent(maker{t})
-			return c.Check(args...), lost
+			return lost, c.Check(args...)
 		},
-		"Bind": func() (error, chan bool) {
+		"Bind": func() (chan bool, error) {
 			args, lost := lent(maker{t})
 			var v check.Values
-			return c.Bind(&v, args...), lost
+			return lost, c.Bind(&v, args...)
 		},
 	} {
-		err, lost := do()
+		lost, err := do()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
