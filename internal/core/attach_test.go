@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func TestAttach_lacking(t *testing.T) {
 		}
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAttach_lacking$")
+	cmd := nativetest.Command(t.Context(), os.Args[0], "-test.run=^TestAttach_lacking$")
 	cmd.Env = append(os.Environ(), child+"="+nativetest.BuildText(t, "tvm_ffi", onlyVersion, nativetest.Standalone()))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
