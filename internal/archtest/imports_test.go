@@ -51,6 +51,7 @@ var rooms = []room{
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
 	{dir: "schema"},
+	{dir: "schema/hints", own: []string{"schema"}},
 	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
@@ -66,8 +67,8 @@ var rooms = []room{
 	{dir: "runtime/bindrt", own: machine("internal/locate", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
-	{dir: "gen", own: []string{"gen/internal/...", "schema"}, other: []string{"golang.org/x/mod/module"}},
-	{dir: "gen/internal/plan", own: []string{"internal/nearest", "schema"}},
+	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
+	{dir: "gen/internal/plan", own: []string{"internal/nearest", "schema", "schema/hints"}},
 	{dir: "gen/internal/load", other: []string{"golang.org/x/tools/go/packages"}},
 	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
@@ -82,7 +83,7 @@ var rooms = []room{
 	// What the commands of the tool consist of, from the ground up.
 	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "internal/bindtool/files", own: append(bindtool("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
-	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
+	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema")},
 	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},

@@ -1,0 +1,145 @@
+package hints
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// Format is the version of the JSON form that Encode writes and Decode accepts.
+const Format = 1
+
+// maxLen bounds the JSON that Decode reads. The names of whole TVM with all docs have 2 MB.
+const maxLen = 32 << 20
+
+// MaxDoc is the largest number of bytes in one text of documentation.
+const MaxDoc = 64 << 10
+
+// File is the content of a names file.
+type File struct {
+	// Format is the constant Format.
+	Format int `json:"format"`
+	// Sources are the Python distributions that the file was read from.
+	Sources []Source `json:"sources,omitempty"`
+	// Namespaces maps namespaces, such as "garden", to their documentation.
+	Namespaces map[string]string `json:"namespaces,omitempty"`
+	// Items maps registry names to what the file says about them: "garden.water" is a
+	// function, "garden.Rose" a type, "garden.Rose.prune" a method,
+	// "garden.Rose.__ffi_init__" the constructor and "garden.Rose.color" a field. If two
+	// items have one name, the kind stands before it: "type:garden.Rose".
+	Items map[string]Item `json:"items,omitempty"`
+}
+
+// Source is a Python distribution.
+type Source struct {
+	// Package and Version are those of the distribution; a folder has no version.
+	Package string `json:"package"`
+	Version string `json:"version,omitempty"`
+	// SHA256 is the hash of the wheel in lower-case hexadecimal digits, "" for a folder.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Item holds what is known of one function, method, constructor, type or field. Each part
+// may be absent.
+type Item struct {
+	// Name is the Go name.
+	Name string `json:"name,omitempty" yaml:"name,omitempty"`
+	// Params are the names of the parameters in order, without the receiver of a method.
+	// An empty name leaves that parameter as it is.
+	Params []string `json:"params,omitempty" yaml:"params,omitempty"`
+	// Types maps parameters, by name, to their types in the notation of ParseType. A type
+	// must be one that the type in the registry allows.
+	Types map[string]string `json:"types,omitempty" yaml:"types,omitempty"`
+	// Returns is the type of the result.
+	Returns string `json:"returns,omitempty" yaml:"returns,omitempty"`
+	// Doc is the documentation.
+	Doc string `json:"doc,omitempty" yaml:"doc,omitempty"`
+}
+
+// Encode returns the JSON form of f, indented, with sorted keys. It refuses a file that
+// Decode would refuse. Bytes of docs that are not valid UTF-8 are replaced.
+func (f File) Encode() ([]byte, error) {
+	f.Format = Format
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(f); err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	if b.Len() > maxLen {
+		return nil, fmt.Errorf("names: the encoded form has %d bytes, the limit is %d", b.Len(), maxLen)
+	}
+	return b.Bytes(), nil
+}
+
+// Decode reads what Encode wrote. The data may come from anywhere: it is checked, and an
+// error gives the line and the column.
+func Decode(data []byte) (File, error) {
+	if len(data) > maxLen {
+		return File{}, fmt.Errorf("names: the file has %d bytes, the limit is %d", len(data), maxLen)
+	}
+	var head struct{ Format int }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return File{}, positioned(data, err)
+	}
+	if head.Format != Format {
+		return File{}, fmt.Errorf("names: the format is %d, this version reads %d; write the file again with \"tvmffi-bind names\"", head.Format, Format)
+	}
+	var f File
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return File{}, positioned(data, err)
+	}
+	return f, f.check()
+}
+
+// positioned adds the line and the column to an error of the JSON reader.
+func positioned(data []byte, err error) error {
+	offset := int64(len(data))
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = syntax.Offset
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		offset = kind.Offset
+		err = fmt.Errorf("%s is a JSON %s, expected another type", kind.Field, kind.Value)
+	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("names: %w", err) // an unknown key, which the error names
+	}
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("names: line %d, column %d: %w", line, column, err)
+}
+
+// check checks the sizes and the encoding of what the file says.
+func (f File) check() error {
+	for _, namespace := range slices.Sorted(maps.Keys(f.Namespaces)) {
+		if n := len(f.Namespaces[namespace]); n > MaxDoc {
+			return fmt.Errorf("names: the documentation of the namespace %q has %d bytes, the limit is %d", namespace, n, MaxDoc)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Items)) {
+		item := f.Items[name]
+		switch {
+		case name == "" || !utf8.ValidString(name):
+			return fmt.Errorf("names: %q is not the name of an item", name)
+		case len(item.Doc) > MaxDoc:
+			return fmt.Errorf("names: the documentation of %s has %d bytes, the limit is %d", name, len(item.Doc), MaxDoc)
+		case len(item.Params) > maxParams:
+			return fmt.Errorf("names: %s has %d parameters, the limit is %d", name, len(item.Params), maxParams)
+		}
+	}
+	return nil
+}
+
+// maxParams is larger than the number of parameters of any function.
+const maxParams = 1024

@@ -1,0 +1,135 @@
+package hints
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// short maps the names of Python and C++ that ParseType also accepts to the names of the
+// registry.
+var short = map[string]string{
+	"Array": "ffi.Array", "List": "ffi.List", "Map": "ffi.Map", "Dict": "ffi.Dict", "Shape": "ffi.Shape",
+	"Module": "ffi.Module", "Function": "ffi.Function", "Object": "ffi.Object", "Error": "ffi.Error",
+	"Tensor": "ffi.Tensor", "str": "ffi.String", "String": "ffi.String", "bytes": "ffi.Bytes", "Bytes": "ffi.Bytes",
+	"dtype": "DataType",
+}
+
+// tensor matches a tensor with an element type in the text of a type.
+var tensor = regexp.MustCompile(`\b(?:ffi\.)?Tensor\(([^()<>"]*)\)`)
+
+// ParseType reads a type in the notation of the registry: "int", "garden.Rose",
+// "Optional<ffi.Array<int>>", "(int, ffi.String) -> None". The prefix "ffi." may be absent,
+// and "Tensor(int32)" is a tensor with elements of that type.
+func ParseType(text string) (schema.TypeSchema, error) {
+	quoted := tensor.ReplaceAllStringFunc(text, func(t string) string {
+		return strconv.Quote("Tensor(" + strings.TrimSpace(tensor.FindStringSubmatch(t)[1]) + ")")
+	})
+	t, err := schema.ParseType(quoted)
+	if err != nil {
+		return t, err
+	}
+	return lengthen(t), nil
+}
+
+func lengthen(t schema.TypeSchema) schema.TypeSchema {
+	if long, ok := short[t.Name]; ok {
+		t.Name = long
+	}
+	t.Args = slices.Clone(t.Args)
+	for i, a := range t.Args {
+		t.Args[i] = lengthen(a)
+	}
+	if t.Func != nil {
+		f := &schema.Signature{Params: slices.Clone(t.Func.Params), Return: lengthen(t.Func.Return)}
+		for i := range f.Params {
+			f.Params[i].Type = lengthen(f.Params[i].Type)
+		}
+		t.Func = f
+	}
+	return t
+}
+
+// TensorElement returns the element type of a type such as "Tensor(int32)".
+func TensorElement(t schema.TypeSchema) (dtype string, ok bool) {
+	inner, ok := strings.CutPrefix(t.Name, "Tensor(")
+	return strings.TrimSuffix(inner, ")"), ok && strings.HasSuffix(inner, ")")
+}
+
+// Types answers questions about the object types of a schema.
+type Types map[string]*schema.Type
+
+// Narrow returns an error unless every value of the type narrow is also a value of the type
+// wide. Both must be normalized.
+func (types Types) Narrow(wide, narrow schema.TypeSchema) error {
+	if types.covers(wide, narrow) {
+		return nil
+	}
+	return fmt.Errorf("the library has %s there, which does not include %s", wide, narrow)
+}
+
+func (types Types) covers(wide, narrow schema.TypeSchema) bool {
+	if wide.Name == "Any" || wide.String() == narrow.String() {
+		return true
+	}
+	if _, ok := TensorElement(narrow); ok {
+		return types.covers(wide, schema.TypeSchema{Name: "ffi.Tensor"}) || wide.Name == "DLTensor*"
+	}
+	switch narrow.Name {
+	case "Optional":
+		return types.covers(wide, narrow.Args[0]) && types.covers(wide, schema.TypeSchema{Name: "None"})
+	case "Variant":
+		return !slices.ContainsFunc(narrow.Args, func(a schema.TypeSchema) bool { return !types.covers(wide, a) })
+	}
+	switch wide.Name {
+	case "Optional":
+		return narrow.Name == "None" || types.covers(wide.Args[0], narrow)
+	case "Variant":
+		return slices.ContainsFunc(wide.Args, func(a schema.TypeSchema) bool { return types.covers(a, narrow) })
+	case "ObjectRValueRef":
+		return len(wide.Args) == 0 && types.object(narrow) || len(wide.Args) == 1 && types.covers(wide.Args[0], narrow)
+	case "ffi.Object":
+		return types.object(narrow)
+	case "DLTensor*":
+		return narrow.Name == "ffi.Tensor"
+	case "ffi.Function":
+		return wide.Func == nil && narrow.Name == "ffi.Function"
+	}
+	if t := types[narrow.Name]; t != nil && slices.Contains(t.Ancestors, wide.Name) {
+		return true
+	}
+	return types.coverParts(wide, narrow)
+}
+
+// coverParts compares the parts of two containers of one kind. A container without parts
+// holds anything.
+func (types Types) coverParts(wide, narrow schema.TypeSchema) bool {
+	if wide.Name != narrow.Name || wide.Func != nil {
+		return false
+	}
+	if len(wide.Args) == 0 {
+		return true
+	}
+	if len(wide.Args) != len(narrow.Args) {
+		return false
+	}
+	for i := range wide.Args {
+		if !types.covers(wide.Args[i], narrow.Args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// object reports whether a value of the type is an object.
+func (types Types) object(t schema.TypeSchema) bool {
+	if t.Name == "ffi.Function" || strings.HasPrefix(t.Name, "ffi.") && t.Name != "ffi.String" && t.Name != "ffi.Bytes" || t.Name == "Tuple" {
+		return true
+	}
+	known := types[t.Name]
+	return known != nil && slices.Contains(known.Ancestors, "ffi.Object")
+}
