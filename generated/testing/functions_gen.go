@@ -753,21 +753,12 @@ var fnTestingDllTestAddWithDocstring = bindrt.Func{Library: &library, Module: "l
 //
 // Add two integers and return the sum.
 //
-// Parameters
-// ----------
-// a : int
+// Parameters:
+//   - a (int): First integer
+//   - b (int): Second integer
 //
-//	First integer
-//
-// b : int
-//
-//	Second integer
-//
-// Returns
-// -------
-// result : int
-//
-//	Sum of a and b
+// Returns:
+//   - result (int): Sum of a and b
 func TestingDllTestAddWithDocstring(n, n2 int64) (int64, error) {
 	var c bindrt.Call2
 	c.Begin(&fnTestingDllTestAddWithDocstring, 2)

@@ -47,7 +47,7 @@ var fieldTestIntPairA = bindrt.Field{Owner: &typeTestIntPair, Name: "a", Sig: "i
 //
 //	int
 //
-// Field `a`
+// Field a
 func (x *TestIntPair) A() int64 {
 	return fieldTestIntPairA.Int(bindrt.Ref(x))
 }
@@ -58,7 +58,7 @@ var fieldTestIntPairB = bindrt.Field{Owner: &typeTestIntPair, Name: "b", Sig: "i
 //
 //	int
 //
-// Field `b`
+// Field b
 func (x *TestIntPair) B() int64 {
 	return fieldTestIntPairB.Int(bindrt.Ref(x))
 }

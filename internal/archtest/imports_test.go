@@ -39,6 +39,7 @@ var rooms = []room{
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
+	{dir: "internal/docstring"},
 	{dir: "internal/locate", own: []string{"internal/nearest", "internal/wheel/sites"}},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
@@ -68,12 +69,12 @@ var rooms = []room{
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
-	{dir: "gen/internal/plan", own: []string{"internal/nearest", "schema", "schema/hints"}},
+	{dir: "gen/internal/plan", own: []string{"cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
 	{dir: "gen/internal/load", other: []string{"golang.org/x/tools/go/packages"}},
 	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},
-	{dir: "gen/internal/emit", own: []string{"cuda/spec", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
+	{dir: "gen/internal/emit", own: []string{"cuda/spec", "internal/docstring", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "report"),

@@ -14,10 +14,11 @@ var fnAxpy = bindrt.Func{Library: &library, Module: "libcutekernels.so", Name: "
 //
 //	(float, DLTensor*, DLTensor*, void*) -> None
 //
-// alpha float32
-// x Tensor([n0], float32)
-// y Tensor([n0], float32)
-// stream Stream
+// Parameters:
+//   - alpha: float32
+//   - x: Tensor([n0], float32)
+//   - y: Tensor([n0], float32)
+//   - stream: Stream
 func Axpy(alpha float64, x, y *tvmffi.Tensor, stream tvmffi.Pointer) error {
 	var c bindrt.Call4
 	c.Begin(&fnAxpy, 4)
@@ -34,9 +35,10 @@ var fnScaleRows = bindrt.Func{Library: &library, Module: "libcutekernels.so", Na
 //
 //	(DLTensor*, DLTensor*, DLTensor*) -> None
 //
-// x Tensor([n0, n1], float32)
-// by Tensor([n0], float32)
-// out Tensor([n0, n1], float32)
+// Parameters:
+//   - x: Tensor([n0, n1], float32)
+//   - by: Tensor([n0], float32)
+//   - out: Tensor([n0, n1], float32)
 func ScaleRows(x, by, out *tvmffi.Tensor) error {
 	var c bindrt.Call3
 	c.Begin(&fnScaleRows, 3)

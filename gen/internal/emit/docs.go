@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/docstring"
 )
 
 // sources lists the libraries that a package binds. If versions is true, the version of
@@ -29,37 +30,38 @@ func document(goName string, d plan.Doc) []string {
 		lines[0] = strings.TrimSuffix(lines[0], ".") + ":"
 		lines = append(lines, "//", "//\t"+clean(d.Signature))
 	}
-	for _, text := range []string{d.Text, d.Note, d.Warning} {
-		if text = strings.TrimSpace(text); text != "" {
-			lines = append(lines, "//")
-			lines = append(lines, foreign(text)...)
+	more := func(text []string) {
+		if len(text) > 0 {
+			lines = append(append(lines, "//"), text...)
 		}
 	}
+	more(foreign(d.Text, d.Params))
+	more(comment(d.Note))
+	more(comment(d.Warning))
 	return lines
 }
 
 // foreign turns text of a library into comment lines. Each line becomes one comment
 // line, so the text cannot end the comment.
-func foreign(text string) []string {
-	var lines []string
-	blank := false
-	for line := range strings.SplitSeq(breaks.Replace(text), "\n") {
-		line = strings.TrimRight(clean(line), " ")
-		if line == "" {
-			blank = true
-			continue
+func foreign(text string, params map[string]string) []string {
+	return comment(strings.Join(docstring.Parse(text).GoDoc(params), "\n"))
+}
+
+// comment turns lines into comment lines.
+func comment(text string) []string {
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if code, ok := strings.CutPrefix(line, "\t"); ok {
+			lines[i] = "//\t" + clean(code)
+		} else {
+			lines[i] = strings.TrimRight("// "+clean(line), " ")
 		}
-		if blank && len(lines) > 0 {
-			lines = append(lines, "//")
-		}
-		blank = false
-		lines = append(lines, "// "+line)
 	}
 	return lines
 }
-
-// breaks turns all line terminators into newlines.
-var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
 
 func lineBreak(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 

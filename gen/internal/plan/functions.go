@@ -126,15 +126,18 @@ func (f *Func) units() int {
 	return units
 }
 
-// notes returns the text of a reported signature after the types.
+// notes lists what a reported signature says of parameters beside their types.
 func notes(s *schema.Signature) string {
 	var lines []string
 	if s != nil {
 		for _, param := range s.Params {
 			if param.Note != "" {
-				lines = append(lines, strings.TrimSpace(param.Name+" "+param.Note))
+				lines = append(lines, strings.TrimSuffix("  - "+param.Name, " ")+": "+param.Note)
 			}
 		}
+	}
+	if len(lines) > 0 {
+		lines = slices.Insert(lines, 0, "Parameters:")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -65,6 +65,8 @@ type Doc struct {
 	Text      string // of the registry, as it came
 	Warning   string
 	Note      string
+	// Params maps the parameters that Text may mention to their names in Go.
+	Params map[string]string
 }
 
 // describeTypes plans the members of all bound types.
