@@ -13,6 +13,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Config describes what to generate.
@@ -37,6 +38,14 @@ type Config struct {
 	// name, put the kind before it: "type:garden.Rose". An entry that matches
 	// nothing is an error.
 	Rename map[string]string
+	// Functions holds what the user knows about items, by registry names as in Rename or by
+	// patterns in which * stands for any text: names and types of parameters, the type of
+	// the result, documentation, and a Go name. An entry that matches nothing, that does
+	// not fit the signature, or that contradicts a type of the schema is an error.
+	Functions map[string]hints.Item
+	// Names are names files. They say the same as Functions, which precedes them. What
+	// does not fit in them is left out and reported.
+	Names []hints.File
 	// Skip lists the registry names to leave out, written as in Rename.
 	Skip []string
 	// External maps the keys of types that other packages own to their import paths.
@@ -92,6 +101,7 @@ func (c Config) validate(s schema.Schema) error {
 			fail("rename: %q is not an exported Go name; write rename: {%q: %q}", name, key, "SomeName")
 		}
 	}
+	c.validateFunctions(fail)
 	for i, key := range c.Skip {
 		if slices.Contains(c.Skip[:i], key) {
 			fail("skip: %q is listed twice; remove one", key)
@@ -111,6 +121,31 @@ func (c Config) validate(s schema.Schema) error {
 		return fmt.Errorf("config: %w", errors.Join(errs...))
 	}
 	return nil
+}
+
+// validateFunctions checks the keys and the names of Functions.
+func (c Config) validateFunctions(fail func(format string, args ...any)) {
+	for _, key := range slices.Sorted(maps.Keys(c.Functions)) {
+		item := c.Functions[key]
+		pattern := strings.Contains(key, "*")
+		if _, err := path.Match(key, ""); pattern && err != nil {
+			fail("functions: %q: %w; only * has a meaning in a pattern", key, err)
+		}
+		switch {
+		case item.Name == "":
+		case pattern:
+			fail("functions: %q: name: a pattern cannot give a name; write the whole name of the item", key)
+		case c.Rename[key] != "":
+			fail("functions: %q: name: rename gives a name too; remove one", key)
+		case !token.IsIdentifier(item.Name) || !token.IsExported(item.Name):
+			fail("functions: %q: name: %q is not an exported Go name", key, item.Name)
+		}
+		for i, name := range item.Params {
+			if name != "" && (strings.Trim(name, "_") == "" || !token.IsIdentifier("x"+name) || slices.Contains(item.Params[:i], name)) {
+				fail("functions: %q: params: %q is not the name of a parameter, or is there twice", key, name)
+			}
+		}
+	}
 }
 
 // checkExternal checks an import path, which a Go name may follow.

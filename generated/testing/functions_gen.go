@@ -747,11 +747,7 @@ func TestingDllSchemaIDInt(n int64) (int64, error) {
 
 var fnTestingDllTestAddWithDocstring = bindrt.Func{Library: &library, Module: "libtvm_ffi_testing.so", Name: "testing_dll_test_add_with_docstring", Sig: "(int, int) -> int"}
 
-// TestingDllTestAddWithDocstring calls testing_dll_test_add_with_docstring of libtvm_ffi_testing.so:
-//
-//	(int, int) -> int
-//
-// Add two integers and return the sum.
+// TestingDllTestAddWithDocstring adds two integers and return the sum.
 //
 // Parameters:
 //   - a (int): First integer
@@ -759,10 +755,14 @@ var fnTestingDllTestAddWithDocstring = bindrt.Func{Library: &library, Module: "l
 //
 // Returns:
 //   - result (int): Sum of a and b
-func TestingDllTestAddWithDocstring(n, n2 int64) (int64, error) {
+//
+// It calls testing_dll_test_add_with_docstring of libtvm_ffi_testing.so:
+//
+//	(int, int) -> int
+func TestingDllTestAddWithDocstring(a, b int64) (int64, error) {
 	var c bindrt.Call2
 	c.Begin(&fnTestingDllTestAddWithDocstring, 2)
-	c.Int(0, n)
-	c.Int(1, n2)
+	c.Int(0, a)
+	c.Int(1, b)
 	return c.DoInt()
 }

@@ -57,11 +57,11 @@ func (x *TestUnregisteredBaseObject) V1() int64 {
 
 var methodTestUnregisteredBaseObjectGetV1PlusOne = bindrt.Func{Owner: &typeTestUnregisteredBaseObject, Name: "get_v1_plus_one", Sig: "(testing.TestUnregisteredBaseObject) -> int"}
 
-// GetV1PlusOne calls the method get_v1_plus_one:
+// GetV1PlusOne gets (v1 + 1) from TestUnregisteredBaseObject
+//
+// It calls the method get_v1_plus_one:
 //
 //	(testing.TestUnregisteredBaseObject) -> int
-//
-// Get (v1 + 1) from TestUnregisteredBaseObject
 func (x *TestUnregisteredBaseObject) GetV1PlusOne() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTestUnregisteredBaseObjectGetV1PlusOne, 1)

@@ -61,11 +61,11 @@ func (x *TestUnregisteredObject) V2() int64 {
 
 var methodTestUnregisteredObjectGetV2PlusTwo = bindrt.Func{Owner: &typeTestUnregisteredObject, Name: "get_v2_plus_two", Sig: "(testing.TestUnregisteredObject) -> int"}
 
-// GetV2PlusTwo calls the method get_v2_plus_two:
+// GetV2PlusTwo gets (v2 + 2) from TestUnregisteredObject
+//
+// It calls the method get_v2_plus_two:
 //
 //	(testing.TestUnregisteredObject) -> int
-//
-// Get (v2 + 2) from TestUnregisteredObject
 func (x *TestUnregisteredObject) GetV2PlusTwo() (int64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTestUnregisteredObjectGetV2PlusTwo, 1)

@@ -208,68 +208,87 @@ func firstLine(text, title string) Entry {
 // bullet matches the start of an item of a list.
 var bullet = regexp.MustCompile(`^(?:[-*+•]|\d{1,2}[.)])\s+`)
 
-// paragraphs joins lines into paragraphs, list items and blocks that keep their form.
+// A reader joins lines into paragraphs, list items and blocks that keep their form.
+type reader struct {
+	all  []Paragraph
+	base int // the indentation of the text
+	item bool
+	code bool // a block that keeps its form may follow
+	open bool // the last paragraph continues
+}
+
 func paragraphs(lines []string) []Paragraph {
-	var all []Paragraph
-	base := smallest(lines)
-	inItem, code := false, false
-	open := false // the last paragraph continues
+	r := &reader{base: smallest(lines)}
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
 		if m := doxygen.FindStringSubmatch(line); m != nil && m[1] == "brief" {
 			text = m[2]
 		}
-		deep := indent(line) > base
-		switch {
-		case text == "":
-			open = false
-			if n := len(all); n > 0 && all[n-1].Code != nil {
-				all[n-1].Code = append(all[n-1].Code, "")
-			}
-			continue
-		case directive.MatchString(text):
-			m := directive.FindStringSubmatch(text)
-			code = codeDirectives[m[1]]
-			if !code {
-				all = append(all, Paragraph{Text: label(m[1], m[2])})
-			}
-			open = !code
-			continue
-		case bullet.MatchString(text) && !code:
-			all = append(all, Paragraph{Text: inline(bullet.ReplaceAllString(text, "")), Item: true})
-			inItem, open = true, true
-			continue
-		case strings.HasPrefix(text, ">>>"):
-			code = true
-			all = append(all, Paragraph{Code: []string{text}})
-			continue
-		}
-		if code && !deep && !strings.HasPrefix(text, "...") && !open && len(all) > 0 && endsBlank(all[len(all)-1].Code) {
-			code = false
-		}
-		switch {
-		case code && deep || code && len(all) > 0 && all[len(all)-1].Code != nil && !endsBlank(all[len(all)-1].Code):
-			if n := len(all); n > 0 && all[n-1].Code != nil {
-				all[n-1].Code = append(all[n-1].Code, strings.TrimRight(line[min(base, len(line)):], " "))
-			} else {
-				all = append(all, Paragraph{Code: []string{strings.TrimRight(line[min(base, len(line)):], " ")}})
-			}
-		case open && len(all) > 0 && (deep || !inItem):
-			all[len(all)-1].Text = strings.TrimSpace(all[len(all)-1].Text + " " + inline(text))
-		default:
-			code, inItem, open = false, false, true
-			all = append(all, Paragraph{Text: inline(text)})
-		}
-		if p := &all[len(all)-1]; strings.HasSuffix(p.Text, "::") {
-			p.Text, code, open = strings.TrimSuffix(p.Text, ":"), true, false
+		r.line(line, text)
+	}
+	for i := range r.all {
+		for endsBlank(r.all[i].Code) {
+			r.all[i].Code = r.all[i].Code[:len(r.all[i].Code)-1]
 		}
 	}
-	for i := range all {
-		for endsBlank(all[i].Code) {
-			all[i].Code = all[i].Code[:len(all[i].Code)-1]
-		}
+	return r.all
+}
+
+// last returns the last paragraph, or an empty one if there is none.
+func (r *reader) last() *Paragraph {
+	if len(r.all) == 0 {
+		return &Paragraph{}
 	}
-	return all
+	return &r.all[len(r.all)-1]
+}
+
+func (r *reader) line(line, text string) {
+	deep := indent(line) > r.base
+	inCode := r.code && (deep || r.last().Code != nil && !endsBlank(r.last().Code))
+	switch {
+	case text == "":
+		r.open = false
+		if last := r.last(); last.Code != nil {
+			last.Code = append(last.Code, "")
+		}
+	case directive.MatchString(text):
+		m := directive.FindStringSubmatch(text)
+		if r.code = codeDirectives[m[1]]; !r.code {
+			r.all = append(r.all, Paragraph{Text: label(m[1], m[2])})
+		}
+		r.open = !r.code
+	case strings.HasPrefix(text, ">>>") && !inCode:
+		r.code, r.open = true, false
+		r.all = append(r.all, Paragraph{Code: []string{text}})
+	case inCode:
+		r.keep(strings.TrimRight(line[min(r.base, len(line)):], " "))
+	case bullet.MatchString(text):
+		r.all = append(r.all, Paragraph{Text: inline(bullet.ReplaceAllString(text, "")), Item: true})
+		r.item, r.open, r.code = true, true, false
+	case r.open && len(r.all) > 0 && (deep || !r.item):
+		r.last().Text = strings.TrimSpace(r.last().Text + " " + inline(text))
+		r.literal()
+	default:
+		r.code, r.item, r.open = false, false, true
+		r.all = append(r.all, Paragraph{Text: inline(text)})
+		r.literal()
+	}
+}
+
+// keep adds a line to a block that keeps its form.
+func (r *reader) keep(line string) {
+	if last := r.last(); last.Code != nil {
+		last.Code = append(last.Code, line)
+		return
+	}
+	r.all = append(r.all, Paragraph{Code: []string{line}})
+}
+
+// literal notes that a paragraph ends in two colons, after which a block follows.
+func (r *reader) literal() {
+	if last := r.last(); strings.HasSuffix(last.Text, "::") {
+		last.Text, r.code, r.open = strings.TrimSuffix(last.Text, ":"), true, false
+	}
 }
 
 func endsBlank(lines []string) bool { return len(lines) > 0 && lines[len(lines)-1] == "" }

@@ -177,3 +177,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestThirdPerson(t *testing.T) {
+	for sentence, want := range map[string]string{
+		"Return the plant.": "returns the plant.", "Returns it": "returns it", "Copy a file": "copies a file",
+		"Copies it": "copies it", "Push x": "pushes x", "Undo all": "undoes all", "Access it": "accesses it",
+		"Accesses it": "accesses it", "Reset.": "resets.", "Apply": "applies", "Display it": "displays it",
+		"This is": "", "Class of": "", "Roses need sun": "", "": "", "GET x": "", "set x": "", "Set": "sets",
+	} {
+		got, ok := docstring.ThirdPerson(sentence)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("ThirdPerson(%q) = %q, %v; want %q", sentence, got, ok, want)
+		}
+	}
+}

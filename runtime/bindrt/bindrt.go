@@ -87,6 +87,27 @@ func OrEmpty[T any](v T) codec.OrEmpty[T] { return codec.OrEmpty[T]{Value: v} }
 // PutObject packs an object of any type as argument i; nil is None.
 func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf(x)) }
 
+// PutTensor packs a tensor whose elements must have the type d as argument i; nil is None.
+func PutTensor(c *Call, i int, x *tvmffi.Tensor, d tvmffi.DataType) {
+	o := Ref(x)
+	if x != nil && o.Addr() != 0 && x.DataType() != d {
+		c.Put(i, core.AnyView{}, failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType()))
+		return
+	}
+	c.Object(i, o)
+}
+
+// DoTensor makes a call whose result is a tensor with elements of type d; None is nil.
+func DoTensor(c *Call, d tvmffi.DataType) (*tvmffi.Tensor, error) {
+	x, err := Do[*tvmffi.Tensor](c)
+	if err != nil || x == nil || x.DataType() == d {
+		return x, err
+	}
+	err = failure.Errorf(failure.KindType, "%s: result: expected Tensor(%s), got Tensor(%s)", c.Target(), d, x.DataType())
+	x.Release()
+	return nil, err
+}
+
 // DoObject makes a call whose result is an object of type t; None is nil.
 func DoObject[T any](c *Call, t *Type) (*T, error) {
 	o, err := c.DoObject(t)

@@ -52,11 +52,11 @@ func Peak(signal SignalRef, f float64) (float64, error) {
 
 var fnRender = bindrt.Func{Library: &library, Module: "libsynth.so", Name: "render", Sig: "(synth.Signal, int, DLTensor*) -> None"}
 
-// Render calls render of libsynth.so:
+// Render writes a signal to a vector of float32, rate samples a second.
+//
+// It calls render of libsynth.so:
 //
 //	(synth.Signal, int, DLTensor*) -> None
-//
-// Writes a signal to a vector of float32, rate samples a second.
 func Render(signal SignalRef, n int64, tensor *tvmffi.Tensor) error {
 	var c bindrt.Call3
 	c.Begin(&fnRender, 3)

@@ -22,22 +22,31 @@ func sources(pkg *plan.Package, versions bool) string {
 }
 
 // document returns the comment lines of a declaration: a sentence with the registry
-// name, the signature, the text of the registry, notes and warnings.
+// name, the signature, the text of the library, notes and warnings. Text that begins with a
+// verb comes first, as the sentence that Go doc begins with.
 func document(goName string, d plan.Doc) []string {
-	intro := clean(d.Intro)
-	lines := []string{"// " + goName + " " + intro}
-	if d.Signature != "" {
-		lines[0] = strings.TrimSuffix(lines[0], ".") + ":"
-		lines = append(lines, "//", "//\t"+clean(d.Signature))
+	calls := func(subject string) []string {
+		sentence := "// " + subject + " " + clean(d.Intro)
+		if d.Signature == "" {
+			return []string{sentence}
+		}
+		return []string{strings.TrimSuffix(sentence, ".") + ":", "//", "//\t" + clean(d.Signature)}
 	}
-	more := func(text []string) {
-		if len(text) > 0 {
-			lines = append(append(lines, "//"), text...)
+	text := foreign(d.Text, d.Params)
+	blocks := [][]string{calls(goName), text}
+	if len(text) > 0 {
+		if sentence, ok := docstring.ThirdPerson(strings.TrimPrefix(text[0], "// ")); ok {
+			text[0] = "// " + goName + " " + sentence
+			blocks = [][]string{text, calls("It")}
 		}
 	}
-	more(foreign(d.Text, d.Params))
-	more(comment(d.Note))
-	more(comment(d.Warning))
+	var lines []string
+	for _, block := range append(blocks, comment(d.Note), comment(d.Warning)) {
+		if len(block) > 0 && len(lines) > 0 {
+			lines = append(lines, "//")
+		}
+		lines = append(lines, block...)
+	}
 	return lines
 }
 

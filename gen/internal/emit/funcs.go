@@ -3,6 +3,7 @@ package emit
 import (
 	"github.com/dave/jennifer/jen"
 
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
@@ -110,6 +111,8 @@ func (b body) finish(g *jen.Group) {
 		g.Return(b.frame().Dot("Do").Call())
 	case r.Bound != nil:
 		b.bound(g)
+	case r.Element != nil:
+		g.Return(bindrt("DoTensor").Call(b.call(), element(*r.Element)))
 	case r.Object != nil:
 		g.Return(bindrt("DoObject").Types(goType(*r.Type.Elem)).Call(b.call(), b.typeOf(r.Object)))
 	case r.Method != "":
@@ -157,6 +160,8 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 		} else {
 			g.Add(call)
 		}
+	case plan.PackTensor:
+		g.Add(bindrt("PutTensor").Call(b.call(), i, x, element(*p.Element)))
 	case plan.PackRef:
 		g.If(jen.Id(p.Name).Op("!=").Nil()).Block(c.Dot("Object").Call(i, ref(x.Dot(p.Object.Marker).Call())))
 	case plan.PackRoot:
@@ -171,6 +176,22 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	case plan.PackValue:
 		g.Add(bindrt("Put").Call(b.call(), i, value(p.OrEmpty, x)))
 	}
+}
+
+// elements are the types of elements that have a name in the runtime.
+var elements = map[spec.DType]string{
+	spec.Bool: "Bool", spec.Int8: "Int8", spec.Int16: "Int16", spec.Int32: "Int32", spec.Int64: "Int64", spec.Uint8: "Uint8",
+	spec.Uint16: "Uint16", spec.Uint32: "Uint32", spec.Uint64: "Uint64", spec.Float16: "Float16", spec.BFloat16: "BFloat16",
+	spec.Float32: "Float32", spec.Float64: "Float64", spec.Float8E4M3FN: "Float8E4M3FN", spec.Float8E5M2: "Float8E5M2",
+}
+
+// element writes the type of the elements of a tensor.
+func element(t spec.DType) jen.Code {
+	if name := elements[t]; name != "" {
+		return runtime(name)
+	}
+	field := func(name string, n int) jen.Code { return jen.Id(name).Op(":").Lit(n) }
+	return runtime("DataType").Values(field("Code", int(t.Code)), field("Bits", int(t.Bits)), field("Lanes", int(t.Lanes)))
 }
 
 // value writes x, of which nil is None, unless nil stands for an empty container.

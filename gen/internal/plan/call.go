@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 )
 
 // A Call describes the body of a generated function: pack, call, unpack.
@@ -32,6 +34,7 @@ const (
 	PackMethod   Pack = iota // c.Method(i, x)
 	PackBytes                // c.Bytes(i, x), nil is None
 	PackPointer              // c.Object(i, bindrt.Ref(x))
+	PackTensor               // bindrt.PutTensor, nil is None
 	PackRef                  // c.Object(i, bindrt.Ref(x.Marker())), nil is None
 	PackRoot                 // bindrt.PutObject
 	PackCallback             // bindrt.Callback
@@ -45,6 +48,8 @@ type Param struct {
 	Pack   Pack
 	Method string  // of PackMethod
 	Object *Object // of PackRef
+	// Element is the type of the elements, of PackTensor.
+	Element *spec.DType
 	// Optional is set if PackCallback takes nil as None. The library calls a typed
 	// function that is not optional without a check for None.
 	Optional bool
@@ -61,6 +66,8 @@ type Result struct {
 	Method string  // c.Do<Method> makes the call, such as Int; "" for bindrt.Do
 	Object *Object // bindrt.DoObject
 	Bound  *Call   // a typed function: its own body
+	// Element is the type of the elements that a tensor must have, nil for any.
+	Element *spec.DType
 }
 
 // frameSizes are the frames of bindrt, in units of one argument.
@@ -124,7 +131,11 @@ func (pkg *Package) param(n *node, name string) Param {
 		if n.optional() {
 			param.Pack = PackBytes
 		}
-	case kindTensor, kindModule, kindFunction, kindList, kindDict:
+	case kindTensor:
+		if param.Pack = PackPointer; base.element != nil {
+			param.Pack, param.Element = PackTensor, base.element
+		}
+	case kindModule, kindFunction, kindList, kindDict:
 		param.Pack = PackPointer
 	case kindObject:
 		param.Pack, param.Object = PackRef, base.object
@@ -148,6 +159,8 @@ func (pkg *Package) fieldParam(n *node, name string) Param {
 func (pkg *Package) result(n *node) *Result {
 	r := &Result{Type: pkg.goType(n, Outcome), Method: frameMethods[n.kind]}
 	switch base := n.base(); base.kind {
+	case kindTensor:
+		r.Element = base.element
 	case kindObject:
 		r.Object = base.object
 	case kindTyped:

@@ -38,14 +38,15 @@ func (p *planner) checkUse() {
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	p.checkPrefixes()
+	p.checkFunctions(known)
 	check := func(list, key string) {
 		matches := slices.Compact(slices.Sorted(slices.Values(ids[key])))
 		if len(matches) > 1 {
-			p.fail(fmt.Errorf("%s: %q matches more than one item; write one of %s", list, key, strings.Join(matches, ", ")))
+			p.failAt(fmt.Errorf("it matches more than one item; write one of %s", strings.Join(matches, ", ")), list, key)
 			return
 		}
 		if !p.used[list+" "+key] {
-			p.fail(fmt.Errorf("%s: %q matches no bound item; remove the line or correct the name%s", list, key, nearest.Question(key[strings.IndexByte(key, ':')+1:], known)))
+			p.failAt(fmt.Errorf("it matches no bound item; remove the line or correct the name%s", nearest.Question(key[strings.IndexByte(key, ':')+1:], known)), list, key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.config.Rename)) {
@@ -56,7 +57,7 @@ func (p *planner) checkUse() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.config.External)) {
 		if p.types[key] == nil && !p.used["external "+key] {
-			p.fail(fmt.Errorf("external: there is no type %q, and no signature mentions it; remove the line or correct the key%s", key, nearest.Question(key, slices.Sorted(maps.Keys(p.types)))))
+			p.failAt(fmt.Errorf("there is no type of this name, and no signature mentions it; remove the line or correct the key%s", nearest.Question(key, slices.Sorted(maps.Keys(p.types)))), "external", key)
 		}
 	}
 	if len(p.errs) == 0 && len(p.bound) == 0 && len(p.functions) == 0 {

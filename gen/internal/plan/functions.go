@@ -35,13 +35,13 @@ func (p *planner) describeFunctions() {
 		pkg.owners[b.schema.Library] = true
 		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(at.local)}
 		f.entry.local = at.local
-		f.Doc = Doc{Intro: "calls " + f.Name + ".", Text: b.schema.Doc}
+		f.Doc = Doc{Intro: "calls " + f.Name + "."}
 		if b.schema.Source == schema.SourceModule {
 			f.Module = b.schema.Library
 			f.Doc.Intro = "calls " + f.Name + " of " + f.Module + "."
 		}
 		pkg.funcs = append(pkg.funcs, f)
-		p.sign(f, pkg, b.schema.Signature, b.schema.Flaw)
+		p.sign(f, pkg, b.schema.Signature, b.schema.Flaw, p.refined[b.schema])
 		if b.schema.Reported {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
@@ -79,8 +79,18 @@ func (p *planner) preferVerb(f *Func, pkg *Package) {
 }
 
 // sign sets the signature of a function: typed, packed if the schema has none, perhaps
-// because of a flaw, or untyped if Go has no type for a part of it.
-func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature, flaw string) {
+// because of a flaw, or untyped if Go has no type for a part of it. The types are those of
+// the refined signature; the runtime compares that of the schema.
+func (p *planner) sign(f *Func, pkg *Package, own *schema.Signature, flaw string, r *refined) {
+	f.Doc.Text = r.doc
+	if len(r.notes) > 0 {
+		f.entry.Note = strings.Join(r.notes, "; ")
+	}
+	f.Sig, f.Doc.Signature = own.String(), own.String()
+	s := r.signature
+	if r.changed {
+		f.Doc.Signature = strings.ReplaceAll(s.String(), `"`, "")
+	}
 	if s == nil {
 		f.entry.Packed = true
 		f.Doc.Warning = "The registry has no signature for it, so the arguments are not checked before the call."
@@ -90,7 +100,6 @@ func (p *planner) sign(f *Func, pkg *Package, s *schema.Signature, flaw string) 
 		}
 		return
 	}
-	f.Sig, f.Doc.Signature = s.String(), s.String()
 	params, names, err := p.params(s.Params)
 	var result *node
 	if err == nil {

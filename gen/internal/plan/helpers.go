@@ -210,7 +210,12 @@ func (pkg *Package) nameAllParams() {
 }
 
 func (f *Func) nameParams(s *scope) {
-	if f.Call != nil {
-		f.Call.nameParams(s)
+	if f.Call == nil {
+		return
+	}
+	f.Call.nameParams(s)
+	f.Doc.Params = map[string]string{}
+	for _, param := range f.Call.Params {
+		f.Doc.Params[param.given] = param.Name
 	}
 }

@@ -105,6 +105,9 @@ func (p *planner) rename(e *Entry) (string, bool) {
 			p.used["rename "+key] = true
 			return name, true
 		}
+		if item := p.config.Functions[key]; item.Name != "" {
+			return item.Name, true
+		}
 	}
 	return "", false
 }

@@ -73,7 +73,7 @@ type Doc struct {
 func (p *planner) describeTypes() {
 	for _, t := range p.bound {
 		o := t.object
-		o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: t.schema.Doc}
+		o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: p.hinted(KindType, o.Key, t.schema.Doc)}
 		for i := range t.schema.Fields {
 			p.describeField(o, &t.schema.Fields[i])
 		}
@@ -95,7 +95,7 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 		return
 	}
 	field := &Field{Name: f.Name, Sig: f.Type.String(), entry: e}
-	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: f.Doc}
+	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: p.hinted(KindField, e.Name, f.Doc)}
 	o.Fields = append(o.Fields, field)
 	n, err := p.resolve(f.Type)
 	if key := p.late(f.Type); err == nil && key != "" {
@@ -123,6 +123,15 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 	}
 }
 
+// methodKind returns the kind of a method: a static method with the name of constructors is
+// one.
+func methodKind(m *schema.Method) Kind {
+	if m.Flags&schema.FlagIsStaticMethod != 0 && m.Name == initName {
+		return KindConstructor
+	}
+	return KindMethod
+}
+
 // describeMethod plans the n-th method of its name.
 func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 	local := m.Name
@@ -130,10 +139,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 		local = fmt.Sprintf("%s_%d", m.Name, n)
 	}
 	static := m.Flags&schema.FlagIsStaticMethod != 0
-	kind := KindMethod
-	if static && m.Name == initName {
-		kind = KindConstructor
-	}
+	kind := methodKind(m)
 	e := p.entry(kind, o.Key+"."+m.Name, local)
 	if n > 1 {
 		e.Note = fmt.Sprintf("overload %d of this name", n)
@@ -142,7 +148,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 		return
 	}
 	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static}
-	f.Doc = Doc{Intro: "calls the method " + m.Name + ".", Text: m.Doc}
+	f.Doc = Doc{Intro: "calls the method " + m.Name + "."}
 	if !f.Method {
 		f.Doc.Intro = "calls the static method " + m.Name + " of " + o.Key + "."
 	}
@@ -155,7 +161,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 	} else {
 		o.Statics = append(o.Statics, f)
 	}
-	p.sign(f, o.Pkg, m.Signature, m.Flaw)
+	p.sign(f, o.Pkg, m.Signature, m.Flaw, p.refined[m])
 	if f.Constructor {
 		f.makes(o)
 	}

@@ -58,7 +58,7 @@ func (p *planner) place() {
 	for _, f := range p.functions {
 		at := p.locate(f.schema.Name)
 		g.node(at.dir)
-		for _, key := range p.known(signatureRefs(f.schema.Signature)) {
+		for _, key := range p.known(signatureRefs(p.refined[f.schema].signature)) {
 			g.edge(at.dir, p.locate(key).dir)
 		}
 	}
@@ -265,8 +265,8 @@ func (p *planner) typeRefs(t *schema.Type) []string {
 	for _, f := range t.AllFields(p.types) {
 		refs = exprRefs(refs, f.Type)
 	}
-	for _, m := range t.Methods {
-		refs = append(refs, signatureRefs(m.Signature)...)
+	for i := range t.Methods {
+		refs = append(refs, signatureRefs(p.methodSignature(&t.Methods[i]))...)
 	}
 	return p.known(refs)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Import paths that generated code uses.
@@ -26,6 +27,8 @@ type Config struct {
 	Prefixes     []string
 	Libraries    []string
 	Rename       map[string]string
+	Functions    map[string]hints.Item
+	Names        []hints.File
 	Skip         []string
 	External     map[string]string
 	PackageNames map[string]string
@@ -38,6 +41,7 @@ type Config struct {
 type Plan struct {
 	Packages []*Package // sorted by Dir
 	Entries  []*Entry   // one per item of the schema that was asked for
+	Unused   []string   // the items of names files that the schema does not have, sorted
 }
 
 // A Package is one Go package of the output.
@@ -129,6 +133,7 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
 	}
+	p.refine()
 	p.place()
 	p.describeTypes()
 	p.describeFunctions()
@@ -137,7 +142,7 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
 	}
-	return &Plan{Packages: p.packages(), Entries: p.entries}, nil
+	return &Plan{Packages: p.packages(), Entries: p.entries, Unused: p.unused}, nil
 }
 
 // planner holds the state of Make.
@@ -147,8 +152,11 @@ type planner struct {
 	errs    []error
 	entries []*Entry
 
-	types     map[string]*schema.Type // by key
-	bound     []*boundType            // in schema order
+	types     hints.Types      // by key
+	refined   map[any]*refined // by *schema.Function or *schema.Method
+	patterns  []string         // keys of Functions
+	unused    []string
+	bound     []*boundType // in schema order
 	boundKeys map[string]bool
 	functions []*boundFunction    // in schema order
 	root      string              // namespace of the root package
@@ -163,7 +171,8 @@ type planner struct {
 // index makes the lookup tables of the stages: the types of the schema, and the objects
 // that other packages own.
 func (p *planner) index() {
-	p.types = make(map[string]*schema.Type, len(p.schema.Types))
+	p.types = make(hints.Types, len(p.schema.Types))
+	p.patterns = hintPatterns(p.config.Functions)
 	for i := range p.schema.Types {
 		t := &p.schema.Types[i]
 		p.types[t.Key] = t

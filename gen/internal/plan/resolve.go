@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // kind is the kind of a type expression, as far as Go is concerned.
@@ -71,6 +73,8 @@ type node struct {
 	params []*node // of kindTyped
 	names  []string
 	result *node
+	// element is the type of the elements of a tensor, nil for any.
+	element *spec.DType
 }
 
 func (n *node) optional() bool { return n.kind == kindOptional }
@@ -98,6 +102,11 @@ func (p *planner) resolveNormal(e schema.TypeSchema) (*node, error) {
 	if c, ok := containers[e.Name]; ok {
 		n.kind = c.kind
 		return n, p.container(n, e.Args, c.parts)
+	}
+	if dtype, ok := hints.TensorElement(e); ok {
+		element, err := spec.ParseDType(dtype)
+		n.kind, n.element = kindTensor, &element
+		return n, err
 	}
 	switch e.Name {
 	case "ffi.Function":
