@@ -101,7 +101,7 @@ func (c Config) validate(s schema.Schema) error {
 			fail("rename: %q is not an exported Go name; write rename: {%q: %q}", name, key, "SomeName")
 		}
 	}
-	c.validateFunctions(fail)
+	errs = append(errs, c.validateFunctions()...)
 	for i, key := range c.Skip {
 		if slices.Contains(c.Skip[:i], key) {
 			fail("skip: %q is listed twice; remove one", key)
@@ -123,29 +123,38 @@ func (c Config) validate(s schema.Schema) error {
 	return nil
 }
 
+// A ConfigError is a problem of one entry of a Config, with the keys that lead to it.
+type ConfigError = plan.ConfigError
+
 // validateFunctions checks the keys and the names of Functions.
-func (c Config) validateFunctions(fail func(format string, args ...any)) {
+func (c Config) validateFunctions() (errs []error) {
 	for _, key := range slices.Sorted(maps.Keys(c.Functions)) {
 		item := c.Functions[key]
+		fail := func(part, format string, args ...any) {
+			errs = append(errs, &ConfigError{Path: []string{"functions", key, part}, Err: fmt.Errorf(format, args...)})
+		}
 		pattern := strings.Contains(key, "*")
 		if _, err := path.Match(key, ""); pattern && err != nil {
-			fail("functions: %q: %w; only * has a meaning in a pattern", key, err)
+			errs = append(errs, &ConfigError{Path: []string{"functions", key}, Err: fmt.Errorf("%w; only * has a meaning in a pattern", err)})
 		}
 		switch {
 		case item.Name == "":
 		case pattern:
-			fail("functions: %q: name: a pattern cannot give a name; write the whole name of the item", key)
+			fail("name", "a pattern cannot give a name; write the whole name of the item")
 		case c.Rename[key] != "":
-			fail("functions: %q: name: rename gives a name too; remove one", key)
+			fail("name", "rename gives a name too; remove one")
 		case !token.IsIdentifier(item.Name) || !token.IsExported(item.Name):
-			fail("functions: %q: name: %q is not an exported Go name", key, item.Name)
+			fail("name", "%q is not an exported Go name", item.Name)
 		}
 		for i, name := range item.Params {
-			if name != "" && (strings.Trim(name, "_") == "" || !token.IsIdentifier("x"+name) || slices.Contains(item.Params[:i], name)) {
-				fail("functions: %q: params: %q is not the name of a parameter, or is there twice", key, name)
+			if name != "" && (strings.Trim(name, "_") == "" || !token.IsIdentifier("x"+name)) {
+				fail("params", "%q cannot be the name of a parameter; use letters, digits and underscores", name)
+			} else if name != "" && slices.Contains(item.Params[:i], name) {
+				fail("params", "%q is there twice", name)
 			}
 		}
 	}
+	return errs
 }
 
 // checkExternal checks an import path, which a Go name may follow.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -41,6 +42,8 @@ type Entry = plan.Entry
 type Report struct {
 	Counts  []Count `json:"counts"`
 	Entries []Entry `json:"entries"` // sorted by kind and name
+	// Unused are the items of names files that the schema does not have, sorted.
+	Unused []string `json:"unused_names,omitempty"`
 }
 
 // Count is the number of entries of one kind and status.
@@ -55,7 +58,7 @@ type Count struct {
 }
 
 func newReport(p *plan.Plan, s schema.Schema) Report {
-	var r Report
+	r := Report{Unused: p.Unused}
 	entries := p.Entries
 	for _, f := range s.Flaws {
 		// Flaws of a library that is not bound do not matter here.
@@ -102,8 +105,8 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// WriteText writes the counts, then every entry that was skipped, renamed or left
-// untyped, with the reason.
+// WriteText writes the counts, then every entry that was skipped, renamed, left untyped or
+// not fit by its names, with the reason.
 func (r Report) WriteText(w io.Writer) error {
 	for _, c := range r.Counts {
 		line := fmt.Sprintf("%d %s %s", c.Number, c.Kind, c.Status)
@@ -119,10 +122,18 @@ func (r Report) WriteText(w io.Writer) error {
 	}
 	for _, e := range r.Entries {
 		why := cmp.Or(e.Reason, e.Renamed, e.Note)
-		if why == "" {
+		if why == "" && e.LeftOut == "" {
 			continue
 		}
+		if e.LeftOut != "" {
+			why = strings.TrimPrefix(why+"; names that do not fit: "+e.LeftOut, "; ")
+		}
 		if _, err := fmt.Fprintf(w, "%s %s %q -> %s: %s\n", e.Status, e.Kind, e.Name, cmp.Or(e.GoName, "nothing"), why); err != nil {
+			return fmt.Errorf("write report: %w", err)
+		}
+	}
+	for _, name := range r.Unused {
+		if _, err := fmt.Fprintf(w, "names for %q: the libraries do not have it\n", name); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 	}

@@ -86,7 +86,7 @@ var rooms = []room{
 	{dir: "internal/bindtool/files", own: append(bindtool("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
 	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
-	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema")},
+	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
 	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated

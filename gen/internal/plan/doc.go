@@ -5,6 +5,7 @@
 // # Files
 //
 //	the plan                plan.go, entry.go, files.go
+//	what others know of them  hints.go
 //	which items get a form  classify.go, resolve.go, gotypes.go, variants.go
 //	what each item becomes  objects.go, ctor.go, functions.go, call.go, helpers.go
 //	packages                packages.go, graph.go

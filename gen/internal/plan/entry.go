@@ -53,6 +53,8 @@ type Entry struct {
 	Reason  string `json:"reason,omitempty"`
 	// Note holds additional information.
 	Note string `json:"note,omitempty"`
+	// LeftOut says what names files hold for the item and does not fit it.
+	LeftOut string `json:"left_out,omitempty"`
 
 	local string // the item's own spelling, for suffixes
 }

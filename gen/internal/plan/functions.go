@@ -84,7 +84,7 @@ func (p *planner) preferVerb(f *Func, pkg *Package) {
 func (p *planner) sign(f *Func, pkg *Package, own *schema.Signature, flaw string, r *refined) {
 	f.Doc.Text = r.doc
 	if len(r.notes) > 0 {
-		f.entry.Note = strings.Join(r.notes, "; ")
+		f.entry.LeftOut = strings.Join(r.notes, "; ")
 	}
 	f.Sig, f.Doc.Signature = own.String(), own.String()
 	s := r.signature

@@ -51,7 +51,7 @@ func (p *planner) hinted(kind Kind, name, own string) string {
 	doc := ""
 	for _, h := range p.hintsFor(name, string(kind)+":"+name) {
 		if len(h.item.Types) > 0 || h.item.Returns != "" {
-			h.fail(fmt.Errorf("the types of a %s cannot be set, only its doc and its name", kind))
+			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", kind))
 		}
 		doc = cmp.Or(doc, h.item.Doc)
 	}
@@ -81,7 +81,7 @@ type sourcedHint struct {
 func (h *sourcedHint) fail(err error, part ...string) {
 	switch {
 	case h.key == "" && h.notes != nil:
-		*h.notes = append(*h.notes, strings.Join(append([]string{"names file"}, part...), ": ")+": "+err.Error())
+		*h.notes = append(*h.notes, strings.Join(append(part, err.Error()), ": "))
 	case h.key != "" && !h.pattern:
 		h.planner.failAt(err, append([]string{"functions", h.key}, part...)...)
 	}

@@ -75,7 +75,7 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 			return
 		}
 	case c.fixed:
-		e.Renamed = "by the configuration"
+		e.Renamed = "the configuration says so"
 	}
 	take()
 	c.assign(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Result is a Go package in memory: the outcome of a run of the generator.
@@ -27,6 +28,7 @@ type Result struct {
 	Timings    []Timing
 
 	generated []gen.File
+	names     []hints.File
 	lock      *project.Lock
 	previous  *project.Lock // what the lock file holds, nil if there is none
 }
@@ -82,6 +84,9 @@ func (b *Result) prepare(ctx context.Context, c *project.Config) (err error) {
 	if err := b.Module.RequiresRuntime(ctx); err != nil {
 		return err
 	}
+	if b.names, err = c.ReadNames(); err != nil {
+		return err
+	}
 	file, err := c.LockFile()
 	if err != nil {
 		return err
@@ -99,6 +104,8 @@ func (b *Result) generate(c *project.Config) error {
 	conf.Root = c.Root
 	conf.Prefixes = c.Prefixes
 	conf.Rename = c.Rename
+	conf.Functions = c.Functions
+	conf.Names = b.names
 	conf.Skip = c.Skip
 	conf.External = c.External
 	conf.PackageNames = gen.PackageNames(b.Root, c.External)
@@ -111,7 +118,7 @@ func (b *Result) generate(c *project.Config) error {
 		return &console.Refusal{Err: err}
 	}
 	if b.generated, b.Report, err = gen.Generate(b.Schema, conf); err != nil {
-		return &console.Refusal{Err: err}
+		return &console.Refusal{Err: positioned(c, err)}
 	}
 	b.list()
 	return nil
@@ -136,6 +143,9 @@ func (b *Result) verify() error {
 func (b *Result) compare(c *project.Config) (err error) {
 	names := slices.Sorted(maps.Keys(b.Files))
 	b.lock = project.NewLock(b.Schema, names)
+	for _, f := range b.names {
+		b.lock.Names = append(b.lock.Names, f.Sources...)
+	}
 	var before []string
 	if b.previous != nil {
 		before = b.previous.Files

@@ -15,6 +15,14 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// Few lists the first names of a long list.
+func Few(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // Shown returns path relative to the working directory if it lies below it.
 func Shown(path string) string {
 	wd, err := os.Getwd()

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // ConfigName is the name under which commands look for a configuration.
@@ -40,6 +41,10 @@ type Config struct {
 	Split *bool `yaml:"split,omitempty"`
 	// Rename gives the Go name for a registry name.
 	Rename map[string]string `yaml:"rename,omitempty"`
+	// Functions holds names, types and docs that the user gives to items.
+	Functions map[string]hints.Item `yaml:"functions,omitempty"`
+	// Names lists names files, which say the same as Functions.
+	Names []string `yaml:"names,omitempty"`
 	// Skip lists registry names to leave out.
 	Skip []string `yaml:"skip,omitempty"`
 	// External gives the import path of the Go package that owns a type key.

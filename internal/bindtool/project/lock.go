@@ -12,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // LockName is the name of the lock of a configuration with the usual name.
@@ -25,6 +26,8 @@ type Lock struct {
 	Comment   string          `json:"comment"`
 	Format    int             `json:"format"`
 	Libraries []lockedLibrary `json:"libraries,omitempty"`
+	// Names are the Python distributions that names files were read from.
+	Names []hints.Source `json:"names,omitempty"`
 	// Interface is the fingerprint of everything that was bound.
 	Interface string `json:"interface"`
 	// Files lists the generated files, relative to the output folder.

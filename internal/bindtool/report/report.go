@@ -85,6 +85,10 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	listEntries(con, "opaque", byStatus[gen.Opaque])
 	listEntries(con, "packed because of bad metadata", flawed(b.Report.Entries))
 	listEntries(con, "skipped", byStatus[gen.Skipped])
+	listEntries(con, "names that do not fit", misnamed(b.Report.Entries))
+	if unused := b.Report.Unused; len(unused) > 0 {
+		con.Notef("names for %s that the libraries do not have: %s\n", console.Count(len(unused), "item"), console.Few(unused, maxListed))
+	}
 	if timing {
 		for _, x := range b.Timings {
 			con.Notef("%-9s %6.0f ms\n", x.Stage, x.Seconds*1000)
@@ -129,6 +133,17 @@ func flawed(entries []gen.Entry) []gen.Entry {
 	return out
 }
 
+// misnamed returns the items for which names files hold something that does not fit.
+func misnamed(entries []gen.Entry) []gen.Entry {
+	var out []gen.Entry
+	for _, e := range entries {
+		if e.LeftOut != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // listEntries lists entries with their reasons, the first of many.
 func listEntries(con *console.Console, title string, entries []gen.Entry) {
 	if len(entries) == 0 {
@@ -141,7 +156,10 @@ func listEntries(con *console.Console, title string, entries []gen.Entry) {
 			return
 		}
 		why := cmp.Or(e.Reason, e.Note, e.Renamed)
-		if title == "renamed" {
+		switch title {
+		case "names that do not fit":
+			why = e.LeftOut
+		case "renamed":
 			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
 		}
 		con.Notef("  %s %s: %s\n", e.Kind, e.Name, why)
