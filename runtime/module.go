@@ -71,7 +71,7 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	// The library may register functions and types.
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
-	before := core.Registered()
+	before := core.Registered(full)
 	var c core.Call24
 	c.Begin(&core.ModuleLoadFromFile, 1)
 	c.String(0, full)
@@ -79,9 +79,10 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	misfit := before.Fits(full)
+	misfit := before.Fits()
 	if misfit != nil || !config.unload { // the types of a misfit are registered
 		objects.IncRef(codec.Ref(m).Handle())
+		before.Keep()
 	}
 	if misfit != nil {
 		m.Release()

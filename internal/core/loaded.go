@@ -3,18 +3,17 @@ package core
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// opened holds the files that open has loaded. The Registry guards it.
+// opened holds the files of the libraries that open has loaded, and of modules that stay, once
+// each. The Registry guards it.
 var opened []string
 
 // loadedFiles lists the files of the libraries in the process, whoever loaded them.
@@ -23,6 +22,9 @@ func loadedFiles() []string { return append(slices.Clone(opened), dynlib.Images(
 // loadedCopy returns the file of a loaded library that is the file at path or a copy of
 // it; "" if there is none.
 func loadedCopy(path string) string {
+	if slices.Contains(opened, path) {
+		return path
+	}
 	files := loadedFiles()
 	if slices.Contains(files, path) {
 		return path
@@ -43,8 +45,10 @@ func loadedAs(f locate.File) string {
 		if filepath.Base(file) != f.Name {
 			continue
 		}
-		if f.SHA256 != "" && hashOf(file) == f.SHA256 {
-			return file
+		if f.SHA256 != "" {
+			if hash, err := sites.HashFile(file); err == nil && hash == f.SHA256 {
+				return file
+			}
 		}
 		if other == "" && usesFFI(file) {
 			other = file
@@ -75,22 +79,12 @@ func sameContent(a, b string) bool {
 	if inA.Size() != inB.Size() || !inA.Mode().IsRegular() || !inB.Mode().IsRegular() {
 		return false
 	}
-	hash := hashOf(a)
-	return hash != "" && hash == hashOf(b)
-}
-
-// hashOf returns the SHA-256 of a file in hex; "" if it cannot be read.
-func hashOf(path string) string {
-	f, err := os.Open(path)
+	hash, err := sites.HashFile(a)
 	if err != nil {
-		return ""
+		return false
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	other, err := sites.HashFile(b)
+	return err == nil && other == hash
 }
 
 // usesFFI reports whether the library at path may be one of TVM-FFI: it has the name of

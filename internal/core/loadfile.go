@@ -41,13 +41,15 @@ func open(path string) (string, error) {
 	if loaded := loadedCopy(full); loaded != "" {
 		full = loaded
 	}
-	before := Registered()
+	before := Registered(full)
 	if _, err := dynlib.Open(full); err != nil {
 		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, err))
 	}
-	opened = append(opened, full)
-	loads.Add(1)
-	return full, before.Fits(full)
+	if !before.loaded {
+		opened = append(opened, full)
+		loads.Add(1)
+	}
+	return full, before.Fits()
 }
 
 // CheckModule returns an error for what is not a file, and for a file that TVM-FFI would load

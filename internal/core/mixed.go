@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 )
@@ -62,14 +63,28 @@ func headersOf(metadata string) headers {
 
 // Snapshot is what the registry held before a library was loaded.
 type Snapshot struct {
+	path      string // of the library
+	loaded    bool   // the process had the library, which registers nothing more
 	functions []string
 	hooks     map[abi.TypeIndex]bool
 }
 
-// Registered takes a snapshot. The caller holds the Registry.
-func Registered() Snapshot {
+// Registered takes a snapshot before the library at path is loaded. The caller holds the
+// Registry.
+func Registered(path string) Snapshot {
+	if slices.Contains(opened, path) {
+		return Snapshot{path: path, loaded: true}
+	}
 	names, _ := GlobalFunctions() // without them no library is refused
-	return Snapshot{names, typesWithHooks()}
+	return Snapshot{path: path, functions: names, hooks: typesWithHooks()}
+}
+
+// Keep says that the library was loaded and stays until the process ends. It does nothing for
+// a file that is not an image of the process, such as one that names other libraries.
+func (s Snapshot) Keep() {
+	if !s.loaded && slices.Contains(dynlib.Images(), s.path) {
+		opened = append(opened, s.path)
+	}
 }
 
 func typesWithHooks() map[abi.TypeIndex]bool {
@@ -89,14 +104,14 @@ var misfits = map[string]error{}
 // allowMixed names the variable that lets a library load that does not fit.
 const allowMixed = "TVMFFI_ALLOW_MIXED"
 
-// Fits returns an error if the library at path, which was loaded after the snapshot, was
-// compiled for another libtvm_ffi in a way that makes it unsafe to use. The caller has
-// held the Registry since the snapshot.
-func (s Snapshot) Fits(path string) error {
+// Fits returns an error if the library, which was loaded after the snapshot, was compiled for
+// another libtvm_ffi in a way that makes it unsafe to use. The caller has held the Registry since
+// the snapshot.
+func (s Snapshot) Fits() error {
 	if os.Getenv(allowMixed) != "" {
 		return nil
 	}
-	if err := misfits[path]; err != nil {
+	if err := misfits[s.path]; err != nil || s.loaded {
 		return err
 	}
 	hooks := typesWithHooks()
@@ -109,13 +124,13 @@ func (s Snapshot) Fits(path string) error {
 		return nil
 	}
 	key := capi.KeyOf(slices.Min(slices.Collect(maps.Keys(hooks))))
-	misfits[path] = failure.NewFailure(failure.Failure{Kind: failure.KindRuntime, Message: fmt.Sprintf(
+	misfits[s.path] = failure.NewFailure(failure.Failure{Kind: failure.KindRuntime, Message: fmt.Sprintf(
 		"%s does not fit libtvm_ffi %s (%s): it was built with apache-tvm-ffi %v, this libtvm_ffi is %v, and the two call the native hooks %s of its type %s differently, so maps with such keys lose entries or end the process"+
 			"\nrun \"go tool tvmffi-bind setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints"+
 			"\nor write \"- {package: apache-tvm-ffi, version: %[8]s, path: tvm_ffi/lib/%[9]s}\" under deps in tvmffi.yaml"+
 			"\nor set %[10]s=1 to load it as it is",
-		path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), locate.CoreName(), allowMixed)})
-	return misfits[path]
+		s.path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), locate.CoreName(), allowMixed)})
+	return misfits[s.path]
 }
 
 // headersOfCore returns the headers of the loaded libtvm_ffi.

@@ -14,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // symbol finds a C function that the runtime does not use.
@@ -185,5 +186,29 @@ func TestResolveUnderTheRegistry(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatal("both wait for each other")
 		}
+	}
+}
+
+// TestOpenFile_again loads a library and a module that the process has. Neither lists all
+// functions again.
+func TestOpenFile_again(t *testing.T) {
+	load(t)
+	calls := nativetest.Build(t, "calls")
+	if allocations := testing.AllocsPerRun(5, func() {
+		if err := core.OpenFile(calls); err != nil {
+			t.Fatal(err)
+		}
+	}); allocations > 40 {
+		t.Errorf("loading a library again makes %.0f allocations, want 40 at most", allocations)
+	}
+	module := nativetest.Build(t, "shed")
+	if allocations := testing.AllocsPerRun(5, func() {
+		m, err := tvmffi.LoadModule(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Release()
+	}); allocations > 40 {
+		t.Errorf("loading a module again makes %.0f allocations, want 40 at most", allocations)
 	}
 }
