@@ -171,8 +171,10 @@ func read[T any](a Any, from objects.Reading) (T, error) {
 // sharing is an objects.Lender for one tensor, over memory that somebody else lends.
 type sharing struct{ tensor *objects.Object }
 
+// Borrow returns the tensor.
 func (s sharing) Borrow(uintptr) *objects.Object { return s.tensor }
 
+// Adopt drops the reference and returns the tensor.
 func (s sharing) Adopt(handle uintptr) *objects.Object {
 	objects.DecRef(handle)
 	return s.tensor

@@ -113,13 +113,14 @@ func printFindings(con *console.Console, findings []finding) {
 
 // examine makes every check of the machine and changes nothing.
 func examine(ctx context.Context, p *probe.Prober) []finding {
+	pip := checkPip()
 	return []finding{
 		checkTool(),
-		checkCore(ctx, p),
+		checkCore(ctx, p, pip),
 		checkAPI(ctx, p),
 		checkInstalled(),
 		checkCache(),
-		checkPip(),
+		pip,
 		checkProgram("C++ compiler", "build your own libraries; bindings do not need it", "install g++ or clang++ if you write such libraries",
 			[]string{"g++", "--version"}, []string{"clang++", "--version"}, []string{"c++", "--version"}),
 		checkProgram("go command", "generate and build", "install Go and put it on the PATH",
@@ -181,11 +182,11 @@ func checkTool() finding {
 }
 
 // checkCore loads libtvm_ffi in a child and asks it for its version.
-func checkCore(ctx context.Context, p *probe.Prober) finding {
+func checkCore(ctx context.Context, p *probe.Prober, pip finding) finding {
 	f := finding{Check: "libtvm_ffi"}
 	lib, err := p.Core(ctx, "")
 	if err != nil {
-		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), remedyForCore(err)
+		f.Verdict, f.Found, f.Remedy = verdictProblem, err.Error(), remedyForCore(err, pip)
 		return f
 	}
 	s, err := p.ReadLibraries(ctx, []probe.Library{lib})
@@ -207,9 +208,9 @@ func checkCore(ctx context.Context, p *probe.Prober) finding {
 }
 
 // remedyForCore returns what to do where libtvm_ffi is missing or damaged.
-func remedyForCore(err error) string {
+func remedyForCore(err error, pip finding) string {
 	setup := fmt.Sprintf("run \"%s setup\"", console.Command())
-	switch pip := checkPip(); {
+	switch {
 	case errors.Is(err, sites.ErrShared): // the error says it
 		return ""
 	case os.Getenv("TVMFFI_LIBRARY") != "":

@@ -109,7 +109,7 @@ func TestDocLinks(t *testing.T) {
 }
 
 // TestDocsBeginWithTheName finds doc comments of functions, methods and types that begin
-// with another name, as a rename leaves them.
+// with another name, as a rename leaves them, and exported methods without a comment.
 func TestDocsBeginWithTheName(t *testing.T) {
 	article := regexp.MustCompile(`^(?:An?|The) `)
 	word := regexp.MustCompile(`^\w+`)
@@ -129,6 +129,9 @@ func TestDocsBeginWithTheName(t *testing.T) {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				check(d.Name.Name, d.Doc)
+				if d.Recv != nil && d.Name.IsExported() && d.Doc == nil {
+					t.Errorf("%s:%d: the method %s.%s has no comment", f.path, f.line(d), receiver(d), d.Name.Name)
+				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					typ, ok := spec.(*ast.TypeSpec)

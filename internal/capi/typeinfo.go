@@ -99,7 +99,7 @@ func registered(index abi.TypeIndex) bool {
 	}
 	array := typeKeys()
 	if array == 0 {
-		return true // a library that does not tell
+		return true // the library does not list its types
 	}
 	defer purego.SyscallN(API.ObjectDecRef, array)
 	for _, v := range Elements(array) {

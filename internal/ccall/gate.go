@@ -44,8 +44,8 @@ func Guard(self uintptr) {
 }
 
 // Close closes the gate, waits up to patience for the calls in flight, and returns true.
-// After it, only the calling thread may make calls. The second Close is for all threads,
-// and returns false, as it does without a gate.
+// After it, only the calling thread may make calls. A second Close takes this right from that
+// thread, too, and returns false. Without a gate, Close returns false.
 func Close(patience time.Duration) bool {
 	if hostThread == 0 || atomic.LoadUint32(&closed) != 0 {
 		atomic.StoreUintptr(&lastThread, 0)

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -17,16 +16,13 @@ import (
 
 // The codecs of Go slices, arrays and maps.
 
-// Sequence views the elements of a borrowed Array or List.
+// Sequence is [Elements] with an error that names what was expected.
 func Sequence(v abi.Any, want string) ([]abi.Any, error) {
-	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+	all, ok := Elements(v)
+	if !ok {
 		return nil, WrongType(want, v)
 	}
-	cell := capi.PointerTo[abi.SeqCell](uintptr(v.Bits) + abi.ObjectSize)
-	if cell.Size == 0 {
-		return nil, nil
-	}
-	return unsafe.Slice(capi.PointerTo[abi.Any](cell.Data), cell.Size), nil
+	return all, nil
 }
 
 // sliceCodec converts between Arrays and Go slices and arrays; a List is read

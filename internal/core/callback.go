@@ -157,8 +157,8 @@ func (a *Args) Value(i int) abi.Any {
 	return *v
 }
 
-// Any returns argument i as the caller passed it. It must not be written. It is nil if there
-// is no such argument.
+// Any returns argument i as the caller passed it, or nil if there is no such argument. The
+// caller must not write to it.
 func (a *Args) Any(i int) *abi.Any {
 	if uintptr(i) >= a.frame.N {
 		return nil

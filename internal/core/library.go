@@ -22,8 +22,9 @@ type Library struct {
 
 // Load finds and loads the libraries; o is nil without options. Once it has succeeded,
 // later calls do nothing. A failure is reported again to each use until a call with
-// options succeeds, or until something else has loaded a library. A call from a library that is being loaded does nothing, either: Go
-// code that its initialisers call finds what is registered so far.
+// options succeeds, or until something else has loaded a library. A call from a library that
+// is being loaded does nothing, either: Go code that its initialisers call finds what is
+// registered so far.
 func (l *Library) Load(o *locate.Options) error {
 	if l == nil {
 		return (&Library{}).find(o)

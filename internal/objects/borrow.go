@@ -105,8 +105,10 @@ type (
 	lendingCollector struct{ FuncLender }
 )
 
+// Borrow takes a reference that is left to the collector.
 func (lendingCollector) Borrow(handle uintptr) *Object { return collector{}.Borrow(handle) }
 
+// Borrow takes a reference that is left to the collector.
 func (collector) Borrow(handle uintptr) *Object {
 	IncRef(handle)
 	o := Own(handle)

@@ -336,6 +336,7 @@ func (o *Object) SetScalars() { atomic.OrUint32(&o.status, flagScalars) }
 // Released reports whether Release was called.
 func (o *Object) Released() bool { return o.load()&stateMask == stateReleased }
 
+// KeepAlive keeps o reachable up to this call.
 func (o *Object) KeepAlive() { runtime.KeepAlive(o) }
 
 // CallDeleter calls the deleter of a struct of DLPack.

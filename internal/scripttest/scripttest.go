@@ -115,10 +115,13 @@ func deadline(start, all time.Time) time.Time {
 // single runs the only script of a call of testscript.RunT as the test itself, not as a subtest.
 type single struct{ *testing.T }
 
+// Run runs the script in s itself.
 func (s single) Run(_ string, f func(testscript.T)) { f(s) }
 
+// Parallel does nothing: the caller decides what runs in parallel.
 func (s single) Parallel() {}
 
+// Verbose reports whether -test.v is set.
 func (s single) Verbose() bool { return testing.Verbose() }
 
 // setup gives a script these variables and the caches of the user who runs the tests, and no others.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // limits bounds what an archive may unpack.
@@ -66,7 +68,7 @@ func safeName(f *zip.File) (string, error) {
 		return "", fmt.Errorf("entry %q holds a character that is not portable in a path", f.Name)
 	case !fs.ValidPath(name) || name == ".":
 		return "", fmt.Errorf("entry %q leads out of the folder or is not a clean path", f.Name)
-	case name == marker:
+	case name == sites.Marker:
 		return "", fmt.Errorf("entry %q has a reserved name", f.Name)
 	}
 	return name, nil

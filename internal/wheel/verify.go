@@ -118,7 +118,7 @@ func Repair(ctx context.Context, d Dir) (repaired bool, err error) {
 
 // marked returns an error if d is not completely unpacked.
 func (d Dir) marked() error {
-	b, err := os.ReadFile(filepath.Join(d.root, marker))
+	b, err := os.ReadFile(filepath.Join(d.root, sites.Marker))
 	if err == nil && string(bytes.TrimSpace(b)) != d.spec.SHA256 {
 		err = errors.New("it is incomplete")
 	}

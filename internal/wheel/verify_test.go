@@ -148,7 +148,7 @@ func TestUnpacked(t *testing.T) {
 	if wheels, others, err := Unpacked(); err != nil || len(wheels) > 0 || len(others) != 1 || others[0] != other {
 		t.Errorf("without a marker: %v, %v, %v", wheels, others, err)
 	}
-	if err := os.WriteFile(d.Path(marker), []byte(spec.SHA256+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(d.Path(sites.Marker), []byte(spec.SHA256+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if wheels, _, err := Unpacked(); err != nil || len(wheels) != 1 || wheels[0] != d {

@@ -187,7 +187,7 @@ func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
 	if err := tree.Verify(); err != nil {
 		return fmt.Errorf("wheel: unpack %s: %w; do not trust this wheel", d.spec, err)
 	}
-	if err := os.WriteFile(filepath.Join(tree.root, marker), []byte(d.spec.SHA256+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tree.root, sites.Marker), []byte(d.spec.SHA256+"\n"), 0o600); err != nil {
 		return fmt.Errorf("wheel: %s: %w", d.spec, err)
 	}
 	if err := os.Rename(d.root, filepath.Join(temp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -198,9 +198,6 @@ func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
 	}
 	return nil
 }
-
-// marker is the file whose presence means that the tree is complete; it holds the hash of the wheel.
-const marker = ".tvmffi-complete"
 
 var (
 	nameForm    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)

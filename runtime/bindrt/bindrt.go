@@ -120,13 +120,11 @@ func Do[T any](c *Call) (T, error) {
 		var none T
 		return none, err
 	}
-	v, x := c.Take(), new(T)
-	err := codec.For[T]().Decode(v, objects.ReadOwned(), unsafe.Pointer(x))
-	objects.ReleaseValue(v)
+	x, err := take[T](c.Take())
 	if err != nil {
-		return *x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
+		return x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
 	}
-	return *x, nil
+	return x, nil
 }
 
 // CallPacked calls a function that has no types.

@@ -218,7 +218,7 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 		if err != nil || r.Index != abi.TypeArray && r.Index != abi.TypeList {
 			return fail(failure.KindIndex, "has no items")
 		}
-		all, _ := codec.Sequence(abi.Any{TypeIndex: r.Index, Bits: uint64(r.Object.Handle())}, "")
+		all, _ := codec.Elements(abi.Any{TypeIndex: r.Index, Bits: uint64(r.Object.Handle())})
 		if uint64(i) >= uint64(len(all)) {
 			return fail(failure.KindIndex, "has no item "+strconv.FormatInt(i, 10))
 		}

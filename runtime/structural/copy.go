@@ -64,11 +64,11 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 		return core.Owned(v)
 	case abi.TypeList:
 		t, err := codec.Packed(&codec.NewList, 0, func(p *core.Pack) error {
-			all, err := codec.Sequence(v, "ffi.List")
+			all, _ := codec.Elements(v)
 			for _, x := range all {
 				p.Any(x)
 			}
-			return err
+			return nil
 		})
 		return t.Value, err
 	case abi.TypeDict:

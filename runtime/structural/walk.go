@@ -148,6 +148,7 @@ type traversal struct {
 	rewrites bool
 }
 
+// Close drops the references that the walk owns.
 func (w *traversal) Close() {
 	for _, handle := range w.owned {
 		objects.DecRef(handle)

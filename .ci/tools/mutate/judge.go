@@ -158,6 +158,7 @@ func (j *judge) run(ctx context.Context, dir, name string, args ...string) ([]by
 // output keeps the beginning of what a process writes.
 type output struct{ bytes.Buffer }
 
+// Write keeps p as far as there is room, and never fails.
 func (o *output) Write(p []byte) (int, error) {
 	if room := 1<<20 - o.Len(); room > 0 {
 		o.Buffer.Write(p[:min(len(p), room)])
