@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -106,29 +105,11 @@ func startFor(what string) (*start, error) {
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder: name the library file in it", what)
 	}
-	name := packageName(what)
+	name := project.PackageName(what)
 	c := project.NewConfig(".", project.ConfigName)
 	c.Package, c.Out = name, "./"+name
 	c.Libraries = []project.LibrarySpec{{File: filepath.ToSlash(what)}}
 	return &start{config: c}, nil
-}
-
-// packageName makes the name of a Go package from that of a library:
-// libtvm_ffi_testing.so becomes tvmffitesting.
-func packageName(file string) string {
-	base, _, _ := strings.Cut(filepath.Base(file), ".")
-	base = strings.TrimPrefix(base, "lib")
-	name := strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, base)
-	name = strings.TrimLeft(name, "0123456789")
-	if _, err := (&project.Config{Package: name, Out: ".", From: "x"}).Problem(); name == "" || err != nil {
-		return "lib" + name
-	}
-	return name
 }
 
 // refuseExisting checks before the libraries are read, so that init fails early.

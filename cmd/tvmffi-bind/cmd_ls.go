@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
@@ -45,7 +46,7 @@ of ` + project.ConfigName + ` in this folder or above, or libtvm_ffi.`,
 	cmd.ValidArgsFunction = o.Names(p, func(s schema.Schema) []string { return report.ItemNames(report.Own(s)) })
 	o.Register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the schema as JSON, like dump, with the constructors")
-	cmd.Flags().StringVar(&o.html, "html", "", "write a page with the type tree to this file")
+	cmd.Flags().StringVar(&o.html, "html", "", "write a page with docs and Go declarations to this file")
 	cmd.Flags().BoolVar(&o.all, "all", false, "show libtvm_ffi and the dependencies too")
 	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	_ = cmd.MarkFlagFilename("html", "html")
@@ -90,7 +91,11 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	case o.json:
 		return con.JSON(l.JSON())
 	case o.html != "":
-		return l.WriteHTML(con, o.html)
+		names, err := bindings.NamesInGo(whole, c)
+		if err != nil {
+			con.Notef("the page has no Go declarations, because gen refuses this input: %v\n", err)
+		}
+		return l.WriteHTML(con, o.html, names)
 	case len(s.Functions)+len(s.Types)+len(s.Flaws) == 0:
 		return nothingListed(whole, pattern, o.all)
 	default:

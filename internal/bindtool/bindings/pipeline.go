@@ -72,19 +72,10 @@ func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result,
 
 // prepare finds the output folder, and refuses early what would fail at the end.
 func (b *Result) prepare(ctx context.Context, c *project.Config) (err error) {
-	if b.Root, err = c.Rooted(c.Out); err != nil {
-		return err
-	}
-	if b.Module, err = project.ModuleAround(b.Root); err != nil {
-		return err
-	}
-	if b.ImportPath, err = b.Module.ImportPath(b.Root); err != nil {
+	if err := b.locate(c); err != nil {
 		return err
 	}
 	if err := b.Module.RequiresRuntime(ctx); err != nil {
-		return err
-	}
-	if b.names, err = c.ReadNames(); err != nil {
 		return err
 	}
 	file, err := c.LockFile()
@@ -95,17 +86,41 @@ func (b *Result) prepare(ctx context.Context, c *project.Config) (err error) {
 	return err
 }
 
-// generate makes the Go files. Names that the user declares are left to the user.
+// locate finds the output folder and the module around it.
+func (b *Result) locate(c *project.Config) (err error) {
+	if b.Root, err = c.Rooted(c.Out); err != nil {
+		return err
+	}
+	if b.Module, err = project.ModuleAround(b.Root); err != nil {
+		return err
+	}
+	b.ImportPath, err = b.Module.ImportPath(b.Root)
+	return err
+}
+
+// generate makes the Go files.
 func (b *Result) generate(c *project.Config) error {
 	if len(c.Kernels) > 0 {
 		return b.generateKernels(c)
 	}
+	conf, err := b.config(c)
+	if err != nil {
+		return &console.Refusal{Err: err}
+	}
+	if b.generated, b.Report, err = gen.Generate(b.Schema, conf); err != nil {
+		return &console.Refusal{Err: positioned(c, err)}
+	}
+	b.list()
+	return nil
+}
+
+// config says what to generate. Names that the user declares are left to the user.
+func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf := gen.NewConfig(c.Package, b.ImportPath)
 	conf.Root = c.Root
 	conf.Prefixes = c.Prefixes
 	conf.Rename = c.Rename
 	conf.Functions = c.Functions
-	conf.Names = b.names
 	conf.Skip = c.Skip
 	conf.External = c.External
 	conf.PackageNames = gen.PackageNames(b.Root, c.External)
@@ -114,14 +129,14 @@ func (b *Result) generate(c *project.Config) error {
 		conf.Split = *c.Split
 	}
 	var err error
-	if conf.UserNames, err = gen.UserNames(b.Root); err != nil {
-		return &console.Refusal{Err: err}
+	if b.names, err = c.ReadNames(); err != nil {
+		return conf, err
 	}
-	if b.generated, b.Report, err = gen.Generate(b.Schema, conf); err != nil {
-		return &console.Refusal{Err: positioned(c, err)}
+	conf.Names = b.names
+	if b.Root != "" {
+		conf.UserNames, err = gen.UserNames(b.Root)
 	}
-	b.list()
-	return nil
+	return conf, err
 }
 
 func (b *Result) list() {

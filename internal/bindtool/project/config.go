@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 
@@ -230,4 +231,22 @@ func (c *Config) LockFile() (string, error) {
 	}
 	base := filepath.Base(c.file)
 	return c.Rooted(strings.TrimSuffix(base, filepath.Ext(base)) + ".lock")
+}
+
+// PackageName makes the name of a Go package from that of a library:
+// libtvm_ffi_testing.so becomes tvmffitesting.
+func PackageName(file string) string {
+	base, _, _ := strings.Cut(filepath.Base(file), ".")
+	base = strings.TrimPrefix(base, "lib")
+	name := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, base)
+	name = strings.TrimLeft(name, "0123456789")
+	if _, err := (&Config{Package: name, Out: ".", From: "x"}).Problem(); name == "" || err != nil {
+		return "lib" + name
+	}
+	return name
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import "testing"
 
@@ -7,8 +7,8 @@ func TestPackageName(t *testing.T) {
 		"libgarden.so": "garden", "./build/libtvm_ffi_testing.so.1": "tvmffitesting",
 		"func.dll": "libfunc", "123.so": "lib", "Größe.so": "gre", "main.so": "libmain", "9lives.dylib": "lives",
 	} {
-		if got := packageName(file); got != want {
-			t.Errorf("packageName(%q) = %q, want %q", file, got, want)
+		if got := PackageName(file); got != want {
+			t.Errorf("PackageName(%q) = %q, want %q", file, got, want)
 		}
 	}
 }
