@@ -41,6 +41,7 @@ func importAs(f *jen.File, path, name string, alias bool) {
 // render writes a file in the form of gofmt and goimports.
 func render(f *jen.File, what string) ([]byte, error) {
 	var b bytes.Buffer
+	f.NoFormat = true // format.Source does it below
 	err := f.Render(&b)
 	text := b.Bytes()
 	if err == nil {
