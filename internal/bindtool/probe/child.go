@@ -53,6 +53,8 @@ type Prober struct {
 	// Examines is set by doctor, to which what is missing is a finding.
 	Examines bool
 	Timeout  time.Duration // of the child process
+
+	hashes map[string]string // of files, by path
 }
 
 // ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.

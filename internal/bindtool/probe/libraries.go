@@ -85,7 +85,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
 			continue // another version, or in the cache for another platform
 		}
-		return identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
+		return p.identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
 	}
 	dir, err := p.getWheel(ctx, spec.Package, spec.Version)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
 	}
-	return identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
+	return p.identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
 }
 
 // group is one of the two lists of libraries in a configuration.
@@ -134,7 +134,7 @@ func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 		if err != nil {
 			return Library{}, err
 		}
-		lib, err := identify(path, identity)
+		lib, err := p.identify(path, identity)
 		if err != nil {
 			return Library{}, fmt.Errorf("TVMFFI_LIBRARY: %w", err)
 		}
@@ -162,7 +162,7 @@ func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.
 			continue
 		}
 		at := slices.IndexFunc(wheels, func(d wheel.Dir) bool { return d.Root() == i.Site })
-		damage := damaged(i)
+		damage := p.damaged(i)
 		switch {
 		case at >= 0 && !Here(wheels[at]), damage != nil && !errors.Is(damage, sites.ErrDamaged) && !errors.Is(damage, symbols.ErrTruncated):
 			continue // for another platform
@@ -179,7 +179,7 @@ func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.
 // identifyWhole is identify for a file that a configuration names. If it is of a wheel in the
 // cache, it is compared with that wheel, and repaired.
 func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema.Library) (Library, error) {
-	lib, err := identify(path, identity)
+	lib, err := p.identify(path, identity)
 	if err != nil {
 		return lib, err
 	}
@@ -199,22 +199,39 @@ func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema
 			if err := p.Repair(ctx, d, damage); err != nil {
 				return Library{}, err
 			}
-			return identify(path, identity)
+			return p.identify(path, identity)
 		}
 	}
 	return lib, nil
 }
 
 // damaged returns why a library in the cache cannot be loaded, nil if it can.
-func damaged(i sites.Installed) error {
+func (p *Prober) damaged(i sites.Installed) error {
 	if err := checkFile(i.File); err != nil {
 		return err
 	}
-	hash, err := sites.HashFile(i.File)
+	hash, err := p.hash(i.File)
 	if err != nil {
 		return err
 	}
 	return sites.Damaged(i.Site, i.File, hash)
+}
+
+// hash returns the SHA-256 hash of a file. It reads a library only once, because some take longer
+// to read than everything else.
+func (p *Prober) hash(path string) (string, error) {
+	if known := p.hashes[path]; known != "" {
+		return known, nil
+	}
+	hash, err := sites.HashFile(path)
+	if err != nil {
+		return "", err
+	}
+	if p.hashes == nil {
+		p.hashes = map[string]string{}
+	}
+	p.hashes[path] = hash
+	return hash, nil
 }
 
 // Here reports whether a wheel is for this platform.
@@ -231,6 +248,7 @@ func (p *Prober) Repair(ctx context.Context, d wheel.Dir, damage error) error {
 		return fmt.Errorf("%w: run \"%s setup\" with a network connection, which gets it again, or remove the folder %s", damage, console.Command(), d.Root())
 	}
 	p.Console.Notef("%v; downloading %s again\n", damage, d.Spec())
+	clear(p.hashes)
 	_, err := p.Console.Step("downloading "+d.Spec().Package, func() error {
 		_, err := wheel.Repair(ctx, d)
 		return err
@@ -347,7 +365,7 @@ func NoLibrary(path string) error {
 }
 
 // identify completes the identity of the library at path.
-func identify(path string, l schema.Library) (Library, error) {
+func (p *Prober) identify(path string, l schema.Library) (Library, error) {
 	info, err := os.Stat(path) // to open a pipe would wait forever
 	if errors.Is(err, fs.ErrNotExist) {
 		return Library{}, NoLibrary(path)
@@ -358,7 +376,7 @@ func identify(path string, l schema.Library) (Library, error) {
 	if !info.Mode().IsRegular() {
 		return Library{}, fmt.Errorf("%s is not a file: name the shared library itself", console.Shown(path))
 	}
-	if l.SHA256, err = sites.HashFile(path); err != nil {
+	if l.SHA256, err = p.hash(path); err != nil {
 		return Library{}, fmt.Errorf("cannot read %s: %w", console.Shown(path), err)
 	}
 	l.File = filepath.Base(path)
