@@ -10,14 +10,12 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-
-	"golang.org/x/tools/go/packages"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 )
@@ -28,7 +26,7 @@ const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
 // banned lists the imports that generated code must not have.
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
 
-// Check type-checks files, by their paths below dir, in an overlay over dir. Other files
+// Check type-checks files, by their paths below dir, as if they were there. Other files
 // there for which generated returns true are from an earlier run and count as removed.
 func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
 	dir, err := filepath.Abs(dir)
@@ -36,26 +34,28 @@ func Check(dir string, generated func([]byte) bool, files map[string][]byte) err
 		return fmt.Errorf("verify: %w", err)
 	}
 	overlay := map[string][]byte{}
-	dirs := map[string]bool{}
 	for name, content := range files {
 		overlay[filepath.Join(dir, filepath.FromSlash(name))] = content
 	}
-	for name, content := range files {
-		folder := filepath.Join(dir, filepath.FromSlash(path.Dir(name)))
-		if !dirs[folder] {
-			dirs[folder] = true
-			if err := hideStale(overlay, folder, generated, content); err != nil {
-				return fmt.Errorf("verify: %w", err)
-			}
+	if quick(dir, generated, overlay) == nil {
+		return nil
+	}
+	return slow(dir, generated, overlay)
+}
+
+// slow checks the files of overlay with everything that they import, from source.
+func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) error {
+	siblings := map[string][]byte{}
+	for name, content := range overlay {
+		siblings[filepath.Dir(name)] = content
+	}
+	for folder, content := range siblings {
+		if err := hideStale(overlay, folder, generated, content); err != nil {
+			return fmt.Errorf("verify: %w", err)
 		}
 	}
-	var patterns []string
-	for d := range dirs {
-		patterns = append(patterns, d)
-	}
-	slices.Sort(patterns)
-	whole := func(file string) bool { return dirs[filepath.Dir(file)] }
-	loaded, err := load.Packages(load.Existing(dir), overlay, whole, patterns...)
+	whole := func(file string) bool { return siblings[filepath.Dir(file)] != nil }
+	loaded, err := load.Packages(load.Existing(dir), overlay, whole, slices.Sorted(maps.Keys(siblings))...)
 	if err != nil {
 		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
 	}
@@ -65,7 +65,7 @@ func Check(dir string, generated func([]byte) bool, files map[string][]byte) err
 			errs = append(errs, fmt.Errorf("verify: %w", e))
 		}
 		if len(pkg.Errors) == 0 {
-			errs = append(errs, checkPackage(pkg, overlay)...)
+			errs = append(errs, checkPackage(pkg.Fset, pkg.Syntax, pkg.Types, overlay)...)
 		}
 	}
 	return errors.Join(errs...)
@@ -103,11 +103,10 @@ func hideStale(overlay map[string][]byte, folder string, generated func([]byte) 
 }
 
 // checkPackage checks what the compiler accepts.
-func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
+func checkPackage(fset *token.FileSet, files []*ast.File, pkg *types.Package, overlay map[string][]byte) []error {
 	var errs []error
-	sizes := types.SizesFor("gc", runtime.GOARCH)
-	for _, file := range pkg.Syntax {
-		name := pkg.Fset.Position(file.Package).Filename
+	for _, file := range files {
+		name := fset.Position(file.Package).Filename
 		if _, generated := overlay[name]; !generated {
 			continue
 		}
@@ -116,26 +115,24 @@ func checkPackage(pkg *packages.Package, overlay map[string][]byte) []error {
 				errs = append(errs, fmt.Errorf("verify: %s imports %s, which generated code must not import", name, p))
 			}
 		}
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || f.Recv == nil || f.Name.Name != "TVMFFIType" {
+	}
+	sizes := types.SizesFor("gc", runtime.GOARCH)
+	for _, name := range pkg.Scope().Names() {
+		t, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok || t.IsAlias() {
+			continue
+		}
+		named := t.Type().(*types.Named)
+		for method := range named.Methods() {
+			if _, generated := overlay[fset.Position(method.Pos()).Filename]; !generated || method.Name() != "TVMFFIType" {
 				continue
 			}
-			if err := checkLayout(receiver(pkg.TypesInfo.Defs[f.Name]), sizes); err != nil {
+			if err := checkLayout(named, sizes); err != nil {
 				errs = append(errs, fmt.Errorf("verify: %w", err))
 			}
 		}
 	}
 	return errs
-}
-
-// receiver returns the named type of a method.
-func receiver(method types.Object) *types.Named {
-	t := method.Type().(*types.Signature).Recv().Type()
-	if p, ok := t.(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	return types.Unalias(t).(*types.Named)
 }
 
 // checkLayout checks that a type has the layout of tvmffi.Object: it and its ancestors
