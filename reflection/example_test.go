@@ -1,79 +1,162 @@
 package reflection_test
 
 import (
+	"errors"
 	"fmt"
+	"log"
+	"path/filepath"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
-
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The examples use a library with the types garden.Plant and garden.Rose.
-func newRose() *tvmffi.Object {
-	load(nativetest.Example{})
-	t, err := reflection.TypeByKey("garden.Rose")
-	if err != nil {
-		panic(err)
+// A program makes an object of a library, reads and writes its fields and calls its
+// methods, all by name. The library lies beside libtvm_ffi; on macOS its name ends in
+// .dylib.
+func Example() {
+	if err := tvmffi.Load(); err != nil {
+		log.Fatal(err)
 	}
-	rose, err := t.New(reflection.Kwargs{"color": "red", "petals": 40})
-	if err != nil {
-		panic(err)
+	dir := filepath.Dir(tvmffi.LibraryPath())
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+		log.Fatal(err)
 	}
-	return rose
+
+	t, err := reflection.TypeByKey("testing.TestObjectBase")
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := t.New(reflection.Kwargs{"v_i64": 40})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Release()
+
+	v := reflection.ValueOf(x)
+	fmt.Println(v.Call("add_i64", 2))
+	fmt.Println(v.Set("v_str", "world"))
+	fmt.Println(reflection.Get[string](x, "v_str"))
+	// Output:
+	// 42 <nil>
+	// <nil>
+	// world <nil>
 }
 
-func ExampleTypeOf() {
-	rose := newRose()
-	defer rose.Release()
-	t := reflection.TypeOf(rose)
+func ExampleTypeByKey() {
+	if err := tvmffi.Load(); err != nil {
+		log.Fatal(err)
+	}
+	dir := filepath.Dir(tvmffi.LibraryPath())
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := reflection.TypeByKey("testing.TestIntPair")
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(t, "is a", t.Parent())
 	for _, f := range t.Fields() {
 		fmt.Printf("%s %s: %s\n", f.Name(), f.Type(), f.Doc())
 	}
 	// Output:
-	// garden.Rose is a garden.Plant
-	// height float: The height in metres.
-	// color ffi.String: The colour of the petals.
-	// petals int: How many petals are left.
+	// testing.TestIntPair is a ffi.Object
+	// a int: Field `a`
+	// b int: Field `b`
 }
 
-func ExampleValueOf() {
-	rose := newRose()
-	defer rose.Release()
-	v := reflection.ValueOf(rose)
-	left, err := v.Call("pluck", 3)
-	fmt.Println(left, err)
-	fmt.Println(v.Set("height", 0.5))
-	fmt.Println(v.Set("color", "blue"))
-	color, err := reflection.Get[string](rose, "color")
-	fmt.Println(color, err)
-	fmt.Println(v)
+// Every object has a type, also those of the containers.
+func ExampleTypeOf() {
+	a, err := tvmffi.NewArray(1, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Release()
+	t := reflection.TypeOf(a)
+	fmt.Println(t, "is a", t.Parent())
+	// Output: ffi.Array is a ffi.Object
+}
+
+// What the library would do silently is an error.
+func ExampleValue_Set() {
+	if err := tvmffi.Load(); err != nil {
+		log.Fatal(err)
+	}
+	dir := filepath.Dir(tvmffi.LibraryPath())
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := reflection.TypeByKey("testing.TestObjectBase")
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := t.New(reflection.Kwargs{"v_f64": 0.5})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Release()
+
+	v := reflection.ValueOf(x)
+	fmt.Println(v.Set("v_f64", 1.5))
+	err = v.Set("v_i64", "seven")
+	fmt.Println(errors.Is(err, tvmffi.ErrType))
 	// Output:
-	// 37 <nil>
-	// <nil>
-	// AttributeError: field garden.Rose.color is read-only
-	// red <nil>
-	// garden.Rose(height=0.5, color="red", petals=37)
+	// AttributeError: field testing.TestObjectBase.v_f64 is read-only
+	// true
 }
 
 // A field that is found once reads many objects.
 func ExampleField() {
-	rose := newRose()
-	defer rose.Release()
-	petals, err := reflection.TypeOf(rose).FieldByName("petals")
-	if err != nil {
-		panic(err)
+	if err := tvmffi.Load(); err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(petals.Int(rose), petals.HasDefault(), petals.Size())
-	// Output: 40 true 8
+	dir := filepath.Dir(tvmffi.LibraryPath())
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := reflection.TypeByKey("testing.TestObjectBase")
+	if err != nil {
+		log.Fatal(err)
+	}
+	count, err := t.FieldByName("v_i64")
+	if err != nil {
+		log.Fatal(err)
+	}
+	sum := int64(0)
+	for i := range 3 {
+		x, err := t.New(reflection.Kwargs{"v_i64": 10 * i})
+		if err != nil {
+			log.Fatal(err)
+		}
+		sum += count.Int(x)
+		x.Release()
+	}
+	fmt.Println(sum, count.HasDefault(), count.Size())
+	// Output: 30 true 8
 }
 
 // Any object can be saved by its fields, as with the attribute visitor of TVM.
 func ExampleValue_Fields() {
-	rose := newRose()
-	defer rose.Release()
-	for f, v := range reflection.ValueOf(rose).Fields() {
+	if err := tvmffi.Load(); err != nil {
+		log.Fatal(err)
+	}
+	dir := filepath.Dir(tvmffi.LibraryPath())
+	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+		log.Fatal(err)
+	}
+
+	t, err := reflection.TypeByKey("testing.TestObjectBase")
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := t.New(reflection.Kwargs{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Release()
+	for f, v := range reflection.ValueOf(x).Fields() {
 		switch x := v.Value().(type) {
 		case int64:
 			fmt.Printf("%s = int %d\n", f.Name(), x)
@@ -86,22 +169,26 @@ func ExampleValue_Fields() {
 		}
 	}
 	// Output:
-	// height = float 1
-	// color = text "red"
-	// petals = int 40
+	// v_i64 = int 10
+	// v_f64 = float 10
+	// v_str = text "hello"
 }
 
 func ExampleWalk() {
-	rose := newRose()
-	defer rose.Release()
-	bed, err := tvmffi.NewMap(tvmffi.MapOf(map[string]any{"middle": []any{rose, rose}, "name": "front"}))
+	sizes, err := tvmffi.NewArray(1, 2)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
+	}
+	defer sizes.Release()
+	bed, err := tvmffi.NewMap(tvmffi.MapOf(map[string]any{"middle": []any{sizes, nil}, "name": "front"}))
+	if err != nil {
+		log.Fatal(err)
 	}
 	defer bed.Release()
+
 	w := reflection.Walk(bed)
 	for path, v := range w.All() {
-		if v.TypeKey() == "garden.Rose" {
+		if x, ok := v.Value().(tvmffi.ObjectRef); ok && tvmffi.Same(x, sizes) {
 			fmt.Println(path, "is not looked into")
 			w.Skip()
 			continue
@@ -113,6 +200,7 @@ func ExampleWalk() {
 	// <root> ffi.Map
 	// <root>["middle"] ffi.Array
 	// <root>["middle"][0] is not looked into
+	// <root>["middle"][1] None
 	// <root>["name"] ffi.String
 	// <nil>
 }

@@ -64,20 +64,49 @@ var noDownload atomic.Pointer[error]
 // Get returns the unpacked wheel of a spec.
 func Get(t testing.TB, s wheel.Spec) wheel.Dir {
 	t.Helper()
+	d, err := get(t.Context(), s)
+	if err != nil {
+		Unavailable(t, err)
+	}
+	return d
+}
+
+func get(ctx context.Context, s wheel.Spec) (wheel.Dir, error) {
 	if d, ok := wheel.Cached(s); ok {
-		return d
+		return d, nil
 	}
 	if err := noDownload.Load(); err != nil {
-		Unavailable(t, *err)
+		return wheel.Dir{}, *err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	d, err := wheel.Get(ctx, s)
 	if err != nil {
 		noDownload.Store(&err)
-		Unavailable(t, err)
 	}
-	return d
+	return d, err
+}
+
+// ProvideLibrary makes libtvm_ffi and its testing library known to this process as
+// "tvmffi-bind setup" makes them known to the programs of a user, for examples, which can
+// name no file. If there is none, the examples fail with the error of the runtime.
+func ProvideLibrary() {
+	s, err := wheel.TVMFFI(Version(), runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return
+	}
+	d, err := get(context.Background(), s)
+	if err != nil {
+		return
+	}
+	const name = "TVMFFI_LIBRARY_PATH"
+	dirs := filepath.Dir(d.Library())
+	if before := os.Getenv(name); before != "" {
+		dirs += string(os.PathListSeparator) + before
+	}
+	if err := os.Setenv(name, dirs); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // XGrammar returns the wheel of xgrammar.
@@ -204,25 +233,6 @@ func (o *Once) Do(t testing.TB, f func()) {
 		t.Skipf("nativetest: another test of the package has failed to set this up")
 	}
 }
-
-// Example stands for the test in an example, which cannot fail or be skipped: the whole test binary ends
-// instead.
-type Example struct{ testing.TB }
-
-// Helper does nothing.
-func (Example) Helper() {}
-
-// Context returns a context that does not end.
-func (Example) Context() context.Context { return context.Background() }
-
-// Fatal ends the process.
-func (Example) Fatal(args ...any) { log.Fatal(args...) }
-
-// Fatalf ends the process.
-func (Example) Fatalf(format string, args ...any) { log.Fatalf(format, args...) }
-
-// Skipf ends the process.
-func (Example) Skipf(format string, args ...any) { log.Fatalf(format, args...) }
 
 // config is one build.
 type config struct {

@@ -23,8 +23,8 @@ const childName = "TVMFFI_TEST_CHILD"
 // tests add to it.
 var Children = map[string]func() error{}
 
-// Main runs the tests, or the program that [Child] asks for, and exits. A package that
-// has children calls it in TestMain.
+// Main runs the tests and examples, or the program that [Child] asks for, and exits. A
+// package that has children, or examples that use libtvm_ffi, calls it in TestMain.
 func Main(m *testing.M) {
 	if name := os.Getenv(childName); name != "" {
 		run, ok := Children[name]
@@ -38,6 +38,7 @@ func Main(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	nativetest.ProvideLibrary()
 	os.Exit(m.Run())
 }
 

@@ -63,14 +63,6 @@ func LoadDefine(t testing.TB) {
 	})
 }
 
-// LoadForExample loads libtvm_ffi for an example. A program needs no such call.
-func LoadForExample() {
-	var t nativetest.Example
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // NeedFunctions skips the test if the loaded libtvm_ffi is older than one of the
 // global functions.
 func NeedFunctions(t testing.TB, names ...string) {

@@ -1,0 +1,9 @@
+package reflection_test
+
+import (
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
+)
+
+func TestMain(m *testing.M) { runtimetest.Main(m) }
