@@ -2,6 +2,14 @@
 // modules, kernels and graphs. It needs the NVIDIA driver and nothing else: no
 // cgo, no toolkit, no header.
 //
+// # Start here
+//
+// [Available] says whether a GPU can be used. A [Device] is a number, and its methods make
+// what lives on it: [Device.LoadModule] loads PTX or a cubin, [Device.NewStream] makes a
+// [Stream]. [AllocOf] copies a Go slice into new [Memory], and [CopyOut] copies it back.
+// [Module.Kernel] finds a [Kernel], and [Kernel.Launch] runs it. The package example does all
+// of that.
+//
 // # The driver
 //
 // Nothing happens at import. The first use of anything loads libcuda.so.1

@@ -1,12 +1,22 @@
 // Package gen turns a schema of TVM-FFI libraries into Go source. It works in
 // memory and is pure: the same schema and config give the same bytes.
 //
+// # Start here
+//
+// The command "tvmffi-bind gen" is the usual way to this package. A program that generates by
+// itself reads a [schema.Schema], fills a [Config], which [NewConfig] makes, and calls
+// [Generate]. It gets each [File] in memory, and a [Report] with the outcome for each item of
+// the schema. [GenerateKernels] does the same for CUDA kernels, and [ReadExports] for the Go
+// package that becomes a library.
+//
+// # Stages
+//
 // Generate has three stages. Classify decides for each item of the schema whether
 // it becomes a typed function, a packed one, an untyped one or none, and records the
 // reason. Plan chooses packages, names and Go types, and resolves or refuses
 // every collision. Emit writes the plan and decides nothing.
 //
-// Verify is a separate step, because it needs the consumer's files: it
+// [Verify] is a separate step, because it needs the consumer's files: it
 // type-checks the output together with them.
 package gen
 

@@ -2,6 +2,12 @@
 // when nothing was generated for it: types, objects, their fields and methods. It
 // is to those libraries what the package reflect is to Go.
 //
+// # Start here
+//
+// Load the library first, by [tvmffi.LoadLibrary] or by the Load of a generated package. Then
+// [TypeByKey] finds a type, [Type.New] or [Type.Construct] makes an object, and [ValueOf]
+// reads and writes its fields and calls its methods. The package example does these steps.
+//
 // # Types
 //
 // [TypeByKey], [TypeOf] and [Types] give a [Type]: its parent, its fields with those

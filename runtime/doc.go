@@ -2,6 +2,8 @@
 // objects, functions, containers, tensors and errors of TVM-FFI, the C ABI that libraries
 // such as XGrammar, FlashInfer and TVM share. It needs neither cgo nor Python.
 //
+// # Start here
+//
 // Most programs call a library through bindings that the command tvmffi-bind generates.
 // Generated functions take and return the types of this package:
 //
@@ -11,6 +13,10 @@
 //	}
 //	defer rose.Release()
 //
+// Such a program needs little of this package. Read the sections Ownership and Errors below,
+// and then [Of] and [MapOf], which pass Go values as containers, [Array] and [Map], which
+// calls return, and [FromSlice] and [Slice] for tensors.
+//
 // Without bindings, a program calls a function by its name:
 //
 //	water, err := tvmffi.Lookup("garden.water")
@@ -18,6 +24,21 @@
 //		return err
 //	}
 //	result, err := water.Call(rose, 2.5) // a tvmffi.Any
+//
+// These are the names to know then, each with an example:
+//
+//   - [Load] loads libtvm_ffi, [LoadLibrary] another library, [LoadModule] a module.
+//   - [Lookup] finds a function, [Function.Call] calls it, and [As] reads the result.
+//   - [Register] gives a Go func a name for every language. [FuncOf] makes a [Function] of a
+//     func; a func that is an argument becomes one by itself.
+//   - [Error] is what a library raises. [ErrValue], [ErrType] and the others name its kinds.
+//   - [NewArray], [NewMap], [NewList] and [NewDict] make containers.
+//   - [FromSlice] makes a [Tensor] over a Go slice, and [Slice] gives the memory of one.
+//   - [Object.Release] ends an object, [Scope] ends many, and [Retain] keeps one.
+//   - [Cast] goes from a general type to the type of an object.
+//
+// The other names are for special needs: exchange of tensors by DLPack, narrow floats,
+// modules in modules, C functions, Go values inside native objects.
 //
 // # Packages
 //
@@ -61,9 +82,9 @@
 // Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does
 // the first use of anything that needs it. Load looks at the file that [WithLibrary] or
 // TVMFFI_LIBRARY names, a copy that the process has already loaded, the folders of [WithDir]
-// and of TVMFFI_LIBRARY_PATH, the folder of the executable and its lib folder, the cache that the command "tvmffi-bind setup" fills,
-// and installed Python packages. Its error lists every path that was tried. The library is
-// never unloaded.
+// and of TVMFFI_LIBRARY_PATH, the folder of the executable and its lib folder, the cache that
+// the command "tvmffi-bind setup" fills, and installed Python packages. Its error lists every
+// path that was tried. The library is never unloaded.
 //
 // A generated package has a Load for its library. If the process has already loaded a
 // library of that name, by whatever way ([LoadLibrary], another generated package, another
@@ -87,9 +108,11 @@
 // reference to a native object. Release ends the reference, as Close ends a file: call it
 // after all uses. A second Release does nothing. The garbage collector releases, at some
 // later time, every reference that the program did not release. A [Scope] releases many
-// references at once. The objects that a callback receives are borrowed: they end when the
-// callback returns, and [Retain] keeps one ([RetainFunc] a func). A callback returns an object that it made as
-// [Move](x), which gives its reference away. Using a released object is an error that says so.
+// references at once. Using a released object is an error that says so.
+//
+// The objects that a callback receives are borrowed: they end when the callback returns, and
+// [Retain] keeps one ([RetainFunc] a func). A callback returns an object that it made as
+// [Move](x), which gives its reference away.
 //
 // A nil pointer to an object type is passed as None. A method or field of the type itself
 // reports by name that its receiver is nil. Methods that are promoted from an embedded

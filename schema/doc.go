@@ -2,6 +2,13 @@
 // offer: functions, object types, and where they come from. It is pure data:
 // reading it needs no library, no foreign code and no network.
 //
+// # Start here
+//
+// "tvmffi-bind dump" writes a [Schema] as JSON and [Decode] reads it. A Schema lists each
+// [Function] with its [Signature] and each [Type] with its fields and methods. [Diff] compares
+// two schemas; each [Change] says whether callers break. [ParseSignature] and [ParseType] read
+// the notation of error messages.
+//
 // # What belongs here
 //
 // The model and everything that needs nothing else: its JSON form, the text forms of

@@ -1,5 +1,14 @@
 // Package batch makes many calls of native functions in one crossing into C. For single
-// calls, use generated code or tvmffi.Function.Call.
+// calls, use generated code or [tvmffi.Function.Call].
+//
+// # Start here
+//
+// A [Batch] collects calls. [Batch.Add] adds one with arguments of any types, [Batch.Call] one
+// whose arguments follow by methods of its [Pending], which is faster. [Batch.Do] makes the
+// calls in order, and [Result] reads the result of one. Do stops after the first call that
+// fails, and its [Error] has the number of that call.
+//
+// Use a batch for many short calls that do not need the results of each other.
 package batch
 
 import (

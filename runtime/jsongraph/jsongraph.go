@@ -1,6 +1,10 @@
 // Package jsongraph reads and writes values as JSON text that keeps types and sharing.
 // Every language of TVM-FFI reads that text back. JSON as Go programs expect it, without
 // types, is the job of encoding/json.
+//
+// [Marshal] writes a value, [Unmarshal] checks a text and makes the value, and [Metadata]
+// reads what the writer added about it. Unmarshal takes text from anybody: [MaxBytes],
+// [MaxNodes] and [MaxDepth] bound what it accepts.
 package jsongraph
 
 import (

@@ -1,7 +1,3 @@
-// Package structural compares and hashes values by their structure, like a compiler
-// compares programs, and walks, rewrites and copies what a value refers to. The library
-// does the work, by the rules that the fields of each type declare. Comparison by
-// contents belongs to package tvmffi; a loop in Go over all fields to package reflection.
 package structural
 
 import (
