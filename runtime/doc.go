@@ -90,6 +90,8 @@
 // library of that name, by whatever way ([LoadLibrary], another generated package, another
 // library that needs it, or the program around a Go library), the package uses that one.
 // If it is another version, each function and type is still compared when it is first used.
+// The LoadChecked of a generated package compares all of them at once, so that a server
+// with the wrong version fails at its start.
 //
 // A library need not be built for the same version as libtvm_ffi. But apache-tvm-ffi 0.1.15
 // changed how native hooks for keys of maps are called. If a library has such hooks and was

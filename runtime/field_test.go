@@ -203,7 +203,7 @@ func TestHandshake(t *testing.T) {
 		{runtimetest.GlobalFunc("calls.gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.gone: no such global function: the loaded library differs from the one the bindings were generated from; run go generate"},
 		{runtimetest.BoxMethod("gone", "(int) -> int"), tvmffi.ErrAttribute, "calls.Box.gone: no such method"},
 		{runtimetest.BoxMethod("add", "(calls.Box) -> int"), tvmffi.ErrSchema, "calls.Box.add changed"},
-		{runtimetest.ExportedFunc("gone", ""), tvmffi.ErrAttribute, "libcalls.so:gone: the module has no such function"},
+		{runtimetest.ExportedFunc("gone", ""), tvmffi.ErrAttribute, "libcalls.so:gone: no such function of the module"},
 		{runtimetest.ExportedFunc("triple", "(float) -> int"), tvmffi.ErrSchema, "libcalls.so:triple changed"},
 		{&bindrt.Func{Library: &runtimetest.Calls, Module: "libother.so", Name: "f"}, tvmffi.ErrAttribute, "library libother.so is not among the files of the bindings"},
 		{&bindrt.Func{Owner: &bindrt.Type{Library: &runtimetest.Calls, Key: "calls.Gone"}, Name: "f"}, tvmffi.ErrAttribute, "type calls.Gone is not registered"},

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/generated/ffi"
+	"github.com/tvmffi-go/tvmffi/generated/ffi/json"
+	"github.com/tvmffi-go/tvmffi/generated/ffi/reflection"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -18,6 +21,18 @@ func TestMain(m *testing.M) {
 	}
 	n, err := ffi.ArraySize(tvmffi.Of[int64](1, 2))
 	fmt.Println(n, err, ffi.Load(), tvmffi.LibraryPath())
+}
+
+// TestLoadChecked compares all items with the library that they were made from.
+func TestLoadChecked(t *testing.T) {
+	load(t)
+	for name, check := range map[string]func(...tvmffi.LoadOption) error{
+		"ffi": ffi.LoadChecked, "json": json.LoadChecked, "reflection": reflection.LoadChecked,
+	} {
+		if err := check(); err != nil && nativetest.Version() == wheel.DefaultVersion {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestOtherCopy uses the bindings of libtvm_ffi with a copy in another folder. The file

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
@@ -19,6 +20,14 @@ func load(t testing.TB) {
 	t.Helper()
 	if err := lib.Load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(nativetest.Testing(t))); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLoadChecked compares all items with the library that they were made from.
+func TestLoadChecked(t *testing.T) {
+	load(t)
+	if err := lib.LoadChecked(); err != nil && nativetest.Version() == wheel.DefaultVersion {
+		t.Error(err)
 	}
 }
 

@@ -9,7 +9,7 @@
 // # Files
 //
 //	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go, mixed.go,
-//	                  memorylimit.go
+//	                  memorylimit.go, difference.go (what does not fit the bindings)
 //	types             types.go, construct.go, init.go
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go

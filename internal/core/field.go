@@ -51,7 +51,8 @@ func (f *Field) find() (*FieldReader, error) {
 	}
 	info := capi.FieldNamed(owner, f.Name)
 	if info == nil {
-		return nil, failure.Errorf(failure.KindAttr, "%s: no such field: %s", f, f.Owner.Library.lacks())
+		d := &difference{item: f.String(), want: f.Sig, got: "no such field"}
+		return nil, differs(failure.KindAttr, d.item+": no such field: "+f.Owner.Library.lacks(), d)
 	}
 	if err := checkSignature(f.String(), f.Sig, capi.GoString(info.Metadata)); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -178,7 +179,8 @@ func (f *Func) absent(what string) error {
 	if f.Owner != nil {
 		library = f.Owner.Library
 	}
-	return failure.Errorf(failure.KindAttr, "%s: %s: %s", f, what, library.lacks())
+	name := f.String()
+	return differs(failure.KindAttr, name+": "+what+": "+library.lacks(), &difference{item: name, want: cmp.Or(f.Sig, "a packed function"), got: what})
 }
 
 // check compares the signature in metadata with that of the bindings.
@@ -197,7 +199,8 @@ func checkSignature(name, want, metadata string) error {
 
 func compareSignatures(name, want, got string) error {
 	if got != want {
-		return failure.Errorf(failure.KindSchema, "%s changed since the bindings were generated: they expect %s, the loaded library has %s; run go generate", name, want, got)
+		text := name + " changed since the bindings were generated: they expect " + want + ", the loaded library has " + got + "; run go generate"
+		return differs(failure.KindSchema, text, &difference{item: name, want: want, got: got})
 	}
 	return nil
 }
@@ -226,7 +229,7 @@ func (f *Func) findMethod() (uintptr, error) {
 		return 0, err
 	}
 	if m.Method.TypeIndex != abi.TypeFunction {
-		return 0, f.absent("the method is not a function")
+		return 0, f.absent("a method that is not a function")
 	}
 	objects.IncRef(uintptr(m.Method.Bits))
 	return uintptr(m.Method.Bits), nil
@@ -293,7 +296,7 @@ func (f *Func) findExport() (uintptr, error) {
 		return 0, err
 	}
 	if c.head.Res.TypeIndex != abi.TypeFunction {
-		return 0, f.absent("the module has no such function")
+		return 0, f.absent("no such function of the module")
 	}
 	return uintptr(c.head.Res.Bits), nil
 }

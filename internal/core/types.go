@@ -59,8 +59,8 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	}
 	index, err := IndexOfKey(t.Key)
 	if err != nil {
-		text := "type " + t.Key + " is not registered: " + t.Library.lacks()
-		return 0, failure.NewFailure(failure.Failure{Kind: failure.KindAttr, Message: text, FailureState: failure.FailureState{Cause: err}})
+		d := &difference{item: "type " + t.Key, want: "an object type", got: "no such type", cause: err}
+		return 0, differs(failure.KindAttr, d.item+" is not registered: "+t.Library.lacks(), d)
 	}
 	return index, nil
 }

@@ -297,3 +297,12 @@ func Load(l *Library, options ...tvmffi.LoadOption) error {
 	}
 	return l.Load(&o)
 }
+
+// LoadChecked is [Load], and compares all items of a generated package, which are pointers to
+// Func, Type and Field, with the library.
+func LoadChecked(l *Library, options []tvmffi.LoadOption, items ...any) error {
+	if err := Load(l, options...); err != nil {
+		return err
+	}
+	return l.Check(items...)
+}

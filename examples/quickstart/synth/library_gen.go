@@ -23,6 +23,32 @@ func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
 
+// LoadChecked is like Load, and compares every function, type and field of this package
+// with the library. The error lists all that differ. Without a call to LoadChecked, each
+// is compared at its first use.
+func LoadChecked(options ...tvmffi.LoadOption) error {
+	return bindrt.LoadChecked(&library, options,
+		&fnChord,
+		&fnDecibel,
+		&fnPeak,
+		&fnRender,
+		&typeMix,
+		&newMix,
+		&fieldMixParts,
+		&typeShaped,
+		&newShaped,
+		&fieldShapedSource,
+		&typeSignal,
+		&fieldSignalGain,
+		&methodSignalAt,
+		&typeTone,
+		&newTone,
+		&fieldToneFrequency,
+		&fieldTonePhase,
+		&methodToneNote,
+	)
+}
+
 // Structs embed their parents under unexported names: methods are promoted, but
 // the parents cannot be copied.
 type (

@@ -21,6 +21,7 @@ func (e *emitter) handshake() {
 		}, jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
 			jen.Return(bindrt("Load").Call(address(e.pkg.Library), jen.Id("options").Op("...")))))
 	}
+	e.loadChecked()
 	if len(e.pkg.Bases) > 0 || e.pkg.VariantBase != "" {
 		e.add([]string{"// Structs embed their parents under unexported names: methods are promoted, but",
 			"// the parents cannot be copied."}, jen.Type().DefsFunc(func(g *jen.Group) {
@@ -40,6 +41,59 @@ func (e *emitter) handshake() {
 		e.add(doc, jen.Func().Id(f.Name).Params().Op("*").Add(bindrt("Type")).Add(line(
 			jen.Return(jen.New(goType(plan.GoType{Object: f.Object})).Dot("TVMFFIType").Call(jen.Nil())))))
 	}
+}
+
+// loadChecked writes a function that names every descriptor of the package. It is not part of
+// Load, so that a program without it is linked without the descriptors that it does not use.
+func (e *emitter) loadChecked() {
+	items := e.items()
+	if !e.pkg.LoadChecked || len(items) == 0 {
+		return
+	}
+	e.add([]string{
+		"// LoadChecked is like Load, and compares every function, type and field of this package",
+		"// with the library. The error lists all that differ. Without a call to LoadChecked, each",
+		"// is compared at its first use.",
+	}, jen.Func().Id("LoadChecked").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
+		jen.Return(bindrt("LoadChecked").CallFunc(func(g *jen.Group) {
+			g.Add(address(e.pkg.Library))
+			g.Id("options")
+			for _, v := range items {
+				g.Line().Add(address(v))
+			}
+			g.Line()
+		}))))
+}
+
+// items returns the variables of all functions, types and fields of the package, a type before
+// its members.
+func (e *emitter) items() []string {
+	var vars []string
+	functions := func(list ...*plan.Func) {
+		for _, f := range list {
+			if f.GoName != "" {
+				vars = append(vars, f.Var)
+			}
+		}
+	}
+	for _, file := range e.pkg.Files {
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *plan.Func:
+				functions(d)
+			case *plan.Object:
+				vars = append(vars, d.Var)
+				functions(d.Statics...)
+				for _, f := range d.Fields {
+					if f.GoName != "" || f.Setter != "" {
+						vars = append(vars, f.Var)
+					}
+				}
+				functions(d.Methods...)
+			}
+		}
+	}
+	return vars
 }
 
 func parentType(parent *plan.Object) *jen.Statement {

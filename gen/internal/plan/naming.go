@@ -188,6 +188,8 @@ func (p *planner) openScope(pkg *Package) {
 	}
 	pkg.scope.add("the function that loads the library", "Load")
 	pkg.Load = !pkg.user["Load"]
+	pkg.scope.add("the function that loads and checks the library", "LoadChecked")
+	pkg.LoadChecked = !pkg.user["LoadChecked"]
 	locals := newScope(pkg.scope)
 	locals.add("a local", bodyNames...)
 	imports := []Import{{Path: Runtime, Name: "tvmffi"}, {Path: Bindrt, Name: "bindrt"}, {Path: Big, Name: "big"}}

@@ -53,7 +53,8 @@ type Package struct {
 	Tool    string           // version of the tool, for the header
 	Imports []Import
 	Library string // name of the bindrt.Library variable
-	Load    bool   // the function Load is generated
+	// Load and LoadChecked say whether the functions of these names are generated.
+	Load, LoadChecked bool
 	// Libraries are loaded in this order.
 	Libraries []schema.Library
 	Bases     []Base

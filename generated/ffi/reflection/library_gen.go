@@ -23,6 +23,32 @@ func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
 
+// LoadChecked is like Load, and compares every function, type and field of this package
+// with the library. The error lists all that differ. Without a call to LoadChecked, each
+// is compared at its first use.
+func LoadChecked(options ...tvmffi.LoadOption) error {
+	return bindrt.LoadChecked(&library, options,
+		&typeAccessPath,
+		&fnAccessPathXRoot,
+		&fieldAccessPathParent,
+		&fieldAccessPathStep,
+		&fieldAccessPathDepth,
+		&methodAccessPathXExtend,
+		&methodAccessPathXAttr,
+		&methodAccessPathXArrayItem,
+		&methodAccessPathXMapItem,
+		&methodAccessPathXAttrMissing,
+		&methodAccessPathXArrayItemMissing,
+		&methodAccessPathXMapItemMissing,
+		&methodAccessPathXIsPrefixOf,
+		&methodAccessPathXToSteps,
+		&methodAccessPathXPathEqual,
+		&typeAccessStep,
+		&fieldAccessStepKind,
+		&fieldAccessStepKey,
+	)
+}
+
 // Structs embed their parents under unexported names: methods are promoted, but
 // the parents cannot be copied.
 type (
