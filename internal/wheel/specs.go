@@ -14,6 +14,7 @@ const python = "3.12"
 
 const (
 	linuxAMD64   = "manylinux_2_28_x86_64"
+	olderAMD64   = "manylinux_2_17_x86_64"
 	linuxARM64   = "manylinux_2_28_aarch64"
 	darwinARM64  = "macosx_11_0_arm64"
 	windowsAMD64 = "win_amd64"
@@ -34,6 +35,11 @@ var pinned = []Spec{
 	{"nvidia-cuda-nvrtc", "13.5.37", "linux", "amd64", "manylinux_2_12_x86_64", python, "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc"},
 	{"apache-tvm", "0.27.0.post1", "linux", "amd64", linuxAMD64, python, "f503fc903b6e16fda5daacac6698ecb8bc38937f57da7aa29f6c7ab169d08657"},
 	{"xgrammar", "0.2.8", "linux", "amd64", linuxAMD64, python, "4045b096735bb2523e0d874039a55994c1b390620d547c4a0d4f43b9a106177b"},
+	{"apache-tvm-ffi-orcjit", "0.1.3", "linux", "amd64", linuxAMD64, python, "04f0ea19f4ae7c89564202067c34b697ce7afc3bb1158ecbdf7c0d1f4951f156"},
+	{"apache-tvm-tirx", "0.1.0a4", "linux", "amd64", linuxAMD64, python, "826eea4fbfd6ad521219f14a6b5e7bcda6718a24ae1dcc242427e6da00be816b"},
+	{"jax-tvm-ffi", "0.1.3", "linux", "amd64", linuxAMD64, python, "96d339979da2eb3cd82fb7d4bea93aa513783d2ebedf59ce356b617eb7e8481e"},
+	{"tilelang", "0.1.15", "linux", "amd64", linuxAMD64, python, "ca021a3450ad84b8fe7deb1b659c8d3d2e4b0855fdb59e2992a5349acf019881"},
+	{"z3-solver", "4.15.4.0", "linux", "amd64", olderAMD64, python, "7e103a6f203f505b8b8b8e5c931cc407c95b61556512d4921c1ddc0b3f41b08e"},
 }
 
 // Pinned returns the wheels with a known hash.
