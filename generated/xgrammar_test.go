@@ -37,7 +37,7 @@ func readReport(t *testing.T, text string) report {
 // JSON schema with the bindings.
 func TestXGrammar(t *testing.T) {
 	m := newConsumer(t, "xgrammar.txtar")
-	nativetest.XGrammar(t)
+	nativetest.Pinned(t, "xgrammar")
 	m.Bind("gen", "--report", "report.json")
 	r := readReport(t, m.Read("report.json"))
 	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "constructor generated": 4, "method generated": 57})

@@ -23,7 +23,7 @@ func TestTVM(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Wheel(t, wheel.TVMNeeds).Library())); err != nil {
 		t.Fatal(err)
 	}
-	tvm := nativetest.Get(t, wheel.TVM())
+	tvm := nativetest.Pinned(t, "apache-tvm")
 	for _, name := range []string{"tvm/lib/libtvm_runtime.so", "tvm/lib/libtvm_compiler.so"} {
 		if err := tvmffi.LoadLibrary(tvm.Path(name)); err != nil {
 			t.Fatal(err)

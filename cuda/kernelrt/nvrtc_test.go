@@ -10,7 +10,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // program is a kernel in CUDA C++ that is compiled for the device at hand.
@@ -40,7 +39,7 @@ func TestNVRTC(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only")
 	}
-	t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
+	t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
 	f := load(t)
 	t.Setenv("TVMFFI_CACHE", t.TempDir()) // of NVRTC; what the test needs is there
 	const text = `extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {

@@ -14,7 +14,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
 	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -26,7 +25,7 @@ func prepare(t *testing.T) {
 		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only, and the fake driver is built for Linux")
 	}
 	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
-		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
+		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
 		t.Log("no GPU: on the fake driver")

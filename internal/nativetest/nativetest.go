@@ -109,10 +109,16 @@ func ProvideLibrary() {
 	}
 }
 
-// XGrammar returns the wheel of xgrammar.
-func XGrammar(t testing.TB) wheel.Dir {
+// Pinned returns the newest wheel of a Python package whose hash is known, for the platform of the test.
+func Pinned(t testing.TB, pkg string) wheel.Dir {
 	t.Helper()
-	return Get(t, wheel.XGrammar())
+	for _, s := range slices.Backward(wheel.Pinned()) {
+		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
+			return Get(t, s)
+		}
+	}
+	Unavailable(t, fmt.Errorf("no wheel of %s has a known hash for %s/%s", pkg, runtime.GOOS, runtime.GOARCH))
+	return wheel.Dir{}
 }
 
 // FakeCUDA returns the path of a CUDA driver without a GPU, made of testdata/fakecuda.

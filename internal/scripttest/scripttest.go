@@ -45,7 +45,7 @@ const limit = 5 * time.Minute
 // several packages.
 func Run(t *testing.T) {
 	offline := consumer.Offline(t)
-	nativetest.XGrammar(t)
+	nativetest.Pinned(t, "xgrammar")
 	// In a folder of its own it is a program as users install it, not one that the go command runs from its cache.
 	bin := t.TempDir()
 	data, err := os.ReadFile(consumer.Tool(t))

@@ -54,35 +54,8 @@ func TVMFFI(version, goos, goarch string) (Spec, error) {
 	return lookup("apache-tvm-ffi", version, goos, goarch)
 }
 
-// XGrammar returns the pinned wheel of xgrammar, for linux/amd64.
-func XGrammar() Spec {
-	s, err := lookup("xgrammar", "0.2.8", "linux", "amd64")
-	if err != nil {
-		panic(err) // the table above holds it
-	}
-	return s
-}
-
-// TVMNeeds is the version of apache-tvm-ffi for which [TVM] was built.
+// TVMNeeds is the version of apache-tvm-ffi for which the pinned wheel of apache-tvm was built.
 const TVMNeeds = "0.1.14.post1"
-
-// TVM returns the pinned wheel of apache-tvm, for linux/amd64. It has 100 MB.
-func TVM() Spec {
-	s, err := lookup("apache-tvm", "0.27.0.post1", "linux", "amd64")
-	if err != nil {
-		panic(err) // the table above holds it
-	}
-	return s
-}
-
-// NVRTC returns the pinned wheel of nvidia-cuda-nvrtc, for linux/amd64.
-func NVRTC() Spec {
-	s, err := lookup("nvidia-cuda-nvrtc", "13.5.37", "linux", "amd64")
-	if err != nil {
-		panic(err) // the table above holds it
-	}
-	return s
-}
 
 func lookup(pkg, version, goos, goarch string) (Spec, error) {
 	var known, here []string

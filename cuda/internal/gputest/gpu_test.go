@@ -15,7 +15,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -51,7 +50,7 @@ func prepare(t *testing.T) []*cuda.Module {
 	}
 	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
 	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
-		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Get(t, wheel.NVRTC()).Path("nvidia/cu13/lib/libnvrtc.so.13"))
+		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
 	}
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
 		// Not for this test alone: a process has one driver.
