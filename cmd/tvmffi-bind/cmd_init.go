@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,8 @@ type start struct {
 
 func startFor(what string) (*start, error) {
 	if k := project.Known(what); k != nil {
-		return &start{config: k.Config(), known: k}, nil
+		c, err := k.Config()
+		return &start{config: c, known: k}, err
 	}
 	info, err := os.Stat(what)
 	if errors.Is(err, fs.ErrNotExist) && probe.NamesFile(what) {
@@ -124,36 +126,42 @@ func refuseExisting(s *start) error {
 
 const generateName = "generate.go"
 
+// names lists the files that init writes beside the bindings, the configuration first.
 func (s *start) names() []string {
-	return []string{project.ConfigName, project.LockName, generateName, project.MainName, project.TestName}
+	names := []string{project.ConfigName, project.LockName, generateName}
+	if s.known == nil {
+		return append(names, project.MainName, project.TestName)
+	}
+	isConfig := func(name string) bool { return name == project.ConfigName }
+	return append(names, slices.DeleteFunc(s.known.FileNames(), isConfig)...)
 }
 
 // files returns the files that belong to the user from now on: init never touches them
 // again.
 func (s *start) files(b *bindings.Result) (map[string][]byte, error) {
-	conf, err := s.config.Encode()
-	if err != nil {
-		return nil, err
-	}
 	text, err := s.program(b)
 	if err != nil {
 		return nil, err
 	}
-	text[project.ConfigName] = conf
 	text[generateName] = []byte("package main\n\n//go:generate go tool tvmffi-bind gen\n")
 	return text, nil
 }
 
-// program writes main and its test.
+// program returns the configuration, main and its test.
 func (s *start) program(b *bindings.Result) (map[string][]byte, error) {
 	data := project.Scaffold{Package: s.config.Package, Import: b.ImportPath}
 	if s.known != nil {
-		return s.known.Program(data)
+		return s.known.Files(data)
 	}
 	call, err := b.SampleCall()
 	if err != nil {
 		return nil, err
 	}
 	data.File, data.Call = s.config.Libraries[0].File, call
-	return project.LibraryProgram(data)
+	text, err := project.LibraryProgram(data)
+	if err != nil {
+		return nil, err
+	}
+	text[project.ConfigName], err = s.config.Encode()
+	return text, err
 }

@@ -184,6 +184,11 @@ func ReadConfig(file string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseConfig(file, data)
+}
+
+// parseConfig is [ReadConfig] of a file with that content.
+func parseConfig(file string, data []byte) (*Config, error) {
 	if err := checkDepth(file, data); err != nil {
 		return nil, err
 	}

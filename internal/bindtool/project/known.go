@@ -1,57 +1,79 @@
 package project
 
 import (
-	"slices"
+	"embed"
+	"path"
+	"strings"
 )
 
-// KnownPackage is a library of a Python package for which init has a program.
-type KnownPackage struct {
-	name      string // of the Python package and the Go package
-	version   string // the one that the program was tested with
-	library   string // path in the package
-	prefix    string
-	templates string // folder with main.go and main_test.go
-}
+// known has a folder for each known package: its configuration, the other files that a
+// program with it needs, and the templates of a main and of a test.
+//
+//go:embed known
+var known embed.FS
 
-func knownPackages() []KnownPackage {
-	return []KnownPackage{{
-		name:      "xgrammar",
-		version:   "0.2.8",
-		library:   "xgrammar/libxgrammar_bindings.so",
-		prefix:    "xgrammar.tvm_ffi_binding",
-		templates: "templates/xgrammar",
-	}}
-}
-
-// Known returns the package with that name, or nil.
-func Known(name string) *KnownPackage {
-	all := knownPackages()
-	i := slices.IndexFunc(all, func(k KnownPackage) bool { return k.name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
-}
+// KnownPackage is a Python package for which init has a program.
+type KnownPackage struct{ name string }
 
 // KnownNames lists the packages for which init has a program.
 func KnownNames() []string {
+	folders, err := known.ReadDir("known")
+	if err != nil {
+		panic(err) // it is part of this program
+	}
 	var names []string
-	for _, k := range knownPackages() {
-		names = append(names, k.name)
+	for _, f := range folders {
+		names = append(names, f.Name())
 	}
 	return names
 }
 
-// Config returns what init writes into tvmffi.yaml.
-func (k *KnownPackage) Config() *Config {
-	c := NewConfig(".", ConfigName)
-	c.Package, c.Out = k.name, "./"+k.name
-	c.Libraries = []LibrarySpec{{Package: k.name, Version: k.version, Path: k.library}}
-	c.Prefixes = []string{k.prefix}
-	return c
+// Known returns the package with that name, or nil.
+func Known(name string) *KnownPackage {
+	for _, n := range KnownNames() {
+		if n == name {
+			return &KnownPackage{name: n}
+		}
+	}
+	return nil
 }
 
-// Program returns a main for the bindings of k, and its test.
-func (k *KnownPackage) Program(data Scaffold) (map[string][]byte, error) {
-	return program(k.templates, data)
+// Config returns the configuration that init writes.
+func (k *KnownPackage) Config() (*Config, error) {
+	data, err := known.ReadFile(path.Join("known", k.name, ConfigName))
+	if err != nil {
+		return nil, err
+	}
+	return parseConfig(ConfigName, data)
+}
+
+// FileNames lists what [KnownPackage.Files] returns.
+func (k *KnownPackage) FileNames() []string {
+	entries, err := known.ReadDir(path.Join("known", k.name))
+	if err != nil {
+		panic(err) // it is part of this program
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), templateEnd))
+	}
+	return names
+}
+
+// Files returns the files of a program for the bindings of k: the configuration and what
+// belongs to it, a main and its test.
+func (k *KnownPackage) Files(data Scaffold) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, name := range k.FileNames() {
+		file := path.Join("known", k.name, name)
+		text, err := known.ReadFile(file)
+		if err != nil {
+			text, err = render(known, file+templateEnd, data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[name] = text
+	}
+	return files, nil
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"go/format"
+	"io/fs"
 	"path"
 	"strings"
 	"text/template"
@@ -14,6 +15,9 @@ import (
 
 //go:embed templates
 var templates embed.FS
+
+// templateEnd ends the names of templates.
+const templateEnd = ".tmpl"
 
 // The files of a program.
 const (
@@ -34,19 +38,9 @@ func (Scaffold) Runtime() string { return console.ModulePath + "/runtime" }
 
 // LibraryProgram returns a main for the bindings of any library, and its test.
 func LibraryProgram(data Scaffold) (map[string][]byte, error) {
-	return program("templates/library", data)
-}
-
-// DemoProgram returns the main of the demo.
-func DemoProgram(data Scaffold) ([]byte, error) {
-	return render("templates/demo/"+MainName+".tmpl", data)
-}
-
-// program renders the main and the test in a folder of templates.
-func program(folder string, data Scaffold) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, name := range []string{MainName, TestName} {
-		text, err := render(path.Join(folder, name+".tmpl"), data)
+		text, err := render(templates, "templates/library/"+name+templateEnd, data)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +49,14 @@ func program(folder string, data Scaffold) (map[string][]byte, error) {
 	return files, nil
 }
 
-// render executes the template at a path and formats the Go file that comes out.
-func render(name string, data Scaffold) ([]byte, error) {
-	t, err := template.New(path.Base(name)).Option("missingkey=error").ParseFS(templates, name)
+// DemoProgram returns the main of the demo.
+func DemoProgram(data Scaffold) ([]byte, error) {
+	return render(templates, "templates/demo/"+MainName+templateEnd, data)
+}
+
+// render executes the template at a path of files and formats the Go file that comes out.
+func render(files fs.FS, name string, data Scaffold) ([]byte, error) {
+	t, err := template.New(path.Base(name)).Option("missingkey=error").ParseFS(files, name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,70 @@
+package project
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// TestKnown checks what each known package consists of. Tests of the command run the programs.
+func TestKnown(t *testing.T) {
+	if len(KnownNames()) < 6 {
+		t.Errorf("known: %v", KnownNames())
+	}
+	for _, name := range KnownNames() {
+		t.Run(name, func(t *testing.T) {
+			k := Known(name)
+			c, err := k.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range append(slices.Clone(c.Libraries), c.Deps...) {
+				pinned := func(s wheel.Spec) bool { return s.Package == l.Package && s.Version == l.Version }
+				if !slices.ContainsFunc(wheel.Pinned(), pinned) {
+					t.Errorf("%s %s has no wheel with a known hash", l.Package, l.Version)
+				}
+			}
+			if !slices.ContainsFunc(c.Libraries, func(l LibrarySpec) bool { return l.Package == name }) {
+				t.Errorf("no library of the package itself: %v", c.Libraries)
+			}
+			files, err := k.Files(Scaffold{Package: c.Package, Import: "example.com/hello/" + path.Base(c.Out)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{ConfigName, MainName, TestName} {
+				if files[name] == nil {
+					t.Errorf("no file %s: %v", name, k.FileNames())
+				}
+			}
+			checkProgram(t, string(files[MainName]), "example.com/hello/"+c.Package)
+		})
+	}
+	if Known("nothing") != nil {
+		t.Error("nothing is a known package")
+	}
+}
+
+// checkProgram checks that a program imports the generated package, or one below it, and says what it does.
+func checkProgram(t *testing.T, text, want string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), MainName, text, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(tree.Doc.Text(), "This program ") {
+		t.Errorf("the comment of the program is %q", tree.Doc.Text())
+	}
+	if !slices.ContainsFunc(tree.Imports, func(s *ast.ImportSpec) bool {
+		p, _ := strconv.Unquote(s.Path.Value)
+		return p == want || strings.HasPrefix(p, want+"/")
+	}) {
+		t.Errorf("the program does not import %s", want)
+	}
+}
