@@ -7,6 +7,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -52,6 +54,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 			t.Attributes = append(t.Attributes, name)
 		}
 	}
+	t.Accepts = accepts(info.TypeIndex)
 	fields, methods := capi.FieldsOf(info), capi.MethodsOf(info)
 	for _, entry := range fields {
 		f, err := readField(&entry)
@@ -68,6 +71,30 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 		}
 	}
 	return t, nil
+}
+
+// accepts reads the attribute about the values that the library converts to a type. It is a
+// type schema, as JSON text or as the value that the text describes. A value that is
+// neither says nothing.
+func accepts(index abi.TypeIndex) *schema.TypeSchema {
+	v, ok := objects.Attribute(index, AttrConvertTypeSchema)
+	if !ok {
+		return nil
+	}
+	value := takeAny(v)
+	text, err := tvmffi.As[string](value)
+	if err != nil {
+		data, err := value.MarshalJSON()
+		if err != nil {
+			return nil
+		}
+		text = string(data)
+	}
+	t, err := schema.ParseTypeSchema(text)
+	if err != nil {
+		return nil
+	}
+	return &t
 }
 
 func readField(info *abi.FieldInfo) (schema.Field, error) {

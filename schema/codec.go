@@ -169,6 +169,10 @@ func (s Schema) clone() Schema {
 		t := &s.Types[i]
 		t.Ancestors = cloneSlice(t.Ancestors)
 		t.Attributes = cloneSlice(t.Attributes)
+		if t.Accepts != nil {
+			accepts := t.Accepts.clone()
+			t.Accepts = &accepts
+		}
 		t.Fields = cloneSlice(t.Fields)
 		for k := range t.Fields {
 			t.Fields[k].Type = t.Fields[k].Type.clone()

@@ -41,6 +41,9 @@ func (s Schema) fingerprint(selected func(library string) bool) string {
 			continue
 		}
 		add("type %q %q", t.Key, t.Ancestors)
+		if t.Accepts != nil {
+			add("accepts %q %q", t.Key, t.Accepts)
+		}
 		for _, f := range t.Fields {
 			add("field %q %q %q %t", t.Key, f.Name, f.Type, f.Flags&FlagWritable != 0)
 		}

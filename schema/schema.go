@@ -139,6 +139,9 @@ type Type struct {
 	Methods     []Method `json:"methods,omitempty"`
 	// Attributes lists the names of the type attributes, sorted.
 	Attributes []string `json:"attributes,omitempty"`
+	// Accepts is what the library converts to this type where a parameter has it: the
+	// attribute __ffi_convert_type_schema__. It is nil if the library says nothing.
+	Accepts *TypeSchema `json:"accepts,omitempty"`
 }
 
 // Field is a field of a type, without those of its ancestors.

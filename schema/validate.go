@@ -355,6 +355,11 @@ func (t *Type) validate(libraries map[string]bool) error {
 	case max(len(t.Fields), len(t.Methods), len(t.Attributes)) > maxMembers:
 		return fmt.Errorf("more than %d fields, methods or attributes", maxMembers)
 	}
+	if t.Accepts != nil {
+		if err := t.Accepts.validate(1); err != nil {
+			return fmt.Errorf("what it accepts: %w", err)
+		}
+	}
 	fields := map[string]bool{}
 	for _, f := range t.Fields {
 		err := f.validate(t.TotalSize)

@@ -28,6 +28,21 @@ class Hill : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Hill, ffi::ObjectRef, HillObj);
 };
 
+// A parameter of this type takes an int too: the library makes the object.
+class BoatObj : public ffi::Object {
+ public:
+  int64_t seats = 0;
+
+  explicit BoatObj(int64_t seats) : seats(seats) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("lake.Boat", BoatObj, ffi::Object);
+};
+
+class Boat : public ffi::ObjectRef {
+ public:
+  explicit Boat(int64_t seats) { data_ = ffi::make_object<BoatObj>(seats); }
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Boat, ffi::ObjectRef, BoatObj);
+};
+
 // As the headers of older versions declare it: the first object registers the type.
 class FogObj : public ffi::Object {
  public:
@@ -57,11 +72,36 @@ Fog MakeFog(int64_t thickness) {
   return Fog(std::move(fog));
 }
 
+}  // namespace land
+
+namespace tvm {
+namespace ffi {
+
+template <>
+inline constexpr bool use_default_type_traits_v<land::Boat> = false;
+
+template <>
+struct TypeTraits<land::Boat> : public ObjectRefWithFallbackTraitsBase<land::Boat, int64_t> {
+  static land::Boat ConvertFallbackValue(int64_t seats) { return land::Boat(seats); }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+
+namespace land {
+
 TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<BoatObj>().def_ro("seats", &BoatObj::seats);
+  refl::TypeAttrDef<BoatObj>().attr("__ffi_convert_type_schema__",
+                                    ffi::String(R"({"type":"Variant","args":[{"type":"lake.Boat"},{"type":"int"}]})"));
   refl::ObjectDef<HillObj>().def_ro("height", &HillObj::height);
   refl::GlobalDef()
       .def("hill.Hill", [](int64_t height) { return Hill(height); })
       .def("lake.depth", [](const Hill& below) { return -below->height; })
+      .def("lake.seats", [](const Boat& boat, const ffi::Optional<Boat>& other) {
+        return boat->seats + (other.has_value() ? other.value()->seats : 0);
+      })
+      .def("lake.board", [](const Boat& boat) { return boat; })
       .def("lake.make_fog", MakeFog)
       .def("lake.thickness", [](const Fog& fog) { return fog->thickness; });
 }

@@ -45,7 +45,7 @@ func (p *planner) describeInit(o *Object) {
 			continue
 		}
 		optional := field.HasDefault()
-		n, err := p.resolve(field.Type)
+		n, err := p.resolve(p.accepted(field.Type, nil))
 		if err != nil && optional {
 			e.Note = "no option for the field " + field.Name + ": " + err.Error()
 			continue

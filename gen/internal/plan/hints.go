@@ -163,7 +163,31 @@ func (p *planner) refineFunc(name, id string, s *schema.Signature, doc string, s
 	for _, h := range all {
 		h.types(r, params, typed)
 	}
+	for i := range params {
+		if wide := p.accepted(params[i].Type, nil); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
+			params[i].Type, r.changed = wide, true
+		}
+	}
 	return r
+}
+
+// accepted returns what a parameter of type t accepts: for an object type with alternatives,
+// those. Inside a container the type stays the same, so that a slice of objects remains one.
+// A type inside its own expansion stays the same too.
+func (p *planner) accepted(t schema.TypeSchema, expanding []string) schema.TypeSchema {
+	t = t.Normalized()
+	switch {
+	case t.Name == "Optional" || t.Name == "Variant":
+		for i, a := range t.Args {
+			t.Args[i] = p.accepted(a, expanding)
+		}
+	case !slices.Contains(expanding, t.Name) && p.types[t.Name] != nil && p.types[t.Name].Accepts != nil:
+		wide := *p.types[t.Name].Accepts
+		if p.usable(wide.Normalized()) == nil {
+			return p.accepted(wide, append(expanding, t.Name))
+		}
+	}
+	return t
 }
 
 // promised returns a signature for a packed function, if a hint gives it one: an entry of
