@@ -48,6 +48,11 @@ type Config struct {
 	Names []hints.File
 	// Skip lists the registry names to leave out, written as in Rename.
 	Skip []string
+	// Packages maps namespaces to folders below the output root, "." for the root
+	// itself. A namespace below one of them has a folder below that folder. Several
+	// namespaces may have one folder. A namespace that is not listed has the folder of
+	// its name.
+	Packages map[string]string
 	// External maps the keys of types that other packages own to their import paths.
 	// A dot and the Go name follow the path if the name is not the usual one.
 	External map[string]string

@@ -16,7 +16,7 @@ func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
 		list = append(list, jen.Add(options).Op("...").Id(in.OptionType))
 		count = jen.Len(options)
 	}
-	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
+	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
 		g.Var().Add(b.frame()).Add(bindrt(f.Call.Frame))
 		g.Add(b.frame()).Dot("BeginInit").Call(address(f.Var), jen.Lit(in.Positional), jen.Lit(len(in.Keywords)), count)
 		for i, p := range f.Call.Params[:in.Positional] {

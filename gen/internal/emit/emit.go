@@ -67,7 +67,7 @@ func goType(t plan.GoType) *jen.Statement {
 	case t.Ref != nil:
 		return jen.Qual(t.Ref.Pkg.Path, t.Ref.Ref)
 	case t.Variant != nil:
-		return jen.Id(t.Variant.GoName)
+		return jen.Qual(t.Variant.Pkg.Path, t.Variant.GoName)
 	case t.Elem != nil:
 		return jen.Op("*").Add(goType(*t.Elem))
 	case t.Slice != nil:

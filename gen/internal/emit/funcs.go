@@ -25,7 +25,7 @@ func (e *emitter) function(f *plan.Func) {
 	case f.Init != nil:
 		e.constructor(f, head)
 	default:
-		e.add(document(f.GoName, f.Doc), head.Params(params(f.Call.Params)...).Add(resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
+		e.add(document(f.GoName, f.Doc), head.Params(params(f.Call.Params)...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
 			b := body{e, f.Call}
 			b.write(g, b.frame().Dot("Begin").Call(address(f.Var), jen.Lit(f.Call.Count)), f.Method)
 		}))
@@ -71,9 +71,16 @@ func params(list []plan.Param) []jen.Code {
 	return codes
 }
 
-func resultTypes(c *plan.Call) jen.Code {
+// resultTypes writes the result types of a function. A type with an alias in this package
+// has that name: then go doc lists the function below the alias.
+func (e *emitter) resultTypes(c *plan.Call) jen.Code {
 	if c.Result == nil {
 		return jen.Error()
+	}
+	if elem := c.Result.Type.Elem; elem != nil && elem.Object != nil {
+		if name := e.pkg.AliasOf(elem.Object); name != "" {
+			return jen.Params(jen.Op("*").Id(name), jen.Error())
+		}
 	}
 	return results(&c.Result.Type)
 }
@@ -128,7 +135,7 @@ func (b body) bound(g *jen.Group) {
 	g.List(fn, err).Op(":=").Add(bindrt("Do")).Types(jen.Op("*").Add(runtime("Function"))).Call(b.call())
 	g.If(jen.Add(err).Op("!=").Nil().Op("||").Add(fn).Op("==").Nil()).Block(jen.Return(jen.Nil(), err))
 	in := body{b.emitter, b.Result.Bound}
-	inner := jen.Func().Params(params(in.Params)...).Add(resultTypes(in.Call)).BlockFunc(func(g *jen.Group) {
+	inner := jen.Func().Params(params(in.Params)...).Add(in.resultTypes(in.Call)).BlockFunc(func(g *jen.Group) {
 		in.write(g, in.frame().Dot("BeginFunction").Call(ref(fn), jen.Lit(in.Count)), false)
 	})
 	g.Return(bindrt("Bind").Call(fn, inner), jen.Nil())

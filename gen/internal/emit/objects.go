@@ -85,6 +85,11 @@ func (e *emitter) alias(a *plan.Alias) {
 		e.add([]string{"// " + a.Ref + " is satisfied by " + a.GoName + " and every type derived from it; nil is None."},
 			jen.Type().Id(a.Ref).Op("=").Add(goType(plan.GoType{Ref: a.Object})))
 	}
+	for _, f := range a.Forwards {
+		if f.GoName != "" {
+			e.forward(f)
+		}
+	}
 }
 
 // variant writes the Go type of a variant.

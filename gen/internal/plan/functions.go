@@ -33,7 +33,7 @@ func (p *planner) describeFunctions() {
 		at := p.locate(b.schema.Name)
 		pkg := p.pkg(at.dir)
 		pkg.owners[b.schema.Library] = true
-		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(at.local)}
+		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(p.localNames[b.entry])}
 		f.entry.local = at.local
 		f.Doc = Doc{Intro: "calls " + f.Name + "."}
 		if b.schema.Source == schema.SourceModule {
@@ -54,7 +54,7 @@ func (p *planner) describeFunctions() {
 // NewT, or to MakeT if NewT is the constructor from the fields. A function without a
 // signature, or one that returns a parent of the type, is assumed to make the type too.
 func (p *planner) preferVerb(f *Func, pkg *Package) {
-	o := p.objects[f.Name]
+	o := p.namesake(f, pkg)
 	if o == nil || o.External {
 		return
 	}
@@ -76,6 +76,19 @@ func (p *planner) preferVerb(f *Func, pkg *Package) {
 			o.Statics[i].Doc.Note = "It sets the fields to the arguments. The constructor of the library itself is " + f.Name + "."
 		}
 	}
+}
+
+// namesake returns the type with the registry name of a function, or else the type of
+// another namespace with the same name in the package.
+func (p *planner) namesake(f *Func, pkg *Package) *Object {
+	if o := p.objects[f.Name]; o != nil {
+		return o
+	}
+	i := slices.IndexFunc(pkg.objects, func(o *Object) bool { return o.want == f.want })
+	if i < 0 {
+		return nil
+	}
+	return pkg.objects[i]
 }
 
 // sign sets the signature of a function: typed, packed if the schema has none, perhaps

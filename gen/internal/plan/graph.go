@@ -1,15 +1,29 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 )
 
-// graph is the import graph of the output before cycles are broken: directories and
-// their imports.
-type graph struct{ edges map[string]map[string]bool }
+// graph is the import graph of the output before cycles are broken: directories, what
+// is in them, and their imports.
+type graph struct {
+	edges map[string]map[string]bool
+	items map[string]int // types and functions
+}
+
+func newGraph() *graph { return &graph{map[string]map[string]bool{}, map[string]int{}} }
+
+// add counts an item of a directory that mentions types of other directories.
+func (g *graph) add(dir string, imports []string) {
+	g.node(dir)
+	g.items[dir]++
+	for _, to := range imports {
+		g.edge(dir, to)
+	}
+}
 
 func (g *graph) node(dir string) {
 	if g.edges[dir] == nil {
@@ -23,16 +37,15 @@ func (g *graph) edge(from, to string) {
 	g.edges[from][to] = true
 }
 
-// homes returns the directory for the types of each directory. In a cycle it is the
-// directory above all its members, if that is a member, and otherwise a new directory
-// beside them, named after the first.
+// homes returns the directory for the types of each directory. In a cycle it is the root
+// or, if the root is not a member, the directory with the most items. If two have as many,
+// it is the upper one, or the first.
 func (g *graph) homes() map[string]string {
 	homes := map[string]string{}
 	for _, component := range g.components() {
-		home := component[0]
-		if len(component) > 1 {
-			home = g.home(component)
-		}
+		home := slices.MinFunc(component, func(a, b string) int {
+			return cmp.Or(order(b == "")-order(a == ""), cmp.Compare(g.items[b], g.items[a]), cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
+		})
 		for _, dir := range component {
 			homes[dir] = home
 		}
@@ -40,27 +53,12 @@ func (g *graph) homes() map[string]string {
 	return homes
 }
 
-func (g *graph) home(component []string) string {
-	above := commonDir(component)
-	if slices.Contains(component, above) {
-		return above
+// depth returns the number of directories between dir and the root.
+func depth(dir string) int {
+	if dir == "" {
+		return 0
 	}
-	first := strings.TrimPrefix(component[0], above)
-	home := path.Join(above, strings.ReplaceAll(first, "/", "")+"types")
-	for g.edges[home] != nil {
-		home += "x"
-	}
-	return home
-}
-
-// commonDir returns the deepest directory that contains all of the sorted dirs.
-func commonDir(dirs []string) string {
-	first, last := strings.Split(dirs[0], "/"), strings.Split(dirs[len(dirs)-1], "/")
-	n := 0
-	for n < len(first) && n < len(last) && first[n] == last[n] {
-		n++
-	}
-	return path.Join(first[:n]...)
+	return strings.Count(dir, "/") + 1
 }
 
 // components returns the strongly connected components, each sorted, by

@@ -31,6 +31,9 @@ func (pkg *Package) uses() []*Package {
 	}
 	for _, a := range pkg.aliases {
 		note(a.Object)
+		for _, f := range a.Forwards {
+			f.To.each(note)
+		}
 	}
 	var all []*Package
 	for _, path := range slices.Sorted(maps.Keys(found)) {
@@ -205,6 +208,13 @@ func (pkg *Package) nameAllParams() {
 	for _, o := range pkg.objects {
 		for _, f := range slices.Concat(o.Methods, o.Statics) {
 			f.nameParams(pkg.scope)
+		}
+	}
+	for _, a := range pkg.aliases {
+		for _, f := range a.Forwards {
+			if f.Call != nil {
+				f.Call.nameParams(pkg.scope)
+			}
 		}
 	}
 }

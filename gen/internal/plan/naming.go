@@ -158,6 +158,9 @@ func (p *planner) nameAll() {
 		p.nameFunctions(pkg)
 		p.nameVariants(pkg)
 	}
+	for _, pkg := range all {
+		pkg.nameForwards()
+	}
 	for _, t := range p.bound {
 		p.nameMembers(t.object, members)
 	}

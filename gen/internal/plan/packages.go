@@ -9,10 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// A place is the location of a registry name before cycles are broken: a namespace of
-// the registry, its directory, and the name inside it.
-type place struct{ namespace, dir, local string }
-
 // findLibraries lists the libraries of the bound items, and the libraries that must be
 // loaded for them. libtvm_ffi itself is always loaded.
 func (p *planner) findLibraries() {
@@ -37,79 +33,8 @@ func (p *planner) findLibraries() {
 	}
 }
 
-// place chooses the package of each item: first by namespace, then by moving the types
-// of each import cycle into one package.
-func (p *planner) place() {
-	p.root = p.findRoot()
-	p.findLibraries()
-	p.dirs[""] = p.newPackage("")
-	p.boundKeys = map[string]bool{}
-	for _, t := range p.bound {
-		p.boundKeys[t.schema.Key] = true
-	}
-	g := graph{edges: map[string]map[string]bool{}}
-	for _, t := range p.bound {
-		at := p.locate(t.schema.Key)
-		g.node(at.dir)
-		for _, key := range p.typeRefs(t.schema) {
-			g.edge(at.dir, p.locate(key).dir)
-		}
-	}
-	for _, f := range p.functions {
-		at := p.locate(f.schema.Name)
-		g.node(at.dir)
-		for _, key := range p.known(signatureRefs(p.refined[f.schema].signature)) {
-			g.edge(at.dir, p.locate(key).dir)
-		}
-	}
-	homes := g.homes()
-	for _, t := range p.bound {
-		p.settleType(t, homes)
-	}
-	for _, o := range p.objects {
-		if t := p.types[o.Key]; t != nil {
-			o.Parent = p.nearest(t.Ancestors)
-		}
-	}
-}
-
-// settleType puts a type into its package. If its namespace has another package, that
-// one gets an alias.
-func (p *planner) settleType(t *boundType, homes map[string]string) {
-	at := p.locate(t.schema.Key)
-	home := homes[at.dir]
-	o := &Object{Key: t.schema.Key, Marker: p.markers[t.schema.Key], Pkg: p.pkg(home), schema: t.schema, entry: t.entry, want: Camel(at.local)}
-	t.object, p.objects[o.Key] = o, o
-	o.Pkg.objects = append(o.Pkg.objects, o)
-	o.Pkg.owners[t.schema.Library] = true
-	if home == at.dir {
-		return
-	}
-	above := home
-	if _, member := homes[home]; !member {
-		above = parentDir(home)
-	}
-	parts := strings.Split(p.relative(t.schema.Key), ".")
-	o.want = Camel(strings.Join(parts[depth(above):], "."))
-	pkg := p.pkg(at.dir)
-	pkg.owners[t.schema.Library] = true
-	pkg.aliases = append(pkg.aliases, &Alias{Object: o, GoName: Camel(at.local), entry: t.entry})
-	t.entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + display(home) +
-		" and has an alias in package " + display(at.dir) + "; add methods where it lives"
-}
-
-// parentDir returns the directory above dir, "" for the root.
-func parentDir(dir string) string { return dir[:max(0, strings.LastIndexByte(dir, '/'))] }
-
-// depth returns the number of directories between dir and the root.
-func depth(dir string) int {
-	if dir == "" {
-		return 0
-	}
-	return strings.Count(dir, "/") + 1
-}
-
-// findRoot returns the namespace that becomes the root package.
+// findRoot returns the namespace that becomes the root package. Names without a namespace
+// do not count: they are in the root package in any case.
 func (p *planner) findRoot() string {
 	if p.config.Root != "" {
 		return p.config.Root
@@ -121,10 +46,10 @@ func (p *planner) findRoot() string {
 	first := true
 	narrow := func(name string) {
 		ns, _ := p.cut(name)
-		parts := strings.Split(ns, ".")
 		if ns == "" {
-			parts = nil
+			return
 		}
+		parts := strings.Split(ns, ".")
 		if first {
 			common, first = parts, false
 			return
@@ -175,38 +100,6 @@ func (p *planner) cut(name string) (ns, local string) {
 // characters would make an odd one, so it belongs to the local name.
 func plainPart(part string) bool {
 	return part != "" && strings.Trim(strings.ToLower(part), "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-// relative returns a registry name without the root namespace.
-func (p *planner) relative(name string) string {
-	if p.root != "" {
-		return strings.TrimPrefix(name, p.root+".")
-	}
-	return name
-}
-
-func (p *planner) relativeNamespace(ns string) string {
-	if ns == p.root {
-		return ""
-	}
-	return p.relative(ns)
-}
-
-// locate returns the place of a registry name by its namespace alone.
-func (p *planner) locate(name string) place {
-	if !p.config.Split {
-		return place{namespace: p.root, local: p.relative(name)}
-	}
-	ns, local := p.cut(name)
-	at := place{namespace: ns, local: local}
-	if rel := p.relativeNamespace(ns); rel != "" {
-		var dirs []string
-		for _, part := range strings.Split(rel, ".") {
-			dirs = append(dirs, segment(part))
-		}
-		at.dir = path.Join(dirs...)
-	}
-	return at
 }
 
 // pkg returns the package of a directory.

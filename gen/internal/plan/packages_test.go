@@ -2,20 +2,24 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// graphOf makes a graph of lines such as "a b c": a imports b and c.
+// graphOf makes a graph of lines such as "a 2 b c": a has two items and imports b and c.
 func graphOf(lines ...string) *graph {
-	g := &graph{edges: map[string]map[string]bool{}}
+	g := newGraph()
 	dir := func(s string) string { return strings.TrimPrefix(s, ".") }
 	for _, line := range lines {
 		parts := strings.Fields(line)
-		g.node(dir(parts[0]))
-		for _, to := range parts[1:] {
+		n, _ := strconv.Atoi(parts[1])
+		for range n {
+			g.add(dir(parts[0]), nil)
+		}
+		for _, to := range parts[2:] {
 			g.edge(dir(parts[0]), dir(to))
 		}
 	}
@@ -28,15 +32,13 @@ func TestHomes(t *testing.T) {
 		graph *graph
 		want  map[string]string
 	}{
-		{"no cycle", graphOf("a b", "b c"), map[string]string{"a": "a", "b": "b", "c": "c"}},
-		{"itself", graphOf("a a"), map[string]string{"a": "a"}},
-		{"two", graphOf("a b", "b a"), map[string]string{"a": "atypes", "b": "atypes"}},
-		{"with what is above", graphOf("a a/b", "a/b a"), map[string]string{"a": "a", "a/b": "a"}},
-		{"with the root", graphOf(". a/b", "a/b ."), map[string]string{"": "", "a/b": ""}},
-		{"below one", graphOf("a/b a/c", "a/c a/b"), map[string]string{"a/b": "a/btypes", "a/c": "a/btypes"}},
-		{"deep", graphOf("a/b/x c", "c a/b/x"), map[string]string{"a/b/x": "abxtypes", "c": "abxtypes"}},
-		{"the new name is taken", graphOf("a b", "b a", "atypes a"), map[string]string{"a": "atypesx", "b": "atypesx", "atypes": "atypes"}},
-		{"two cycles", graphOf("a b", "b a c", "c d", "d c"), map[string]string{"a": "atypes", "b": "atypes", "c": "ctypes", "d": "ctypes"}},
+		{"no cycle", graphOf("a 1 b", "b 2 c"), map[string]string{"a": "a", "b": "b", "c": "c"}},
+		{"itself", graphOf("a 1 a"), map[string]string{"a": "a"}},
+		{"the larger", graphOf("a 1 b", "b 2 a"), map[string]string{"a": "b", "b": "b"}},
+		{"the first of two", graphOf("b 1 a", "a 1 b"), map[string]string{"a": "a", "b": "a"}},
+		{"the upper of two", graphOf("a/b 1 c", "c 1 a/b"), map[string]string{"a/b": "c", "c": "c"}},
+		{"larger than the root", graphOf(". 1 a", "a 2 ."), map[string]string{"": "", "a": ""}},
+		{"two cycles", graphOf("a 1 b", "b 1 a c", "c 1 d", "d 2 c"), map[string]string{"a": "a", "b": "a", "c": "d", "d": "d"}},
 	}
 	for _, c := range cases {
 		got := c.graph.homes()
@@ -51,7 +53,7 @@ func TestHomes(t *testing.T) {
 func TestComponentsOfALongCycle(t *testing.T) {
 	var lines []string
 	for i := range 200 {
-		lines = append(lines, string(rune('a'+i/26))+string(rune('a'+i%26))+" "+string(rune('a'+(i+1)%200/26))+string(rune('a'+(i+1)%200%26)))
+		lines = append(lines, string(rune('a'+i/26))+string(rune('a'+i%26))+" 1 "+string(rune('a'+(i+1)%200/26))+string(rune('a'+(i+1)%200%26)))
 	}
 	if found := graphOf(lines...).components(); len(found) != 1 || len(found[0]) != 200 {
 		t.Errorf("found %d components, want one of 200", len(found))

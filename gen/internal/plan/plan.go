@@ -30,6 +30,7 @@ type Config struct {
 	Functions    map[string]hints.Item
 	Names        []hints.File
 	Skip         []string
+	Packages     map[string]string
 	External     map[string]string
 	PackageNames map[string]string
 	UserNames    map[string][]string
@@ -115,6 +116,7 @@ type Handshake struct{}
 type Alias struct {
 	Object      *Object
 	GoName, Ref string // "" if the consumer declared the name
+	Forwards    []*Forward
 
 	entry *Entry
 }
@@ -138,6 +140,7 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 	p.place()
 	p.describeTypes()
 	p.describeFunctions()
+	p.describeForwards()
 	p.nameAll()
 	p.finish()
 	if len(p.errs) > 0 {
@@ -153,20 +156,21 @@ type planner struct {
 	errs    []error
 	entries []*Entry
 
-	types     hints.Types      // by key
-	refined   map[any]*refined // by *schema.Function or *schema.Method
-	patterns  []string         // keys of Functions
-	unused    []string
-	bound     []*boundType // in schema order
-	boundKeys map[string]bool
-	functions []*boundFunction    // in schema order
-	root      string              // namespace of the root package
-	libraries []schema.Library    // to load
-	sources   []schema.Library    // the libraries that bound items come from
-	used      map[string]bool     // keys of Rename, Skip and External that matched
-	dirs      map[string]*Package // by Dir
-	markers   map[string]string   // by type key
-	objects   map[string]*Object  // bound and external, by type key
+	types      hints.Types      // by key
+	refined    map[any]*refined // by *schema.Function or *schema.Method
+	patterns   []string         // keys of Functions
+	unused     []string
+	bound      []*boundType // in schema order
+	boundKeys  map[string]bool
+	functions  []*boundFunction    // in schema order
+	localNames map[*Entry]string   // of types and functions inside their packages
+	root       string              // namespace of the root package
+	libraries  []schema.Library    // to load
+	sources    []schema.Library    // the libraries that bound items come from
+	used       map[string]bool     // keys of Rename, Skip and External that matched
+	dirs       map[string]*Package // by Dir
+	markers    map[string]string   // by type key
+	objects    map[string]*Object  // bound and external, by type key
 }
 
 // index makes the lookup tables of the stages: the types of the schema, and the objects

@@ -3,6 +3,7 @@ package plan
 // A Variant is a Go type for a Variant of the schema.
 type Variant struct {
 	GoName       string
+	Pkg          *Package
 	Text         string // as the registry has it
 	Alternatives []Alternative
 
@@ -22,7 +23,7 @@ type Alternative struct {
 func (pkg *Package) variant(n *node) *Variant {
 	v := pkg.variants[n.text]
 	if v == nil {
-		v = &Variant{Text: n.text, node: n}
+		v = &Variant{Pkg: pkg, Text: n.text, node: n}
 		pkg.variants[n.text] = v
 		for _, part := range n.parts {
 			pkg.alternative(v, part)
