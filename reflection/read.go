@@ -3,6 +3,7 @@ package reflection
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -73,6 +74,7 @@ func isCore(file string) bool {
 type reader struct {
 	schema schema.Schema
 	owners owners
+	names  map[string]string // of the libraries in the files of others
 }
 
 // load loads one library and reads its exports.
@@ -90,6 +92,7 @@ func (r *reader) load(ctx context.Context, l Source) error {
 	if err := tvmffi.LoadLibrary(l.Path); err != nil {
 		return err
 	}
+	l.Needs = r.needs(l, file)
 	r.schema.Libraries = append(r.schema.Libraries, l.Library)
 	if err := r.owners.claim(l.File); err != nil {
 		return err
@@ -101,6 +104,25 @@ func (r *reader) load(ctx context.Context, l Source) error {
 		return fmt.Errorf("exports of %s: %w", l.File, err)
 	}
 	return nil
+}
+
+// needs lists the libraries of the schema that a file is linked with. The loader knows a
+// library by its name in the file of others, which may differ from the name of its own.
+func (r *reader) needs(l Source, file symbols.File) []string {
+	if r.names == nil {
+		r.names = map[string]string{}
+	}
+	r.names[l.File], r.names[path.Base(file.ID)] = l.File, l.File
+	var needs []string
+	for i, library := range r.schema.Libraries {
+		if slices.ContainsFunc(file.Needed, func(name string) bool {
+			name = path.Base(name)
+			return r.names[name] == library.File || i == 0 && isCore(name)
+		}) {
+			needs = append(needs, library.File)
+		}
+	}
+	return needs
 }
 
 // owners remembers which library added each name.

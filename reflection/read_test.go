@@ -59,6 +59,11 @@ func TestRead(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
+	for _, l := range s.Libraries[1:] {
+		if !slices.Equal(l.Needs, []string{s.Libraries[0].File}) {
+			t.Errorf("%s needs %q, want libtvm_ffi", l.File, l.Needs)
+		}
+	}
 	functions, types := map[string]int{}, map[string]int{}
 	for _, f := range s.Functions {
 		functions[f.Library+" "+string(f.Source)]++

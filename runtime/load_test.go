@@ -146,6 +146,23 @@ func init() {
 		}
 		return nil
 	}
+	runtimetest.Children["later"] = func() error {
+		first := bindrt.Library{}
+		later := bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so"}}, Like: &first}
+		alive := bindrt.Func{Library: &later, Name: "garden.alive", Sig: "() -> int"}
+		use := func() error {
+			var c bindrt.Call1
+			c.Begin(&alive, 0)
+			return c.Do()
+		}
+		if err := use(); err == nil || !strings.Contains(err.Error(), "libgarden.so was not found") {
+			return fmt.Errorf("before Load: %w", err)
+		}
+		if err := bindrt.Load(&first, tvmffi.WithDir(filepath.Dir(os.Getenv(envFile)))); err != nil {
+			return err
+		}
+		return errors.Join(bindrt.Load(&later), use())
+	}
 	runtimetest.Children["version"] = func() error {
 		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: sites.Library(runtime.GOOS), Dependency: true}}}
 		if err := bindrt.Load(&l); err != nil {
@@ -462,6 +479,15 @@ func TestLibraryOfSeveralPackages(t *testing.T) {
 		if out, err := runtimetest.Child(t, "packages", append(env, "TVMFFI_LIBRARY="+library, envFile+"="+garden)...); err != nil {
 			t.Errorf("with %v the child ended with %v:\n%s", env, err, out)
 		}
+	}
+}
+
+// The files of a package that are loaded later are found by the options of its Load, also
+// after a failure.
+func TestLoadLater(t *testing.T) {
+	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
+	if out, err := runtimetest.Child(t, "later", "TVMFFI_LIBRARY="+library, envFile+"="+garden); err != nil {
+		t.Errorf("the child ended with %v:\n%s", err, out)
 	}
 }
 

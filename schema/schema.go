@@ -61,6 +61,9 @@ type Library struct {
 	Package        string `json:"package,omitempty"`
 	PackageVersion string `json:"package_version,omitempty"`
 	PathInPackage  string `json:"path_in_package,omitempty"`
+	// Needs lists the libraries of the schema that the file is linked with, libtvm_ffi
+	// included. It is empty if that is unknown: then it may need each library before it.
+	Needs []string `json:"needs,omitempty"`
 }
 
 // Source says how a function is reached.

@@ -86,6 +86,11 @@ func (s Schema) validateLibraries() (map[string]bool, error) {
 		if libraries[l.File] {
 			return nil, fmt.Errorf("library %q occurs twice", l.File)
 		}
+		for _, need := range l.Needs {
+			if need == "" || !libraries[need] {
+				return nil, fmt.Errorf("library %q needs %q, which is not in the list before it", l.File, need)
+			}
+		}
 		libraries[l.File] = true
 	}
 	return libraries, nil

@@ -151,6 +151,8 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.ABI.Minor = maxVersionPart + 1 }, "not plausible"},
 		{func(s *Schema) { s.ABI.Patch = maxVersionPart }, ""},
 		{func(s *Schema) { s.Libraries[1].File = "liba.so" }, `library "liba.so" occurs twice`},
+		{func(s *Schema) { s.Libraries[1].Needs = []string{"liba.so"} }, ""},
+		{func(s *Schema) { s.Libraries[0].Needs = []string{"liba.so"} }, `library "liba.so" needs "liba.so", which is not in the list before it`},
 
 		{func(s *Schema) { s.Functions[0].Name = "" }, `function "": the name is empty`},
 		{func(s *Schema) { s.Functions[0].Source = "other" }, "unknown source"},

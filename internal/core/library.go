@@ -10,21 +10,25 @@ import (
 type Library struct {
 	// Files are loaded in order, after libtvm_ffi.
 	Files []locate.File
+	// Like is another set of the package, or nil. The options of its Load hold for this
+	// one, too.
+	Like *Library
 
 	// The Registry guards the rest. A goroutine that loads holds it in any case. Two
 	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
-	loads         int64 // how many libraries were loaded when state was set
+	options, like *locate.Options // of the last Load that had some, and those of Like at that time
+	loads         int64           // how many libraries were loaded when state was set
 	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string
 }
 
 // Load finds and loads the libraries; o is nil without options. Once it has succeeded,
 // later calls do nothing. A failure is reported again to each use until a call with
-// options succeeds, or until something else has loaded a library. A call from a library that
-// is being loaded does nothing, either: Go code that its initialisers call finds what is
-// registered so far.
+// options succeeds, Like gets options, or something else has loaded a library. A call from
+// a library that is being loaded does nothing, either: Go code that its initialisers call
+// finds what is registered so far.
 func (l *Library) Load(o *locate.Options) error {
 	if l == nil {
 		return (&Library{}).find(o)
@@ -34,9 +38,20 @@ func (l *Library) Load(o *locate.Options) error {
 	if l.loading {
 		return nil
 	}
-	if l.done && (l.state == nil || o == nil && l.loads == loads.Load()) {
+	if o != nil {
+		l.options = o
+	}
+	var like *locate.Options
+	if l.Like != nil {
+		like = l.Like.options
+	}
+	if l.done && (l.state == nil || o == nil && l.like == like && l.loads == loads.Load()) {
 		return l.state
 	}
+	if o == nil {
+		o = like
+	}
+	l.like = like
 	l.loading = true
 	defer func() { l.loading = false }()
 	l.state = l.find(o)

@@ -12,14 +12,16 @@ func (e *emitter) handshake() {
 	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + sources(e.pkg, false) + ".")
 	e.add([]string{"// This does not compile if the runtime does not support this generated code."},
 		jen.Const().Id("_").Op("=").Add(bindrt("Generation1")))
-	e.add([]string{"// " + e.pkg.Library + " is loaded on the first use of this package."},
-		jen.Var().Id(e.pkg.Library).Op("=").Add(bindrt("Library")).Add(e.libraryFiles()))
+	for i, set := range e.pkg.Sets {
+		doc := "// " + set.Name + " is loaded on the first use of this package."
+		if i > 0 {
+			doc = "// " + set.Name + " is loaded on the first use of what is in " + clean(set.Owner) + "."
+		}
+		e.add([]string{doc}, jen.Var().Id(set.Name).Op("=").Add(bindrt("Library")).Add(e.library(i)))
+	}
 	if e.pkg.Load {
-		e.add([]string{
-			"// Load loads the library of this package; the options specify where it is.",
-			"// Without a call to Load, the first use of the package loads it.",
-		}, jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
-			jen.Return(bindrt("Load").Call(address(e.pkg.Library), jen.Id("options").Op("...")))))
+		e.add(e.loadDoc(), jen.Func().Id("Load").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
+			jen.Return(bindrt("Load").Call(address(e.pkg.Sets[0].Name), jen.Id("options").Op("...")))))
 	}
 	e.loadChecked()
 	if len(e.pkg.Bases) > 0 || e.pkg.VariantBase != "" {
@@ -56,7 +58,7 @@ func (e *emitter) loadChecked() {
 		"// is compared at its first use.",
 	}, jen.Func().Id("LoadChecked").Params(jen.Id("options").Op("...").Add(runtime("LoadOption"))).Error().Block(
 		jen.Return(bindrt("LoadChecked").CallFunc(func(g *jen.Group) {
-			g.Add(address(e.pkg.Library))
+			g.Add(address(e.pkg.Sets[0].Name))
 			g.Id("options")
 			for _, v := range items {
 				g.Line().Add(address(v))
@@ -103,16 +105,45 @@ func parentType(parent *plan.Object) *jen.Statement {
 	return goType(plan.GoType{Object: parent})
 }
 
-func (e *emitter) libraryFiles() *jen.Statement {
-	if len(e.pkg.Libraries) == 0 {
+// loadDoc writes the documentation of Load. It names the files if there are several.
+func (e *emitter) loadDoc() []string {
+	first, rest := e.pkg.Sets[0], e.pkg.Sets[1:]
+	if len(first.Files) > 1 && e.pkg.Dir == "" && (first.Owner == "" || len(rest) > 0) {
+		return []string{
+			"// Load loads the libraries of this package and of those below it; the options specify",
+			"// where they are. Without a call to Load, the first use of a package loads what it needs.",
+		}
+	}
+	what := "the library of this package"
+	if len(rest) > 0 {
+		what = clean(first.Owner)
+	}
+	lines := []string{
+		"// Load loads " + what + "; the options specify where it is.",
+		"// Without a call to Load, the first use of the package loads it.",
+	}
+	for _, set := range rest {
+		lines = append(lines, "// What is in "+clean(set.Owner)+" loads that file on its first use, by the same options.")
+	}
+	return lines
+}
+
+// library writes the value of a set.
+func (e *emitter) library(i int) *jen.Statement {
+	set := e.pkg.Sets[i]
+	if len(set.Files) == 0 {
 		return jen.Values()
 	}
-	return jen.Values(jen.Dict{jen.Id("Files"): jen.Index().Add(bindrt("File")).ValuesFunc(func(g *jen.Group) {
-		for _, l := range e.pkg.Libraries {
+	fields := jen.Dict{jen.Id("Files"): jen.Index().Add(bindrt("File")).ValuesFunc(func(g *jen.Group) {
+		for _, l := range set.Files {
 			g.Line().Values(libraryFile(l)...)
 		}
 		g.Line()
-	})})
+	})}
+	if i > 0 {
+		fields[jen.Id("Like")] = address(e.pkg.Sets[0].Name)
+	}
+	return jen.Values(fields)
 }
 
 // libraryFile describes a library. It omits the hash of a library that is not from a

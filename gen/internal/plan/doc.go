@@ -8,6 +8,6 @@
 //	what others know of them  hints.go
 //	which items get a form  classify.go, resolve.go, gotypes.go, variants.go
 //	what each item becomes  objects.go, ctor.go, functions.go, call.go, helpers.go
-//	packages                packages.go, places.go, graph.go, forward.go
+//	packages                packages.go, places.go, graph.go, forward.go, libraries.go
 //	names                   names.go (words), naming.go (who gets which), scope.go
 package plan

@@ -23,8 +23,9 @@ type Func struct {
 	Call        *Call // nil: packed
 	Doc         Doc
 
-	entry *Entry
-	want  string
+	entry   *Entry
+	want    string
+	library string // that it is from
 }
 
 // describeFunctions plans all bound functions.
@@ -33,7 +34,7 @@ func (p *planner) describeFunctions() {
 		at := p.locate(b.schema.Name)
 		pkg := p.pkg(at.dir)
 		pkg.owners[b.schema.Library] = true
-		f := &Func{Name: b.schema.Name, entry: b.entry, want: Camel(p.localNames[b.entry])}
+		f := &Func{Name: b.schema.Name, entry: b.entry, library: b.schema.Library, want: Camel(p.localNames[b.entry])}
 		f.entry.local = at.local
 		f.Doc = Doc{Intro: "calls " + f.Name + "."}
 		if b.schema.Source == schema.SourceModule {

@@ -95,7 +95,7 @@ func (t GoType) each(do func(*Object)) {
 // nameHelpers names the unexported declarations of a package.
 func (pkg *Package) nameHelpers() {
 	const who = "a helper"
-	pkg.Library = pkg.scope.free(who, "library")
+	pkg.nameSets()
 	for _, o := range pkg.objects {
 		o.Var = pkg.scope.free(who, "type"+o.GoName)
 		o.Base = pkg.base(o.Parent)

@@ -9,30 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// findLibraries lists the libraries of the bound items, and the libraries that must be
-// loaded for them. libtvm_ffi itself is always loaded.
-func (p *planner) findLibraries() {
-	owners := map[string]bool{}
-	for _, t := range p.bound {
-		owners[t.schema.Library] = true
-	}
-	for _, f := range p.functions {
-		owners[f.schema.Library] = true
-	}
-	for _, l := range p.schema.Libraries {
-		owns := owners[l.File] || owners[""] && l.Role == schema.RoleBound
-		if owns {
-			p.sources = append(p.sources, l)
-		}
-		if l.Role == schema.RoleDependency || owns && l.Role != schema.RoleCore {
-			p.libraries = append(p.libraries, l)
-		}
-	}
-	if !slices.ContainsFunc(p.libraries, func(l schema.Library) bool { return l.Role == schema.RoleBound || owners[l.File] }) {
-		p.libraries = nil
-	}
-}
-
 // findRoot returns the namespace that becomes the root package. Names without a namespace
 // do not count: they are in the root package in any case.
 func (p *planner) findRoot() string {
@@ -119,7 +95,6 @@ func (p *planner) newPackage(dir string) *Package {
 	if dir == "" {
 		pkg.Name = p.config.Package
 	}
-	pkg.Libraries = p.libraries
 	for _, name := range p.config.UserNames[display(dir)] {
 		pkg.user[name] = true
 	}
@@ -137,15 +112,6 @@ func (p *planner) packages() []*Package {
 	}
 	slices.SortFunc(all, func(a, b *Package) int { return cmp.Compare(a.Dir, b.Dir) })
 	return all
-}
-
-// sourcesOf lists the libraries that own items of the package. It lists all libraries if
-// an owner is unknown, and for a package without items.
-func (p *planner) sourcesOf(pkg *Package) []schema.Library {
-	if pkg.owners[""] || len(pkg.owners) == 0 {
-		return p.sources
-	}
-	return slices.DeleteFunc(slices.Clone(p.sources), func(l schema.Library) bool { return !pkg.owners[l.File] })
 }
 
 // display returns a directory below the output root in the form for messages.

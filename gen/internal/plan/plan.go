@@ -53,12 +53,12 @@ type Package struct {
 	Sources []schema.Library // the libraries of its items
 	Tool    string           // version of the tool, for the header
 	Imports []Import
-	Library string // name of the bindrt.Library variable
 	// Load and LoadChecked say whether the functions of these names are generated.
 	Load, LoadChecked bool
-	// Libraries are loaded in this order.
-	Libraries []schema.Library
-	Bases     []Base
+	// Sets are the bindrt.Library variables. Load loads the first; the others use its
+	// options.
+	Sets  []*LibrarySet
+	Bases []Base
 	// Foreign are the types of other packages whose descriptors the code needs.
 	Foreign []Foreign
 	// VariantBase is the alias under which variants embed tvmffi.Variant, if the
@@ -74,7 +74,8 @@ type Package struct {
 	variants map[string]*Variant
 	bases    map[*Object]string
 	foreign  map[*Object]string
-	owners   map[string]bool // files of the libraries that own something here
+	setOf    map[string]*LibrarySet // by the library of an item
+	owners   map[string]bool        // files of the libraries that own something here
 }
 
 // An Import is a package that generated code may import. It has an alias unless the
@@ -141,6 +142,9 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 	p.describeTypes()
 	p.describeFunctions()
 	p.describeForwards()
+	for _, pkg := range p.dirs {
+		p.librarySets(pkg)
+	}
 	p.nameAll()
 	p.finish()
 	if len(p.errs) > 0 {
