@@ -112,6 +112,7 @@ func (c Config) validate(s schema.Schema) error {
 			fail("skip: %q is listed twice; remove one", key)
 		}
 	}
+	errs = append(errs, c.validatePackages()...)
 	for _, key := range slices.Sorted(maps.Keys(c.External)) {
 		if err := checkExternal(c.External[key]); err != nil {
 			fail("external: %q: %w; write an import path such as example.com/app/garden", key, err)
@@ -130,6 +131,22 @@ func (c Config) validate(s schema.Schema) error {
 
 // A ConfigError is a problem of one entry of a Config, with the keys that lead to it.
 type ConfigError = plan.ConfigError
+
+// validatePackages checks the namespaces and the folders of Packages.
+func (c Config) validatePackages() (errs []error) {
+	for _, ns := range slices.Sorted(maps.Keys(c.Packages)) {
+		var err error
+		if dir := c.Packages[ns]; ns == "" || strings.Trim(ns, ".") != ns {
+			err = fmt.Errorf("%q is not a namespace; write a name such as garden.soil", ns)
+		} else if !plan.IsFolder(dir) {
+			err = fmt.Errorf("%q cannot be the folder of a package; write words of lower-case letters and digits with slashes between them, such as %s, or \".\" for the root package", dir, plan.Folders(ns))
+		}
+		if err != nil {
+			errs = append(errs, &ConfigError{Path: []string{"packages", ns}, Err: err})
+		}
+	}
+	return errs
+}
 
 // validateFunctions checks the keys and the names of Functions.
 func (c Config) validateFunctions() (errs []error) {

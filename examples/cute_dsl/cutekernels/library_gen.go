@@ -22,3 +22,13 @@ var library = bindrt.Library{Files: []bindrt.File{
 func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
+
+// LoadChecked is like Load, and compares every function, type and field of this package
+// with the library. The error lists all that differ. Without a call to LoadChecked, each
+// is compared at its first use.
+func LoadChecked(options ...tvmffi.LoadOption) error {
+	return bindrt.LoadChecked(&library, options,
+		&fnAxpy,
+		&fnScaleRows,
+	)
+}

@@ -72,7 +72,7 @@ func (p *planner) classify() {
 	if len(p.entries) > 0 {
 		return
 	}
-	if p.checkPrefixes(); len(p.errs) == 0 {
+	if p.checkNamespaces(); len(p.errs) == 0 {
 		var names []string
 		for _, l := range p.schema.Libraries {
 			if p.boundLibrary(l.File) {
@@ -83,18 +83,21 @@ func (p *planner) classify() {
 	}
 }
 
-// checkPrefixes refuses prefixes and a root that match nothing.
-func (p *planner) checkPrefixes() {
-	check := func(key, prefix string) {
-		if !slices.ContainsFunc(p.entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, prefix+".") }) {
-			p.fail(fmt.Errorf("%s: no item that can be bound is in the namespace %q; list the items with \"tvmffi-bind ls\"%s", key, prefix, nearest.Question(prefix, p.namespaces())))
+// checkNamespaces refuses prefixes, a root and packages that match nothing.
+func (p *planner) checkNamespaces() {
+	check := func(ns string, path ...string) {
+		if !slices.ContainsFunc(p.entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, ns+".") }) {
+			p.failAt(fmt.Errorf("no item that can be bound is in the namespace %q; list the items with \"tvmffi-bind ls\"%s", ns, nearest.Question(ns, p.namespaces())), path...)
 		}
 	}
 	for _, prefix := range p.config.Prefixes {
-		check("prefix", prefix)
+		check(prefix, "prefixes")
 	}
 	if p.config.Root != "" {
-		check("root", p.config.Root)
+		check(p.config.Root, "root")
+	}
+	for _, ns := range slices.Sorted(maps.Keys(p.config.Packages)) {
+		check(ns, "packages", ns)
 	}
 }
 

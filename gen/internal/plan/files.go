@@ -37,7 +37,7 @@ func (p *planner) checkUse() {
 		ids[e.Name] = append(ids[e.Name], e.id())
 	}
 	known := slices.Sorted(maps.Keys(ids))
-	p.checkPrefixes()
+	p.checkNamespaces()
 	p.checkFunctions(known)
 	check := func(list, key string) {
 		matches := slices.Compact(slices.Sorted(slices.Values(ids[key])))

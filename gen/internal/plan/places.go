@@ -111,6 +111,9 @@ func (p *planner) nameLocally(homes map[string]string) {
 		p.localNames[it.entry] = it.local
 		if slices.ContainsFunc(holders[spot], it.clashes) {
 			p.localNames[it.entry] = lastPart(it.namespace) + "." + it.local
+			if p.locate(it.entry.Name).dir == it.dir { // otherwise the entry has a note
+				it.entry.Renamed = "another namespace of package " + display(it.dir) + " has the name " + spot[1]
+			}
 			continue
 		}
 		holders[spot] = append(holders[spot], it)
@@ -164,7 +167,7 @@ func (p *planner) locate(name string) place {
 		if !p.config.Split {
 			return place{ns, dir, strings.TrimPrefix(name, key+".")}
 		}
-		return place{ns, path.Join(dir, folders(rest)), local}
+		return place{ns, path.Join(dir, Folders(rest)), local}
 	}
 	if !p.config.Split {
 		return place{p.root, "", p.relative(name)}
@@ -190,11 +193,11 @@ func (p *planner) defaultDir(ns string) string {
 	if ns == p.root || !p.config.Split {
 		return ""
 	}
-	return folders(p.relative(ns))
+	return Folders(p.relative(ns))
 }
 
-// folders returns the path of a namespace relative to its root.
-func folders(ns string) string {
+// Folders returns the path of a namespace relative to its root.
+func Folders(ns string) string {
 	if ns == "" {
 		return ""
 	}
@@ -203,4 +206,13 @@ func folders(ns string) string {
 		parts[i] = segment(parts[i])
 	}
 	return path.Join(parts...)
+}
+
+// IsFolder reports whether a path may be the folder of a package: "." or words that are
+// good names of packages.
+func IsFolder(dir string) bool {
+	if dir == "." {
+		return true
+	}
+	return dir != "" && Folders(strings.ReplaceAll(dir, "/", ".")) == dir && path.Clean(dir) == dir && !strings.Contains(dir, ".")
 }

@@ -119,6 +119,7 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf := gen.NewConfig(c.Package, b.ImportPath)
 	conf.Root = c.Root
 	conf.Prefixes = c.Prefixes
+	conf.Packages = c.Packages
 	conf.Rename = c.Rename
 	conf.Functions = c.Functions
 	conf.Skip = c.Skip

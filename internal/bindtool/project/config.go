@@ -40,6 +40,8 @@ type Config struct {
 	Root string `yaml:"root,omitempty"`
 	// Split says whether sub-namespaces become sub-packages, which is the default.
 	Split *bool `yaml:"split,omitempty"`
+	// Packages gives the folder below Out for a namespace.
+	Packages map[string]string `yaml:"packages,omitempty"`
 	// Rename gives the Go name for a registry name.
 	Rename map[string]string `yaml:"rename,omitempty"`
 	// Functions holds names, types and docs that the user gives to items.
