@@ -42,8 +42,8 @@ var functions = map[string]func(*testing.T){}
 
 // notCalled lists the functions that no test calls, with the reason.
 var notCalled = map[string]string{
-	"XRegisterFFIInit":                "gives a type a constructor, for the rest of the process; for the Python package only",
-	"XPyClassRegisterTypeAttrColumns": "makes a type one of Python's, for the rest of the process",
+	"RegisterFFIInit":                "gives a type a constructor, for the rest of the process; for the Python package only",
+	"PyClassRegisterTypeAttrColumns": "makes a type one of Python's, for the rest of the process",
 }
 
 func TestFunctions(t *testing.T) {

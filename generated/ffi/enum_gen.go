@@ -28,24 +28,24 @@ type EnumRef interface {
 // AsFFIEnum returns x; nil stays nil.
 func (x *Enum) AsFFIEnum() *Enum { return x }
 
-var fieldEnumXIntIndex = bindrt.Field{Owner: &typeEnum, Name: "_int_index", Sig: "int"}
+var fieldEnumIntIndex = bindrt.Field{Owner: &typeEnum, Name: "_int_index", Sig: "int"}
 
-// XIntIndex reads the field _int_index:
+// IntIndex reads the field _int_index:
 //
 //	int
 //
 // Canonical integer index.
-func (x *Enum) XIntIndex() int64 {
-	return fieldEnumXIntIndex.Int(bindrt.Ref(x))
+func (x *Enum) IntIndex() int64 {
+	return fieldEnumIntIndex.Int(bindrt.Ref(x))
 }
 
-var fieldEnumXStrIndex = bindrt.Field{Owner: &typeEnum, Name: "_str_index", Sig: "ffi.String"}
+var fieldEnumStrIndex = bindrt.Field{Owner: &typeEnum, Name: "_str_index", Sig: "ffi.String"}
 
-// XStrIndex reads the field _str_index:
+// StrIndex reads the field _str_index:
 //
 //	ffi.String
 //
 // Canonical string index.
-func (x *Enum) XStrIndex() string {
-	return fieldEnumXStrIndex.Text(bindrt.Ref(x))
+func (x *Enum) StrIndex() string {
+	return fieldEnumStrIndex.Text(bindrt.Ref(x))
 }

@@ -539,18 +539,6 @@ func MakeObjectFromPackedArgs(args ...any) (tvmffi.Any, error) {
 	return bindrt.CallPacked(&fnMakeObjectFromPackedArgs, args)
 }
 
-var fnMakeStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey", Sig: "(Any) -> ffi.StructuralKey"}
-
-// MakeStructuralKey calls ffi.StructuralKey:
-//
-//	(Any) -> ffi.StructuralKey
-func MakeStructuralKey(value any) (*StructuralKey, error) {
-	var c bindrt.Call1
-	c.Begin(&fnMakeStructuralKey, 1)
-	bindrt.Put(&c.Call, 0, value)
-	return bindrt.DoObject[StructuralKey](&c.Call, &typeStructuralKey)
-}
-
 var fnMap = bindrt.Func{Library: &library, Name: "ffi.Map"}
 
 // Map calls ffi.Map.
@@ -816,6 +804,18 @@ func ModuleWriteToFile(module *tvmffi.Module, s, s2 string) error {
 	return c.Do()
 }
 
+var fnNewStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey", Sig: "(Any) -> ffi.StructuralKey"}
+
+// NewStructuralKey calls ffi.StructuralKey:
+//
+//	(Any) -> ffi.StructuralKey
+func NewStructuralKey(value any) (*StructuralKey, error) {
+	var c bindrt.Call1
+	c.Begin(&fnNewStructuralKey, 1)
+	bindrt.Put(&c.Call, 0, value)
+	return bindrt.DoObject[StructuralKey](&c.Call, &typeStructuralKey)
+}
+
 var fnNewVisitInterrupt = bindrt.Func{Library: &library, Name: "ffi.VisitInterrupt", Sig: "(Any) -> ffi.VisitInterrupt"}
 
 // NewVisitInterrupt calls ffi.VisitInterrupt:
@@ -826,6 +826,19 @@ func NewVisitInterrupt(value any) (*VisitInterrupt, error) {
 	c.Begin(&fnNewVisitInterrupt, 1)
 	bindrt.Put(&c.Call, 0, value)
 	return bindrt.DoObject[VisitInterrupt](&c.Call, &typeVisitInterrupt)
+}
+
+var fnPyClassRegisterTypeAttrColumns = bindrt.Func{Library: &library, Name: "ffi._PyClassRegisterTypeAttrColumns", Sig: "(int, int) -> None"}
+
+// PyClassRegisterTypeAttrColumns calls ffi._PyClassRegisterTypeAttrColumns:
+//
+//	(int, int) -> None
+func PyClassRegisterTypeAttrColumns(n, n2 int64) error {
+	var c bindrt.Call2
+	c.Begin(&fnPyClassRegisterTypeAttrColumns, 2)
+	c.Int(0, n)
+	c.Int(1, n2)
+	return c.Do()
 }
 
 var fnRecursiveEq = bindrt.Func{Library: &library, Name: "ffi.RecursiveEq", Sig: "(Any, Any) -> bool"}
@@ -903,6 +916,18 @@ func RecursiveLt(value, value2 any) (bool, error) {
 	bindrt.Put(&c.Call, 0, value)
 	bindrt.Put(&c.Call, 1, value2)
 	return c.DoBool()
+}
+
+var fnRegisterFFIInit = bindrt.Func{Library: &library, Name: "ffi._RegisterFFIInit", Sig: "(int) -> None"}
+
+// RegisterFFIInit calls ffi._RegisterFFIInit:
+//
+//	(int) -> None
+func RegisterFFIInit(n int64) error {
+	var c bindrt.Call1
+	c.Begin(&fnRegisterFFIInit, 1)
+	c.Int(0, n)
+	return c.Do()
 }
 
 var fnReprPrint = bindrt.Func{Library: &library, Name: "ffi.ReprPrint", Sig: "(Any) -> ffi.String"}
@@ -1236,29 +1261,4 @@ func VisitErrorContextFindAccessPaths(object tvmffi.ObjectRef, visitErrorContext
 	}
 	c.Bool(2, flag)
 	return bindrt.Do[*tvmffi.Array[*reflection.AccessPath]](&c.Call)
-}
-
-var fnXPyClassRegisterTypeAttrColumns = bindrt.Func{Library: &library, Name: "ffi._PyClassRegisterTypeAttrColumns", Sig: "(int, int) -> None"}
-
-// XPyClassRegisterTypeAttrColumns calls ffi._PyClassRegisterTypeAttrColumns:
-//
-//	(int, int) -> None
-func XPyClassRegisterTypeAttrColumns(n, n2 int64) error {
-	var c bindrt.Call2
-	c.Begin(&fnXPyClassRegisterTypeAttrColumns, 2)
-	c.Int(0, n)
-	c.Int(1, n2)
-	return c.Do()
-}
-
-var fnXRegisterFFIInit = bindrt.Func{Library: &library, Name: "ffi._RegisterFFIInit", Sig: "(int) -> None"}
-
-// XRegisterFFIInit calls ffi._RegisterFFIInit:
-//
-//	(int) -> None
-func XRegisterFFIInit(n int64) error {
-	var c bindrt.Call1
-	c.Begin(&fnXRegisterFFIInit, 1)
-	c.Int(0, n)
-	return c.Do()
 }

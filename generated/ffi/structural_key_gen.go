@@ -28,16 +28,16 @@ type StructuralKeyRef interface {
 // AsFFIStructuralKey returns x; nil stays nil.
 func (x *StructuralKey) AsFFIStructuralKey() *StructuralKey { return x }
 
-var newStructuralKey = bindrt.Func{Owner: &typeStructuralKey, Name: "__ffi_init__", Sig: "(Any) -> ffi.Object"}
+var newStructuralKeyInit = bindrt.Func{Owner: &typeStructuralKey, Name: "__ffi_init__", Sig: "(Any) -> ffi.Object"}
 
-// NewStructuralKey makes a new ffi.StructuralKey:
+// NewStructuralKeyInit makes a new ffi.StructuralKey:
 //
 //	(Any) -> ffi.Object
 //
 // Constructor that takes any key and computes its structural hash
-func NewStructuralKey(value any) (*StructuralKey, error) {
+func NewStructuralKeyInit(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
-	c.Begin(&newStructuralKey, 1)
+	c.Begin(&newStructuralKeyInit, 1)
 	bindrt.Put(&c.Call, 0, value)
 	return bindrt.DoObject[StructuralKey](&c.Call, &typeStructuralKey)
 }

@@ -77,8 +77,8 @@ var comparisons = map[string]func(*testing.T){
 			path.Release()
 		}
 	},
-	"MakeStructuralKey": func(t *testing.T) {
-		a, b := check.Value(ffi.MakeStructuralKey([]any{1}))(t), check.Value(ffi.MakeStructuralKey([]any{1}))(t)
+	"NewStructuralKey": func(t *testing.T) {
+		a, b := check.Value(ffi.NewStructuralKey([]any{1}))(t), check.Value(ffi.NewStructuralKey([]any{1}))(t)
 		defer a.Release()
 		defer b.Release()
 		check.Equal(t, a.HashI64(), b.HashI64())

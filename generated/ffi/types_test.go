@@ -17,21 +17,21 @@ var types = map[string]func(*testing.T){
 	"Enum": func(t *testing.T) {
 		x := makeObject[*ffi.Enum](t, "_int_index", 3, "_str_index", "three")
 		defer x.Release()
-		check.Equal(t, x.XIntIndex(), 3)
-		check.Equal(t, x.XStrIndex(), "three")
+		check.Equal(t, x.IntIndex(), 3)
+		check.Equal(t, x.StrIndex(), "three")
 	},
 	"IntEnum": func(t *testing.T) {
 		x := makeObject[*ffi.IntEnum](t, "_int_index", 3, "_str_index", "three", "value", 3)
 		defer x.Release()
 		check.Equal(t, x.Value(), 3)
-		check.Equal(t, x.XStrIndex(), "three")
+		check.Equal(t, x.StrIndex(), "three")
 		asEnum(t, x)
 	},
 	"StrEnum": func(t *testing.T) {
 		x := makeObject[*ffi.StrEnum](t, "_int_index", 3, "_str_index", "three", "value", "three")
 		defer x.Release()
 		check.Equal(t, x.Value(), "three")
-		check.Equal(t, x.XIntIndex(), 3)
+		check.Equal(t, x.IntIndex(), 3)
 		asEnum(t, x)
 	},
 	"EnumState": func(t *testing.T) {
@@ -51,7 +51,7 @@ var types = map[string]func(*testing.T){
 		check.Equal(t, again.Len(), 1)
 	},
 	"StructuralKey": func(t *testing.T) {
-		x := check.Value(ffi.NewStructuralKey([]any{1, "x"}))(t)
+		x := check.Value(ffi.NewStructuralKeyInit([]any{1, "x"}))(t)
 		defer x.Release()
 		hash := check.Value(ffi.StructuralHash([]any{1, "x"}, false, false))(t)
 		check.Equal(t, x.HashI64(), hash)
@@ -143,20 +143,20 @@ func testAccessPath(t *testing.T) {
 		s.Add(path)
 		return path
 	}
-	root := keep(reflection.AccessPathXRoot())
+	root := keep(reflection.AccessPathRoot())
 	check.Equal(t, root.Depth(), 0)
 	check.Equal(t, root.Parent(), nil)
 	check.Equal(t, root.Step(), nil)
-	path := keep(root.XAttr("field"))
-	path = keep(path.XArrayItem(2))
-	path = keep(path.XMapItem("key"))
+	path := keep(root.Attr("field"))
+	path = keep(path.ArrayItem(2))
+	path = keep(path.MapItem("key"))
 	check.Equal(t, path.Depth(), 3)
 	parent := path.Parent()
 	s.Add(parent)
 	if p, ok := tvmffi.Cast[*reflection.AccessPath](parent); !ok || p.Depth() != 2 {
 		t.Errorf("the parent is %v", parent)
 	}
-	steps := check.Value(path.XToSteps())(t)
+	steps := check.Value(path.ToSteps())(t)
 	s.Add(steps)
 	var keys []any
 	var kinds []int64
@@ -172,15 +172,15 @@ func testAccessPath(t *testing.T) {
 	if last, ok := tvmffi.Cast[*reflection.AccessStep](step); !ok || last != step {
 		t.Errorf("the step is %v", step)
 	}
-	longer := keep(path.XExtend(step))
+	longer := keep(path.Extend(step))
 	check.Equal(t, longer.Depth(), 4)
-	check.Returns(path.XIsPrefixOf(longer))(t, true)
-	check.Returns(longer.XIsPrefixOf(path))(t, false)
-	same := keep(keep(root.XAttr("field")).XArrayItem(2))
-	check.Returns(path.XPathEqual(keep(same.XMapItem("key"))))(t, true)
-	check.Returns(path.XPathEqual(root))(t, false)
+	check.Returns(path.IsPrefixOf(longer))(t, true)
+	check.Returns(longer.IsPrefixOf(path))(t, false)
+	same := keep(keep(root.Attr("field")).ArrayItem(2))
+	check.Returns(path.PathEqual(keep(same.MapItem("key"))))(t, true)
+	check.Returns(path.PathEqual(root))(t, false)
 
-	missing := []*reflection.AccessPath{keep(root.XAttrMissing("f")), keep(root.XArrayItemMissing(1)), keep(root.XMapItemMissing(nil))}
+	missing := []*reflection.AccessPath{keep(root.AttrMissing("f")), keep(root.ArrayItemMissing(1)), keep(root.MapItemMissing(nil))}
 	kinds = nil
 	for _, m := range missing {
 		last := m.Step()
@@ -190,11 +190,11 @@ func testAccessPath(t *testing.T) {
 	if !slices.IsSorted(kinds) || slices.Contains(kinds, 0) {
 		t.Errorf("the kinds of missing steps are %v", kinds)
 	}
-	_, err := root.XExtend(nil)
+	_, err := root.Extend(nil)
 	check.Fails(t, err, tvmffi.ErrType, "ffi.reflection.AccessStep", "None")
-	_, err = root.XPathEqual((*reflection.AccessPath)(nil))
+	_, err = root.PathEqual((*reflection.AccessPath)(nil))
 	check.Fails(t, err, tvmffi.ErrType, "ffi.reflection.AccessPath", "None")
 	root.Release()
-	_, err = root.XAttr("f")
+	_, err = root.Attr("f")
 	check.Fails(t, err, tvmffi.ErrRuntime, "ffi.reflection.AccessPath._attr", "released")
 }

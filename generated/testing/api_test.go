@@ -155,8 +155,8 @@ var functions = map[string]func(*testing.T){
 	"EnumVariantGet": func(t *testing.T) {
 		for i, name := range []string{"Alpha", "Beta"} {
 			e := check.Value(lib.EnumVariantGet(name))(t)
-			check.Equal(t, e.XStrIndex(), name)
-			check.Equal(t, e.XIntIndex(), int64(i))
+			check.Equal(t, e.StrIndex(), name)
+			check.Equal(t, e.IntIndex(), int64(i))
 			if _, ok := tvmffi.Cast[*lib.TestEnumVariant](e); !ok {
 				t.Errorf("%v is not a TestEnumVariant", e)
 			}
@@ -188,9 +188,9 @@ var functions = map[string]func(*testing.T){
 			t.Error("the address is 0")
 		}
 	},
-	"GetMlirAddOneCSymbol": func(t *testing.T) {
+	"GetMLIRAddOneCSymbol": func(t *testing.T) {
 		plain := check.Value(lib.GetAddOneCSymbol())(t)
-		if v := check.Value(lib.GetMlirAddOneCSymbol())(t); v == 0 || v == plain {
+		if v := check.Value(lib.GetMLIRAddOneCSymbol())(t); v == 0 || v == plain {
 			t.Errorf("the address is %#x, that of the plain symbol %#x", v, plain)
 		}
 	},

@@ -62,14 +62,14 @@ func GetAddOneCSymbol() (int64, error) {
 	return c.DoInt()
 }
 
-var fnGetMlirAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_mlir_add_one_c_symbol", Sig: "() -> int"}
+var fnGetMLIRAddOneCSymbol = bindrt.Func{Library: &library, Name: "testing.get_mlir_add_one_c_symbol", Sig: "() -> int"}
 
-// GetMlirAddOneCSymbol calls testing.get_mlir_add_one_c_symbol:
+// GetMLIRAddOneCSymbol calls testing.get_mlir_add_one_c_symbol:
 //
 //	() -> int
-func GetMlirAddOneCSymbol() (int64, error) {
+func GetMLIRAddOneCSymbol() (int64, error) {
 	var c bindrt.Call1
-	c.Begin(&fnGetMlirAddOneCSymbol, 0)
+	c.Begin(&fnGetMLIRAddOneCSymbol, 0)
 	return c.DoInt()
 }
 

@@ -34,7 +34,7 @@ func LoadChecked(options ...tvmffi.LoadOption) error {
 		&fnEcho,
 		&fnEnumVariantGet,
 		&fnGetAddOneCSymbol,
-		&fnGetMlirAddOneCSymbol,
+		&fnGetMLIRAddOneCSymbol,
 		&fnMakeArrayWithMixed,
 		&fnMakeArrayWithTensor,
 		&fnMakeDictWithTensor,

@@ -31,11 +31,11 @@ func (x *TestCxxClassBase) AsTestingTestCxxClassBase() *TestCxxClassBase { retur
 var newTestCxxClassBase = bindrt.Func{Owner: &typeTestCxxClassBase, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
 
 // NewTestCxxClassBase makes a new testing.TestCxxClassBase.
-func NewTestCxxClassBase(vi64, vi32 int64) (*TestCxxClassBase, error) {
+func NewTestCxxClassBase(vI64, vI32 int64) (*TestCxxClassBase, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassBase, 2, 0, 0)
-	c.Int(0, vi64)
-	c.Int(1, vi32)
+	c.Int(0, vI64)
+	c.Int(1, vI32)
 	return bindrt.DoObject[TestCxxClassBase](&c.Call, &typeTestCxxClassBase)
 }
 

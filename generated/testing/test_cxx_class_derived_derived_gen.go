@@ -45,12 +45,12 @@ func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassBase() *TestCxxClassBa
 var newTestCxxClassDerivedDerived = bindrt.Func{Owner: &typeTestCxxClassDerivedDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float, v_bool: bool)"}
 
 // NewTestCxxClassDerivedDerived makes a new testing.TestCxxClassDerivedDerived.
-func NewTestCxxClassDerivedDerived(vi64, vi32 int64, vf64 float64, vBool bool, options ...TestCxxClassDerivedDerivedOption) (*TestCxxClassDerivedDerived, error) {
+func NewTestCxxClassDerivedDerived(vI64, vI32 int64, vF64 float64, vBool bool, options ...TestCxxClassDerivedDerivedOption) (*TestCxxClassDerivedDerived, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassDerivedDerived, 4, 0, len(options))
-	c.Int(0, vi64)
-	c.Int(1, vi32)
-	c.Float(2, vf64)
+	c.Int(0, vI64)
+	c.Int(1, vI32)
+	c.Float(2, vF64)
 	c.Bool(3, vBool)
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))

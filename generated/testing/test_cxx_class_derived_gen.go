@@ -38,12 +38,12 @@ func (x *TestCxxClassDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
 var newTestCxxClassDerived = bindrt.Func{Owner: &typeTestCxxClassDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float)"}
 
 // NewTestCxxClassDerived makes a new testing.TestCxxClassDerived.
-func NewTestCxxClassDerived(vi64, vi32 int64, vf64 float64, options ...TestCxxClassDerivedOption) (*TestCxxClassDerived, error) {
+func NewTestCxxClassDerived(vI64, vI32 int64, vF64 float64, options ...TestCxxClassDerivedOption) (*TestCxxClassDerived, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassDerived, 3, 0, len(options))
-	c.Int(0, vi64)
-	c.Int(1, vi32)
-	c.Float(2, vf64)
+	c.Int(0, vI64)
+	c.Int(1, vI32)
+	c.Float(2, vF64)
 	for _, o := range options {
 		bindrt.PutOption(&c, bindrt.Option(o))
 	}

@@ -35,11 +35,11 @@ func (x *TestCxxClassHiddenField) AsTestingTestCxxClassHiddenField() *TestCxxCla
 var newTestCxxClassHiddenField = bindrt.Func{Owner: &typeTestCxxClassHiddenField, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
 
 // NewTestCxxClassHiddenField makes a new testing.TestCxxClassHiddenField.
-func NewTestCxxClassHiddenField(vi64, vi32 int64) (*TestCxxClassHiddenField, error) {
+func NewTestCxxClassHiddenField(vI64, vI32 int64) (*TestCxxClassHiddenField, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassHiddenField, 2, 0, 0)
-	c.Int(0, vi64)
-	c.Int(1, vi32)
+	c.Int(0, vI64)
+	c.Int(1, vI32)
 	return bindrt.DoObject[TestCxxClassHiddenField](&c.Call, &typeTestCxxClassHiddenField)
 }
 

@@ -35,10 +35,10 @@ func (x *TestCxxClassPolymorphic) AsTestingTestCxxClassPolymorphic() *TestCxxCla
 var newTestCxxClassPolymorphic = bindrt.Func{Owner: &typeTestCxxClassPolymorphic, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int)"}
 
 // NewTestCxxClassPolymorphic makes a new testing.TestCxxClassPolymorphic.
-func NewTestCxxClassPolymorphic(vi64 int64) (*TestCxxClassPolymorphic, error) {
+func NewTestCxxClassPolymorphic(vI64 int64) (*TestCxxClassPolymorphic, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newTestCxxClassPolymorphic, 1, 0, 0)
-	c.Int(0, vi64)
+	c.Int(0, vI64)
 	return bindrt.DoObject[TestCxxClassPolymorphic](&c.Call, &typeTestCxxClassPolymorphic)
 }
 

@@ -295,7 +295,7 @@ var types = map[string]func(*testing.T){
 		e := check.Value(lib.EnumVariantGet("Beta"))(t)
 		defer e.Release()
 		x, ok := tvmffi.Cast[*lib.TestEnumVariant](e)
-		if !ok || x.XIntIndex() != 1 || x.XStrIndex() != "Beta" {
+		if !ok || x.IntIndex() != 1 || x.StrIndex() != "Beta" {
 			t.Errorf("got %v", e)
 		}
 		if up := tvmffi.Upcast[*ffi.Enum](x); !tvmffi.Same(up, x) {
@@ -306,15 +306,15 @@ var types = map[string]func(*testing.T){
 		x := newIntEnum(t, 3)
 		defer x.Release()
 		check.Equal(t, x.Value(), 3)
-		check.Equal(t, x.XIntIndex(), 3)
-		check.Equal(t, x.XStrIndex(), "entry")
+		check.Equal(t, x.IntIndex(), 3)
+		check.Equal(t, x.StrIndex(), "entry")
 	},
 	"TestCxxStrEnum": func(t *testing.T) {
 		x := newStrEnum(t, "a value of some length")
 		defer x.Release()
 		check.Equal(t, x.Value(), "a value of some length")
-		check.Equal(t, x.XIntIndex(), 0)
-		check.Equal(t, x.XStrIndex(), x.Value()) // the same field under two names
+		check.Equal(t, x.IntIndex(), 0)
+		check.Equal(t, x.StrIndex(), x.Value()) // the same field under two names
 	},
 	"TestFrozenCxx": func(t *testing.T) {
 		// The library only registers the type: there is no way to make an object of it.

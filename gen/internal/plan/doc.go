@@ -7,7 +7,7 @@
 //	the plan                plan.go, entry.go, files.go
 //	what others know of them  hints.go
 //	which items get a form  classify.go, resolve.go, gotypes.go, variants.go
-//	what each item becomes  objects.go, ctor.go, functions.go, call.go, helpers.go
+//	what each item becomes  objects.go, ctor.go, makers.go, functions.go, call.go, helpers.go
 //	packages                packages.go, places.go, graph.go, forward.go, libraries.go
-//	names                   names.go (words), naming.go (who gets which), scope.go
+//	names                   names.go (words), naming.go (who wants which), claim.go (who gets which), scope.go
 package plan

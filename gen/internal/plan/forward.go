@@ -35,6 +35,8 @@ func (pkg *Package) nameForwards() {
 			name := "New" + a.GoName
 			if !f.To.Constructor {
 				name = a.GoName + Camel(f.To.Name)
+			} else if len(a.Object.Makers) > 0 {
+				name += f.To.raw()
 			}
 			if _, taken := pkg.scope.holder(name); taken || pkg.user[name] || a.GoName == "" || f.To.GoName == "" {
 				continue

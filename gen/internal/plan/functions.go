@@ -20,12 +20,14 @@ type Func struct {
 	// Constructor is true for NewT. Init is set if it is an auto constructor.
 	Constructor bool
 	Init        *Init
-	Call        *Call // nil: packed
+	Makes       *Object // the type that a function makes, which is called like it
+	Call        *Call   // nil: packed
 	Doc         Doc
 
-	entry   *Entry
-	want    string
-	library string // that it is from
+	entry    *Entry
+	want     string
+	library  string // that it is from
+	overload int    // number of a method among those of its name
 }
 
 // describeFunctions plans all bound functions.
@@ -47,49 +49,7 @@ func (p *planner) describeFunctions() {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
 		}
-		p.preferVerb(f, pkg)
 	}
-}
-
-// preferVerb renames a function that has the name of a type and makes objects of it: to
-// NewT, or to MakeT if NewT is the constructor from the fields. A function without a
-// signature, or one that returns a parent of the type, is assumed to make the type too.
-func (p *planner) preferVerb(f *Func, pkg *Package) {
-	o := p.namesake(f, pkg)
-	if o == nil || o.External {
-		return
-	}
-	var result *Object
-	if f.Call != nil && f.Call.Result != nil {
-		result = f.Call.Result.Object
-	}
-	makes := result == o
-	likely := f.entry.Packed || result != nil && slices.Contains(o.schema.Ancestors, result.Key)
-	i := slices.IndexFunc(o.Statics, func(s *Func) bool { return s.Constructor && o.Pkg == pkg })
-	switch {
-	case makes && i < 0:
-		f.want = "New" + f.want
-		f.entry.Renamed = "it makes objects of the type with its name, so New precedes the name"
-	case makes || likely:
-		f.want = "Make" + f.want
-		f.entry.Renamed = "a type has this name"
-		if i >= 0 && o.Statics[i].Init != nil {
-			o.Statics[i].Doc.Note = "It sets the fields to the arguments. The constructor of the library itself is " + f.Name + "."
-		}
-	}
-}
-
-// namesake returns the type with the registry name of a function, or else the type of
-// another namespace with the same name in the package.
-func (p *planner) namesake(f *Func, pkg *Package) *Object {
-	if o := p.objects[f.Name]; o != nil {
-		return o
-	}
-	i := slices.IndexFunc(pkg.objects, func(o *Object) bool { return o.want == f.want })
-	if i < 0 {
-		return nil
-	}
-	return pkg.objects[i]
 }
 
 // sign sets the signature of a function: typed, packed if the schema has none, perhaps

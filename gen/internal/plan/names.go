@@ -26,8 +26,8 @@ func wordSet(words string) map[string]bool {
 
 // Camel converts a registry name to an exported Go identifier. Words are runs of letters
 // and digits. A word with capitals stays the same; a word without them becomes an
-// initialism or begins with a capital. A name gets the prefix X if it starts with an
-// underscore, a digit or a letter without case, or if it has no letters.
+// initialism or begins with a capital. A name gets the prefix X if it starts with a digit or
+// a letter without case, or if it has no letters.
 func Camel(name string) string {
 	var b strings.Builder
 	for _, w := range words(name) {
@@ -37,7 +37,7 @@ func Camel(name string) string {
 	if s == "" {
 		return fmt.Sprintf("X%x", name)
 	}
-	if first, _ := utf8.DecodeRuneInString(s); strings.HasPrefix(name, "_") || !unicode.IsUpper(first) {
+	if first, _ := utf8.DecodeRuneInString(s); !unicode.IsUpper(first) {
 		return "X" + s
 	}
 	return s
@@ -45,7 +45,7 @@ func Camel(name string) string {
 
 // lowerCamel converts a registry name to an unexported Go identifier.
 func lowerCamel(name string) string {
-	s := lowerFirst(Camel(strings.TrimLeft(name, "_")))
+	s := lowerFirst(Camel(name))
 	if token.IsExported(s) { // a capital without a small letter, such as U+03D2
 		return "x" + s
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -10,89 +9,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/schema"
 )
-
-// A claim is the wish of one item for one Go name.
-type claim struct {
-	entry  *Entry
-	want   string
-	owner  string // "Rose." for methods of Rose
-	fixed  bool   // want is from the config
-	assign func(name string)
-	// declared is called instead if the consumer has declared the name.
-	declared func()
-}
-
-// exact reports whether the registry spells the name like Go.
-func (c claim) exact() bool { return c.want == c.entry.local }
-
-// settle gives every claim a name that is free in s. Names from the config come first,
-// then exact spellings, then registry names in order. If a name is taken, the item gets
-// its registry name as a suffix.
-func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
-	for i := range claims {
-		c := &claims[i]
-		if name, ok := p.rename(c.entry); ok {
-			c.want, c.fixed = name, true
-		}
-	}
-	slices.SortStableFunc(claims, func(a, b claim) int {
-		return cmp.Or(order(b.fixed)-order(a.fixed), order(b.exact())-order(a.exact()),
-			cmp.Compare(a.entry.Name, b.entry.Name), cmp.Compare(a.entry.local, b.entry.local))
-	})
-	for _, c := range claims {
-		p.settleOne(pkg, s, c)
-	}
-}
-
-func order(first bool) int {
-	if first {
-		return 1
-	}
-	return 0
-}
-
-func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
-	name, e := c.want, c.entry
-	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: e.local} }
-	if pkg.user[c.owner+name] {
-		e.Note = "the consumer declares " + c.owner + name + "; it is not generated again"
-		take()
-		c.declared()
-		return
-	}
-	who, taken := s.conflict(name, e.local)
-	switch {
-	case taken && c.fixed:
-		p.fail(fmt.Errorf("rename of %s: the name %s is taken by %s; choose another: rename: {%q: %q}",
-			e.id(), name, who, e.id(), name+"2"))
-		return
-	case taken:
-		e.Renamed = name + " is taken by " + who
-		name = s.other(e, name)
-		if name == "" {
-			p.fail(fmt.Errorf("%s: the name %s is taken by %s, and so are the names with a suffix; choose one: rename: {%q: %q}",
-				e.id(), c.want, who, e.id(), c.want+"2"))
-			return
-		}
-	case c.fixed:
-		e.Renamed = "the configuration says so"
-	}
-	take()
-	c.assign(name)
-}
-
-// other returns the name with a suffix: the item's registry name and, if a field and a
-// method share it, the kind. It returns "" if both are taken.
-func (s *scope) other(e *Entry, name string) string {
-	name += "_" + verbatim(e.local)
-	if _, taken := s.conflict(name, e.local); taken {
-		name += "_" + verbatim(string(e.Kind))
-	}
-	if _, taken := s.conflict(name, e.local); taken {
-		return ""
-	}
-	return name
-}
 
 // rename looks an entry up in the config. Names that derive from an item, such as the
 // name of a setter, follow the item.
@@ -255,19 +171,25 @@ func (p *planner) refClaim(e *Entry, goName string, assign func(string), declare
 // constructors included, then the options.
 func (p *planner) nameFunctions(pkg *Package) {
 	var functions, constructors, optionTypes, options []claim
-	add := func(to *[]claim, f *Func, want string) {
-		*to = append(*to, claim{entry: f.entry, want: want,
+	add := func(to *[]claim, f *Func, want string, spare ...string) {
+		*to = append(*to, claim{entry: f.entry, want: want, spare: append(f.spare(want), spare...),
 			assign:   func(name string) { f.GoName = name },
 			declared: func() { f.GoName = "" }})
 	}
 	for _, f := range pkg.funcs {
+		if f.Makes != nil && f.Makes.Pkg == pkg {
+			f.want = "New" + f.Makes.GoName
+		}
 		add(&functions, f, f.want)
 	}
 	for _, o := range pkg.objects {
 		for _, f := range o.Statics {
-			if f.Constructor {
-				add(&constructors, f, "New"+o.GoName)
-			} else {
+			switch {
+			case f.Constructor && len(o.Makers) > 0:
+				add(&constructors, f, "New"+o.GoName+f.raw())
+			case f.Constructor:
+				add(&constructors, f, "New"+o.GoName, "New"+o.GoName+f.raw())
+			default:
 				add(&functions, f, o.GoName+Camel(f.Name))
 			}
 		}
@@ -329,7 +251,7 @@ func (p *planner) nameMembers(o *Object, members *scope) {
 			declared: func() {}})
 	}
 	for _, f := range o.Methods {
-		methods = append(methods, claim{entry: f.entry, want: Camel(f.Name), owner: o.GoName + ".",
+		methods = append(methods, claim{entry: f.entry, want: Camel(f.Name), spare: f.spare(Camel(f.Name)), owner: o.GoName + ".",
 			assign:   func(name string) { f.GoName = name },
 			declared: func() {}})
 	}

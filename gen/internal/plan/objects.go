@@ -26,6 +26,7 @@ type Object struct {
 	Fields            []*Field
 	Methods           []*Func // with a receiver
 	Statics           []*Func // static methods and constructors
+	Makers            []*Func // functions that are called like the type and make it
 
 	schema *schema.Type
 	entry  *Entry
@@ -147,7 +148,7 @@ func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
 	if p.skip(e) {
 		return
 	}
-	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static}
+	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static, overload: n}
 	f.Doc = Doc{Intro: "calls the method " + m.Name + "."}
 	if !f.Method {
 		f.Doc.Intro = "calls the static method " + m.Name + " of " + o.Key + "."

@@ -87,7 +87,7 @@ func TestOverloads(t *testing.T) {
 			names = append(names, e.GoName)
 		}
 	}
-	if want := []string{"Rose.Grow", "Rose.Grow_grow_2", "Rose.Grow_grow_3"}; !slices.Equal(names, want) {
+	if want := []string{"Rose.Grow", "Rose.Grow2", "Rose.Grow3"}; !slices.Equal(names, want) {
 		t.Errorf("got the methods %q, want %q", names, want)
 	}
 }

@@ -141,6 +141,7 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 	p.place()
 	p.describeTypes()
 	p.describeFunctions()
+	p.findMakers()
 	p.describeForwards()
 	for _, pkg := range p.dirs {
 		p.librarySets(pkg)

@@ -10,8 +10,11 @@ type scope struct {
 }
 
 // A holder has a name. who describes it in messages, and local is its spelling in the
-// registry if it is an item of the registry.
-type holder struct{ who, local string }
+// registry and kind its kind if it is an item of the registry.
+type holder struct {
+	who, local string
+	kind       Kind
+}
 
 func newScope(outer *scope) *scope {
 	return &scope{outer: outer, names: map[string]holder{}}
@@ -27,15 +30,15 @@ func (s *scope) holder(name string) (holder, bool) {
 	return holder{}, false
 }
 
-// conflict returns what prevents an item from having the name. An item may redefine the
-// name of an item with the same registry name in an outer scope: so a type redefines a
+// conflict returns the holder that prevents an item from having the name. An item may redefine
+// the name of an item with the same registry name in an outer scope: so a type redefines a
 // field or method of its parent.
-func (s *scope) conflict(name, local string) (who string, taken bool) {
+func (s *scope) conflict(name, local string) (h holder, taken bool) {
 	if h, taken := s.names[name]; taken {
-		return h.who, true
+		return h, true
 	}
-	h, taken := s.outer.holder(name)
-	return h.who, taken && (h.local == "" || h.local != local)
+	h, taken = s.outer.holder(name)
+	return h, taken && (h.local == "" || h.local != local)
 }
 
 // add takes names for a holder that is not an item of the registry.

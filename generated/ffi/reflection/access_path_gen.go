@@ -28,14 +28,14 @@ type AccessPathRef interface {
 // AsFFIReflectionAccessPath returns x; nil stays nil.
 func (x *AccessPath) AsFFIReflectionAccessPath() *AccessPath { return x }
 
-var fnAccessPathXRoot = bindrt.Func{Owner: &typeAccessPath, Name: "_root", Sig: "() -> ffi.reflection.AccessPath"}
+var fnAccessPathRoot = bindrt.Func{Owner: &typeAccessPath, Name: "_root", Sig: "() -> ffi.reflection.AccessPath"}
 
-// AccessPathXRoot calls the static method _root of ffi.reflection.AccessPath:
+// AccessPathRoot calls the static method _root of ffi.reflection.AccessPath:
 //
 //	() -> ffi.reflection.AccessPath
-func AccessPathXRoot() (*AccessPath, error) {
+func AccessPathRoot() (*AccessPath, error) {
 	var c bindrt.Call1
-	c.Begin(&fnAccessPathXRoot, 0)
+	c.Begin(&fnAccessPathRoot, 0)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
@@ -66,14 +66,14 @@ func (x *AccessPath) Depth() int64 {
 	return fieldAccessPathDepth.Int(bindrt.Ref(x))
 }
 
-var methodAccessPathXExtend = bindrt.Func{Owner: &typeAccessPath, Name: "_extend", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessStep) -> ffi.reflection.AccessPath"}
+var methodAccessPathExtend = bindrt.Func{Owner: &typeAccessPath, Name: "_extend", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessStep) -> ffi.reflection.AccessPath"}
 
-// XExtend calls the method _extend:
+// Extend calls the method _extend:
 //
 //	(ffi.reflection.AccessPath, ffi.reflection.AccessStep) -> ffi.reflection.AccessPath
-func (x *AccessPath) XExtend(accessStep AccessStepRef) (*AccessPath, error) {
+func (x *AccessPath) Extend(accessStep AccessStepRef) (*AccessPath, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXExtend, 2)
+	c.Begin(&methodAccessPathExtend, 2)
 	c.Self(0, bindrt.Ref(x))
 	if accessStep != nil {
 		c.Object(1, bindrt.Ref(accessStep.AsFFIReflectionAccessStep()))
@@ -81,92 +81,92 @@ func (x *AccessPath) XExtend(accessStep AccessStepRef) (*AccessPath, error) {
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXAttr = bindrt.Func{Owner: &typeAccessPath, Name: "_attr", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
+var methodAccessPathAttr = bindrt.Func{Owner: &typeAccessPath, Name: "_attr", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
 
-// XAttr calls the method _attr:
+// Attr calls the method _attr:
 //
 //	(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath
-func (x *AccessPath) XAttr(s string) (*AccessPath, error) {
+func (x *AccessPath) Attr(s string) (*AccessPath, error) {
 	var c bindrt.Call6
-	c.Begin(&methodAccessPathXAttr, 2)
+	c.Begin(&methodAccessPathAttr, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, s)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXArrayItem = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
+var methodAccessPathArrayItem = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
 
-// XArrayItem calls the method _array_item:
+// ArrayItem calls the method _array_item:
 //
 //	(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath
-func (x *AccessPath) XArrayItem(n int64) (*AccessPath, error) {
+func (x *AccessPath) ArrayItem(n int64) (*AccessPath, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXArrayItem, 2)
+	c.Begin(&methodAccessPathArrayItem, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXMapItem = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
+var methodAccessPathMapItem = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
 
-// XMapItem calls the method _map_item:
+// MapItem calls the method _map_item:
 //
 //	(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath
-func (x *AccessPath) XMapItem(value any) (*AccessPath, error) {
+func (x *AccessPath) MapItem(value any) (*AccessPath, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXMapItem, 2)
+	c.Begin(&methodAccessPathMapItem, 2)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, value)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXAttrMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_attr_missing", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
+var methodAccessPathAttrMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_attr_missing", Sig: "(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath"}
 
-// XAttrMissing calls the method _attr_missing:
+// AttrMissing calls the method _attr_missing:
 //
 //	(ffi.reflection.AccessPath, ffi.String) -> ffi.reflection.AccessPath
-func (x *AccessPath) XAttrMissing(s string) (*AccessPath, error) {
+func (x *AccessPath) AttrMissing(s string) (*AccessPath, error) {
 	var c bindrt.Call6
-	c.Begin(&methodAccessPathXAttrMissing, 2)
+	c.Begin(&methodAccessPathAttrMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, s)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXArrayItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item_missing", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
+var methodAccessPathArrayItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_array_item_missing", Sig: "(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath"}
 
-// XArrayItemMissing calls the method _array_item_missing:
+// ArrayItemMissing calls the method _array_item_missing:
 //
 //	(ffi.reflection.AccessPath, int) -> ffi.reflection.AccessPath
-func (x *AccessPath) XArrayItemMissing(n int64) (*AccessPath, error) {
+func (x *AccessPath) ArrayItemMissing(n int64) (*AccessPath, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXArrayItemMissing, 2)
+	c.Begin(&methodAccessPathArrayItemMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, n)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXMapItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item_missing", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
+var methodAccessPathMapItemMissing = bindrt.Func{Owner: &typeAccessPath, Name: "_map_item_missing", Sig: "(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath"}
 
-// XMapItemMissing calls the method _map_item_missing:
+// MapItemMissing calls the method _map_item_missing:
 //
 //	(ffi.reflection.AccessPath, Any) -> ffi.reflection.AccessPath
-func (x *AccessPath) XMapItemMissing(value any) (*AccessPath, error) {
+func (x *AccessPath) MapItemMissing(value any) (*AccessPath, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXMapItemMissing, 2)
+	c.Begin(&methodAccessPathMapItemMissing, 2)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, value)
 	return bindrt.DoObject[AccessPath](&c.Call, &typeAccessPath)
 }
 
-var methodAccessPathXIsPrefixOf = bindrt.Func{Owner: &typeAccessPath, Name: "_is_prefix_of", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
+var methodAccessPathIsPrefixOf = bindrt.Func{Owner: &typeAccessPath, Name: "_is_prefix_of", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
 
-// XIsPrefixOf calls the method _is_prefix_of:
+// IsPrefixOf calls the method _is_prefix_of:
 //
 //	(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool
-func (x *AccessPath) XIsPrefixOf(accessPath AccessPathRef) (bool, error) {
+func (x *AccessPath) IsPrefixOf(accessPath AccessPathRef) (bool, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXIsPrefixOf, 2)
+	c.Begin(&methodAccessPathIsPrefixOf, 2)
 	c.Self(0, bindrt.Ref(x))
 	if accessPath != nil {
 		c.Object(1, bindrt.Ref(accessPath.AsFFIReflectionAccessPath()))
@@ -174,26 +174,26 @@ func (x *AccessPath) XIsPrefixOf(accessPath AccessPathRef) (bool, error) {
 	return c.DoBool()
 }
 
-var methodAccessPathXToSteps = bindrt.Func{Owner: &typeAccessPath, Name: "_to_steps", Sig: "(ffi.reflection.AccessPath) -> ffi.Array<ffi.reflection.AccessStep>"}
+var methodAccessPathToSteps = bindrt.Func{Owner: &typeAccessPath, Name: "_to_steps", Sig: "(ffi.reflection.AccessPath) -> ffi.Array<ffi.reflection.AccessStep>"}
 
-// XToSteps calls the method _to_steps:
+// ToSteps calls the method _to_steps:
 //
 //	(ffi.reflection.AccessPath) -> ffi.Array<ffi.reflection.AccessStep>
-func (x *AccessPath) XToSteps() (*tvmffi.Array[*AccessStep], error) {
+func (x *AccessPath) ToSteps() (*tvmffi.Array[*AccessStep], error) {
 	var c bindrt.Call1
-	c.Begin(&methodAccessPathXToSteps, 1)
+	c.Begin(&methodAccessPathToSteps, 1)
 	c.Self(0, bindrt.Ref(x))
 	return bindrt.Do[*tvmffi.Array[*AccessStep]](&c.Call)
 }
 
-var methodAccessPathXPathEqual = bindrt.Func{Owner: &typeAccessPath, Name: "_path_equal", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
+var methodAccessPathPathEqual = bindrt.Func{Owner: &typeAccessPath, Name: "_path_equal", Sig: "(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool"}
 
-// XPathEqual calls the method _path_equal:
+// PathEqual calls the method _path_equal:
 //
 //	(ffi.reflection.AccessPath, ffi.reflection.AccessPath) -> bool
-func (x *AccessPath) XPathEqual(accessPath AccessPathRef) (bool, error) {
+func (x *AccessPath) PathEqual(accessPath AccessPathRef) (bool, error) {
 	var c bindrt.Call2
-	c.Begin(&methodAccessPathXPathEqual, 2)
+	c.Begin(&methodAccessPathPathEqual, 2)
 	c.Self(0, bindrt.Ref(x))
 	if accessPath != nil {
 		c.Object(1, bindrt.Ref(accessPath.AsFFIReflectionAccessPath()))
