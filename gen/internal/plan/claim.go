@@ -14,6 +14,7 @@ type claim struct {
 	entry  *Entry
 	want   string
 	spare  []string // names to take before those with a suffix
+	short  bool     // want leaves out words of the registry name
 	owner  string   // "Rose." for methods of Rose
 	fixed  bool     // want is from the config
 	assign func(name string)
@@ -33,14 +34,16 @@ func (f *Func) spare(name string) []string {
 func (c claim) exact() bool { return c.want == c.entry.local }
 
 // plain reports whether nothing was left out of the registry name.
-func (c claim) plain() bool { return !hidden(c.entry.local) }
+func (c claim) plain() bool { return !c.hidden() && !c.short }
 
-// hidden reports whether a part of a registry name starts with an underscore, which Go names
-// leave out.
-func hidden(local string) bool { return strings.HasPrefix(local, "_") || strings.Contains(local, "._") }
+// hidden reports whether a part of the registry name starts with an underscore, which the Go
+// name leaves out.
+func (c claim) hidden() bool {
+	return strings.HasPrefix(c.entry.local, "_") || strings.Contains(c.entry.local, "._")
+}
 
 // settle gives every claim a name that is free in s. Names from the config come first, then
-// exact spellings, then names without a leading underscore, each in the order of the registry
+// exact spellings, then names of which nothing was left out, each in the order of the registry
 // names. An item whose name is taken gets another one.
 func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
 	for i := range claims {
@@ -113,7 +116,7 @@ func (s *scope) other(c claim, h holder) string {
 // underscore, Lower for a name without capitals.
 func (c claim) spelling() string {
 	switch {
-	case !c.plain():
+	case c.hidden():
 		return "X" + c.want
 	case !strings.ContainsFunc(c.entry.local, unicode.IsUpper):
 		return c.want + "Lower"

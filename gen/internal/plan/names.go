@@ -3,18 +3,24 @@ package plan
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // initialisms holds, in lower case, the words that Go programmers write in capitals.
-var initialisms = wordSet(`acl abi api ascii ast bnf cpu css cuda dlpack dns ebnf eof ffi gpu guid
-	html http https id ids io ip ir jit json kv lhs llvm qps ram rhs rng rocm rpc sla smtp sql ssa ssh tcp
-	tir tls ttl tvm udp ui uid uri url utf8 uuid vm xml`)
+var initialisms = wordSet(`abi acl api ascii ast blas bnf ccl cpu css cuda dfb dma dns dps ebnf eof ffi fft fpga
+	fsm gpu guid hf html http https id io iou ip ir jit json kv lhs llm llvm mla mlir nccl nchw nhwc nms npu nvcc nvptx
+	nvrtc onnx ptx qkv qps ram rhs rms rng rnn roi rpc simd sla smtp sql ssa ssh tcp tir tls tpu trn ttl tvm udp ui uid
+	uri url utf8 uuid vm vtcm xml`)
 
-// capitals holds the initialisms that are not simply upper case.
-var capitals = map[string]string{"dlpack": "DLPack", "ids": "IDs", "rocm": "ROCm"}
+// capitals holds the words that have capitals, but not only.
+var capitals = map[string]string{
+	"aarch64": "AArch64", "dlpack": "DLPack", "fsms": "FSMs", "ids": "IDs", "irmodule": "IRModule", "lora": "LoRA",
+	"moe": "MoE", "opencl": "OpenCL", "opengl": "OpenGL", "openmp": "OpenMP", "rocm": "ROCm", "tvmscript": "TVMScript",
+	"vdevice": "VDevice", "webgpu": "WebGPU",
+}
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -45,7 +51,11 @@ func Camel(name string) string {
 
 // lowerCamel converts a registry name to an unexported Go identifier.
 func lowerCamel(name string) string {
-	s := lowerFirst(Camel(name))
+	upper := Camel(name)
+	s := lowerFirst(upper)
+	if w := words(name); len(w) > 0 && w[0] == strings.ToLower(w[0]) && strings.HasPrefix(upper, title(w[0])) {
+		s = w[0] + strings.TrimPrefix(upper, title(w[0])) // idsOf, not iDsOf
+	}
 	if token.IsExported(s) { // a capital without a small letter, such as U+03D2
 		return "x" + s
 	}
@@ -72,15 +82,53 @@ func words(name string) []string {
 	})
 }
 
+// title writes a word as a part of an exported name. The d of dimensions is a capital: Conv2D.
 func title(word string) string {
+	if s, ok := capitals[word]; ok {
+		return s
+	}
 	if initialisms[word] {
-		if s, ok := capitals[word]; ok {
-			return s
-		}
 		return strings.ToUpper(word)
+	}
+	if n := len(word); n > 2 && word[n-1] == 'd' && word[n-2] >= '1' && word[n-2] <= '9' {
+		word = word[:n-1] + "D"
 	}
 	first, size := utf8.DecodeRuneInString(word)
 	return string(unicode.ToUpper(first)) + word[size:]
+}
+
+// camelWords splits an identifier before each capital that starts a word: IRModuleFrame is
+// IR, Module and Frame.
+func camelWords(name string) []string {
+	var all []string
+	runes := []rune(name)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		if unicode.IsUpper(runes[i]) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			all = append(all, string(runes[start:i]))
+			start = i
+		}
+	}
+	return append(all, string(runes[start:]))
+}
+
+// join puts the name of a member after the name of its type. It leaves out the words at the
+// start of the member's name with which the name of the type starts or ends.
+func join(owner, member string) string {
+	o, m := camelWords(owner), camelWords(member)
+	n := 0
+	for n < len(o) && n < len(m) && o[n] == m[n] {
+		n++
+	}
+	for k := min(len(o), len(m)); k > 0 && n == 0; k-- {
+		if slices.Equal(o[len(o)-k:], m[:k]) {
+			n = k
+		}
+	}
+	if n == len(m) {
+		n = 0
+	}
+	return owner + strings.Join(m[n:], "")
 }
 
 // verbatim spells a registry name inside an identifier without loss: bytes that an

@@ -14,6 +14,11 @@ func TestCamel(t *testing.T) {
 		"stop_token_ids":    "StopTokenIDs",
 		"kv_state_popn":     "KVStatePopn",
 		"rocm":              "ROCm",
+		"opencl":            "OpenCL",
+		"mutate_irmodule":   "MutateIRModule",
+		"print_fsms":        "PrintFSMs",
+		"conv2d_transpose":  "Conv2DTranspose",
+		"i64d":              "I64D",
 		"to_dlpack":         "ToDLPack",
 		"http":              "HTTP",
 		"HttpServer":        "HttpServer",
@@ -71,6 +76,33 @@ func TestLowerFirst(t *testing.T) {
 	for in, want := range map[string]string{"Plant": "plant", "IRModule": "irModule", "ID": "id", "X2b": "x2b", "JSON": "json", "ABTest": "abTest"} {
 		if got := lowerFirst(in); got != want {
 			t.Errorf("lowerFirst(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestLowerCamel(t *testing.T) {
+	for in, want := range map[string]string{"ids": "ids", "ids_of": "idsOf", "tvm_id": "tvmID", "IRModule": "irModule", "_hidden": "hidden",
+		"v_i64": "vI64", "2d": "x2d", "opencl": "opencl", "": "x"} {
+		if got := lowerCamel(in); got != want {
+			t.Errorf("lowerCamel(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	cases := []struct{ owner, member, want string }{
+		{"Rose", "Graft", "RoseGraft"},
+		{"Rose", "Rose", "RoseRose"},
+		{"BatchMatcher", "BatchAccept", "BatchMatcherAccept"},
+		{"BatchMatcher", "Batches", "BatchMatcherBatches"},
+		{"BlockBuilder", "BuilderEmit", "BlockBuilderEmit"},
+		{"BlockBuilder", "BlockBuilderEmit", "BlockBuilderEmit"},
+		{"IRModule", "ModuleFrom", "IRModuleFrom"},
+		{"Größe", "GrößeMessen", "GrößeMessen"},
+	}
+	for _, c := range cases {
+		if got := join(c.owner, c.member); got != c.want {
+			t.Errorf("join(%q, %q) = %q, want %q", c.owner, c.member, got, c.want)
 		}
 	}
 }

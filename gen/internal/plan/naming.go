@@ -190,7 +190,10 @@ func (p *planner) nameFunctions(pkg *Package) {
 			case f.Constructor:
 				add(&constructors, f, "New"+o.GoName, "New"+o.GoName+f.raw())
 			default:
-				add(&functions, f, o.GoName+Camel(f.Name))
+				full := o.GoName + Camel(f.Name)
+				add(&functions, f, join(o.GoName, Camel(f.Name)), full)
+				c := &functions[len(functions)-1]
+				c.short = c.want != full
 			}
 		}
 	}
