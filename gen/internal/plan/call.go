@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -169,8 +170,8 @@ func (pkg *Package) result(n *node) *Result {
 	return r
 }
 
-// nameParams gives the parameters names that are free in the scope of a body: their own
-// names, or names after their types. Then it names the locals.
+// nameParams gives the parameters names that the body does not mention: their own names, or names
+// after their types. Then it names the locals.
 func (c *Call) nameParams(outer *scope) {
 	s := newScope(outer)
 	count := map[string]int{}
@@ -185,10 +186,11 @@ func (c *Call) nameParams(outer *scope) {
 		if param.given != "" {
 			name = lowerCamel(param.given)
 		}
+		name = cmp.Or(spellings[name], name)
 		if count[name]++; count[name] > 1 {
 			name = fmt.Sprint(name, count[name])
 		}
-		param.Name = s.free("a parameter", name)
+		param.Name = s.free("a parameter", name, name+"Arg")
 	}
 	c.nameLocals(s)
 	if c.Result != nil && c.Result.Bound != nil {
@@ -217,6 +219,17 @@ func (c *Call) nameLocals(s *scope) {
 		n := strconv.Itoa(i)
 		c.Locals.Values = append(c.Locals.Values, local("p"+n, "arg"+n))
 	}
+}
+
+// spellings holds the names of parameters in place of keywords and of the predeclared names that
+// a body may use.
+var spellings = map[string]string{
+	"any": "value", "bool": "flag", "break": "stop", "byte": "octet", "case": "which", "chan": "channel",
+	"const": "constant", "continue": "cont", "default": "def", "defer": "deferred", "else": "otherwise",
+	"error": "cause", "for": "loop", "func": "fn", "if": "cond", "import": "imported", "int": "integer",
+	"interface": "iface", "len": "length", "map": "mapping", "nil": "null", "package": "pkg", "range": "bounds",
+	"return": "ret", "select": "selected", "string": "str", "struct": "structure", "switch": "choice",
+	"type": "typ", "var": "variable",
 }
 
 // paramNames names the parameters that have no name in the schema.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -192,7 +193,7 @@ var kindNames = map[kind]string{
 	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
 }
 
-// word returns the name of a node inside other names: IntArray, StringIntMap.
+// word returns the name of a node inside other names: IntArray, StringIntMap, IntTuple2.
 func (n *node) word() string {
 	switch n.kind {
 	case kindObject:
@@ -204,6 +205,9 @@ func (n *node) word() string {
 	}
 	if n.onlyAny() {
 		return kindNames[n.kind]
+	}
+	if n.kind == kindTuple && len(n.parts) > 1 && !slices.ContainsFunc(n.parts, func(part *node) bool { return part.text != n.parts[0].text }) {
+		return n.parts[0].word() + kindNames[kindTuple] + strconv.Itoa(len(n.parts))
 	}
 	return n.joined("") + kindNames[n.kind]
 }

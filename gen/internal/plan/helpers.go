@@ -66,28 +66,35 @@ func (c *Call) each(do func(*Object)) {
 }
 
 func (t GoType) each(do func(*Object)) {
-	do(t.Object)
-	do(t.Ref)
+	t.walk(func(t GoType) {
+		do(t.Object)
+		do(t.Ref)
+	})
+}
+
+// walk calls do for the type and every type in it.
+func (t GoType) walk(do func(GoType)) {
+	do(t)
 	for _, a := range t.Args {
-		a.each(do)
+		a.walk(do)
 	}
 	for _, part := range []*GoType{t.Elem, t.Slice} {
 		if part != nil {
-			part.each(do)
+			part.walk(do)
 		}
 	}
 	if t.Variant != nil {
 		for _, a := range t.Variant.Alternatives {
-			a.Argument.each(do)
-			a.Outcome.each(do)
+			a.Argument.walk(do)
+			a.Outcome.walk(do)
 		}
 	}
 	if t.Func != nil {
 		for _, param := range t.Func.Params {
-			param.each(do)
+			param.walk(do)
 		}
 		if t.Func.Result != nil {
-			t.Func.Result.each(do)
+			t.Func.Result.walk(do)
 		}
 	}
 }
@@ -203,11 +210,11 @@ func (pkg *Package) base(parent *Object) string {
 // names.
 func (pkg *Package) nameAllParams() {
 	for _, f := range pkg.funcs {
-		f.nameParams(pkg.scope)
+		pkg.nameParams(f)
 	}
 	for _, o := range pkg.objects {
 		for _, f := range slices.Concat(o.Methods, o.Statics) {
-			f.nameParams(pkg.scope)
+			pkg.nameParams(f)
 		}
 	}
 	for _, a := range pkg.aliases {
@@ -219,13 +226,48 @@ func (pkg *Package) nameAllParams() {
 	}
 }
 
-func (f *Func) nameParams(s *scope) {
+// nameParams names the parameters of a function. They may have the name of a package, or of a
+// helper, that the body does not mention.
+func (pkg *Package) nameParams(f *Func) {
 	if f.Call == nil {
 		return
 	}
-	f.Call.nameParams(s)
+	mentioned := newScope(reserved)
+	mentioned.add("a variable of the body", f.Var)
+	paths := map[string]bool{Runtime: true, Bindrt: true}
+	f.Call.mentions(func(t GoType) {
+		paths[t.Path] = true
+		for _, o := range []*Object{t.Object, t.Ref} {
+			if o != nil {
+				name, _ := pkg.TypeName(o)
+				paths[o.Pkg.Path] = true
+				mentioned.add("a variable of the body", name)
+			}
+		}
+	})
+	for _, used := range pkg.Imports {
+		if paths[used.Path] {
+			mentioned.add("an import", used.Name)
+		}
+	}
+	f.Call.nameParams(mentioned)
 	f.Doc.Params = map[string]string{}
 	for _, param := range f.Call.Params {
 		f.Doc.Params[param.given] = param.Name
+	}
+}
+
+// mentions calls do for every type that the body may mention: those of results and callbacks.
+func (c *Call) mentions(do func(GoType)) {
+	for _, param := range c.Params {
+		if param.Type.Func != nil {
+			param.Type.walk(do)
+		}
+	}
+	if c.Result != nil {
+		c.Result.Type.walk(do)
+		if c.Result.Bound != nil {
+			c.Result.Bound.mentions(do)
+		}
 	}
 }

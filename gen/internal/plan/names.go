@@ -175,7 +175,7 @@ func segment(part string) string {
 		}
 	}
 	s := b.String()
-	if _, reserved := universe.names[s]; reserved || awkwardSegments[s] {
+	if _, taken := universe.holder(s); taken || awkwardSegments[s] {
 		s += "pkg"
 	}
 	return s

@@ -220,25 +220,6 @@ func (p *planner) nameFunctions(pkg *Package) {
 	p.settle(pkg, pkg.scope, options)
 }
 
-// nameVariants names the variants of a package after their alternatives.
-func (p *planner) nameVariants(pkg *Package) {
-	for _, text := range slices.Sorted(maps.Keys(pkg.variants)) {
-		v := pkg.variants[text]
-		words := make([]string, len(v.Alternatives))
-		for i, a := range v.Alternatives {
-			words[i] = a.node.word()
-		}
-		name := strings.Join(words, "Or")
-		v.GoName = pkg.scope.free("a variant", name, name+"Variant", name+"_"+verbatim(text))
-		methods := newScope(universe)
-		for i := range v.Alternatives {
-			a := &v.Alternatives[i]
-			a.Of = pkg.scope.free("a variant", v.GoName+"Of"+words[i])
-			a.As = methods.free("an accessor", "As"+words[i])
-		}
-	}
-}
-
 // nameMembers names getters, methods and setters of a type. Parents come before
 // children, so that a child does not hide an unrelated member.
 func (p *planner) nameMembers(o *Object, members *scope) {

@@ -1,6 +1,9 @@
 package plan
 
-import "go/token"
+import (
+	"go/token"
+	"strconv"
+)
 
 // A scope maps the names of one level of Go source to their holders. A name is free only
 // if no enclosing scope has it, so generated code does not shadow names.
@@ -48,21 +51,24 @@ func (s *scope) add(who string, names ...string) {
 	}
 }
 
-// free returns the first candidate that is free, and takes it. If all are taken, it
-// appends underscores to the last.
+// free returns the first candidate that is free, and takes it. If all are taken, a number
+// follows the last.
 func (s *scope) free(who string, candidates ...string) string {
-	var name string
-	for _, name = range candidates {
-		if _, taken := s.holder(name); !taken {
-			s.add(who, name)
-			return name
+	last := candidates[len(candidates)-1]
+	for n := 2; ; n++ {
+		for _, name := range candidates {
+			if _, taken := s.holder(name); !taken {
+				s.add(who, name)
+				return name
+			}
 		}
+		candidates = []string{last + strconv.Itoa(n)}
 	}
-	return s.free(who, name+"_")
 }
 
-// universe contains the keywords and predeclared names of Go.
-var universe = func() *scope {
+// reserved contains the names that a local must not have: keywords, and those predeclared names
+// that generated bodies may use.
+var reserved = func() *scope {
 	s := newScope(nil)
 	for t := token.BREAK; t <= token.VAR; t++ {
 		s.add("a keyword of Go", t.String())
@@ -70,9 +76,15 @@ var universe = func() *scope {
 	s.add("a predeclared name of Go",
 		"any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
 		"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32",
-		"uint64", "uintptr", "true", "false", "iota", "nil", "append", "cap", "clear", "close", "complex",
-		"copy", "delete", "imag", "len", "make", "max", "min", "new", "panic", "print", "println", "real",
-		"recover", "_")
+		"uint64", "uintptr", "true", "false", "iota", "nil", "len", "_")
+	return s
+}()
+
+// universe contains the keywords and predeclared names of Go.
+var universe = func() *scope {
+	s := newScope(reserved)
+	s.add("a predeclared name of Go", "append", "cap", "clear", "close", "complex", "copy", "delete", "imag",
+		"make", "max", "min", "new", "panic", "print", "println", "real", "recover")
 	return s
 }()
 

@@ -1,5 +1,13 @@
 package plan
 
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // A Variant is a Go type for a Variant of the schema.
 type Variant struct {
 	GoName       string
@@ -42,6 +50,56 @@ func (pkg *Package) alternative(v *Variant, part *node) {
 		}
 	}
 	v.Alternatives = append(v.Alternatives, a)
+}
+
+// The limits of the names of variants.
+const (
+	maxVariantWords = 3  // alternatives that a name lists
+	maxVariantName  = 40 // letters of a name
+	maxVariantWord  = 24 // letters of an alternative
+)
+
+// nameVariants names the variants of a package after their alternatives. A name that would be
+// long says OrMore after the first of them.
+func (p *planner) nameVariants(pkg *Package) {
+	for _, text := range slices.Sorted(maps.Keys(pkg.variants)) {
+		v := pkg.variants[text]
+		words := v.words()
+		name := shortName(words)
+		sum := sha256.Sum256([]byte(text))
+		v.GoName = pkg.scope.free("a variant", name, name+"Variant", fmt.Sprintf("%s%X", name, sum[:2]))
+		methods := newScope(universe)
+		for i := range v.Alternatives {
+			a := &v.Alternatives[i]
+			a.Of = pkg.scope.free("a variant", v.GoName+"Of"+words[i])
+			a.As = methods.free("an accessor", "As"+words[i])
+		}
+	}
+}
+
+// words returns the words for the alternatives: their types, or the kinds of long types.
+func (v *Variant) words() []string {
+	words := make([]string, len(v.Alternatives))
+	for i, a := range v.Alternatives {
+		if words[i] = a.node.word(); len(words[i]) > maxVariantWord && a.node.kind != kindObject {
+			words[i] = kindNames[a.node.kind]
+		}
+	}
+	return words
+}
+
+// shortName joins the words of a variant.
+func shortName(words []string) string {
+	name := strings.Join(words, "Or")
+	if len(words) <= maxVariantWords && len(name) <= maxVariantName {
+		return name
+	}
+	const more = "OrMore"
+	name = words[0]
+	if len(words) > 1 && len(name+"Or"+words[1]+more) <= maxVariantName {
+		name += "Or" + words[1]
+	}
+	return name + more
 }
 
 // Same reports whether two types are identical.
