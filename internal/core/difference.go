@@ -19,6 +19,7 @@ type difference struct {
 // Error returns one line of the error of [Library.Check].
 func (d *difference) Error() string { return d.item + ": expected " + d.want + ", found " + d.got }
 
+// Unwrap returns the cause.
 func (d *difference) Unwrap() error { return d.cause }
 
 // differs returns the error for a single item.
