@@ -146,7 +146,7 @@ func (pkg *Package) described() []*Object {
 				note(f.Object)
 			}
 		}
-		funcs = slices.Concat(funcs, o.Methods, o.Statics)
+		funcs = append(append(funcs, o.Methods...), o.Statics...)
 	}
 	for _, f := range funcs {
 		if f.GoName == "" || f.Call == nil {
