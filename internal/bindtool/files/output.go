@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,10 @@ type Change struct {
 	Path string // absolute
 	Old  []byte // nil: there is no such file
 	New  []byte // nil: remove it
+}
+
+func (c Change) equal(d Change) bool {
+	return c.Path == d.Path && bytes.Equal(c.Old, d.Old) && (c.Old == nil) == (d.Old == nil) && bytes.Equal(c.New, d.New)
 }
 
 // words returns the verb for c, and the state of the file before c is made.
@@ -100,8 +105,13 @@ func (o *Output) visit(dir string) {
 }
 
 func (o *Output) add(c Change) {
-	i, _ := slices.BinarySearchFunc(o.Changes, c.Path, func(c Change, path string) int { return strings.Compare(c.Path, path) })
+	i, _ := o.find(c.Path)
 	o.Changes = slices.Insert(o.Changes, i, c)
+}
+
+// find returns where the change of a file is, or belongs.
+func (o *Output) find(path string) (int, bool) {
+	return slices.BinarySearchFunc(o.Changes, path, func(c Change, path string) int { return strings.Compare(c.Path, path) })
 }
 
 // drop adds the removal of a file, unless ours rejects it.
@@ -130,10 +140,10 @@ func GoPackage(root string, files map[string][]byte, previous []string, ours fun
 
 func (o *Output) goPackage(root string, files map[string][]byte, previous []string, ours func([]byte) bool) error {
 	dirs := map[string]bool{}
-	for rel, data := range files {
+	for _, rel := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(root, filepath.FromSlash(rel))
 		dirs[filepath.Dir(path)] = true
-		if err := o.put(path, data, ours); err != nil {
+		if err := o.put(path, files[rel], ours); err != nil {
 			return err
 		}
 	}

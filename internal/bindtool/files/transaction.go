@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,10 +66,8 @@ func (o *Output) again(held locks) (*Output, error) {
 		}
 	}
 	for _, c := range now.Changes {
-		known := func(was Change) bool {
-			return was.Path == c.Path && bytes.Equal(was.Old, c.Old) && (was.Old == nil) == (c.Old == nil) && bytes.Equal(was.New, c.New)
-		}
-		if !slices.ContainsFunc(o.Changes, known) {
+		i, known := o.find(c.Path)
+		if !known || !o.Changes[i].equal(c) {
 			return nil, console.Refuse("%s has changed while this command ran, perhaps by another run of it, so nothing was written: run it again", console.Shown(c.Path))
 		}
 	}
