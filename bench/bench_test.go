@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -167,5 +169,33 @@ func TestPicture(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("%v\n%s", err, picture)
 		}
+	}
+}
+
+// TestGeneration: the ratio is of the runs, each process counts, and both targets can be missed.
+func TestGeneration(t *testing.T) {
+	g := &generation{bound: bound{title: "roses", times: 2, memory: 100}, stages: map[string][]float64{"typecheck": {4, 6}}, order: []string{"typecheck"}}
+	g.ours = []usage{{cpu: 3, memory: 90}, {cpu: 1, memory: 95}, {cpu: 9, memory: 80}}
+	g.stubgen = []usage{{cpu: 1, memory: 10}, {cpu: 1, memory: 10}, {cpu: 9, memory: 10}}
+	if got := g.missed(1); got != "" || g.ratio() != 1 {
+		t.Errorf("%q, ratio %v", got, g.ratio())
+	}
+	if text := generationTable([]*generation{g}); !strings.Contains(text, "| roses | 3.00 s | 1.00 s | 1.00 | 2 | 90 MB | 10 MB | 100 MB | met |") || !strings.Contains(text, "- roses: typecheck 5 ms\n") {
+		t.Error(text)
+	}
+	g.times, g.memory = 0.5, 50
+	if got := g.missed(1); !strings.Contains(got, "1.00 times as long") || !strings.Contains(got, "90 MB for roses") {
+		t.Error(got)
+	}
+	if got := g.missed(2); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestUsed measures a process that does nothing.
+func TestUsed(t *testing.T) {
+	printed, u, err := used(t.Context(), t.TempDir(), "a library", os.Args[0], "-test.run=TestNothing", "-test.v")
+	if err != nil || u.cpu <= 0 || u.memory < 1 && runtime.GOOS != "windows" {
+		t.Errorf("%q, %+v, %v", printed, u, err)
 	}
 }

@@ -101,21 +101,27 @@ func (t *tree) library(ctx context.Context) (string, error) {
 }
 
 // venv makes a Python environment with the same version of the wheel.
-func (t *tree) venv(ctx context.Context) error {
-	dir := filepath.Join(t.cache, "venv-"+wheel.DefaultVersion)
-	t.python = filepath.Join(dir, "bin", "python")
+func (t *tree) venv(ctx context.Context) (err error) {
+	t.python, err = t.environment(ctx, "venv-"+wheel.DefaultVersion, "apache-tvm-ffi=="+wheel.DefaultVersion, "numpy")
+	return err
+}
+
+// environment makes a Python environment in the cache, and returns its Python.
+func (t *tree) environment(ctx context.Context, name string, pip ...string) (string, error) {
+	dir := filepath.Join(t.cache, name)
+	python := filepath.Join(dir, "bin", "python")
 	ready := filepath.Join(dir, ".complete")
 	if _, err := os.Stat(ready); err == nil {
-		return nil
+		return python, nil
 	}
 	if _, err := command(ctx, t.cache, nil, "python3", "-m", "venv", dir); err != nil {
-		return err
+		return "", err
 	}
-	_, err := command(ctx, t.cache, nil, t.python, "-m", "pip", "install", "--quiet", "apache-tvm-ffi=="+wheel.DefaultVersion, "numpy")
-	if err != nil {
-		return err
+	fmt.Fprintln(os.Stderr, "installing", strings.Join(pip, " "))
+	if _, err := command(ctx, t.cache, nil, append([]string{python, "-m", "pip", "install", "--quiet"}, pip...)...); err != nil {
+		return "", err
 	}
-	return os.WriteFile(ready, nil, 0o600)
+	return python, os.WriteFile(ready, nil, 0o600)
 }
 
 // program is the path of a built peer.

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // scratch makes a module outside the repository that uses it, like that of a user.
@@ -39,19 +41,43 @@ func (t *tree) scratch(ctx context.Context, name string, files map[string]string
 	return dir, err
 }
 
-// generation is the speed of the generator, in milliseconds.
-type generation struct {
-	stubgen, all []float64
-	stages       map[string][]float64
-	order        []string
+// bound is a set of libraries for which both generators write bindings.
+type bound struct {
+	title  string
+	pip    []string // what pip installs; nothing stands for the environment of the other items
+	files  []string // the libraries in site-packages, without the ending
+	prefix string   // for tvm-ffi-stubgen, which takes a blank for everything
+
+	times  float64 // the most CPU time of ours, in times of tvm-ffi-stubgen
+	memory float64 // the most memory of ours, in MB, 0 for any
 }
 
-// generator compares tvmffi-bind with tvm-ffi-stubgen on libtvm_ffi and its
-// testing library together, each into an empty folder.
-func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
-	if err := t.venv(ctx); err != nil {
-		return nil, err
-	}
+// packages holds whole libraries, which fit one libtvm_ffi.
+var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.8", "apache-tvm-ffi==0.1.14.post1", "typing_extensions"}
+
+// libraries lists what is bound. The first one needs no further download.
+var libraries = []bound{
+	{"libtvm_ffi and its testing library", nil, []string{"tvm_ffi/lib/libtvm_ffi", "tvm_ffi/lib/libtvm_ffi_testing"}, " ", 1.3, 0},
+	{"xgrammar", packages, []string{"xgrammar/libxgrammar_bindings"}, "xgrammar.", 1.3, 0},
+	{"TVM", packages, []string{"tvm/lib/libtvm_runtime", "tvm/lib/libtvm_runtime_extra", "tvm/lib/libtvm_compiler"}, " ", 2.5, 250},
+}
+
+// usage is what a run of a generator took, with its child processes.
+type usage struct {
+	cpu    float64 // seconds, of user and system
+	memory float64 // MB, the peak of the largest process
+}
+
+// generation compares tvmffi-bind with tvm-ffi-stubgen on one set of libraries.
+type generation struct {
+	bound
+	ours, stubgen []usage
+	stages        map[string][]float64 // milliseconds
+	order         []string
+}
+
+// generator compares the generators, with the type check of ours, in turn.
+func (t *tree) generator(ctx context.Context, sets []bound, runs int) ([]*generation, error) {
 	fmt.Fprintln(os.Stderr, "building the generator")
 	tool, err := t.goBuild(ctx, filepath.Join(filepath.Dir(t.bench), "cmd", "tvmffi-bind"), "tvmffi-bind")
 	if err != nil {
@@ -63,20 +89,49 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := filepath.Join(module, "out")
-	ours := []string{tool, "gen", "--timing", "--lib", t.wheel.Library(), "--lib", t.wheel.TestingLibrary(), "--package", "out", "--out", out}
-	stubgen, err := t.stubgen(ctx, out)
+	var all []*generation
+	for _, set := range sets {
+		g, err := t.generate(ctx, set, tool, module, runs)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", set.title, err)
+		}
+		all = append(all, g)
+	}
+	return all, os.RemoveAll(module)
+}
+
+// generate measures one set of libraries. Each run writes to a new folder: where many files were
+// just removed, some file systems take long to make a file.
+func (t *tree) generate(ctx context.Context, set bound, tool, module string, runs int) (*generation, error) {
+	python, err := t.generatorPython(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{stages: map[string][]float64{}}
+	// tvm-ffi-stubgen has loaded the libtvm_ffi of its own package, so both get that one.
+	site, err := command(ctx, "", nil, python, "-c", "import os, tvm_ffi; print(os.path.dirname(os.path.dirname(tvm_ffi.__file__)))")
+	if err != nil {
+		return nil, err
+	}
+	core := filepath.Join(strings.TrimSpace(site), "tvm_ffi", "lib", filepath.Base(t.wheel.Library()))
+	var files, flags []string
+	for _, f := range set.files {
+		files = append(files, filepath.Join(strings.TrimSpace(site), filepath.FromSlash(f)+filepath.Ext(core)))
+		flags = append(flags, "--lib", files[len(files)-1])
+	}
+	g := &generation{bound: set, stages: map[string][]float64{}}
 	for round := range runs + 1 { // the first one warms the caches
-		fmt.Fprintf(os.Stderr, "\rround %d of %d ", round, runs)
-		printed, took, err := timed(ctx, module, out, ours)
+		fmt.Fprintf(os.Stderr, "\r%s: round %d of %d ", set.title, round, runs)
+		folder, err := os.MkdirTemp(module, "run")
 		if err != nil {
 			return nil, err
 		}
-		_, other, err := timed(ctx, module, out, stubgen)
+		out := filepath.Join(folder, "out")
+		printed, ours, err := used(ctx, module, core, append([]string{tool, "gen", "--timing", "--package", "out", "--out", out}, flags...)...)
+		if err != nil {
+			return nil, err
+		}
+		_, stubgen, err := used(ctx, module, core, filepath.Join(filepath.Dir(python), "tvm-ffi-stubgen"), folder, "--dlls", strings.Join(files, ";"),
+			"--init-lib", "bench", "--init-pypkg", "bench", "--init-prefix", set.prefix)
 		// Its exit code is 2 if it cannot complete one of its own files; most of its work is done then.
 		var exit *exec.ExitError
 		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 2) {
@@ -85,7 +140,7 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 		if round == 0 {
 			continue
 		}
-		g.all, g.stubgen = append(g.all, took), append(g.stubgen, other)
+		g.ours, g.stubgen = append(g.ours, ours), append(g.stubgen, stubgen)
 		if err := g.addStages(printed); err != nil {
 			return nil, err
 		}
@@ -97,19 +152,44 @@ func (t *tree) generator(ctx context.Context, runs int) (*generation, error) {
 	return g, nil
 }
 
-// stubgen is the command of tvm-ffi-stubgen for both libraries.
-func (t *tree) stubgen(ctx context.Context, out string) ([]string, error) {
-	// A blank prefix stands for everything; without one stubgen writes nothing new.
-	// It has loaded the copy of the library in its own package, so it gets that one.
-	dir := "import os, tvm_ffi; print(os.path.join(os.path.dirname(tvm_ffi.__file__), 'lib'))"
-	lib, err := command(ctx, "", nil, t.python, "-c", dir)
-	if err != nil {
-		return nil, err
+// generatorPython returns the Python that has a set of libraries.
+func (t *tree) generatorPython(ctx context.Context, set bound) (string, error) {
+	if set.pip == nil {
+		err := t.venv(ctx)
+		return t.python, err
 	}
-	lib = strings.TrimSpace(lib)
-	dlls := filepath.Join(lib, filepath.Base(t.wheel.Library())) + ";" + filepath.Join(lib, filepath.Base(t.wheel.TestingLibrary()))
-	return []string{filepath.Join(filepath.Dir(t.python), "tvm-ffi-stubgen"), out, "--dlls", dlls,
-		"--init-lib", "tvm_ffi", "--init-pypkg", "apache-tvm-ffi", "--init-prefix", " "}, nil
+	return t.environment(ctx, "venv-libraries-"+strings.Join(versions.FindAllString(strings.Join(set.pip, " "), -1), "-"), set.pip...)
+}
+
+// versions finds the versions in what pip installs.
+var versions = regexp.MustCompile(`\d+\.\d[\w.]*`)
+
+// used runs a command with a libtvm_ffi. It returns what it printed and what it took.
+func used(ctx context.Context, dir, core string, args ...string) (string, usage, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TVMFFI_LIBRARY="+core)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(out))
+	}
+	if cmd.ProcessState == nil {
+		return "", usage{}, err
+	}
+	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return string(out), usage{took.Seconds(), float64(peakMemory(cmd.ProcessState)) / 1e6}, err
+}
+
+// peakMemory returns the most bytes that a process, or one of its children, has had at a time.
+// The type of SysUsage depends on the system. Windows does not say, so there it is 0.
+func peakMemory(p *os.ProcessState) int64 {
+	peak := reflect.Indirect(reflect.ValueOf(p.SysUsage())).FieldByName("Maxrss")
+	switch {
+	case !peak.IsValid():
+		return 0
+	case runtime.GOOS == "darwin":
+		return peak.Int()
+	}
+	return 1024 * peak.Int()
 }
 
 // addStages adds the times that tvmffi-bind gen --timing has printed.
@@ -130,37 +210,79 @@ func (g *generation) addStages(printed string) error {
 // stage is a line of tvmffi-bind gen --timing.
 var stage = regexp.MustCompile(`(?m)^([a-z]+) +(\d+) ms$`)
 
-// timed runs a command that writes to an empty folder and returns what it printed
-// and how many milliseconds it took.
-func timed(ctx context.Context, dir, out string, args []string) (string, float64, error) {
-	if err := os.RemoveAll(out); err != nil {
-		return "", 0, err
-	}
-	if err := os.Mkdir(out, 0o700); err != nil {
-		return "", 0, err
-	}
-	start := time.Now()
-	printed, err := command(ctx, dir, nil, args...)
-	return printed, float64(time.Since(start).Microseconds()) / 1000, err
+func cpuTime(all []usage) float64 {
+	return medianOf(all, func(u usage) float64 { return u.cpu })
 }
 
-// own is the time without the type check.
-func (g *generation) own() float64 { return median(g.all) - median(g.stages["typecheck"]) }
+func peak(all []usage) float64 {
+	return medianOf(all, func(u usage) float64 { return u.memory })
+}
 
-func (g *generation) ratio() float64 { return g.own() / median(g.stubgen) }
-
-func (g *generation) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "libtvm_ffi and its testing library, read to written, medians of %d runs with a warm build cache:\n", len(g.all))
-	fmt.Fprintf(&b, "tvmffi-bind %.0f ms (%.2fx) and %.0f ms for the type check, tvm-ffi-stubgen %.0f ms; at most %dx: %s.\n",
-		g.own(), g.ratio(), median(g.stages["typecheck"]), median(g.stubgen), generatorTarget, met(g.ratio() <= generatorTarget))
-	b.WriteString("Stages:")
-	for i, name := range g.order {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		fmt.Fprintf(&b, " %s %.0f ms", name, median(g.stages[name]))
+func medianOf(all []usage, of func(usage) float64) float64 {
+	var list []float64
+	for _, u := range all {
+		list = append(list, of(u))
 	}
-	b.WriteString(".\n")
+	return median(list)
+}
+
+// ratio is the CPU time in times of tvm-ffi-stubgen, the median of the runs.
+func (g *generation) ratio() float64 {
+	var ratios []float64
+	for i, u := range g.ours {
+		ratios = append(ratios, u.cpu/g.stubgen[i].cpu)
+	}
+	return median(ratios)
+}
+
+// missed says which targets are missed by more than the given factor, "" if none is.
+func (g *generation) missed(times float64) string {
+	var missed []string
+	if g.ratio() > g.times*times {
+		missed = append(missed, fmt.Sprintf("the generator takes %.2f times as long as tvm-ffi-stubgen for %s", g.ratio(), g.title))
+	}
+	if g.memory > 0 && peak(g.ours) > g.memory*times {
+		missed = append(missed, fmt.Sprintf("the generator needs %.0f MB for %s", peak(g.ours), g.title))
+	}
+	return strings.Join(missed, "; ")
+}
+
+// generationTable shows what was measured.
+func generationTable(all []*generation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "From the library to the written files, with the type check, medians of %d runs with a warm build cache.\n"+
+		"CPU time and the peak of the memory include child processes.\n\n", len(all[0].ours))
+	b.WriteString("| library | tvmffi-bind | tvm-ffi-stubgen | times | at most | memory | of stubgen | at most | |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range all {
+		most := "any"
+		if g.memory > 0 {
+			most = fmt.Sprintf("%.0f MB", g.memory)
+		}
+		fmt.Fprintf(&b, "| %s | %.2f s | %.2f s | %.2f | %g | %.0f MB | %.0f MB | %s | %s |\n", g.title, cpuTime(g.ours), cpuTime(g.stubgen),
+			g.ratio(), g.times, peak(g.ours), peak(g.stubgen), most, met(g.missed(1) == ""))
+	}
+	b.WriteString("\nThe stages in wall time:\n")
+	for _, g := range all {
+		var stages []string
+		for _, name := range g.order {
+			stages = append(stages, fmt.Sprintf("%s %.0f ms", name, median(g.stages[name])))
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", g.title, strings.Join(stages, ", "))
+	}
 	return b.String()
+}
+
+// generatorOnly measures the generator and fails if it misses a target.
+func (t *tree) generatorOnly(ctx context.Context, runs int) error {
+	all, err := t.generator(ctx, libraries, runs)
+	if err != nil {
+		return err
+	}
+	fmt.Print(generationTable(all))
+	for _, g := range all {
+		if missed := g.missed(1); missed != "" {
+			err = errors.Join(err, errors.New(missed))
+		}
+	}
+	return err
 }

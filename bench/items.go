@@ -140,7 +140,3 @@ var allocations = map[string]float64{
 	"int": 0, "batch64": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
 	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "opaque": 1, "callback": 0,
 }
-
-// generatorTarget is the time of the generator, without its type check, in times
-// of tvm-ffi-stubgen.
-const generatorTarget = 2
