@@ -124,7 +124,10 @@ func checkPackage(fset *token.FileSet, files []*ast.File, pkg *types.Package, ov
 		}
 		named := t.Type().(*types.Named)
 		for method := range named.Methods() {
-			if _, generated := overlay[fset.Position(method.Pos()).Filename]; !generated || method.Name() != "TVMFFIType" {
+			if method.Name() != "TVMFFIType" {
+				continue
+			}
+			if _, generated := overlay[fset.Position(method.Pos()).Filename]; !generated {
 				continue
 			}
 			if err := checkLayout(named, sizes); err != nil {
