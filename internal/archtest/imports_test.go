@@ -77,8 +77,8 @@ var rooms = []room{
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "internal/docstring", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "report"),
-		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "native", "schema"),
+	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "pynames", "report"),
+		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// What the commands of the tool consist of, from the ground up.
@@ -87,6 +87,7 @@ var rooms = []room{
 	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
+	{dir: "internal/bindtool/pynames", own: append(bindtool("console"), "internal/wheel/sites", "schema", "schema/hints")},
 	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated

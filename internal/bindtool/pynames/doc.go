@@ -1,0 +1,16 @@
+// Package pynames reads from the Python sources of a TVM-FFI library what its registry does not say: the
+// names of parameters, docs, and narrower types.
+//
+// The sources are data. A child process parses them with the module ast of the Python of this machine, and
+// prints what they say. Nothing of the library is imported or run. The other files find out which function of
+// the registry a call means, and choose between the calls of one function.
+//
+// # Files
+//
+//   - What is read: source.go collects Python files from wheels and folders, within limits.
+//   - What they say: extract.py is the program of the child process, python.go runs it, facts.go is what it prints.
+//   - What they mean: program.go resolves names across modules, sites.go finds the calls of each function,
+//     iface.go is what the libraries offer.
+//   - What is kept: choose.go the names, types.go the types, docs.go the docs.
+//   - The result: read.go makes the names file, report.go says what was found.
+package pynames

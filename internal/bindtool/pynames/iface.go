@@ -1,0 +1,123 @@
+package pynames
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// constructor is the name of the method that constructs objects.
+const constructor = "__ffi_init__"
+
+// iface is what libraries offer, by name. A nil *iface knows nothing and allows everything.
+type iface struct {
+	items      map[string]item
+	types      hints.Types
+	all        []string        // the names of items that take parameters, sorted
+	namespaces map[string]bool // in which a bound library has an item
+}
+
+// item is a function, method, constructor, type or field.
+type item struct {
+	kind string // as in a report
+	// params and returns are those of the signature, without the receiver.
+	params  []schema.Param
+	returns schema.TypeSchema
+	typed   bool // it has a signature
+	bound   bool // it is of a library that is bound, not of a dependency
+	method  bool // it has a receiver
+}
+
+// newIface indexes a schema.
+func newIface(s schema.Schema) *iface {
+	in := &iface{items: map[string]item{}, types: hints.Types{}, namespaces: map[string]bool{}}
+	bound := map[string]bool{}
+	for _, l := range s.Libraries {
+		bound[l.File] = l.Role == schema.RoleBound
+	}
+	for i := range s.Types {
+		t := &s.Types[i]
+		in.types[t.Key] = t
+	}
+	for _, t := range s.Types {
+		in.items[t.Key] = item{kind: "type", bound: bound[t.Library]}
+		if slices.Contains(t.Attributes, constructor) {
+			in.items[t.Key+"."+constructor] = item{kind: "init"} // made of the fields, which have names
+		}
+		for _, f := range t.Fields {
+			in.items[t.Key+"."+f.Name] = item{kind: "field", bound: bound[t.Library]}
+		}
+		for _, m := range t.Methods {
+			it := item{kind: "method", bound: bound[t.Library], typed: m.Signature != nil}
+			if m.Name == constructor {
+				it.kind = "constructor"
+			}
+			if it.typed {
+				it.params, it.returns = m.Signature.Params, m.Signature.Return
+				if m.Flags&schema.FlagIsStaticMethod == 0 && len(it.params) > 0 {
+					it.params, it.method = it.params[1:], true
+				}
+			}
+			in.items[t.Key+"."+m.Name] = it
+		}
+	}
+	for _, f := range s.Functions {
+		it := item{kind: "function", bound: bound[f.Library], typed: f.Signature != nil}
+		if it.typed {
+			it.params, it.returns = f.Signature.Params, f.Signature.Return
+		}
+		name := f.Name
+		if other, ok := in.items[name]; ok && other.kind == "type" { // two items of one name
+			in.items["type:"+name] = other
+		}
+		in.items[name] = it
+	}
+	for name, it := range in.items {
+		if it.kind == "function" || it.kind == "method" || it.kind == "constructor" {
+			in.all = append(in.all, name)
+		}
+		for at := strings.LastIndexByte(name, '.'); at > 0 && it.bound; at = strings.LastIndexByte(name[:at], '.') {
+			in.namespaces[name[:at]] = true
+		}
+	}
+	slices.Sort(in.all)
+	return in
+}
+
+// has reports whether there may be a function of that name.
+func (in *iface) has(name string) bool {
+	return in != nil && in.items[name].kind == "function"
+}
+
+// typeName returns the name of a type among the items of a names file.
+func (in *iface) typeName(key string) string {
+	if in != nil && in.items[key].kind == "function" {
+		return "type:" + key
+	}
+	return key
+}
+
+// loose reports whether a type is Any or any object, or holds such values: then Python may say more.
+func loose(t schema.TypeSchema) bool {
+	return t.Name == "Any" || t.Name == "ffi.Object" || t.Func == nil && slices.ContainsFunc(t.Args, loose) ||
+		len(t.Args) == 0 && slices.Contains([]string{"ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict"}, t.Name)
+}
+
+// narrows returns the canonical text of a type if it says more than the library, "" otherwise.
+func (in *iface) narrows(wide schema.TypeSchema, text string) string {
+	wide = wide.Normalized()
+	narrow, err := hints.ParseType(text)
+	if err != nil || !loose(wide) {
+		return ""
+	}
+	narrow = narrow.Normalized()
+	if narrow.String() == wide.String() || in.types.Narrow(wide, narrow) != nil {
+		return ""
+	}
+	return narrow.String()
+}
+
+// last returns the part of a name behind the last dot.
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
