@@ -85,7 +85,7 @@ TVMFFI_LIBRARY names the libtvm_ffi to use. NO_COLOR turns colours off.`,
 	root.PersistentFlags().DurationVar(&p.Timeout, "timeout", time.Minute, "time limit for loading and reading libraries")
 	root.AddCommand(
 		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
-		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newChild(con),
+		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newNames(con, p), newChild(con),
 	)
 	refuseUnknown(root)
 	return root

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/pynames"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// namesOptions are the flags of names.
+type namesOptions struct {
+	probe.Inputs
+	file   string
+	noDocs bool
+	json   bool
+}
+
+func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
+	var o namesOptions
+	cmd := &cobra.Command{
+		Use:   "names [WHEEL|FOLDER|PACKAGE]... [-o FILE]",
+		Short: "Read parameter names and docs from the Python sources of a library",
+		Long: `names reads the Python sources that ship with a library and writes what its registry
+does not say into a names file: the names of parameters, docs, and narrower types.
+The sources are parsed by the Python of this machine. Nothing of them is run.
+
+With libraries, named by flags or by ` + project.ConfigName + `, what does not fit them is left out and
+reported. Without an argument, names reads the Python packages of the libraries in
+` + project.ConfigName + `, and writes the file beside it.`,
+		Example: `  tvmffi-bind names
+  tvmffi-bind names garden-1.2-py3-none-any.whl --lib libgarden.so -o garden.names.json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runNames(cmd.Context(), con, p, &o, args) },
+	}
+	o.Register(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&o.file, "output", "o", "", "file to write, - for standard output (default NAME.names.json beside the configuration, otherwise -)")
+	f.BoolVar(&o.noDocs, "no-docs", false, "leave out docs: they belong to their authors, names and types are facts")
+	f.BoolVar(&o.json, "json", false, "print the report as JSON")
+	return cmd
+}
+
+// runNames runs names.
+func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *namesOptions, args []string) error {
+	c, err := o.Source()
+	if err != nil {
+		return err
+	}
+	if o.Config == "" {
+		noteConfig(con, c.File())
+	}
+	inputs, err := pythonSources(ctx, p, c, args)
+	if err != nil {
+		return err
+	}
+	options := pynames.Options{NoDocs: o.noDocs, Timeout: p.Timeout}
+	if c.From != "" || len(c.Libraries) > 0 {
+		s, err := p.Read(ctx, c)
+		if err != nil {
+			return err
+		}
+		options.Interface = &s
+	}
+	var f hints.File
+	var r *pynames.Report
+	if _, err = con.Step("reading the Python sources", func() error {
+		f, r, err = pynames.Read(ctx, inputs, options)
+		return err
+	}); err != nil {
+		return err
+	}
+	return o.write(con, c, f, r)
+}
+
+// write writes the names file and reports.
+func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.File, r *pynames.Report) error {
+	file := o.file
+	switch {
+	case file == "" && c.File() == "":
+		file = "-"
+	case file == "":
+		file = filepath.Join(filepath.Dir(c.File()), c.Package+".names.json")
+	}
+	if o.json && file == "-" {
+		return errors.New("--json prints to standard output: name a file for the names with -o")
+	}
+	if len(f.Items) > 0 {
+		data, err := f.Encode()
+		if err != nil {
+			return err
+		}
+		if file == "-" {
+			_, err = con.Out.Write(data)
+		} else {
+			err = files.WriteOne(file, data, isNames)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.json {
+		if err := con.JSON(r); err != nil {
+			return err
+		}
+	} else {
+		r.Print(con, file)
+	}
+	if len(f.Items) == 0 {
+		return console.Refuse("no call in %s is one of a function or type of a library: name the Python package that calls the library", console.Count(r.Sources, "Python source"))
+	}
+	return nil
+}
+
+// isNames reports whether data is a names file, which a new one may replace.
+func isNames(data []byte) bool {
+	_, err := hints.Decode(data)
+	return err == nil
+}
+
+// pythonSources returns where the Python sources are that the arguments name, or, without arguments, those of the
+// Python packages of the libraries.
+func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args []string) ([]pynames.Input, error) {
+	var inputs []pynames.Input
+	for _, arg := range args {
+		_, err := os.Stat(arg)
+		if err == nil || strings.EqualFold(filepath.Ext(arg), ".whl") || strings.ContainsAny(arg, `/\`) {
+			inputs = append(inputs, pynames.Input{Path: arg})
+			continue
+		}
+		found, err := packageSources(ctx, p, c, arg)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, found)
+	}
+	if len(args) > 0 {
+		return inputs, nil
+	}
+	for _, spec := range c.Libraries {
+		if spec.Package == "" || slices.ContainsFunc(inputs, func(in pynames.Input) bool { return in.Origin.Package == spec.Package }) {
+			continue
+		}
+		found, err := packageSources(ctx, p, c, spec.Package)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, found)
+	}
+	if len(inputs) == 0 {
+		return nil, fmt.Errorf("no library here is in a Python package: name the wheel or the folder with the Python sources, as in \"%s names WHEEL\"", console.Command())
+	}
+	return inputs, nil
+}
+
+// packageSources returns where the sources of a Python package are: beside its library in the configuration, or in
+// the wheel that the tool knows.
+func packageSources(ctx context.Context, p *probe.Prober, c *project.Config, name string) (pynames.Input, error) {
+	spec := project.LibrarySpec{Package: name}
+	if i := slices.IndexFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == name }); i >= 0 {
+		spec = c.Libraries[i]
+	}
+	found, err := p.PythonPackage(ctx, spec)
+	if err != nil {
+		return pynames.Input{}, err
+	}
+	return pynames.Input{Path: found.Dir, Origin: hints.Source{Package: name, Version: found.Version, SHA256: found.SHA256}}, nil
+}
