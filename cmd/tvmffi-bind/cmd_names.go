@@ -60,6 +60,9 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	if o.Config == "" {
 		noteConfig(con, c.File())
 	}
+	if o.json && o.output(c) == "-" {
+		return errors.New("--json prints to standard output: name a file for the names with -o")
+	}
 	inputs, err := pythonSources(ctx, p, c, args)
 	if err != nil {
 		return err
@@ -83,18 +86,23 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	return o.write(con, c, f, r)
 }
 
+// output returns the file to write: that of -o, the one that the configuration lists, or one beside it.
+func (o *namesOptions) output(c *project.Config) string {
+	switch dir := filepath.Dir(c.File()); {
+	case o.file != "":
+		return o.file
+	case c.File() == "":
+		return "-"
+	case len(c.Names) == 1 && filepath.IsLocal(c.Names[0]):
+		return filepath.Join(dir, c.Names[0])
+	default:
+		return filepath.Join(dir, c.Package+".names.json")
+	}
+}
+
 // write writes the names file and reports.
 func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.File, r *pynames.Report) error {
-	file := o.file
-	switch {
-	case file == "" && c.File() == "":
-		file = "-"
-	case file == "":
-		file = filepath.Join(filepath.Dir(c.File()), c.Package+".names.json")
-	}
-	if o.json && file == "-" {
-		return errors.New("--json prints to standard output: name a file for the names with -o")
-	}
+	file := o.output(c)
 	if len(f.Items) > 0 {
 		data, err := f.Encode()
 		if err != nil {
@@ -118,6 +126,9 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 	}
 	if len(f.Items) == 0 {
 		return console.Refuse("no call in %s is one of a function or type of a library: name the Python package that calls the library", console.Count(r.Sources, "Python source"))
+	}
+	if rel, err := filepath.Rel(filepath.Dir(c.File()), file); c.File() != "" && file != "-" && err == nil && !slices.Contains(c.Names, filepath.ToSlash(rel)) {
+		con.Notef("for gen to use it, add to %s:\nnames: [%s]\n", c.File(), filepath.ToSlash(rel))
 	}
 	return nil
 }

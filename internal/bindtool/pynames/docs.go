@@ -1,6 +1,7 @@
 package pynames
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -38,7 +39,7 @@ func clean(doc string) (text string, cut bool) {
 }
 
 // docOf returns the documentation of a function: that of the def of its name, of the class that it constructs,
-// or of the only public def that calls it.
+// or of the only public def that calls it, if that is what the def is for.
 func docOf(function string, best []site) string {
 	only := map[*def]string{}
 	for _, s := range best {
@@ -50,13 +51,23 @@ func docOf(function string, best []site) string {
 			return doc
 		}
 		if public(s.def) && !s.declares {
-			only[s.def] = doc
+			if !s.serves() {
+				doc = ""
+			}
+			only[s.def] = cmp.Or(only[s.def], doc)
 		}
 	}
 	if len(only) == 1 {
 		return slices.Collect(maps.Values(only))[0]
 	}
 	return ""
+}
+
+// serves reports whether the def returns what the call returns, or makes it for its effect. A call in an
+// expression is one step of many.
+func (s site) serves() bool {
+	use := s.call.Use[len(s.call.Use)-1]
+	return use != "part"
 }
 
 // doc returns the documentation of the def. A constructor that says little has that of its class.

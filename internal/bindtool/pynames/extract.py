@@ -268,7 +268,7 @@ class Reader(ast.NodeVisitor):
         self.imports, self.stars, self.values, self.attributes = {}, [], {}, {}
         self.classes, self.defs, self.calls, self.namespaces = [], [], [], []
         self.scope, self.where, self.inside, self.declared = Scope(None, None), [], -1, False
-        self.klass = -1
+        self.klass, self.part = -1, "part"
         self.strings = set()  # that are arguments of calls
 
     def facts(self, tree):
@@ -348,7 +348,9 @@ class Reader(ast.NodeVisitor):
 
     def visit_Return(self, node):
         if node.value is not None:
+            self.part = "return part"
             self.visit_with(node.value, ["return"])
+            self.part = "part"
 
     def visit_with(self, node, use):
         if isinstance(node, ast.Call):
@@ -418,7 +420,7 @@ class Reader(ast.NodeVisitor):
     # Calls.
 
     def visit_Call(self, node):
-        self.record(node, ["part"])
+        self.record(node, [self.part])
 
     def record(self, node, use):
         """Records a call, and the calls in its arguments as wrapped by it."""
@@ -447,7 +449,7 @@ class Reader(ast.NodeVisitor):
                 })
         if not isinstance(node.func, ast.Name):
             self.visit(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
-        outer = ["in " + callees[0] if callees else "part"] + use
+        outer = ["in " + callees[0] if callees else self.part] + use
         self.strings.update(string(a) for a in node.args)
         for arg in node.args:
             if isinstance(arg, ast.Call) and len(outer) < 6:

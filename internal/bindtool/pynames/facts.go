@@ -70,7 +70,7 @@ type call struct {
 	Class  int    `json:"class"` // the class around it, -1 outside classes
 	Line   int    `json:"line"`
 	// Use says what becomes of the result, from the inside out: "in NAME" for an argument of that call, "set
-	// NAME", "return", "assign", "statement", "construct" or "part".
+	// NAME", "return", "return part" for a part of what is returned, "assign", "statement", "construct" or "part".
 	Use      []string   `json:"use"`
 	Args     []argument `json:"args"`
 	Keywords int        `json:"keywords"`

@@ -25,7 +25,8 @@ type Options struct {
 
 // Report says what Read found.
 type Report struct {
-	Sources int `json:"sources"` // Python files
+	Sources int  `json:"sources"` // Python files
+	Checked bool `json:"checked"` // against the interface of libraries
 	// Functions, Methods and Constructors count what takes parameters in the interface, or all that was found
 	// if there is no interface.
 	Functions    Count  `json:"functions"`
@@ -60,7 +61,7 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 	if o.Interface != nil {
 		in = newIface(*o.Interface)
 	}
-	r := &Report{Sources: len(c.sources), Unread: c.notes}
+	r := &Report{Sources: len(c.sources), Checked: in != nil, LeftOut: []Note{}, Unread: append([]Note{}, c.notes...)}
 	for i, s := range c.sources {
 		if all[i].Error == "" {
 			continue

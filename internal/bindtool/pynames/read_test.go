@@ -156,6 +156,11 @@ func TestRead(t *testing.T) {
 			map[string]string{"garden.near": "(Any) -> None", "garden.far": "(Any, int) -> None"},
 			map[string]hints.Item{"garden.near": {Params: []string{"a"}}, "garden.far": {Params: []string{"plant", "metres"}, Doc: "Far."}},
 		},
+		"a step of another def": {
+			"from . import _ffi_api\n\ndef f(a):\n    \"\"\"F.\"\"\"\n    a = \"x\" + _ffi_api.suffix(a)\n    return [b for b in _ffi_api.all(a)]\n",
+			map[string]string{"garden.suffix": "(Any) -> Any", "garden.all": "(Any) -> Any"},
+			map[string]hints.Item{"garden.suffix": {Params: []string{"a"}}, "garden.all": {Params: []string{"a"}, Doc: "F."}},
+		},
 		"underscores and keywords": {
 			"from . import _ffi_api\n\ndef f(_type, visit_, visit, func):\n    _ffi_api.f(_type, visit_, visit, func)\n",
 			map[string]string{"garden.f": "(Any, Any, Any, Any) -> None"},

@@ -77,7 +77,12 @@ func collect(inputs []Input, lim limits) (*collected, error) {
 			return nil, fmt.Errorf("%s has no Python sources: name the wheel of the library, or the folder of its Python package", in.Path)
 		}
 	}
-	slices.SortStableFunc(c.sources, func(a, b source) int { return strings.Compare(a.module, b.module) })
+	slices.SortStableFunc(c.sources, func(a, b source) int {
+		if a.module == b.module && a.pkg != b.pkg && a.pkg {
+			return -1 // Python takes the package
+		}
+		return strings.Compare(a.module, b.module)
+	})
 	c.sources = slices.CompactFunc(c.sources, func(a, b source) bool { return a.module == b.module })
 	return c, nil
 }
@@ -124,6 +129,9 @@ func distribution(file string) (name, version string) {
 // folder reads a folder: of one Python package, or one in which packages lie, as in an unpacked wheel.
 func (c *collected) folder(in Input, lim limits) error {
 	root, err := filepath.Abs(in.Path)
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
 	if err != nil {
 		return err
 	}

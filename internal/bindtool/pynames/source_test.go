@@ -51,7 +51,7 @@ func modules(c *collected) []string {
 
 func TestCollect(t *testing.T) {
 	wheel := newWheel(t, "Garden_Tools-1.2-cp311-cp311-linux_x86_64.whl",
-		entry{"garden/tools.py", "x"}, entry{"garden/__init__.py", ""}, entry{"garden/lib.so", "x"}, entry{"garden-1.2.dist-info/METADATA", "x"}, entry{"__init__.py", ""})
+		entry{"garden/tools.py", "x"}, entry{"garden/__init__.py", ""}, entry{"garden/lib.so", "x"}, entry{"garden-1.2.dist-info/METADATA", "x"}, entry{"__init__.py", ""}, entry{"garden.py", "y"})
 	c, err := collect([]Input{{Path: wheel}}, defaultLimits)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,11 @@ func TestCollect(t *testing.T) {
 	}
 
 	dir := tree(t, map[string]string{"garden/__init__.py": "", "garden/beds/__init__.py": "", "garden/beds/a.py": "", "garden/.git/b.py": "", "garden/__pycache__/c.py": ""})
+	if err := os.Symlink(filepath.Join(dir, "garden"), filepath.Join(dir, "link")); err != nil {
+		t.Skip(err) // Windows may forbid it
+	}
 	for name, want := range map[string][]string{
+		"link":        {"garden", "garden.beds", "garden.beds.a"},
 		"":            {"garden", "garden.beds", "garden.beds.a"},
 		"garden":      {"garden", "garden.beds", "garden.beds.a"},
 		"garden/beds": {"garden.beds", "garden.beds.a"},
