@@ -2,7 +2,9 @@ package project
 
 import (
 	"embed"
+	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,49 +15,47 @@ import (
 var known embed.FS
 
 // KnownPackage is a Python package for which init has a program.
-type KnownPackage struct{ name string }
+type KnownPackage struct{ files fs.FS }
 
 // KnownNames lists the packages for which init has a program.
-func KnownNames() []string {
-	folders, err := known.ReadDir("known")
-	if err != nil {
-		panic(err) // it is part of this program
-	}
-	var names []string
-	for _, f := range folders {
-		names = append(names, f.Name())
-	}
-	return names
-}
+func KnownNames() []string { return entries(folder(".")) }
 
 // Known returns the package with that name, or nil.
 func Known(name string) *KnownPackage {
-	for _, n := range KnownNames() {
-		if n == name {
-			return &KnownPackage{name: n}
-		}
+	if !slices.Contains(KnownNames(), name) {
+		return nil
 	}
-	return nil
+	return &KnownPackage{files: folder(name)}
+}
+
+// folder returns a folder below known.
+func folder(name string) fs.FS {
+	f, err := fs.Sub(known, path.Join("known", name))
+	if err != nil {
+		panic(err) // the path is valid
+	}
+	return f
 }
 
 // Config returns the configuration that init writes.
 func (k *KnownPackage) Config() (*Config, error) {
-	data, err := known.ReadFile(path.Join("known", k.name, ConfigName))
+	data, err := fs.ReadFile(k.files, ConfigName)
 	if err != nil {
 		return nil, err
 	}
-	return parseConfig(ConfigName, data)
+	c, err := parseConfig(ConfigName, data)
+	if err != nil {
+		return nil, err
+	}
+	c.beside = k.files
+	return c, nil
 }
 
 // FileNames lists what [KnownPackage.Files] returns.
 func (k *KnownPackage) FileNames() []string {
-	entries, err := known.ReadDir(path.Join("known", k.name))
-	if err != nil {
-		panic(err) // it is part of this program
-	}
 	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), templateEnd))
+	for _, e := range entries(k.files) {
+		names = append(names, strings.TrimSuffix(e, templateEnd))
 	}
 	return names
 }
@@ -64,11 +64,11 @@ func (k *KnownPackage) FileNames() []string {
 // belongs to it, a main and its test.
 func (k *KnownPackage) Files(data Scaffold) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, name := range k.FileNames() {
-		file := path.Join("known", k.name, name)
-		text, err := known.ReadFile(file)
-		if err != nil {
-			text, err = render(known, file+templateEnd, data)
+	for _, entry := range entries(k.files) {
+		name, template := strings.CutSuffix(entry, templateEnd)
+		text, err := fs.ReadFile(k.files, entry)
+		if template {
+			text, err = render(k.files, entry, data)
 		}
 		if err != nil {
 			return nil, err
@@ -76,4 +76,17 @@ func (k *KnownPackage) Files(data Scaffold) (map[string][]byte, error) {
 		files[name] = text
 	}
 	return files, nil
+}
+
+// entries lists a folder of this program.
+func entries(folder fs.FS) []string {
+	found, err := fs.ReadDir(folder, ".")
+	if err != nil {
+		panic(err) // this program holds it
+	}
+	var names []string
+	for _, e := range found {
+		names = append(names, e.Name())
+	}
+	return names
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -43,11 +44,39 @@ func TestKnown(t *testing.T) {
 					t.Errorf("no file %s: %v", name, k.FileNames())
 				}
 			}
+			checkNames(t, c, files)
 			checkProgram(t, string(files[MainName]), "example.com/hello/"+c.Package)
 		})
 	}
 	if Known("nothing") != nil {
 		t.Error("nothing is a known package")
+	}
+}
+
+// checkNames checks that the names files are in the form that "tvmffi-bind names" writes, so that one that is written
+// again shows what has changed, and that the text in them is our own.
+func checkNames(t *testing.T, c *Config, files map[string][]byte) {
+	t.Helper()
+	names, err := c.ReadNames()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range names {
+		data, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(data) != string(files[c.Names[i]]) {
+			t.Errorf("%s is not in the form of hints.File.Encode", c.Names[i])
+		}
+		if len(f.Items) == 0 || len(f.Sources) == 0 {
+			t.Errorf("%s has %d items of %d sources", c.Names[i], len(f.Items), len(f.Sources))
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Items)) {
+			if doc := f.Items[name].Doc; strings.Contains(doc, "----") || strings.Contains(doc, "Parameters\n") {
+				t.Errorf("the doc of %s is that of the library", name)
+			}
+		}
 	}
 }
 

@@ -27,11 +27,7 @@ func (c *Config) ReadNames() ([]hints.File, error) {
 }
 
 func (c *Config) readNames(name string) (hints.File, error) {
-	file, err := c.Rooted(name)
-	if err != nil {
-		return hints.File{}, err
-	}
-	data, err := ReadFile(file, maxNamesLen)
+	data, err := c.readBeside(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return hints.File{}, fmt.Errorf("there is no names file %s: write it with \"%s names\", or remove the line", name, console.Command())
 	}
@@ -43,4 +39,16 @@ func (c *Config) readNames(name string) (hints.File, error) {
 		return hints.File{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return f, nil
+}
+
+// readBeside reads a names file.
+func (c *Config) readBeside(name string) ([]byte, error) {
+	if c.beside != nil {
+		return fs.ReadFile(c.beside, name)
+	}
+	file, err := c.Rooted(name)
+	if err != nil {
+		return nil, err
+	}
+	return ReadFile(file, maxNamesLen)
 }
