@@ -1,4 +1,5 @@
-package archtest
+// Package guides does what the README, the tutorial and the recipes say, to the letter, in new modules.
+package guides
 
 import (
 	"fmt"
@@ -6,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -155,7 +157,7 @@ func (g *guide) follow(t *testing.T) (commands, outputs int) {
 // document returns the text of a file of the repository.
 func document(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository(t), filepath.FromSlash(name)))
+	text, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,10 +175,15 @@ func section(t *testing.T, text, heading string) string {
 	return part
 }
 
-// needsLibrary makes sure that a guide finds libtvm_ffi and a compiler without a download.
-func needsLibrary(t *testing.T) {
+// root returns the root of the repository, and makes sure that a guide finds libtvm_ffi and a compiler
+// without a download.
+func root(t *testing.T) string {
 	t.Helper()
-	consumer.Watch(t)
+	if runtime.GOOS != "linux" {
+		t.Skipf("the guides are for Linux, not %s", runtime.GOOS)
+	}
+	root := consumer.Watch(t)
 	nativetest.Compiler(t)
 	nativetest.Library(t)
+	return root
 }

@@ -1,0 +1,83 @@
+package guides
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// TestTutorial does what the tutorial says, to the letter, in a new module.
+func TestTutorial(t *testing.T) {
+	g := guide{dir: t.TempDir(), text: document(t, "docs/TUTORIAL.md"), replace: []string{"PATH-OF-THE-CLONE", root(t)}}
+	if commands, outputs := g.follow(t); commands < 20 || outputs < 8 {
+		t.Errorf("the tutorial has %d commands and %d outputs", commands, outputs)
+	}
+}
+
+// TestRecipes does what docs/SHIPPING.md says, each section in a copy of the module that the
+// tutorial has made before its library changes.
+func TestRecipes(t *testing.T) {
+	before, _, ok := strings.Cut(document(t, "docs/TUTORIAL.md"), "\n## 6. The library changes\n")
+	if !ok {
+		t.Fatal("the tutorial has no section 6, before which the recipes begin")
+	}
+	clone := []string{"PATH-OF-THE-CLONE", root(t)}
+	base := guide{dir: t.TempDir(), text: before, replace: clone}
+	base.follow(t)
+	text := document(t, "docs/SHIPPING.md")
+	for _, heading := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(text, -1) {
+		t.Run(heading[1], func(t *testing.T) {
+			g := guide{dir: t.TempDir(), text: section(t, text, heading[1]), replace: clone}
+			if err := os.CopyFS(g.dir, os.DirFS(base.dir)); err != nil {
+				t.Fatal(err)
+			}
+			if prepare := recipes[heading[1]]; prepare != nil {
+				prepare(t, &g)
+			}
+			if commands, _ := g.follow(t); commands < 3 {
+				t.Errorf("the recipe has %d commands", commands)
+			}
+		})
+	}
+}
+
+// recipes has what a recipe finds on the machine of a user and not on that of the test.
+var recipes = map[string]func(t *testing.T, g *guide){
+	"In CI": func(t *testing.T, g *guide) { // an earlier run has filled the cache
+		w := nativetest.Wheel(t, nativetest.Version())
+		tree := filepath.Join(g.dir, ".tvmffi-cache", "wheels", filepath.Base(w.Root()))
+		if err := os.MkdirAll(filepath.Dir(tree), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(tree, os.DirFS(w.Root())); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"A container": func(t *testing.T, g *guide) {
+		const enter = "unshare --map-root-user "
+		if os.Geteuid() == 0 {
+			g.replace = append(g.replace, enter, "")
+		} else if err := exec.Command("unshare", "--map-root-user", "true").Run(); err != nil {
+			t.Skipf("this user cannot make a user namespace: %v", err)
+		}
+	},
+	"Another platform": func(t *testing.T, g *guide) {
+		if _, err := exec.LookPath("aarch64-linux-gnu-g++"); err != nil {
+			t.Skip("this machine has no aarch64-linux-gnu-g++")
+		}
+		s, err := wheel.TVMFFI("", "linux", "arm64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(g.text, " "+s.Package+"=="+s.Version+"\n") {
+			t.Errorf("the recipe does not get %s", s)
+		}
+		g.replace = append(g.replace, "pip download", "true", "python3 -m zipfile -e arm64/*.whl", "cp -r "+nativetest.Get(t, s).Root())
+	},
+}
