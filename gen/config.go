@@ -54,10 +54,16 @@ type Config struct {
 	// its name.
 	Packages map[string]string
 	// External maps the keys of types that other packages own to their import paths.
-	// A dot and the Go name follow the path if the name is not the usual one.
+	// A dot and the Go name follow the path if the name is not the usual one. The key
+	// "garden.*" stands for the types of a namespace and of those below it, and "*" for
+	// all, as far as the package binds them. Then /... may follow the path, for the
+	// packages below it.
 	External map[string]string
-	// PackageNames maps import paths of External to package names, as the function
-	// PackageNames returns them. An import of a package without an entry has an alias.
+	// Imported maps the keys that External stands for to import paths with Go names, as
+	// the function Imported returns them.
+	Imported map[string]string
+	// PackageNames maps import paths of External and Imported to package names, as the
+	// function PackageNames returns them. An import of a package without an entry has an alias.
 	PackageNames map[string]string
 	// UserNames holds the names that the consumer declares, per directory below the
 	// output root ("." for the root itself), in the form that the function UserNames
@@ -114,8 +120,8 @@ func (c Config) validate(s schema.Schema) error {
 	}
 	errs = append(errs, c.validatePackages()...)
 	for _, key := range slices.Sorted(maps.Keys(c.External)) {
-		if err := checkExternal(c.External[key]); err != nil {
-			fail("external: %q: %w; write an import path such as example.com/app/garden", key, err)
+		if err := checkExternal(key, c.External[key]); err != nil {
+			errs = append(errs, &ConfigError{Path: []string{"external", key}, Err: err})
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(c.UserNames)) {
@@ -179,10 +185,26 @@ func (c Config) validateFunctions() (errs []error) {
 	return errs
 }
 
-// checkExternal checks an import path, which a Go name may follow.
-func checkExternal(target string) error {
-	path, _ := plan.CutExternal(target)
-	return module.CheckImportPath(path)
+// checkExternal checks an import path and what may follow it.
+func checkExternal(key, target string) error {
+	path, name := plan.CutExternal(target)
+	prefix, pattern := plan.CutPattern(key)
+	var err error
+	switch {
+	case pattern && name != "":
+		err = fmt.Errorf("%q ends in a Go name, and the key stands for several types", target)
+	case !pattern && strings.Contains(key, "*"), strings.Contains(prefix, "*"):
+		err = errors.New("an asterisk stands only at the end, after a dot")
+	case pattern:
+		path = strings.TrimSuffix(path, "/...")
+	}
+	if err == nil {
+		err = module.CheckImportPath(path)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; write an import path such as example.com/app/garden, for keys such as garden.Rose and garden.*", err)
+	}
+	return nil
 }
 
 func libraryNames(s schema.Schema) string {

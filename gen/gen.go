@@ -22,6 +22,7 @@ package gen
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,15 +89,38 @@ func Verify(dir string, files []File) error {
 }
 
 // PackageNames returns the names of the packages in external, the form of
-// Config.External, by import path. dir is in the module that imports them. A package
+// Config.External or Config.Imported, by import path. dir is in the module that imports them. A package
 // that cannot be found has no entry.
 func PackageNames(dir string, external map[string]string) map[string]string {
 	paths := map[string]bool{}
-	for _, target := range external {
-		path, _ := plan.CutExternal(target)
-		paths[path] = true
+	for key, target := range external {
+		if _, pattern := plan.CutPattern(key); !pattern {
+			path, _ := plan.CutExternal(target)
+			paths[path] = true
+		}
 	}
 	return load.Names(dir, slices.Sorted(maps.Keys(paths)))
+}
+
+// Imported returns the types behind the entries of external, the form of Config.External,
+// that stand for several types: by key, an import path with the Go name. It reads the
+// bindings in those packages. dir is in the module that imports them. Of two packages
+// that bind a type, the one of the longer key owns it.
+func Imported(dir string, external map[string]string) (map[string]string, error) {
+	types := map[string]string{}
+	var errs []error
+	for _, key := range slices.SortedFunc(maps.Keys(external), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) {
+		prefix, pattern := plan.CutPattern(key)
+		if !pattern || checkExternal(key, external[key]) != nil {
+			continue
+		}
+		found, err := load.TypesBelow(dir, external[key], prefix, IsGenerated)
+		if err != nil {
+			errs = append(errs, &ConfigError{Path: []string{"external", key}, Err: err})
+		}
+		maps.Copy(types, found)
+	}
+	return types, errors.Join(errs...)
 }
 
 // UserNames returns the names that the consumer's own files below dir declare, in the

@@ -27,6 +27,7 @@ const (
 	Opaque    = plan.Opaque    // bound, but untyped
 	InRuntime = plan.InRuntime // package tvmffi has it
 	Skipped   = plan.Skipped   // not bound
+	Weakened  = plan.Weakened  // a type that was not asked for: signatures have an ancestor instead
 )
 
 // Kind is the kind of an entry.

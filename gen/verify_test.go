@@ -21,8 +21,10 @@ func TestGoldenCasesCompile(t *testing.T) {
 	var files []File
 	for _, c := range goldenCases(t) {
 		c.config.ImportPath = virtualPath + c.name() + "/garden"
-		for key, target := range c.config.External {
-			c.config.External[key] = strings.Replace(target, "example.com/app", virtualPath+c.name(), 1)
+		for _, targets := range []map[string]string{c.config.External, c.config.Imported} {
+			for key, target := range targets {
+				targets[key] = strings.Replace(target, "example.com/app/", virtualPath+c.name()+"/", 1)
+			}
 		}
 		generated, _, err := Generate(c.schema, c.config)
 		if err != nil {

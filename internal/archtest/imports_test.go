@@ -70,7 +70,7 @@ var rooms = []room{
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
 	{dir: "gen/internal/plan", own: []string{"cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
-	{dir: "gen/internal/load", other: []string{"golang.org/x/mod/modfile", "golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/load", own: []string{"internal/nearest"}, other: []string{"golang.org/x/mod/modfile", "golang.org/x/tools/go/packages"}},
 	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},

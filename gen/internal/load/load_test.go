@@ -3,7 +3,6 @@ package load
 import (
 	"go/ast"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -11,23 +10,11 @@ import (
 // TestPackages checks that the files for which whole returns true keep their bodies, and
 // that imported packages have none, so that an error in a body does not count.
 func TestPackages(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
+	dir := module(t, map[string]string{
 		"go.mod":         "module example.test/app\n\ngo 1.26\n",
 		"app.go":         "package app\n\nimport \"example.test/app/plants\"\n\nfunc Count() int { return plants.Count() }\n",
 		"plants/here.go": "package plants\n\nfunc Count() int { return notWrittenYet }\n",
-	} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	inDir := func(file string) bool { return filepath.Dir(file) == dir }
 	loaded, err := Packages(dir, nil, inDir, ".")
 	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {

@@ -37,6 +37,7 @@ type boundFunction struct {
 
 // classify selects the items that the config asks for and decides what each becomes.
 func (p *planner) classify() {
+	owned := p.config.owned()
 	for i := range p.schema.Types {
 		t := &p.schema.Types[i]
 		if !p.wanted(t.Key, t.Library) {
@@ -49,8 +50,8 @@ func (p *planner) classify() {
 		case runtimeKeys[t.Key]:
 			e.Status, e.Reason = InRuntime, "package tvmffi has it"
 			p.memberEntries(t, e)
-		case p.config.External[t.Key] != "":
-			e.Status, e.Reason = Skipped, "owned by "+p.config.External[t.Key]
+		case owned[t.Key] != "":
+			e.Status, e.Reason = Skipped, "owned by "+owned[t.Key]
 			p.memberEntries(t, e)
 		case !slices.Contains(t.Ancestors, rootKey):
 			e.Status, e.Reason = Skipped, "not an object type, and unknown to package tvmffi"

@@ -34,6 +34,7 @@ const (
 	Opaque    Status = "opaque"    // bound, but untyped: Reason says why
 	InRuntime Status = "runtime"   // the runtime package has it
 	Skipped   Status = "skipped"   // not bound: Reason says why
+	Weakened  Status = "weakened"  // a type that was not asked for: signatures have an ancestor instead
 )
 
 // Entry is the outcome for one item of the schema.

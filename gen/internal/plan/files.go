@@ -55,13 +55,23 @@ func (p *planner) checkUse() {
 	for _, key := range p.config.Skip {
 		check("skip", key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(p.config.External)) {
-		if p.types[key] == nil && !p.used["external "+key] {
-			p.failAt(fmt.Errorf("there is no type of this name, and no signature mentions it; remove the line or correct the key%s", nearest.Question(key, slices.Sorted(maps.Keys(p.types)))), "external", key)
-		}
-	}
+	p.checkExternal()
 	if len(p.errs) == 0 && len(p.bound) == 0 && len(p.functions) == 0 {
 		p.fail(errors.New("nothing to generate: everything that matches is skipped, owned by another package or part of the runtime"))
+	}
+}
+
+// checkExternal refuses entries of External that stand for no type.
+func (p *planner) checkExternal() {
+	imported := slices.Sorted(maps.Keys(p.config.Imported))
+	for _, key := range slices.Sorted(maps.Keys(p.config.External)) {
+		prefix, pattern := CutPattern(key)
+		switch {
+		case !pattern && p.types[key] == nil && !p.used["external "+key]:
+			p.failAt(fmt.Errorf("there is no type of this name, and no signature mentions it; remove the line or correct the key%s", nearest.Question(key, slices.Sorted(maps.Keys(p.types)))), "external", key)
+		case pattern && !slices.ContainsFunc(imported, func(k string) bool { return strings.HasPrefix(k, prefix) }):
+			p.failAt(fmt.Errorf("%s binds no type of this namespace; remove the line, or correct the key or the import path", p.config.External[key]), "external", key)
+		}
 	}
 }
 

@@ -43,6 +43,14 @@ func (p *planner) place() {
 			o.Parent = p.nearest(t.Ancestors)
 		}
 	}
+	for _, t := range p.bound {
+		for _, key := range slices.Backward(t.schema.Ancestors) {
+			if o := t.object.Parent; o != nil && o.Key == key || key == rootKey {
+				break
+			}
+			p.weaken(key, t.object.Parent)
+		}
+	}
 }
 
 // dirsOf returns the directory of each registry name.

@@ -32,6 +32,7 @@ type Config struct {
 	Skip         []string
 	Packages     map[string]string
 	External     map[string]string
+	Imported     map[string]string
 	PackageNames map[string]string
 	UserNames    map[string][]string
 	ToolVersion  string
@@ -131,7 +132,7 @@ func (*Variant) decl()   {}
 // Make plans the bindings of the parts of s that c asks for. The schema must be
 // valid and in canonical order.
 func Make(s schema.Schema, c Config) (*Plan, error) {
-	p := &planner{config: c, schema: s, used: map[string]bool{}, dirs: map[string]*Package{}, objects: map[string]*Object{}}
+	p := &planner{config: c, schema: s, used: map[string]bool{}, weak: map[string]bool{}, dirs: map[string]*Package{}, objects: map[string]*Object{}}
 	p.index()
 	p.classify()
 	if len(p.errs) > 0 {
@@ -172,6 +173,7 @@ type planner struct {
 	root       string              // namespace of the root package
 	libraries  []schema.Library    // to load
 	sources    []schema.Library    // the libraries that bound items come from
+	weak       map[string]bool     // keys of types that signatures mention and nobody binds
 	used       map[string]bool     // keys of Rename, Skip and External that matched
 	dirs       map[string]*Package // by Dir
 	markers    map[string]string   // by type key
@@ -188,12 +190,38 @@ func (p *planner) index() {
 		p.types[t.Key] = t
 	}
 	p.markers = markers(p.schema.Types)
-	for key, target := range p.config.External {
+	for key, target := range p.config.owned() {
 		path, name := CutExternal(target)
 		name = cmp.Or(name, Camel(lastPart(key)))
 		pkg := &Package{Path: path, Name: cmp.Or(p.config.PackageNames[path], pathpkg.Base(path))}
 		p.objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.markers[key], "As"+Camel(key)), External: true, Pkg: pkg}
 	}
+}
+
+// owned returns the types that other packages own, by key. The output of an earlier run is
+// not another package.
+func (c Config) owned() map[string]string {
+	all := map[string]string{}
+	for key, target := range c.Imported {
+		if path, _ := CutExternal(target); path != c.ImportPath && !strings.HasPrefix(path, c.ImportPath+"/") {
+			all[key] = target
+		}
+	}
+	for key, target := range c.External {
+		if _, pattern := CutPattern(key); !pattern {
+			all[key] = target
+		}
+	}
+	return all
+}
+
+// CutPattern returns the beginning of the type keys that a key of External stands for.
+// pattern is false if the key is that of a single type.
+func CutPattern(key string) (prefix string, pattern bool) {
+	if key != "*" && !strings.HasSuffix(key, ".*") {
+		return "", false
+	}
+	return strings.TrimSuffix(key, "*"), true
 }
 
 // CutExternal divides a value of Config.External into an import path and a Go name, ""

@@ -288,7 +288,24 @@ func (p *planner) objectNode(n *node, e schema.TypeSchema) error {
 	if o := p.nearest(t.Ancestors); o != nil {
 		n.kind, n.object = kindObject, o
 	}
+	p.weaken(t.Key, n.object)
 	return nil
+}
+
+// weaken reports that signatures have an ancestor in place of a type, because the type is
+// neither bound nor owned by a package that the config names. An entry exists if the
+// config skips the type.
+func (p *planner) weaken(key string, ancestor *Object) {
+	if p.weak[key] || slices.ContainsFunc(p.entries, func(e *Entry) bool { return e.Kind == KindType && e.Name == key }) {
+		return
+	}
+	p.weak[key] = true
+	e := p.entry(KindType, key, lastPart(key))
+	instead := "tvmffi.ObjectRef"
+	if ancestor != nil {
+		instead = ancestor.Key
+	}
+	e.Status, e.Reason = Weakened, "its namespace is not bound, so "+instead+" stands in its place"
 }
 
 func unregistered(text string) error {

@@ -124,7 +124,6 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf.Functions = c.Functions
 	conf.Skip = c.Skip
 	conf.External = c.External
-	conf.PackageNames = gen.PackageNames(b.Root, c.External)
 	conf.ToolVersion = console.Release()
 	if c.Split != nil {
 		conf.Split = *c.Split
@@ -134,6 +133,11 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 		return conf, err
 	}
 	conf.Names = b.names
+	if conf.Imported, err = gen.Imported(b.Root, c.External); err != nil {
+		return conf, positioned(c, err)
+	}
+	conf.PackageNames = gen.PackageNames(b.Root, c.External)
+	maps.Copy(conf.PackageNames, gen.PackageNames(b.Root, conf.Imported))
 	if b.Root != "" {
 		conf.UserNames, err = gen.UserNames(b.Root)
 	}

@@ -51,7 +51,8 @@ type Config struct {
 	Names []string `yaml:"names,omitempty"`
 	// Skip lists registry names to leave out.
 	Skip []string `yaml:"skip,omitempty"`
-	// External gives the import path of the Go package that owns a type key.
+	// External gives the import path of the Go package that owns a type key, or the keys
+	// of a namespace: garden.*.
 	External map[string]string `yaml:"external,omitempty"`
 	// Kernels are CUDA kernels that become typed funcs. They have a package of their
 	// own, so they replace libraries.

@@ -64,11 +64,14 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	counts := map[gen.Kind]map[gen.Status]int{}
 	byStatus := map[gen.Status][]gen.Entry{}
 	for _, e := range b.Report.Entries {
+		byStatus[e.Status] = append(byStatus[e.Status], e)
+		if e.Status == gen.Weakened {
+			continue // nobody asked for it
+		}
 		if counts[e.Kind] == nil {
 			counts[e.Kind] = map[gen.Status]int{}
 		}
 		counts[e.Kind][e.Status]++
-		byStatus[e.Status] = append(byStatus[e.Status], e)
 	}
 	w := table.NewWriter()
 	w.SetStyle(plainTable())
@@ -82,6 +85,7 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 		con.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
 	listEntries(con, "renamed", renamed(b.Report.Entries))
+	listEntries(con, "weaker types (bind their namespaces by prefixes, or name the packages that bind them under external)", byStatus[gen.Weakened])
 	listEntries(con, "opaque", byStatus[gen.Opaque])
 	listEntries(con, "packed because of bad metadata", flawed(b.Report.Entries))
 	listEntries(con, "skipped", byStatus[gen.Skipped])
