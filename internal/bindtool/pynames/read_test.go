@@ -136,6 +136,13 @@ func TestRead(t *testing.T) {
 			map[string]string{"garden.Dig": "(Any, int) -> None"},
 			map[string]hints.Item{"garden.Dig": {Params: []string{"spade", "depth"}, Doc: "Dig."}},
 		},
+		"the method of a flat name": {
+			"from . import _ffi_api\n\nclass Tool:\n    def swing(self, far):\n        _ffi_api.ToolSwing(self, far)\n\ndef one(x, y):\n    _ffi_api.ToolSwing(x, y)\n\ndef two(x, y):\n    _ffi_api.ToolSwing(x, y)\n\nclass Mixin:\n    def cut(self):\n        _ffi_api.cut(self)\n        _ffi_api.see(self)\n",
+			map[string]string{"garden.ToolSwing": "(Any, int) -> None", "garden.cut": "(garden.Rose) -> None", "garden.see": "(Any) -> None"},
+			map[string]hints.Item{
+				"garden.ToolSwing": {Params: []string{"tool", "far"}}, "garden.cut": {Params: []string{"rose"}}, "garden.see": {Params: []string{"mixin"}},
+			},
+		},
 		"then the majority": {
 			"from . import _ffi_api\n\ndef one(x, y):\n    _ffi_api.Dig(x, y)\n\ndef two(x, z):\n    \"\"\"Two.\"\"\"\n    _ffi_api.Dig(x, z)\n\ndef three(w, u):\n    _ffi_api.Dig(w, u)\n    _ffi_api.Dig(w)\n",
 			map[string]string{"garden.Dig": "(Any, int) -> None"},
@@ -205,7 +212,7 @@ class Plant(Wrapper):
         """Sow it."""
         return Plant._create_from_handle(_core.Plant.from_seed(seed))
 
-    def graft(self, other: "Plant", more: List["Plant"], last: Optional["Plant"] = None) -> "Plant":
+    def graft(self, other: "Plant", more: List["Plant"], last: "Plant" = None) -> "Plant":
         """Graft it."""
         handles = [m._handle for m in more]
         last_handle = None if last is None else last._handle
@@ -265,9 +272,10 @@ func TestRead_handles(t *testing.T) {
 func TestRead_misfits(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"garden/__init__.py": "", "garden/_ffi_api.py": api,
-		"garden/a.py": "import tvm_ffi\nfrom . import _ffi_api\n\ndef f(a, b):\n    _ffi_api.f(a, b)\n    tvm_ffi.get_global_func(\"garden.gone\")(a)\n",
+		"garden/a.py": "import tvm_ffi\nfrom . import _ffi_api\n\ndef f(a, b):\n    _ffi_api.f(a, b)\n    tvm_ffi.get_global_func(\"garden.gone\")(a)\n\n@tvm_ffi.register_object(\"garden.Pot\")\nclass Pot(tvm_ffi.Object):\n    def __init__(self, size):\n        self.__ffi_init__(size)\n",
 	})
-	s := library(t, nil, map[string]string{"garden.f": "(int) -> None"})
+	s := library(t, []string{"garden.Pot"}, map[string]string{"garden.f": "(int) -> None"})
+	s.Types[0].Attributes = []string{constructor}
 	f, r := read(t, dir, s)
 	if len(f.Items) != 0 {
 		t.Errorf("items %v, want none", f.Items)
@@ -280,7 +288,7 @@ func TestRead_misfits(t *testing.T) {
 		t.Errorf("left out %v, want %v", r.LeftOut, want)
 	}
 	f, _ = read(t, dir, nil)
-	if all := map[string]hints.Item{"garden.f": {Params: []string{"a", "b"}}, "garden.gone": {Params: []string{"a"}}}; !reflect.DeepEqual(f.Items, all) {
+	if all := map[string]hints.Item{"garden.f": {Params: []string{"a", "b"}}, "garden.gone": {Params: []string{"a"}}, "garden.Pot.__ffi_init__": {Params: []string{"size"}}}; !reflect.DeepEqual(f.Items, all) {
 		t.Errorf("without libraries %v, want %v", f.Items, all)
 	}
 }

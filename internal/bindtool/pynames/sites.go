@@ -20,8 +20,14 @@ type site struct {
 func (p *program) sites() map[string][]site {
 	found := map[string][]site{}
 	for _, m := range p.sorted() {
+		dynamic := 0
 		for i := range m.Calls {
 			c := &m.Calls[i]
+			if strings.HasSuffix(c.Callee, ".*") {
+				if dynamic++; dynamic > maxDynamic {
+					continue
+				}
+			}
 			s := site{in: m, call: c}
 			if c.Def >= 0 {
 				s.def = &m.Defs[c.Def]
@@ -46,8 +52,11 @@ func (p *program) sites() map[string][]site {
 	return found
 }
 
-// maxStrings bounds the names that getattr(a, name) may stand for.
-const maxStrings = 2000
+// Of a module, so many calls of getattr(a, name) count, and for each so many names.
+const (
+	maxDynamic = 100
+	maxStrings = 2000
+)
 
 // callees returns the registry names of what a call calls. They are several for getattr(a, name)(b).
 func (p *program) callees(s site) []string {

@@ -51,7 +51,7 @@ func modules(c *collected) []string {
 
 func TestCollect(t *testing.T) {
 	wheel := newWheel(t, "Garden_Tools-1.2-cp311-cp311-linux_x86_64.whl",
-		entry{"garden/tools.py", "x"}, entry{"garden/__init__.py", ""}, entry{"garden/lib.so", "x"}, entry{"garden-1.2.dist-info/METADATA", "x"}, entry{"__init__.py", ""}, entry{"garden.py", "y"})
+		entry{"garden.py", "y"}, entry{"garden/tools.py", "x"}, entry{"garden/__init__.py", ""}, entry{"garden/lib.so", "x"}, entry{"garden-1.2.dist-info/METADATA", "x"}, entry{"__init__.py", ""})
 	c, err := collect([]Input{{Path: wheel}}, defaultLimits)
 	if err != nil {
 		t.Fatal(err)
