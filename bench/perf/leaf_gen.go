@@ -12,6 +12,7 @@ var typeLeaf = bindrt.Type{Library: &library, Key: "perf.Leaf"}
 
 // Leaf is the object type perf.Leaf.
 type Leaf struct {
+	_ [0]*Leaf
 	objectBase
 }
 

@@ -23,6 +23,41 @@ func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
 
+// LoadChecked is like Load, and compares every function, type and field of this package
+// with the library. The error lists all that differ. Without a call to LoadChecked, each
+// is compared at its first use.
+func LoadChecked(options ...tvmffi.LoadOption) error {
+	return bindrt.LoadChecked(&library, options,
+		&fnAdd,
+		&fnAddOne,
+		&fnEcho,
+		&fnFail,
+		&fnMakeLeaf,
+		&fnMakeNode,
+		&fnNop3Objects,
+		&fnNop3Tensors,
+		&fnRepeat,
+		&fnRepeatOnThread,
+		&fnUseObjects,
+		&typeLeaf,
+		&newLeaf,
+		&fieldLeafValue,
+		&typeNode,
+		&fieldNodeValue,
+		&fieldNodeWeight,
+		&fieldNodeName,
+		&fieldNodeLeaf,
+		&methodNodeAdd,
+		&typePoint,
+		&newPoint,
+		&fieldPointX,
+		&fieldPointY,
+		&fieldPointName,
+		&fieldPointTag,
+		&fieldPointNext,
+	)
+}
+
 // Structs embed their parents under unexported names: methods are promoted, but
 // the parents cannot be copied.
 type (

@@ -12,6 +12,7 @@ var typeNode = bindrt.Type{Library: &library, Key: "perf.Node"}
 
 // Node is the object type perf.Node.
 type Node struct {
+	_ [0]*Node
 	objectBase
 }
 

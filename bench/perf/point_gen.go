@@ -12,6 +12,7 @@ var typePoint = bindrt.Type{Library: &library, Key: "perf.Point"}
 
 // Point is the object type perf.Point.
 type Point struct {
+	_ [0]*Point
 	objectBase
 }
 
