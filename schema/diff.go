@@ -15,6 +15,7 @@ const (
 	Added   Action = "added"
 	Removed Action = "removed"
 	Changed Action = "changed"
+	Moved   Action = "moved" // to another namespace
 )
 
 // Change is one difference between the interfaces of two schemas.
@@ -23,15 +24,19 @@ type Change struct {
 	// no longer works or compiles. The other changes are additive.
 	Breaking bool   `json:"breaking"`
 	Action   Action `json:"action"`
-	// Kind is function, type, field, method or constructor.
+	// Kind is function, type, field, method or constructor. It is namespace for what moved, and
+	// name for what changed only because it names types that moved.
 	Kind string `json:"kind"`
-	// Item is the name: of a function, of a type, or "type.member".
+	// Item is the name: of a function, of a type, or "type.member". It is "arith.*" for what
+	// moved from the namespace arith.
 	Item string `json:"item"`
 	// Aspect says what changed: signature, parent, type, writable, static, parameters.
-	// It is empty for what was added or removed.
+	// It is empty for what was added, removed or moved.
 	Aspect string `json:"aspect,omitempty"`
 	Old    string `json:"old,omitempty"`
 	New    string `json:"new,omitempty"`
+	// Items lists what moved, or names what moved, each with its kind: "function Simplify".
+	Items []string `json:"items,omitempty"`
 }
 
 // String returns one line, such as
@@ -39,6 +44,12 @@ type Change struct {
 func (c Change) String() string {
 	var b strings.Builder
 	b.WriteString([2]string{"additive", "breaking"}[b2i(c.Breaking)])
+	switch c.Kind {
+	case "namespace":
+		return fmt.Sprintf("%s: moved %s -> %s %s", &b, c.Old, c.New, c.listed())
+	case "name":
+		return fmt.Sprintf("%s: changed only by types that moved %s", &b, c.listed())
+	}
 	fmt.Fprintf(&b, ": %s %s %s", c.Kind, c.Item, c.Action)
 	switch c.Action {
 	case Changed:
@@ -63,15 +74,31 @@ func b2i(b bool) int {
 }
 
 // Diff compares the interfaces of two schemas. Docs, metadata, layout and files
-// are not compared. Breaking changes come first, then the order is by item.
+// are not compared. Breaking changes come first, with what moved before the rest. Then the
+// order is by item.
+//
+// Functions and types that moved from one namespace to another are one change. An item moved if it
+// has the same name after the last dot, and the same signature or, for a type, the same parent,
+// fields, methods and constructor. These may name other types that moved. Diff does not guess: if
+// several items fit, or only functions without a signature would have moved between the two
+// namespaces, it reports what was removed and what was added.
 func Diff(old, new Schema) []Change {
+	changes := compareAll(old, new)
+	if m := findMoves(old, new); len(m.types)+len(m.functions) > 0 {
+		changes = m.fold(changes, compareAll(old.rename(m), new))
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int {
+		return cmp.Or(b2i(b.Breaking)-b2i(a.Breaking), b2i(b.Action == Moved)-b2i(a.Action == Moved), cmp.Compare(a.Item, b.Item), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Action, b.Action), cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
+	})
+	return changes
+}
+
+// compareAll compares item by item.
+func compareAll(old, new Schema) []Change {
 	var d differ
 	d.functions(old, new)
 	d.types(old, new)
-	slices.SortStableFunc(d.changes, func(a, b Change) int {
-		return cmp.Or(b2i(b.Breaking)-b2i(a.Breaking), cmp.Compare(a.Item, b.Item), cmp.Compare(a.Kind, b.Kind),
-			cmp.Compare(a.Action, b.Action), cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
-	})
 	return d.changes
 }
 

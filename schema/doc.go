@@ -24,5 +24,5 @@
 //	signatures in metadata        metadata.go
 //	signatures as text            text.go, reported.go (in error messages)
 //	checks                        validate.go
-//	comparison                    diff.go, fingerprint.go
+//	comparison                    diff.go, moved.go, fingerprint.go
 package schema

@@ -19,7 +19,11 @@ func newDiff(con *console.Console, p *probe.Prober) *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "Compare the interfaces of two versions of a library",
 		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come
-first; if there are any, the exit code is 1.`,
+first; if there are any, the exit code is 1.
+
+What moved from one namespace to another, with its name and its signature, is one
+line. --json lists the items. An item for which several others fit is reported as
+removed and added.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,
 		Args: console.Takes(2, 2),
