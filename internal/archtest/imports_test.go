@@ -88,7 +88,7 @@ var rooms = []room{
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
 	{dir: "internal/bindtool/pynames", own: append(bindtool("console"), "internal/wheel/sites", "schema", "schema/hints")},
-	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
+	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},

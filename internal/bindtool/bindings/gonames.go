@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // GoItem is how Go code names an item of a schema.
@@ -23,6 +25,7 @@ type GoItem struct {
 	Lines   [][]Span // a declaration each, without the body
 	Missing string   // why there is none
 	Runtime bool     // because package tvmffi has it
+	Doc     string   // that the configuration or a names file has for it
 }
 
 // Span is a piece of text that may name a type.
@@ -38,6 +41,9 @@ type goKey struct {
 	kind gen.Kind
 	name string
 }
+
+// KindNamespace is the kind of a namespace, which has a doc alone.
+const KindNamespace gen.Kind = "namespace"
 
 // Of returns the Go declarations of an item, whose name is written as in a [gen.Entry].
 func (g GoNames) Of(kind gen.Kind, name string) GoItem { return g[goKey{kind, name}] }
@@ -79,9 +85,30 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	}
 	names := GoNames{}
 	for _, e := range report.Entries {
-		names[goKey{e.Kind, e.Name}] = d.item(e)
+		item := d.item(e)
+		item.Doc = hintedDoc(c, b.names, e)
+		names[goKey{e.Kind, e.Name}] = item
+	}
+	for _, f := range slices.Backward(b.names) { // the first one counts
+		for name, doc := range f.Namespaces {
+			names[goKey{KindNamespace, name}] = GoItem{Doc: doc}
+		}
 	}
 	return names, nil
+}
+
+// hintedDoc returns the doc of an item in the configuration or, if that has none, in a names file.
+func hintedDoc(c *project.Config, names []hints.File, e gen.Entry) string {
+	sources := []map[string]hints.Item{c.Functions}
+	for _, f := range names {
+		sources = append(sources, f.Items)
+	}
+	for _, items := range sources {
+		if doc := cmp.Or(items[string(e.Kind)+":"+e.Name].Doc, items[e.Name].Doc); doc != "" {
+			return doc
+		}
+	}
+	return ""
 }
 
 // declarations are those of generated files. A name is preceded by the folder of its package.

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/bindings"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
+	"github.com/tvmffi-go/tvmffi/internal/docstring"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -26,6 +27,7 @@ type page struct {
 type namespace struct {
 	ID, Name, Title, Count string
 	Packages               []string // the Go packages
+	Doc                    []docPart
 	Functions              []pageItem
 	Types                  []pageType
 }
@@ -52,17 +54,24 @@ type pageItem struct {
 	Head     []span
 	Go       [][]span
 	Notes    []string
-	Doc      []docBlock
+	Doc      []docPart
 	Small    string
 }
 
 // span is a piece of code. Link is the anchor of the type that it names, or "".
 type span struct{ Text, Link string }
 
-// docBlock is a paragraph, or lines that stay as they are.
+// docPart is the text before the first section of a doc, or a section.
+type docPart struct {
+	Title   string
+	Entries []docstring.Entry
+	Blocks  []docBlock
+}
+
+// docBlock is a paragraph, a list, or lines that keep their form.
 type docBlock struct {
-	Text  string
-	Plain bool
+	Text, Code string
+	List       []string
 }
 
 // pager makes a page of a listing.
@@ -129,7 +138,10 @@ func (n *namespace) count() {
 func (p *pager) namespace(name string) *namespace {
 	name = name[:max(strings.LastIndexByte(name, '.'), 0)]
 	if p.namespaces[name] == nil {
-		p.namespaces[name] = &namespace{ID: p.id("namespace", name), Name: name, Title: cmp.Or(name, "without a namespace")}
+		p.namespaces[name] = &namespace{
+			ID: p.id("namespace", name), Name: name, Title: cmp.Or(name, "without a namespace"),
+			Doc: docParts(p.names.Of(bindings.KindNamespace, name).Doc),
+		}
 	}
 	return p.namespaces[name]
 }
@@ -171,7 +183,7 @@ func (p *pager) link(key string) string {
 
 func (p *pager) function(f schema.Function) pageItem {
 	item := p.item(gen.KindFunction, f.Name, f.Name[strings.LastIndexByte(f.Name, '.')+1:], signatureText(f.Signature))
-	item.Doc = docBlocks(f.Doc)
+	item.document(f.Doc)
 	item.flaw(f.Flaw)
 	if f.Source == schema.SourceModule {
 		item.Small = strings.TrimPrefix(item.Small+"; exported by "+f.Library, "; ")
@@ -183,6 +195,7 @@ func (p *pager) function(f schema.Function) pageItem {
 func (p *pager) item(kind gen.Kind, name, short, signature string) pageItem {
 	item := pageItem{ID: p.id(string(kind), name), Name: name, Head: append([]span{{short, ""}}, p.linked(signature)...)}
 	g := p.names.Of(kind, name)
+	item.Doc = docParts(g.Doc)
 	for _, line := range g.Lines {
 		var spans []span
 		for _, s := range line {
@@ -200,6 +213,13 @@ func (p *pager) item(kind gen.Kind, name, short, signature string) pageItem {
 		item.Notes = append(item.Notes, "Not bound: "+g.Missing)
 	}
 	return item
+}
+
+// document adds the doc of the library, if there is no other.
+func (i *pageItem) document(doc string) {
+	if len(i.Doc) == 0 {
+		i.Doc = docParts(doc)
+	}
 }
 
 // flaw notes that the metadata cannot be read.
@@ -227,7 +247,7 @@ func (p *pager) linked(text string) []span {
 // typ makes a type with its members: constructors, fields, methods, static methods.
 func (p *pager) typ(t schema.Type) pageType {
 	out := pageType{pageItem: p.item(gen.KindType, t.Key, t.Key, "")}
-	out.Doc = docBlocks(t.Doc)
+	out.document(t.Doc)
 	for _, key := range t.Ancestors {
 		out.Parents = append(out.Parents, span{key, p.link(key)})
 	}
@@ -248,7 +268,7 @@ func (p *pager) typ(t schema.Type) pageType {
 		} else {
 			item = p.item(gen.KindMethod, t.Key+"."+m.Name, m.Name, signatureText(m.Signature))
 		}
-		item.Doc = docBlocks(m.Doc)
+		item.document(m.Doc)
 		item.flaw(m.Flaw)
 		switch {
 		case m.Name == initName:
@@ -261,7 +281,7 @@ func (p *pager) typ(t schema.Type) pageType {
 	}
 	for _, f := range t.Fields {
 		item := p.item(gen.KindField, t.Key+"."+f.Name, f.Name, ": "+f.Type.String())
-		item.Doc = docBlocks(f.Doc)
+		item.document(f.Doc)
 		item.Small = fmt.Sprintf("%s; %s", access(f), layout(f))
 		fields = append(fields, item)
 	}
@@ -286,15 +306,30 @@ func (p *pager) constructor(key, signature string) pageItem {
 	return item
 }
 
-// docBlocks splits a doc at empty lines. Blocks with indented lines stay as they are.
-func docBlocks(doc string) []docBlock {
+// docParts reads a doc.
+func docParts(text string) []docPart {
+	doc := docstring.Parse(text)
+	parts := []docPart{{Blocks: docBlocks(doc.Text)}}
+	for _, s := range doc.Sections {
+		parts = append(parts, docPart{s.Title, s.Entries, docBlocks(s.Text)})
+	}
+	if len(parts[0].Blocks) == 0 {
+		parts = parts[1:]
+	}
+	return parts
+}
+
+// docBlocks gathers the items of lists.
+func docBlocks(paragraphs []docstring.Paragraph) []docBlock {
 	var blocks []docBlock
-	for text := range strings.SplitSeq(strings.ReplaceAll(doc, "\r\n", "\n"), "\n\n") {
-		text = strings.Trim(text, "\n")
-		if strings.TrimSpace(text) == "" {
-			continue
+	for _, p := range paragraphs {
+		if n := len(blocks); p.Item && n > 0 && blocks[n-1].List != nil {
+			blocks[n-1].List = append(blocks[n-1].List, p.Text)
+		} else if p.Item {
+			blocks = append(blocks, docBlock{List: []string{p.Text}})
+		} else {
+			blocks = append(blocks, docBlock{Text: p.Text, Code: strings.Join(p.Code, "\n")})
 		}
-		blocks = append(blocks, docBlock{text, strings.Contains(text, "\n ") || strings.Contains(text, "\n-")})
 	}
 	return blocks
 }

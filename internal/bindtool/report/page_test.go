@@ -19,7 +19,7 @@ const garden = `{
 "format": 1, "abi": {"major": 0, "minor": 1, "patch": 16},
 "libraries": [{"file": "libgarden.so", "role": "bound"}],
 "functions": [
-	{"name": "garden.water", "source": "global", "library": "libgarden.so", "doc": "Waters a rose.\n\nIt grows.",
+	{"name": "garden.water", "source": "global", "library": "libgarden.so", "doc": "Waters a rose.\n\n- one\n- two\n\nParameters\n----------\nrose : Rose\n    Which one.",
 		"signature": {"params": [{"type": {"type": "garden.Rose"}}], "return": {"type": "garden.beds.Bed"}}},
 	{"name": "area", "source": "module", "library": "libgarden.so"}],
 "types": [
@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 		`derived from ffi.Object[#type-ffi.Object] › garden.Plant[#type-garden.Plant]`,
 		`derived types: garden.Rose[#type-garden.Rose]`,
 		`2 types; Go package garden`, `Go package garden/beds`,
-		"Waters a rose.\nIt grows.", "offset 32 size 8", "40 bytes", "package tvmffi has it",
+		"Waters a rose.\none\ntwo\n", "Parameters\nrose\n: Rose\nWhich one.\n", "offset 32 size 8", "40 bytes", "package tvmffi has it",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the page lacks %q:\n%s", want, shown)
@@ -131,7 +131,7 @@ func textOf(t *testing.T, page string) string {
 			switch {
 			case x.Name.Local == "a" && !strings.HasSuffix(out.String(), "#"):
 				out.WriteString("[" + link + "]")
-			case slices.Contains([]string{"p", "div", "h2", "h3", "h4", "pre", "li", "a"}, x.Name.Local), x.Name.Local == "code" && !strings.HasSuffix(out.String(), "package garden"):
+			case slices.Contains([]string{"p", "div", "h2", "h3", "h4", "h5", "pre", "li", "a", "dt", "dd"}, x.Name.Local), x.Name.Local == "code" && !strings.HasSuffix(out.String(), "package garden"):
 				out.WriteString("\n")
 			}
 		}
