@@ -63,7 +63,11 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 		if in, ok := errors.AsType[*fs.PathError](err); ok {
 			err = in.Err // the path is that of the temporary folder
 		}
-		return fmt.Errorf("native: cannot write to the folder %s: %w; make it, or choose another folder", filepath.Dir(file), err)
+		dir, remedy := filepath.Dir(file), "choose another folder"
+		if _, missing := os.Stat(dir); missing != nil {
+			remedy = "make it, or " + remedy
+		}
+		return fmt.Errorf("native: cannot write to the folder %s: %w; %s", dir, err, remedy)
 	}
 	defer os.RemoveAll(temp)
 	b.file = filepath.Base(file)

@@ -98,10 +98,17 @@ func runExport(ctx context.Context, con *console.Console, o *exportOptions, patt
 		return err
 	}
 	functions, types, methods := x.Count()
-	con.Notef("%s: %s, %s, %s exported as lib%s; %d of %d files written\n", console.Shown(x.Dir()),
-		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name,
-		len(changes.Changes), len(changes.Changes)+changes.Same)
+	con.Notef("%s: %s, %s, %s exported as lib%s; %s\n", console.Shown(x.Dir()),
+		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name, written(changes))
 	return buildExport(ctx, con, o, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
+}
+
+// written says how many files were written.
+func written(o *files.Output) string {
+	if o.UpToDate() {
+		return fmt.Sprintf("up to date (%d files)", o.Same)
+	}
+	return fmt.Sprintf("wrote %d of %d files", len(o.Changes), len(o.Changes)+o.Same)
 }
 
 // readExports reads the package that pattern names.

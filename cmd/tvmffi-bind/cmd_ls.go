@@ -59,33 +59,36 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 && (args[0] == "." || args[0] == "..") {
-		return fmt.Errorf("%s is a folder: name a library file in it, or leave it out", args[0])
-	}
+	pattern := strings.Join(args, " ")
 	if len(args) > 1 {
 		return fmt.Errorf("too many patterns %q: ls takes files and then one pattern, which may contain *", args)
+	}
+	if pattern == "." || pattern == ".." {
+		return refusePath(pattern)
 	}
 	c, err := o.Source()
 	if err != nil {
 		return err
+	}
+	whole, err := p.Read(ctx, c)
+	if err != nil {
+		return err
+	}
+	s, err := report.Select(whole, pattern, o.all)
+	if err != nil {
+		return err
+	}
+	found := len(s.Functions)+len(s.Types)+len(s.Flaws) > 0
+	if !found {
+		if err := refusePath(pattern); err != nil {
+			return err
+		}
 	}
 	if o.Config == "" {
 		noteConfig(con, c.File())
 	}
 	if !o.FromFlags() && c.File() == "" {
 		con.Notef("there is no %s here or above, and no library is named, so this is libtvm_ffi\n", project.ConfigName)
-	}
-	whole, err := p.Read(ctx, c)
-	if err != nil {
-		return err
-	}
-	pattern := ""
-	if len(args) == 1 {
-		pattern = args[0]
-	}
-	s, err := report.Select(whole, pattern, o.all)
-	if err != nil {
-		return err
 	}
 	switch l := report.NewListing(whole, s); {
 	case o.json:
@@ -96,7 +99,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 			con.Notef("the page has no Go declarations, because gen refuses this input: %v\n", err)
 		}
 		return l.WriteHTML(con, o.html, names)
-	case len(s.Functions)+len(s.Types)+len(s.Flaws) == 0:
+	case !found:
 		return nothingListed(whole, pattern, o.all)
 	default:
 		l.Print(con)
@@ -104,16 +107,26 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	}
 }
 
+// refusePath returns an error for a pattern that names a file or a folder.
+func refusePath(pattern string) error {
+	switch info, err := os.Stat(pattern); {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a library file in it, or leave it out", pattern)
+	case info.Mode().IsRegular():
+		return probe.NotLibrary(pattern)
+	}
+	return nil
+}
+
 // nothingListed says why ls shows nothing.
 func nothingListed(s schema.Schema, pattern string, all bool) error {
 	if pattern == "" {
 		return console.Refuse("%s has no TVM-FFI functions or types: name another library, or use --all to include libtvm_ffi", report.BoundNames(s))
 	}
-	if info, err := os.Stat(pattern); err == nil && info.Mode().IsRegular() {
-		return probe.NotLibrary(pattern)
-	}
 	among, more := s, ""
-	if !all {
+	if !all && len(s.Libraries) > 1 {
 		among, more = report.Own(s), ", or use --all to include libtvm_ffi"
 	}
 	return console.Refuse("nothing in %s matches %q: name another library%s%s", report.BoundNames(s), pattern, more, resembling(pattern, report.ItemNames(among)))
