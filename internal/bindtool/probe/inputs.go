@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -92,8 +94,12 @@ func NamesLibrary(arg string) bool {
 	return strings.Contains(filepath.Base(arg), ".so.")
 }
 
+// completionTimeout limits how long a shell waits for the names in a library.
+const completionTimeout = 3 * time.Second
+
 // Names returns a completion of names: of files until there is one, then of what the
-// libraries have. kept selects the names of a schema.
+// libraries have. kept selects the names of a schema. A library that cannot be read, or not soon,
+// has no names. Nothing is downloaded or printed.
 func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		rest, err := in.Take(args)
@@ -104,7 +110,9 @@ func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.Comp
 		if err != nil || len(c.Libraries) == 0 && c.From == "" || strings.ContainsAny(begun, "/"+string(filepath.Separator)) {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		s, err := p.Read(cmd.Context(), c)
+		quiet := *p
+		quiet.Console, quiet.Offline, quiet.Timeout = &console.Console{Out: io.Discard, Err: io.Discard}, true, min(p.Timeout, completionTimeout)
+		s, err := quiet.Read(cmd.Context(), c)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
