@@ -108,7 +108,7 @@ func (b *Result) generate(c *project.Config) error {
 		return &console.Refusal{Err: err}
 	}
 	if b.generated, b.Report, err = gen.Generate(b.Schema, conf); err != nil {
-		return &console.Refusal{Err: positioned(c, err)}
+		return &console.Refusal{Err: console.Problems(positioned(c, err))}
 	}
 	b.list()
 	return nil
