@@ -66,6 +66,9 @@ func (p *planner) closure(owner string) []schema.Library {
 		}
 	}
 	visit(owner)
+	if first := p.schema.Libraries[0]; first.Role == schema.RoleDependency {
+		needed[first.File] = true // a libtvm_ffi that the configuration names
+	}
 	for _, l := range p.schema.Libraries {
 		if l.Role == schema.RoleDependency && !p.linked(l.File) {
 			visit(l.File)
