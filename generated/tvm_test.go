@@ -17,7 +17,7 @@ import (
 //
 //	go test -tags=tvm -run=TestTVM ./generated
 func TestTVMLibraries(t *testing.T) {
-	tvm, core := nativetest.Get(t, wheel.TVM()), nativetest.Wheel(t, wheel.TVMNeeds).Library()
+	tvm, core := nativetest.Pinned(t, "apache-tvm"), nativetest.Wheel(t, wheel.TVMNeeds).Library()
 	files := []string{"libtvm_runtime.so", "libtvm_runtime_extra.so", "libtvm_compiler.so"}
 	m := newConsumer(t, "tvm.txtar")
 	m.Env = append(m.Env, "TVMFFI_LIBRARY="+core)
