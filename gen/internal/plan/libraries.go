@@ -77,10 +77,11 @@ func (p *planner) closure(owner string) []schema.Library {
 	return slices.DeleteFunc(slices.Clone(p.schema.Libraries), func(l schema.Library) bool { return !needed[l.File] })
 }
 
-// core reports whether a library of the schema is libtvm_ffi, which is the first even if
-// it is bound.
+// core reports whether a library of the schema is a libtvm_ffi that need not be listed: it
+// is always loaded. One that is listed as a dependency has to be of that version. It is the
+// first even if it is bound.
 func (p *planner) core(i int) bool {
-	return i == 0 && slices.ContainsFunc(p.schema.Libraries, func(l schema.Library) bool {
+	return i == 0 && p.schema.Libraries[0].Role != schema.RoleDependency && slices.ContainsFunc(p.schema.Libraries, func(l schema.Library) bool {
 		return slices.Contains(l.Needs, p.schema.Libraries[0].File)
 	})
 }
