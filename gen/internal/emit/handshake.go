@@ -9,7 +9,10 @@ import (
 
 // handshake writes the declarations that a package has once.
 func (e *emitter) handshake() {
-	e.file.PackageComment("// Package " + e.pkg.Name + " holds Go bindings for " + sources(e.pkg, false) + ".")
+	doc := plan.Doc{Intro: "holds Go bindings for " + sources(e.pkg, false) + ".", Text: e.pkg.Doc}
+	for _, line := range document("Package "+e.pkg.Name, doc) {
+		e.file.PackageComment(line)
+	}
 	e.add([]string{"// This does not compile if the runtime does not support this generated code."},
 		jen.Const().Id("_").Op("=").Add(bindrt("Generation1")))
 	for i, set := range e.pkg.Sets {

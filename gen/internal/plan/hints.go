@@ -58,6 +58,20 @@ func (p *planner) hinted(kind Kind, name, own string) string {
 	return cmp.Or(doc, own)
 }
 
+// namespaceDocs returns what names files say about namespaces, by the directory of the
+// package. If a package has several, the shortest counts.
+func (p *planner) namespaceDocs() map[string]string {
+	docs := map[string]string{}
+	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	for _, file := range p.config.Names {
+		for _, ns := range slices.SortedFunc(maps.Keys(file.Namespaces), byLength) {
+			dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
+			docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
+		}
+	}
+	return docs
+}
+
 // methodSignature returns the signature of a method with what hints add, also if its type is
 // not bound.
 func (p *planner) methodSignature(m *schema.Method) *schema.Signature {

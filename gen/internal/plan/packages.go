@@ -104,9 +104,11 @@ func (p *planner) newPackage(dir string) *Package {
 // packages returns the packages with files, sorted by directory.
 func (p *planner) packages() []*Package {
 	var all []*Package
+	docs := p.namespaceDocs()
 	for _, pkg := range p.dirs {
 		if len(pkg.Files) > 0 {
 			pkg.Sources = p.sourcesOf(pkg)
+			pkg.Doc = docs[pkg.Dir]
 			all = append(all, pkg)
 		}
 	}

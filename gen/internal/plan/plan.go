@@ -51,6 +51,7 @@ type Package struct {
 	Dir     string // relative to the output root, "" for the root
 	Name    string
 	Path    string           // import path
+	Doc     string           // of its namespace
 	Sources []schema.Library // the libraries of its items
 	Tool    string           // version of the tool, for the header
 	Imports []Import
