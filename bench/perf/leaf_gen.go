@@ -11,22 +11,13 @@ import (
 var typeLeaf = bindrt.Type{Library: &library, Key: "perf.Leaf"}
 
 // Leaf is the object type perf.Leaf.
+//
+// [NewLeaf] and [MakeLeaf] return one. Fields: [Leaf.Value]. [Nop3Objects] takes one. Release and
+// String are those of [tvmffi.Object].
 type Leaf struct {
 	_ [0]*Leaf
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Leaf) TVMFFIType(*Leaf) *bindrt.Type { return &typeLeaf }
-
-// LeafRef is satisfied by Leaf and every type derived from it; nil is None.
-type LeafRef interface {
-	tvmffi.ObjectRef
-	AsPerfLeaf() *Leaf
-}
-
-// AsPerfLeaf returns x; nil stays nil.
-func (x *Leaf) AsPerfLeaf() *Leaf { return x }
 
 var newLeaf = bindrt.Func{Owner: &typeLeaf, Name: "__ffi_init__", Attribute: true, Sig: "(value: int)"}
 
@@ -46,3 +37,15 @@ var fieldLeafValue = bindrt.Field{Owner: &typeLeaf, Name: "value", Sig: "int"}
 func (x *Leaf) Value() int64 {
 	return fieldLeafValue.Int(bindrt.Ref(x))
 }
+
+// LeafRef is how functions take objects of type Leaf and of types derived from it; nil is None.
+type LeafRef interface {
+	tvmffi.ObjectRef
+	AsPerfLeaf() *Leaf
+}
+
+// TVMFFIType is for generated code.
+func (*Leaf) TVMFFIType(*Leaf) *bindrt.Type { return &typeLeaf }
+
+// AsPerfLeaf is for generated code. It returns x; nil stays nil.
+func (x *Leaf) AsPerfLeaf() *Leaf { return x }

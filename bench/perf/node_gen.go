@@ -11,22 +11,13 @@ import (
 var typeNode = bindrt.Type{Library: &library, Key: "perf.Node"}
 
 // Node is the object type perf.Node.
+//
+// [MakeNode] returns one. Fields: [Node.Value], [Node.Weight], [Node.Name] and [Node.Leaf].
+// Release and String are those of [tvmffi.Object].
 type Node struct {
 	_ [0]*Node
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Node) TVMFFIType(*Node) *bindrt.Type { return &typeNode }
-
-// NodeRef is satisfied by Node and every type derived from it; nil is None.
-type NodeRef interface {
-	tvmffi.ObjectRef
-	AsPerfNode() *Node
-}
-
-// AsPerfNode returns x; nil stays nil.
-func (x *Node) AsPerfNode() *Node { return x }
 
 var fieldNodeValue = bindrt.Field{Owner: &typeNode, Name: "value", Sig: "int"}
 
@@ -98,3 +89,15 @@ func (x *Node) Add(n int64) (int64, error) {
 	c.Int(1, n)
 	return c.DoInt()
 }
+
+// NodeRef is how functions take objects of type Node and of types derived from it; nil is None.
+type NodeRef interface {
+	tvmffi.ObjectRef
+	AsPerfNode() *Node
+}
+
+// TVMFFIType is for generated code.
+func (*Node) TVMFFIType(*Node) *bindrt.Type { return &typeNode }
+
+// AsPerfNode is for generated code. It returns x; nil stays nil.
+func (x *Node) AsPerfNode() *Node { return x }

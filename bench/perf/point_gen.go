@@ -11,22 +11,13 @@ import (
 var typePoint = bindrt.Type{Library: &library, Key: "perf.Point"}
 
 // Point is the object type perf.Point.
+//
+// [NewPoint] returns one. Fields: [Point.X], [Point.Y], [Point.Name], [Point.Tag] and
+// [Point.Next]. Release and String are those of [tvmffi.Object].
 type Point struct {
 	_ [0]*Point
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Point) TVMFFIType(*Point) *bindrt.Type { return &typePoint }
-
-// PointRef is satisfied by Point and every type derived from it; nil is None.
-type PointRef interface {
-	tvmffi.ObjectRef
-	AsPerfPoint() *Point
-}
-
-// AsPerfPoint returns x; nil stays nil.
-func (x *Point) AsPerfPoint() *Point { return x }
 
 var newPoint = bindrt.Func{Owner: &typePoint, Name: "__ffi_init__", Attribute: true, Sig: "(x: int, y: float, name: ffi.String, tag: Any, next: ffi.Object)"}
 
@@ -111,3 +102,15 @@ func (x *Point) Next() *tvmffi.Object {
 func (x *Point) SetNext(v tvmffi.ObjectRef) error {
 	return bindrt.SetField(&fieldPointNext, bindrt.Ref(x), v)
 }
+
+// PointRef is how functions take objects of type Point and of types derived from it; nil is None.
+type PointRef interface {
+	tvmffi.ObjectRef
+	AsPerfPoint() *Point
+}
+
+// TVMFFIType is for generated code.
+func (*Point) TVMFFIType(*Point) *bindrt.Type { return &typePoint }
+
+// AsPerfPoint is for generated code. It returns x; nil stays nil.
+func (x *Point) AsPerfPoint() *Point { return x }

@@ -11,22 +11,13 @@ import (
 var typeEnum = bindrt.Type{Library: &library, Key: "ffi.Enum"}
 
 // Enum is the object type ffi.Enum.
+//
+// Fields: [Enum.IntIndex] and [Enum.StrIndex]. In this package, [IntEnum] and [StrEnum] derive
+// from it. Release and String are those of [tvmffi.Object].
 type Enum struct {
 	_ [0]*Enum
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Enum) TVMFFIType(*Enum) *bindrt.Type { return &typeEnum }
-
-// EnumRef is satisfied by Enum and every type derived from it; nil is None.
-type EnumRef interface {
-	tvmffi.ObjectRef
-	AsFFIEnum() *Enum
-}
-
-// AsFFIEnum returns x; nil stays nil.
-func (x *Enum) AsFFIEnum() *Enum { return x }
 
 var fieldEnumIntIndex = bindrt.Field{Owner: &typeEnum, Name: "_int_index", Sig: "int"}
 
@@ -49,3 +40,15 @@ var fieldEnumStrIndex = bindrt.Field{Owner: &typeEnum, Name: "_str_index", Sig: 
 func (x *Enum) StrIndex() string {
 	return fieldEnumStrIndex.Text(bindrt.Ref(x))
 }
+
+// EnumRef is how functions take objects of type Enum and of types derived from it; nil is None.
+type EnumRef interface {
+	tvmffi.ObjectRef
+	AsFFIEnum() *Enum
+}
+
+// TVMFFIType is for generated code.
+func (*Enum) TVMFFIType(*Enum) *bindrt.Type { return &typeEnum }
+
+// AsFFIEnum is for generated code. It returns x; nil stays nil.
+func (x *Enum) AsFFIEnum() *Enum { return x }

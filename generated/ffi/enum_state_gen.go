@@ -11,22 +11,13 @@ import (
 var typeEnumState = bindrt.Type{Library: &library, Key: "ffi.EnumState"}
 
 // EnumState is the object type ffi.EnumState.
+//
+// [NewEnumState] returns one. Fields: [EnumState.Entries], [EnumState.Indexes] and
+// [EnumState.Attrs]. Release and String are those of [tvmffi.Object].
 type EnumState struct {
 	_ [0]*EnumState
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*EnumState) TVMFFIType(*EnumState) *bindrt.Type { return &typeEnumState }
-
-// EnumStateRef is satisfied by EnumState and every type derived from it; nil is None.
-type EnumStateRef interface {
-	tvmffi.ObjectRef
-	AsFFIEnumState() *EnumState
-}
-
-// AsFFIEnumState returns x; nil stays nil.
-func (x *EnumState) AsFFIEnumState() *EnumState { return x }
 
 var newEnumState = bindrt.Func{Owner: &typeEnumState, Name: "__ffi_init__", Sig: "() -> ffi.Object"}
 
@@ -71,3 +62,15 @@ var fieldEnumStateAttrs = bindrt.Field{Owner: &typeEnumState, Name: "attrs", Sig
 func (x *EnumState) Attrs() *tvmffi.Dict[string, *tvmffi.Dict[*tvmffi.Object, tvmffi.Any]] {
 	return bindrt.GetField[*tvmffi.Dict[string, *tvmffi.Dict[*tvmffi.Object, tvmffi.Any]]](&fieldEnumStateAttrs, bindrt.Ref(x))
 }
+
+// EnumStateRef is how functions take objects of type EnumState and of types derived from it; nil is None.
+type EnumStateRef interface {
+	tvmffi.ObjectRef
+	AsFFIEnumState() *EnumState
+}
+
+// TVMFFIType is for generated code.
+func (*EnumState) TVMFFIType(*EnumState) *bindrt.Type { return &typeEnumState }
+
+// AsFFIEnumState is for generated code. It returns x; nil stays nil.
+func (x *EnumState) AsFFIEnumState() *EnumState { return x }

@@ -809,6 +809,9 @@ var fnNewStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey
 // NewStructuralKey calls ffi.StructuralKey:
 //
 //	(Any) -> ffi.StructuralKey
+//
+// It is the constructor of the library for [StructuralKey]; [NewStructuralKeyInit] only sets the
+// fields.
 func NewStructuralKey(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
 	c.Begin(&fnNewStructuralKey, 1)
@@ -821,6 +824,8 @@ var fnNewVisitInterrupt = bindrt.Func{Library: &library, Name: "ffi.VisitInterru
 // NewVisitInterrupt calls ffi.VisitInterrupt:
 //
 //	(Any) -> ffi.VisitInterrupt
+//
+// It is the constructor of the library for [VisitInterrupt].
 func NewVisitInterrupt(value any) (*VisitInterrupt, error) {
 	var c bindrt.Call1
 	c.Begin(&fnNewVisitInterrupt, 1)

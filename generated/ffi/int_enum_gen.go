@@ -11,25 +11,14 @@ import (
 var typeIntEnum = bindrt.Type{Library: &library, Key: "ffi.IntEnum"}
 
 // IntEnum is the object type ffi.IntEnum.
+//
+// It derives from [Enum], and inherits [Enum.IntIndex] and [Enum.StrIndex].
+//
+// Fields: [IntEnum.Value]. Release and String are those of [tvmffi.Object].
 type IntEnum struct {
 	_ [0]*IntEnum
 	enumBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*IntEnum) TVMFFIType(*IntEnum) *bindrt.Type { return &typeIntEnum }
-
-// IntEnumRef is satisfied by IntEnum and every type derived from it; nil is None.
-type IntEnumRef interface {
-	tvmffi.ObjectRef
-	AsFFIIntEnum() *IntEnum
-}
-
-// AsFFIIntEnum returns x; nil stays nil.
-func (x *IntEnum) AsFFIIntEnum() *IntEnum { return x }
-
-// AsFFIEnum returns x as its ancestor Enum; nil stays nil.
-func (x *IntEnum) AsFFIEnum() *Enum { return bindrt.Up[Enum](x) }
 
 var fieldIntEnumValue = bindrt.Field{Owner: &typeIntEnum, Name: "value", Sig: "int"}
 
@@ -41,3 +30,18 @@ var fieldIntEnumValue = bindrt.Field{Owner: &typeIntEnum, Name: "value", Sig: "i
 func (x *IntEnum) Value() int64 {
 	return fieldIntEnumValue.Int(bindrt.Ref(x))
 }
+
+// IntEnumRef is how functions take objects of type IntEnum and of types derived from it; nil is None.
+type IntEnumRef interface {
+	tvmffi.ObjectRef
+	AsFFIIntEnum() *IntEnum
+}
+
+// TVMFFIType is for generated code.
+func (*IntEnum) TVMFFIType(*IntEnum) *bindrt.Type { return &typeIntEnum }
+
+// AsFFIIntEnum is for generated code. It returns x; nil stays nil.
+func (x *IntEnum) AsFFIIntEnum() *IntEnum { return x }
+
+// AsFFIEnum is for generated code. It returns x as its ancestor Enum; nil stays nil.
+func (x *IntEnum) AsFFIEnum() *Enum { return bindrt.Up[Enum](x) }

@@ -11,25 +11,14 @@ import (
 var typeStrEnum = bindrt.Type{Library: &library, Key: "ffi.StrEnum"}
 
 // StrEnum is the object type ffi.StrEnum.
+//
+// It derives from [Enum], and inherits [Enum.IntIndex] and [Enum.StrIndex].
+//
+// Fields: [StrEnum.Value]. Release and String are those of [tvmffi.Object].
 type StrEnum struct {
 	_ [0]*StrEnum
 	enumBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*StrEnum) TVMFFIType(*StrEnum) *bindrt.Type { return &typeStrEnum }
-
-// StrEnumRef is satisfied by StrEnum and every type derived from it; nil is None.
-type StrEnumRef interface {
-	tvmffi.ObjectRef
-	AsFFIStrEnum() *StrEnum
-}
-
-// AsFFIStrEnum returns x; nil stays nil.
-func (x *StrEnum) AsFFIStrEnum() *StrEnum { return x }
-
-// AsFFIEnum returns x as its ancestor Enum; nil stays nil.
-func (x *StrEnum) AsFFIEnum() *Enum { return bindrt.Up[Enum](x) }
 
 var fieldStrEnumValue = bindrt.Field{Owner: &typeStrEnum, Name: "value", Sig: "ffi.String"}
 
@@ -41,3 +30,18 @@ var fieldStrEnumValue = bindrt.Field{Owner: &typeStrEnum, Name: "value", Sig: "f
 func (x *StrEnum) Value() string {
 	return fieldStrEnumValue.Text(bindrt.Ref(x))
 }
+
+// StrEnumRef is how functions take objects of type StrEnum and of types derived from it; nil is None.
+type StrEnumRef interface {
+	tvmffi.ObjectRef
+	AsFFIStrEnum() *StrEnum
+}
+
+// TVMFFIType is for generated code.
+func (*StrEnum) TVMFFIType(*StrEnum) *bindrt.Type { return &typeStrEnum }
+
+// AsFFIStrEnum is for generated code. It returns x; nil stays nil.
+func (x *StrEnum) AsFFIStrEnum() *StrEnum { return x }
+
+// AsFFIEnum is for generated code. It returns x as its ancestor Enum; nil stays nil.
+func (x *StrEnum) AsFFIEnum() *Enum { return bindrt.Up[Enum](x) }

@@ -11,22 +11,13 @@ import (
 var typeStructuralKey = bindrt.Type{Library: &library, Key: "ffi.StructuralKey"}
 
 // StructuralKey is the object type ffi.StructuralKey.
+//
+// [NewStructuralKey] and [NewStructuralKeyInit] return one. Fields: [StructuralKey.Key] and
+// [StructuralKey.HashI64]. Release and String are those of [tvmffi.Object].
 type StructuralKey struct {
 	_ [0]*StructuralKey
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*StructuralKey) TVMFFIType(*StructuralKey) *bindrt.Type { return &typeStructuralKey }
-
-// StructuralKeyRef is satisfied by StructuralKey and every type derived from it; nil is None.
-type StructuralKeyRef interface {
-	tvmffi.ObjectRef
-	AsFFIStructuralKey() *StructuralKey
-}
-
-// AsFFIStructuralKey returns x; nil stays nil.
-func (x *StructuralKey) AsFFIStructuralKey() *StructuralKey { return x }
 
 var newStructuralKeyInit = bindrt.Func{Owner: &typeStructuralKey, Name: "__ffi_init__", Sig: "(Any) -> ffi.Object"}
 
@@ -34,7 +25,10 @@ var newStructuralKeyInit = bindrt.Func{Owner: &typeStructuralKey, Name: "__ffi_i
 //
 //	(Any) -> ffi.Object
 //
-// Constructor that takes any key and computes its structural hash
+// # Constructor that takes any key and computes its structural hash
+//
+// It only runs the constructor of the type. Prefer [NewStructuralKey], the constructor of the
+// library: it may check its arguments and compute fields, and they may be in another order.
 func NewStructuralKeyInit(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
 	c.Begin(&newStructuralKeyInit, 1)
@@ -59,3 +53,15 @@ var fieldStructuralKeyHashI64 = bindrt.Field{Owner: &typeStructuralKey, Name: "h
 func (x *StructuralKey) HashI64() int64 {
 	return fieldStructuralKeyHashI64.Int(bindrt.Ref(x))
 }
+
+// StructuralKeyRef is how functions take objects of type StructuralKey and of types derived from it; nil is None.
+type StructuralKeyRef interface {
+	tvmffi.ObjectRef
+	AsFFIStructuralKey() *StructuralKey
+}
+
+// TVMFFIType is for generated code.
+func (*StructuralKey) TVMFFIType(*StructuralKey) *bindrt.Type { return &typeStructuralKey }
+
+// AsFFIStructuralKey is for generated code. It returns x; nil stays nil.
+func (x *StructuralKey) AsFFIStructuralKey() *StructuralKey { return x }

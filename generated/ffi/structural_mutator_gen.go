@@ -11,19 +11,23 @@ import (
 var typeStructuralMutator = bindrt.Type{Library: &library, Key: "ffi.StructuralMutator"}
 
 // StructuralMutator is the object type ffi.StructuralMutator.
+//
+// [StructuralMutatorDefRegionKind], [StructuralMutatorDefaultMutate], [StructuralMutatorMutate],
+// [StructuralMutatorVarRemapGet] and 2 more functions take one. Release and String are those of
+// [tvmffi.Object].
 type StructuralMutator struct {
 	_ [0]*StructuralMutator
 	objectBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*StructuralMutator) TVMFFIType(*StructuralMutator) *bindrt.Type { return &typeStructuralMutator }
-
-// StructuralMutatorRef is satisfied by StructuralMutator and every type derived from it; nil is None.
+// StructuralMutatorRef is how functions take objects of type StructuralMutator and of types derived from it; nil is None.
 type StructuralMutatorRef interface {
 	tvmffi.ObjectRef
 	AsFFIStructuralMutator() *StructuralMutator
 }
 
-// AsFFIStructuralMutator returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*StructuralMutator) TVMFFIType(*StructuralMutator) *bindrt.Type { return &typeStructuralMutator }
+
+// AsFFIStructuralMutator is for generated code. It returns x; nil stays nil.
 func (x *StructuralMutator) AsFFIStructuralMutator() *StructuralMutator { return x }

@@ -11,19 +11,22 @@ import (
 var typeStructuralVisitor = bindrt.Type{Library: &library, Key: "ffi.StructuralVisitor"}
 
 // StructuralVisitor is the object type ffi.StructuralVisitor.
+//
+// [StructuralVisitorDefRegionKind], [StructuralVisitorDefaultVisit], [StructuralVisitorVisit] and
+// [StructuralVisitorWithDefRegionKind] take one. Release and String are those of [tvmffi.Object].
 type StructuralVisitor struct {
 	_ [0]*StructuralVisitor
 	objectBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*StructuralVisitor) TVMFFIType(*StructuralVisitor) *bindrt.Type { return &typeStructuralVisitor }
-
-// StructuralVisitorRef is satisfied by StructuralVisitor and every type derived from it; nil is None.
+// StructuralVisitorRef is how functions take objects of type StructuralVisitor and of types derived from it; nil is None.
 type StructuralVisitorRef interface {
 	tvmffi.ObjectRef
 	AsFFIStructuralVisitor() *StructuralVisitor
 }
 
-// AsFFIStructuralVisitor returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*StructuralVisitor) TVMFFIType(*StructuralVisitor) *bindrt.Type { return &typeStructuralVisitor }
+
+// AsFFIStructuralVisitor is for generated code. It returns x; nil stays nil.
 func (x *StructuralVisitor) AsFFIStructuralVisitor() *StructuralVisitor { return x }

@@ -11,22 +11,13 @@ import (
 var typeVisitErrorContext = bindrt.Type{Library: &library, Key: "ffi.VisitErrorContext"}
 
 // VisitErrorContext is the object type ffi.VisitErrorContext.
+//
+// Fields: [VisitErrorContext.ReverseVisitPattern] and [VisitErrorContext.PrevErrorContext].
+// [VisitErrorContextFindAccessPaths] takes one. Release and String are those of [tvmffi.Object].
 type VisitErrorContext struct {
 	_ [0]*VisitErrorContext
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*VisitErrorContext) TVMFFIType(*VisitErrorContext) *bindrt.Type { return &typeVisitErrorContext }
-
-// VisitErrorContextRef is satisfied by VisitErrorContext and every type derived from it; nil is None.
-type VisitErrorContextRef interface {
-	tvmffi.ObjectRef
-	AsFFIVisitErrorContext() *VisitErrorContext
-}
-
-// AsFFIVisitErrorContext returns x; nil stays nil.
-func (x *VisitErrorContext) AsFFIVisitErrorContext() *VisitErrorContext { return x }
 
 var fieldVisitErrorContextReverseVisitPattern = bindrt.Field{Owner: &typeVisitErrorContext, Name: "reverse_visit_pattern", Sig: "ffi.List<ffi.Object>"}
 
@@ -45,3 +36,15 @@ var fieldVisitErrorContextPrevErrorContext = bindrt.Field{Owner: &typeVisitError
 func (x *VisitErrorContext) PrevErrorContext() *tvmffi.Object {
 	return bindrt.GetField[*tvmffi.Object](&fieldVisitErrorContextPrevErrorContext, bindrt.Ref(x))
 }
+
+// VisitErrorContextRef is how functions take objects of type VisitErrorContext and of types derived from it; nil is None.
+type VisitErrorContextRef interface {
+	tvmffi.ObjectRef
+	AsFFIVisitErrorContext() *VisitErrorContext
+}
+
+// TVMFFIType is for generated code.
+func (*VisitErrorContext) TVMFFIType(*VisitErrorContext) *bindrt.Type { return &typeVisitErrorContext }
+
+// AsFFIVisitErrorContext is for generated code. It returns x; nil stays nil.
+func (x *VisitErrorContext) AsFFIVisitErrorContext() *VisitErrorContext { return x }

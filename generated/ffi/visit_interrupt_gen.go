@@ -11,22 +11,14 @@ import (
 var typeVisitInterrupt = bindrt.Type{Library: &library, Key: "ffi.VisitInterrupt"}
 
 // VisitInterrupt is the object type ffi.VisitInterrupt.
+//
+// [NewVisitInterrupt], [StructuralVisit], [StructuralVisitorDefaultVisit],
+// [StructuralVisitorVisit] and [StructuralWalk] return one. Fields: [VisitInterrupt.Value].
+// Release and String are those of [tvmffi.Object].
 type VisitInterrupt struct {
 	_ [0]*VisitInterrupt
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*VisitInterrupt) TVMFFIType(*VisitInterrupt) *bindrt.Type { return &typeVisitInterrupt }
-
-// VisitInterruptRef is satisfied by VisitInterrupt and every type derived from it; nil is None.
-type VisitInterruptRef interface {
-	tvmffi.ObjectRef
-	AsFFIVisitInterrupt() *VisitInterrupt
-}
-
-// AsFFIVisitInterrupt returns x; nil stays nil.
-func (x *VisitInterrupt) AsFFIVisitInterrupt() *VisitInterrupt { return x }
 
 var fieldVisitInterruptValue = bindrt.Field{Owner: &typeVisitInterrupt, Name: "value", Sig: "Any"}
 
@@ -36,3 +28,15 @@ var fieldVisitInterruptValue = bindrt.Field{Owner: &typeVisitInterrupt, Name: "v
 func (x *VisitInterrupt) Value() tvmffi.Any {
 	return bindrt.GetField[tvmffi.Any](&fieldVisitInterruptValue, bindrt.Ref(x))
 }
+
+// VisitInterruptRef is how functions take objects of type VisitInterrupt and of types derived from it; nil is None.
+type VisitInterruptRef interface {
+	tvmffi.ObjectRef
+	AsFFIVisitInterrupt() *VisitInterrupt
+}
+
+// TVMFFIType is for generated code.
+func (*VisitInterrupt) TVMFFIType(*VisitInterrupt) *bindrt.Type { return &typeVisitInterrupt }
+
+// AsFFIVisitInterrupt is for generated code. It returns x; nil stays nil.
+func (x *VisitInterrupt) AsFFIVisitInterrupt() *VisitInterrupt { return x }

@@ -11,22 +11,16 @@ import (
 var typeSchemaAllTypes = bindrt.Type{Library: &library, Key: "testing.SchemaAllTypes"}
 
 // SchemaAllTypes is the object type testing.SchemaAllTypes.
+//
+// [SchemaAllTypesMakeWith] returns one. Fields: [SchemaAllTypes.VBool], [SchemaAllTypes.VInt],
+// [SchemaAllTypes.VFloat], [SchemaAllTypes.VDevice], [SchemaAllTypes.VDtype],
+// [SchemaAllTypes.VString], [SchemaAllTypes.VBytes], [SchemaAllTypes.VOptInt],
+// [SchemaAllTypes.VOptStr], [SchemaAllTypes.VArrInt], [SchemaAllTypes.VArrStr],
+// [SchemaAllTypes.VMapStrInt] and 3 more fields. Release and String are those of [tvmffi.Object].
 type SchemaAllTypes struct {
 	_ [0]*SchemaAllTypes
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*SchemaAllTypes) TVMFFIType(*SchemaAllTypes) *bindrt.Type { return &typeSchemaAllTypes }
-
-// SchemaAllTypesRef is satisfied by SchemaAllTypes and every type derived from it; nil is None.
-type SchemaAllTypesRef interface {
-	tvmffi.ObjectRef
-	AsTestingSchemaAllTypes() *SchemaAllTypes
-}
-
-// AsTestingSchemaAllTypes returns x; nil stays nil.
-func (x *SchemaAllTypes) AsTestingSchemaAllTypes() *SchemaAllTypes { return x }
 
 var fnSchemaAllTypesMakeWith = bindrt.Func{Owner: &typeSchemaAllTypes, Name: "make_with", Sig: "(int, float, ffi.String) -> testing.SchemaAllTypes"}
 
@@ -346,3 +340,15 @@ func (x *SchemaAllTypes) MergeMap(entries, entries2 tvmffi.MapLike[string, tvmff
 	bindrt.Put(&c.Call, 2, bindrt.OrEmpty(entries2))
 	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }
+
+// SchemaAllTypesRef is how functions take objects of type SchemaAllTypes and of types derived from it; nil is None.
+type SchemaAllTypesRef interface {
+	tvmffi.ObjectRef
+	AsTestingSchemaAllTypes() *SchemaAllTypes
+}
+
+// TVMFFIType is for generated code.
+func (*SchemaAllTypes) TVMFFIType(*SchemaAllTypes) *bindrt.Type { return &typeSchemaAllTypes }
+
+// AsTestingSchemaAllTypes is for generated code. It returns x; nil stays nil.
+func (x *SchemaAllTypes) AsTestingSchemaAllTypes() *SchemaAllTypes { return x }

@@ -11,22 +11,13 @@ import (
 var typeTestCompare = bindrt.Type{Library: &library, Key: "testing.TestCompare"}
 
 // TestCompare is the object type testing.TestCompare.
+//
+// [NewTestCompare] returns one. Fields: [TestCompare.Key], [TestCompare.Name] and
+// [TestCompare.IgnoredField]. Release and String are those of [tvmffi.Object].
 type TestCompare struct {
 	_ [0]*TestCompare
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCompare) TVMFFIType(*TestCompare) *bindrt.Type { return &typeTestCompare }
-
-// TestCompareRef is satisfied by TestCompare and every type derived from it; nil is None.
-type TestCompareRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCompare() *TestCompare
-}
-
-// AsTestingTestCompare returns x; nil stays nil.
-func (x *TestCompare) AsTestingTestCompare() *TestCompare { return x }
 
 var newTestCompare = bindrt.Func{Owner: &typeTestCompare, Name: "__ffi_init__", Sig: "(int, ffi.String, int) -> ffi.Object"}
 
@@ -68,3 +59,15 @@ var fieldTestCompareIgnoredField = bindrt.Field{Owner: &typeTestCompare, Name: "
 func (x *TestCompare) IgnoredField() int64 {
 	return fieldTestCompareIgnoredField.Int(bindrt.Ref(x))
 }
+
+// TestCompareRef is how functions take objects of type TestCompare and of types derived from it; nil is None.
+type TestCompareRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCompare() *TestCompare
+}
+
+// TVMFFIType is for generated code.
+func (*TestCompare) TVMFFIType(*TestCompare) *bindrt.Type { return &typeTestCompare }
+
+// AsTestingTestCompare is for generated code. It returns x; nil stays nil.
+func (x *TestCompare) AsTestingTestCompare() *TestCompare { return x }

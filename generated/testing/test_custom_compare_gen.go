@@ -11,22 +11,13 @@ import (
 var typeTestCustomCompare = bindrt.Type{Library: &library, Key: "testing.TestCustomCompare"}
 
 // TestCustomCompare is the object type testing.TestCustomCompare.
+//
+// [NewTestCustomCompare] returns one. Fields: [TestCustomCompare.Key] and
+// [TestCustomCompare.Label]. Release and String are those of [tvmffi.Object].
 type TestCustomCompare struct {
 	_ [0]*TestCustomCompare
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCustomCompare) TVMFFIType(*TestCustomCompare) *bindrt.Type { return &typeTestCustomCompare }
-
-// TestCustomCompareRef is satisfied by TestCustomCompare and every type derived from it; nil is None.
-type TestCustomCompareRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCustomCompare() *TestCustomCompare
-}
-
-// AsTestingTestCustomCompare returns x; nil stays nil.
-func (x *TestCustomCompare) AsTestingTestCustomCompare() *TestCustomCompare { return x }
 
 var newTestCustomCompare = bindrt.Func{Owner: &typeTestCustomCompare, Name: "__ffi_init__", Sig: "(int, ffi.String) -> ffi.Object"}
 
@@ -58,3 +49,15 @@ var fieldTestCustomCompareLabel = bindrt.Field{Owner: &typeTestCustomCompare, Na
 func (x *TestCustomCompare) Label() string {
 	return fieldTestCustomCompareLabel.Text(bindrt.Ref(x))
 }
+
+// TestCustomCompareRef is how functions take objects of type TestCustomCompare and of types derived from it; nil is None.
+type TestCustomCompareRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCustomCompare() *TestCustomCompare
+}
+
+// TVMFFIType is for generated code.
+func (*TestCustomCompare) TVMFFIType(*TestCustomCompare) *bindrt.Type { return &typeTestCustomCompare }
+
+// AsTestingTestCustomCompare is for generated code. It returns x; nil stays nil.
+func (x *TestCustomCompare) AsTestingTestCustomCompare() *TestCustomCompare { return x }

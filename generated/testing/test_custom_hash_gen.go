@@ -11,22 +11,13 @@ import (
 var typeTestCustomHash = bindrt.Type{Library: &library, Key: "testing.TestCustomHash"}
 
 // TestCustomHash is the object type testing.TestCustomHash.
+//
+// [NewTestCustomHash] returns one. Fields: [TestCustomHash.Key] and [TestCustomHash.Label].
+// Release and String are those of [tvmffi.Object].
 type TestCustomHash struct {
 	_ [0]*TestCustomHash
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCustomHash) TVMFFIType(*TestCustomHash) *bindrt.Type { return &typeTestCustomHash }
-
-// TestCustomHashRef is satisfied by TestCustomHash and every type derived from it; nil is None.
-type TestCustomHashRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCustomHash() *TestCustomHash
-}
-
-// AsTestingTestCustomHash returns x; nil stays nil.
-func (x *TestCustomHash) AsTestingTestCustomHash() *TestCustomHash { return x }
 
 var newTestCustomHash = bindrt.Func{Owner: &typeTestCustomHash, Name: "__ffi_init__", Sig: "(int, ffi.String) -> ffi.Object"}
 
@@ -58,3 +49,15 @@ var fieldTestCustomHashLabel = bindrt.Field{Owner: &typeTestCustomHash, Name: "l
 func (x *TestCustomHash) Label() string {
 	return fieldTestCustomHashLabel.Text(bindrt.Ref(x))
 }
+
+// TestCustomHashRef is how functions take objects of type TestCustomHash and of types derived from it; nil is None.
+type TestCustomHashRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCustomHash() *TestCustomHash
+}
+
+// TVMFFIType is for generated code.
+func (*TestCustomHash) TVMFFIType(*TestCustomHash) *bindrt.Type { return &typeTestCustomHash }
+
+// AsTestingTestCustomHash is for generated code. It returns x; nil stays nil.
+func (x *TestCustomHash) AsTestingTestCustomHash() *TestCustomHash { return x }

@@ -11,25 +11,13 @@ import (
 var typeTestCxxAutoInitAllInitOff = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInitAllInitOff"}
 
 // TestCxxAutoInitAllInitOff is the object type testing.TestCxxAutoInitAllInitOff.
+//
+// [NewTestCxxAutoInitAllInitOff] returns one. Fields: [TestCxxAutoInitAllInitOff.X],
+// [TestCxxAutoInitAllInitOff.Y] and [TestCxxAutoInitAllInitOff.Z]. Release and String are those
+// of [tvmffi.Object].
 type TestCxxAutoInitAllInitOff struct {
 	_ [0]*TestCxxAutoInitAllInitOff
 	objectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInitAllInitOff) TVMFFIType(*TestCxxAutoInitAllInitOff) *bindrt.Type {
-	return &typeTestCxxAutoInitAllInitOff
-}
-
-// TestCxxAutoInitAllInitOffRef is satisfied by TestCxxAutoInitAllInitOff and every type derived from it; nil is None.
-type TestCxxAutoInitAllInitOffRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInitAllInitOff() *TestCxxAutoInitAllInitOff
-}
-
-// AsTestingTestCxxAutoInitAllInitOff returns x; nil stays nil.
-func (x *TestCxxAutoInitAllInitOff) AsTestingTestCxxAutoInitAllInitOff() *TestCxxAutoInitAllInitOff {
-	return x
 }
 
 var newTestCxxAutoInitAllInitOff = bindrt.Func{Owner: &typeTestCxxAutoInitAllInitOff, Name: "__ffi_init__", Attribute: true, Sig: "()"}
@@ -81,4 +69,20 @@ func (x *TestCxxAutoInitAllInitOff) Z() int64 {
 // SetZ sets the field z.
 func (x *TestCxxAutoInitAllInitOff) SetZ(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitAllInitOffZ, bindrt.Ref(x), v)
+}
+
+// TestCxxAutoInitAllInitOffRef is how functions take objects of type TestCxxAutoInitAllInitOff and of types derived from it; nil is None.
+type TestCxxAutoInitAllInitOffRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInitAllInitOff() *TestCxxAutoInitAllInitOff
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInitAllInitOff) TVMFFIType(*TestCxxAutoInitAllInitOff) *bindrt.Type {
+	return &typeTestCxxAutoInitAllInitOff
+}
+
+// AsTestingTestCxxAutoInitAllInitOff is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInitAllInitOff) AsTestingTestCxxAutoInitAllInitOff() *TestCxxAutoInitAllInitOff {
+	return x
 }

@@ -11,28 +11,15 @@ import (
 var typeTestCxxAutoInitChild = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInitChild"}
 
 // TestCxxAutoInitChild is the object type testing.TestCxxAutoInitChild.
+//
+// It derives from [TestCxxAutoInitParent], and inherits [TestCxxAutoInitParent.ParentRequired]
+// and [TestCxxAutoInitParent.ParentDefault].
+//
+// [NewTestCxxAutoInitChild] returns one. Fields: [TestCxxAutoInitChild.ChildRequired] and
+// [TestCxxAutoInitChild.ChildKwOnly]. Release and String are those of [tvmffi.Object].
 type TestCxxAutoInitChild struct {
 	_ [0]*TestCxxAutoInitChild
 	testCxxAutoInitParentBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInitChild) TVMFFIType(*TestCxxAutoInitChild) *bindrt.Type {
-	return &typeTestCxxAutoInitChild
-}
-
-// TestCxxAutoInitChildRef is satisfied by TestCxxAutoInitChild and every type derived from it; nil is None.
-type TestCxxAutoInitChildRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild
-}
-
-// AsTestingTestCxxAutoInitChild returns x; nil stays nil.
-func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild { return x }
-
-// AsTestingTestCxxAutoInitParent returns x as its ancestor TestCxxAutoInitParent; nil stays nil.
-func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent {
-	return bindrt.Up[TestCxxAutoInitParent](x)
 }
 
 var newTestCxxAutoInitChild = bindrt.Func{Owner: &typeTestCxxAutoInitChild, Name: "__ffi_init__", Attribute: true, Sig: "(parent_required: int, child_required: int)"}
@@ -87,4 +74,23 @@ func (x *TestCxxAutoInitChild) ChildKwOnly() int64 {
 // SetChildKwOnly sets the field child_kw_only.
 func (x *TestCxxAutoInitChild) SetChildKwOnly(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitChildChildKwOnly, bindrt.Ref(x), v)
+}
+
+// TestCxxAutoInitChildRef is how functions take objects of type TestCxxAutoInitChild and of types derived from it; nil is None.
+type TestCxxAutoInitChildRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInitChild) TVMFFIType(*TestCxxAutoInitChild) *bindrt.Type {
+	return &typeTestCxxAutoInitChild
+}
+
+// AsTestingTestCxxAutoInitChild is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild { return x }
+
+// AsTestingTestCxxAutoInitParent is for generated code. It returns x as its ancestor TestCxxAutoInitParent; nil stays nil.
+func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent {
+	return bindrt.Up[TestCxxAutoInitParent](x)
 }

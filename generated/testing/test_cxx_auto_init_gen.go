@@ -11,22 +11,13 @@ import (
 var typeTestCxxAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInit"}
 
 // TestCxxAutoInit is the object type testing.TestCxxAutoInit.
+//
+// [NewTestCxxAutoInit] returns one. Fields: [TestCxxAutoInit.A], [TestCxxAutoInit.B],
+// [TestCxxAutoInit.C] and [TestCxxAutoInit.D]. Release and String are those of [tvmffi.Object].
 type TestCxxAutoInit struct {
 	_ [0]*TestCxxAutoInit
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInit) TVMFFIType(*TestCxxAutoInit) *bindrt.Type { return &typeTestCxxAutoInit }
-
-// TestCxxAutoInitRef is satisfied by TestCxxAutoInit and every type derived from it; nil is None.
-type TestCxxAutoInitRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInit() *TestCxxAutoInit
-}
-
-// AsTestingTestCxxAutoInit returns x; nil stays nil.
-func (x *TestCxxAutoInit) AsTestingTestCxxAutoInit() *TestCxxAutoInit { return x }
 
 var newTestCxxAutoInit = bindrt.Func{Owner: &typeTestCxxAutoInit, Name: "__ffi_init__", Attribute: true, Sig: "(a: int)"}
 
@@ -108,3 +99,15 @@ func (x *TestCxxAutoInit) D() int64 {
 func (x *TestCxxAutoInit) SetD(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitD, bindrt.Ref(x), v)
 }
+
+// TestCxxAutoInitRef is how functions take objects of type TestCxxAutoInit and of types derived from it; nil is None.
+type TestCxxAutoInitRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInit() *TestCxxAutoInit
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInit) TVMFFIType(*TestCxxAutoInit) *bindrt.Type { return &typeTestCxxAutoInit }
+
+// AsTestingTestCxxAutoInit is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInit) AsTestingTestCxxAutoInit() *TestCxxAutoInit { return x }

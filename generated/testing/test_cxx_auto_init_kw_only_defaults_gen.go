@@ -11,25 +11,14 @@ import (
 var typeTestCxxAutoInitKwOnlyDefaults = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInitKwOnlyDefaults"}
 
 // TestCxxAutoInitKwOnlyDefaults is the object type testing.TestCxxAutoInitKwOnlyDefaults.
+//
+// [NewTestCxxAutoInitKwOnlyDefaults] returns one. Fields:
+// [TestCxxAutoInitKwOnlyDefaults.PRequired], [TestCxxAutoInitKwOnlyDefaults.PDefault],
+// [TestCxxAutoInitKwOnlyDefaults.KRequired], [TestCxxAutoInitKwOnlyDefaults.KDefault] and
+// [TestCxxAutoInitKwOnlyDefaults.Hidden]. Release and String are those of [tvmffi.Object].
 type TestCxxAutoInitKwOnlyDefaults struct {
 	_ [0]*TestCxxAutoInitKwOnlyDefaults
 	objectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInitKwOnlyDefaults) TVMFFIType(*TestCxxAutoInitKwOnlyDefaults) *bindrt.Type {
-	return &typeTestCxxAutoInitKwOnlyDefaults
-}
-
-// TestCxxAutoInitKwOnlyDefaultsRef is satisfied by TestCxxAutoInitKwOnlyDefaults and every type derived from it; nil is None.
-type TestCxxAutoInitKwOnlyDefaultsRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInitKwOnlyDefaults() *TestCxxAutoInitKwOnlyDefaults
-}
-
-// AsTestingTestCxxAutoInitKwOnlyDefaults returns x; nil stays nil.
-func (x *TestCxxAutoInitKwOnlyDefaults) AsTestingTestCxxAutoInitKwOnlyDefaults() *TestCxxAutoInitKwOnlyDefaults {
-	return x
 }
 
 var newTestCxxAutoInitKwOnlyDefaults = bindrt.Func{Owner: &typeTestCxxAutoInitKwOnlyDefaults, Name: "__ffi_init__", Attribute: true, Sig: "(p_required: int)"}
@@ -132,4 +121,20 @@ func (x *TestCxxAutoInitKwOnlyDefaults) Hidden() int64 {
 // SetHidden sets the field hidden.
 func (x *TestCxxAutoInitKwOnlyDefaults) SetHidden(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitKwOnlyDefaultsHidden, bindrt.Ref(x), v)
+}
+
+// TestCxxAutoInitKwOnlyDefaultsRef is how functions take objects of type TestCxxAutoInitKwOnlyDefaults and of types derived from it; nil is None.
+type TestCxxAutoInitKwOnlyDefaultsRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInitKwOnlyDefaults() *TestCxxAutoInitKwOnlyDefaults
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInitKwOnlyDefaults) TVMFFIType(*TestCxxAutoInitKwOnlyDefaults) *bindrt.Type {
+	return &typeTestCxxAutoInitKwOnlyDefaults
+}
+
+// AsTestingTestCxxAutoInitKwOnlyDefaults is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInitKwOnlyDefaults) AsTestingTestCxxAutoInitKwOnlyDefaults() *TestCxxAutoInitKwOnlyDefaults {
+	return x
 }

@@ -11,24 +11,14 @@ import (
 var typeTestCxxAutoInitParent = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInitParent"}
 
 // TestCxxAutoInitParent is the object type testing.TestCxxAutoInitParent.
+//
+// [NewTestCxxAutoInitParent] returns one. Fields: [TestCxxAutoInitParent.ParentRequired] and
+// [TestCxxAutoInitParent.ParentDefault]. In this package, [TestCxxAutoInitChild] derives from it.
+// Release and String are those of [tvmffi.Object].
 type TestCxxAutoInitParent struct {
 	_ [0]*TestCxxAutoInitParent
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInitParent) TVMFFIType(*TestCxxAutoInitParent) *bindrt.Type {
-	return &typeTestCxxAutoInitParent
-}
-
-// TestCxxAutoInitParentRef is satisfied by TestCxxAutoInitParent and every type derived from it; nil is None.
-type TestCxxAutoInitParentRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent
-}
-
-// AsTestingTestCxxAutoInitParent returns x; nil stays nil.
-func (x *TestCxxAutoInitParent) AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent { return x }
 
 var newTestCxxAutoInitParent = bindrt.Func{Owner: &typeTestCxxAutoInitParent, Name: "__ffi_init__", Attribute: true, Sig: "(parent_required: int)"}
 
@@ -80,3 +70,17 @@ func (x *TestCxxAutoInitParent) ParentDefault() int64 {
 func (x *TestCxxAutoInitParent) SetParentDefault(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitParentParentDefault, bindrt.Ref(x), v)
 }
+
+// TestCxxAutoInitParentRef is how functions take objects of type TestCxxAutoInitParent and of types derived from it; nil is None.
+type TestCxxAutoInitParentRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInitParent) TVMFFIType(*TestCxxAutoInitParent) *bindrt.Type {
+	return &typeTestCxxAutoInitParent
+}
+
+// AsTestingTestCxxAutoInitParent is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInitParent) AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent { return x }

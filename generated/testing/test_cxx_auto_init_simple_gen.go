@@ -11,24 +11,13 @@ import (
 var typeTestCxxAutoInitSimple = bindrt.Type{Library: &library, Key: "testing.TestCxxAutoInitSimple"}
 
 // TestCxxAutoInitSimple is the object type testing.TestCxxAutoInitSimple.
+//
+// [NewTestCxxAutoInitSimple] returns one. Fields: [TestCxxAutoInitSimple.X] and
+// [TestCxxAutoInitSimple.Y]. Release and String are those of [tvmffi.Object].
 type TestCxxAutoInitSimple struct {
 	_ [0]*TestCxxAutoInitSimple
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxAutoInitSimple) TVMFFIType(*TestCxxAutoInitSimple) *bindrt.Type {
-	return &typeTestCxxAutoInitSimple
-}
-
-// TestCxxAutoInitSimpleRef is satisfied by TestCxxAutoInitSimple and every type derived from it; nil is None.
-type TestCxxAutoInitSimpleRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxAutoInitSimple() *TestCxxAutoInitSimple
-}
-
-// AsTestingTestCxxAutoInitSimple returns x; nil stays nil.
-func (x *TestCxxAutoInitSimple) AsTestingTestCxxAutoInitSimple() *TestCxxAutoInitSimple { return x }
 
 var newTestCxxAutoInitSimple = bindrt.Func{Owner: &typeTestCxxAutoInitSimple, Name: "__ffi_init__", Attribute: true, Sig: "(x: int, y: int)"}
 
@@ -68,3 +57,17 @@ func (x *TestCxxAutoInitSimple) Y() int64 {
 func (x *TestCxxAutoInitSimple) SetY(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitSimpleY, bindrt.Ref(x), v)
 }
+
+// TestCxxAutoInitSimpleRef is how functions take objects of type TestCxxAutoInitSimple and of types derived from it; nil is None.
+type TestCxxAutoInitSimpleRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxAutoInitSimple() *TestCxxAutoInitSimple
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxAutoInitSimple) TVMFFIType(*TestCxxAutoInitSimple) *bindrt.Type {
+	return &typeTestCxxAutoInitSimple
+}
+
+// AsTestingTestCxxAutoInitSimple is for generated code. It returns x; nil stays nil.
+func (x *TestCxxAutoInitSimple) AsTestingTestCxxAutoInitSimple() *TestCxxAutoInitSimple { return x }

@@ -11,22 +11,14 @@ import (
 var typeTestCxxClassBase = bindrt.Type{Library: &library, Key: "testing.TestCxxClassBase"}
 
 // TestCxxClassBase is the object type testing.TestCxxClassBase.
+//
+// [NewTestCxxClassBase] returns one. Fields: [TestCxxClassBase.VI64] and [TestCxxClassBase.VI32].
+// In this package, [TestCxxClassDerived] derives from it. Release and String are those of
+// [tvmffi.Object].
 type TestCxxClassBase struct {
 	_ [0]*TestCxxClassBase
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxClassBase) TVMFFIType(*TestCxxClassBase) *bindrt.Type { return &typeTestCxxClassBase }
-
-// TestCxxClassBaseRef is satisfied by TestCxxClassBase and every type derived from it; nil is None.
-type TestCxxClassBaseRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxClassBase() *TestCxxClassBase
-}
-
-// AsTestingTestCxxClassBase returns x; nil stays nil.
-func (x *TestCxxClassBase) AsTestingTestCxxClassBase() *TestCxxClassBase { return x }
 
 var newTestCxxClassBase = bindrt.Func{Owner: &typeTestCxxClassBase, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
 
@@ -66,3 +58,15 @@ func (x *TestCxxClassBase) VI32() int64 {
 func (x *TestCxxClassBase) SetVI32(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassBaseVI32, bindrt.Ref(x), v)
 }
+
+// TestCxxClassBaseRef is how functions take objects of type TestCxxClassBase and of types derived from it; nil is None.
+type TestCxxClassBaseRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxClassBase() *TestCxxClassBase
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxClassBase) TVMFFIType(*TestCxxClassBase) *bindrt.Type { return &typeTestCxxClassBase }
+
+// AsTestingTestCxxClassBase is for generated code. It returns x; nil stays nil.
+func (x *TestCxxClassBase) AsTestingTestCxxClassBase() *TestCxxClassBase { return x }

@@ -11,35 +11,16 @@ import (
 var typeTestCxxClassDerivedDerived = bindrt.Type{Library: &library, Key: "testing.TestCxxClassDerivedDerived"}
 
 // TestCxxClassDerivedDerived is the object type testing.TestCxxClassDerivedDerived.
+//
+// It derives from [TestCxxClassDerived] and [TestCxxClassBase], and inherits
+// [TestCxxClassDerived.VF64], [TestCxxClassDerived.VF32], [TestCxxClassBase.VI64] and
+// [TestCxxClassBase.VI32].
+//
+// [NewTestCxxClassDerivedDerived] returns one. Fields: [TestCxxClassDerivedDerived.VStr] and
+// [TestCxxClassDerivedDerived.VBool]. Release and String are those of [tvmffi.Object].
 type TestCxxClassDerivedDerived struct {
 	_ [0]*TestCxxClassDerivedDerived
 	testCxxClassDerivedBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxClassDerivedDerived) TVMFFIType(*TestCxxClassDerivedDerived) *bindrt.Type {
-	return &typeTestCxxClassDerivedDerived
-}
-
-// TestCxxClassDerivedDerivedRef is satisfied by TestCxxClassDerivedDerived and every type derived from it; nil is None.
-type TestCxxClassDerivedDerivedRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxClassDerivedDerived() *TestCxxClassDerivedDerived
-}
-
-// AsTestingTestCxxClassDerivedDerived returns x; nil stays nil.
-func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerivedDerived() *TestCxxClassDerivedDerived {
-	return x
-}
-
-// AsTestingTestCxxClassDerived returns x as its ancestor TestCxxClassDerived; nil stays nil.
-func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived {
-	return bindrt.Up[TestCxxClassDerived](x)
-}
-
-// AsTestingTestCxxClassBase returns x as its ancestor TestCxxClassBase; nil stays nil.
-func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
-	return bindrt.Up[TestCxxClassBase](x)
 }
 
 var newTestCxxClassDerivedDerived = bindrt.Func{Owner: &typeTestCxxClassDerivedDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float, v_bool: bool)"}
@@ -101,4 +82,30 @@ func (x *TestCxxClassDerivedDerived) VBool() bool {
 // SetVBool sets the field v_bool.
 func (x *TestCxxClassDerivedDerived) SetVBool(v bool) error {
 	return bindrt.SetField(&fieldTestCxxClassDerivedDerivedVBool, bindrt.Ref(x), v)
+}
+
+// TestCxxClassDerivedDerivedRef is how functions take objects of type TestCxxClassDerivedDerived and of types derived from it; nil is None.
+type TestCxxClassDerivedDerivedRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxClassDerivedDerived() *TestCxxClassDerivedDerived
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxClassDerivedDerived) TVMFFIType(*TestCxxClassDerivedDerived) *bindrt.Type {
+	return &typeTestCxxClassDerivedDerived
+}
+
+// AsTestingTestCxxClassDerivedDerived is for generated code. It returns x; nil stays nil.
+func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerivedDerived() *TestCxxClassDerivedDerived {
+	return x
+}
+
+// AsTestingTestCxxClassDerived is for generated code. It returns x as its ancestor TestCxxClassDerived; nil stays nil.
+func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived {
+	return bindrt.Up[TestCxxClassDerived](x)
+}
+
+// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase; nil stays nil.
+func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
+	return bindrt.Up[TestCxxClassBase](x)
 }

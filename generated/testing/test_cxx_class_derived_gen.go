@@ -11,28 +11,16 @@ import (
 var typeTestCxxClassDerived = bindrt.Type{Library: &library, Key: "testing.TestCxxClassDerived"}
 
 // TestCxxClassDerived is the object type testing.TestCxxClassDerived.
+//
+// It derives from [TestCxxClassBase], and inherits [TestCxxClassBase.VI64] and
+// [TestCxxClassBase.VI32].
+//
+// [NewTestCxxClassDerived] returns one. Fields: [TestCxxClassDerived.VF64] and
+// [TestCxxClassDerived.VF32]. In this package, [TestCxxClassDerivedDerived] derives from it.
+// Release and String are those of [tvmffi.Object].
 type TestCxxClassDerived struct {
 	_ [0]*TestCxxClassDerived
 	testCxxClassBaseBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxClassDerived) TVMFFIType(*TestCxxClassDerived) *bindrt.Type {
-	return &typeTestCxxClassDerived
-}
-
-// TestCxxClassDerivedRef is satisfied by TestCxxClassDerived and every type derived from it; nil is None.
-type TestCxxClassDerivedRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxClassDerived() *TestCxxClassDerived
-}
-
-// AsTestingTestCxxClassDerived returns x; nil stays nil.
-func (x *TestCxxClassDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived { return x }
-
-// AsTestingTestCxxClassBase returns x as its ancestor TestCxxClassBase; nil stays nil.
-func (x *TestCxxClassDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
-	return bindrt.Up[TestCxxClassBase](x)
 }
 
 var newTestCxxClassDerived = bindrt.Func{Owner: &typeTestCxxClassDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int, v_f64: float)"}
@@ -86,4 +74,23 @@ func (x *TestCxxClassDerived) VF32() float64 {
 // SetVF32 sets the field v_f32.
 func (x *TestCxxClassDerived) SetVF32(v float64) error {
 	return bindrt.SetField(&fieldTestCxxClassDerivedVF32, bindrt.Ref(x), v)
+}
+
+// TestCxxClassDerivedRef is how functions take objects of type TestCxxClassDerived and of types derived from it; nil is None.
+type TestCxxClassDerivedRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxClassDerived() *TestCxxClassDerived
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxClassDerived) TVMFFIType(*TestCxxClassDerived) *bindrt.Type {
+	return &typeTestCxxClassDerived
+}
+
+// AsTestingTestCxxClassDerived is for generated code. It returns x; nil stays nil.
+func (x *TestCxxClassDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived { return x }
+
+// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase; nil stays nil.
+func (x *TestCxxClassDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
+	return bindrt.Up[TestCxxClassBase](x)
 }

@@ -11,25 +11,12 @@ import (
 var typeTestCxxClassHiddenField = bindrt.Type{Library: &library, Key: "testing.TestCxxClassHiddenField"}
 
 // TestCxxClassHiddenField is the object type testing.TestCxxClassHiddenField.
+//
+// [NewTestCxxClassHiddenField] returns one. Fields: [TestCxxClassHiddenField.VI64] and
+// [TestCxxClassHiddenField.VI32]. Release and String are those of [tvmffi.Object].
 type TestCxxClassHiddenField struct {
 	_ [0]*TestCxxClassHiddenField
 	objectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxClassHiddenField) TVMFFIType(*TestCxxClassHiddenField) *bindrt.Type {
-	return &typeTestCxxClassHiddenField
-}
-
-// TestCxxClassHiddenFieldRef is satisfied by TestCxxClassHiddenField and every type derived from it; nil is None.
-type TestCxxClassHiddenFieldRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxClassHiddenField() *TestCxxClassHiddenField
-}
-
-// AsTestingTestCxxClassHiddenField returns x; nil stays nil.
-func (x *TestCxxClassHiddenField) AsTestingTestCxxClassHiddenField() *TestCxxClassHiddenField {
-	return x
 }
 
 var newTestCxxClassHiddenField = bindrt.Func{Owner: &typeTestCxxClassHiddenField, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int, v_i32: int)"}
@@ -69,4 +56,20 @@ func (x *TestCxxClassHiddenField) VI32() int64 {
 // SetVI32 sets the field v_i32.
 func (x *TestCxxClassHiddenField) SetVI32(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassHiddenFieldVI32, bindrt.Ref(x), v)
+}
+
+// TestCxxClassHiddenFieldRef is how functions take objects of type TestCxxClassHiddenField and of types derived from it; nil is None.
+type TestCxxClassHiddenFieldRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxClassHiddenField() *TestCxxClassHiddenField
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxClassHiddenField) TVMFFIType(*TestCxxClassHiddenField) *bindrt.Type {
+	return &typeTestCxxClassHiddenField
+}
+
+// AsTestingTestCxxClassHiddenField is for generated code. It returns x; nil stays nil.
+func (x *TestCxxClassHiddenField) AsTestingTestCxxClassHiddenField() *TestCxxClassHiddenField {
+	return x
 }

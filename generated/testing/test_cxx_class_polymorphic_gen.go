@@ -11,25 +11,12 @@ import (
 var typeTestCxxClassPolymorphic = bindrt.Type{Library: &library, Key: "testing.TestCxxClassPolymorphic"}
 
 // TestCxxClassPolymorphic is the object type testing.TestCxxClassPolymorphic.
+//
+// [NewTestCxxClassPolymorphic] returns one. Fields: [TestCxxClassPolymorphic.VI64]. Release and
+// String are those of [tvmffi.Object].
 type TestCxxClassPolymorphic struct {
 	_ [0]*TestCxxClassPolymorphic
 	objectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxClassPolymorphic) TVMFFIType(*TestCxxClassPolymorphic) *bindrt.Type {
-	return &typeTestCxxClassPolymorphic
-}
-
-// TestCxxClassPolymorphicRef is satisfied by TestCxxClassPolymorphic and every type derived from it; nil is None.
-type TestCxxClassPolymorphicRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxClassPolymorphic() *TestCxxClassPolymorphic
-}
-
-// AsTestingTestCxxClassPolymorphic returns x; nil stays nil.
-func (x *TestCxxClassPolymorphic) AsTestingTestCxxClassPolymorphic() *TestCxxClassPolymorphic {
-	return x
 }
 
 var newTestCxxClassPolymorphic = bindrt.Func{Owner: &typeTestCxxClassPolymorphic, Name: "__ffi_init__", Attribute: true, Sig: "(v_i64: int)"}
@@ -54,4 +41,20 @@ func (x *TestCxxClassPolymorphic) VI64() int64 {
 // SetVI64 sets the field v_i64.
 func (x *TestCxxClassPolymorphic) SetVI64(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassPolymorphicVI64, bindrt.Ref(x), v)
+}
+
+// TestCxxClassPolymorphicRef is how functions take objects of type TestCxxClassPolymorphic and of types derived from it; nil is None.
+type TestCxxClassPolymorphicRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxClassPolymorphic() *TestCxxClassPolymorphic
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxClassPolymorphic) TVMFFIType(*TestCxxClassPolymorphic) *bindrt.Type {
+	return &typeTestCxxClassPolymorphic
+}
+
+// AsTestingTestCxxClassPolymorphic is for generated code. It returns x; nil stays nil.
+func (x *TestCxxClassPolymorphic) AsTestingTestCxxClassPolymorphic() *TestCxxClassPolymorphic {
+	return x
 }

@@ -11,22 +11,13 @@ import (
 var typeTestCxxEnumHolder = bindrt.Type{Library: &library, Key: "testing.TestCxxEnumHolder"}
 
 // TestCxxEnumHolder is the object type testing.TestCxxEnumHolder.
+//
+// [NewTestCxxEnumHolder] returns one. Fields: [TestCxxEnumHolder.Priority] and
+// [TestCxxEnumHolder.Opcode]. Release and String are those of [tvmffi.Object].
 type TestCxxEnumHolder struct {
 	_ [0]*TestCxxEnumHolder
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxEnumHolder) TVMFFIType(*TestCxxEnumHolder) *bindrt.Type { return &typeTestCxxEnumHolder }
-
-// TestCxxEnumHolderRef is satisfied by TestCxxEnumHolder and every type derived from it; nil is None.
-type TestCxxEnumHolderRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxEnumHolder() *TestCxxEnumHolder
-}
-
-// AsTestingTestCxxEnumHolder returns x; nil stays nil.
-func (x *TestCxxEnumHolder) AsTestingTestCxxEnumHolder() *TestCxxEnumHolder { return x }
 
 var newTestCxxEnumHolder = bindrt.Func{Owner: &typeTestCxxEnumHolder, Name: "__ffi_init__", Attribute: true, Sig: "(priority: testing.TestCxxIntEnum, opcode: testing.TestCxxStrEnum)"}
 
@@ -70,3 +61,15 @@ func (x *TestCxxEnumHolder) Opcode() *TestCxxStrEnum {
 func (x *TestCxxEnumHolder) SetOpcode(v TestCxxStrEnumRef) error {
 	return bindrt.SetField(&fieldTestCxxEnumHolderOpcode, bindrt.Ref(x), v)
 }
+
+// TestCxxEnumHolderRef is how functions take objects of type TestCxxEnumHolder and of types derived from it; nil is None.
+type TestCxxEnumHolderRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxEnumHolder() *TestCxxEnumHolder
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxEnumHolder) TVMFFIType(*TestCxxEnumHolder) *bindrt.Type { return &typeTestCxxEnumHolder }
+
+// AsTestingTestCxxEnumHolder is for generated code. It returns x; nil stays nil.
+func (x *TestCxxEnumHolder) AsTestingTestCxxEnumHolder() *TestCxxEnumHolder { return x }

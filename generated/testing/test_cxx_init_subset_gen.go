@@ -11,22 +11,14 @@ import (
 var typeTestCxxInitSubset = bindrt.Type{Library: &library, Key: "testing.TestCxxInitSubset"}
 
 // TestCxxInitSubset is the object type testing.TestCxxInitSubset.
+//
+// [NewTestCxxInitSubset] returns one. Fields: [TestCxxInitSubset.RequiredField],
+// [TestCxxInitSubset.OptionalField] and [TestCxxInitSubset.Note]. Release and String are those of
+// [tvmffi.Object].
 type TestCxxInitSubset struct {
 	_ [0]*TestCxxInitSubset
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxInitSubset) TVMFFIType(*TestCxxInitSubset) *bindrt.Type { return &typeTestCxxInitSubset }
-
-// TestCxxInitSubsetRef is satisfied by TestCxxInitSubset and every type derived from it; nil is None.
-type TestCxxInitSubsetRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxInitSubset() *TestCxxInitSubset
-}
-
-// AsTestingTestCxxInitSubset returns x; nil stays nil.
-func (x *TestCxxInitSubset) AsTestingTestCxxInitSubset() *TestCxxInitSubset { return x }
 
 var newTestCxxInitSubset = bindrt.Func{Owner: &typeTestCxxInitSubset, Name: "__ffi_init__", Attribute: true, Sig: "(required_field: int)"}
 
@@ -79,3 +71,15 @@ func (x *TestCxxInitSubset) Note() string {
 func (x *TestCxxInitSubset) SetNote(v string) error {
 	return bindrt.SetField(&fieldTestCxxInitSubsetNote, bindrt.Ref(x), v)
 }
+
+// TestCxxInitSubsetRef is how functions take objects of type TestCxxInitSubset and of types derived from it; nil is None.
+type TestCxxInitSubsetRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxInitSubset() *TestCxxInitSubset
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxInitSubset) TVMFFIType(*TestCxxInitSubset) *bindrt.Type { return &typeTestCxxInitSubset }
+
+// AsTestingTestCxxInitSubset is for generated code. It returns x; nil stays nil.
+func (x *TestCxxInitSubset) AsTestingTestCxxInitSubset() *TestCxxInitSubset { return x }

@@ -12,25 +12,29 @@ import (
 var typeTestCxxIntEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxIntEnum"}
 
 // TestCxxIntEnum is the object type testing.TestCxxIntEnum.
+//
+// It derives from [ffi.IntEnum] and [ffi.Enum].
+//
+// [NewTestCxxEnumHolder] takes one. Release and String are those of [tvmffi.Object].
 type TestCxxIntEnum struct {
 	_ [0]*TestCxxIntEnum
 	intEnumBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxIntEnum) TVMFFIType(*TestCxxIntEnum) *bindrt.Type { return &typeTestCxxIntEnum }
-
-// TestCxxIntEnumRef is satisfied by TestCxxIntEnum and every type derived from it; nil is None.
+// TestCxxIntEnumRef is how functions take objects of type TestCxxIntEnum and of types derived from it; nil is None.
 type TestCxxIntEnumRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxIntEnum() *TestCxxIntEnum
 }
 
-// AsTestingTestCxxIntEnum returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*TestCxxIntEnum) TVMFFIType(*TestCxxIntEnum) *bindrt.Type { return &typeTestCxxIntEnum }
+
+// AsTestingTestCxxIntEnum is for generated code. It returns x; nil stays nil.
 func (x *TestCxxIntEnum) AsTestingTestCxxIntEnum() *TestCxxIntEnum { return x }
 
-// AsFFIIntEnum returns x as its ancestor IntEnum; nil stays nil.
+// AsFFIIntEnum is for generated code. It returns x as its ancestor IntEnum; nil stays nil.
 func (x *TestCxxIntEnum) AsFFIIntEnum() *ffi.IntEnum { return bindrt.Up[ffi.IntEnum](x) }
 
-// AsFFIEnum returns x as its ancestor Enum; nil stays nil.
+// AsFFIEnum is for generated code. It returns x as its ancestor Enum; nil stays nil.
 func (x *TestCxxIntEnum) AsFFIEnum() *ffi.Enum { return bindrt.Up[ffi.Enum](x) }

@@ -11,22 +11,13 @@ import (
 var typeTestCxxKwOnly = bindrt.Type{Library: &library, Key: "testing.TestCxxKwOnly"}
 
 // TestCxxKwOnly is the object type testing.TestCxxKwOnly.
+//
+// [NewTestCxxKwOnly] returns one. Fields: [TestCxxKwOnly.X], [TestCxxKwOnly.Y], [TestCxxKwOnly.Z]
+// and [TestCxxKwOnly.W]. Release and String are those of [tvmffi.Object].
 type TestCxxKwOnly struct {
 	_ [0]*TestCxxKwOnly
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxKwOnly) TVMFFIType(*TestCxxKwOnly) *bindrt.Type { return &typeTestCxxKwOnly }
-
-// TestCxxKwOnlyRef is satisfied by TestCxxKwOnly and every type derived from it; nil is None.
-type TestCxxKwOnlyRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxKwOnly() *TestCxxKwOnly
-}
-
-// AsTestingTestCxxKwOnly returns x; nil stays nil.
-func (x *TestCxxKwOnly) AsTestingTestCxxKwOnly() *TestCxxKwOnly { return x }
 
 var newTestCxxKwOnly = bindrt.Func{Owner: &typeTestCxxKwOnly, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
@@ -111,3 +102,15 @@ func (x *TestCxxKwOnly) W() int64 {
 func (x *TestCxxKwOnly) SetW(v int64) error {
 	return bindrt.SetField(&fieldTestCxxKwOnlyW, bindrt.Ref(x), v)
 }
+
+// TestCxxKwOnlyRef is how functions take objects of type TestCxxKwOnly and of types derived from it; nil is None.
+type TestCxxKwOnlyRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxKwOnly() *TestCxxKwOnly
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxKwOnly) TVMFFIType(*TestCxxKwOnly) *bindrt.Type { return &typeTestCxxKwOnly }
+
+// AsTestingTestCxxKwOnly is for generated code. It returns x; nil stays nil.
+func (x *TestCxxKwOnly) AsTestingTestCxxKwOnly() *TestCxxKwOnly { return x }

@@ -11,22 +11,13 @@ import (
 var typeTestCxxNoAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxxNoAutoInit"}
 
 // TestCxxNoAutoInit is the object type testing.TestCxxNoAutoInit.
+//
+// Fields: [TestCxxNoAutoInit.X] and [TestCxxNoAutoInit.Y]. Release and String are those of
+// [tvmffi.Object].
 type TestCxxNoAutoInit struct {
 	_ [0]*TestCxxNoAutoInit
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxNoAutoInit) TVMFFIType(*TestCxxNoAutoInit) *bindrt.Type { return &typeTestCxxNoAutoInit }
-
-// TestCxxNoAutoInitRef is satisfied by TestCxxNoAutoInit and every type derived from it; nil is None.
-type TestCxxNoAutoInitRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestCxxNoAutoInit() *TestCxxNoAutoInit
-}
-
-// AsTestingTestCxxNoAutoInit returns x; nil stays nil.
-func (x *TestCxxNoAutoInit) AsTestingTestCxxNoAutoInit() *TestCxxNoAutoInit { return x }
 
 var fieldTestCxxNoAutoInitX = bindrt.Field{Owner: &typeTestCxxNoAutoInit, Name: "x", Sig: "int"}
 
@@ -55,3 +46,15 @@ func (x *TestCxxNoAutoInit) Y() int64 {
 func (x *TestCxxNoAutoInit) SetY(v int64) error {
 	return bindrt.SetField(&fieldTestCxxNoAutoInitY, bindrt.Ref(x), v)
 }
+
+// TestCxxNoAutoInitRef is how functions take objects of type TestCxxNoAutoInit and of types derived from it; nil is None.
+type TestCxxNoAutoInitRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestCxxNoAutoInit() *TestCxxNoAutoInit
+}
+
+// TVMFFIType is for generated code.
+func (*TestCxxNoAutoInit) TVMFFIType(*TestCxxNoAutoInit) *bindrt.Type { return &typeTestCxxNoAutoInit }
+
+// AsTestingTestCxxNoAutoInit is for generated code. It returns x; nil stays nil.
+func (x *TestCxxNoAutoInit) AsTestingTestCxxNoAutoInit() *TestCxxNoAutoInit { return x }

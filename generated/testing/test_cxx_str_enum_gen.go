@@ -12,25 +12,29 @@ import (
 var typeTestCxxStrEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxStrEnum"}
 
 // TestCxxStrEnum is the object type testing.TestCxxStrEnum.
+//
+// It derives from [ffi.StrEnum] and [ffi.Enum].
+//
+// [NewTestCxxEnumHolder] takes one. Release and String are those of [tvmffi.Object].
 type TestCxxStrEnum struct {
 	_ [0]*TestCxxStrEnum
 	strEnumBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*TestCxxStrEnum) TVMFFIType(*TestCxxStrEnum) *bindrt.Type { return &typeTestCxxStrEnum }
-
-// TestCxxStrEnumRef is satisfied by TestCxxStrEnum and every type derived from it; nil is None.
+// TestCxxStrEnumRef is how functions take objects of type TestCxxStrEnum and of types derived from it; nil is None.
 type TestCxxStrEnumRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxStrEnum() *TestCxxStrEnum
 }
 
-// AsTestingTestCxxStrEnum returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*TestCxxStrEnum) TVMFFIType(*TestCxxStrEnum) *bindrt.Type { return &typeTestCxxStrEnum }
+
+// AsTestingTestCxxStrEnum is for generated code. It returns x; nil stays nil.
 func (x *TestCxxStrEnum) AsTestingTestCxxStrEnum() *TestCxxStrEnum { return x }
 
-// AsFFIStrEnum returns x as its ancestor StrEnum; nil stays nil.
+// AsFFIStrEnum is for generated code. It returns x as its ancestor StrEnum; nil stays nil.
 func (x *TestCxxStrEnum) AsFFIStrEnum() *ffi.StrEnum { return bindrt.Up[ffi.StrEnum](x) }
 
-// AsFFIEnum returns x as its ancestor Enum; nil stays nil.
+// AsFFIEnum is for generated code. It returns x as its ancestor Enum; nil stays nil.
 func (x *TestCxxStrEnum) AsFFIEnum() *ffi.Enum { return bindrt.Up[ffi.Enum](x) }

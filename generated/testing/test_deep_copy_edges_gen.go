@@ -11,22 +11,13 @@ import (
 var typeTestDeepCopyEdges = bindrt.Type{Library: &library, Key: "testing.TestDeepCopyEdges"}
 
 // TestDeepCopyEdges is the object type testing.TestDeepCopyEdges.
+//
+// [NewTestDeepCopyEdges] returns one. Fields: [TestDeepCopyEdges.VAny] and
+// [TestDeepCopyEdges.VObj]. Release and String are those of [tvmffi.Object].
 type TestDeepCopyEdges struct {
 	_ [0]*TestDeepCopyEdges
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestDeepCopyEdges) TVMFFIType(*TestDeepCopyEdges) *bindrt.Type { return &typeTestDeepCopyEdges }
-
-// TestDeepCopyEdgesRef is satisfied by TestDeepCopyEdges and every type derived from it; nil is None.
-type TestDeepCopyEdgesRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestDeepCopyEdges() *TestDeepCopyEdges
-}
-
-// AsTestingTestDeepCopyEdges returns x; nil stays nil.
-func (x *TestDeepCopyEdges) AsTestingTestDeepCopyEdges() *TestDeepCopyEdges { return x }
 
 var newTestDeepCopyEdges = bindrt.Func{Owner: &typeTestDeepCopyEdges, Name: "__ffi_init__", Attribute: true, Sig: "(v_any: Any, v_obj: ffi.Object)"}
 
@@ -66,3 +57,15 @@ func (x *TestDeepCopyEdges) VObj() *tvmffi.Object {
 func (x *TestDeepCopyEdges) SetVObj(v tvmffi.ObjectRef) error {
 	return bindrt.SetField(&fieldTestDeepCopyEdgesVObj, bindrt.Ref(x), v)
 }
+
+// TestDeepCopyEdgesRef is how functions take objects of type TestDeepCopyEdges and of types derived from it; nil is None.
+type TestDeepCopyEdgesRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestDeepCopyEdges() *TestDeepCopyEdges
+}
+
+// TVMFFIType is for generated code.
+func (*TestDeepCopyEdges) TVMFFIType(*TestDeepCopyEdges) *bindrt.Type { return &typeTestDeepCopyEdges }
+
+// AsTestingTestDeepCopyEdges is for generated code. It returns x; nil stays nil.
+func (x *TestDeepCopyEdges) AsTestingTestDeepCopyEdges() *TestDeepCopyEdges { return x }

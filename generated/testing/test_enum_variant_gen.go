@@ -12,22 +12,26 @@ import (
 var typeTestEnumVariant = bindrt.Type{Library: &library, Key: "testing.TestEnumVariant"}
 
 // TestEnumVariant is the object type testing.TestEnumVariant.
+//
+// It derives from [ffi.Enum].
+//
+// Release and String are those of [tvmffi.Object].
 type TestEnumVariant struct {
 	_ [0]*TestEnumVariant
 	enumBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*TestEnumVariant) TVMFFIType(*TestEnumVariant) *bindrt.Type { return &typeTestEnumVariant }
-
-// TestEnumVariantRef is satisfied by TestEnumVariant and every type derived from it; nil is None.
+// TestEnumVariantRef is how functions take objects of type TestEnumVariant and of types derived from it; nil is None.
 type TestEnumVariantRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestEnumVariant() *TestEnumVariant
 }
 
-// AsTestingTestEnumVariant returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*TestEnumVariant) TVMFFIType(*TestEnumVariant) *bindrt.Type { return &typeTestEnumVariant }
+
+// AsTestingTestEnumVariant is for generated code. It returns x; nil stays nil.
 func (x *TestEnumVariant) AsTestingTestEnumVariant() *TestEnumVariant { return x }
 
-// AsFFIEnum returns x as its ancestor Enum; nil stays nil.
+// AsFFIEnum is for generated code. It returns x as its ancestor Enum; nil stays nil.
 func (x *TestEnumVariant) AsFFIEnum() *ffi.Enum { return bindrt.Up[ffi.Enum](x) }

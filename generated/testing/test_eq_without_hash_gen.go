@@ -11,22 +11,13 @@ import (
 var typeTestEqWithoutHash = bindrt.Type{Library: &library, Key: "testing.TestEqWithoutHash"}
 
 // TestEqWithoutHash is the object type testing.TestEqWithoutHash.
+//
+// [NewTestEqWithoutHash] returns one. Fields: [TestEqWithoutHash.Key] and
+// [TestEqWithoutHash.Label]. Release and String are those of [tvmffi.Object].
 type TestEqWithoutHash struct {
 	_ [0]*TestEqWithoutHash
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestEqWithoutHash) TVMFFIType(*TestEqWithoutHash) *bindrt.Type { return &typeTestEqWithoutHash }
-
-// TestEqWithoutHashRef is satisfied by TestEqWithoutHash and every type derived from it; nil is None.
-type TestEqWithoutHashRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestEqWithoutHash() *TestEqWithoutHash
-}
-
-// AsTestingTestEqWithoutHash returns x; nil stays nil.
-func (x *TestEqWithoutHash) AsTestingTestEqWithoutHash() *TestEqWithoutHash { return x }
 
 var newTestEqWithoutHash = bindrt.Func{Owner: &typeTestEqWithoutHash, Name: "__ffi_init__", Sig: "(int, ffi.String) -> ffi.Object"}
 
@@ -58,3 +49,15 @@ var fieldTestEqWithoutHashLabel = bindrt.Field{Owner: &typeTestEqWithoutHash, Na
 func (x *TestEqWithoutHash) Label() string {
 	return fieldTestEqWithoutHashLabel.Text(bindrt.Ref(x))
 }
+
+// TestEqWithoutHashRef is how functions take objects of type TestEqWithoutHash and of types derived from it; nil is None.
+type TestEqWithoutHashRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestEqWithoutHash() *TestEqWithoutHash
+}
+
+// TVMFFIType is for generated code.
+func (*TestEqWithoutHash) TVMFFIType(*TestEqWithoutHash) *bindrt.Type { return &typeTestEqWithoutHash }
+
+// AsTestingTestEqWithoutHash is for generated code. It returns x; nil stays nil.
+func (x *TestEqWithoutHash) AsTestingTestEqWithoutHash() *TestEqWithoutHash { return x }

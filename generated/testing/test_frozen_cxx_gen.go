@@ -11,19 +11,21 @@ import (
 var typeTestFrozenCxx = bindrt.Type{Library: &library, Key: "testing.TestFrozenCxx"}
 
 // TestFrozenCxx is the object type testing.TestFrozenCxx.
+//
+// Release and String are those of [tvmffi.Object].
 type TestFrozenCxx struct {
 	_ [0]*TestFrozenCxx
 	objectBase
 }
 
-// TVMFFIType identifies the type to the runtime.
-func (*TestFrozenCxx) TVMFFIType(*TestFrozenCxx) *bindrt.Type { return &typeTestFrozenCxx }
-
-// TestFrozenCxxRef is satisfied by TestFrozenCxx and every type derived from it; nil is None.
+// TestFrozenCxxRef is how functions take objects of type TestFrozenCxx and of types derived from it; nil is None.
 type TestFrozenCxxRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestFrozenCxx() *TestFrozenCxx
 }
 
-// AsTestingTestFrozenCxx returns x; nil stays nil.
+// TVMFFIType is for generated code.
+func (*TestFrozenCxx) TVMFFIType(*TestFrozenCxx) *bindrt.Type { return &typeTestFrozenCxx }
+
+// AsTestingTestFrozenCxx is for generated code. It returns x; nil stays nil.
 func (x *TestFrozenCxx) AsTestingTestFrozenCxx() *TestFrozenCxx { return x }

@@ -11,22 +11,13 @@ import (
 var typeTestHash = bindrt.Type{Library: &library, Key: "testing.TestHash"}
 
 // TestHash is the object type testing.TestHash.
+//
+// [NewTestHash] returns one. Fields: [TestHash.Key], [TestHash.Name] and [TestHash.HashIgnored].
+// Release and String are those of [tvmffi.Object].
 type TestHash struct {
 	_ [0]*TestHash
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestHash) TVMFFIType(*TestHash) *bindrt.Type { return &typeTestHash }
-
-// TestHashRef is satisfied by TestHash and every type derived from it; nil is None.
-type TestHashRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestHash() *TestHash
-}
-
-// AsTestingTestHash returns x; nil stays nil.
-func (x *TestHash) AsTestingTestHash() *TestHash { return x }
 
 var newTestHash = bindrt.Func{Owner: &typeTestHash, Name: "__ffi_init__", Sig: "(int, ffi.String, int) -> ffi.Object"}
 
@@ -68,3 +59,15 @@ var fieldTestHashHashIgnored = bindrt.Field{Owner: &typeTestHash, Name: "hash_ig
 func (x *TestHash) HashIgnored() int64 {
 	return fieldTestHashHashIgnored.Int(bindrt.Ref(x))
 }
+
+// TestHashRef is how functions take objects of type TestHash and of types derived from it; nil is None.
+type TestHashRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestHash() *TestHash
+}
+
+// TVMFFIType is for generated code.
+func (*TestHash) TVMFFIType(*TestHash) *bindrt.Type { return &typeTestHash }
+
+// AsTestingTestHash is for generated code. It returns x; nil stays nil.
+func (x *TestHash) AsTestingTestHash() *TestHash { return x }

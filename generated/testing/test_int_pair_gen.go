@@ -11,22 +11,13 @@ import (
 var typeTestIntPair = bindrt.Type{Library: &library, Key: "testing.TestIntPair"}
 
 // TestIntPair is the object type testing.TestIntPair.
+//
+// [NewTestIntPair] returns one. Fields: [TestIntPair.A] and [TestIntPair.B]. [TestIntPairSum]
+// takes one. Release and String are those of [tvmffi.Object].
 type TestIntPair struct {
 	_ [0]*TestIntPair
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestIntPair) TVMFFIType(*TestIntPair) *bindrt.Type { return &typeTestIntPair }
-
-// TestIntPairRef is satisfied by TestIntPair and every type derived from it; nil is None.
-type TestIntPairRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestIntPair() *TestIntPair
-}
-
-// AsTestingTestIntPair returns x; nil stays nil.
-func (x *TestIntPair) AsTestingTestIntPair() *TestIntPair { return x }
 
 var newTestIntPair = bindrt.Func{Owner: &typeTestIntPair, Name: "__ffi_init__", Sig: "(int, int) -> ffi.Object"}
 
@@ -76,3 +67,15 @@ func (x *TestIntPair) Sum() (int64, error) {
 	c.Self(0, bindrt.Ref(x))
 	return c.DoInt()
 }
+
+// TestIntPairRef is how functions take objects of type TestIntPair and of types derived from it; nil is None.
+type TestIntPairRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestIntPair() *TestIntPair
+}
+
+// TVMFFIType is for generated code.
+func (*TestIntPair) TVMFFIType(*TestIntPair) *bindrt.Type { return &typeTestIntPair }
+
+// AsTestingTestIntPair is for generated code. It returns x; nil stays nil.
+func (x *TestIntPair) AsTestingTestIntPair() *TestIntPair { return x }

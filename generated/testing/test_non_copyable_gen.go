@@ -11,22 +11,13 @@ import (
 var typeTestNonCopyable = bindrt.Type{Library: &library, Key: "testing.TestNonCopyable"}
 
 // TestNonCopyable is the object type testing.TestNonCopyable.
+//
+// [NewTestNonCopyable] returns one. Fields: [TestNonCopyable.Value]. Release and String are those
+// of [tvmffi.Object].
 type TestNonCopyable struct {
 	_ [0]*TestNonCopyable
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestNonCopyable) TVMFFIType(*TestNonCopyable) *bindrt.Type { return &typeTestNonCopyable }
-
-// TestNonCopyableRef is satisfied by TestNonCopyable and every type derived from it; nil is None.
-type TestNonCopyableRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestNonCopyable() *TestNonCopyable
-}
-
-// AsTestingTestNonCopyable returns x; nil stays nil.
-func (x *TestNonCopyable) AsTestingTestNonCopyable() *TestNonCopyable { return x }
 
 var newTestNonCopyable = bindrt.Func{Owner: &typeTestNonCopyable, Name: "__ffi_init__", Sig: "(int) -> ffi.Object"}
 
@@ -48,3 +39,15 @@ var fieldTestNonCopyableValue = bindrt.Field{Owner: &typeTestNonCopyable, Name: 
 func (x *TestNonCopyable) Value() int64 {
 	return fieldTestNonCopyableValue.Int(bindrt.Ref(x))
 }
+
+// TestNonCopyableRef is how functions take objects of type TestNonCopyable and of types derived from it; nil is None.
+type TestNonCopyableRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestNonCopyable() *TestNonCopyable
+}
+
+// TVMFFIType is for generated code.
+func (*TestNonCopyable) TVMFFIType(*TestNonCopyable) *bindrt.Type { return &typeTestNonCopyable }
+
+// AsTestingTestNonCopyable is for generated code. It returns x; nil stays nil.
+func (x *TestNonCopyable) AsTestingTestNonCopyable() *TestNonCopyable { return x }

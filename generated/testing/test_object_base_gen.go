@@ -11,22 +11,14 @@ import (
 var typeTestObjectBase = bindrt.Type{Library: &library, Key: "testing.TestObjectBase"}
 
 // TestObjectBase is the object type testing.TestObjectBase.
+//
+// [NewTestObjectBase] returns one. Fields: [TestObjectBase.VI64], [TestObjectBase.VF64] and
+// [TestObjectBase.VStr]. [NewTestObjectPtrHolder] takes one. In this package, [TestObjectDerived]
+// derives from it. Release and String are those of [tvmffi.Object].
 type TestObjectBase struct {
 	_ [0]*TestObjectBase
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestObjectBase) TVMFFIType(*TestObjectBase) *bindrt.Type { return &typeTestObjectBase }
-
-// TestObjectBaseRef is satisfied by TestObjectBase and every type derived from it; nil is None.
-type TestObjectBaseRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestObjectBase() *TestObjectBase
-}
-
-// AsTestingTestObjectBase returns x; nil stays nil.
-func (x *TestObjectBase) AsTestingTestObjectBase() *TestObjectBase { return x }
 
 var newTestObjectBase = bindrt.Func{Owner: &typeTestObjectBase, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
@@ -119,3 +111,15 @@ func (x *TestObjectBase) AddI64(n int64) (int64, error) {
 	c.Int(1, n)
 	return c.DoInt()
 }
+
+// TestObjectBaseRef is how functions take objects of type TestObjectBase and of types derived from it; nil is None.
+type TestObjectBaseRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestObjectBase() *TestObjectBase
+}
+
+// TVMFFIType is for generated code.
+func (*TestObjectBase) TVMFFIType(*TestObjectBase) *bindrt.Type { return &typeTestObjectBase }
+
+// AsTestingTestObjectBase is for generated code. It returns x; nil stays nil.
+func (x *TestObjectBase) AsTestingTestObjectBase() *TestObjectBase { return x }

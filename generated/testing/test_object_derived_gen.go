@@ -11,26 +11,15 @@ import (
 var typeTestObjectDerived = bindrt.Type{Library: &library, Key: "testing.TestObjectDerived"}
 
 // TestObjectDerived is the object type testing.TestObjectDerived.
+//
+// It derives from [TestObjectBase], and inherits [TestObjectBase.VI64], [TestObjectBase.VF64],
+// [TestObjectBase.VStr] and [TestObjectBase.AddI64].
+//
+// [NewTestObjectDerived] returns one. Fields: [TestObjectDerived.VMap] and
+// [TestObjectDerived.VArray]. Release and String are those of [tvmffi.Object].
 type TestObjectDerived struct {
 	_ [0]*TestObjectDerived
 	testObjectBaseBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestObjectDerived) TVMFFIType(*TestObjectDerived) *bindrt.Type { return &typeTestObjectDerived }
-
-// TestObjectDerivedRef is satisfied by TestObjectDerived and every type derived from it; nil is None.
-type TestObjectDerivedRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestObjectDerived() *TestObjectDerived
-}
-
-// AsTestingTestObjectDerived returns x; nil stays nil.
-func (x *TestObjectDerived) AsTestingTestObjectDerived() *TestObjectDerived { return x }
-
-// AsTestingTestObjectBase returns x as its ancestor TestObjectBase; nil stays nil.
-func (x *TestObjectDerived) AsTestingTestObjectBase() *TestObjectBase {
-	return bindrt.Up[TestObjectBase](x)
 }
 
 var newTestObjectDerived = bindrt.Func{Owner: &typeTestObjectDerived, Name: "__ffi_init__", Attribute: true, Sig: "(v_map: ffi.Map, v_array: ffi.Array)"}
@@ -99,4 +88,21 @@ func (x *TestObjectDerived) VArray() *tvmffi.Array[tvmffi.Any] {
 // SetVArray sets the field v_array.
 func (x *TestObjectDerived) SetVArray(v tvmffi.ArrayLike[any]) error {
 	return bindrt.SetField(&fieldTestObjectDerivedVArray, bindrt.Ref(x), bindrt.OrEmpty(v))
+}
+
+// TestObjectDerivedRef is how functions take objects of type TestObjectDerived and of types derived from it; nil is None.
+type TestObjectDerivedRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestObjectDerived() *TestObjectDerived
+}
+
+// TVMFFIType is for generated code.
+func (*TestObjectDerived) TVMFFIType(*TestObjectDerived) *bindrt.Type { return &typeTestObjectDerived }
+
+// AsTestingTestObjectDerived is for generated code. It returns x; nil stays nil.
+func (x *TestObjectDerived) AsTestingTestObjectDerived() *TestObjectDerived { return x }
+
+// AsTestingTestObjectBase is for generated code. It returns x as its ancestor TestObjectBase; nil stays nil.
+func (x *TestObjectDerived) AsTestingTestObjectBase() *TestObjectBase {
+	return bindrt.Up[TestObjectBase](x)
 }

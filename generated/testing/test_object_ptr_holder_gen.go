@@ -11,24 +11,13 @@ import (
 var typeTestObjectPtrHolder = bindrt.Type{Library: &library, Key: "testing.TestObjectPtrHolder"}
 
 // TestObjectPtrHolder is the object type testing.TestObjectPtrHolder.
+//
+// [NewTestObjectPtrHolder] returns one. Fields: [TestObjectPtrHolder.Value] and
+// [TestObjectPtrHolder.OptionalValue]. Release and String are those of [tvmffi.Object].
 type TestObjectPtrHolder struct {
 	_ [0]*TestObjectPtrHolder
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestObjectPtrHolder) TVMFFIType(*TestObjectPtrHolder) *bindrt.Type {
-	return &typeTestObjectPtrHolder
-}
-
-// TestObjectPtrHolderRef is satisfied by TestObjectPtrHolder and every type derived from it; nil is None.
-type TestObjectPtrHolderRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestObjectPtrHolder() *TestObjectPtrHolder
-}
-
-// AsTestingTestObjectPtrHolder returns x; nil stays nil.
-func (x *TestObjectPtrHolder) AsTestingTestObjectPtrHolder() *TestObjectPtrHolder { return x }
 
 var newTestObjectPtrHolder = bindrt.Func{Owner: &typeTestObjectPtrHolder, Name: "__ffi_init__", Attribute: true, Sig: "(value: testing.TestObjectBase)"}
 
@@ -82,3 +71,17 @@ func (x *TestObjectPtrHolder) OptionalValue() *TestObjectBase {
 func (x *TestObjectPtrHolder) SetOptionalValue(v TestObjectBaseRef) error {
 	return bindrt.SetField(&fieldTestObjectPtrHolderOptionalValue, bindrt.Ref(x), v)
 }
+
+// TestObjectPtrHolderRef is how functions take objects of type TestObjectPtrHolder and of types derived from it; nil is None.
+type TestObjectPtrHolderRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestObjectPtrHolder() *TestObjectPtrHolder
+}
+
+// TVMFFIType is for generated code.
+func (*TestObjectPtrHolder) TVMFFIType(*TestObjectPtrHolder) *bindrt.Type {
+	return &typeTestObjectPtrHolder
+}
+
+// AsTestingTestObjectPtrHolder is for generated code. It returns x; nil stays nil.
+func (x *TestObjectPtrHolder) AsTestingTestObjectPtrHolder() *TestObjectPtrHolder { return x }

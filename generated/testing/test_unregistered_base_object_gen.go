@@ -11,25 +11,13 @@ import (
 var typeTestUnregisteredBaseObject = bindrt.Type{Library: &library, Key: "testing.TestUnregisteredBaseObject"}
 
 // TestUnregisteredBaseObject is the object type testing.TestUnregisteredBaseObject.
+//
+// [NewTestUnregisteredBaseObject] returns one. Fields: [TestUnregisteredBaseObject.V1]. In this
+// package, [TestUnregisteredObject] derives from it. Release and String are those of
+// [tvmffi.Object].
 type TestUnregisteredBaseObject struct {
 	_ [0]*TestUnregisteredBaseObject
 	objectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestUnregisteredBaseObject) TVMFFIType(*TestUnregisteredBaseObject) *bindrt.Type {
-	return &typeTestUnregisteredBaseObject
-}
-
-// TestUnregisteredBaseObjectRef is satisfied by TestUnregisteredBaseObject and every type derived from it; nil is None.
-type TestUnregisteredBaseObjectRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject
-}
-
-// AsTestingTestUnregisteredBaseObject returns x; nil stays nil.
-func (x *TestUnregisteredBaseObject) AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject {
-	return x
 }
 
 var newTestUnregisteredBaseObject = bindrt.Func{Owner: &typeTestUnregisteredBaseObject, Name: "__ffi_init__", Sig: "(int) -> ffi.Object"}
@@ -67,4 +55,20 @@ func (x *TestUnregisteredBaseObject) GetV1PlusOne() (int64, error) {
 	c.Begin(&methodTestUnregisteredBaseObjectGetV1PlusOne, 1)
 	c.Self(0, bindrt.Ref(x))
 	return c.DoInt()
+}
+
+// TestUnregisteredBaseObjectRef is how functions take objects of type TestUnregisteredBaseObject and of types derived from it; nil is None.
+type TestUnregisteredBaseObjectRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject
+}
+
+// TVMFFIType is for generated code.
+func (*TestUnregisteredBaseObject) TVMFFIType(*TestUnregisteredBaseObject) *bindrt.Type {
+	return &typeTestUnregisteredBaseObject
+}
+
+// AsTestingTestUnregisteredBaseObject is for generated code. It returns x; nil stays nil.
+func (x *TestUnregisteredBaseObject) AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject {
+	return x
 }

@@ -11,28 +11,15 @@ import (
 var typeTestUnregisteredObject = bindrt.Type{Library: &library, Key: "testing.TestUnregisteredObject"}
 
 // TestUnregisteredObject is the object type testing.TestUnregisteredObject.
+//
+// It derives from [TestUnregisteredBaseObject], and inherits [TestUnregisteredBaseObject.V1] and
+// [TestUnregisteredBaseObject.GetV1PlusOne].
+//
+// [NewTestUnregisteredObject] returns one. Fields: [TestUnregisteredObject.V2]. Release and
+// String are those of [tvmffi.Object].
 type TestUnregisteredObject struct {
 	_ [0]*TestUnregisteredObject
 	testUnregisteredBaseObjectBase
-}
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestUnregisteredObject) TVMFFIType(*TestUnregisteredObject) *bindrt.Type {
-	return &typeTestUnregisteredObject
-}
-
-// TestUnregisteredObjectRef is satisfied by TestUnregisteredObject and every type derived from it; nil is None.
-type TestUnregisteredObjectRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestUnregisteredObject() *TestUnregisteredObject
-}
-
-// AsTestingTestUnregisteredObject returns x; nil stays nil.
-func (x *TestUnregisteredObject) AsTestingTestUnregisteredObject() *TestUnregisteredObject { return x }
-
-// AsTestingTestUnregisteredBaseObject returns x as its ancestor TestUnregisteredBaseObject; nil stays nil.
-func (x *TestUnregisteredObject) AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject {
-	return bindrt.Up[TestUnregisteredBaseObject](x)
 }
 
 var newTestUnregisteredObject = bindrt.Func{Owner: &typeTestUnregisteredObject, Name: "__ffi_init__", Sig: "(int, int) -> ffi.Object"}
@@ -71,4 +58,23 @@ func (x *TestUnregisteredObject) GetV2PlusTwo() (int64, error) {
 	c.Begin(&methodTestUnregisteredObjectGetV2PlusTwo, 1)
 	c.Self(0, bindrt.Ref(x))
 	return c.DoInt()
+}
+
+// TestUnregisteredObjectRef is how functions take objects of type TestUnregisteredObject and of types derived from it; nil is None.
+type TestUnregisteredObjectRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestUnregisteredObject() *TestUnregisteredObject
+}
+
+// TVMFFIType is for generated code.
+func (*TestUnregisteredObject) TVMFFIType(*TestUnregisteredObject) *bindrt.Type {
+	return &typeTestUnregisteredObject
+}
+
+// AsTestingTestUnregisteredObject is for generated code. It returns x; nil stays nil.
+func (x *TestUnregisteredObject) AsTestingTestUnregisteredObject() *TestUnregisteredObject { return x }
+
+// AsTestingTestUnregisteredBaseObject is for generated code. It returns x as its ancestor TestUnregisteredBaseObject; nil stays nil.
+func (x *TestUnregisteredObject) AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject {
+	return bindrt.Up[TestUnregisteredBaseObject](x)
 }

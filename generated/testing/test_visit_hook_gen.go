@@ -11,22 +11,12 @@ import (
 var typeTestVisitHook = bindrt.Type{Library: &library, Key: "testing.TestVisitHook"}
 
 // TestVisitHook is the object type testing.TestVisitHook.
+//
+// Fields: [TestVisitHook.Child]. Release and String are those of [tvmffi.Object].
 type TestVisitHook struct {
 	_ [0]*TestVisitHook
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestVisitHook) TVMFFIType(*TestVisitHook) *bindrt.Type { return &typeTestVisitHook }
-
-// TestVisitHookRef is satisfied by TestVisitHook and every type derived from it; nil is None.
-type TestVisitHookRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestVisitHook() *TestVisitHook
-}
-
-// AsTestingTestVisitHook returns x; nil stays nil.
-func (x *TestVisitHook) AsTestingTestVisitHook() *TestVisitHook { return x }
 
 var fieldTestVisitHookChild = bindrt.Field{Owner: &typeTestVisitHook, Name: "child", Sig: "ffi.Object"}
 
@@ -36,3 +26,15 @@ var fieldTestVisitHookChild = bindrt.Field{Owner: &typeTestVisitHook, Name: "chi
 func (x *TestVisitHook) Child() *tvmffi.Object {
 	return bindrt.GetField[*tvmffi.Object](&fieldTestVisitHookChild, bindrt.Ref(x))
 }
+
+// TestVisitHookRef is how functions take objects of type TestVisitHook and of types derived from it; nil is None.
+type TestVisitHookRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestVisitHook() *TestVisitHook
+}
+
+// TVMFFIType is for generated code.
+func (*TestVisitHook) TVMFFIType(*TestVisitHook) *bindrt.Type { return &typeTestVisitHook }
+
+// AsTestingTestVisitHook is for generated code. It returns x; nil stays nil.
+func (x *TestVisitHook) AsTestingTestVisitHook() *TestVisitHook { return x }

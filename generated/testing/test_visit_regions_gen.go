@@ -11,22 +11,14 @@ import (
 var typeTestVisitRegions = bindrt.Type{Library: &library, Key: "testing.TestVisitRegions"}
 
 // TestVisitRegions is the object type testing.TestVisitRegions.
+//
+// [NewTestVisitRegions] returns one. Fields: [TestVisitRegions.Simple],
+// [TestVisitRegions.Pattern] and [TestVisitRegions.Ordinary]. Release and String are those of
+// [tvmffi.Object].
 type TestVisitRegions struct {
 	_ [0]*TestVisitRegions
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*TestVisitRegions) TVMFFIType(*TestVisitRegions) *bindrt.Type { return &typeTestVisitRegions }
-
-// TestVisitRegionsRef is satisfied by TestVisitRegions and every type derived from it; nil is None.
-type TestVisitRegionsRef interface {
-	tvmffi.ObjectRef
-	AsTestingTestVisitRegions() *TestVisitRegions
-}
-
-// AsTestingTestVisitRegions returns x; nil stays nil.
-func (x *TestVisitRegions) AsTestingTestVisitRegions() *TestVisitRegions { return x }
 
 var newTestVisitRegions = bindrt.Func{Owner: &typeTestVisitRegions, Name: "__ffi_init__", Attribute: true, Sig: "(simple: int, pattern: int, ordinary: int)"}
 
@@ -66,3 +58,15 @@ var fieldTestVisitRegionsOrdinary = bindrt.Field{Owner: &typeTestVisitRegions, N
 func (x *TestVisitRegions) Ordinary() int64 {
 	return fieldTestVisitRegionsOrdinary.Int(bindrt.Ref(x))
 }
+
+// TestVisitRegionsRef is how functions take objects of type TestVisitRegions and of types derived from it; nil is None.
+type TestVisitRegionsRef interface {
+	tvmffi.ObjectRef
+	AsTestingTestVisitRegions() *TestVisitRegions
+}
+
+// TVMFFIType is for generated code.
+func (*TestVisitRegions) TVMFFIType(*TestVisitRegions) *bindrt.Type { return &typeTestVisitRegions }
+
+// AsTestingTestVisitRegions is for generated code. It returns x; nil stays nil.
+func (x *TestVisitRegions) AsTestingTestVisitRegions() *TestVisitRegions { return x }

@@ -13,25 +13,14 @@ var typeMix = bindrt.Type{Library: &library, Key: "synth.Mix"}
 // Mix is the object type synth.Mix.
 //
 // Several signals at once.
+//
+// It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
+//
+// [NewMix] returns one. Fields: [Mix.Parts]. Release and String are those of [tvmffi.Object].
 type Mix struct {
 	_ [0]*Mix
 	signalBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Mix) TVMFFIType(*Mix) *bindrt.Type { return &typeMix }
-
-// MixRef is satisfied by Mix and every type derived from it; nil is None.
-type MixRef interface {
-	tvmffi.ObjectRef
-	AsSynthMix() *Mix
-}
-
-// AsSynthMix returns x; nil stays nil.
-func (x *Mix) AsSynthMix() *Mix { return x }
-
-// AsSynthSignal returns x as its ancestor Signal; nil stays nil.
-func (x *Mix) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }
 
 var newMix = bindrt.Func{Owner: &typeMix, Name: "__ffi_init__", Sig: "(ffi.Array<synth.Signal>) -> ffi.Object"}
 
@@ -57,3 +46,18 @@ var fieldMixParts = bindrt.Field{Owner: &typeMix, Name: "parts", Sig: "ffi.Array
 func (x *Mix) Parts() *tvmffi.Array[*Signal] {
 	return bindrt.GetField[*tvmffi.Array[*Signal]](&fieldMixParts, bindrt.Ref(x))
 }
+
+// MixRef is how functions take objects of type Mix and of types derived from it; nil is None.
+type MixRef interface {
+	tvmffi.ObjectRef
+	AsSynthMix() *Mix
+}
+
+// TVMFFIType is for generated code.
+func (*Mix) TVMFFIType(*Mix) *bindrt.Type { return &typeMix }
+
+// AsSynthMix is for generated code. It returns x; nil stays nil.
+func (x *Mix) AsSynthMix() *Mix { return x }
+
+// AsSynthSignal is for generated code. It returns x as its ancestor Signal; nil stays nil.
+func (x *Mix) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }

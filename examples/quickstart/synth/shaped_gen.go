@@ -13,25 +13,15 @@ var typeShaped = bindrt.Type{Library: &library, Key: "synth.Shaped"}
 // Shaped is the object type synth.Shaped.
 //
 // A signal whose loudness changes over time.
+//
+// It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
+//
+// [NewShaped] returns one. Fields: [Shaped.Source]. Release and String are those of
+// [tvmffi.Object].
 type Shaped struct {
 	_ [0]*Shaped
 	signalBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Shaped) TVMFFIType(*Shaped) *bindrt.Type { return &typeShaped }
-
-// ShapedRef is satisfied by Shaped and every type derived from it; nil is None.
-type ShapedRef interface {
-	tvmffi.ObjectRef
-	AsSynthShaped() *Shaped
-}
-
-// AsSynthShaped returns x; nil stays nil.
-func (x *Shaped) AsSynthShaped() *Shaped { return x }
-
-// AsSynthSignal returns x as its ancestor Signal; nil stays nil.
-func (x *Shaped) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }
 
 var newShaped = bindrt.Func{Owner: &typeShaped, Name: "__ffi_init__", Sig: "(synth.Signal, (float) -> float) -> ffi.Object"}
 
@@ -73,3 +63,18 @@ var fieldShapedSource = bindrt.Field{Owner: &typeShaped, Name: "source", Sig: "s
 func (x *Shaped) Source() *Signal {
 	return bindrt.ObjectField[Signal](&fieldShapedSource, bindrt.Ref(x), &typeSignal)
 }
+
+// ShapedRef is how functions take objects of type Shaped and of types derived from it; nil is None.
+type ShapedRef interface {
+	tvmffi.ObjectRef
+	AsSynthShaped() *Shaped
+}
+
+// TVMFFIType is for generated code.
+func (*Shaped) TVMFFIType(*Shaped) *bindrt.Type { return &typeShaped }
+
+// AsSynthShaped is for generated code. It returns x; nil stays nil.
+func (x *Shaped) AsSynthShaped() *Shaped { return x }
+
+// AsSynthSignal is for generated code. It returns x as its ancestor Signal; nil stays nil.
+func (x *Shaped) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }

@@ -13,22 +13,13 @@ var typeSignal = bindrt.Type{Library: &library, Key: "synth.Signal"}
 // Signal is the object type synth.Signal.
 //
 // Anything that sounds.
+//
+// Fields: [Signal.Gain]. [NewMix], [NewShaped], [Peak] and [Render] take one. In this package,
+// [Mix], [Shaped] and [Tone] derive from it. Release and String are those of [tvmffi.Object].
 type Signal struct {
 	_ [0]*Signal
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Signal) TVMFFIType(*Signal) *bindrt.Type { return &typeSignal }
-
-// SignalRef is satisfied by Signal and every type derived from it; nil is None.
-type SignalRef interface {
-	tvmffi.ObjectRef
-	AsSynthSignal() *Signal
-}
-
-// AsSynthSignal returns x; nil stays nil.
-func (x *Signal) AsSynthSignal() *Signal { return x }
 
 var fieldSignalGain = bindrt.Field{Owner: &typeSignal, Name: "gain", Sig: "float"}
 
@@ -60,3 +51,15 @@ func (x *Signal) At(f float64) (float64, error) {
 	c.Float(1, f)
 	return c.DoFloat()
 }
+
+// SignalRef is how functions take objects of type Signal and of types derived from it; nil is None.
+type SignalRef interface {
+	tvmffi.ObjectRef
+	AsSynthSignal() *Signal
+}
+
+// TVMFFIType is for generated code.
+func (*Signal) TVMFFIType(*Signal) *bindrt.Type { return &typeSignal }
+
+// AsSynthSignal is for generated code. It returns x; nil stays nil.
+func (x *Signal) AsSynthSignal() *Signal { return x }

@@ -13,25 +13,15 @@ var typeTone = bindrt.Type{Library: &library, Key: "synth.Tone"}
 // Tone is the object type synth.Tone.
 //
 // A pure tone.
+//
+// It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
+//
+// [NewTone] returns one. Fields: [Tone.Frequency] and [Tone.Phase]. Release and String are those
+// of [tvmffi.Object].
 type Tone struct {
 	_ [0]*Tone
 	signalBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*Tone) TVMFFIType(*Tone) *bindrt.Type { return &typeTone }
-
-// ToneRef is satisfied by Tone and every type derived from it; nil is None.
-type ToneRef interface {
-	tvmffi.ObjectRef
-	AsSynthTone() *Tone
-}
-
-// AsSynthTone returns x; nil stays nil.
-func (x *Tone) AsSynthTone() *Tone { return x }
-
-// AsSynthSignal returns x as its ancestor Signal; nil stays nil.
-func (x *Tone) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }
 
 var newTone = bindrt.Func{Owner: &typeTone, Name: "__ffi_init__", Attribute: true, Sig: "(frequency: float)"}
 
@@ -102,3 +92,18 @@ func (x *Tone) Note() (int64, error) {
 	c.Self(0, bindrt.Ref(x))
 	return c.DoInt()
 }
+
+// ToneRef is how functions take objects of type Tone and of types derived from it; nil is None.
+type ToneRef interface {
+	tvmffi.ObjectRef
+	AsSynthTone() *Tone
+}
+
+// TVMFFIType is for generated code.
+func (*Tone) TVMFFIType(*Tone) *bindrt.Type { return &typeTone }
+
+// AsSynthTone is for generated code. It returns x; nil stays nil.
+func (x *Tone) AsSynthTone() *Tone { return x }
+
+// AsSynthSignal is for generated code. It returns x as its ancestor Signal; nil stays nil.
+func (x *Tone) AsSynthSignal() *Signal { return bindrt.Up[Signal](x) }

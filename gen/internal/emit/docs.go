@@ -3,6 +3,7 @@ package emit
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/docstring"
@@ -40,8 +41,16 @@ func document(goName string, d plan.Doc) []string {
 			blocks = [][]string{text, calls("It")}
 		}
 	}
+	for _, about := range d.About {
+		blocks = append(blocks, wrap(about))
+	}
+	return paragraphs(append(blocks, comment(d.Note), comment(d.Warning))...)
+}
+
+// paragraphs joins comment lines, with an empty one between the parts.
+func paragraphs(blocks ...[]string) []string {
 	var lines []string
-	for _, block := range append(blocks, comment(d.Note), comment(d.Warning)) {
+	for _, block := range blocks {
 		if len(block) > 0 && len(lines) > 0 {
 			lines = append(lines, "//")
 		}
@@ -54,6 +63,23 @@ func document(goName string, d plan.Doc) []string {
 // line, so the text cannot end the comment.
 func foreign(text string, params map[string]string) []string {
 	return comment(strings.Join(docstring.Parse(text).GoDoc(params), "\n"))
+}
+
+// wrap turns a paragraph into comment lines.
+func wrap(text string) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		at := len(lines) - 1
+		switch {
+		case lines[at] == "":
+			lines[at] = word
+		case utf8.RuneCountInString(lines[at]+" "+word) > docstring.Width:
+			lines = append(lines, word)
+		default:
+			lines[at] += " " + word
+		}
+	}
+	return comment(strings.Join(lines, "\n"))
 }
 
 // comment turns lines into comment lines.

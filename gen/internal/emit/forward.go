@@ -11,7 +11,7 @@ func (e *emitter) forward(f *plan.Forward) {
 	to := jen.Qual(f.To.Owner.Pkg.Path, f.To.GoName)
 	head := jen.Func().Id(f.GoName)
 	if f.Call == nil {
-		e.add(document(f.GoName, f.To.Doc), head.Params(jen.Id("args").Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(
+		e.add(document(f.GoName, f.Doc), head.Params(jen.Id("args").Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(
 			jen.Return(to.Call(jen.Id("args").Op("...")))))
 		return
 	}
@@ -24,5 +24,5 @@ func (e *emitter) forward(f *plan.Forward) {
 		list = append(list, jen.Add(options).Qual(f.To.Owner.Pkg.Path, in.OptionType))
 		args = append(args, options)
 	}
-	e.add(document(f.GoName, f.To.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).Block(jen.Return(to.Call(args...))))
+	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).Block(jen.Return(to.Call(args...))))
 }

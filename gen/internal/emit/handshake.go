@@ -1,16 +1,18 @@
 package emit
 
 import (
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/docstring"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // handshake writes the declarations that a package has once.
 func (e *emitter) handshake() {
-	doc := plan.Doc{Intro: "holds Go bindings for " + sources(e.pkg, false) + ".", Text: e.pkg.Doc}
-	for _, line := range document("Package "+e.pkg.Name, doc) {
+	for _, line := range packageDoc(e.pkg) {
 		e.file.PackageComment(line)
 	}
 	e.add([]string{"// This does not compile if the runtime does not support this generated code."},
@@ -99,6 +101,25 @@ func (e *emitter) items() []string {
 		}
 	}
 	return vars
+}
+
+// packageDoc returns the documentation of a package: its namespace, what the library says of it,
+// its contents, and the libraries.
+func packageDoc(pkg *plan.Package) []string {
+	subject := "Package " + pkg.Name + " "
+	blocks := [][]string{wrap(subject + pkg.About[0]), foreign(pkg.Doc, nil)}
+	if sentence, ok := docstring.ThirdPerson(pkg.Doc); ok {
+		blocks = [][]string{foreign(subject+sentence, nil), wrap("It " + pkg.About[0])}
+	} else if strings.HasPrefix(pkg.Doc, subject) {
+		blocks = [][]string{foreign(pkg.Doc, nil), wrap("It " + pkg.About[0])}
+	}
+	for _, text := range pkg.About[1:] {
+		blocks = append(blocks, wrap(text))
+	}
+	if len(pkg.Sources) > 0 {
+		blocks = append(blocks, wrap("The bindings were generated from "+sources(pkg, true)+"."))
+	}
+	return paragraphs(blocks...)
 }
 
 func parentType(parent *plan.Object) *jen.Statement {

@@ -6,21 +6,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-// object writes an object type and its members.
+// object writes an object type and its members, then what only generated code calls.
 func (e *emitter) object(o *plan.Object) {
 	e.add(nil, jen.Var().Id(o.Var).Op("=").Add(bindrt("Type")).Values(
 		jen.Id("Library").Op(":").Add(address(e.pkg.LibraryOfType(o))), jen.Id("Key").Op(":").Lit(o.Key)))
 	if !o.UserType {
 		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id("_").Index(jen.Lit(0)).Op("*").Id(o.GoName), jen.Id(o.Base)))
 	}
-	e.add([]string{"// TVMFFIType identifies the type to the runtime."},
-		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Add(line(
-			jen.Return(address(o.Var)))))
-	if !o.UserRef {
-		e.add([]string{"// " + o.Ref + " is satisfied by " + o.GoName + " and every type derived from it; nil is None."},
-			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
-	}
-	e.markers(o)
 	for _, f := range o.Statics {
 		if f.GoName != "" {
 			e.function(f)
@@ -34,13 +26,21 @@ func (e *emitter) object(o *plan.Object) {
 			e.function(f)
 		}
 	}
+	e.plumbing(o)
 }
 
-// markers writes the methods by which the type, nil included, satisfies its own Ref and
-// the Refs of its ancestors.
-func (e *emitter) markers(o *plan.Object) {
+// plumbing writes what generated code needs of a type: its descriptor, its Ref, and the methods
+// by which the type, nil included, satisfies its own Ref and the Refs of its ancestors.
+func (e *emitter) plumbing(o *plan.Object) {
+	if !o.UserRef {
+		e.add([]string{"// " + o.Ref + " is how functions take objects of type " + o.GoName + " and of types derived from it; nil is None."},
+			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
+	}
+	e.add([]string{"// TVMFFIType is for generated code."},
+		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Add(line(
+			jen.Return(address(o.Var)))))
 	marker := func(to *plan.Object, what string, value jen.Code) {
-		e.add([]string{"// " + to.Marker + " returns x" + what + "; nil stays nil."},
+		e.add([]string{"// " + to.Marker + " is for generated code. It returns x" + what + "; nil stays nil."},
 			jen.Func().Params(pointerTo(receiver, o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Add(line(jen.Return(value))))
 	}
 	marker(o, "", jen.Id("x"))
@@ -79,10 +79,10 @@ func (e *emitter) read(f *plan.Field) jen.Code {
 
 // alias writes the names of a type in its own namespace.
 func (e *emitter) alias(a *plan.Alias) {
-	e.add([]string{"// " + a.GoName + " is the object type " + clean(a.Object.Key) + "."},
+	e.add(wrap(a.GoName+" is the object type "+clean(a.Object.Key)+". Its methods are those of "+a.Link+"."),
 		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
 	if a.Ref != "" {
-		e.add([]string{"// " + a.Ref + " is satisfied by " + a.GoName + " and every type derived from it; nil is None."},
+		e.add([]string{"// " + a.Ref + " is how functions take objects of type " + a.GoName + " and of types derived from it; nil is None."},
 			jen.Type().Id(a.Ref).Op("=").Add(goType(plan.GoType{Ref: a.Object})))
 	}
 	for _, f := range a.Forwards {

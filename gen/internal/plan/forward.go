@@ -8,6 +8,7 @@ type Forward struct {
 	GoName string // "" if the name is taken
 	To     *Func
 	Call   *Call // the parameters of To, with names for this package; nil: packed
+	Doc    Doc
 }
 
 // describeForwards plans the forwards of all aliases.
@@ -34,7 +35,7 @@ func (pkg *Package) nameForwards() {
 		for _, f := range a.Forwards {
 			name := "New" + a.GoName
 			if !f.To.Constructor {
-				name = a.GoName + Camel(f.To.Name)
+				name = join(a.GoName, Camel(f.To.Name))
 			} else if len(a.Object.Makers) > 0 {
 				name += f.To.raw()
 			}

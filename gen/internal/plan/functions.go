@@ -26,8 +26,9 @@ type Func struct {
 
 	entry    *Entry
 	want     string
-	library  string // that it is from
-	overload int    // number of a method among those of its name
+	library  string   // that it is from
+	overload int      // number of a method among those of its name
+	pkg      *Package // of a function that makes a type
 }
 
 // describeFunctions plans all bound functions.

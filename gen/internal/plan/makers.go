@@ -21,7 +21,7 @@ func (p *planner) findMakers() {
 		for _, f := range pkg.funcs {
 			if o := p.objects[f.Name]; o != nil && !o.External && f.mayMake(o) {
 				taken[f.want] = true
-				f.setMaker(o)
+				f.setMaker(pkg, o)
 			}
 		}
 		for _, f := range pkg.funcs {
@@ -30,7 +30,7 @@ func (p *planner) findMakers() {
 				continue
 			}
 			if _, local := p.cut(f.Name); local == lastPart(o.Key) {
-				f.setMaker(o)
+				f.setMaker(pkg, o)
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func (f *Func) result() *Object {
 	return f.Call.Result.Object
 }
 
-func (f *Func) setMaker(o *Object) {
-	f.Makes, o.Makers = o, append(o.Makers, f)
+func (f *Func) setMaker(pkg *Package, o *Object) {
+	f.pkg, f.Makes, o.Makers = pkg, o, append(o.Makers, f)
 	f.want = "New" + f.want
 }
 

@@ -61,9 +61,10 @@ type Field struct {
 
 // A Doc holds the parts of a documentation comment.
 type Doc struct {
-	Intro     string // follows the Go name in the first sentence
-	Signature string // as the registry has it
-	Text      string // of the registry, as it came
+	Intro     string   // follows the Go name in the first sentence
+	Signature string   // as the registry has it
+	Text      string   // of the registry, as it came
+	About     []string // paragraphs with links, which follow Text
 	Warning   string
 	Note      string
 	// Params maps the parameters that Text may mention to their names in Go.

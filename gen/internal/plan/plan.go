@@ -51,12 +51,15 @@ type Package struct {
 	Dir     string // relative to the output root, "" for the root
 	Name    string
 	Path    string           // import path
-	Doc     string           // of its namespace
 	Sources []schema.Library // the libraries of its items
 	Tool    string           // version of the tool, for the header
 	Imports []Import
 	// Load and LoadChecked say whether the functions of these names are generated.
 	Load, LoadChecked bool
+	// Doc is the documentation of the namespace, as it came; About are paragraphs about the
+	// contents, the first of which continues "Package" and the name.
+	Doc   string
+	About []string
 	// Sets are the bindrt.Library variables. Load loads the first; the others use its
 	// options.
 	Sets  []*LibrarySet
@@ -120,6 +123,7 @@ type Alias struct {
 	Object      *Object
 	GoName, Ref string // "" if the consumer declared the name
 	Forwards    []*Forward
+	Link        string // doc link of the type
 
 	entry *Entry
 }
@@ -149,6 +153,7 @@ func Make(s schema.Schema, c Config) (*Plan, error) {
 		p.librarySets(pkg)
 	}
 	p.nameAll()
+	p.documentAll()
 	p.finish()
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)

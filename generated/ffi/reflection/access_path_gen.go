@@ -11,22 +11,14 @@ import (
 var typeAccessPath = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessPath"}
 
 // AccessPath is the object type ffi.reflection.AccessPath.
+//
+// [AccessPathRoot] returns one. Fields: [AccessPath.Parent], [AccessPath.Step] and
+// [AccessPath.Depth]. [AccessPath.IsPrefixOf] and [AccessPath.PathEqual] take one. Release and
+// String are those of [tvmffi.Object].
 type AccessPath struct {
 	_ [0]*AccessPath
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*AccessPath) TVMFFIType(*AccessPath) *bindrt.Type { return &typeAccessPath }
-
-// AccessPathRef is satisfied by AccessPath and every type derived from it; nil is None.
-type AccessPathRef interface {
-	tvmffi.ObjectRef
-	AsFFIReflectionAccessPath() *AccessPath
-}
-
-// AsFFIReflectionAccessPath returns x; nil stays nil.
-func (x *AccessPath) AsFFIReflectionAccessPath() *AccessPath { return x }
 
 var fnAccessPathRoot = bindrt.Func{Owner: &typeAccessPath, Name: "_root", Sig: "() -> ffi.reflection.AccessPath"}
 
@@ -200,3 +192,15 @@ func (x *AccessPath) PathEqual(accessPath AccessPathRef) (bool, error) {
 	}
 	return c.DoBool()
 }
+
+// AccessPathRef is how functions take objects of type AccessPath and of types derived from it; nil is None.
+type AccessPathRef interface {
+	tvmffi.ObjectRef
+	AsFFIReflectionAccessPath() *AccessPath
+}
+
+// TVMFFIType is for generated code.
+func (*AccessPath) TVMFFIType(*AccessPath) *bindrt.Type { return &typeAccessPath }
+
+// AsFFIReflectionAccessPath is for generated code. It returns x; nil stays nil.
+func (x *AccessPath) AsFFIReflectionAccessPath() *AccessPath { return x }

@@ -11,22 +11,13 @@ import (
 var typeAccessStep = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessStep"}
 
 // AccessStep is the object type ffi.reflection.AccessStep.
+//
+// Fields: [AccessStep.Kind] and [AccessStep.Key]. [AccessPath.Extend] takes one. Release and
+// String are those of [tvmffi.Object].
 type AccessStep struct {
 	_ [0]*AccessStep
 	objectBase
 }
-
-// TVMFFIType identifies the type to the runtime.
-func (*AccessStep) TVMFFIType(*AccessStep) *bindrt.Type { return &typeAccessStep }
-
-// AccessStepRef is satisfied by AccessStep and every type derived from it; nil is None.
-type AccessStepRef interface {
-	tvmffi.ObjectRef
-	AsFFIReflectionAccessStep() *AccessStep
-}
-
-// AsFFIReflectionAccessStep returns x; nil stays nil.
-func (x *AccessStep) AsFFIReflectionAccessStep() *AccessStep { return x }
 
 var fieldAccessStepKind = bindrt.Field{Owner: &typeAccessStep, Name: "kind", Sig: "int"}
 
@@ -45,3 +36,15 @@ var fieldAccessStepKey = bindrt.Field{Owner: &typeAccessStep, Name: "key", Sig: 
 func (x *AccessStep) Key() tvmffi.Any {
 	return bindrt.GetField[tvmffi.Any](&fieldAccessStepKey, bindrt.Ref(x))
 }
+
+// AccessStepRef is how functions take objects of type AccessStep and of types derived from it; nil is None.
+type AccessStepRef interface {
+	tvmffi.ObjectRef
+	AsFFIReflectionAccessStep() *AccessStep
+}
+
+// TVMFFIType is for generated code.
+func (*AccessStep) TVMFFIType(*AccessStep) *bindrt.Type { return &typeAccessStep }
+
+// AsFFIReflectionAccessStep is for generated code. It returns x; nil stays nil.
+func (x *AccessStep) AsFFIReflectionAccessStep() *AccessStep { return x }

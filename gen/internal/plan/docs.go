@@ -1,0 +1,328 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The most items that a sentence of a doc names.
+const (
+	maxNamed  = 4
+	maxListed = 12
+)
+
+// documentAll adds to the docs of packages, types and constructors what follows from other
+// items. All names are known.
+func (p *planner) documentAll() {
+	for _, pkg := range p.sortedPackages() {
+		d := &documenter{pkg: pkg, returns: map[*Object][]string{}, takes: map[*Object][]string{}, children: map[*Object][]string{}}
+		d.index()
+		for _, o := range pkg.objects {
+			d.constructors(o)
+			o.Doc.About = append(o.Doc.About, d.typeDoc(o)...)
+		}
+		for _, f := range pkg.funcs {
+			if f.Makes != nil {
+				d.maker(f)
+			}
+		}
+		for _, a := range pkg.aliases {
+			a.Link = d.link(a.Object.Pkg, a.Object.GoName)
+			for _, f := range a.Forwards {
+				f.Doc = f.To.Doc
+				f.Doc.About = []string{"It is " + d.link(a.Object.Pkg, f.To.GoName) + "."}
+			}
+		}
+		pkg.About = d.packageDoc(p.subject(pkg))
+	}
+}
+
+// A documenter writes the docs of one package. For each type it knows the links of the functions
+// that return or take its objects and of the types derived from it, if they are in the package.
+type documenter struct {
+	pkg                      *Package
+	returns, takes, children map[*Object][]string
+}
+
+func (d *documenter) index() {
+	note := func(f *Func, name string) {
+		if f.GoName == "" || f.Call == nil {
+			return
+		}
+		if o := f.result(); o != nil && (f.Owner != o || !f.Method) && f.Makes == nil && !f.Constructor {
+			d.returns[o] = append(d.returns[o], d.link(d.pkg, name))
+		}
+		taken := map[*Object]bool{nil: true}
+		for _, param := range f.Call.Params {
+			param.Type.each(func(o *Object) {
+				if !taken[o] {
+					d.takes[o] = append(d.takes[o], d.link(d.pkg, name))
+				}
+				taken[o] = true
+			})
+		}
+	}
+	for _, f := range d.pkg.funcs {
+		note(f, f.GoName)
+	}
+	for _, o := range d.pkg.objects {
+		d.children[o.Parent] = append(d.children[o.Parent], d.link(d.pkg, o.GoName))
+		for _, f := range o.Statics {
+			note(f, f.GoName)
+		}
+		for _, f := range o.Methods {
+			note(f, qualified(o, f.GoName))
+		}
+	}
+	for _, found := range []map[*Object][]string{d.returns, d.takes, d.children} {
+		for _, links := range found {
+			slices.Sort(links)
+		}
+	}
+}
+
+// link returns the doc link of a name in a package. A package that this one does not import has
+// its path there.
+func (d *documenter) link(of *Package, name string) string {
+	if of == d.pkg {
+		return "[" + name + "]"
+	}
+	i := slices.IndexFunc(d.pkg.Imports, func(used Import) bool { return used.Path == of.Path })
+	if i < 0 {
+		return "[" + of.Path + "." + name + "]"
+	}
+	return "[" + d.pkg.Imports[i].Name + "." + name + "]"
+}
+
+// runtime returns the doc link of a name of package tvmffi.
+func (d *documenter) runtime(name string) string { return d.link(&Package{Path: Runtime}, name) }
+
+// rawName returns the name of the constructor of a type beside the functions that make it, or "".
+func (o *Object) rawName() string {
+	i := slices.IndexFunc(o.Statics, func(f *Func) bool { return f.Constructor && f.GoName != "" })
+	if i < 0 || len(o.Makers) == 0 {
+		return ""
+	}
+	return o.Statics[i].GoName
+}
+
+// makers returns the links of the functions of the library that make objects of a type.
+func (d *documenter) makers(o *Object) []string {
+	var links []string
+	for _, f := range o.Makers {
+		if f.GoName != "" {
+			links = append(links, d.link(f.pkg, f.GoName))
+		}
+	}
+	return links
+}
+
+// constructors says in the doc of a constructor which function to take in place of it.
+func (d *documenter) constructors(o *Object) {
+	makers := d.makers(o)
+	if len(makers) == 0 {
+		return
+	}
+	for _, f := range o.Statics {
+		if !f.Constructor {
+			continue
+		}
+		what := "It only sets the fields."
+		if f.Init == nil {
+			what = "It only runs the constructor of the type."
+		}
+		f.Doc.About = []string{what + " Prefer " + list(makers, "or", len(makers), "") +
+			", the constructor of the library: it may check its arguments and compute fields, and they may be in another order."}
+	}
+}
+
+// maker says in the doc of a function that it is a constructor.
+func (d *documenter) maker(f *Func) {
+	o := f.Makes
+	about := "It is the constructor of the library for " + d.link(o.Pkg, o.GoName)
+	if raw := o.rawName(); raw != "" {
+		about += "; " + d.link(o.Pkg, raw) + " only sets the fields"
+	}
+	about += "."
+	switch {
+	case f.Call == nil:
+		about += " Use " + d.runtime("As") + " to get one from the result."
+	case f.result() != o:
+		about += " Use " + d.runtime("Cast") + " to get one from the result, if it is one."
+	}
+	f.Doc.About = []string{about}
+}
+
+// typeDoc returns what the doc of a type says of its relations: paragraphs with links.
+func (d *documenter) typeDoc(o *Object) []string {
+	var sentences []string
+	say := func(before string, links []string, most int, noun, one, many string) {
+		after := many
+		if len(links) == 1 {
+			after = one
+		}
+		if len(links) > 0 {
+			sentences = append(sentences, before+list(links, "and", most, noun)+after+".")
+		}
+	}
+	makes, statics := d.makers(o), []string{}
+	for _, f := range o.Statics {
+		switch {
+		case f.GoName == "":
+		case f.Constructor:
+			makes = append(makes, d.link(d.pkg, f.GoName))
+		case f.result() != o:
+			statics = append(statics, d.link(d.pkg, f.GoName))
+		}
+	}
+	say("", append(makes, d.returns[o]...), maxNamed, "function", " returns one", " return one")
+	say("Static methods: ", statics, maxListed, "function", "", "")
+	say("Fields: ", d.fields(o), maxListed, "field", "", "")
+	say("", d.takes[o], maxNamed, "function", " takes one", " take one")
+	say("In this package, ", d.children[o], maxNamed, "type", " derives from it", " derive from it")
+	sentences = append(sentences, "Release and String are those of "+d.runtime("Object")+".")
+	about := strings.Join(sentences, " ")
+	if len(o.Ancestors()) == 0 {
+		return []string{about}
+	}
+	return []string{d.heritage(o), about}
+}
+
+// heritage returns the sentence about the ancestors of a type.
+func (d *documenter) heritage(o *Object) string {
+	var parents, members []string
+	seen := map[string]bool{}
+	own := func(of *Object) {
+		note := func(name string) {
+			if name != "" && !seen[name] && of != o {
+				members = append(members, d.link(of.Pkg, qualified(of, name)))
+			}
+			seen[name] = true
+		}
+		for _, f := range of.Fields {
+			note(f.GoName)
+		}
+		for _, f := range of.Methods {
+			note(f.GoName)
+		}
+	}
+	own(o)
+	for _, a := range o.Ancestors() {
+		parents = append(parents, d.link(a.Pkg, a.GoName))
+		own(a)
+	}
+	text := "It derives from " + list(parents, "and", len(parents), "")
+	if len(members) > 0 {
+		text += ", and inherits " + list(members, "and", maxListed, "member")
+	}
+	return text + "."
+}
+
+// fields returns the links of the fields of a type.
+func (d *documenter) fields(o *Object) []string {
+	var links []string
+	for _, f := range o.Fields {
+		if f.GoName != "" {
+			links = append(links, d.link(d.pkg, qualified(o, f.GoName)))
+		}
+	}
+	return links
+}
+
+// list joins links. If there are more than most, it counts the others by the noun.
+func list(links []string, conjunction string, most int, noun string) string {
+	if more := len(links) - most; more > 1 {
+		links = append(slices.Clone(links[:most]), count(more, "more "+noun))
+	}
+	last := len(links) - 1
+	if last < 1 {
+		return strings.Join(links, "")
+	}
+	return strings.Join(links[:last], ", ") + " " + conjunction + " " + links[last]
+}
+
+// subject says what a package binds: the namespaces of its items, or libraries.
+func (p *planner) subject(pkg *Package) string {
+	var all []string
+	for _, f := range pkg.funcs {
+		all = append(all, p.locate(f.Name).namespace)
+	}
+	for _, o := range pkg.objects {
+		all = append(all, p.locate(o.Key).namespace)
+	}
+	for _, a := range pkg.aliases {
+		all = append(all, p.locate(a.Object.Key).namespace)
+	}
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(ns string) bool { return ns == "" })
+	switch len(all) {
+	case 0:
+		for _, l := range p.sourcesOf(pkg) {
+			all = append(all, l.File)
+		}
+		return cmp.Or(list(all, "and", len(all), ""), "a library")
+	case 1:
+		return "the namespace " + all[0] + " of TVM-FFI"
+	}
+	return "the namespaces " + list(all, "and", maxNamed, "namespace") + " of TVM-FFI"
+}
+
+// packageDoc returns the paragraphs of the doc of a package.
+func (d *documenter) packageDoc(subject string) []string {
+	functions := len(d.pkg.funcs)
+	for _, o := range d.pkg.objects {
+		for _, f := range o.Statics {
+			functions += order(!f.Constructor)
+		}
+	}
+	var has []string
+	if n := len(d.pkg.objects); n > 0 {
+		has = append(has, count(n, "type"))
+	}
+	if functions > 0 {
+		has = append(has, count(functions, "function"))
+	}
+	paragraphs := []string{"binds " + subject + "."}
+	if len(has) == 0 && len(d.pkg.aliases) == 0 {
+		paragraphs[0] = "binds " + subject + ", in the packages below it."
+	}
+	if len(has) > 0 {
+		about := "It has " + list(has, "and", len(has), "") + "."
+		if start := d.start(); len(start) > 0 {
+			about = "Start with " + list(start, "or", len(start), "") + ". " + about
+		}
+		paragraphs = append(paragraphs, about)
+	}
+	return paragraphs
+}
+
+// start returns the links of the constructors to start with: those of the types that most
+// functions and methods of the package belong to, take or return. A constructor of fields is
+// among them only if the library has registered none.
+func (d *documenter) start() []string {
+	ways := map[*Object]string{}
+	registered := false
+	for _, f := range d.pkg.funcs {
+		if f.Makes != nil && f.GoName != "" {
+			ways[f.Makes], registered = d.link(d.pkg, f.GoName), true
+		}
+	}
+	for _, o := range d.pkg.objects {
+		for _, f := range o.Statics {
+			if f.Constructor && f.GoName != "" && len(o.Makers) == 0 && (f.Init == nil || !registered) {
+				ways[o] = d.link(d.pkg, f.GoName)
+			}
+		}
+	}
+	score := func(o *Object) int { return len(o.Methods) + len(o.Statics) + len(d.returns[o]) + len(d.takes[o]) }
+	best := slices.SortedFunc(maps.Keys(ways), func(a, b *Object) int {
+		return cmp.Or(score(b)-score(a), cmp.Compare(ways[a], ways[b]))
+	})
+	var links []string
+	for _, o := range best[:min(len(best), maxNamed)] {
+		links = append(links, ways[o])
+	}
+	return links
+}
