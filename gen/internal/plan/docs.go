@@ -54,6 +54,9 @@ func (d *documenter) index() {
 		if o := f.result(); o != nil && (f.Owner != o || !f.Method) && f.Makes == nil && !f.Constructor {
 			d.returns[o] = append(d.returns[o], d.link(d.pkg, name))
 		}
+		if f.Constructor && len(f.Owner.Makers) > 0 {
+			return // the maker takes the same types
+		}
 		taken := map[*Object]bool{nil: true}
 		for _, param := range f.Call.Params {
 			param.Type.each(func(o *Object) {
