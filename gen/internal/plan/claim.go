@@ -102,12 +102,13 @@ func (s *scope) other(c claim, h holder) string {
 		name = c.spelling()
 	}
 	names := append(slices.Clone(c.spare), name)
-	for n := 2; ; n++ {
+	for n := max(2, s.numbers[name]); ; n++ {
 		for _, name := range names {
 			if _, taken := s.conflict(name, c.entry.local); !taken {
 				return name
 			}
 		}
+		s.numbers[name] = n
 		names = []string{name + strconv.Itoa(n)}
 	}
 }

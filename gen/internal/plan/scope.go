@@ -8,8 +8,9 @@ import (
 // A scope maps the names of one level of Go source to their holders. A name is free only
 // if no enclosing scope has it, so generated code does not shadow names.
 type scope struct {
-	outer *scope
-	names map[string]holder
+	outer   *scope
+	names   map[string]holder
+	numbers map[string]int // the last number after a name that was taken
 }
 
 // A holder has a name. who describes it in messages, and local is its spelling in the
@@ -20,7 +21,7 @@ type holder struct {
 }
 
 func newScope(outer *scope) *scope {
-	return &scope{outer: outer, names: map[string]holder{}}
+	return &scope{outer: outer, names: map[string]holder{}, numbers: map[string]int{}}
 }
 
 // holder returns the holder of a name in this or an enclosing scope.
