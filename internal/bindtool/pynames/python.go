@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,12 +22,8 @@ import (
 var extract []byte
 
 // bootstrap reads the script from the start of standard input: a command line has no room for it. The
-// sources follow there.
-const bootstrap = "import sys; exec(compile(sys.stdin.buffer.read(int(sys.argv[1])), 'extract.py', 'exec'))"
-
-// checkVersion refuses a Python whose module ast is too old. 3.9 is the first with ast.unparse and the parser
-// of today.
-const checkVersion = "import sys; sys.exit(0 if sys.version_info >= (3, 9) else 9)"
+// sources follow there. It refuses a Python before 3.9, the first with ast.unparse and the parser of today.
+const bootstrap = "import sys; sys.version_info >= (3, 9) or sys.exit(9); exec(compile(sys.stdin.buffer.read(int(sys.argv[1])), 'extract.py', 'exec'))"
 
 // isolated are the options that keep Python from its environment: no PYTHONPATH, no site-packages, no files
 // beside the script, no byte code.
@@ -38,36 +35,30 @@ var errTimeout = errors.New("timeout")
 // maxCrashes is how many sources may kill Python before the rest is given up.
 const maxCrashes = 5
 
-// findPython returns the command line of a Python that can read sources.
-func findPython(ctx context.Context) ([]string, error) {
+// pythons returns the command lines of the Pythons on PATH, the most usual first.
+func pythons() [][]string {
 	commands := [][]string{{"python3"}, {"python"}}
 	if runtime.GOOS == "windows" {
 		commands = append([][]string{{"py", "-3"}}, commands...)
 	}
-	var old []string
+	var found [][]string
 	for _, c := range commands {
 		path, err := exec.LookPath(c[0]) // refuses one in the working directory
-		if err != nil {
-			continue
+		if err == nil {
+			path, err = filepath.Abs(path)
 		}
-		if path, err = filepath.Abs(path); err != nil {
-			return nil, err
+		if err == nil {
+			found = append(found, slices.Concat([]string{path}, c[1:], isolated))
 		}
-		line := append([]string{path}, append(c[1:], isolated...)...)
-		test := exec.CommandContext(ctx, line[0], append(line[1:], "-c", checkVersion)...)
-		test.WaitDelay = time.Second
-		if err = test.Run(); err == nil {
-			return line, nil
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s did not answer: %w", path, context.Cause(ctx))
-		}
-		old = append(old, path)
 	}
-	if len(old) > 0 {
-		return nil, fmt.Errorf("no Python of version 3.9 or newer works here, found %s: install one and put it on PATH as python3", strings.Join(old, " and "))
-	}
-	return nil, errors.New("there is no Python here: install Python 3.9 or newer and put it on PATH as python3; tvmffi-bind uses its parser to read the sources of the package, and runs nothing of them")
+	return found
+}
+
+// unusable reports whether a process ended because it is not a Python that can read sources: it is too old, does
+// not know the options, or is a wrapper without a Python.
+func unusable(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && slices.Contains([]int{9, 2, 126, 127, 9009}, exit.ExitCode())
 }
 
 // parse returns what each source says. A source that kills Python has an error, and the rest is read by
@@ -75,27 +66,33 @@ func findPython(ctx context.Context) ([]string, error) {
 func parse(ctx context.Context, sources []source, timeout time.Duration) ([]facts, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
-	python, err := findPython(ctx)
-	if err != nil {
-		return nil, hung(err, timeout)
+	usable := pythons()
+	if len(usable) == 0 {
+		return nil, errors.New("there is no Python here: install Python 3.9 or newer and put it on PATH as python3; tvmffi-bind uses its parser to read the sources of the package, and runs nothing of them")
 	}
 	var all []facts
+	var old []string
 	read := 0
-	for crashes := 1; len(all) < len(sources); crashes++ {
+	for crashes := 0; len(all) < len(sources); {
+		python := usable[0]
 		some, err := run(ctx, python, sources[len(all):])
 		all = append(all, some...)
 		read += len(some)
-		if len(all) == len(sources) {
-			break
-		}
-		if ctx.Err() != nil {
-			err := fmt.Errorf("the Python process was still reading %s: %w", sources[len(all)].path, context.Cause(ctx))
-			return nil, hung(err, timeout)
-		}
-		if err == nil {
+		switch {
+		case len(all) == len(sources):
+			return all, nil
+		case ctx.Err() != nil:
+			return nil, hung(fmt.Errorf("the Python process was still reading %s: %w", sources[len(all)].path, context.Cause(ctx)), timeout)
+		case len(all) == 0 && unusable(err):
+			old = append(old, python[0])
+			if usable = usable[1:]; len(usable) == 0 {
+				return nil, fmt.Errorf("no Python of version 3.9 or newer works here, found %s: install one and put it on PATH as python3", strings.Join(old, " and "))
+			}
+			continue
+		case err == nil:
 			err = errors.New("it ended early")
 		}
-		if crashes > maxCrashes || read == 0 && len(all)+1 == len(sources) {
+		if crashes++; crashes > maxCrashes || read == 0 && len(all)+1 == len(sources) {
 			return nil, fmt.Errorf("%s cannot read the sources: %w", python[0], err)
 		}
 		all = append(all, facts{Error: fmt.Sprintf("Python fails on it: %v", err)})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// pythons makes a PATH of a folder with these scripts.
-func pythons(t *testing.T, scripts map[string]string) {
+// fakes makes a PATH of a folder with these scripts.
+func fakes(t *testing.T, scripts map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range scripts {
@@ -22,9 +22,6 @@ func pythons(t *testing.T, scripts map[string]string) {
 	t.Setenv("PATH", dir)
 }
 
-// good answers the check of the version, and goes on with what follows.
-const good = "case \"$*\" in *sys.version_info*) exit 0;; esac\n"
-
 func TestParse_pythons(t *testing.T) {
 	sources := []source{{path: "a.py", module: "a"}, {path: "b.py", module: "b"}, {path: "c.py", module: "c"}}
 	for name, test := range map[string]struct {
@@ -33,14 +30,14 @@ func TestParse_pythons(t *testing.T) {
 	}{
 		"none":        {nil, "there is no Python here: install Python 3.9 or newer"},
 		"old":         {map[string]string{"python3": "exit 9", "python": "exit 2"}, "no Python of version 3.9 or newer works here, found "},
-		"the other":   {map[string]string{"python3": "exit 127", "python": good + "for i in 1 2 3; do echo '{}'; done"}, ""},
-		"hangs":       {map[string]string{"python3": good + "echo '{}'; while :; do /bin/sleep 1; done"}, "the Python process was still reading b.py: timeout of 300ms: allow more time with --timeout"},
-		"hangs early": {map[string]string{"python3": "while :; do /bin/sleep 1; done"}, "did not answer: timeout of 300ms: allow more time with --timeout"},
-		"fails":       {map[string]string{"python3": good + "echo oops >&2; exit 3"}, "cannot read the sources: exit status 3: oops"},
-		"no JSON":     {map[string]string{"python3": good + "echo hello"}, "cannot read the sources: it ended early"},
+		"the other":   {map[string]string{"python3": "exit 127", "python": "for i in 1 2 3; do echo '{}'; done"}, ""},
+		"hangs":       {map[string]string{"python3": "echo '{}'; while :; do /bin/sleep 1; done"}, "the Python process was still reading b.py: timeout of 300ms: allow more time with --timeout"},
+		"hangs early": {map[string]string{"python3": "while :; do /bin/sleep 1; done"}, "the Python process was still reading a.py: timeout of 300ms: allow more time with --timeout"},
+		"fails":       {map[string]string{"python3": "echo oops >&2; exit 3"}, "cannot read the sources: exit status 3: oops"},
+		"no JSON":     {map[string]string{"python3": "echo hello"}, "cannot read the sources: it ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pythons(t, test.scripts)
+			fakes(t, test.scripts)
 			timeout := time.Minute
 			if strings.Contains(test.want, "300ms") {
 				timeout = 300 * time.Millisecond
@@ -58,7 +55,7 @@ func TestParse_pythons(t *testing.T) {
 
 // TestParse_crash: a source that kills Python is reported, and the next process reads the rest.
 func TestParse_crash(t *testing.T) {
-	pythons(t, map[string]string{"python3": good + "echo '{\"doc\": \"D\"}'; kill -SEGV $$"})
+	fakes(t, map[string]string{"python3": "echo '{\"doc\": \"D\"}'; kill -SEGV $$"})
 	all, err := parse(t.Context(), []source{{path: "a.py"}, {path: "b.py"}, {path: "c.py"}}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
