@@ -149,10 +149,13 @@ def all_args(args):
 
 
 class Argument:
-    """What a def passes: a name for it, and, if it is known, the parameter of the def and in which form."""
+    """What a def passes: a name for it, and, if it is known, the parameter of the def and in which form.
 
-    def __init__(self, name="", param="", form="", optional=False):
-        self.name, self.param, self.form, self.optional = name, param, form, optional
+    Another argument of the call may have that name: then longer is the better one.
+    """
+
+    def __init__(self, name="", param="", form="", optional=False, longer=""):
+        self.name, self.param, self.form, self.optional, self.longer = name, param, form, optional, longer
 
     def renamed(self, name):
         return Argument(name)
@@ -207,8 +210,8 @@ def named(name, scope, depth):
         origin = argument(values[0], scope, depth + 1)
         if origin.form:
             return origin
-        if origin.name and name.startswith(origin.name + "_"):
-            return Argument(origin.name)
+        if origin.name and (name.startswith(origin.name + "_") or origin.name.startswith(name + "_")):
+            return Argument(origin.name, longer=name)
     return Argument(name)
 
 
@@ -466,7 +469,7 @@ class Reader(ast.NodeVisitor):
                 out.append({"star": True})
                 continue
             a = argument(arg, self.scope)
-            item = {"name": a.name}
+            item = {"name": a.name, "longer": a.longer}
             if a.param and a.form:
                 item.update(param=a.param, form=a.form, optional=a.optional)
             attr = arg
@@ -496,7 +499,8 @@ def read(module, package, source):
         tree = ast.parse(source.decode("utf-8-sig"))
         return Reader(module, package).facts(tree)
     except SyntaxError as e:
-        return {"error": e.msg or "invalid syntax", "line": e.lineno or 0}
+        version = "%d.%d" % sys.version_info[:2]  # the source may be for a newer one
+        return {"error": (e.msg or "invalid syntax") + ", as Python " + version + " reads it", "line": e.lineno or 0}
     except UnicodeDecodeError as e:
         return {"error": "it is not UTF-8", "line": source[: e.start].count(b"\n") + 1}
     except ValueError as e:

@@ -94,9 +94,9 @@ func TestRead(t *testing.T) {
 			map[string]hints.Item{"garden.f": {Params: []string{"a", "b", "c", "d", "e", "size", "color", "", "", "kind"}}},
 		},
 		"clash": {
-			"from ._ffi_api import join\n\ndef f(a, b):\n    return join(a.shape, b.shape, a, a)\n",
-			map[string]string{"garden.join": "(Any, Any, Any, Any) -> None"},
-			map[string]hints.Item{"garden.join": {Params: []string{"a_shape", "b_shape", "a", ""}}},
+			"from ._ffi_api import join\n\ndef f(a, b, c, some_beds):\n    c_keys = list(c.keys())\n    c_values = list(c.values())\n    some = list(some_beds)\n    return join(a.shape, b.shape, a, a, c_keys, c_values, some)\n",
+			map[string]string{"garden.join": "(Any, Any, Any, Any, Any, Any, Any) -> None"},
+			map[string]hints.Item{"garden.join": {Params: []string{"a_shape", "b_shape", "a", "", "c_keys", "c_values", "some_beds"}}},
 		},
 		"a constructor": {
 			"import tvm_ffi\nfrom . import _ffi_api\n\n@tvm_ffi.register_object(\"garden.Rose\")\nclass Rose(tvm_ffi.Object):\n    \"\"\"A rose.\"\"\"\n\n    def __init__(self, color, thorns=0):\n        self.__init_handle_by_constructor__(_ffi_api.Rose, color, thorns)\n\n    def prune(self, height):\n        \"\"\"Cut it.\"\"\"\n        _ffi_api.RosePrune(self, height)\n",

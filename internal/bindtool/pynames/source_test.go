@@ -146,7 +146,7 @@ func TestRead_bad(t *testing.T) {
 		unread[n.Where] = n.Text
 	}
 	for where, want := range map[string]string{
-		"garden/broken.py:1": "syntax", "garden/broken2.py:3": "", "garden/latin.py:2": "not UTF-8", "garden/codec.py:2": "syntax",
+		"garden/broken.py:1": "syntax, as Python 3.", "garden/broken2.py:3": "", "garden/latin.py:2": "not UTF-8", "garden/codec.py:2": "syntax",
 	} {
 		if text, ok := unread[where]; !ok || !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q; all: %v", where, unread[where], want, unread)
