@@ -79,7 +79,8 @@ func (e *emitter) read(f *plan.Field) jen.Code {
 
 // alias writes the names of a type in its own namespace.
 func (e *emitter) alias(a *plan.Alias) {
-	e.add(wrap(a.GoName+" is the object type "+clean(a.Object.Key)+". Its methods are those of "+a.Link+"."),
+	is := wrap(a.GoName + " is the object type " + clean(a.Object.Key) + ". Its methods are those of " + a.Link + ".")
+	e.add(paragraphs(is, foreign(a.Object.Doc.Text, nil)),
 		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
 	if a.Ref != "" {
 		e.add([]string{"// " + a.Ref + " is how functions take objects of type " + a.GoName + " and of types derived from it; nil is None."},
