@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // planted holds three runs of an item. A neighbour disturbed ours in the second run and
@@ -153,22 +149,6 @@ func TestWithLoad(t *testing.T) {
 	}
 	if !strings.Contains(reason, "int -> int on 2 threads") || !strings.Contains(reason, "1.10") {
 		t.Errorf("the reason: %q", reason)
-	}
-}
-
-func TestPicture(t *testing.T) {
-	picture := planted("map_lookup", 20, 10).picture(time.Unix(0, 0).UTC())
-	for _, part := range []string{"map lookup", "1970-01-01", "<title>C++: 0.50x</title>"} {
-		if !strings.Contains(picture, part) {
-			t.Errorf("the picture lacks %q:\n%s", part, picture)
-		}
-	}
-	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("%v\n%s", err, picture)
-		}
 	}
 }
 

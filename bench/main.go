@@ -21,6 +21,7 @@ type options struct {
 	check   bool
 	times   float64
 	results bool
+	draw    bool
 	library string
 	gen     bool
 	launch  bool
@@ -35,6 +36,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "judge all targets by a few runs, and fail if one is missed; for a quiet machine")
 	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than this many times its target, and for any allocation beyond its target")
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
+	flag.BoolVar(&o.draw, "draw", false, "draw the pictures of the latest results in bench/results again and do nothing else")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
@@ -66,6 +68,8 @@ func run(ctx context.Context, o options) error {
 	switch {
 	case o.library != "":
 		return t.copyLibrary(ctx, o.library)
+	case o.draw:
+		return t.draw()
 	case o.check:
 		return check(ctx, t, o.times)
 	case o.gen:
@@ -124,10 +128,12 @@ func (t *tree) full(ctx context.Context, o options) error {
 	if o.only != "" || !o.results {
 		return nil
 	}
-	return t.writeResults(map[string]string{
-		started.Format(time.DateOnly) + ".md": out.String(),
-		"speed.svg":                           m.picture(started),
-	})
+	files, err := pictures(out.String())
+	if err != nil {
+		return err
+	}
+	files[started.Format(time.DateOnly)+".md"] = out.String()
+	return t.writeResults(files)
 }
 
 // chosenItems returns the items with the given names, and all if there are none.
@@ -159,9 +165,38 @@ func (t *tree) withoutPeers(ctx context.Context, runs int) (string, error) {
 	return "\n## The generator\n\n" + generationTable(all) + "\n## Importing a generated package\n\n" + s.text(), nil
 }
 
+// draw draws the pictures of the latest results.
+func (t *tree) draw() error {
+	report, err := latest(t.results())
+	if err != nil {
+		return err
+	}
+	files, err := pictures(report)
+	if err != nil {
+		return err
+	}
+	return t.writeResults(files)
+}
+
+// latest returns the latest results in a folder.
+func latest(dir string) (string, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "????-??-??.md"))
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("%s has no results: run bench/run", dir)
+	}
+	report, err := os.ReadFile(slices.Max(names))
+	return string(report), err
+}
+
+// results is the folder for what is measured.
+func (t *tree) results() string { return filepath.Join(t.bench, "results") }
+
 // writeResults writes files to bench/results.
 func (t *tree) writeResults(files map[string]string) error {
-	results := filepath.Join(t.bench, "results")
+	results := t.results()
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		return err
 	}

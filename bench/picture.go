@@ -6,10 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
-// marks are the peers in the picture, in colours that most people tell apart.
+// marks are the peers in the pictures, in colours that most people tell apart.
 var marks = []struct{ peer, title, colour string }{
 	{"cpp", "C++", "#000000"},
 	{"rust", "Rust", "#d55e00"},
@@ -18,7 +17,7 @@ var marks = []struct{ peer, title, colour string }{
 	{"python", "Python", "#e69f00"},
 }
 
-// Sizes of the picture, in its units.
+// Sizes of the picture of all items, in its units.
 const (
 	labels    = 270 // the width of the names of the items
 	plot      = 520
@@ -27,7 +26,7 @@ const (
 	top       = 70
 )
 
-// dot is the time of a peer, in times of ours.
+// dot is the time of a peer, relative to ours.
 type dot struct {
 	title, colour string
 	ratio         float64
@@ -40,47 +39,53 @@ type line struct {
 	dots  []dot
 }
 
+// pictures returns the files with the pictures of these results.
+func pictures(report string) (map[string]string, error) {
+	r, err := record(report)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"speed.svg": r.speed(), "summary.svg": r.summary()}, nil
+}
+
 // lines returns the items that we and at least one peer have measured.
-func (m measurements) lines() []line {
+func (r recorded) lines() []line {
 	var lines []line
-	for _, r := range items {
-		own := m[ours(r.name)]
-		if own == nil {
-			continue
-		}
-		l := line{title: r.title, time: duration(median(own.ns))}
-		if !strings.HasSuffix(l.time, "s") {
-			l.time += " ns"
-		}
-		for _, k := range marks {
-			ratio, ok := m.ratio(r.name, k.peer, r.name)
-			if !ok || ratio <= 0 || hosts[r.name] == k.peer {
-				continue
-			}
-			l.dots = append(l.dots, dot{k.title, k.colour, 1 / ratio})
-		}
-		if len(l.dots) > 0 {
+	for _, row := range r.rows {
+		if l := row.line(); len(l.dots) > 0 {
 			lines = append(lines, l)
 		}
 	}
 	return lines
 }
 
-// picture draws each peer's time for each item, in times of ours, on a logarithmic
-// scale: what is right of the line takes longer than this package.
-func (m measurements) picture(day time.Time) string {
-	lines := m.lines()
-	low, high := 0.1, 10.0
-	for _, l := range lines {
-		for _, d := range l.dots {
-			low, high = min(low, d.ratio), max(high, d.ratio)
+// line compares the peers with us.
+func (r recordedRow) line() line {
+	own, ok := r.cells["tvmffi"]
+	l := line{title: r.title, time: own.text}
+	name := ""
+	if i := slices.IndexFunc(items, func(it row) bool { return it.title == r.title }); i >= 0 {
+		name = items[i].name
+	}
+	if !ok || own.ns <= 0 || name == "floor" {
+		return l
+	}
+	for _, k := range marks {
+		if peer, ok := r.cells[k.title]; ok && hosts[name] != k.peer {
+			l.dots = append(l.dots, dot{k.title, k.colour, peer.ns / own.ns})
 		}
 	}
-	d := &drawing{
-		first: math.Floor(math.Log10(low)), last: math.Ceil(math.Log10(high)),
-		width: labels + plot + times, bottom: top + lineSpace*len(lines),
-	}
-	d.head(day)
+	return l
+}
+
+// speed draws the time of each peer for each item, relative to ours, on a logarithmic
+// scale: what is right of the line takes longer than this package.
+func (r recorded) speed() string {
+	lines := r.lines()
+	d := newDrawing(lines)
+	d.left, d.plot, d.width, d.top, d.bottom = labels, plot, labels+plot+times, top, top+lineSpace*len(lines)
+	d.head(r)
+	d.legend()
 	d.scale()
 	for i, l := range lines {
 		d.line(top+lineSpace*i+lineSpace/2, l)
@@ -89,48 +94,72 @@ func (m measurements) picture(day time.Time) string {
 	return d.String()
 }
 
-// drawing is the text of the picture.
+// drawing is the text of a picture.
 type drawing struct {
 	strings.Builder
-	first, last   float64 // the ends of the scale, as powers of ten
-	width, bottom int
+	first, last        float64 // the ends of the scale, as powers of ten
+	left, plot         int     // where the scale begins, and its width
+	width, top, bottom int
+}
+
+// newDrawing returns a drawing whose scale has these lines.
+func newDrawing(lines []line) *drawing {
+	low, high := 0.1, 10.0
+	for _, l := range lines {
+		for _, d := range l.dots {
+			low, high = min(low, d.ratio), max(high, d.ratio)
+		}
+	}
+	return &drawing{first: math.Floor(math.Log10(low)), last: math.Ceil(math.Log10(high))}
 }
 
 // x is the place of a ratio.
 func (d *drawing) x(ratio float64) float64 {
-	return labels + plot*(math.Log10(ratio)-d.first)/(d.last-d.first)
+	return float64(d.left) + float64(d.plot)*(math.Log10(ratio)-d.first)/(d.last-d.first)
 }
 
 func (d *drawing) text(x float64, y int, anchor, style, s string) {
 	fmt.Fprintf(d, `<text x="%.0f" y="%d" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, style, html.EscapeString(s))
 }
 
-// head draws the title and the legend.
-func (d *drawing) head(day time.Time) {
-	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", d.width, d.bottom+30)
-	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", d.width, d.bottom+30)
-	d.text(12, 24, "start", ` font-size="15" font-weight="bold"`, "Time of each peer, in times of tvmffi ("+day.Format(time.DateOnly)+")")
+// head begins the picture, on a ground of its own, which dark pages need. It says what the
+// picture shows, on which machine and when.
+func (d *drawing) head(r recorded) {
+	const title = "Time relative to tvmffi; right is slower"
+	height := d.bottom + 50
+	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" font-family="sans-serif" font-size="12">`+"\n", d.width, height)
+	fmt.Fprintf(d, "<title>%s</title>\n", title)
+	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="6" fill="#ffffff" stroke="#d0d7de"/>`+"\n", d.width-1, height-1)
+	d.text(12, 24, "start", ` font-size="15" font-weight="bold"`, title)
+	d.text(12, height-10, "start", grey, r.machine+", "+r.day+"; medians, logarithmic scale")
+}
+
+// grey is the style of what is not data. Its contrast to white is 7.0.
+const grey = ` fill="#595959"`
+
+// legend names the colours of the dots.
+func (d *drawing) legend() {
 	at := 12.0
 	for _, k := range marks {
 		fmt.Fprintf(d, `<circle cx="%.0f" cy="44" r="5" fill="%s"/>`+"\n", at+5, k.colour)
 		d.text(at+15, 48, "start", "", k.title)
 		at += 75
 	}
+	d.text(float64(d.width-12), d.top-8, "end", grey, "tvmffi")
 }
 
 // scale draws a vertical line for each power of ten.
 func (d *drawing) scale() {
-	d.text(d.x(1)-6, top-8, "end", ` fill="#666666"`, "faster")
-	d.text(d.x(1)+6, top-8, "start", ` fill="#666666"`, "slower than tvmffi")
-	d.text(float64(d.width-12), top-8, "end", ` fill="#666666"`, "tvmffi")
+	d.text(d.x(1)-6, d.top-8, "end", grey, "faster")
+	d.text(d.x(1)+6, d.top-8, "start", grey, "slower than tvmffi")
 	for e := d.first; e <= d.last; e++ {
 		stroke := ` stroke="#dddddd"`
 		if e == 0 {
 			stroke = ` stroke="#009e73" stroke-width="3"`
 		}
 		at := d.x(math.Pow(10, e))
-		fmt.Fprintf(d, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d"%s/>`+"\n", at, top, at, d.bottom, stroke)
-		d.text(at, d.bottom+18, "middle", ` fill="#666666"`, fmt.Sprintf("%gx", math.Pow(10, e)))
+		fmt.Fprintf(d, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d"%s/>`+"\n", at, d.top, at, d.bottom, stroke)
+		d.text(at, d.bottom+18, "middle", grey, fmt.Sprintf("%gx", math.Pow(10, e)))
 	}
 }
 
