@@ -36,6 +36,7 @@ type namespace struct {
 type pageType struct {
 	pageItem
 	Parents, Children []span
+	Maker             string // the anchor of the function with its name, or ""
 	Groups            []group
 }
 
@@ -256,6 +257,9 @@ func (p *pager) typ(t schema.Type) pageType {
 	}
 	if t.TotalSize > 0 {
 		out.Small = strings.TrimPrefix(fmt.Sprintf("%s; %d bytes", out.Small, t.TotalSize), "; ")
+	}
+	if maker := string(gen.KindFunction) + "-" + spaceless(t.Key); p.ids[maker] > 0 {
+		out.Maker = maker
 	}
 	var constructors, fields, methods, statics []pageItem
 	if text, ok := p.constructorText(&t); ok {

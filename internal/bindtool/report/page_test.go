@@ -21,6 +21,8 @@ const garden = `{
 "functions": [
 	{"name": "garden.water", "source": "global", "library": "libgarden.so", "doc": "Waters a rose.\n\n- one\n- two\n\nParameters\n----------\nrose : Rose\n    Which one.",
 		"signature": {"params": [{"type": {"type": "garden.Rose"}}], "return": {"type": "garden.beds.Bed"}}},
+	{"name": "garden.Plant", "source": "global", "library": "libgarden.so",
+		"signature": {"params": [], "return": {"type": "garden.Plant"}}},
 	{"name": "area", "source": "module", "library": "libgarden.so"}],
 "types": [
 	{"key": "ffi.Object", "library": "libgarden.so"},
@@ -67,7 +69,7 @@ func TestPage(t *testing.T) {
 		`func (*Rose) Cut() (int64, error)`, `func RoseGraft(rose RoseRef) (*Rose, error)`,
 		`derived from ffi.Object[#type-ffi.Object] › garden.Plant[#type-garden.Plant]`,
 		`derived types: garden.Rose[#type-garden.Rose]`,
-		`2 types; Go package garden`, `Go package garden/beds`,
+		`2 types; Go package garden`, `made by the function garden.Plant[#function-garden.Plant]`, `Go package garden/beds`,
 		"Waters a rose.\none\ntwo\n", "Parameters\nrose\n: Rose\nWhich one.\n", "offset 32 size 8", "40 bytes", "package tvmffi has it",
 	} {
 		if !strings.Contains(shown, want) {
