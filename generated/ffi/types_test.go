@@ -51,8 +51,11 @@ var types = map[string]func(*testing.T){
 		check.Equal(t, again.Len(), 1)
 	},
 	"StructuralKey": func(t *testing.T) {
-		x := check.Value(ffi.NewStructuralKeyInit([]any{1, "x"}))(t)
+		x := check.Value(ffi.NewStructuralKey([]any{1, "x"}))(t)
 		defer x.Release()
+		raw := check.Value(ffi.NewStructuralKeyInit([]any{1, "x"}))(t)
+		defer raw.Release()
+		check.Equal(t, raw.HashI64(), x.HashI64())
 		hash := check.Value(ffi.StructuralHash([]any{1, "x"}, false, false))(t)
 		check.Equal(t, x.HashI64(), hash)
 		key := x.Key()
