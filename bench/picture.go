@@ -19,7 +19,7 @@ var marks = []struct{ peer, title, colour string }{
 
 // Sizes of the picture of all items, in its units.
 const (
-	labels    = 270 // the width of the names of the items
+	labels    = 300 // the width of the names of the items
 	plot      = 520
 	times     = 90 // the width of the column of our times
 	lineSpace = 22
@@ -171,4 +171,79 @@ func (d *drawing) line(y int, l line) {
 		fmt.Fprintf(d, `<circle cx="%.1f" cy="%d" r="5" fill="%s" fill-opacity="0.85"><title>%s: %sx</title></circle>`+"\n",
 			d.x(k.ratio), y, k.colour, html.EscapeString(k.title), number(k.ratio))
 	}
+}
+
+// summaryRows are the items of the small picture, with titles for readers who do not know the table.
+var summaryRows = []struct{ item, title string }{
+	{"int", "int in, int out"},
+	{"string32", "string in, string out"},
+	{"field_int", "a field of an object"},
+	{"callback", "a callback"},
+	{"tensors3", "three tensors in"},
+}
+
+// summaryPeers are the peers of the small picture.
+var summaryPeers = []string{"Rust", "cgo", "Python"}
+
+// Sizes of the small picture, in its units.
+const (
+	barSpace  = 16
+	barHeight = 11
+	rowGap    = 12
+)
+
+// picked returns the lines of the small picture.
+func (r recorded) picked() []line {
+	var lines []line
+	for _, s := range summaryRows {
+		it, _ := itemOf(s.item)
+		i := slices.IndexFunc(r.rows, func(row recordedRow) bool { return row.title == it.title })
+		if i < 0 {
+			continue
+		}
+		l := r.rows[i].line()
+		l.title = s.title
+		l.dots = slices.DeleteFunc(l.dots, func(d dot) bool { return !slices.Contains(summaryPeers, d.title) })
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// summary draws a few items for the README: a bar for each peer, from our time to its own. Every bar has
+// its name and its ratio beside it.
+func (r recorded) summary() string {
+	lines := r.picked()
+	height := 0
+	for _, l := range lines {
+		height += barSpace*len(l.dots) + rowGap
+	}
+	d := newDrawing(lines)
+	d.left, d.plot, d.width, d.top = 220, 460, 720, 62
+	d.bottom = d.top + height
+	d.head(r)
+	d.scale()
+	y := d.top + rowGap/2
+	for _, l := range lines {
+		d.text(12, y+13, "start", ` font-weight="bold"`, l.title)
+		d.text(12, y+29, "start", grey, "tvmffi "+l.time)
+		for _, p := range l.dots {
+			d.bar(y, p)
+			y += barSpace
+		}
+		y += rowGap
+	}
+	d.WriteString("</svg>\n")
+	return d.String()
+}
+
+// bar draws the time of a peer, with its name and its ratio.
+func (d *drawing) bar(y int, p dot) {
+	from, to := min(d.x(1), d.x(p.ratio)), max(d.x(1), d.x(p.ratio))
+	fmt.Fprintf(d, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", from, y+(barSpace-barHeight)/2, to-from, barHeight, p.colour)
+	at, anchor := to+5, "start"
+	if p.ratio < 1 {
+		at, anchor = from-5, "end"
+	}
+	d.text(at, y+12, anchor, "", number(p.ratio)+"x")
+	d.text(float64(d.left-18), y+12, "end", "", p.title)
 }

@@ -39,7 +39,7 @@ func TestPictures(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"speed.svg":   "map lookup|2.00 ms|<title>C++: 0.50x</title>|int -&gt; int|40.0 ns|<title>Rust: 0.25x</title>|<title>Python: 500x</title>",
-		"summary.svg": "a function of an int|tvmffi 40.0 ns|>cgo<|>3.00x<|>Rust<|>0.25x<|>Python<|>500x<",
+		"summary.svg": "int in, int out|tvmffi 40.0 ns|>cgo<|>3.00x<|>Rust<|>0.25x<|>Python<|>500x<",
 	} {
 		for _, part := range append(strings.Split(want, "|"), "1970-01-01", "A machine, 2 CPUs, linux/amd64", "Time relative to tvmffi") {
 			if !strings.Contains(files[name], part) {
@@ -62,7 +62,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestPictures_current: the pictures in the repository show the latest results, and the small one has all its rows.
+// TestPictures_current: the pictures in the repository show the latest results, the small one has all its rows, and
+// the README says the same of the first one.
 func TestPictures_current(t *testing.T) {
 	text, err := latest("results")
 	if err != nil {
@@ -76,6 +77,22 @@ func TestPictures_current(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join("results", name))
 		if err != nil || string(got) != want {
 			t.Errorf("results/%s is not the picture of the latest results: run bench/run -draw (%v)", name, err)
+		}
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, paragraph, _ := strings.Cut(string(readme), "(bench/results/summary.svg)\n\n")
+	paragraph, _, _ = strings.Cut(paragraph, "\n\n")
+	r, err := record(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.picked()[0]
+	for _, d := range first.dots {
+		if want := number(d.ratio) + "x in " + d.title; !strings.Contains(paragraph, first.time) || !strings.Contains(paragraph, want) {
+			t.Errorf("below the picture the README does not say %s or %s:\n%s", first.time, want, paragraph)
 		}
 	}
 	for _, r := range summaryRows {
