@@ -45,7 +45,7 @@ reported. Without an argument, names reads the Python packages of the libraries 
 	}
 	o.Register(cmd)
 	f := cmd.Flags()
-	f.StringVarP(&o.file, "output", "o", "", "file to write, - for standard output (default NAME.names.json beside the configuration, otherwise -)")
+	f.StringVarP(&o.file, "output", "o", "", "file to write, - for standard output (default the *.names.json that the configuration lists, or PACKAGE.names.json beside it, otherwise -)")
 	f.BoolVar(&o.noDocs, "no-docs", false, "leave out docs: they belong to their authors, names and types are facts")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	return cmd
@@ -86,18 +86,22 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	return o.write(con, c, f, r)
 }
 
+// namesEnd ends the names of the files that names writes by itself. Others are left alone: a user may have written them.
+const namesEnd = ".names.json"
+
 // output returns the file to write: that of -o, the one that the configuration lists, or one beside it.
 func (o *namesOptions) output(c *project.Config) string {
-	switch dir := filepath.Dir(c.File()); {
-	case o.file != "":
+	if o.file != "" {
 		return o.file
-	case c.File() == "":
-		return "-"
-	case len(c.Names) == 1 && filepath.IsLocal(c.Names[0]):
-		return filepath.Join(dir, c.Names[0])
-	default:
-		return filepath.Join(dir, c.Package+".names.json")
 	}
+	if c.File() == "" {
+		return "-"
+	}
+	name := c.Package + namesEnd
+	if i := slices.IndexFunc(c.Names, func(name string) bool { return strings.HasSuffix(name, namesEnd) && filepath.IsLocal(name) }); i >= 0 {
+		name = c.Names[i]
+	}
+	return filepath.Join(filepath.Dir(c.File()), name)
 }
 
 // write writes the names file and reports.
@@ -128,7 +132,7 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 		return console.Refuse("no call in %s is one of a function or type of a library: name the Python package that calls the library", console.Count(r.Sources, "Python source"))
 	}
 	if rel, err := filepath.Rel(filepath.Dir(c.File()), file); c.File() != "" && file != "-" && err == nil && !slices.Contains(c.Names, filepath.ToSlash(rel)) {
-		con.Notef("for gen to use it, add to %s:\nnames: [%s]\n", c.File(), filepath.ToSlash(rel))
+		con.Notef("for gen to use it, write in %s:\nnames: [%s]\n", c.File(), strings.Join(append(slices.Clone(c.Names), filepath.ToSlash(rel)), ", "))
 	}
 	return nil
 }
