@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 func TestForeign(t *testing.T) {
@@ -47,4 +49,22 @@ func FuzzForeign(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestPackageDoc(t *testing.T) {
+	const rest = "//\n// It has 1 type."
+	cases := map[string]string{
+		"":                                "// Package roses binds garden.\n" + rest,
+		"Plants with thorns.":             "// Package roses binds garden.\n//\n// Plants with thorns.\n" + rest,
+		"Package rose grows.\n\nSlowly.":  "// Package roses grows.\n//\n// Slowly.\n//\n// It binds garden. It has 1 type.",
+		"Package a grows.":                "// Package roses grows.\n//\n// It binds garden. It has 1 type.",
+		"Package roses has 2\nkinds.":     "// Package roses has 2 kinds.\n//\n// It binds garden. It has 1 type.",
+		"//go:build ignore\nPackage x y.": "// Package roses binds garden.\n//\n// //go:build ignore Package x y.\n" + rest,
+	}
+	for doc, want := range cases {
+		pkg := &plan.Package{Name: "roses", Doc: doc, About: []string{"binds garden.", "It has 1 type."}}
+		if got := strings.Join(packageDoc(pkg), "\n"); got != want {
+			t.Errorf("the doc %q makes\n%s\nwant\n%s", doc, got, want)
+		}
+	}
 }

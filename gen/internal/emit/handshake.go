@@ -103,18 +103,20 @@ func (e *emitter) items() []string {
 	return vars
 }
 
-// packageDoc returns the documentation of a package: its namespace, what the library says of it,
-// its contents, and the libraries.
+// packageDoc returns the documentation of a package: what the library says of it, which may begin
+// with Package and any name, its namespace, its contents, and the libraries.
 func packageDoc(pkg *plan.Package) []string {
 	subject := "Package " + pkg.Name + " "
-	blocks := [][]string{wrap(subject + pkg.About[0]), foreign(pkg.Doc, nil)}
+	text := ""
+	words := strings.Fields(pkg.Doc)
 	if sentence, ok := docstring.ThirdPerson(pkg.Doc); ok {
-		blocks = [][]string{foreign(subject+sentence, nil), wrap("It " + pkg.About[0])}
-	} else if strings.HasPrefix(pkg.Doc, subject) {
-		blocks = [][]string{foreign(pkg.Doc, nil), wrap("It " + pkg.About[0])}
+		text = sentence
+	} else if len(words) > 2 && words[0] == "Package" {
+		_, text, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(pkg.Doc), words[0]), words[1])
 	}
-	for _, text := range pkg.About[1:] {
-		blocks = append(blocks, wrap(text))
+	blocks := [][]string{foreign(subject+strings.TrimSpace(text), nil), wrap("It " + strings.Join(pkg.About, " "))}
+	if text == "" {
+		blocks = [][]string{wrap(subject + pkg.About[0]), foreign(pkg.Doc, nil), wrap(strings.Join(pkg.About[1:], " "))}
 	}
 	if len(pkg.Sources) > 0 {
 		blocks = append(blocks, wrap("The bindings were generated from "+sources(pkg, true)+"."))
