@@ -38,7 +38,7 @@ func (x *Leaf) Value() int64 {
 	return fieldLeafValue.Int(bindrt.Ref(x))
 }
 
-// LeafRef is how functions take objects of type Leaf and of types derived from it; nil is None.
+// LeafRef is how functions take Leaf and types derived from it; nil is None.
 type LeafRef interface {
 	tvmffi.ObjectRef
 	AsPerfLeaf() *Leaf

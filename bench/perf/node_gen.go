@@ -90,7 +90,7 @@ func (x *Node) Add(n int64) (int64, error) {
 	return c.DoInt()
 }
 
-// NodeRef is how functions take objects of type Node and of types derived from it; nil is None.
+// NodeRef is how functions take Node and types derived from it; nil is None.
 type NodeRef interface {
 	tvmffi.ObjectRef
 	AsPerfNode() *Node

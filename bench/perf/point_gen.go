@@ -103,7 +103,7 @@ func (x *Point) SetNext(v tvmffi.ObjectRef) error {
 	return bindrt.SetField(&fieldPointNext, bindrt.Ref(x), v)
 }
 
-// PointRef is how functions take objects of type Point and of types derived from it; nil is None.
+// PointRef is how functions take Point and types derived from it; nil is None.
 type PointRef interface {
 	tvmffi.ObjectRef
 	AsPerfPoint() *Point

@@ -41,7 +41,7 @@ func (x *Enum) StrIndex() string {
 	return fieldEnumStrIndex.Text(bindrt.Ref(x))
 }
 
-// EnumRef is how functions take objects of type Enum and of types derived from it; nil is None.
+// EnumRef is how functions take Enum and types derived from it; nil is None.
 type EnumRef interface {
 	tvmffi.ObjectRef
 	AsFFIEnum() *Enum

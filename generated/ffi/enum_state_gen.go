@@ -63,7 +63,7 @@ func (x *EnumState) Attrs() *tvmffi.Dict[string, *tvmffi.Dict[*tvmffi.Object, tv
 	return bindrt.GetField[*tvmffi.Dict[string, *tvmffi.Dict[*tvmffi.Object, tvmffi.Any]]](&fieldEnumStateAttrs, bindrt.Ref(x))
 }
 
-// EnumStateRef is how functions take objects of type EnumState and of types derived from it; nil is None.
+// EnumStateRef is how functions take EnumState and types derived from it; nil is None.
 type EnumStateRef interface {
 	tvmffi.ObjectRef
 	AsFFIEnumState() *EnumState

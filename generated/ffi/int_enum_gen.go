@@ -31,7 +31,7 @@ func (x *IntEnum) Value() int64 {
 	return fieldIntEnumValue.Int(bindrt.Ref(x))
 }
 
-// IntEnumRef is how functions take objects of type IntEnum and of types derived from it; nil is None.
+// IntEnumRef is how functions take IntEnum and types derived from it; nil is None.
 type IntEnumRef interface {
 	tvmffi.ObjectRef
 	AsFFIIntEnum() *IntEnum

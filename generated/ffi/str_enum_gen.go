@@ -31,7 +31,7 @@ func (x *StrEnum) Value() string {
 	return fieldStrEnumValue.Text(bindrt.Ref(x))
 }
 
-// StrEnumRef is how functions take objects of type StrEnum and of types derived from it; nil is None.
+// StrEnumRef is how functions take StrEnum and types derived from it; nil is None.
 type StrEnumRef interface {
 	tvmffi.ObjectRef
 	AsFFIStrEnum() *StrEnum

@@ -54,7 +54,7 @@ func (x *StructuralKey) HashI64() int64 {
 	return fieldStructuralKeyHashI64.Int(bindrt.Ref(x))
 }
 
-// StructuralKeyRef is how functions take objects of type StructuralKey and of types derived from it; nil is None.
+// StructuralKeyRef is how functions take StructuralKey and types derived from it; nil is None.
 type StructuralKeyRef interface {
 	tvmffi.ObjectRef
 	AsFFIStructuralKey() *StructuralKey

@@ -20,7 +20,8 @@ type StructuralMutator struct {
 	objectBase
 }
 
-// StructuralMutatorRef is how functions take objects of type StructuralMutator and of types derived from it; nil is None.
+// StructuralMutatorRef is how functions take StructuralMutator and types derived from it; nil is
+// None.
 type StructuralMutatorRef interface {
 	tvmffi.ObjectRef
 	AsFFIStructuralMutator() *StructuralMutator

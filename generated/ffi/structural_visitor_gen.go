@@ -19,7 +19,8 @@ type StructuralVisitor struct {
 	objectBase
 }
 
-// StructuralVisitorRef is how functions take objects of type StructuralVisitor and of types derived from it; nil is None.
+// StructuralVisitorRef is how functions take StructuralVisitor and types derived from it; nil is
+// None.
 type StructuralVisitorRef interface {
 	tvmffi.ObjectRef
 	AsFFIStructuralVisitor() *StructuralVisitor

@@ -37,7 +37,8 @@ func (x *VisitErrorContext) PrevErrorContext() *tvmffi.Object {
 	return bindrt.GetField[*tvmffi.Object](&fieldVisitErrorContextPrevErrorContext, bindrt.Ref(x))
 }
 
-// VisitErrorContextRef is how functions take objects of type VisitErrorContext and of types derived from it; nil is None.
+// VisitErrorContextRef is how functions take VisitErrorContext and types derived from it; nil is
+// None.
 type VisitErrorContextRef interface {
 	tvmffi.ObjectRef
 	AsFFIVisitErrorContext() *VisitErrorContext

@@ -29,7 +29,7 @@ func (x *VisitInterrupt) Value() tvmffi.Any {
 	return bindrt.GetField[tvmffi.Any](&fieldVisitInterruptValue, bindrt.Ref(x))
 }
 
-// VisitInterruptRef is how functions take objects of type VisitInterrupt and of types derived from it; nil is None.
+// VisitInterruptRef is how functions take VisitInterrupt and types derived from it; nil is None.
 type VisitInterruptRef interface {
 	tvmffi.ObjectRef
 	AsFFIVisitInterrupt() *VisitInterrupt

@@ -341,7 +341,7 @@ func (x *SchemaAllTypes) MergeMap(entries, entries2 tvmffi.MapLike[string, tvmff
 	return bindrt.Do[*tvmffi.Map[string, *tvmffi.Array[int64]]](&c.Call)
 }
 
-// SchemaAllTypesRef is how functions take objects of type SchemaAllTypes and of types derived from it; nil is None.
+// SchemaAllTypesRef is how functions take SchemaAllTypes and types derived from it; nil is None.
 type SchemaAllTypesRef interface {
 	tvmffi.ObjectRef
 	AsTestingSchemaAllTypes() *SchemaAllTypes

@@ -60,7 +60,7 @@ func (x *TestCompare) IgnoredField() int64 {
 	return fieldTestCompareIgnoredField.Int(bindrt.Ref(x))
 }
 
-// TestCompareRef is how functions take objects of type TestCompare and of types derived from it; nil is None.
+// TestCompareRef is how functions take TestCompare and types derived from it; nil is None.
 type TestCompareRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCompare() *TestCompare

@@ -50,7 +50,8 @@ func (x *TestCustomCompare) Label() string {
 	return fieldTestCustomCompareLabel.Text(bindrt.Ref(x))
 }
 
-// TestCustomCompareRef is how functions take objects of type TestCustomCompare and of types derived from it; nil is None.
+// TestCustomCompareRef is how functions take TestCustomCompare and types derived from it; nil is
+// None.
 type TestCustomCompareRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCustomCompare() *TestCustomCompare

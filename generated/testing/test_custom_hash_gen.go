@@ -50,7 +50,7 @@ func (x *TestCustomHash) Label() string {
 	return fieldTestCustomHashLabel.Text(bindrt.Ref(x))
 }
 
-// TestCustomHashRef is how functions take objects of type TestCustomHash and of types derived from it; nil is None.
+// TestCustomHashRef is how functions take TestCustomHash and types derived from it; nil is None.
 type TestCustomHashRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCustomHash() *TestCustomHash

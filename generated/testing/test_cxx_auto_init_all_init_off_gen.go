@@ -71,7 +71,8 @@ func (x *TestCxxAutoInitAllInitOff) SetZ(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitAllInitOffZ, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitAllInitOffRef is how functions take objects of type TestCxxAutoInitAllInitOff and of types derived from it; nil is None.
+// TestCxxAutoInitAllInitOffRef is how functions take TestCxxAutoInitAllInitOff and types derived
+// from it; nil is None.
 type TestCxxAutoInitAllInitOffRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInitAllInitOff() *TestCxxAutoInitAllInitOff

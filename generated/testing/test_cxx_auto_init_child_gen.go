@@ -76,7 +76,8 @@ func (x *TestCxxAutoInitChild) SetChildKwOnly(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitChildChildKwOnly, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitChildRef is how functions take objects of type TestCxxAutoInitChild and of types derived from it; nil is None.
+// TestCxxAutoInitChildRef is how functions take TestCxxAutoInitChild and types derived from it;
+// nil is None.
 type TestCxxAutoInitChildRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild
@@ -90,7 +91,8 @@ func (*TestCxxAutoInitChild) TVMFFIType(*TestCxxAutoInitChild) *bindrt.Type {
 // AsTestingTestCxxAutoInitChild is for generated code. It returns x; nil stays nil.
 func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitChild() *TestCxxAutoInitChild { return x }
 
-// AsTestingTestCxxAutoInitParent is for generated code. It returns x as its ancestor TestCxxAutoInitParent; nil stays nil.
+// AsTestingTestCxxAutoInitParent is for generated code. It returns x as its ancestor
+// TestCxxAutoInitParent; nil stays nil.
 func (x *TestCxxAutoInitChild) AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent {
 	return bindrt.Up[TestCxxAutoInitParent](x)
 }

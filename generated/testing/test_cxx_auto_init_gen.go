@@ -100,7 +100,8 @@ func (x *TestCxxAutoInit) SetD(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitD, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitRef is how functions take objects of type TestCxxAutoInit and of types derived from it; nil is None.
+// TestCxxAutoInitRef is how functions take TestCxxAutoInit and types derived from it; nil is
+// None.
 type TestCxxAutoInitRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInit() *TestCxxAutoInit

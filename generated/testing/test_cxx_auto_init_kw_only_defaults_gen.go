@@ -123,7 +123,8 @@ func (x *TestCxxAutoInitKwOnlyDefaults) SetHidden(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitKwOnlyDefaultsHidden, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitKwOnlyDefaultsRef is how functions take objects of type TestCxxAutoInitKwOnlyDefaults and of types derived from it; nil is None.
+// TestCxxAutoInitKwOnlyDefaultsRef is how functions take TestCxxAutoInitKwOnlyDefaults and types
+// derived from it; nil is None.
 type TestCxxAutoInitKwOnlyDefaultsRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInitKwOnlyDefaults() *TestCxxAutoInitKwOnlyDefaults

@@ -71,7 +71,8 @@ func (x *TestCxxAutoInitParent) SetParentDefault(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitParentParentDefault, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitParentRef is how functions take objects of type TestCxxAutoInitParent and of types derived from it; nil is None.
+// TestCxxAutoInitParentRef is how functions take TestCxxAutoInitParent and types derived from it;
+// nil is None.
 type TestCxxAutoInitParentRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInitParent() *TestCxxAutoInitParent

@@ -58,7 +58,8 @@ func (x *TestCxxAutoInitSimple) SetY(v int64) error {
 	return bindrt.SetField(&fieldTestCxxAutoInitSimpleY, bindrt.Ref(x), v)
 }
 
-// TestCxxAutoInitSimpleRef is how functions take objects of type TestCxxAutoInitSimple and of types derived from it; nil is None.
+// TestCxxAutoInitSimpleRef is how functions take TestCxxAutoInitSimple and types derived from it;
+// nil is None.
 type TestCxxAutoInitSimpleRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxAutoInitSimple() *TestCxxAutoInitSimple

@@ -59,7 +59,8 @@ func (x *TestCxxClassBase) SetVI32(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassBaseVI32, bindrt.Ref(x), v)
 }
 
-// TestCxxClassBaseRef is how functions take objects of type TestCxxClassBase and of types derived from it; nil is None.
+// TestCxxClassBaseRef is how functions take TestCxxClassBase and types derived from it; nil is
+// None.
 type TestCxxClassBaseRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxClassBase() *TestCxxClassBase

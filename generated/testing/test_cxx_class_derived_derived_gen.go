@@ -84,7 +84,8 @@ func (x *TestCxxClassDerivedDerived) SetVBool(v bool) error {
 	return bindrt.SetField(&fieldTestCxxClassDerivedDerivedVBool, bindrt.Ref(x), v)
 }
 
-// TestCxxClassDerivedDerivedRef is how functions take objects of type TestCxxClassDerivedDerived and of types derived from it; nil is None.
+// TestCxxClassDerivedDerivedRef is how functions take TestCxxClassDerivedDerived and types
+// derived from it; nil is None.
 type TestCxxClassDerivedDerivedRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxClassDerivedDerived() *TestCxxClassDerivedDerived
@@ -100,12 +101,14 @@ func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerivedDerived() *Test
 	return x
 }
 
-// AsTestingTestCxxClassDerived is for generated code. It returns x as its ancestor TestCxxClassDerived; nil stays nil.
+// AsTestingTestCxxClassDerived is for generated code. It returns x as its ancestor
+// TestCxxClassDerived; nil stays nil.
 func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived {
 	return bindrt.Up[TestCxxClassDerived](x)
 }
 
-// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase; nil stays nil.
+// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase;
+// nil stays nil.
 func (x *TestCxxClassDerivedDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
 	return bindrt.Up[TestCxxClassBase](x)
 }

@@ -76,7 +76,8 @@ func (x *TestCxxClassDerived) SetVF32(v float64) error {
 	return bindrt.SetField(&fieldTestCxxClassDerivedVF32, bindrt.Ref(x), v)
 }
 
-// TestCxxClassDerivedRef is how functions take objects of type TestCxxClassDerived and of types derived from it; nil is None.
+// TestCxxClassDerivedRef is how functions take TestCxxClassDerived and types derived from it; nil
+// is None.
 type TestCxxClassDerivedRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxClassDerived() *TestCxxClassDerived
@@ -90,7 +91,8 @@ func (*TestCxxClassDerived) TVMFFIType(*TestCxxClassDerived) *bindrt.Type {
 // AsTestingTestCxxClassDerived is for generated code. It returns x; nil stays nil.
 func (x *TestCxxClassDerived) AsTestingTestCxxClassDerived() *TestCxxClassDerived { return x }
 
-// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase; nil stays nil.
+// AsTestingTestCxxClassBase is for generated code. It returns x as its ancestor TestCxxClassBase;
+// nil stays nil.
 func (x *TestCxxClassDerived) AsTestingTestCxxClassBase() *TestCxxClassBase {
 	return bindrt.Up[TestCxxClassBase](x)
 }

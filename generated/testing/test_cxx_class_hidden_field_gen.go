@@ -58,7 +58,8 @@ func (x *TestCxxClassHiddenField) SetVI32(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassHiddenFieldVI32, bindrt.Ref(x), v)
 }
 
-// TestCxxClassHiddenFieldRef is how functions take objects of type TestCxxClassHiddenField and of types derived from it; nil is None.
+// TestCxxClassHiddenFieldRef is how functions take TestCxxClassHiddenField and types derived from
+// it; nil is None.
 type TestCxxClassHiddenFieldRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxClassHiddenField() *TestCxxClassHiddenField

@@ -43,7 +43,8 @@ func (x *TestCxxClassPolymorphic) SetVI64(v int64) error {
 	return bindrt.SetField(&fieldTestCxxClassPolymorphicVI64, bindrt.Ref(x), v)
 }
 
-// TestCxxClassPolymorphicRef is how functions take objects of type TestCxxClassPolymorphic and of types derived from it; nil is None.
+// TestCxxClassPolymorphicRef is how functions take TestCxxClassPolymorphic and types derived from
+// it; nil is None.
 type TestCxxClassPolymorphicRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxClassPolymorphic() *TestCxxClassPolymorphic

@@ -62,7 +62,8 @@ func (x *TestCxxEnumHolder) SetOpcode(v TestCxxStrEnumRef) error {
 	return bindrt.SetField(&fieldTestCxxEnumHolderOpcode, bindrt.Ref(x), v)
 }
 
-// TestCxxEnumHolderRef is how functions take objects of type TestCxxEnumHolder and of types derived from it; nil is None.
+// TestCxxEnumHolderRef is how functions take TestCxxEnumHolder and types derived from it; nil is
+// None.
 type TestCxxEnumHolderRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxEnumHolder() *TestCxxEnumHolder

@@ -72,7 +72,8 @@ func (x *TestCxxInitSubset) SetNote(v string) error {
 	return bindrt.SetField(&fieldTestCxxInitSubsetNote, bindrt.Ref(x), v)
 }
 
-// TestCxxInitSubsetRef is how functions take objects of type TestCxxInitSubset and of types derived from it; nil is None.
+// TestCxxInitSubsetRef is how functions take TestCxxInitSubset and types derived from it; nil is
+// None.
 type TestCxxInitSubsetRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxInitSubset() *TestCxxInitSubset

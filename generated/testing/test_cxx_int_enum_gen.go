@@ -21,7 +21,7 @@ type TestCxxIntEnum struct {
 	intEnumBase
 }
 
-// TestCxxIntEnumRef is how functions take objects of type TestCxxIntEnum and of types derived from it; nil is None.
+// TestCxxIntEnumRef is how functions take TestCxxIntEnum and types derived from it; nil is None.
 type TestCxxIntEnumRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxIntEnum() *TestCxxIntEnum

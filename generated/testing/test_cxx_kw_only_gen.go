@@ -103,7 +103,7 @@ func (x *TestCxxKwOnly) SetW(v int64) error {
 	return bindrt.SetField(&fieldTestCxxKwOnlyW, bindrt.Ref(x), v)
 }
 
-// TestCxxKwOnlyRef is how functions take objects of type TestCxxKwOnly and of types derived from it; nil is None.
+// TestCxxKwOnlyRef is how functions take TestCxxKwOnly and types derived from it; nil is None.
 type TestCxxKwOnlyRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxKwOnly() *TestCxxKwOnly

@@ -47,7 +47,8 @@ func (x *TestCxxNoAutoInit) SetY(v int64) error {
 	return bindrt.SetField(&fieldTestCxxNoAutoInitY, bindrt.Ref(x), v)
 }
 
-// TestCxxNoAutoInitRef is how functions take objects of type TestCxxNoAutoInit and of types derived from it; nil is None.
+// TestCxxNoAutoInitRef is how functions take TestCxxNoAutoInit and types derived from it; nil is
+// None.
 type TestCxxNoAutoInitRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxNoAutoInit() *TestCxxNoAutoInit

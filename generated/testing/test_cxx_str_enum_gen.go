@@ -21,7 +21,7 @@ type TestCxxStrEnum struct {
 	strEnumBase
 }
 
-// TestCxxStrEnumRef is how functions take objects of type TestCxxStrEnum and of types derived from it; nil is None.
+// TestCxxStrEnumRef is how functions take TestCxxStrEnum and types derived from it; nil is None.
 type TestCxxStrEnumRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestCxxStrEnum() *TestCxxStrEnum

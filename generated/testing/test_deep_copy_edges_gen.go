@@ -58,7 +58,8 @@ func (x *TestDeepCopyEdges) SetVObj(v tvmffi.ObjectRef) error {
 	return bindrt.SetField(&fieldTestDeepCopyEdgesVObj, bindrt.Ref(x), v)
 }
 
-// TestDeepCopyEdgesRef is how functions take objects of type TestDeepCopyEdges and of types derived from it; nil is None.
+// TestDeepCopyEdgesRef is how functions take TestDeepCopyEdges and types derived from it; nil is
+// None.
 type TestDeepCopyEdgesRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestDeepCopyEdges() *TestDeepCopyEdges

@@ -21,7 +21,8 @@ type TestEnumVariant struct {
 	enumBase
 }
 
-// TestEnumVariantRef is how functions take objects of type TestEnumVariant and of types derived from it; nil is None.
+// TestEnumVariantRef is how functions take TestEnumVariant and types derived from it; nil is
+// None.
 type TestEnumVariantRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestEnumVariant() *TestEnumVariant

@@ -50,7 +50,8 @@ func (x *TestEqWithoutHash) Label() string {
 	return fieldTestEqWithoutHashLabel.Text(bindrt.Ref(x))
 }
 
-// TestEqWithoutHashRef is how functions take objects of type TestEqWithoutHash and of types derived from it; nil is None.
+// TestEqWithoutHashRef is how functions take TestEqWithoutHash and types derived from it; nil is
+// None.
 type TestEqWithoutHashRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestEqWithoutHash() *TestEqWithoutHash

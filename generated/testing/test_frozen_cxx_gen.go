@@ -18,7 +18,7 @@ type TestFrozenCxx struct {
 	objectBase
 }
 
-// TestFrozenCxxRef is how functions take objects of type TestFrozenCxx and of types derived from it; nil is None.
+// TestFrozenCxxRef is how functions take TestFrozenCxx and types derived from it; nil is None.
 type TestFrozenCxxRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestFrozenCxx() *TestFrozenCxx

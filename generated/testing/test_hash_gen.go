@@ -60,7 +60,7 @@ func (x *TestHash) HashIgnored() int64 {
 	return fieldTestHashHashIgnored.Int(bindrt.Ref(x))
 }
 
-// TestHashRef is how functions take objects of type TestHash and of types derived from it; nil is None.
+// TestHashRef is how functions take TestHash and types derived from it; nil is None.
 type TestHashRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestHash() *TestHash

@@ -68,7 +68,7 @@ func (x *TestIntPair) Sum() (int64, error) {
 	return c.DoInt()
 }
 
-// TestIntPairRef is how functions take objects of type TestIntPair and of types derived from it; nil is None.
+// TestIntPairRef is how functions take TestIntPair and types derived from it; nil is None.
 type TestIntPairRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestIntPair() *TestIntPair

@@ -40,7 +40,8 @@ func (x *TestNonCopyable) Value() int64 {
 	return fieldTestNonCopyableValue.Int(bindrt.Ref(x))
 }
 
-// TestNonCopyableRef is how functions take objects of type TestNonCopyable and of types derived from it; nil is None.
+// TestNonCopyableRef is how functions take TestNonCopyable and types derived from it; nil is
+// None.
 type TestNonCopyableRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestNonCopyable() *TestNonCopyable

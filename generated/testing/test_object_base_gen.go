@@ -112,7 +112,7 @@ func (x *TestObjectBase) AddI64(n int64) (int64, error) {
 	return c.DoInt()
 }
 
-// TestObjectBaseRef is how functions take objects of type TestObjectBase and of types derived from it; nil is None.
+// TestObjectBaseRef is how functions take TestObjectBase and types derived from it; nil is None.
 type TestObjectBaseRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestObjectBase() *TestObjectBase

@@ -90,7 +90,8 @@ func (x *TestObjectDerived) SetVArray(v tvmffi.ArrayLike[any]) error {
 	return bindrt.SetField(&fieldTestObjectDerivedVArray, bindrt.Ref(x), bindrt.OrEmpty(v))
 }
 
-// TestObjectDerivedRef is how functions take objects of type TestObjectDerived and of types derived from it; nil is None.
+// TestObjectDerivedRef is how functions take TestObjectDerived and types derived from it; nil is
+// None.
 type TestObjectDerivedRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestObjectDerived() *TestObjectDerived
@@ -102,7 +103,8 @@ func (*TestObjectDerived) TVMFFIType(*TestObjectDerived) *bindrt.Type { return &
 // AsTestingTestObjectDerived is for generated code. It returns x; nil stays nil.
 func (x *TestObjectDerived) AsTestingTestObjectDerived() *TestObjectDerived { return x }
 
-// AsTestingTestObjectBase is for generated code. It returns x as its ancestor TestObjectBase; nil stays nil.
+// AsTestingTestObjectBase is for generated code. It returns x as its ancestor TestObjectBase; nil
+// stays nil.
 func (x *TestObjectDerived) AsTestingTestObjectBase() *TestObjectBase {
 	return bindrt.Up[TestObjectBase](x)
 }

@@ -72,7 +72,8 @@ func (x *TestObjectPtrHolder) SetOptionalValue(v TestObjectBaseRef) error {
 	return bindrt.SetField(&fieldTestObjectPtrHolderOptionalValue, bindrt.Ref(x), v)
 }
 
-// TestObjectPtrHolderRef is how functions take objects of type TestObjectPtrHolder and of types derived from it; nil is None.
+// TestObjectPtrHolderRef is how functions take TestObjectPtrHolder and types derived from it; nil
+// is None.
 type TestObjectPtrHolderRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestObjectPtrHolder() *TestObjectPtrHolder

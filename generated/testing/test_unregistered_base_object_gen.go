@@ -57,7 +57,8 @@ func (x *TestUnregisteredBaseObject) GetV1PlusOne() (int64, error) {
 	return c.DoInt()
 }
 
-// TestUnregisteredBaseObjectRef is how functions take objects of type TestUnregisteredBaseObject and of types derived from it; nil is None.
+// TestUnregisteredBaseObjectRef is how functions take TestUnregisteredBaseObject and types
+// derived from it; nil is None.
 type TestUnregisteredBaseObjectRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject

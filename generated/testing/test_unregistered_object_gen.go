@@ -60,7 +60,8 @@ func (x *TestUnregisteredObject) GetV2PlusTwo() (int64, error) {
 	return c.DoInt()
 }
 
-// TestUnregisteredObjectRef is how functions take objects of type TestUnregisteredObject and of types derived from it; nil is None.
+// TestUnregisteredObjectRef is how functions take TestUnregisteredObject and types derived from
+// it; nil is None.
 type TestUnregisteredObjectRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestUnregisteredObject() *TestUnregisteredObject
@@ -74,7 +75,8 @@ func (*TestUnregisteredObject) TVMFFIType(*TestUnregisteredObject) *bindrt.Type 
 // AsTestingTestUnregisteredObject is for generated code. It returns x; nil stays nil.
 func (x *TestUnregisteredObject) AsTestingTestUnregisteredObject() *TestUnregisteredObject { return x }
 
-// AsTestingTestUnregisteredBaseObject is for generated code. It returns x as its ancestor TestUnregisteredBaseObject; nil stays nil.
+// AsTestingTestUnregisteredBaseObject is for generated code. It returns x as its ancestor
+// TestUnregisteredBaseObject; nil stays nil.
 func (x *TestUnregisteredObject) AsTestingTestUnregisteredBaseObject() *TestUnregisteredBaseObject {
 	return bindrt.Up[TestUnregisteredBaseObject](x)
 }

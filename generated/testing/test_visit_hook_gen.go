@@ -27,7 +27,7 @@ func (x *TestVisitHook) Child() *tvmffi.Object {
 	return bindrt.GetField[*tvmffi.Object](&fieldTestVisitHookChild, bindrt.Ref(x))
 }
 
-// TestVisitHookRef is how functions take objects of type TestVisitHook and of types derived from it; nil is None.
+// TestVisitHookRef is how functions take TestVisitHook and types derived from it; nil is None.
 type TestVisitHookRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestVisitHook() *TestVisitHook

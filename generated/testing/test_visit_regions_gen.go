@@ -59,7 +59,8 @@ func (x *TestVisitRegions) Ordinary() int64 {
 	return fieldTestVisitRegionsOrdinary.Int(bindrt.Ref(x))
 }
 
-// TestVisitRegionsRef is how functions take objects of type TestVisitRegions and of types derived from it; nil is None.
+// TestVisitRegionsRef is how functions take TestVisitRegions and types derived from it; nil is
+// None.
 type TestVisitRegionsRef interface {
 	tvmffi.ObjectRef
 	AsTestingTestVisitRegions() *TestVisitRegions

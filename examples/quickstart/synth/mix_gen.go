@@ -47,7 +47,7 @@ func (x *Mix) Parts() *tvmffi.Array[*Signal] {
 	return bindrt.GetField[*tvmffi.Array[*Signal]](&fieldMixParts, bindrt.Ref(x))
 }
 
-// MixRef is how functions take objects of type Mix and of types derived from it; nil is None.
+// MixRef is how functions take Mix and types derived from it; nil is None.
 type MixRef interface {
 	tvmffi.ObjectRef
 	AsSynthMix() *Mix

@@ -64,7 +64,7 @@ func (x *Shaped) Source() *Signal {
 	return bindrt.ObjectField[Signal](&fieldShapedSource, bindrt.Ref(x), &typeSignal)
 }
 
-// ShapedRef is how functions take objects of type Shaped and of types derived from it; nil is None.
+// ShapedRef is how functions take Shaped and types derived from it; nil is None.
 type ShapedRef interface {
 	tvmffi.ObjectRef
 	AsSynthShaped() *Shaped

@@ -52,7 +52,7 @@ func (x *Signal) At(f float64) (float64, error) {
 	return c.DoFloat()
 }
 
-// SignalRef is how functions take objects of type Signal and of types derived from it; nil is None.
+// SignalRef is how functions take Signal and types derived from it; nil is None.
 type SignalRef interface {
 	tvmffi.ObjectRef
 	AsSynthSignal() *Signal

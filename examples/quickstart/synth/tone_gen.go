@@ -93,7 +93,7 @@ func (x *Tone) Note() (int64, error) {
 	return c.DoInt()
 }
 
-// ToneRef is how functions take objects of type Tone and of types derived from it; nil is None.
+// ToneRef is how functions take Tone and types derived from it; nil is None.
 type ToneRef interface {
 	tvmffi.ObjectRef
 	AsSynthTone() *Tone

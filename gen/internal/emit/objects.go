@@ -33,14 +33,14 @@ func (e *emitter) object(o *plan.Object) {
 // by which the type, nil included, satisfies its own Ref and the Refs of its ancestors.
 func (e *emitter) plumbing(o *plan.Object) {
 	if !o.UserRef {
-		e.add([]string{"// " + o.Ref + " is how functions take objects of type " + o.GoName + " and of types derived from it; nil is None."},
+		e.add(wrap(o.Ref+" is how functions take "+o.GoName+" and types derived from it; nil is None."),
 			jen.Type().Id(o.Ref).Interface(runtime("ObjectRef"), jen.Id(o.Marker).Params().Op("*").Id(o.GoName)))
 	}
 	e.add([]string{"// TVMFFIType is for generated code."},
 		jen.Func().Params(jen.Op("*").Id(o.GoName)).Id("TVMFFIType").Params(jen.Op("*").Id(o.GoName)).Op("*").Add(bindrt("Type")).Add(line(
 			jen.Return(address(o.Var)))))
 	marker := func(to *plan.Object, what string, value jen.Code) {
-		e.add([]string{"// " + to.Marker + " is for generated code. It returns x" + what + "; nil stays nil."},
+		e.add(wrap(to.Marker+" is for generated code. It returns x"+what+"; nil stays nil."),
 			jen.Func().Params(pointerTo(receiver, o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Add(line(jen.Return(value))))
 	}
 	marker(o, "", jen.Id("x"))
@@ -83,7 +83,7 @@ func (e *emitter) alias(a *plan.Alias) {
 	e.add(paragraphs(is, foreign(a.Object.Doc.Text, nil)),
 		jen.Type().Id(a.GoName).Op("=").Add(goType(plan.GoType{Object: a.Object})))
 	if a.Ref != "" {
-		e.add([]string{"// " + a.Ref + " is how functions take objects of type " + a.GoName + " and of types derived from it; nil is None."},
+		e.add(wrap(a.Ref+" is how functions take "+a.GoName+" and types derived from it; nil is None."),
 			jen.Type().Id(a.Ref).Op("=").Add(goType(plan.GoType{Ref: a.Object})))
 	}
 	for _, f := range a.Forwards {

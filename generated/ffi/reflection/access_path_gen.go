@@ -193,7 +193,7 @@ func (x *AccessPath) PathEqual(accessPath AccessPathRef) (bool, error) {
 	return c.DoBool()
 }
 
-// AccessPathRef is how functions take objects of type AccessPath and of types derived from it; nil is None.
+// AccessPathRef is how functions take AccessPath and types derived from it; nil is None.
 type AccessPathRef interface {
 	tvmffi.ObjectRef
 	AsFFIReflectionAccessPath() *AccessPath

@@ -37,7 +37,7 @@ func (x *AccessStep) Key() tvmffi.Any {
 	return bindrt.GetField[tvmffi.Any](&fieldAccessStepKey, bindrt.Ref(x))
 }
 
-// AccessStepRef is how functions take objects of type AccessStep and of types derived from it; nil is None.
+// AccessStepRef is how functions take AccessStep and types derived from it; nil is None.
 type AccessStepRef interface {
 	tvmffi.ObjectRef
 	AsFFIReflectionAccessStep() *AccessStep
