@@ -62,11 +62,14 @@ func (p *planner) hinted(kind Kind, name, own string) string {
 // package. If a package has several, the shortest counts.
 func (p *planner) namespaceDocs() map[string]string {
 	docs := map[string]string{}
+	known := append(p.namespaces(), p.root)
 	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	for _, file := range p.config.Names {
 		for _, ns := range slices.SortedFunc(maps.Keys(file.Namespaces), byLength) {
-			dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
-			docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
+			if slices.Contains(known, ns) {
+				dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
+				docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
+			}
 		}
 	}
 	return docs
