@@ -134,7 +134,7 @@ func readExports(con *console.Console, pattern string) (*gen.Exports, error) {
 		x, err = gen.ReadExports(wd, pattern)
 		return err
 	}); err != nil {
-		return nil, &console.Refusal{Err: console.Problems(err)}
+		return nil, &console.Refusal{Err: err}
 	}
 	return x, nil
 }

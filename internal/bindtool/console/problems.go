@@ -44,7 +44,7 @@ func Problems(err error) error {
 	for _, p := range rows {
 		margin := "\n  "
 		if width[0] > 0 {
-			margin += fmt.Sprintf("%-*s  ", width[0], p.place)
+			margin += fmt.Sprintf("%-*s ", width[0], p.place)
 		}
 		fmt.Fprintf(&b, "%s%-*s  %s", margin, width[1], p.item, p.found)
 		if p.next != "" {
@@ -79,7 +79,7 @@ func leaves(err error) []error {
 type problem struct{ place, item, found, next string }
 
 var (
-	placeOf = regexp.MustCompile(`^(\S+:\d+:\d+): `)
+	placeOf = regexp.MustCompile(`^(\S+:\d+(?::\d+)?:) `)
 	itemOf  = regexp.MustCompile(`^((?:[\w ]+: )?"[^"]*"|[^"]*?): `)
 )
 

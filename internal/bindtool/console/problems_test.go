@@ -23,7 +23,7 @@ func TestProblems(t *testing.T) {
 		`3 problems:`,
 		`                    rename: "garden.watr"          it matches no bound item`,
 		`                                                   -> remove the line or correct the name; did you mean garden.water?`,
-		`  tvmffi.yaml:12:3  prefix                         "garden." must not end with a dot: invalid argument`,
+		`  tvmffi.yaml:12:3: prefix                         "garden." must not end with a dot: invalid argument`,
 		`                    rename of function:garden.dig  the name Load is taken`,
 		`                                                   -> choose another: rename: {"garden.dig": "Load2"}`,
 	}, "\n")
