@@ -3,6 +3,7 @@ package console
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 )
@@ -57,10 +58,20 @@ func Command() string {
 	if err != nil {
 		return "tvmffi-bind"
 	}
-	if strings.Contains(filepath.ToSlash(exe), "/go-build") {
+	if builtForOneRun(filepath.ToSlash(exe)) {
 		return "go tool tvmffi-bind"
 	}
 	return "tvmffi-bind"
+}
+
+// cached matches a binary in a build cache, which GOCACHE may put into a folder of any name:
+// the folder of the binary is called after its hash.
+var cached = regexp.MustCompile(`/[0-9a-f]{64}-d/[^/]+$`)
+
+// builtForOneRun tells whether go tool or go run has built a binary: it is in a build cache or
+// in a temporary folder of the go command.
+func builtForOneRun(exe string) bool {
+	return cached.MatchString(exe) || strings.Contains(exe, "/go-build")
 }
 
 // WritingCommand returns the command line with these arguments, without the flags
