@@ -303,29 +303,51 @@ func (d *documenter) packageDoc(subject string) []string {
 
 // start returns the links of the constructors to start with: those of the types that most
 // functions and methods of the package belong to, take or return. A constructor of fields is
-// among them only if the library has registered none.
+// among them only if the library has registered none. One that takes an object follows the
+// constructor of that object.
 func (d *documenter) start() []string {
-	ways := map[*Object]string{}
+	ways := map[*Object]*Func{}
 	registered := false
 	for _, f := range d.pkg.funcs {
 		if f.Makes != nil && f.GoName != "" {
-			ways[f.Makes], registered = d.link(d.pkg, f.GoName), true
+			ways[f.Makes], registered = f, true
 		}
 	}
 	for _, o := range d.pkg.objects {
 		for _, f := range o.Statics {
 			if f.Constructor && f.GoName != "" && len(o.Makers) == 0 && (f.Init == nil || !registered) {
-				ways[o] = d.link(d.pkg, f.GoName)
+				ways[o] = f
 			}
 		}
 	}
 	score := func(o *Object) int { return len(o.Methods) + len(o.Statics) + len(d.returns[o]) + len(d.takes[o]) }
 	best := slices.SortedFunc(maps.Keys(ways), func(a, b *Object) int {
-		return cmp.Or(score(b)-score(a), cmp.Compare(ways[a], ways[b]))
+		return cmp.Or(score(b)-score(a), cmp.Compare(ways[a].GoName, ways[b].GoName))
 	})
+	best = best[:min(len(best), maxNamed)]
+	slices.SortStableFunc(best, func(a, b *Object) int { return stage(ways, a, nil) - stage(ways, b, nil) })
 	var links []string
-	for _, o := range best[:min(len(best), maxNamed)] {
-		links = append(links, ways[o])
+	for _, o := range best {
+		links = append(links, d.link(d.pkg, ways[o].GoName))
 	}
 	return links
+}
+
+// stage returns how many objects must exist before a constructor can be called: 0 if it takes
+// none that has a constructor here, otherwise one more than the largest stage of those.
+func stage(ways map[*Object]*Func, o *Object, above []*Object) int {
+	f := ways[o]
+	if f == nil || f.Call == nil || slices.Contains(above, o) {
+		return 0
+	}
+	above = append(above, o)
+	most := 0
+	for _, param := range f.Call.Params {
+		param.Type.each(func(part *Object) {
+			if part != nil && ways[part] != nil && !slices.Contains(above, part) {
+				most = max(most, 1+stage(ways, part, above))
+			}
+		})
+	}
+	return most
 }
