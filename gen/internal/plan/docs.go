@@ -325,7 +325,7 @@ func (d *documenter) start() []string {
 		return cmp.Or(score(b)-score(a), cmp.Compare(ways[a].GoName, ways[b].GoName))
 	})
 	best = best[:min(len(best), maxNamed)]
-	slices.SortStableFunc(best, func(a, b *Object) int { return stage(ways, a, nil) - stage(ways, b, nil) })
+	slices.SortStableFunc(best, func(a, b *Object) int { return d.stage(ways, a, nil) - d.stage(ways, b, nil) })
 	var links []string
 	for _, o := range best {
 		links = append(links, d.link(d.pkg, ways[o].GoName))
@@ -333,21 +333,32 @@ func (d *documenter) start() []string {
 	return links
 }
 
-// stage returns how many objects must exist before a constructor can be called: 0 if it takes
-// none that has a constructor here, otherwise one more than the largest stage of those.
-func stage(ways map[*Object]*Func, o *Object, above []*Object) int {
-	f := ways[o]
-	if f == nil || f.Call == nil || slices.Contains(above, o) {
+// stage returns how many objects must exist, one after the other, before there can be one of
+// a type: those that its constructor takes or, without a constructor, the one that has the
+// method.
+func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) int {
+	if slices.Contains(above, o) {
 		return 0
 	}
 	above = append(above, o)
-	most := 0
-	for _, param := range f.Call.Params {
-		param.Type.each(func(part *Object) {
-			if part != nil && ways[part] != nil && !slices.Contains(above, part) {
-				most = max(most, 1+stage(ways, part, above))
+	f := ways[o]
+	if f == nil {
+		for _, owner := range d.pkg.objects {
+			if ways[owner] != nil && slices.ContainsFunc(owner.Methods, func(m *Func) bool { return m.result() == o }) {
+				return 1 + d.stage(ways, owner, above)
 			}
-		})
+		}
+		return 0
+	}
+	most := 0
+	if f.Call != nil {
+		for _, param := range f.Call.Params {
+			param.Type.each(func(part *Object) {
+				if part != nil {
+					most = max(most, 1+d.stage(ways, part, above))
+				}
+			})
+		}
 	}
 	return most
 }
