@@ -68,7 +68,7 @@ func (p Pairs[K, V]) encode(outer *codec.Nest) (core.AnyView, error) {
 func PairsOf[K, V any](items ...Pair[K, V]) Pairs[K, V] { return Pairs[K, V]{items} }
 
 // MapOf returns the entries of a Go map as pairs, sorted by key, so that their order is
-// always the same.
+// always the same. For keys of other types, such as objects, use [PairsOf].
 func MapOf[K interface{ ~string | ~int64 | ~bool }, V any](m map[K]V) Pairs[K, V] {
 	items := make([]Pair[K, V], 0, len(m))
 	for k, v := range m {
