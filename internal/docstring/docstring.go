@@ -126,12 +126,13 @@ func (p *parser) heading() (title string, body []string, ok bool) {
 		}
 	}
 	if m := doxygen.FindStringSubmatch(line); m != nil && m[1] != "brief" {
-		title, text := doxygenTitles[m[1]], m[2]
+		title, parts := doxygenTitles[m[1]], []string{m[2]}
 		p.at++
 		for p.at < len(p.lines) && strings.TrimSpace(p.lines[p.at]) != "" && doxygen.FindString(p.lines[p.at]) == "" {
-			text += " " + strings.TrimSpace(p.lines[p.at])
+			parts = append(parts, strings.TrimSpace(p.lines[p.at]))
 			p.at++
 		}
+		text := strings.Join(parts, " ")
 		if title == "Parameters" || title == "Errors" {
 			name, rest, _ := strings.Cut(text, " ")
 			text = name + ": " + strings.TrimSpace(rest)
@@ -167,6 +168,14 @@ var entry = regexp.MustCompile(`^(\*{0,2}[\w.]+(?:\s*,\s*\*{0,2}[\w.]+)*)\s*(?:\
 // entries reads a list of entries. Lines that are indented more continue an entry.
 func entries(lines []string, title string) []Entry {
 	var all []Entry
+	var more []string // lines of the last entry after the first
+	finish := func() {
+		if len(more) > 0 {
+			last := &all[len(all)-1]
+			last.Text = strings.TrimSpace(last.Text + " " + strings.Join(more, " "))
+			more = nil
+		}
+	}
 	base := smallest(lines)
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
@@ -174,12 +183,13 @@ func entries(lines []string, title string) []Entry {
 			continue
 		}
 		if indent(line) > base && len(all) > 0 {
-			last := &all[len(all)-1]
-			last.Text = strings.TrimSpace(last.Text + " " + inline(text))
+			more = append(more, inline(text))
 			continue
 		}
+		finish()
 		all = append(all, firstLine(text, title))
 	}
+	finish()
 	return all
 }
 
@@ -211,7 +221,8 @@ var bullet = regexp.MustCompile(`^(?:[-*+•]|\d{1,2}[.)])\s+`)
 // A reader joins lines into paragraphs, list items and blocks that keep their form.
 type reader struct {
 	all  []Paragraph
-	base int // the indentation of the text
+	more []string // lines of the last paragraph after the first
+	base int      // the indentation of the text
 	item bool
 	code bool // a block that keeps its form may follow
 	open bool // the last paragraph continues
@@ -226,12 +237,27 @@ func paragraphs(lines []string) []Paragraph {
 		}
 		r.line(line, text)
 	}
+	r.finish()
 	for i := range r.all {
 		for endsBlank(r.all[i].Code) {
 			r.all[i].Code = r.all[i].Code[:len(r.all[i].Code)-1]
 		}
 	}
 	return r.all
+}
+
+// begin starts a paragraph.
+func (r *reader) begin(p Paragraph) {
+	r.finish()
+	r.all = append(r.all, p)
+}
+
+// finish joins the lines of the last paragraph.
+func (r *reader) finish() {
+	if len(r.more) > 0 {
+		r.last().Text = strings.TrimSpace(r.last().Text + " " + strings.Join(r.more, " "))
+		r.more = nil
+	}
 }
 
 // last returns the last paragraph, or an empty one if there is none.
@@ -254,24 +280,24 @@ func (r *reader) line(line, text string) {
 	case directive.MatchString(text):
 		m := directive.FindStringSubmatch(text)
 		if r.code = codeDirectives[m[1]]; !r.code {
-			r.all = append(r.all, Paragraph{Text: label(m[1], m[2])})
+			r.begin(Paragraph{Text: label(m[1], m[2])})
 		}
 		r.open = !r.code
 	case strings.HasPrefix(text, ">>>") && !inCode:
 		r.code, r.open = true, false
-		r.all = append(r.all, Paragraph{Code: []string{text}})
+		r.begin(Paragraph{Code: []string{text}})
 	case inCode:
 		r.keep(strings.TrimRight(line[min(r.base, len(line)):], " "))
 	case bullet.MatchString(text):
-		r.all = append(r.all, Paragraph{Text: inline(bullet.ReplaceAllString(text, "")), Item: true})
+		r.begin(Paragraph{Text: inline(bullet.ReplaceAllString(text, "")), Item: true})
 		r.item, r.open, r.code = true, true, false
 	case r.open && len(r.all) > 0 && (deep || !r.item):
-		r.last().Text = strings.TrimSpace(r.last().Text + " " + inline(text))
-		r.literal()
+		r.more = append(r.more, inline(text))
+		r.literal(text)
 	default:
 		r.code, r.item, r.open = false, false, true
-		r.all = append(r.all, Paragraph{Text: inline(text)})
-		r.literal()
+		r.begin(Paragraph{Text: inline(text)})
+		r.literal(text)
 	}
 }
 
@@ -281,12 +307,15 @@ func (r *reader) keep(line string) {
 		last.Code = append(last.Code, line)
 		return
 	}
-	r.all = append(r.all, Paragraph{Code: []string{line}})
+	r.begin(Paragraph{Code: []string{line}})
 }
 
-// literal notes that a paragraph ends in two colons, after which a block follows.
-func (r *reader) literal() {
-	if last := r.last(); strings.HasSuffix(last.Text, "::") {
+// literal notes that the last line of a paragraph ends in two colons, after which a block
+// follows.
+func (r *reader) literal(line string) {
+	if strings.HasSuffix(inline(line), "::") {
+		r.finish()
+		last := r.last()
 		last.Text, r.code, r.open = strings.TrimSuffix(last.Text, ":"), true, false
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/docstring"
 )
@@ -157,6 +158,19 @@ func TestGoDoc_wraps(t *testing.T) {
 	for _, line := range lines {
 		if len(line) > docstring.Width && strings.Contains(line, " ") {
 			t.Errorf("a line has %d characters: %s", len(line), line)
+		}
+	}
+}
+
+// TestParse_large reads long paragraphs of short lines, which took minutes when each line was
+// added to a string.
+func TestParse_large(t *testing.T) {
+	lines := strings.Repeat("    a\n", 100_000)
+	for _, head := range []string{"", "\\param x\n", "Args:\n  x: y\n", ">>> x\n", "- x\n"} {
+		start := time.Now()
+		docstring.Parse(head + lines).GoDoc(nil)
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%q and 100,000 lines: %v", head, took)
 		}
 	}
 }
