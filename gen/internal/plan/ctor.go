@@ -45,7 +45,7 @@ func (p *planner) describeInit(o *Object) {
 			continue
 		}
 		optional := field.HasDefault()
-		n, err := p.resolve(p.accepted(field.Type, nil))
+		n, err := p.resolve(p.accepted(field.Type))
 		if err != nil && optional {
 			e.Note = "no option for the field " + field.Name + ": " + err.Error()
 			continue

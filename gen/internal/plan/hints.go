@@ -62,17 +62,37 @@ func (p *planner) hinted(kind Kind, name, own string) string {
 // package. If a package has several, the shortest counts.
 func (p *planner) namespaceDocs() map[string]string {
 	docs := map[string]string{}
-	known := append(p.namespaces(), p.root)
+	bound := p.boundNamespaces()
 	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	for _, file := range p.config.Names {
 		for _, ns := range slices.SortedFunc(maps.Keys(file.Namespaces), byLength) {
-			if slices.Contains(known, ns) {
-				dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
-				docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
+			if !bound[ns] {
+				continue
 			}
+			dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
+			docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
 		}
 	}
 	return docs
+}
+
+// boundNamespaces holds the namespaces of the bound items, and those around them inside the root.
+func (p *planner) boundNamespaces() map[string]bool {
+	all := map[string]bool{}
+	note := func(name string) {
+		for ns, _ := p.cut(name); ns != "" && !all[ns]; ns, _ = p.cut(ns) {
+			if all[ns] = true; ns == p.root {
+				break
+			}
+		}
+	}
+	for _, f := range p.functions {
+		note(f.schema.Name)
+	}
+	for _, t := range p.bound {
+		note(t.schema.Key)
+	}
+	return all
 }
 
 // methodSignature returns the signature of a method with what hints add, also if its type is
@@ -181,7 +201,7 @@ func (p *planner) refineFunc(name, id string, s *schema.Signature, doc string, s
 		h.types(r, params, typed)
 	}
 	for i := range params {
-		if wide := p.accepted(params[i].Type, nil); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
+		if wide := p.accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
 			params[i].Type, r.changed = wide, true
 		}
 	}
@@ -190,18 +210,24 @@ func (p *planner) refineFunc(name, id string, s *schema.Signature, doc string, s
 
 // accepted returns what a parameter of type t accepts: for an object type with alternatives,
 // those. Inside a container the type stays the same, so that a slice of objects remains one.
-// A type inside its own expansion stays the same too.
-func (p *planner) accepted(t schema.TypeSchema, expanding []string) schema.TypeSchema {
+func (p *planner) accepted(t schema.TypeSchema) schema.TypeSchema {
+	return p.expand(t, map[string]bool{})
+}
+
+// expand is accepted for a part of a type. A type that expanded has stays the same: its
+// alternatives are in the result already.
+func (p *planner) expand(t schema.TypeSchema, expanded map[string]bool) schema.TypeSchema {
 	t = t.Normalized()
 	switch {
 	case t.Name == "Optional" || t.Name == "Variant":
 		for i, a := range t.Args {
-			t.Args[i] = p.accepted(a, expanding)
+			t.Args[i] = p.expand(a, expanded)
 		}
-	case !slices.Contains(expanding, t.Name) && p.types[t.Name] != nil && p.types[t.Name].Accepts != nil:
+	case !expanded[t.Name] && p.types[t.Name] != nil && p.types[t.Name].Accepts != nil:
 		wide := *p.types[t.Name].Accepts
 		if p.usable(wide.Normalized()) == nil {
-			return p.accepted(wide, append(expanding, t.Name))
+			expanded[t.Name] = true
+			return p.expand(wide, expanded)
 		}
 	}
 	return t
@@ -370,6 +396,7 @@ func (p *planner) leftOut() {
 		}
 	}
 	slices.Sort(p.unused)
+	p.unused = slices.Compact(p.unused)
 }
 
 // checkFunctions refuses entries of the configuration that match nothing or say nothing.

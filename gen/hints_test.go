@@ -1,0 +1,75 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// TestNamesOfMore applies two names files of a whole library to bindings of a part of it.
+func TestNamesOfMore(t *testing.T) {
+	s := bedSchema()
+	c := NewConfig("garden", "example.com/app/garden")
+	c.Prefixes, c.Split = []string{"garden.bed"}, false
+	c.Names = []hints.File{
+		{Namespaces: map[string]string{"ant": "ants", "garden": "all", "garden.bed": "beds"}, Items: map[string]hints.Item{"ant.bite": {Doc: "bites"}}},
+		{Items: map[string]hints.Item{"ant.bite": {Doc: "bites"}, "ant.walk": {Doc: "walks"}}},
+	}
+	files, report, err := Generate(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		all.Write(f.Content)
+	}
+	if text := all.String(); !strings.Contains(text, "// beds") || strings.Contains(text, "// ants") || strings.Contains(text, "// all") {
+		t.Errorf("the package has the docs of a namespace that it does not bind:\n%s", text)
+	}
+	if want := []string{"ant.bite", "ant.walk"}; !slices.Equal(report.Unused, want) {
+		t.Errorf("unused items %q, want %q", report.Unused, want)
+	}
+}
+
+// TestAccepts_deep has types each of which accepts the next twice. Without a limit a parameter
+// of the first would have 2^40 alternatives.
+func TestAccepts_deep(t *testing.T) {
+	const depth = 40
+	s := bedSchema()
+	s.Types = []schema.Type{{Key: "ffi.Object"}}
+	key := func(i int) schema.TypeSchema { return schema.TypeSchema{Name: fmt.Sprintf("garden.bed.T%d", i)} }
+	for i := range depth {
+		next := key(i + 1)
+		s.Types = append(s.Types, schema.Type{
+			Key: key(i).Name, Ancestors: []string{"ffi.Object"}, Library: "libgarden.so",
+			Accepts: &schema.TypeSchema{Name: "Variant", Args: []schema.TypeSchema{key(i), next, next}},
+		})
+	}
+	s.Types = append(s.Types, schema.Type{Key: key(depth).Name, Ancestors: []string{"ffi.Object"}, Library: "libgarden.so"})
+	s.Functions[0].Signature.Params[0].Type = key(0)
+	c := NewConfig("garden", "example.com/app/garden")
+	files, _, err := Generate(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(files, func(f File) bool { return strings.Contains(string(f.Content), "AsT40()") }) {
+		t.Error("the parameter does not take the last type")
+	}
+}
+
+// bedSchema is a library with a function in a namespace.
+func bedSchema() schema.Schema {
+	number := schema.TypeSchema{Name: "int"}
+	return schema.Schema{
+		Format: schema.FormatVersion, ABI: schema.Version{Minor: 1, Patch: 16},
+		Libraries: []schema.Library{{File: "libgarden.so", Role: schema.RoleBound}},
+		Functions: []schema.Function{{
+			Name: "garden.bed.water", Source: schema.SourceGlobal, Library: "libgarden.so",
+			Signature: &schema.Signature{Params: []schema.Param{{Type: number}}, Return: number},
+		}},
+	}
+}
