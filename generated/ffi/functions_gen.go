@@ -810,8 +810,8 @@ var fnNewStructuralKey = bindrt.Func{Library: &library, Name: "ffi.StructuralKey
 //
 //	(Any) -> ffi.StructuralKey
 //
-// It is the constructor of the library for [StructuralKey]; [NewStructuralKeyInit] only sets the
-// fields.
+// It is the constructor of the library for [StructuralKey]; [NewStructuralKeyInit] only runs the
+// constructor of the type.
 func NewStructuralKey(value any) (*StructuralKey, error) {
 	var c bindrt.Call1
 	c.Begin(&fnNewStructuralKey, 1)

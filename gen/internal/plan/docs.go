@@ -102,13 +102,21 @@ func (d *documenter) link(of *Package, name string) string {
 // runtime returns the doc link of a name of package tvmffi.
 func (d *documenter) runtime(name string) string { return d.link(&Package{Path: Runtime}, name) }
 
-// rawName returns the name of the constructor of a type beside the functions that make it, or "".
-func (o *Object) rawName() string {
+// rawOf returns the constructor of a type beside the functions that make it, or nil.
+func (o *Object) rawOf() *Func {
 	i := slices.IndexFunc(o.Statics, func(f *Func) bool { return f.Constructor && f.GoName != "" })
 	if i < 0 || len(o.Makers) == 0 {
-		return ""
+		return nil
 	}
-	return o.Statics[i].GoName
+	return o.Statics[i]
+}
+
+// rawEffect says what such a constructor does.
+func (f *Func) rawEffect() string {
+	if f.Init == nil {
+		return "only runs the constructor of the type"
+	}
+	return "only sets the fields"
 }
 
 // makers returns the links of the functions of the library that make objects of a type.
@@ -132,11 +140,7 @@ func (d *documenter) constructors(o *Object) {
 		if !f.Constructor {
 			continue
 		}
-		what := "It only sets the fields."
-		if f.Init == nil {
-			what = "It only runs the constructor of the type."
-		}
-		f.Doc.About = []string{what + " Prefer " + list(makers, "or", len(makers), "") +
+		f.Doc.About = []string{"It " + f.rawEffect() + ". Prefer " + list(makers, "or", len(makers), "") +
 			", the constructor of the library: it may check its arguments and compute fields, and they may be in another order."}
 	}
 }
@@ -145,8 +149,8 @@ func (d *documenter) constructors(o *Object) {
 func (d *documenter) maker(f *Func) {
 	o := f.Makes
 	about := "It is the constructor of the library for " + d.link(o.Pkg, o.GoName)
-	if raw := o.rawName(); raw != "" {
-		about += "; " + d.link(o.Pkg, raw) + " only sets the fields"
+	if raw := o.rawOf(); raw != nil {
+		about += "; " + d.link(o.Pkg, raw.GoName) + " " + raw.rawEffect()
 	}
 	about += "."
 	switch {
