@@ -35,6 +35,31 @@ func TestNamesOfMore(t *testing.T) {
 	}
 }
 
+// TestNamesOfItems gives Go names in names files: the first counts, and a name that is taken gets
+// a suffix.
+func TestNamesOfItems(t *testing.T) {
+	s := bedSchema()
+	dig := s.Functions[0]
+	dig.Name = "garden.bed.dig"
+	s.Functions = append(s.Functions, dig)
+	c := NewConfig("garden", "example.com/app/garden")
+	c.Names = []hints.File{
+		{Items: map[string]hints.Item{"garden.bed.water": {Name: "Sprinkle"}, "garden.bed.dig": {Name: "Load"}}},
+		{Items: map[string]hints.Item{"garden.bed.water": {Name: "Drown"}}},
+	}
+	_, report, err := Generate(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range report.Entries {
+		got[e.Name] = e.GoName
+	}
+	if got["garden.bed.water"] != "Sprinkle" || got["garden.bed.dig"] != "LoadFunc" {
+		t.Errorf("names %v", got)
+	}
+}
+
 // TestAccepts_deep has types each of which accepts the next twice. Without a limit a parameter
 // of the first would have 2^40 alternatives.
 func TestAccepts_deep(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/token"
 	"io"
 	"maps"
 	"slices"
@@ -47,7 +48,8 @@ type Source struct {
 // Item holds what is known of one function, method, constructor, type or field. Each part
 // may be absent.
 type Item struct {
-	// Name is the Go name.
+	// Name is the Go name. One of a names file is a wish: if the name is taken, the item gets
+	// another.
 	Name string `json:"name,omitempty" yaml:"name,omitempty"`
 	// Params are the names of the parameters in order, without the receiver of a method.
 	// An empty name leaves that parameter as it is.
@@ -132,6 +134,8 @@ func (f File) check() error {
 		switch {
 		case name == "" || !utf8.ValidString(name):
 			return fmt.Errorf("names: %q is not the name of an item", name)
+		case item.Name != "" && (!token.IsIdentifier(item.Name) || !token.IsExported(item.Name)):
+			return fmt.Errorf("names: the name %q of %s is not an exported Go name; write one such as %q", item.Name, name, "SomeName")
 		case len(item.Doc) > MaxDoc:
 			return fmt.Errorf("names: the documentation of %s has %d bytes, the limit is %d", name, len(item.Doc), MaxDoc)
 		case len(item.Params) > maxParams:

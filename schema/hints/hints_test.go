@@ -52,6 +52,7 @@ func TestDecode_bad(t *testing.T) {
 		"type":       {"{\"format\": 1,\n \"items\": {\"a\": {\"params\": \"x\"}}}", "line 2, column 30: items.params is a JSON string"},
 		"deep":       {deep, "exceeded max depth"},
 		"no name":    {`{"format": 1, "items": {"": {}}}`, `"" is not the name of an item`},
+		"go name":    {`{"format": 1, "items": {"a": {"name": "rose"}}}`, `the name "rose" of a is not an exported Go name`},
 		"long doc":   {`{"format": 1, "items": {"a": {"doc": "` + strings.Repeat("x", hints.MaxDoc+1) + `"}}}`, "the documentation of a has 65537 bytes"},
 		"parameters": {`{"format": 1, "items": {"a": {"params": [` + strings.Repeat(`"",`, 1024) + `""]}}}`, "a has 1025 parameters"},
 		"namespace":  {`{"format": 1, "namespaces": {"n": "` + strings.Repeat("x", hints.MaxDoc+1) + `"}}`, `the namespace "n" has 65537 bytes`},

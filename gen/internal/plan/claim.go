@@ -50,6 +50,8 @@ func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
 		c := &claims[i]
 		if name, ok := p.rename(c.entry); ok {
 			c.want, c.fixed = name, true
+		} else {
+			c.want = cmp.Or(p.named(c.entry), c.want)
 		}
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"go/token"
 	"maps"
 	"path"
 	"slices"
@@ -26,6 +27,20 @@ func (p *planner) rename(e *Entry) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// named returns the Go name that the first names file with one gives an entry, or "". It is a
+// wish: if the name is taken, the entry gets another.
+func (p *planner) named(e *Entry) string {
+	if !e.Kind.reported() {
+		return ""
+	}
+	for _, file := range p.config.Names {
+		if name := cmp.Or(file.Items[e.id()].Name, file.Items[e.Name].Name); token.IsExported(name) && token.IsIdentifier(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // standardMethods are names with a meaning in the standard library. A member of a
