@@ -2,6 +2,7 @@ package gen
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -54,4 +55,27 @@ func goNames(t *testing.T, s schema.Schema) map[string]string {
 		names[string(e.Kind)+" "+e.Name] = e.GoName
 	}
 	return names
+}
+
+// TestForwardOfUser has a program that declares a function with the name of a constructor
+// beside an alias.
+func TestForwardOfUser(t *testing.T) {
+	for _, c := range goldenCases(t) {
+		if c.name() != "cycle_merged" {
+			continue
+		}
+		for declared, want := range map[string]bool{"Nothing": true, "NewStone": false} {
+			c.config.UserNames = map[string][]string{"path": {declared}}
+			files, _, err := Generate(c.schema, c.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			has := slices.ContainsFunc(files, func(f File) bool {
+				return strings.HasPrefix(f.Path, "path/") && strings.Contains(string(f.Content), "func NewStone(")
+			})
+			if has != want {
+				t.Errorf("with %s of the user, package path has NewStone: %t, want %t", declared, has, want)
+			}
+		}
+	}
 }

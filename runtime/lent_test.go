@@ -1,6 +1,7 @@
 package tvmffi_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -9,6 +10,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
 // keepers tries all that could keep a tensor; the keys are in their errors.
@@ -98,4 +100,41 @@ func TestErrorAsAny(t *testing.T) {
 	}
 	v := runtimetest.MustCall(t, "calls.echo_any", tvmffi.NewError("KeyError", "returned"))
 	runtimetest.WantError(t, v.Value().(error), tvmffi.ErrKey, "returned")
+}
+
+// TestElementHints calls a function of which a hint promises the types of elements.
+func TestElementHints(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	runtimetest.Load(t)
+	echo := bindrt.Func{Library: &runtimetest.Calls, Name: "calls.echo_any"}
+	call := func(x *tvmffi.Tensor, in, out tvmffi.DataType) (*tvmffi.Tensor, error) {
+		var c bindrt.Call1
+		c.Begin(&echo, 1)
+		bindrt.PutTensor(&c.Call, 0, x, in)
+		return bindrt.DoTensor(&c.Call, out)
+	}
+	fails := func(x *tvmffi.Tensor, in, out tvmffi.DataType, want string) {
+		t.Helper()
+		if y, err := call(x, in, out); y != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want an error with %q", y, err, want)
+		}
+	}
+	x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32, 4))
+	fails(x, tvmffi.Float32, tvmffi.Int32, "argument 0 of calls.echo_any: expected Tensor(float32), got Tensor(int32)")
+	fails(x, tvmffi.Int32, tvmffi.Float32, "calls.echo_any: result: expected Tensor(float32), got Tensor(int32)")
+	if n := memstat.UseCount(x); n != 1 {
+		t.Errorf("the refused result leaves %d references, want 1", n)
+	}
+	if y, err := call(nil, tvmffi.Int32, tvmffi.Int32); y != nil || err != nil {
+		t.Errorf("None becomes %v, %v", y, err)
+	}
+	lent := func(x *tvmffi.Tensor) float64 {
+		fails(x, tvmffi.Int32, tvmffi.Int32, "expected Tensor(int32), got")
+		return 0
+	}
+	if _, err := runtimetest.Call("tensors.with_view", lent); err != nil {
+		t.Error(err)
+	}
+	x.Release()
+	fails(x, tvmffi.Float32, tvmffi.Float32, "released")
 }

@@ -39,7 +39,7 @@ func (pkg *Package) nameForwards() {
 			} else if len(a.Object.Makers) > 0 {
 				name += f.To.raw()
 			}
-			if _, taken := pkg.scope.holder(name); taken || pkg.user[name] || a.GoName == "" || f.To.GoName == "" {
+			if _, taken := pkg.scope.holder(name); taken || a.GoName == "" || f.To.GoName == "" {
 				continue
 			}
 			pkg.scope.add("the constructor of "+a.Object.Key, name)
