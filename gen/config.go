@@ -162,8 +162,8 @@ func (c Config) validateFunctions() (errs []error) {
 			errs = append(errs, &ConfigError{Path: []string{"functions", key, part}, Err: fmt.Errorf(format, args...)})
 		}
 		pattern := strings.Contains(key, "*")
-		if _, err := path.Match(key, ""); pattern && err != nil {
-			errs = append(errs, &ConfigError{Path: []string{"functions", key}, Err: fmt.Errorf("%w; only * has a meaning in a pattern", err)})
+		if i := strings.IndexAny(key, `?[]\`); pattern && i >= 0 {
+			errs = append(errs, &ConfigError{Path: []string{"functions", key}, Err: fmt.Errorf("a pattern cannot contain %q; only * has a meaning in a pattern", key[i])})
 		}
 		switch {
 		case item.Name == "":
