@@ -15,8 +15,9 @@ import (
 // Format is the version of the JSON form that Encode writes and Decode accepts.
 const Format = 1
 
-// maxLen bounds the JSON that Decode reads. The names of whole TVM with all docs have 2 MB.
-const maxLen = 32 << 20
+// MaxLen is the largest number of bytes that Decode reads. The names of whole TVM with all docs
+// have 2 MB.
+const MaxLen = 32 << 20
 
 // MaxDoc is the largest number of bytes in one text of documentation.
 const MaxDoc = 64 << 10
@@ -77,8 +78,8 @@ func (f File) Encode() ([]byte, error) {
 	if err := enc.Encode(f); err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
-	if b.Len() > maxLen {
-		return nil, fmt.Errorf("names: the encoded form has %d bytes, the limit is %d", b.Len(), maxLen)
+	if b.Len() > MaxLen {
+		return nil, fmt.Errorf("names: the encoded form has %d bytes, the limit is %d", b.Len(), MaxLen)
 	}
 	return b.Bytes(), nil
 }
@@ -86,8 +87,8 @@ func (f File) Encode() ([]byte, error) {
 // Decode reads what Encode wrote. The data may come from anywhere: it is checked, and an
 // error gives the line and the column.
 func Decode(data []byte) (File, error) {
-	if len(data) > maxLen {
-		return File{}, fmt.Errorf("names: the file has %d bytes, the limit is %d", len(data), maxLen)
+	if len(data) > MaxLen {
+		return File{}, fmt.Errorf("names: the file has %d bytes, the limit is %d", len(data), MaxLen)
 	}
 	var head struct{ Format int }
 	if err := json.Unmarshal(data, &head); err != nil {

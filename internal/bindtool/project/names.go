@@ -9,9 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
-// maxNamesLen bounds a names file.
-const maxNamesLen = 32 << 20
-
 // ReadNames reads the names files of c, in their order. An error starts with the position of
 // the file in c.
 func (c *Config) ReadNames() ([]hints.File, error) {
@@ -50,5 +47,5 @@ func (c *Config) readBeside(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ReadFile(file, maxNamesLen)
+	return ReadFile(file, hints.MaxLen)
 }
