@@ -1,3 +1,3 @@
-// Package generated holds the bindings of libtvm_ffi and of its testing library in
-// packages below it, and tests of the generator with whole libraries.
+// Package generated holds the bindings of libtvm_ffi, of its testing library, of XGrammar and
+// of the runtime of TVM in packages below it, and tests of the generator with whole libraries.
 package generated

@@ -45,3 +45,10 @@ func TestTVMLibraries(t *testing.T) {
 		t.Errorf("with the runtime and the extra runtime the program says\n%s", out)
 	}
 }
+
+// TestTVMCommitted compares the packages below tvm with what the tool writes for the pinned wheel.
+func TestTVMCommitted(t *testing.T) {
+	nativetest.Pinned(t, "apache-tvm")
+	nativetest.Wheel(t, wheel.TVMNeeds)
+	upToDate(t, "tvm")
+}

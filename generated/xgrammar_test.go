@@ -2,8 +2,11 @@ package generated_test
 
 import (
 	"encoding/json"
+	"os/exec"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
@@ -42,4 +45,25 @@ func TestXGrammar(t *testing.T) {
 	r := readReport(t, m.Read("report.json"))
 	equalCounts(t, r.counts(), map[string]int{"function generated": 23, "type generated": 6, "constructor generated": 4, "method generated": 57})
 	vetAndTest(t, m)
+}
+
+// TestXGrammarCommitted compares package xgrammar with the library of the pinned wheel: the text that the
+// tool writes, and each function and type.
+func TestXGrammarCommitted(t *testing.T) {
+	nativetest.Library(t)
+	nativetest.Pinned(t, "xgrammar")
+	upToDate(t, "xgrammar")
+	if err := xgrammar.LoadChecked(); err != nil {
+		t.Error(err)
+	}
+}
+
+// upToDate fails if the tool would write other files than those of a folder here.
+func upToDate(t *testing.T, dir string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), consumer.Tool(t), "gen", "--check")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("gen --check in %s: %v\n%s", dir, err, out)
+	}
 }

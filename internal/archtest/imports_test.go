@@ -93,7 +93,9 @@ var rooms = []room{
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
-	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "native", "reflection", "schema", "runtime/..."}},
+	// What is written by hand above the bindings of an engine.
+	{dir: "tvm/...", own: []string{"generated/tvm/...", "tvm/...", "runtime/..."}},
+	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "native", "reflection", "schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }
 

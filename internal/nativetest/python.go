@@ -92,11 +92,7 @@ func CuTe(t testing.TB) (python, version string) {
 	t.Helper()
 	_, after, _ := strings.Cut(cuteRequirements, "nvidia-cutlass-dsl==")
 	version, _, _ = strings.Cut(after, " ")
-	interpreter := "python3.11" // of the pinned wheels
-	if _, err := exec.LookPath(interpreter); err != nil {
-		interpreter = "python3"
-	}
-	python, err := pinned(t.Context(), interpreter, "cute", cuteRequirements)
+	python, err := pinned(t.Context(), python311(), "cute", cuteRequirements)
 	if err != nil {
 		Unavailable(t, fmt.Errorf("Python with nvidia-cutlass-dsl %s, which is pinned for Python 3.11 on linux/amd64: %w", version, err))
 	}
@@ -120,6 +116,29 @@ func FlashInfer(t testing.TB) (environment, site string) {
 		t.Fatalf("nativetest: the packages in %s: %q, %v", environment, found, err)
 	}
 	return environment, found[0]
+}
+
+//go:embed testdata/tvm_requirements.txt
+var tvmRequirements string
+
+// TVM returns the program of a Python that has TVM with the libtvm_ffi that it needs. It is made once in the cache,
+// takes 500 MB, and needs Python 3.11 on linux/amd64.
+func TVM(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "tvm", tvmRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with apache-tvm, which is pinned for Python 3.11 on linux/amd64: %w", err))
+	}
+	return python
+}
+
+// python311 returns the program of Python 3.11, for which some wheels are pinned, or else that of any Python.
+func python311() string {
+	const program = "python3.11"
+	if _, err := exec.LookPath(program); err != nil {
+		return "python3"
+	}
+	return program
 }
 
 // pinned returns the program of a Python that has the packages of testdata/<name>_requirements.txt, whose text is

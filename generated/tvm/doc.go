@@ -1,0 +1,3 @@
+package tvm
+
+//go:generate go run github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind gen
