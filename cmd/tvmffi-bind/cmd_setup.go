@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// ofPackage says which Python package a library is from. The version of the package
+// ofPackage says which Python package libtvm_ffi is from. The version of the package
 // differs from that of the C API, which an official wheel sets to the next release.
 func ofPackage(lib probe.Library) string {
 	if lib.Identity.PackageVersion == "" {
@@ -27,17 +29,33 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	var version string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "setup [--version V]",
-		Short: "Find or install libtvm_ffi and print its path",
+		Use:   "setup [PACKAGE...] [--version V]",
+		Short: "Find or install libtvm_ffi, or the libraries of a package, and print their paths",
 		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
 and in the cache of this tool. If there is none, it downloads the official wheel
 with pip or uv, checks its hash and unpacks it into the cache. It also compares
 every file in the cache with the hash that its wheel names, and downloads a damaged
-wheel again. Programs need no Python afterwards.`,
-		Args: console.Takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+wheel again. Programs need no Python afterwards.
+
+With the name of a known package, setup does the same for its libraries and for the
+libtvm_ffi that fits them. A program that imports committed bindings, such as those of
+generated/xgrammar, finds them there. Known packages are
+` + strings.Join(project.KnownNames(), ", ") + `.`,
+		Example: `  tvmffi-bind setup
+  tvmffi-bind setup xgrammar`,
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return project.KnownNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, packages []string) error {
+			if len(packages) > 0 && version != "" {
+				return fmt.Errorf("--version is that of libtvm_ffi; the package %s decides which one it needs: leave the flag out", packages[0])
+			}
 			if err := repairCache(cmd.Context(), p); err != nil {
 				return err
+			}
+			if len(packages) > 0 {
+				return setupPackages(cmd.Context(), con, p, packages, asJSON)
 			}
 			lib, err := p.Core(cmd.Context(), version)
 			if err != nil {
@@ -64,6 +82,39 @@ wheel again. Programs need no Python afterwards.`,
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// setupPackages finds or installs the libraries of known packages, and prints their paths.
+func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool) error {
+	configs := make([]*project.Config, len(packages))
+	for i, name := range packages { // all of them, before the first download
+		k := project.Known(name)
+		if k == nil {
+			return fmt.Errorf("%s is not a known package (known: %s)%s", name, strings.Join(project.KnownNames(), ", "), nearest.Question(name, project.KnownNames()))
+		}
+		var err error
+		if configs[i], err = k.Config(); err != nil {
+			return err
+		}
+	}
+	var all []probe.Library
+	for i, name := range packages {
+		libs, err := p.Locate(ctx, configs[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !asJSON {
+			con.Notef("libraries of %s; Go programs find them here:\n", name)
+			for _, lib := range libs {
+				con.Printf("%s\n", lib.Path)
+			}
+		}
+		all = append(all, libs...)
+	}
+	if asJSON {
+		return con.JSON(all)
+	}
+	return nil
 }
 
 // repairCache gets each damaged wheel of this platform again.

@@ -63,7 +63,7 @@ func Open(o *locate.Options) error {
 			break
 		}
 	}
-	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.CoreError()})
+	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.CoreError(o)})
 }
 
 // openCandidate loads libtvm_ffi from one place, or records why it cannot.

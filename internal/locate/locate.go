@@ -228,8 +228,12 @@ func (s *Search) Miss(c Candidate, why any) {
 func (s *Search) Absent(c Candidate) { s.Miss(c, "no such file"+nearest.File(c.Path)) }
 
 // CoreError returns the text of the error for libtvm_ffi.
-func (s *Search) CoreError() string {
-	return s.message("run \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or put it beside the executable, or set TVMFFI_LIBRARY to the file")
+func (s *Search) CoreError(o *Options) string {
+	setup, pip := "", ""
+	if o.CoreVersion != "" {
+		setup, pip = " --version "+o.CoreVersion, "=="+o.CoreVersion
+	}
+	return s.message("run \"go tool tvmffi-bind setup" + setup + "\", or pip install apache-tvm-ffi" + pip + ", or put it beside the executable, or set TVMFFI_LIBRARY to the file")
 }
 
 // LibraryError returns the text of the error for a library other than libtvm_ffi.
@@ -247,7 +251,7 @@ func (s *Search) LibraryError(f File, o *Options) string {
 	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile" +
 		"\nif it was renamed after the bindings were generated, restore the name, or write the new name under libraries in tvmffi.yaml and run go generate"
 	if f.Package != "" {
-		remedy = fmt.Sprintf("install the Python package (pip install %s==%s), or ", f.Package, f.Version) + remedy
+		remedy = fmt.Sprintf("install the Python package (go tool tvmffi-bind setup %s if that knows it, or pip install %[1]s==%[2]s), or ", f.Package, f.Version) + remedy
 	}
 	return s.message(remedy)
 }
