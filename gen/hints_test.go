@@ -35,6 +35,28 @@ func TestNamesOfMore(t *testing.T) {
 	}
 }
 
+// TestNamesOfRoot has a doc for the root of a library whose names share no namespace.
+func TestNamesOfRoot(t *testing.T) {
+	s := bedSchema()
+	for _, name := range []string{"ant.bite", "bite"} {
+		f := s.Functions[0]
+		f.Name = name
+		s.Functions = append(s.Functions, f)
+	}
+	c := NewConfig("garden", "example.com/app/garden")
+	c.Names = []hints.File{{Namespaces: map[string]string{"": "everything", "ant": "ants"}}}
+	files, _, err := Generate(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"library_gen.go": "// everything", "ant/library_gen.go": "// ants"} {
+		i := slices.IndexFunc(files, func(f File) bool { return f.Path == name })
+		if i < 0 || !strings.Contains(string(files[i].Content), want) {
+			t.Errorf("%s lacks %q", name, want)
+		}
+	}
+}
+
 // TestNamesOfItems gives Go names in names files: the first counts, and a name that is taken gets
 // a suffix.
 func TestNamesOfItems(t *testing.T) {

@@ -76,14 +76,13 @@ func (p *planner) namespaceDocs() map[string]string {
 	return docs
 }
 
-// boundNamespaces holds the namespaces of the bound items, and those around them inside the root.
+// boundNamespaces holds the root, which may have no name, and the namespaces of the bound items and
+// those around them inside it.
 func (p *planner) boundNamespaces() map[string]bool {
-	all := map[string]bool{}
+	all := map[string]bool{p.root: true}
 	note := func(name string) {
 		for ns, _ := p.cut(name); ns != "" && !all[ns]; ns, _ = p.cut(ns) {
-			if all[ns] = true; ns == p.root {
-				break
-			}
+			all[ns] = true
 		}
 	}
 	for _, f := range p.functions {
