@@ -10,7 +10,10 @@ import (
 
 var fnCacheFlushCPUNonFirstArg = bindrt.Func{Library: &libraryTVMRuntime, Name: "cache_flush_cpu_non_first_arg"}
 
-// CacheFlushCPUNonFirstArg calls cache_flush_cpu_non_first_arg.
+// CacheFlushCPUNonFirstArg removes all tensors but the first from the caches of the CPU. RPCTimeEvaluator takes its name
+// for the function that runs before each measurement.
+//
+// It calls cache_flush_cpu_non_first_arg.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func CacheFlushCPUNonFirstArg(args ...any) (tvmffi.Any, error) {
@@ -19,9 +22,15 @@ func CacheFlushCPUNonFirstArg(args ...any) (tvmffi.Any, error) {
 
 var fnTVMSetDevice = bindrt.Func{Library: &libraryTVMRuntime, Name: "__tvm_set_device"}
 
-// TVMSetDevice calls __tvm_set_device.
+// TVMSetDevice makes a device the current one of the calling thread. Compiled kernels call it.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func TVMSetDevice(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnTVMSetDevice, args)
+// It calls __tvm_set_device:
+//
+//	(int, int) -> None
+func TVMSetDevice(deviceType, deviceID int64) error {
+	var c bindrt.Call2
+	c.Begin(&fnTVMSetDevice, 2)
+	c.Int(0, deviceType)
+	c.Int(1, deviceID)
+	return c.Do()
 }

@@ -6,13 +6,13 @@ import "strings"
 var verbs = func() map[string]bool {
 	set := map[string]bool{}
 	for verb := range strings.FieldsSeq(`accept access add adjust align allocate allow analyze annotate append apply assert
-		assign attach begin bind broadcast build calculate call cast change check clean clear clone close collect combine
+		assign attach begin bind broadcast build calculate call carry cast change check clean clear clone close collect combine
 		compare compile compose compute concatenate configure connect construct convert copy count create cut debug declare
 		decode decorate define delete deserialize destroy detect determine dig disable dispatch display divide download draw dump
 		emit enable encode end enter estimate evaluate execute exit expand export extract fill filter find finish fold follow
 		force fork format free fuse gather generate get give grow handle hash hold ignore implement import increase indicate
 		infer initialize inline insert inspect install instantiate interleave invoke iterate join keep launch legalize lift
-		list load lock look lookup lower make map mark match merge modify move multiply mutate normalize obtain open optimize
+		list load lock look lookup lower make map mark match measure merge modify move multiply mutate normalize obtain open optimize
 		pack pad parse partition pass perform pop predicate prefetch prepare pretty print process profile propagate provide
 		prune push put query raise read realize receive record reduce register release remap remove render reorder replace
 		report represent request reset reshape resolve restore retrieve return reverse rewrite rollback rotate round run save

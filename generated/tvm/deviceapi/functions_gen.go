@@ -10,7 +10,9 @@ import (
 
 var fnCPU = bindrt.Func{Library: &library, Name: "device_api.cpu"}
 
-// CPU calls device_api.cpu.
+// CPU returns the address of the C++ object that reaches the memory of the CPU.
+//
+// It calls device_api.cpu.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func CPU(args ...any) (tvmffi.Any, error) {
@@ -19,7 +21,9 @@ func CPU(args ...any) (tvmffi.Any, error) {
 
 var fnRPC = bindrt.Func{Library: &library, Name: "device_api.rpc"}
 
-// RPC calls device_api.rpc.
+// RPC returns the address of the C++ object that reaches the devices of RPC sessions.
+//
+// It calls device_api.rpc.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func RPC(args ...any) (tvmffi.Any, error) {

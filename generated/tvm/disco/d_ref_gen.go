@@ -24,7 +24,10 @@ type DRef struct {
 
 var newDRef = bindrt.Func{Owner: &typeDRef, Name: "__ffi_init__", Attribute: true, Sig: "()"}
 
-// NewDRef makes a new runtime.disco.DRef.
+// NewDRef makes a DRef that refers to nothing. The functions of this package make those that programs
+// use.
+//
+// It makes a new runtime.disco.DRef.
 func NewDRef() (*DRef, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newDRef, 0, 0, 0)

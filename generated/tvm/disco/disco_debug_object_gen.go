@@ -10,7 +10,10 @@ import (
 
 var typeDiscoDebugObject = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco.DiscoDebugObject"}
 
-// DiscoDebugObject is the object type runtime.disco.DiscoDebugObject.
+// DiscoDebugObject carries a value to a worker or back, in its serialized form. DRefDebugGetFromRemote and
+// DRefDebugCopyFrom use it.
+//
+// It is the object type runtime.disco.DiscoDebugObject.
 //
 // It derives from [Session].
 //

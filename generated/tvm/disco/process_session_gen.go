@@ -10,7 +10,9 @@ import (
 
 var typeProcessSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco.ProcessSession"}
 
-// ProcessSession is the object type runtime.disco.ProcessSession.
+// ProcessSession represents a session whose workers are processes, except for the first one, which is a thread.
+//
+// It is the object type runtime.disco.ProcessSession.
 //
 // It derives from [Session].
 //

@@ -10,7 +10,9 @@ import (
 
 var typeShardLoader = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco.ShardLoader"}
 
-// ShardLoader is the object type runtime.disco.ShardLoader.
+// ShardLoader reads the parameters of a model from files, and gives each worker its part.
+//
+// It is the object type runtime.disco.ShardLoader.
 //
 // [NewShardLoader] returns one. [ShardLoaderLoadAllPresharded], [ShardLoaderLoadAll],
 // [ShardLoaderLoadParamOnWorker0], [ShardLoaderLoadPresharded] and [ShardLoaderLoad] take one.

@@ -10,7 +10,9 @@ import (
 
 var typeSocketSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco.SocketSession"}
 
-// SocketSession is the object type runtime.disco.SocketSession.
+// SocketSession represents a session whose workers are on several machines.
+//
+// It is the object type runtime.disco.SocketSession.
 //
 // It derives from [Session].
 //

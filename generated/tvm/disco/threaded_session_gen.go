@@ -10,7 +10,9 @@ import (
 
 var typeThreadedSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco.ThreadedSession"}
 
-// ThreadedSession is the object type runtime.disco.ThreadedSession.
+// ThreadedSession represents a session whose workers are threads of this process.
+//
+// It is the object type runtime.disco.ThreadedSession.
 //
 // It derives from [Session].
 //

@@ -10,7 +10,10 @@ import (
 
 var fnModuleCreateConstLoader = bindrt.Func{Library: &library, Name: "ffi.Module.create.const_loader", Sig: "(ffi.Map<ffi.String, ffi.Tensor>, ffi.Map<ffi.String, ffi.Array<ffi.String>>) -> ffi.Module"}
 
-// ModuleCreateConstLoader calls ffi.Module.create.const_loader:
+// ModuleCreateConstLoader makes a module of constants. Its modules look their constants up by the name of the function
+// that needs them.
+//
+// It calls ffi.Module.create.const_loader:
 //
 //	(ffi.Map<ffi.String, ffi.Tensor>, ffi.Map<ffi.String, ffi.Array<ffi.String>>) -> ffi.Module
 func ModuleCreateConstLoader(constVarTensorFFI tvmffi.MapArg[string, *tvmffi.Tensor], constVarsBySymbolFFI tvmffi.MapLike[string, tvmffi.ArrayArg[string]]) (*tvmffi.Module, error) {
@@ -23,7 +26,9 @@ func ModuleCreateConstLoader(constVarTensorFFI tvmffi.MapArg[string, *tvmffi.Ten
 
 var fnModuleLoadFromBytesConstLoader = bindrt.Func{Library: &library, Name: "ffi.Module.load_from_bytes.const_loader", Sig: "(ffi.Bytes) -> ffi.Module"}
 
-// ModuleLoadFromBytesConstLoader calls ffi.Module.load_from_bytes.const_loader:
+// ModuleLoadFromBytesConstLoader makes a module of constants from its serialized form.
+//
+// It calls ffi.Module.load_from_bytes.const_loader:
 //
 //	(ffi.Bytes) -> ffi.Module
 func ModuleLoadFromBytesConstLoader(bytes []byte) (*tvmffi.Module, error) {
@@ -35,7 +40,9 @@ func ModuleLoadFromBytesConstLoader(bytes []byte) (*tvmffi.Module, error) {
 
 var fnModuleLoadFromBytesRelaxVMExecutable = bindrt.Func{Library: &library, Name: "ffi.Module.load_from_bytes.relax.VMExecutable", Sig: "(ffi.Bytes) -> ffi.Module"}
 
-// ModuleLoadFromBytesRelaxVMExecutable calls ffi.Module.load_from_bytes.relax.VMExecutable:
+// ModuleLoadFromBytesRelaxVMExecutable makes an executable of Relax from its serialized form.
+//
+// It calls ffi.Module.load_from_bytes.relax.VMExecutable:
 //
 //	(ffi.Bytes) -> ffi.Module
 func ModuleLoadFromBytesRelaxVMExecutable(bytes []byte) (*tvmffi.Module, error) {
@@ -47,7 +54,9 @@ func ModuleLoadFromBytesRelaxVMExecutable(bytes []byte) (*tvmffi.Module, error) 
 
 var fnModuleLoadFromBytesStaticLibrary = bindrt.Func{Library: &library, Name: "ffi.Module.load_from_bytes.static_library", Sig: "(ffi.Bytes) -> ffi.Module"}
 
-// ModuleLoadFromBytesStaticLibrary calls ffi.Module.load_from_bytes.static_library:
+// ModuleLoadFromBytesStaticLibrary makes a module that holds an object file from its serialized form.
+//
+// It calls ffi.Module.load_from_bytes.static_library:
 //
 //	(ffi.Bytes) -> ffi.Module
 func ModuleLoadFromBytesStaticLibrary(bytes []byte) (*tvmffi.Module, error) {
@@ -59,7 +68,10 @@ func ModuleLoadFromBytesStaticLibrary(bytes []byte) (*tvmffi.Module, error) {
 
 var fnModuleLoadFromFileRelaxVMExecutable = bindrt.Func{Library: &library, Name: "ffi.Module.load_from_file.relax.VMExecutable", Sig: "(ffi.String) -> ffi.Module"}
 
-// ModuleLoadFromFileRelaxVMExecutable calls ffi.Module.load_from_file.relax.VMExecutable:
+// ModuleLoadFromFileRelaxVMExecutable loads an executable of Relax from a file. A shared library that holds one is loaded by
+// tvmffi.LoadModule instead.
+//
+// It calls ffi.Module.load_from_file.relax.VMExecutable:
 //
 //	(ffi.String) -> ffi.Module
 func ModuleLoadFromFileRelaxVMExecutable(fileName string) (*tvmffi.Module, error) {

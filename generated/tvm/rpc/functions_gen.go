@@ -145,7 +145,10 @@ func SessTableIndex(session *tvmffi.Module) (int64, error) {
 
 var fnTensorFromRemoteOpaqueHandle = bindrt.Func{Library: &library, Name: "tvm.rpc.TensorFromRemoteOpaqueHandle", Sig: "(ffi.Module, void*, DLTensor*, Device, void*) -> ffi.Tensor"}
 
-// TensorFromRemoteOpaqueHandle calls tvm.rpc.TensorFromRemoteOpaqueHandle:
+// TensorFromRemoteOpaqueHandle makes a tensor of memory on another machine. The shape and data type are those of the template.
+// The tensor frees remote_tensor_handle on the other machine when it ends.
+//
+// It calls tvm.rpc.TensorFromRemoteOpaqueHandle:
 //
 //	(ffi.Module, void*, DLTensor*, Device, void*) -> ffi.Tensor
 func TensorFromRemoteOpaqueHandle(mod *tvmffi.Module, remoteArray tvmffi.Pointer, templateTensor *tvmffi.Tensor, dev tvmffi.Device, tensorHandle tvmffi.Pointer) (*tvmffi.Tensor, error) {

@@ -10,7 +10,9 @@ import (
 
 var typeCPUTimerNode = bindrt.Type{Library: &library, Key: "runtime.CPUTimerNode"}
 
-// CPUTimerNode is the object type runtime.CPUTimerNode.
+// CPUTimerNode measures time by the clock of the CPU.
+//
+// It is the object type runtime.CPUTimerNode.
 //
 // It derives from [TimerNode].
 //

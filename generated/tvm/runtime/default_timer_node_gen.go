@@ -10,7 +10,10 @@ import (
 
 var typeDefaultTimerNode = bindrt.Type{Library: &library, Key: "runtime.DefaultTimerNode"}
 
-// DefaultTimerNode is the object type runtime.DefaultTimerNode.
+// DefaultTimerNode measures time by the clock of the CPU, and waits for the device before and after. It serves
+// devices that have no timer of their own.
+//
+// It is the object type runtime.DefaultTimerNode.
 //
 // It derives from [TimerNode].
 //

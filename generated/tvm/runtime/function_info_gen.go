@@ -25,7 +25,9 @@ type FunctionInfo struct {
 
 var newFunctionInfo = bindrt.Func{Owner: &typeFunctionInfo, Name: "__ffi_init__", Attribute: true, Sig: "(name: ffi.String, arg_types: ffi.Array<DataType>, launch_param_tags: ffi.Array<ffi.String>, arg_extra_tags: ffi.Array<int>)"}
 
-// NewFunctionInfo makes a new runtime.FunctionInfo.
+// NewFunctionInfo makes a FunctionInfo from its fields.
+//
+// It makes a new runtime.FunctionInfo.
 func NewFunctionInfo(name string, argTypes tvmffi.ArrayArg[tvmffi.DataType], launchParamTags tvmffi.ArrayArg[string], argExtraTags tvmffi.ArrayArg[int64]) (*FunctionInfo, error) {
 	var c bindrt.CallN
 	c.BeginInit(&newFunctionInfo, 4, 0, 0)

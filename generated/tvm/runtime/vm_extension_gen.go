@@ -10,7 +10,9 @@ import (
 
 var typeVMExtension = bindrt.Type{Library: &library, Key: "runtime.VMExtension"}
 
-// VMExtension is the object type runtime.VMExtension.
+// VMExtension represents the base of objects that a program adds to a virtual machine.
+//
+// It is the object type runtime.VMExtension.
 //
 // Release and String are those of [tvmffi.Object].
 type VMExtension struct {

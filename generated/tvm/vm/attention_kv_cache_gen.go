@@ -10,7 +10,9 @@ import (
 
 var typeAttentionKVCache = bindrt.Type{Library: &library, Key: "relax.vm.AttentionKVCache"}
 
-// AttentionKVCache is the object type relax.vm.AttentionKVCache.
+// AttentionKVCache keeps the keys and values of attention for all layers of a model and many sequences.
+//
+// It is the object type relax.vm.AttentionKVCache.
 //
 // It derives from [KVState].
 //

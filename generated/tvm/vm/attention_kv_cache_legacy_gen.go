@@ -10,7 +10,9 @@ import (
 
 var typeAttentionKVCacheLegacy = bindrt.Type{Library: &library, Key: "relax.vm.AttentionKVCacheLegacy"}
 
-// AttentionKVCacheLegacy is the object type relax.vm.AttentionKVCacheLegacy.
+// AttentionKVCacheLegacy keeps the keys or values of attention of one layer and one sequence, in one tensor that grows.
+//
+// It is the object type relax.vm.AttentionKVCacheLegacy.
 //
 // Release and String are those of [tvmffi.Object].
 type AttentionKVCacheLegacy struct {

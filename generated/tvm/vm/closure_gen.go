@@ -10,7 +10,9 @@ import (
 
 var typeClosure = bindrt.Type{Library: &library, Key: "relax.vm.Closure"}
 
-// Closure is the object type relax.vm.Closure.
+// Closure represents a function of a virtual machine together with the values that it captured.
+//
+// It is the object type relax.vm.Closure.
 //
 // Release and String are those of [tvmffi.Object].
 type Closure struct {

@@ -10,7 +10,10 @@ import (
 
 var fnExecutableLoadFromFile = bindrt.Func{Library: &library, Name: "relax.ExecutableLoadFromFile", Sig: "(ffi.String) -> ffi.Module"}
 
-// ExecutableLoadFromFile calls relax.ExecutableLoadFromFile:
+// ExecutableLoadFromFile loads an executable of Relax from a file. A shared library that holds one is loaded by
+// tvmffi.LoadModule instead.
+//
+// It calls relax.ExecutableLoadFromFile:
 //
 //	(ffi.String) -> ffi.Module
 func ExecutableLoadFromFile(fileName string) (*tvmffi.Module, error) {

@@ -10,7 +10,9 @@ import (
 
 var typeKVState = bindrt.Type{Library: &library, Key: "relax.vm.KVState"}
 
-// KVState is the object type relax.vm.KVState.
+// KVState represents what a model keeps of each sequence from one step to the next.
+//
+// It is the object type relax.vm.KVState.
 //
 // In this package, [AttentionKVCache] and [RNNState] derive from it. Release and String are those
 // of [tvmffi.Object].

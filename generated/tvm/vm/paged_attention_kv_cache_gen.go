@@ -10,7 +10,9 @@ import (
 
 var typePagedAttentionKVCache = bindrt.Type{Library: &library, Key: "relax.vm.PagedAttentionKVCache"}
 
-// PagedAttentionKVCache is the object type relax.vm.PagedAttentionKVCache.
+// PagedAttentionKVCache represents an AttentionKVCache whose memory is divided into pages of equal size.
+//
+// It is the object type relax.vm.PagedAttentionKVCache.
 //
 // It derives from [AttentionKVCache] and [KVState].
 //

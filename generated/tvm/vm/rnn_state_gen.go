@@ -10,7 +10,10 @@ import (
 
 var typeRNNState = bindrt.Type{Library: &library, Key: "relax.vm.RNNState"}
 
-// RNNState is the object type relax.vm.RNNState.
+// RNNState keeps the states of recurrent layers for many sequences, and the last few of each for going
+// back.
+//
+// It is the object type relax.vm.RNNState.
 //
 // It derives from [KVState].
 //

@@ -10,7 +10,9 @@ import (
 
 var typeRNNStateImp = bindrt.Type{Library: &library, Key: "relax.vm.RNNStateImp"}
 
-// RNNStateImp is the object type relax.vm.RNNStateImp.
+// RNNStateImp represents the RNNState of the runtime.
+//
+// It is the object type relax.vm.RNNStateImp.
 //
 // It derives from [RNNState] and [KVState].
 //

@@ -10,7 +10,11 @@ import (
 
 var fnNormal = bindrt.Func{Library: &library, Name: "tvm.contrib.random.normal"}
 
-// Normal calls tvm.contrib.random.normal.
+// Normal fills a tensor of float32 on the CPU with numbers of a normal distribution. The arguments are
+// the mean, the standard deviation, and the tensor. With five arguments the first two are seeds;
+// unless both are 0, equal seeds give equal numbers.
+//
+// It calls tvm.contrib.random.normal.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func Normal(args ...any) (tvmffi.Any, error) {
@@ -19,34 +23,56 @@ func Normal(args ...any) (tvmffi.Any, error) {
 
 var fnRandint = bindrt.Func{Library: &library, Name: "tvm.contrib.random.randint"}
 
-// Randint calls tvm.contrib.random.randint.
+// Randint fills a contiguous tensor of integers on the CPU with random numbers from low to high-1.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func Randint(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnRandint, args)
+// It calls tvm.contrib.random.randint:
+//
+//	(int, int, DLTensor*) -> None
+func Randint(low, high int64, out *tvmffi.Tensor) error {
+	var c bindrt.Call3
+	c.Begin(&fnRandint, 3)
+	c.Int(0, low)
+	c.Int(1, high)
+	c.Object(2, bindrt.Ref(out))
+	return c.Do()
 }
 
 var fnRandomFill = bindrt.Func{Library: &library, Name: "tvm.contrib.random.random_fill"}
 
-// RandomFill calls tvm.contrib.random.random_fill.
+// RandomFill fills a tensor on any device with random numbers from 1 to 10.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func RandomFill(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnRandomFill, args)
+// It calls tvm.contrib.random.random_fill:
+//
+//	(DLTensor*) -> None
+func RandomFill(out *tvmffi.Tensor) error {
+	var c bindrt.Call1
+	c.Begin(&fnRandomFill, 1)
+	c.Object(0, bindrt.Ref(out))
+	return c.Do()
 }
 
 var fnRandomFillForMeasure = bindrt.Func{Library: &library, Name: "tvm.contrib.random.random_fill_for_measure"}
 
-// RandomFillForMeasure calls tvm.contrib.random.random_fill_for_measure.
+// RandomFillForMeasure fills a tensor on any device with random numbers from 1 to 10, on several threads, for a
+// measurement.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func RandomFillForMeasure(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnRandomFillForMeasure, args)
+// It calls tvm.contrib.random.random_fill_for_measure:
+//
+//	(DLTensor*) -> None
+func RandomFillForMeasure(out *tvmffi.Tensor) error {
+	var c bindrt.Call1
+	c.Begin(&fnRandomFillForMeasure, 1)
+	c.Object(0, bindrt.Ref(out))
+	return c.Do()
 }
 
 var fnUniform = bindrt.Func{Library: &library, Name: "tvm.contrib.random.uniform"}
 
-// Uniform calls tvm.contrib.random.uniform.
+// Uniform fills a tensor of float32 on the CPU with numbers of a uniform distribution. The arguments are
+// the lower bound, the upper bound, and the tensor. With five arguments the first two are seeds;
+// unless both are 0, equal seeds give equal numbers.
+//
+// It calls tvm.contrib.random.uniform.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func Uniform(args ...any) (tvmffi.Any, error) {

@@ -10,34 +10,64 @@ import (
 
 var fnArgsort = bindrt.Func{Library: &library, Name: "tvm.contrib.sort.argsort"}
 
-// Argsort calls tvm.contrib.sort.argsort.
+// Argsort writes the indices that sort a tensor along an axis. Tensors are on the CPU.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func Argsort(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnArgsort, args)
+// It calls tvm.contrib.sort.argsort:
+//
+//	(DLTensor*, DLTensor*, int, bool) -> None
+func Argsort(data, out *tvmffi.Tensor, axis int64, isAscend bool) error {
+	var c bindrt.Call4
+	c.Begin(&fnArgsort, 4)
+	c.Object(0, bindrt.Ref(data))
+	c.Object(1, bindrt.Ref(out))
+	c.Int(2, axis)
+	c.Bool(3, isAscend)
+	return c.Do()
 }
 
 var fnArgsortNMS = bindrt.Func{Library: &library, Name: "tvm.contrib.sort.argsort_nms"}
 
-// ArgsortNMS calls tvm.contrib.sort.argsort_nms.
+// ArgsortNMS writes the indices that sort the first elements of each row of a tensor along an axis; sort_num
+// has the number of these elements for each row. The other indices are in order.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func ArgsortNMS(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnArgsortNMS, args)
+// It calls tvm.contrib.sort.argsort_nms:
+//
+//	(DLTensor*, DLTensor*, DLTensor*, int, bool) -> None
+func ArgsortNMS(data, sortNum, out *tvmffi.Tensor, axis int64, isAscend bool) error {
+	var c bindrt.Call6
+	c.Begin(&fnArgsortNMS, 5)
+	c.Object(0, bindrt.Ref(data))
+	c.Object(1, bindrt.Ref(sortNum))
+	c.Object(2, bindrt.Ref(out))
+	c.Int(3, axis)
+	c.Bool(4, isAscend)
+	return c.Do()
 }
 
 var fnSort = bindrt.Func{Library: &library, Name: "tvm.contrib.sort.sort"}
 
-// Sort calls tvm.contrib.sort.sort.
+// Sort writes a tensor sorted along an axis. Tensors are on the CPU.
 //
-// The registry has no signature for it, so the arguments are not checked before the call.
-func Sort(args ...any) (tvmffi.Any, error) {
-	return bindrt.CallPacked(&fnSort, args)
+// It calls tvm.contrib.sort.sort:
+//
+//	(DLTensor*, DLTensor*, int, bool) -> None
+func Sort(data, out *tvmffi.Tensor, axis int64, isAscend bool) error {
+	var c bindrt.Call4
+	c.Begin(&fnSort, 4)
+	c.Object(0, bindrt.Ref(data))
+	c.Object(1, bindrt.Ref(out))
+	c.Int(2, axis)
+	c.Bool(3, isAscend)
+	return c.Do()
 }
 
 var fnTopk = bindrt.Func{Library: &library, Name: "tvm.contrib.sort.topk"}
 
-// Topk calls tvm.contrib.sort.topk.
+// Topk writes the first k elements of a sorted tensor, their indices, or both. The arguments are the
+// tensor, the outputs, k or 0 for all, the axis, one of "both", "values" and "indices", and
+// whether the order is ascending.
+//
+// It calls tvm.contrib.sort.topk.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func Topk(args ...any) (tvmffi.Any, error) {

@@ -10,7 +10,10 @@ import (
 
 var fnSetCurrentThreadAffinity = bindrt.Func{Library: &library, Name: "tvm.runtime.threading.set_current_thread_affinity", Sig: "(ffi.Shape) -> None"}
 
-// SetCurrentThreadAffinity calls tvm.runtime.threading.set_current_thread_affinity:
+// SetCurrentThreadAffinity makes the calling thread run on these cores only. Call it on a goroutine that
+// runtime.LockOSThread has bound to its thread.
+//
+// It calls tvm.runtime.threading.set_current_thread_affinity:
 //
 //	(ffi.Shape) -> None
 func SetCurrentThreadAffinity(cpus tvmffi.ArrayArg[int64]) error {

@@ -583,7 +583,10 @@ func AttentionKVCacheUpdate(cache vm.AttentionKVCacheLegacyRef, data *tvmffi.Ten
 
 var fnAttentionKVCacheView = bindrt.Func{Library: &library, Name: "vm.builtin.attention_kv_cache_view"}
 
-// AttentionKVCacheView calls vm.builtin.attention_kv_cache_view.
+// AttentionKVCacheView returns what an AttentionKVCacheLegacy holds. The arguments are the cache and, if the result is
+// to have another shape, the shape.
+//
+// It calls vm.builtin.attention_kv_cache_view.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func AttentionKVCacheView(args ...any) (tvmffi.Any, error) {
@@ -630,7 +633,10 @@ func AttentionKVCacheWindowOverrideWithSinks(cache vm.AttentionKVCacheLegacyRef,
 
 var fnCallPyFunc = bindrt.Func{Library: &library, Name: "vm.builtin.call_py_func"}
 
-// CallPyFunc calls vm.builtin.call_py_func.
+// CallPyFunc calls a function that RegisterPyFunc has registered. The arguments are its name and those of
+// the function.
+//
+// It calls vm.builtin.call_py_func.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func CallPyFunc(args ...any) (tvmffi.Any, error) {
@@ -639,7 +645,10 @@ func CallPyFunc(args ...any) (tvmffi.Any, error) {
 
 var fnCallTIRDyn = bindrt.Func{Library: &library, Name: "vm.builtin.call_tir_dyn"}
 
-// CallTIRDyn calls vm.builtin.call_tir_dyn.
+// CallTIRDyn calls a function with tensors, and after them with the elements of a shape. The arguments are
+// the function, the tensors, and the shape.
+//
+// It calls vm.builtin.call_tir_dyn.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func CallTIRDyn(args ...any) (tvmffi.Any, error) {
@@ -713,7 +722,10 @@ func CheckStringInfo(value any, errCtx *string) error {
 
 var fnCheckTensorInfo = bindrt.Func{Library: &library, Name: "vm.builtin.check_tensor_info"}
 
-// CheckTensorInfo calls vm.builtin.check_tensor_info.
+// CheckTensorInfo reports an error if a value is not a tensor of that rank and data type. The arguments are the
+// value, the rank or -1, the data type if it matters, and what the error begins with, or nil.
+//
+// It calls vm.builtin.check_tensor_info.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func CheckTensorInfo(args ...any) (tvmffi.Any, error) {
@@ -794,7 +806,10 @@ func GetPyFunc(name string) (*tvmffi.Function, error) {
 
 var fnInvokeClosure = bindrt.Func{Library: &library, Name: "vm.builtin.invoke_closure"}
 
-// InvokeClosure calls vm.builtin.invoke_closure.
+// InvokeClosure calls a closure of a virtual machine. The arguments are the machine, the closure, and those of
+// the closure.
+//
+// It calls vm.builtin.invoke_closure.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func InvokeClosure(args ...any) (tvmffi.Any, error) {
@@ -803,7 +818,10 @@ func InvokeClosure(args ...any) (tvmffi.Any, error) {
 
 var fnInvokeDebugFunc = bindrt.Func{Library: &library, Name: "vm.builtin.invoke_debug_func"}
 
-// InvokeDebugFunc calls vm.builtin.invoke_debug_func.
+// InvokeDebugFunc calls a global function with a text that says where the model calls it, and with the other
+// arguments. The arguments are nil, the name of the function, the text, and the others.
+//
+// It calls vm.builtin.invoke_debug_func.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func InvokeDebugFunc(args ...any) (tvmffi.Any, error) {
@@ -973,7 +991,10 @@ func KVStateRemoveSequence(state vm.KVStateRef, seqID int64) error {
 
 var fnMakeClosure = bindrt.Func{Library: &library, Name: "vm.builtin.make_closure"}
 
-// MakeClosure calls vm.builtin.make_closure.
+// MakeClosure binds the last arguments of a closure. The arguments are the closure and the values; the result
+// is a Closure.
+//
+// It calls vm.builtin.make_closure.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func MakeClosure(args ...any) (tvmffi.Any, error) {
@@ -999,7 +1020,10 @@ func MakePrimValue(heap *tvmffi.Tensor, code, reg int64) (int64, error) {
 
 var fnMakeShape = bindrt.Func{Library: &library, Name: "vm.builtin.make_shape"}
 
-// MakeShape calls vm.builtin.make_shape.
+// MakeShape makes a shape of constants and of numbers in the shape heap of a virtual machine, as compiled
+// models do.
+//
+// It calls vm.builtin.make_shape.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func MakeShape(args ...any) (tvmffi.Any, error) {
@@ -1008,7 +1032,9 @@ func MakeShape(args ...any) (tvmffi.Any, error) {
 
 var fnMakeTuple = bindrt.Func{Library: &library, Name: "vm.builtin.make_tuple"}
 
-// MakeTuple calls vm.builtin.make_tuple.
+// MakeTuple makes an array of its arguments.
+//
+// It calls vm.builtin.make_tuple.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func MakeTuple(args ...any) (tvmffi.Any, error) {
@@ -1036,7 +1062,10 @@ func MatchPrimValue(value int64, heap *tvmffi.Tensor, code, reg int64, errCtx *s
 
 var fnMatchShape = bindrt.Func{Library: &library, Name: "vm.builtin.match_shape"}
 
-// MatchShape calls vm.builtin.match_shape.
+// MatchShape compares a shape with what a model declares, and keeps its variables in the shape heap of a
+// virtual machine, as compiled models do.
+//
+// It calls vm.builtin.match_shape.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func MatchShape(args ...any) (tvmffi.Any, error) {
@@ -1073,7 +1102,9 @@ func NullValue() error {
 
 var fnPagedAttentionKVCacheCreate = bindrt.Func{Library: &library, Name: "vm.builtin.paged_attention_kv_cache_create"}
 
-// PagedAttentionKVCacheCreate calls vm.builtin.paged_attention_kv_cache_create.
+// PagedAttentionKVCacheCreate makes a PagedAttentionKVCache. It takes 28 or 29 arguments, which a compiled model passes.
+//
+// It calls vm.builtin.paged_attention_kv_cache_create.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func PagedAttentionKVCacheCreate(args ...any) (tvmffi.Any, error) {
@@ -1112,7 +1143,10 @@ func ParamArrayFromCacheByName(names tvmffi.ArrayArg[string]) (*tvmffi.Array[*tv
 
 var fnParamArrayFromCacheByNameUnpacked = bindrt.Func{Library: &library, Name: "vm.builtin.param_array_from_cache_by_name_unpacked"}
 
-// ParamArrayFromCacheByNameUnpacked calls vm.builtin.param_array_from_cache_by_name_unpacked.
+// ParamArrayFromCacheByNameUnpacked returns the parameters of these names from the cache of tensors, as an array. All arguments are
+// names.
+//
+// It calls vm.builtin.param_array_from_cache_by_name_unpacked.
 //
 // The registry has no signature for it, so the arguments are not checked before the call.
 func ParamArrayFromCacheByNameUnpacked(args ...any) (tvmffi.Any, error) {
