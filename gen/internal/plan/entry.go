@@ -56,6 +56,8 @@ type Entry struct {
 	Note string `json:"note,omitempty"`
 	// LeftOut says what names files hold for the item and does not fit it.
 	LeftOut string `json:"left_out,omitempty"`
+	// Doc is what the configuration or a names file says about the item.
+	Doc string `json:"-"`
 
 	local string // the item's own spelling, for suffixes
 }

@@ -24,6 +24,9 @@ func (p *planner) finish() {
 		pkg.report()
 		pkg.group()
 	}
+	for _, e := range p.entries {
+		e.Doc = p.hintedDoc(e.Kind, e.Name)
+	}
 	slices.SortStableFunc(p.entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})

@@ -45,17 +45,25 @@ func (p *planner) refine() {
 	p.leftOut()
 }
 
+// hintedDoc returns the documentation of the first hint that has one.
+func (p *planner) hintedDoc(kind Kind, name string) string {
+	for _, h := range p.hintsFor(name, string(kind)+":"+name) {
+		if h.item.Doc != "" {
+			return h.item.Doc
+		}
+	}
+	return ""
+}
+
 // hinted returns the documentation of a type, a field or a constructor: that of the first
 // hint that has one, or else its own.
 func (p *planner) hinted(kind Kind, name, own string) string {
-	doc := ""
 	for _, h := range p.hintsFor(name, string(kind)+":"+name) {
 		if len(h.item.Types) > 0 || h.item.Returns != "" {
 			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", kind))
 		}
-		doc = cmp.Or(doc, h.item.Doc)
 	}
-	return cmp.Or(doc, own)
+	return cmp.Or(p.hintedDoc(kind, name), own)
 }
 
 // namespaceDocs returns what names files say about namespaces, by the directory of the

@@ -1,7 +1,6 @@
 package bindings
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,7 +15,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
 	"github.com/tvmffi-go/tvmffi/schema"
-	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // GoItem is how Go code names an item of a schema.
@@ -86,7 +84,7 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	names := GoNames{}
 	for _, e := range report.Entries {
 		item := d.item(e)
-		item.Doc = hintedDoc(c, b.names, e)
+		item.Doc = e.Doc
 		names[goKey{e.Kind, e.Name}] = item
 	}
 	for _, f := range slices.Backward(b.names) { // the first one counts
@@ -95,20 +93,6 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 		}
 	}
 	return names, nil
-}
-
-// hintedDoc returns the doc of an item in the configuration or, if that has none, in a names file.
-func hintedDoc(c *project.Config, names []hints.File, e gen.Entry) string {
-	sources := []map[string]hints.Item{c.Functions}
-	for _, f := range names {
-		sources = append(sources, f.Items)
-	}
-	for _, items := range sources {
-		if doc := cmp.Or(items[string(e.Kind)+":"+e.Name].Doc, items[e.Name].Doc); doc != "" {
-			return doc
-		}
-	}
-	return ""
 }
 
 // declarations are those of generated files. A name is preceded by the folder of its package.

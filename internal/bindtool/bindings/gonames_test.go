@@ -38,7 +38,7 @@ func TestNamesInGo(t *testing.T) {
 	c.Package, c.Out = "plants", "plants"
 	c.Rename = map[string]string{"garden.water": "Sprinkle"}
 	c.Skip = []string{"garden.secret"}
-	c.Functions = map[string]hints.Item{"garden.water": {Params: []string{"bed"}, Doc: "Waters a bed."}}
+	c.Functions = map[string]hints.Item{"garden.water": {Params: []string{"bed"}, Doc: "Waters a bed."}, "garden.*width": {Doc: "In metres."}}
 	names, err := NamesInGo(s, c)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestNamesInGo(t *testing.T) {
 		{gen.KindFunction, "garden.water", "plants: func Sprinkle(bed beds.BedRef[garden.beds.Bed]) error: Waters a bed."},
 		{gen.KindFunction, "garden.secret", "missing: in the skip list"},
 		{gen.KindType, "garden.beds.Bed", "plants/beds: type Bed[garden.beds.Bed]: "},
-		{gen.KindField, "garden.beds.Bed.width", "plants/beds: func (*Bed[garden.beds.Bed]) Width() float64; func (*Bed[garden.beds.Bed]) SetWidth(v float64) error: "},
+		{gen.KindField, "garden.beds.Bed.width", "plants/beds: func (*Bed[garden.beds.Bed]) Width() float64; func (*Bed[garden.beds.Bed]) SetWidth(v float64) error: In metres."},
 		{gen.KindConstructor, "garden.beds.Bed.__ffi_init__", "plants/beds: func NewBed(options ...BedOption) (*Bed[garden.beds.Bed], error); func BedWidth(v float64) BedOption: "},
 		{KindNamespace, "garden", ": : Package plants waters plants."},
 	} {
