@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"bytes"
+	"errors"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,21 +39,38 @@ type file struct {
 
 var generatedMark = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-var readFiles = sync.OnceValues(func() ([]file, error) {
+// tree is what the repository consists of.
+type tree struct {
+	files []file
+	// Folders that .gitignore leaves to the machine, such as bindings that an example generates. Their
+	// files are not in the list above, and a clone does not have them.
+	ignored []string
+}
+
+var readTree = sync.OnceValues(func() (tree, error) {
 	root, err := nativetest.Root()
 	if err != nil {
-		return nil, err
+		return tree{}, err
 	}
 	var files []file
+	var ignored []string
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			if d.Name() == ".git" {
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			if d.Name() == ".git" || slices.Contains(ignored, filepath.ToSlash(rel)) {
 				return fs.SkipDir
 			}
-			return nil
+			folders, err := ignoredIn(name)
+			for _, folder := range folders {
+				ignored = append(ignored, path.Join(filepath.ToSlash(rel), folder))
+			}
+			return err
 		}
 		if !d.Type().IsRegular() {
 			return nil
@@ -85,16 +104,42 @@ var readFiles = sync.OnceValues(func() ([]file, error) {
 		files = append(files, f)
 		return nil
 	})
-	return files, err
+	return tree{files: files, ignored: ignored}, err
 })
+
+// ignoredIn returns the folders that the file .gitignore of a folder names by lines such as /tvm/.
+func ignoredIn(dir string) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var folders []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if len(line) > 2 && strings.HasPrefix(line, "/") && strings.HasSuffix(line, "/") {
+			folders = append(folders, strings.Trim(line, "/"))
+		}
+	}
+	return folders, err
+}
 
 func allFiles(t *testing.T) []file {
 	t.Helper()
-	files, err := readFiles()
+	read, err := readTree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return read.files
+}
+
+// ignoredFolders are the folders that .gitignore leaves to the machine, whether they are there or not.
+func ignoredFolders(t *testing.T) []string {
+	t.Helper()
+	read, err := readTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read.ignored
 }
 
 // goFiles are the Go files that the go command would build, on some platform.
