@@ -40,16 +40,59 @@ func Build(ctx context.Context, c Code) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	paths, err := b.inCache(ctx)
+	if err != nil {
+		return "", err
+	}
+	return paths[0], nil
+}
+
+// BuildObjects compiles the code if necessary, without linking it, and returns the paths of
+// the object files in the cache, where they stay: those of CUDA, of CPP and of Files, in this
+// order. An object file among Files stands there as it is. LinkFlags are not used. The
+// object files are for what links by itself, such as the JIT of apache-tvm-ffi-orcjit.
+func BuildObjects(ctx context.Context, c Code) ([]string, error) {
+	b, err := c.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.unlinked, b.files = true, nil
+	for i, s := range b.sources {
+		if !s.object() {
+			b.files = append(b.files, objectName(i))
+		}
+	}
+	compiled, err := b.inCache(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, s := range b.sources {
+		if s.object() {
+			paths = append(paths, s.path)
+		} else {
+			paths, compiled = append(paths, compiled[0]), compiled[1:]
+		}
+	}
+	return paths, nil
+}
+
+// inCache compiles if necessary and returns the paths of the files.
+func (b *building) inCache(ctx context.Context) ([]string, error) {
 	cache, err := sites.CacheDir()
 	if err != nil {
-		return "", fmt.Errorf("native: %w", err)
+		return nil, fmt.Errorf("native: %w", err)
 	}
-	b.dir = filepath.Join(cache, "native", c.Name+"-"+b.key())
+	b.dir = filepath.Join(cache, "native", b.code.Name+"-"+b.key())
 	err = compiler.Once(ctx, b.dir, b.cached, func(temp string) ([]string, error) { return b.build(ctx, temp) })
 	if err != nil {
-		return "", b.failed(err)
+		return nil, b.failed(err)
 	}
-	return filepath.Join(b.dir, b.version, b.file), nil
+	paths := make([]string, len(b.files))
+	for i, file := range b.files {
+		paths[i] = filepath.Join(b.dir, b.version, file)
+	}
+	return paths, nil
 }
 
 // BuildTo compiles the code to a file of the caller, always.
@@ -70,9 +113,9 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 		return fmt.Errorf("native: cannot write to the folder %s: %w; %s", dir, err, remedy)
 	}
 	defer os.RemoveAll(temp)
-	b.file = filepath.Base(file)
+	b.files = []string{filepath.Base(file)}
 	if _, err = b.compile(ctx, temp); err == nil {
-		err = os.Rename(filepath.Join(temp, b.file), file)
+		err = os.Rename(filepath.Join(temp, b.files[0]), file)
 	}
 	if err != nil {
 		return b.failed(err)
@@ -90,11 +133,12 @@ func (b *building) failed(err error) error {
 
 // building is one run of the compilers.
 type building struct {
-	code    *Code
-	sources []source
-	tools   *toolchain
-	file    string // name of the library
-	dir     string // in the cache
+	code     *Code
+	sources  []source
+	tools    *toolchain
+	unlinked bool     // object files are wanted
+	files    []string // names of what is wanted: one library, or object files
+	dir      string   // in the cache
 	// version is the folder in dir for the headers as they are. The path of a library
 	// depends on all that it is made of, because a process has one library of a path.
 	version string
@@ -115,13 +159,13 @@ func (c *Code) prepare(ctx context.Context) (*building, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &building{code: c, sources: sources, tools: tools, file: compiler.Library(runtime.GOOS, c.Name)}, nil
+	return &building{code: c, sources: sources, tools: tools, files: []string{compiler.Library(runtime.GOOS, c.Name)}}, nil
 }
 
 // format is part of every key: a change of what a build consists of raises it.
 const format = "2"
 
-// key names what the library is made of. The headers of TVM-FFI stand in it by the
+// key names what the files are made of. The headers of TVM-FFI stand in it by the
 // path of libtvm_ffi, with its size and time, those of the user are in the manifest.
 func (b *building) key() string {
 	h := sha256.New()
@@ -132,7 +176,7 @@ func (b *building) key() string {
 		fmt.Fprintln(h)
 	}
 	c := b.code
-	write(format, b.file, b.tools.identity, c.Library)
+	write(slices.Concat([]string{format}, b.files, []string{b.tools.identity, c.Library})...)
 	if info, err := os.Stat(c.Library); err == nil {
 		write(strconv.FormatInt(info.Size(), 10), info.ModTime().String())
 	}
@@ -145,7 +189,7 @@ func (b *building) key() string {
 	return hex.EncodeToString(h.Sum(nil))[:20]
 }
 
-// manifest records what a library in the cache was made of, in addition to its key.
+// manifest records what the files in the cache were made of, in addition to its key.
 type manifest struct {
 	// Headers are the files that the sources included, with their hashes, those of
 	// the system and of TVM-FFI aside.
@@ -163,8 +207,8 @@ func (m manifest) version() string {
 	return hashOf([]byte(b.String()))[:16]
 }
 
-// cached reports whether an earlier build with the same headers has left a library, and
-// finds its folder.
+// cached reports whether an earlier build with the same headers has left its files, and
+// finds their folder.
 func (b *building) cached() bool {
 	versions, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -177,7 +221,11 @@ func (b *building) cached() bool {
 		if err != nil || json.Unmarshal(data, &m) != nil || !m.current() {
 			continue
 		}
-		if file := filepath.Join(dir, b.file); isFile(file) && elfheader.Check(file) == nil {
+		damaged := func(name string) bool {
+			file := filepath.Join(dir, name)
+			return !isFile(file) || elfheader.Check(file) != nil
+		}
+		if !slices.ContainsFunc(b.files, damaged) {
 			b.version = version.Name()
 			return true
 		}
@@ -195,7 +243,7 @@ func (m manifest) current() bool {
 	return true
 }
 
-// build makes the folder of a version, with the library and the manifest.
+// build makes the folder of a version, with the files and the manifest.
 func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	m, err := b.compile(ctx, temp)
 	if err != nil {
@@ -213,8 +261,10 @@ func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join(dir, manifestName), data, 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(filepath.Join(temp, b.file), filepath.Join(dir, b.file)); err != nil {
-		return nil, err
+	for _, file := range b.files {
+		if err := os.Rename(filepath.Join(temp, file), filepath.Join(dir, file)); err != nil {
+			return nil, err
+		}
 	}
 	// A file of that name is damaged, or cached would have found it.
 	return []string{b.version}, os.RemoveAll(filepath.Join(b.dir, b.version))

@@ -65,7 +65,10 @@ func (e *CompileError) Error() string {
 // Unwrap returns how the compiler ended, for example by the end of the context.
 func (e *CompileError) Unwrap() error { return e.Err }
 
-// compile makes the library in a folder and returns the headers that went into it.
+// objectName is the name of the object file that a source becomes.
+func objectName(i int) string { return fmt.Sprintf("%d.o", i) }
+
+// compile makes the files in a folder and returns the headers that went into them.
 func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 	objects := make([]string, len(b.sources))
 	found := make([][]string, len(b.sources))
@@ -78,7 +81,7 @@ func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 			continue
 		}
 		group.Go(func() (err error) {
-			objects[i] = filepath.Join(dir, fmt.Sprintf("%d.o", i))
+			objects[i] = filepath.Join(dir, objectName(i))
 			found[i], err = b.compileOne(compiling, dir, s, objects[i], &log)
 			return err
 		})
@@ -99,6 +102,9 @@ func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 			return manifest{}, fmt.Errorf("header: %w", err)
 		}
 		m.Headers[header] = hash
+	}
+	if b.unlinked {
+		return m, nil
 	}
 	return m, b.link(ctx, dir, objects, &log)
 }
@@ -148,7 +154,7 @@ func (b *building) compileOne(ctx context.Context, dir string, s source, object 
 }
 
 func (b *building) link(ctx context.Context, dir string, objects []string, log *sync.Mutex) error {
-	args := append(compiler.Link(runtime.GOOS, b.file), "-o", filepath.Join(dir, b.file))
+	args := append(compiler.Link(runtime.GOOS, b.files[0]), "-o", filepath.Join(dir, b.files[0]))
 	args = append(args, objects...)
 	args = append(args, b.tools.flags.Link...)
 	if usesCUDA(b.sources) {

@@ -12,7 +12,7 @@
 // # Start here
 //
 // [Load] compiles a [Code] and loads it. [Build] only compiles it, into the cache, and [BuildTo]
-// into a file that the program names. [FlagsFor] gives the flags for a build system of your
+// into a file that the program names. [BuildObjects] leaves out the linker. [FlagsFor] gives the flags for a build system of your
 // own.
 //
 // # The cache
