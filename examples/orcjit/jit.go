@@ -83,7 +83,8 @@ func (j *JIT) Load(ctx context.Context, code native.Code) (*tvmffi.Module, Cycle
 		return nil, took, explain(code.Name, err)
 	}
 	if err := linked(module, code); err != nil {
-		module.Release()
+		// Version 0.1.3 cannot release it: the next module of the session would fail.
+		j.modules = append(j.modules, module)
 		return nil, took, err
 	}
 	took.Link = time.Since(start)

@@ -86,7 +86,6 @@ func TestCycle(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	jit := start(t)
-	defer jit.Close()
 	load := func(ctx context.Context, text string) error {
 		_, _, err := jit.Load(ctx, native.Code{Name: "bad", CPP: []string{text}, Exports: map[string]string{"bad": ""}})
 		return err
@@ -109,6 +108,12 @@ func TestErrors(t *testing.T) {
 	}
 	if _, _, err := NewLive[func(string, string) error](t.Context(), jit, "discounted", discount(1)); err != nil {
 		t.Errorf("a type is compared at the call, not before: %v", err)
+	}
+	jit.Close()
+	jit = start(t) // a text that could not be linked leaves nothing behind
+	defer jit.Close()
+	if err := load(t.Context(), "double bad(double x) { return x; }"); err != nil {
+		t.Errorf("in a new session: %v", err)
 	}
 }
 
