@@ -96,11 +96,11 @@ var methodGrammarMatcherFillNextTokenBitmask = bindrt.Func{Owner: &typeGrammarMa
 // token is not allowed: if the result is false, the mask need not be applied. The matcher does
 // not change.
 //
-// The bitmask is a tensor of int32 on the host with the shape [batch, ⌈vocabSize/32⌉], or
-// with one dimension if there is one row. Bit i%32 of element i/32 is set if token i is allowed.
-// The bits from vocabSize on may have any value. The others are all 0 if no token fits. After a
-// stop token the result is an error. If debugPrint is set, the library prints what it does to
-// standard error.
+// The bitmask is a tensor of int32 on the host with the shape [batch, ⌈vocabSize/32⌉], or with
+// one dimension if there is one row. Bit i%32 of element i/32 is set if token i is allowed. The
+// bits from vocabSize on may have any value. The others are all 0 if no token fits. After a stop
+// token the result is an error. If debugPrint is set, the library prints what it does to standard
+// error.
 //
 // It calls the method fill_next_token_bitmask:
 //
@@ -123,9 +123,9 @@ var methodGrammarMatcherTraverseDraftTree = bindrt.Func{Owner: &typeGrammarMatch
 // The tree has n nodes. At index i, retrieveNextToken has the first child of node i,
 // retrieveNextSibling its next sibling, each -1 if there is none, and draftTokens its token; they
 // are tensors of int64 with n elements. Row i of the bitmask, int32 with the shape [n,
-// ⌈vocabSize/32⌉], becomes what is allowed after node i. The timeThreshold is in seconds;
-// there is no limit if it is 0 or less. The temperatures, float32 with n elements, become those
-// of the nodes, -1 where there is none; they may be nil. All tensors are on the host.
+// ⌈vocabSize/32⌉], becomes what is allowed after node i. The timeThreshold is in seconds; there
+// is no limit if it is 0 or less. The temperatures, float32 with n elements, become those of the
+// nodes, -1 where there is none; they may be nil. All tensors are on the host.
 //
 // It calls the method traverse_draft_tree:
 //

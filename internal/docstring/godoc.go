@@ -1,6 +1,9 @@
 package docstring
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Width is the number of characters after which lines of a comment are wrapped.
 const Width = 95
@@ -101,11 +104,18 @@ func (w *writer) entry(e Entry) {
 // wrap writes a text in lines of Width characters, the first after one prefix and the
 // others after another.
 func (w *writer) wrap(first, next, text string) {
-	line := first
-	empty := true
+	w.lines = append(w.lines, wrap(first, next, text)...)
+}
+
+// Wrap divides a text into lines of Width characters, without prefixes.
+func Wrap(text string) []string { return wrap("", "", text) }
+
+func wrap(first, next, text string) []string {
+	var lines []string
+	line, empty := first, true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && len(line)+1+len(word) > Width {
-			w.lines = append(w.lines, line)
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width {
+			lines = append(lines, line)
 			line, empty = next, true
 		}
 		if !empty {
@@ -115,6 +125,7 @@ func (w *writer) wrap(first, next, text string) {
 		empty = false
 	}
 	if !empty {
-		w.lines = append(w.lines, line)
+		lines = append(lines, line)
 	}
+	return lines
 }

@@ -3,7 +3,6 @@ package emit
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/docstring"
@@ -66,21 +65,7 @@ func foreign(text string, params map[string]string) []string {
 }
 
 // wrap turns a paragraph into comment lines.
-func wrap(text string) []string {
-	lines := []string{""}
-	for _, word := range strings.Fields(text) {
-		at := len(lines) - 1
-		switch {
-		case lines[at] == "":
-			lines[at] = word
-		case utf8.RuneCountInString(lines[at]+" "+word) > docstring.Width:
-			lines = append(lines, word)
-		default:
-			lines[at] += " " + word
-		}
-	}
-	return comment(strings.Join(lines, "\n"))
-}
+func wrap(text string) []string { return comment(strings.Join(docstring.Wrap(text), "\n")) }
 
 // comment turns lines into comment lines.
 func comment(text string) []string {

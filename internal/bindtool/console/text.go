@@ -15,12 +15,30 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// mostListed is how many items of a list a person reads.
+const mostListed = 12
+
 // Few lists the first names of a long list.
-func Few(names []string, most int) string {
-	if len(names) <= most {
+func Few(names []string) string {
+	if len(names) <= mostListed {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), len(names)-mostListed)
+}
+
+// List writes the first lines of a long list below a title to standard error, and nothing without
+// lines. Flag is the one that shows all of them.
+func (c *Console) List(title, flag string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	c.Notef("%s:\n", title)
+	for _, line := range lines[:min(len(lines), mostListed)] {
+		c.Notef("  %s\n", line)
+	}
+	if more := len(lines) - mostListed; more > 0 {
+		c.Notef("  and %d more: %s shows them all\n", more, flag)
+	}
 }
 
 // Shown returns path relative to the working directory if it lies below it.

@@ -6,9 +6,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 )
 
-// maxListed is how many notes of one kind Print lists.
-const maxListed = 12
-
 // Print writes a summary to standard error. File is the names file, - for standard output.
 func (r *Report) Print(con *console.Console, file string) {
 	to := ""
@@ -34,21 +31,15 @@ func (r *Report) Print(con *console.Console, file string) {
 	if !r.Checked {
 		con.Notef("  nothing was compared with a library: name it by --lib, so that what does not fit is left out\n")
 	}
-	list(con, "left out", r.LeftOut)
-	list(con, "not read", r.Unread)
+	con.List("left out", "--json", lines(r.LeftOut))
+	con.List("not read", "--json", lines(r.Unread))
 }
 
-// list lists notes, the first of many.
-func list(con *console.Console, title string, notes []Note) {
-	if len(notes) == 0 {
-		return
-	}
-	con.Notef("%s:\n", title)
+// lines returns a line for each note.
+func lines(notes []Note) []string {
+	all := make([]string, len(notes))
 	for i, n := range notes {
-		if i == maxListed {
-			con.Notef("  and %d more: --json shows them all\n", len(notes)-i)
-			return
-		}
-		con.Notef("  %s: %s\n", n.Where, n.Text)
+		all[i] = n.Where + ": " + n.Text
 	}
+	return all
 }

@@ -52,9 +52,6 @@ func isReport(data []byte) bool {
 	return json.Unmarshal(data, &r) == nil && r.Tool != ""
 }
 
-// maxListed is how many items of one status the text report lists.
-const maxListed = 12
-
 // Summarize writes a summary of b to standard error.
 func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	if b.Kernels > 0 {
@@ -84,14 +81,22 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	if n := packed(b.Report.Entries); n > 0 {
 		con.Notef("%s without a signature in the library: their arguments are ...any\n", console.Count(n, "function"))
 	}
-	listEntries(con, "renamed", renamed(b.Report.Entries))
-	listEntries(con, "weaker types (bind their namespaces by prefixes, or name the packages that bind them under external)", byStatus[gen.Weakened])
-	listEntries(con, "opaque", byStatus[gen.Opaque])
-	listEntries(con, "packed because of bad metadata", flawed(b.Report.Entries))
-	listEntries(con, "skipped", byStatus[gen.Skipped])
-	listEntries(con, "names that do not fit", misnamed(b.Report.Entries))
+	list := func(title string, entries []gen.Entry, why func(gen.Entry) string) {
+		lines := make([]string, len(entries))
+		for i, e := range entries {
+			lines[i] = fmt.Sprintf("%s %s: %s", e.Kind, e.Name, why(e))
+		}
+		con.List(title, "--report", lines)
+	}
+	reason := func(e gen.Entry) string { return cmp.Or(e.Reason, e.Note) }
+	list("renamed", renamed(b.Report.Entries), func(e gen.Entry) string { return e.GoName + " in Go, because " + e.Renamed })
+	list("weaker types (bind their namespaces by prefixes, or name the packages that bind them under external)", byStatus[gen.Weakened], reason)
+	list("opaque", byStatus[gen.Opaque], reason)
+	list("packed because of bad metadata", flawed(b.Report.Entries), reason)
+	list("skipped", byStatus[gen.Skipped], reason)
+	list("names that do not fit", misnamed(b.Report.Entries), func(e gen.Entry) string { return e.LeftOut })
 	if unused := b.Report.Unused; len(unused) > 0 {
-		con.Notef("names for %s that the libraries do not have: %s\n", console.Count(len(unused), "item"), console.Few(unused, maxListed))
+		con.Notef("names for %s that the libraries do not have: %s\n", console.Count(len(unused), "item"), console.Few(unused))
 	}
 	if timing {
 		for _, x := range b.Timings {
@@ -146,26 +151,4 @@ func misnamed(entries []gen.Entry) []gen.Entry {
 		}
 	}
 	return out
-}
-
-// listEntries lists entries with their reasons, the first of many.
-func listEntries(con *console.Console, title string, entries []gen.Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	con.Notef("%s:\n", title)
-	for i, e := range entries {
-		if i == maxListed {
-			con.Notef("  and %d more: --report shows them all\n", len(entries)-i)
-			return
-		}
-		why := cmp.Or(e.Reason, e.Note, e.Renamed)
-		switch title {
-		case "names that do not fit":
-			why = e.LeftOut
-		case "renamed":
-			why = fmt.Sprintf("%s in Go, because %s", e.GoName, e.Renamed)
-		}
-		con.Notef("  %s %s: %s\n", e.Kind, e.Name, why)
-	}
 }
