@@ -64,7 +64,9 @@ func TensorElement(t schema.TypeSchema) (dtype string, ok bool) {
 type Types map[string]*schema.Type
 
 // Narrow returns an error unless every value of the type narrow is also a value of the type
-// wide. Both must be normalized.
+// wide. Both must be normalized. None is a value of each function type: TVM-FFI converts it to a
+// function that must not be called, and only the documentation of a library says which
+// functions it leaves out.
 func (types Types) Narrow(wide, narrow schema.TypeSchema) error {
 	if types.covers(wide, narrow) {
 		return nil
@@ -81,7 +83,8 @@ func (types Types) covers(wide, narrow schema.TypeSchema) bool {
 	}
 	switch narrow.Name {
 	case "Optional":
-		return types.covers(wide, narrow.Args[0]) && types.covers(wide, schema.TypeSchema{Name: "None"})
+		none := wide.Name == "ffi.Function" || types.covers(wide, schema.TypeSchema{Name: "None"})
+		return none && types.covers(wide, narrow.Args[0])
 	case "Variant":
 		return !slices.ContainsFunc(narrow.Args, func(a schema.TypeSchema) bool { return !types.covers(wide, a) })
 	}
