@@ -1,0 +1,145 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
+)
+
+// childVariable holds, in the process of a session, what the server wants of it.
+const childVariable = "TVMFFI_RPC_SESSION"
+
+// The descriptors of the process of a session.
+const (
+	childSocket = 3
+	childLife   = 4 // a pipe that ends when the server does
+)
+
+// childReady reports whether main has called ServeChild.
+var childReady atomic.Bool
+
+// childTask is the value of childVariable.
+type childTask struct {
+	Dir       string
+	MaxMemory int64
+}
+
+// ServeChild serves a session and ends the process, if a server of this program has started
+// the process for that. Otherwise it returns at once. A program whose server isolates sessions
+// in processes calls it first in main, after registering the functions that it offers and
+// loading libraries from places of its own: the process of a session does that too.
+func ServeChild() {
+	childReady.Store(true)
+	text, ok := os.LookupEnv(childVariable)
+	if !ok {
+		return
+	}
+	os.Unsetenv(childVariable)
+	if err := serveChild(text); err != nil {
+		fmt.Fprintln(os.Stderr, "rpc: the session failed:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serveChild(text string) error {
+	var task childTask
+	if err := json.Unmarshal([]byte(text), &task); err != nil {
+		return fmt.Errorf("%s in the environment is %q: only a server sets it: %w", childVariable, text, err)
+	}
+	go func() { // the server is gone: so is the session, even while a kernel runs
+		io.Copy(io.Discard, os.NewFile(childLife, "life"))
+		os.RemoveAll(task.Dir)
+		os.Exit(3)
+	}()
+	if err := errors.Join(load(), registerEnvironment()); err != nil {
+		return err
+	}
+	if err := os.Chdir(task.Dir); err != nil {
+		return err
+	}
+	if err := limitMemory(task.MaxMemory); err != nil {
+		return err
+	}
+	runtime.LockOSThread() // callbacks of the session run on this thread
+	defer folders.enter(task.Dir)()
+	return tvmrpc.ServerLoop(childSocket)
+}
+
+// inChild serves a session in a process of its own.
+func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error {
+	cmd, life, err := s.child(ctx, socket, dir)
+	if err != nil {
+		return err
+	}
+	defer life.Close()
+	err = cmd.Wait()
+	switch {
+	case context.Cause(ctx) == errTimeout:
+		expire(socket)
+	case ctx.Err() != nil:
+		err = nil // the server was closed
+	case crashed(err):
+		sendException(socket, fmt.Sprintf("RPCError: the process of the session crashed: %v; the output of the server says where", err))
+	}
+	socket.abort()
+	return err
+}
+
+// child starts the process of a session. The process ends when the result life is closed.
+func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, io.Closer, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	task, err := json.Marshal(childTask{dir, s.config.MaxMemory})
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := socket.file()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer conn.Close()
+	ended, life, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ended.Close()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(task))
+	cmd.ExtraFiles = []*os.File{conn, ended} // childSocket, childLife
+	cmd.Stdout, cmd.Stderr = s.config.Output, s.config.Output
+	cmd.WaitDelay = time.Second // for processes that a kernel has started and that keep the output
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		life.Close()
+		return nil, nil, err
+	}
+	return cmd, life, nil
+}
+
+// crashed reports whether a process ended by a fault of native code, which Go reports with the
+// exit status 2, and C++ by a signal.
+func crashed(err error) bool {
+	var e *exec.ExitError
+	if !errors.As(err, &e) {
+		return false
+	}
+	state := e.String()
+	return e.ExitCode() == 2 || strings.HasPrefix(state, "signal: ") && !strings.HasPrefix(state, "signal: killed")
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// limitMemory reports that it cannot limit the memory.
+func limitMemory(n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	return fmt.Errorf("MaxMemory on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}

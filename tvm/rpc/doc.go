@@ -1,0 +1,61 @@
+// Package rpc runs functions on other machines by the RPC of TVM: a server, a client and a
+// tracker in Go, which work with those of TVM's Python package too. A server executes code for
+// whoever reaches its port: see Security.
+//
+// # Start here
+//
+// A machine that has a device runs a [Server]. Its main calls [ServeChild] first, because each
+// session runs in a process of its own, which is the same program:
+//
+//	func main() {
+//		rpc.ServeChild()
+//		server, err := rpc.Listen(rpc.Config{Addr: "127.0.0.1:9090"})
+//		...
+//		err = server.Serve(ctx)
+//	}
+//
+// A program on another machine dials it, uploads a library for the server's platform, and calls
+// the functions of that library with tensors that lie on the server:
+//
+//	session, err := rpc.Dial(ctx, "127.0.0.1:9090", rpc.DialOptions{})
+//	defer session.Close()
+//	err = session.Upload(ctx, "kernels.so", library)
+//	module, err := session.LoadModule(ctx, "kernels.so")
+//	addOne, err := module.Function(ctx, "add_one")
+//	x, err := session.NewTensor(ctx, tvmffi.Float32, tvmffi.CPU, 1024)
+//	_, err = addOne.Call(ctx, x, y)
+//
+// [Module.Timer] measures a function on the server, without the network.
+//
+// # Security
+//
+// The protocol has neither encryption nor authentication: a key only keeps wrong clients away.
+// Who can connect can upload a library and run it with the rights of the server. So a server
+// listens at the loopback interface unless its Config names another address. Use a tunnel
+// (SSH, WireGuard) between machines, and a user without rights for the server.
+//
+// # Errors
+//
+// An error that code on the server raises is a *tvmffi.Error of kind "RPCError"; the session
+// goes on. [RemoteMessage] gives its text. If the connection cannot begin or ends, the error is
+// a [*ConnectionError]: a server or a session that ended is noticed at once, a machine that
+// vanished after the PeerTimeout of the options, and a context that ends ends the session. A
+// call without a deadline waits for as long as the function computes.
+//
+// # Files
+//
+//	client.go       Dial, Session
+//	handover.go     gives a connection that Go dialed to the client of TVM's library
+//	remote.go       functions, modules, files and tensors of a server
+//	timer.go        measures functions on a server
+//	config.go       Config
+//	server.go       Server: accepts clients, checks keys, counts sessions
+//	session.go      the life of a session on the server
+//	child.go        a session in a process of its own
+//	child_*.go      what that needs of the system
+//	environment.go  the functions that TVM's library expects of a server
+//	keys.go         keys for clients that come from a tracker
+//	wire.go         the greeting, byte by byte
+//	errors.go       errors
+//	socket_*.go     descriptors that Go and C++ share
+package rpc

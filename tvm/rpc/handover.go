@@ -1,0 +1,97 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// handOver gives a connection on which the greeting is done to the client of the library. It
+// returns the session and a descriptor with which Go can end the connection. The conn is closed.
+//
+// The library can only connect by itself, waits without limit, and keeps the descriptor. So it
+// connects to a listener of this function on the loopback interface, which passes the first
+// packet and its answer on, within the limits of ctx. Then no code uses the descriptor of the
+// library, and dup3 makes it one of the real connection: calls go to the server directly.
+func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, error) {
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { listener.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	type result struct {
+		fd  int
+		err error
+	}
+	relayed := make(chan result, 1)
+	go func() {
+		defer listener.Close() // ends the Connect below if it was not accepted
+		fd, err := relay(ctx, listener, conn)
+		relayed <- result{fd, err}
+	}()
+	module, err := tvmrpc.Connect("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), "", false)
+	listener.Close()
+	r := <-relayed
+	if r.err != nil || err != nil {
+		if module != nil {
+			module.Release()
+		}
+		if err != nil && strings.Contains(err.Error(), "maximum number of RPC session") {
+			return nil, nil, ErrSessions
+		}
+		if r.err != nil {
+			err = r.err
+		}
+		return nil, nil, err
+	}
+	s, err := takeSocket(conn)
+	if err == nil {
+		if err = s.replace(r.fd); err != nil {
+			s.close()
+		}
+	}
+	if err != nil {
+		module.Release()
+		return nil, nil, err
+	}
+	return module, s, nil
+}
+
+// relay accepts the connection of the library and passes one packet in each direction. It
+// returns the descriptor of the library.
+func relay(ctx context.Context, listener *net.TCPListener, server net.Conn) (int, error) {
+	for {
+		c, err := listener.AcceptTCP()
+		if err != nil {
+			return -1, err
+		}
+		fd, err := findSocket(c.RemoteAddr().(*net.TCPAddr), c.LocalAddr().(*net.TCPAddr))
+		if err != nil {
+			c.Close() // another process has connected
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+		err = first(c, server)
+		stop()
+		return fd, errors.Join(err, c.Close())
+	}
+}
+
+func first(library, server net.Conn) error {
+	if _, err := readHello(library); err != nil {
+		return err
+	}
+	if err := writeHello(library, magic, "server:"); err != nil {
+		return err
+	}
+	if err := relayPacket(server, library); err != nil {
+		return err
+	}
+	return relayPacket(library, server)
+}

@@ -1,0 +1,176 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+
+	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
+	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// deviceStep is what the number of a session adds to the type of a device.
+const deviceStep = 128
+
+// load loads the library, so that a missing one is reported before anything is started.
+func load() error { return tvmrpc.Load() }
+
+func sessionIndex(m *tvmffi.Module) (int64, error) { return tvmrpc.SessTableIndex(m) }
+
+// A Function is a function of a server.
+type Function struct {
+	session  *Session
+	function *tvmffi.Function
+}
+
+// Call calls the function on the server and waits for its result, within the limits of ctx as
+// [Session.Do] describes. The arguments may be numbers, strings, []byte, tensors and modules of
+// the session, devices of [Session.Device], data types and nil. The caller owns an object in the
+// result. An error of kind "RPCError" came from the server: see [RemoteMessage].
+func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
+	var result tvmffi.Any
+	err := f.session.Do(ctx, func() (err error) {
+		result, err = f.function.Call(args...)
+		return err
+	})
+	return result, err
+}
+
+// Raw returns the function of tvmffi, to pass it on or to call it in [Session.Do]. It belongs
+// to f.
+func (f *Function) Raw() *tvmffi.Function { return f.function }
+
+// Release releases the function on both sides.
+func (f *Function) Release() { f.function.Release() }
+
+// A Module is a module that a server has loaded.
+type Module struct {
+	session *Session
+	module  *tvmffi.Module
+}
+
+// Raw returns the module of tvmffi, for example as an argument of a call. It belongs to m.
+func (m *Module) Raw() *tvmffi.Module { return m.module }
+
+// Release releases the module on both sides.
+func (m *Module) Release() { m.module.Release() }
+
+// Function returns a function of the module. The error is of kind ErrAttribute if it has none
+// of that name. The caller releases the function.
+func (m *Module) Function(ctx context.Context, name string) (*Function, error) {
+	return m.session.function(ctx, m.module, name)
+}
+
+// Function returns a registered function of the server, such as "runtime.NumThreads". The error
+// is of kind ErrAttribute if the server has none of that name. The caller releases the function.
+func (s *Session) Function(ctx context.Context, name string) (*Function, error) {
+	return s.function(ctx, s.module, name)
+}
+
+func (s *Session) function(ctx context.Context, m *tvmffi.Module, name string) (*Function, error) {
+	var f *tvmffi.Function
+	err := s.Do(ctx, func() (err error) {
+		f, err = m.Function(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Function{s, f}, nil
+}
+
+// Call calls a registered function of the server by its name. It is for functions that are
+// called once: [Session.Function] and [Function.Call] save two messages for each further call.
+func (s *Session) Call(ctx context.Context, name string, args ...any) (tvmffi.Any, error) {
+	f, err := s.Function(ctx, name)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	defer f.Release()
+	return f.Call(ctx, args...)
+}
+
+// Upload writes data to the file called name in the folder of the session on the server.
+func (s *Session) Upload(ctx context.Context, name string, data []byte) error {
+	_, err := s.Call(ctx, "tvm.rpc.server.upload", name, data)
+	return err
+}
+
+// Download returns the file called name in the folder of the session.
+func (s *Session) Download(ctx context.Context, name string) ([]byte, error) {
+	result, err := s.Call(ctx, "tvm.rpc.server.download", name)
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.As[[]byte](result)
+}
+
+// Remove removes the file called name from the folder of the session.
+func (s *Session) Remove(ctx context.Context, name string) error {
+	_, err := s.Call(ctx, "tvm.rpc.server.remove", name)
+	return err
+}
+
+// LoadModule loads a file that was uploaded under a name: a shared library of the platform of
+// the server. The caller releases the module.
+func (s *Session) LoadModule(ctx context.Context, name string) (*Module, error) {
+	var m *tvmffi.Module
+	err := s.Do(ctx, func() (err error) {
+		m, err = tvmrpc.LoadRemoteModule(s.module, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Module{s, m}, nil
+}
+
+// Device returns a device of the server as this process names it: the session counts too.
+func (s *Session) Device(device tvmffi.Device) tvmffi.Device {
+	device.Type += int32(s.index+1) * deviceStep
+	return device
+}
+
+// NewTensor allocates a tensor on a device of the server, such as tvmffi.CPU. Its elements have
+// no values yet. The functions CopyFrom, ReadSlice and Copy of package tvmffi copy its
+// elements; call them in [Session.Do]. The caller releases the tensor.
+func (s *Session) NewTensor(ctx context.Context, dtype tvmffi.DataType, device tvmffi.Device, shape ...int64) (*tvmffi.Tensor, error) {
+	var t *tvmffi.Tensor
+	err := s.Do(ctx, func() (err error) {
+		t, err = tvmruntime.TVMTensorAllocWithScope(tvmffi.Of(shape...), dtype, s.Device(device), nil)
+		return err
+	})
+	return t, err
+}
+
+// CopyFrom copies the elements of from into a tensor of the session, which must have as many.
+func CopyFrom[T tvmffi.Element](ctx context.Context, s *Session, to *tvmffi.Tensor, from []T) error {
+	local, err := tvmffi.FromSlice(from, to.Shape()...)
+	if err != nil {
+		return err
+	}
+	defer local.Release()
+	return s.Copy(ctx, to, local)
+}
+
+// ReadSlice returns a copy of the elements of a tensor of the session.
+func ReadSlice[T tvmffi.Element](ctx context.Context, s *Session, t *tvmffi.Tensor) ([]T, error) {
+	local, err := tvmffi.NewTensor(t.DataType(), t.Shape()...)
+	if err != nil {
+		return nil, err
+	}
+	defer local.Release()
+	if err := s.Copy(ctx, local, t); err != nil {
+		return nil, err
+	}
+	return tvmffi.ReadSlice[T](local)
+}
+
+// Copy copies the elements of a tensor into another one of the same shape and type: from this
+// process to the server, back, or between two tensors of the session.
+func (s *Session) Copy(ctx context.Context, to, from *tvmffi.Tensor) error {
+	if to.DataType() != from.DataType() {
+		return fmt.Errorf("rpc: copy of %v elements into a tensor of %v", from.DataType(), to.DataType())
+	}
+	return s.Do(ctx, func() error { return tvmruntime.TVMTensorCopyFromTo(from, to) })
+}

@@ -1,0 +1,248 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Server serves sessions: it runs the functions of this machine for its clients.
+type Server struct {
+	config   Config
+	listener *net.TCPListener
+	keys     keys
+	slots    chan struct{} // holds an element for each session that runs
+	ended    context.Context
+	end      context.CancelFunc // kills the sessions
+	closing  atomic.Bool
+	work     sync.WaitGroup
+	sessions atomic.Int64 // numbers them in the log
+}
+
+// Listen opens the port of a server; [Server.Serve] then serves it. The error says what is
+// missing: the library of TVM, a free port, a call of [ServeChild]. The caller closes the server.
+func Listen(config Config) (*Server, error) {
+	c, err := config.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := load(); err != nil {
+		return nil, err
+	}
+	if c.Isolation == Process && !childReady.Load() {
+		return nil, errors.New("rpc: sessions run in processes that start this program again, so main must call rpc.ServeChild first; or set Isolation to rpc.InProcess")
+	}
+	if c.Isolation == InProcess {
+		if err := registerEnvironment(); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, listener: l.(*net.TCPListener), slots: make(chan struct{}, c.MaxSessions)}
+	s.ended, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Addr returns the address of the server, with its port.
+func (s *Server) Addr() *net.TCPAddr { return s.listener.Addr().(*net.TCPAddr) }
+
+// Serve serves clients until ctx ends, which closes the server, or until [Server.Shutdown] or
+// [Server.Close]. It returns when all sessions have ended: the cause of ctx, or [ErrClosed].
+func (s *Server) Serve(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { s.Close() })()
+	if s.config.Tracker != "" {
+		s.work.Go(s.register)
+	}
+	err := s.accept()
+	s.work.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func (s *Server) accept() error {
+	pause := 5 * time.Millisecond
+	for {
+		conn, err := s.listener.AcceptTCP()
+		switch {
+		case err == nil:
+			pause = 5 * time.Millisecond
+			s.work.Go(func() { s.client(conn) })
+		case s.closing.Load():
+			return ErrClosed
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default: // the process has no descriptors left, for example
+			s.config.Logger.Error("rpc: accept failed", "err", err)
+			select {
+			case <-time.After(pause):
+			case <-s.ended.Done():
+			}
+			pause = min(2*pause, time.Second)
+		}
+	}
+}
+
+// Shutdown stops to accept clients and waits for the sessions that run. If ctx ends before
+// they do, Shutdown ends them and returns the cause.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.closing.Store(true)
+	s.listener.Close()
+	s.keys.close()
+	done := make(chan struct{})
+	go func() { s.work.Wait(); close(done) }()
+	select {
+	case <-done:
+		s.end()
+		return nil
+	case <-ctx.Done():
+		s.end()
+		<-done
+		return context.Cause(ctx)
+	}
+}
+
+// Close stops to accept clients, ends all sessions and waits for their end. In a session of
+// [InProcess], a function that computes ends first.
+func (s *Server) Close() error {
+	s.end()
+	return s.Shutdown(context.Background())
+}
+
+// client serves one connection from its greeting to its end.
+func (s *Server) client(conn *net.TCPConn) {
+	defer conn.Close()
+	log := s.config.Logger.With("client", conn.RemoteAddr().String())
+	stop := context.AfterFunc(s.ended, func() { conn.Close() })
+	options, err := s.welcome(conn)
+	if err == nil {
+		if err = s.wait(conn); err == nil {
+			defer func() { <-s.slots }()
+			err = s.begin(conn)
+		}
+	}
+	stop()
+	if err != nil {
+		log.Warn("rpc: refused a client", "err", err)
+		return
+	}
+	log = log.With("session", s.sessions.Add(1))
+	log.Info("rpc: the session begins")
+	start := time.Now()
+	err = s.session(conn, s.timeout(options))
+	if log = log.With("duration", time.Since(start)); err != nil {
+		log.Error("rpc: the session failed", "err", err)
+	} else {
+		log.Info("rpc: the session ended")
+	}
+}
+
+// welcome reads the greeting of a client and checks its key. It returns the options of the
+// client, which follow the key.
+func (s *Server) welcome(conn *net.TCPConn) ([]string, error) {
+	if err := limit(conn, s.config.PeerTimeout); err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(time.Now().Add(s.config.HandshakeTimeout))
+	hello, err := readHello(conn)
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(hello)
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	key, client := strings.CutPrefix(words[0], "client:")
+	if !client || !s.admits(key) {
+		writeCode(conn, codeMismatch)
+		return nil, fmt.Errorf("%w %.50q", ErrKey, words[0])
+	}
+	return words[1:], conn.SetDeadline(time.Time{})
+}
+
+// admits reports whether a client with the key may have a session.
+func (s *Server) admits(key string) bool {
+	if s.config.Tracker != "" {
+		return s.keys.take(key)
+	}
+	return key == s.config.Key
+}
+
+// wait waits for a free slot, as long as the client does.
+func (s *Server) wait(conn *net.TCPConn) error {
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	gone, stopped := make(chan error, 1), make(chan struct{})
+	go func() { // a client sends nothing before it has the answer
+		defer close(stopped)
+		var b [1]byte
+		n, err := conn.Read(b[:])
+		if n > 0 {
+			err = fmt.Errorf("%w: it sent bytes before it had the answer", ErrProtocol)
+		}
+		gone <- err
+	}()
+	var err error
+	select {
+	case s.slots <- struct{}{}:
+		conn.SetReadDeadline(time.Unix(1, 0))
+		<-stopped
+		if early := <-gone; !errors.Is(early, context.DeadlineExceeded) && !isTimeout(early) {
+			<-s.slots
+			return early
+		}
+		return conn.SetReadDeadline(time.Time{})
+	case err = <-gone:
+	case <-s.ended.Done():
+		conn.Close()
+		<-stopped
+		return ErrClosed
+	}
+	return fmt.Errorf("the client ended before there was room for it: %w", err)
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// begin answers the greeting.
+func (s *Server) begin(conn *net.TCPConn) error {
+	conn.SetDeadline(time.Now().Add(s.config.HandshakeTimeout))
+	if err := writeHello(conn, magic, "server:"+s.config.Key); err != nil {
+		return err
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// timeout returns how long a session may last: what the client asks for, if that is less than
+// what the server permits.
+func (s *Server) timeout(options []string) time.Duration {
+	d := s.config.SessionTimeout
+	for _, o := range options {
+		text, found := strings.CutPrefix(o, "-timeout=")
+		seconds, err := strconv.ParseFloat(text, 64)
+		if !found || err != nil || !(seconds > 0) || seconds > 1e9 {
+			continue
+		}
+		if asked := time.Duration(seconds * 1e9); d == 0 || asked < d {
+			d = asked
+		}
+	}
+	return d
+}
+
+func (s *Server) register() {}

@@ -1,0 +1,81 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+
+	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
+)
+
+// errTimeout is the cause of the end of a session that lasted too long.
+var errTimeout = errors.New("the session lasted too long")
+
+// session serves a client whose greeting is answered, and removes what it leaves behind.
+func (s *Server) session(conn *net.TCPConn, timeout time.Duration) (err error) {
+	ctx := s.ended
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+		defer cancel()
+	}
+	dir, err := os.MkdirTemp(s.config.Dir, "tvmffi-rpc-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	socket, err := takeSocket(conn)
+	if err != nil {
+		return err
+	}
+	defer socket.close()
+	serve := s.inChild
+	if s.config.Isolation == InProcess {
+		serve = s.inProcess
+	}
+	err = serve(ctx, socket, dir)
+	if context.Cause(ctx) == errTimeout {
+		return fmt.Errorf("%w: %v", errTimeout, timeout)
+	}
+	return err
+}
+
+// expire sends the error of a session that lasted too long as the answer to the next call, or
+// to the one that runs.
+func expire(socket *socket) {
+	sendException(socket, "RPCSessionTimeoutError: the session lasted longer than it may: pass a longer SessionTimeout to Dial and to the server")
+}
+
+// sendException sends an error as the answer to the call that runs, or to the next one. No
+// other code may write at the same time.
+func sendException(socket *socket, message string) {
+	fd, err := socket.duplicate()
+	if err != nil {
+		return
+	}
+	f := os.NewFile(uintptr(fd), "session")
+	defer f.Close()
+	tvmrpc.ReturnException(int64(fd), message)
+}
+
+// inProcess serves a session on a thread of this process.
+func (s *Server) inProcess(ctx context.Context, socket *socket, dir string) error {
+	fd, err := socket.duplicate()
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) == errTimeout {
+			expire(socket)
+		}
+		socket.abort()
+	})()
+	runtime.LockOSThread() // callbacks of the session run on this thread
+	defer runtime.UnlockOSThread()
+	defer folders.enter(dir)()
+	return tvmrpc.ServerLoop(int64(fd)) // it closes fd
+}

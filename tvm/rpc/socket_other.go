@@ -1,0 +1,32 @@
+//go:build !unix
+
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+)
+
+var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux and macOS have them: %w",
+	runtime.GOOS, errors.ErrUnsupported)
+
+type socket struct{}
+
+func takeSocket(conn *net.TCPConn) (*socket, error) {
+	conn.Close()
+	return nil, errSystem
+}
+
+func (s *socket) duplicate() (int, error)              { return -1, errSystem }
+func (s *socket) file() (*os.File, error)              { return nil, errSystem }
+func (s *socket) replace(int) error                    { return errSystem }
+func (s *socket) abort()                               {}
+func (s *socket) lost() bool                           { return true }
+func (s *socket) close()                               {}
+func limit(*net.TCPConn, time.Duration) error          { return nil }
+func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
+func threadID() (int, bool)                            { return 0, false }

@@ -1,0 +1,23 @@
+//go:build unix && !linux
+
+package rpc
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func dup3(from, to int) error {
+	if err := unix.Dup2(from, to); err != nil {
+		return err
+	}
+	unix.CloseOnExec(to)
+	return nil
+}
+
+// setUserTimeout does nothing: keep-alive packets alone find out that a peer has vanished.
+func setUserTimeout(int, time.Duration) error { return nil }
+
+// threadID reports that it cannot identify the thread.
+func threadID() (int, bool) { return 0, false }

@@ -1,0 +1,158 @@
+//go:build unix
+
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A socket is a descriptor of a connection that C++ uses too, through a descriptor of its own.
+// Go neither reads nor writes it: it ends the connection, and looks whether it has ended.
+type socket struct {
+	mu sync.Mutex
+	fd int // -1 after close
+}
+
+// takeSocket takes the connection from the net package: the result blocks, as C++ needs it.
+// The conn is closed in any case.
+func takeSocket(conn *net.TCPConn) (*socket, error) {
+	defer conn.Close()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	s := &socket{fd: -1}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		if s.fd, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3); failed == nil {
+			failed = unix.SetNonblock(s.fd, false)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// duplicate returns another descriptor of the connection, which the caller owns.
+func (s *socket) duplicate() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd < 0 {
+		return -1, ErrClosed
+	}
+	return unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 3)
+}
+
+// file returns another descriptor of the connection as a file for a child process.
+func (s *socket) file() (*os.File, error) {
+	fd, err := s.duplicate()
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "session"), nil
+}
+
+// replace makes fd, a descriptor that nobody uses at the moment, one of the connection.
+func (s *socket) replace(fd int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd < 0 {
+		return ErrClosed
+	}
+	return dup3(s.fd, fd)
+}
+
+// abort ends the connection for all its descriptors: calls that wait for it return.
+func (s *socket) abort() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd >= 0 {
+		unix.Shutdown(s.fd, unix.SHUT_RDWR)
+	}
+}
+
+// lost reports whether the connection has ended and everything that came before was read.
+func (s *socket) lost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd < 0 {
+		return true
+	}
+	// A socket error is reported once, and C++ may have read it: the state of the peer stays.
+	if _, err := unix.Getpeername(s.fd); err != nil {
+		return true
+	}
+	var b [1]byte
+	n, _, err := unix.Recvfrom(s.fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	return n == 0 && err == nil || err != nil && err != unix.EAGAIN && err != unix.EINTR
+}
+
+func (s *socket) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd >= 0 {
+		unix.Close(s.fd)
+		s.fd = -1
+	}
+}
+
+// limit makes the system end the connection if the peer vanishes, or takes no bytes, for d.
+func limit(conn *net.TCPConn, d time.Duration) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	err = conn.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: max(d/2, time.Second), Interval: max(d/6, time.Second), Count: 3})
+	var failed error
+	return errors.Join(err, raw.Control(func(fd uintptr) {
+		t := unix.NsecToTimeval(d.Nanoseconds())
+		failed = errors.Join(unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t), setUserTimeout(int(fd), d))
+	}), failed)
+}
+
+// findSocket returns the descriptor of this process that connects the two addresses.
+func findSocket(local, peer *net.TCPAddr) (int, error) {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return -1, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return -1, err
+	}
+	for _, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		a, err := unix.Getsockname(fd)
+		if err != nil || !sameAddr(a, local) {
+			continue
+		}
+		if b, err := unix.Getpeername(fd); err == nil && sameAddr(b, peer) {
+			return fd, nil
+		}
+	}
+	return -1, fmt.Errorf("no descriptor of this process connects %v with %v", local, peer)
+}
+
+func sameAddr(a unix.Sockaddr, b *net.TCPAddr) bool {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return a.Port == b.Port && b.IP.Equal(a.Addr[:])
+	case *unix.SockaddrInet6:
+		return a.Port == b.Port && b.IP.Equal(a.Addr[:])
+	}
+	return false
+}
