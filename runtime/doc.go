@@ -208,7 +208,8 @@
 //	device.go          Device, Pointer
 //	tensor.go          what describes a tensor
 //	tensor_new.go      makes tensors
-//	tensor_access.go   reads and writes elements on the host
+//	tensor_access.go   reads and writes elements
+//	tensor_device.go   copies from and to devices by the device API of TVM
 //	tensor_view.go     views of a tensor: Slice, Reshape, Transpose
 //	tensor_values.go   converts elements to float32; prints them
 //	dlpack.go          exchange of tensors with other frameworks

@@ -22,19 +22,29 @@ import (
 // ErrValue if t is not contiguous, not on the host, or read-only. [ReadSlice] accepts a
 // read-only tensor.
 func Slice[T Element](t *Tensor) ([]T, error) {
-	if err := writable(t); err != nil {
-		return nil, err
-	}
-	return ReadSlice[T](t)
-}
-
-// ReadSlice is like [Slice], but t may be read-only. The program must not write to the
-// slice.
-func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	c, err := hostCell(t)
+	if err == nil {
+		err = writable(t)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return sliceOf[T](t, c)
+}
+
+// ReadSlice is like [Slice], but t may be read-only. The program must not write to the
+// slice. For a tensor on a device, such as that of an RPC session, the slice is a copy, which
+// the runtime of TVM makes as for [CopyTo].
+func ReadSlice[T Element](t *Tensor) ([]T, error) {
+	c, err := cellOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return sliceOf[T](t, c)
+}
+
+// sliceOf returns the elements of t, whose DLTensor is c: on a device a copy.
+func sliceOf[T Element](t *Tensor, c *abi.DLTensor) ([]T, error) {
 	if err := holds[T](DataType(c.DType)); err != nil {
 		return nil, err
 	}
@@ -45,6 +55,9 @@ func ReadSlice[T Element](t *Tensor) ([]T, error) {
 		return nil, failure.Errorf(failure.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
 	case n == 0:
 		return []T{}, nil
+	case !onHost(c):
+		s := make([]T, n)
+		return s, t.fetch(c, bytesOf(s))
 	}
 	if err := alignedTo[T](c); err != nil {
 		return nil, err
@@ -52,21 +65,6 @@ func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	s := unsafe.Slice(capi.PointerTo[T](address(c)), n)
 	runtime.KeepAlive(t)
 	return s, nil
-}
-
-// hostCell returns the DLTensor of a tensor whose memory the host can read.
-func hostCell(t *Tensor) (*abi.DLTensor, error) {
-	if _, err := codec.Live(t); err != nil {
-		return nil, err
-	}
-	c := t.cell()
-	if d := Device(c.Device); !d.IsHost() {
-		return nil, failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: copy it there first", d)
-	}
-	if c.Data == 0 && core.Product(core.ShapeOf(c)) > 0 {
-		return nil, failure.Errorf(failure.KindValue, "tensor %s: its memory is at address 0", t)
-	}
-	return c, nil
 }
 
 func writable(t *Tensor) error {
@@ -234,7 +232,7 @@ func bytesOf[T Element](s []T) []byte {
 // transfer checks a copy between a tensor and a slice of n elements, and returns the
 // DLTensor.
 func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
-	c, err := hostCell(t)
+	c, err := cellOf(t)
 	if err != nil {
 		return nil, err
 	}
@@ -247,12 +245,26 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 	return c, nil
 }
 
-// CopyTo copies the elements of t, in row-major order, to a slice of the same length. t is
-// on the host and may have any strides. [Slice] describes the possible types T.
+// CopyTo copies the elements of t, in row-major order, to a slice of the same length. On the
+// host t may have any strides. [Slice] describes the possible types T.
+//
+// t may be on a device of the runtime of TVM, such as that of an RPC session, if that library
+// is loaded. There it must be contiguous, and on a device of an RPC session begin where its
+// memory begins; otherwise the error is of kind ErrValue. CopyTo waits for the copy. The copy
+// takes as much memory again; [Copy] with a tensor of [FromSlice] does not. Memory of CUDA is
+// copied by package cuda.
 func CopyTo[T Element](t *Tensor, to []T) error {
 	c, err := transfer[T](t, len(to))
 	if err != nil {
 		return err
+	}
+	if !onHost(c) {
+		dense := bytesOf(to)
+		return throughHeap(len(dense), func(b []byte) error {
+			err := t.fetch(c, b)
+			copy(dense, b)
+			return err
+		})
 	}
 	move(c, bytesOf(to), true)
 	runtime.KeepAlive(t)
@@ -268,6 +280,13 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !onHost(c) {
+		dense := bytesOf(from)
+		return throughHeap(len(dense), func(b []byte) error {
+			copy(b, dense)
+			return t.store(c, b)
+		})
 	}
 	move(c, bytesOf(from), false)
 	runtime.KeepAlive(t)
@@ -301,14 +320,16 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 	})
 }
 
-// Copy copies the elements of from to the elements of to. Both tensors are on the host and
-// have the same shape and data type. Their memory must not overlap.
+// Copy copies the elements of from to the elements of to. Both tensors have the same shape and
+// data type. Their memory must not overlap. Each is on the host or on a device, as for
+// [CopyTo]; between two devices the copy goes through the host, unless they are the same one,
+// which then makes the copy in the order of its default stream.
 func Copy(to, from *Tensor) error {
-	source, err := hostCell(from)
+	source, err := cellOf(from)
 	if err != nil {
 		return failure.Annotate("source", err)
 	}
-	target, err := hostCell(to)
+	target, err := cellOf(to)
 	if err != nil {
 		return failure.Annotate("target", err)
 	}
@@ -319,23 +340,23 @@ func Copy(to, from *Tensor) error {
 		return err
 	}
 	defer runtime.KeepAlive(to)
-	if core.Contiguous(core.ShapeOf(target), core.Strides(target)) {
+	switch {
+	case !onHost(source) && source.Device == target.Device:
+		return copyOnDevice(to, from, target, source)
+	case onHost(target) && core.Contiguous(core.ShapeOf(target), core.Strides(target)):
 		b, err := dense(target, to)
 		if err != nil {
 			return err
 		}
 		return from.read(source, b)
 	}
-	size, err := DataType(target.DType).BytesOf(core.ShapeOf(target))
-	if err == nil {
-		err = roomFor(size)
-	}
+	b, err := from.inOrder(source)
 	if err != nil {
 		return err
 	}
-	b := make([]byte, size)
-	if err := from.read(source, b); err != nil {
-		return err
+	defer runtime.KeepAlive(from)
+	if !onHost(target) {
+		return to.store(target, b)
 	}
 	if DataType(target.DType).elementBits()%8 != 0 {
 		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are not whole bytes", to, to.Strides())
@@ -347,6 +368,8 @@ func Copy(to, from *Tensor) error {
 // read copies the elements of t to dense memory. c is the DLTensor of t.
 func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	switch dtype := DataType(c.DType); {
+	case !onHost(c):
+		return t.fetch(c, to)
 	case core.Contiguous(core.ShapeOf(c), core.Strides(c)):
 		copy(to, bytesAt(address(c), int64(len(to))))
 	case dtype.elementBits()%8 == 0:
@@ -358,10 +381,10 @@ func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	return nil
 }
 
-// Clone returns a contiguous copy of a tensor on the host. The memory of the copy is on the
-// Go heap. The caller owns the reference.
+// Clone returns a contiguous copy of a tensor, on the host. The memory of the copy is on the
+// Go heap. The caller owns the reference. The tensor may be on a device, as for [CopyTo].
 func (t *Tensor) Clone() (*Tensor, error) {
-	c, err := hostCell(t)
+	c, err := cellOf(t)
 	if err != nil {
 		return nil, err
 	}

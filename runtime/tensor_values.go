@@ -11,13 +11,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// ToFloat32 returns the elements of a tensor on the host as float32, in row-major order. The
-// data type may be any real number type of at most 64 bits; other types are an error of kind
-// ErrType. An element of n lanes becomes n numbers.
+// ToFloat32 returns the elements of a tensor as float32, in row-major order. The data type may
+// be any real number type of at most 64 bits; other types are an error of kind ErrType. An
+// element of n lanes becomes n numbers. The tensor may be on a device, as for [CopyTo].
 func ToFloat32(t *Tensor) ([]float32, error) {
-	c, err := hostCell(t)
+	c, err := cellOf(t)
 	if err != nil {
 		return nil, err
+	}
+	if !onHost(c) {
+		clone, err := t.Clone()
+		if err != nil {
+			return nil, err
+		}
+		defer clone.Release()
+		return ToFloat32(clone)
 	}
 	dtype := DataType(c.DType)
 	if err := dtype.numeric(); err != nil {

@@ -1,0 +1,173 @@
+package tvmffi
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+)
+
+// The device API of TVM copies memory that the host cannot address, such as that of an RPC
+// session. Each function is looked up until a library has registered it, and then held.
+var (
+	copyFromBytes = core.Func{Name: "runtime.TVMTensorCopyFromBytes"}
+	copyToBytes   = core.Func{Name: "runtime.TVMTensorCopyToBytes"}
+	copyFromTo    = core.Func{Name: "runtime.TVMTensorCopyFromTo"}
+)
+
+// cellOf returns the DLTensor of a tensor whose memory is on the host, or on a device from
+// which the device API copies. That of CUDA belongs to package cuda, which orders copies by
+// its streams.
+func cellOf(t *Tensor) (*abi.DLTensor, error) {
+	if _, err := codec.Live(t); err != nil {
+		return nil, err
+	}
+	c := t.cell()
+	if !onHost(c) && c.Device.Type != abi.DLCUDA {
+		return c, nil
+	}
+	return c, readable(t, c)
+}
+
+// hostCell returns the DLTensor of a tensor whose memory the host can read.
+func hostCell(t *Tensor) (*abi.DLTensor, error) {
+	if _, err := codec.Live(t); err != nil {
+		return nil, err
+	}
+	c := t.cell()
+	return c, readable(t, c)
+}
+
+// readable returns an error unless the host can read the memory of t.
+func readable(t *Tensor, c *abi.DLTensor) error {
+	switch {
+	case c.Device.Type == abi.DLCUDA:
+		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: copy it there first", Device(c.Device))
+	case !onHost(c):
+		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: Clone or ReadSlice copies it there", Device(c.Device))
+	case c.Data == 0 && core.Product(core.ShapeOf(c)) > 0:
+		return failure.Errorf(failure.KindValue, "tensor %s: its memory is at address 0", t)
+	}
+	return nil
+}
+
+func onHost(c *abi.DLTensor) bool { return Device(c.Device).IsHost() }
+
+// fetch copies the elements of a tensor on a device to memory of the host, which holds them
+// in row-major order.
+func (t *Tensor) fetch(c *abi.DLTensor, to []byte) error {
+	return t.exchange(&copyToBytes, c, to)
+}
+
+// store is the way back of fetch.
+func (t *Tensor) store(c *abi.DLTensor, from []byte) error {
+	return t.exchange(&copyFromBytes, c, from)
+}
+
+func (t *Tensor) exchange(f *core.Func, c *abi.DLTensor, host []byte) error {
+	if len(host) == 0 {
+		return nil
+	}
+	if err := fromStart(t, c); err != nil {
+		return err
+	}
+	// C gets the address of host as a number. That is sound because Heap keeps host off the
+	// stacks, which move, nothing on the heap moves, and KeepAlive keeps host until C has
+	// returned. C does not keep the address: the device API waits for the copy.
+	codec.Heap(host)
+	var call core.Call3
+	call.Begin(f, 3)
+	call.Object(0, codec.Ref(t))
+	call.Pointer(1, Pointer{uintptr(unsafe.Pointer(unsafe.SliceData(host)))})
+	call.Int(2, int64(len(host)))
+	err := deviceCall(f, &call.Call, t)
+	runtime.KeepAlive(host)
+	return err
+}
+
+// deviceCall makes a call of the device API about t.
+func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
+	if err := f.Resolve(); err != nil {
+		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host, and no loaded library has the function %s that copies it: load the runtime of TVM, libtvm_runtime, first", t.Device(), f.Name)
+	}
+	return failure.Annotate("copy of "+t.String(), call.Do())
+}
+
+// fromStart returns an error unless the device API copies exactly the elements of t from or
+// to the host. In that direction RPC sends the offset of a part of a large tensor in place of
+// the offset of a view, so a view that begins later would silently copy other elements.
+func fromStart(t *Tensor, c *abi.DLTensor) error {
+	if c.ByteOffset != 0 && c.Device.Type >= firstRPCDevice {
+		return failure.Errorf(failure.KindValue, "copy: %s is a view that begins at byte %d of its memory, where RPC does not begin: copy the view to a tensor on its device first, or copy the whole tensor", t, c.ByteOffset)
+	}
+	return denseOnDevice(t, c)
+}
+
+// denseOnDevice returns an error unless t is contiguous. The device API copies nothing else.
+func denseOnDevice(t *Tensor, c *abi.DLTensor) error {
+	if !core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
+		return failure.Errorf(failure.KindValue, "copy: %s has strides %v and is not contiguous: on a device, copy the whole tensor and make the view on the host", t, t.Strides())
+	}
+	return nil
+}
+
+// firstRPCDevice is the number from which the device types of RPC sessions begin.
+const firstRPCDevice = 128
+
+// copyOnDevice copies between two tensors on the same device. They have the same shape.
+func copyOnDevice(to, from *Tensor, target, source *abi.DLTensor) error {
+	if core.Product(core.ShapeOf(source)) == 0 {
+		return nil
+	}
+	err := denseOnDevice(from, source)
+	if err == nil {
+		err = denseOnDevice(to, target)
+	}
+	if err != nil {
+		return err
+	}
+	var call core.Call2
+	call.Begin(&copyFromTo, 2)
+	call.Object(0, codec.Ref(from))
+	call.Object(1, codec.Ref(to))
+	return deviceCall(&copyFromTo, &call.Call, from)
+}
+
+// inOrder returns the elements of t in row-major order: its memory if that is on the host and
+// contiguous, or else a copy. c is the DLTensor of t.
+func (t *Tensor) inOrder(c *abi.DLTensor) ([]byte, error) {
+	if onHost(c) && core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
+		return dense(c, t)
+	}
+	size, err := DataType(c.DType).BytesOf(core.ShapeOf(c))
+	if err == nil {
+		err = roomFor(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, size)
+	return b, t.read(c, b)
+}
+
+// bounce is memory on the heap for copies between devices and slices of the caller. Such a
+// slice may lie on a stack, and handing it to C would put all slices of CopyTo and CopyFrom
+// on the heap, those for tensors on the host too.
+var bounce = sync.Pool{New: func() any { return new([]byte) }}
+
+// throughHeap calls f with n bytes on the heap.
+func throughHeap(n int, f func(b []byte) error) error {
+	p := bounce.Get().(*[]byte)
+	defer bounce.Put(p)
+	if cap(*p) < n {
+		if err := roomFor(int64(n)); err != nil {
+			return err
+		}
+		*p = make([]byte, n)
+	}
+	return f((*p)[:n])
+}
