@@ -259,12 +259,7 @@ func CopyTo[T Element](t *Tensor, to []T) error {
 		return err
 	}
 	if !onHost(c) {
-		dense := bytesOf(to)
-		return throughHeap(len(dense), func(b []byte) error {
-			err := t.fetch(c, b)
-			copy(dense, b)
-			return err
-		})
+		return t.fetchToStack(c, bytesOf(to))
 	}
 	move(c, bytesOf(to), true)
 	runtime.KeepAlive(t)
@@ -282,11 +277,7 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 		return err
 	}
 	if !onHost(c) {
-		dense := bytesOf(from)
-		return throughHeap(len(dense), func(b []byte) error {
-			copy(b, dense)
-			return t.store(c, b)
-		})
+		return t.storeFromStack(c, bytesOf(from))
 	}
 	move(c, bytesOf(from), false)
 	runtime.KeepAlive(t)

@@ -27,7 +27,7 @@ func cellOf(t *Tensor) (*abi.DLTensor, error) {
 		return nil, err
 	}
 	c := t.cell()
-	if !onHost(c) && c.Device.Type != abi.DLCUDA {
+	if c.Device.Type == abi.DLCPU && c.Data != 0 || !onHost(c) && c.Device.Type != abi.DLCUDA {
 		return c, nil
 	}
 	return c, readable(t, c)
@@ -39,6 +39,9 @@ func hostCell(t *Tensor) (*abi.DLTensor, error) {
 		return nil, err
 	}
 	c := t.cell()
+	if c.Device.Type == abi.DLCPU && c.Data != 0 {
+		return c, nil
+	}
 	return c, readable(t, c)
 }
 
@@ -154,9 +157,25 @@ func (t *Tensor) inOrder(c *abi.DLTensor) ([]byte, error) {
 	return b, t.read(c, b)
 }
 
-// bounce is memory on the heap for copies between devices and slices of the caller. Such a
-// slice may lie on a stack, and handing it to C would put all slices of CopyTo and CopyFrom
-// on the heap, those for tensors on the host too.
+// fetchToStack is fetch for a slice of the caller, which may lie on a stack. Handing it to C
+// would put all slices of CopyTo and CopyFrom on the heap, those for tensors on the host too.
+func (t *Tensor) fetchToStack(c *abi.DLTensor, to []byte) error {
+	return throughHeap(len(to), func(b []byte) error {
+		err := t.fetch(c, b)
+		copy(to, b)
+		return err
+	})
+}
+
+// storeFromStack is the way back of fetchToStack.
+func (t *Tensor) storeFromStack(c *abi.DLTensor, from []byte) error {
+	return throughHeap(len(from), func(b []byte) error {
+		copy(b, from)
+		return t.store(c, b)
+	})
+}
+
+// bounce is memory on the heap for throughHeap.
 var bounce = sync.Pool{New: func() any { return new([]byte) }}
 
 // throughHeap calls f with n bytes on the heap.
