@@ -38,9 +38,7 @@ func timePasses(run func() error) (times []passTime, err error) {
 		times = append(times, passTime{name: info.Name(), spent: spent})
 		return nil
 	}
-	shouldRun := func(*ir.IRModule, *transform.PassInfo) (bool, error) { return true, nil }
-	nothing := func() error { return nil }
-	hook, err := instrument.NewPassInstrument("go.times", nothing, nothing, shouldRun, before, after)
+	hook, err := instrument.NewPassInstrument("go.times", nil, nil, nil, before, after)
 	if err != nil {
 		return nil, err
 	}

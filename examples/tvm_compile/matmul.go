@@ -30,19 +30,19 @@ const (
 func tiled(m *ir.IRModule, tile int64) (*ir.IRModule, error) {
 	return describe(func() *ir.IRModule {
 		const anySeed, noDebugging, fullErrors = -1, 0, 0
-		s := must(schedule.ConcreteSchedule(m, anySeed, noDebugging, fullErrors, true))
-		check(schedule.ScheduleWorkOn(s, matmulName))
-		sum := must(schedule.ScheduleGetSBlock(s, matmulBlock, nil))
-		loops := must(schedule.ScheduleGetLoops(s, sum)) // over rows, columns, and what is summed
+		s := must(schedule.NewConcrete(m, anySeed, noDebugging, fullErrors, true))
+		check(schedule.WorkOn(s, matmulName))
+		sum := must(schedule.GetSBlock(s, matmulBlock, nil))
+		loops := must(schedule.GetLoops(s, sum)) // over rows, columns, and what is summed
 
 		row, rowInTile := split(s, loops.At(0), tile)
 		column, columnInTile := split(s, loops.At(1), tile)
 		strip, inStrip := split(s, loops.At(2), stripLength)
 		order := tvmffi.Of[stir.LoopRVRef](row, column, strip, rowInTile, inStrip, columnInTile)
-		check(schedule.ScheduleReorder(s, order))
-		check(schedule.ScheduleVectorize(s, columnInTile))
-		must(schedule.ScheduleDecomposeReduction(s, sum, strip)) // the zeros get a loop of their own
-		return must(schedule.ScheduleGetMod(s))
+		check(schedule.Reorder(s, order))
+		check(schedule.Vectorize(s, columnInTile))
+		must(schedule.DecomposeReduction(s, sum, strip)) // the zeros get a loop of their own
+		return must(schedule.GetMod(s))
 	})
 }
 
@@ -52,6 +52,6 @@ const stripLength = 4
 func split(s *stir.Schedule, loop *stir.LoopRV, steps int64) (outer, inner *stir.LoopRV) {
 	const keepUnitLoops, noPredicates = true, false
 	factors := tvmffi.Of[ir.ExprRef](nil, number(steps)) // nil: whatever is left
-	parts := must(schedule.ScheduleSplit(s, loop, factors, keepUnitLoops, noPredicates))
+	parts := must(schedule.Split(s, loop, factors, keepUnitLoops, noPredicates))
 	return parts.At(0), parts.At(1)
 }

@@ -1,7 +1,10 @@
 package main
 
-// failure is what must panics with.
+// failure is what must and check panic with.
 type failure struct{ err error }
+
+// Error returns the text of the error, for a panic outside describe.
+func (f failure) Error() string { return f.err.Error() }
 
 // must returns v. It ends the function around it that describe runs if err is not nil: a description
 // of a kernel consists of many small calls, and each of them can fail.
