@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
+)
+
+// TestRun does what the program does. Nothing of Python comes into the process.
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, problem{m: 64, n: 32, k: 48, tile: 16, tileK: 8}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`A_tile = T.sblock_alloc_buffer((16, 8), scope="local")`,
+		"for step in range(6):",
+		"int32_t gemm_kernel(float* A, float* B, float* C) {",
+		"equal to that of Go",
+		`extern "C" __global__ void __launch_bounds__(128, 1) gemm_kernel(`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not print %q, but:\n%s", want, &out)
+		}
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(maps, []byte("libpython")) {
+		t.Errorf("Python is in the process:\n%s", maps)
+	}
+}
+
+// TestProduct compares the products of tile programs with those of Go, for problems in which
+// rows, columns and tiles differ.
+func TestProduct(t *testing.T) {
+	for _, p := range []problem{
+		{m: 8, n: 8, k: 8, tile: 8, tileK: 8}, // one program, one step
+		{m: 64, n: 16, k: 24, tile: 16, tileK: 8},
+		{m: 16, n: 80, k: 6, tile: 16, tileK: 3},
+		{m: 128, n: 64, k: 192, tile: 64, tileK: 64}, // the largest tiles
+	} {
+		f := built(t, p)
+		for collected := int64(-1); collected != memstat.Collected(); runtime.GC() {
+			collected = memstat.Collected() // the expressions of the description are left to the collector
+		}
+		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+			leaktest.Check(t)
+			a, b := matrices(p)
+			got, err := multiply(f, p, a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := inGo(p, a, b); !slices.Equal(got, want) {
+				t.Errorf("the product is\n%v\nwant\n%v", got, want)
+			}
+		})
+	}
+}
+
+// TestMemory: programs that were described and lowered leave nothing behind.
+func TestMemory(t *testing.T) {
+	p := problem{m: 64, n: 64, k: 64, tile: 32, tileK: 16}
+	round := func() int {
+		for range 20 {
+			program, err := gemm(p, onCPU)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := forCPU(program); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for collected := int64(-1); collected != memstat.Collected(); runtime.GC() {
+			collected = memstat.Collected()
+		}
+		return resident(t)
+	}
+	round()
+	before := round()
+	round()
+	if after := round(); after > before+before/10 {
+		t.Errorf("40 programs more hold %d KiB, before it was %d KiB", after, before)
+	}
+}
+
+// resident returns the memory of this process in KiB.
+func resident(t *testing.T) (kib int) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
+
+// built returns the compiled tile program of a problem, which the test releases.
+func built(t *testing.T, p problem) *tvmffi.Function {
+	t.Helper()
+	program, err := gemm(p, onCPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel, host, err := forCPU(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := compile(t.Context(), kernel, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Release)
+	return f
+}
+
+// TestRefused: the function of a program checks its tensors, and the program its sizes.
+func TestRefused(t *testing.T) {
+	p := problem{m: 16, n: 16, k: 16, tile: 16, tileK: 16}
+	f := built(t, p)
+	other := p
+	other.m = 32
+	a, b := matrices(other)
+	if _, err := multiply(f, other, a, b); !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "A shape[0]") {
+		t.Errorf("a matrix of 32 rows: %v", err)
+	}
+	for _, p := range []problem{
+		{m: 0, n: 16, k: 16, tile: 16, tileK: 16},
+		{m: 16, n: 24, k: 16, tile: 16, tileK: 16},
+		{m: 16, n: 16, k: 16, tile: 16, tileK: 0},
+		{m: 128, n: 128, k: 16, tile: 128, tileK: 16},
+		{m: 1 << 20, n: 16, k: 16, tile: 16, tileK: 16},
+	} {
+		if _, err := gemm(p, onCPU); err == nil || !strings.Contains(err.Error(), "that divide it") {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	// Tiles in the memory of a GPU have no place on a CPU.
+	program, err := gemm(p, onGPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := forCPU(program); !errors.Is(err, tvmffi.ErrInternal) || !strings.Contains(err.Error(), "local.fragment") {
+		t.Errorf("a program for a GPU on a CPU: %v", err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := compile(stopped, "int x;", "int y;"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}
+
+// TestCUDA: the same program has copies in flight where the machine has them.
+func TestCUDA(t *testing.T) {
+	p := problem{m: 256, n: 192, k: 128, tile: 32, tileK: 16}
+	inTurn := onGPU
+	inTurn.stages = 0
+	for _, test := range []struct {
+		on   machine
+		arch string
+		want map[string]bool
+	}{
+		{onGPU, "sm_80", map[string]bool{"__global__": true, "cp_async_gs<16>": true, "__syncthreads()": true}},
+		{inTurn, "sm_80", map[string]bool{"__global__": true, "cp_async_gs": false, "__syncthreads()": true}},
+		{onGPU, "sm_75", map[string]bool{"__global__": true, "cp_async_gs": false}},
+	} {
+		program, err := gemm(p, test.on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := forCUDA(program, test.arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range test.want {
+			if strings.Contains(source, text) != want {
+				t.Errorf("%s with %d stages: it has %q: %t, want %t\n%s", test.arch, test.on.stages, text, !want, want, source)
+			}
+		}
+		again, err := forCUDA(program, test.arch)
+		if err != nil || again != source {
+			t.Errorf("%s: the second source differs from the first: %v", test.arch, err)
+		}
+	}
+}
