@@ -69,10 +69,14 @@ func TestProduct(t *testing.T) {
 	}
 }
 
-// TestMemory: programs that were described and lowered leave nothing behind.
+// TestMemory requires that memory settles: programs that were described and lowered leave nothing
+// behind. Whenever a thread that is new to the allocator of C does the work, memory grows by 40 MB,
+// so one of the rounds has to keep its size. 20 programs that are kept take 700 KiB.
 func TestMemory(t *testing.T) {
 	p := problem{m: 64, n: 64, k: 64, tile: 32, tileK: 16}
-	round := func() int {
+	const rounds = 8
+	before := 0
+	for i := range rounds {
 		for range 20 {
 			program, err := gemm(p, onCPU)
 			if err != nil {
@@ -85,14 +89,13 @@ func TestMemory(t *testing.T) {
 		for collected := int64(-1); collected != memstat.Collected(); runtime.GC() {
 			collected = memstat.Collected()
 		}
-		return resident(t)
+		after := resident(t)
+		if i > 0 && after <= before+256 {
+			return
+		}
+		before = after
 	}
-	round()
-	before := round()
-	round()
-	if after := round(); after > before+before/10 {
-		t.Errorf("40 programs more hold %d KiB, before it was %d KiB", after, before)
-	}
+	t.Errorf("each of %d rounds of 20 programs grows by more than 256 KiB, at last to %d KiB", rounds, before)
 }
 
 // resident returns the memory of this process in KiB.
