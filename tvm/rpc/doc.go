@@ -27,6 +27,24 @@
 //
 // [Module.Timer] measures a function on the server, without the network.
 //
+// # Many servers
+//
+// A [Tracker] knows which servers are free. A server registers itself if its Config names a
+// tracker; a client asks for one by key and priority, and gets a session:
+//
+//	client := rpc.TrackerClient{Addr: "10.0.0.1:9190"}
+//	session, err := client.Request(ctx, "raspberry-pi", 1)
+//
+// Closing the session makes the server free again. If the tracker ends, sessions go on, and
+// servers register again when it is back.
+//
+// # Where a session runs
+//
+// A session runs in a process of its own, because what a client uploads is native code: if it
+// crashes, the server and the other sessions go on, and the client gets an error. The end of the
+// process also frees what a client that vanished has not released. Starting it takes
+// some 20 milliseconds for each session. [InProcess] saves them, for clients that are trusted.
+//
 // # Security
 //
 // The protocol has neither encryption nor authentication: a key only keeps wrong clients away.
@@ -54,7 +72,13 @@
 //	child.go        a session in a process of its own
 //	child_*.go      what that needs of the system
 //	environment.go  the functions that TVM's library expects of a server
+//	accept.go       the loop that accepts connections
+//	register.go     keeps a server registered at its tracker
 //	keys.go         keys for clients that come from a tracker
+//	tracker.go      Tracker: connections of servers and clients
+//	market.go       brings offers and requests together
+//	tracker_client.go  TrackerClient: Request, Summary
+//	tracker_wire.go    messages to and from a tracker
 //	wire.go         the greeting, byte by byte
 //	errors.go       errors
 //	socket_*.go     descriptors that Go and C++ share

@@ -54,7 +54,7 @@ func library(t testing.TB) []byte {
 	t.Helper()
 	nativetest.Pinned(t, "apache-tvm")
 	nativetest.Wheel(t, wheel.TVMNeeds)
-	b, err := os.ReadFile(nativetest.BuildText(t, "rpckernels", kernels, nativetest.AgainstVersion(wheel.TVMNeeds)))
+	b, err := os.ReadFile(kernelFile(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,4 +265,16 @@ func checkErrors(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	} else if n, _ := tvmffi.As[int64](r); n != 7 {
 		t.Errorf("echo returned %d", n)
 	}
+}
+
+func write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isKeyError(err error) bool {
+	var e *rpc.ConnectionError
+	return errors.As(err, &e) && errors.Is(err, rpc.ErrKey)
 }

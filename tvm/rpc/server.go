@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -16,12 +15,13 @@ import (
 type Server struct {
 	config   Config
 	listener *net.TCPListener
-	keys     keys
+	keys     *keys
 	slots    chan struct{} // holds an element for each session that runs
 	ended    context.Context
 	end      context.CancelFunc // kills the sessions
-	closing  atomic.Bool
-	work     sync.WaitGroup
+	offering context.Context
+	withdraw context.CancelFunc // ends the connection to the tracker
+	work     tasks
 	sessions atomic.Int64 // numbers them in the log
 }
 
@@ -47,8 +47,9 @@ func Listen(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, listener: l.(*net.TCPListener), slots: make(chan struct{}, c.MaxSessions)}
+	s := &Server{config: c, listener: l.(*net.TCPListener), slots: make(chan struct{}, c.MaxSessions), keys: newKeys(c.MaxSessions)}
 	s.ended, s.end = context.WithCancel(context.Background())
+	s.offering, s.withdraw = context.WithCancel(s.ended)
 	return s, nil
 }
 
@@ -60,47 +61,24 @@ func (s *Server) Addr() *net.TCPAddr { return s.listener.Addr().(*net.TCPAddr) }
 func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.Close() })()
 	if s.config.Tracker != "" {
-		s.work.Go(s.register)
+		s.work.start(func() { s.register(s.offering) })
 	}
-	err := s.accept()
-	s.work.Wait()
+	err := acceptAll(s.ended, s.listener, &s.work, s.config.Logger, s.client)
+	s.work.group.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return err
 }
 
-func (s *Server) accept() error {
-	pause := 5 * time.Millisecond
-	for {
-		conn, err := s.listener.AcceptTCP()
-		switch {
-		case err == nil:
-			pause = 5 * time.Millisecond
-			s.work.Go(func() { s.client(conn) })
-		case s.closing.Load():
-			return ErrClosed
-		case errors.Is(err, net.ErrClosed):
-			return err
-		default: // the process has no descriptors left, for example
-			s.config.Logger.Error("rpc: accept failed", "err", err)
-			select {
-			case <-time.After(pause):
-			case <-s.ended.Done():
-			}
-			pause = min(2*pause, time.Second)
-		}
-	}
-}
-
 // Shutdown stops to accept clients and waits for the sessions that run. If ctx ends before
 // they do, Shutdown ends them and returns the cause.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.closing.Store(true)
+	s.work.close()
 	s.listener.Close()
-	s.keys.close()
+	s.withdraw()
 	done := make(chan struct{})
-	go func() { s.work.Wait(); close(done) }()
+	go func() { s.work.group.Wait(); close(done) }()
 	select {
 	case <-done:
 		s.end()
@@ -126,6 +104,7 @@ func (s *Server) client(conn *net.TCPConn) {
 	stop := context.AfterFunc(s.ended, func() { conn.Close() })
 	options, err := s.welcome(conn)
 	if err == nil {
+		defer s.keys.free()
 		if err = s.wait(conn); err == nil {
 			defer func() { <-s.slots }()
 			err = s.begin(conn)
@@ -244,5 +223,3 @@ func (s *Server) timeout(options []string) time.Duration {
 	}
 	return d
 }
-
-func (s *Server) register() {}

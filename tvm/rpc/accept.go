@@ -1,0 +1,64 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// tasks are goroutines that a server waits for.
+type tasks struct {
+	mu     sync.Mutex
+	closed bool
+	group  sync.WaitGroup
+}
+
+// start runs f on a goroutine, or reports that the tasks are closed.
+func (t *tasks) start(f func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.group.Go(f)
+	}
+	return !t.closed
+}
+
+// close makes start refuse further tasks.
+func (t *tasks) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+func (t *tasks) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
+// acceptAll serves each connection on a goroutine of its own until the listener is closed.
+func acceptAll(ctx context.Context, l *net.TCPListener, tasks *tasks, log *slog.Logger, serve func(*net.TCPConn)) error {
+	wait := firstPause
+	for {
+		conn, err := l.AcceptTCP()
+		switch {
+		case err == nil:
+			wait = firstPause
+			if !tasks.start(func() { serve(conn) }) {
+				conn.Close()
+				return ErrClosed
+			}
+		case tasks.isClosed():
+			return ErrClosed
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default: // the process has no descriptors left, for example
+			log.Error("rpc: accept failed", "addr", l.Addr().String(), "err", err, "retry", wait)
+			pause(ctx, wait)
+			wait = min(2*wait, time.Second)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+//go:build tvm
+
+package rpc_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/tvm/rpc"
+)
+
+// TestPythonClient serves a client of TVM's Python package.
+func TestPythonClient(t *testing.T) {
+	file := kernelFile(t)
+	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
+		t.Run(name, func(t *testing.T) {
+			server, _ := serve(t, rpc.Config{Isolation: isolation, Key: "cpu"})
+			if got := python(t, "client", server.Addr().String(), "cpu", file); got != "done" {
+				t.Errorf("the client printed %q", got)
+			}
+		})
+	}
+}
+
+// TestPythonServer is a client of the server of TVM's Python package.
+func TestPythonServer(t *testing.T) {
+	addr := python(t, "server", "cpu")
+	s := dial(t, addr, rpc.DialOptions{Key: "cpu"})
+	m := module(t, s)
+	checkKernel(t, s, m)
+	checkErrors(t, s, m)
+	s.Close()
+	if _, err := rpc.Dial(limited(t, 10*time.Second), addr, rpc.DialOptions{Key: "wrong"}); !isKeyError(err) {
+		t.Errorf("with the wrong key: %v", err)
+	}
+}
+
+// TestPythonTrackers mixes servers and clients of both languages at both trackers.
+func TestPythonTrackers(t *testing.T) {
+	file := kernelFile(t)
+	for name, start := range trackers {
+		t.Run(name, func(t *testing.T) {
+			tracker := start(t)
+			client := rpc.TrackerClient{Addr: tracker}
+			serve(t, rpc.Config{Tracker: tracker, Key: "go", MaxSessions: 1})
+			python(t, "server", "py", tracker)
+			queue(t, client, "go", rpc.Queue{Free: 1})
+			queue(t, client, "py", rpc.Queue{Free: 1})
+			if got := python(t, "client", tracker, "tracker:go", file); got != "done" {
+				t.Errorf("the client of Python printed %q", got)
+			}
+			queue(t, client, "go", rpc.Queue{Free: 1})
+			for range 2 {
+				s, err := client.Request(limited(t, 20*time.Second), "py", 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := module(t, s)
+				checkKernel(t, s, m)
+				s.Close()
+			}
+		})
+	}
+}
+
+// kernelFile returns the path of the library of the kernels.
+func kernelFile(t testing.TB) string {
+	t.Helper()
+	return nativetest.BuildText(t, "rpckernels", kernels, nativetest.AgainstVersion(wheel.TVMNeeds))
+}

@@ -1,0 +1,241 @@
+package rpc
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What one connection to a tracker may have open. Real ones stay far below.
+const (
+	maxOffers  = 4096
+	maxAnswers = 256
+)
+
+// A market brings offers of servers and requests of clients together.
+type market struct {
+	mu     sync.Mutex
+	queues map[string]*queue
+	peers  map[*peer]ServerInfo // the servers
+	count  int                  // of requests, in the order of their arrival
+}
+
+// A queue has the offers and the requests for one key. One of the lists is empty.
+type queue struct {
+	offers   []offer   // the oldest first
+	requests []request // the next one first
+}
+
+// An offer is one session of a server.
+type offer struct {
+	server   *peer
+	key      string
+	host     string
+	port     int
+	matchKey string
+}
+
+// A request is a client that waits for a server.
+type request struct {
+	client   *peer
+	priority int
+	number   int
+}
+
+func (m *market) init() { m.queues, m.peers = map[string]*queue{}, map[*peer]ServerInfo{} }
+
+func (m *market) queue(key string) *queue {
+	q := m.queues[key]
+	if q == nil {
+		q = &queue{}
+		m.queues[key] = q
+	}
+	return q
+}
+
+func (m *market) offer(o offer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(o.server.offers) >= maxOffers {
+		return fmt.Errorf("%w: it offers more than %d sessions", ErrProtocol, maxOffers)
+	}
+	o.server.offers[o.matchKey] = true
+	q := m.queue(o.key)
+	q.offers = append(q.offers, o)
+	q.match()
+	return nil
+}
+
+func (m *market) request(client *peer, key string, priority int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if client.requests >= maxAnswers {
+		return fmt.Errorf("%w: it waits for more than %d servers", ErrProtocol, maxAnswers)
+	}
+	client.requests++
+	m.count++
+	q := m.queue(key)
+	r := request{client, priority, m.count}
+	i, _ := slices.BinarySearchFunc(q.requests, r, func(a, b request) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.number, b.number))
+	})
+	q.requests = slices.Insert(q.requests, i, r)
+	q.match()
+	return nil
+}
+
+// match gives offers to the requests that are next.
+func (q *queue) match() {
+	for len(q.offers) > 0 && len(q.requests) > 0 {
+		o, r := q.offers[0], q.requests[0]
+		q.requests = q.requests[1:]
+		r.client.requests--
+		if r.client.answer([]any{trackerSuccess, []any{o.host, o.port, o.matchKey}}) != nil {
+			continue // the client is about to leave
+		}
+		delete(o.server.offers, o.matchKey)
+		q.offers = q.offers[1:]
+	}
+}
+
+// leave removes what a peer has offered and asked for.
+func (m *market) leave(p *peer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.peers, p)
+	for key, q := range m.queues {
+		q.offers = slices.DeleteFunc(q.offers, func(o offer) bool { return o.server == p })
+		q.requests = slices.DeleteFunc(q.requests, func(r request) bool { return r.client == p })
+		if len(q.offers)+len(q.requests) == 0 && !m.serves(key) {
+			delete(m.queues, key)
+		}
+	}
+}
+
+// serves reports whether a server with the key is registered.
+func (m *market) serves(key string) bool {
+	for _, info := range m.peers {
+		if info.Key == "server:"+key {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *market) describe(p *peer, info ServerInfo) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.peers[p] = info
+}
+
+func (m *market) summary() Summary {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Summary{Queues: map[string]Queue{}, Servers: []ServerInfo{}}
+	for key, q := range m.queues {
+		s.Queues[key] = Queue{len(q.offers), len(q.requests)}
+	}
+	for _, info := range m.peers {
+		if strings.HasPrefix(info.Key, "server") {
+			s.Servers = append(s.Servers, info)
+		}
+	}
+	slices.SortFunc(s.Servers, func(a, b ServerInfo) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return s
+}
+
+func (m *market) pending(p *peer) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := []string{}
+	for key := range p.offers {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// A peer is a connection to the tracker. The market guards what it has open.
+type peer struct {
+	conn     *net.TCPConn
+	host     string
+	answers  chan []byte
+	offers   map[string]bool
+	requests int
+}
+
+// answer queues an answer. A peer that does not read its answers is cut off.
+func (p *peer) answer(v any) error {
+	b, err := encodeMessage(v)
+	if err != nil {
+		return err
+	}
+	select {
+	case p.answers <- b:
+		return nil
+	default:
+		p.conn.Close()
+		return errors.New("the peer does not read its answers")
+	}
+}
+
+// send sends the answers of a peer.
+func (p *peer) send() {
+	for b := range p.answers {
+		p.conn.SetWriteDeadline(time.Now().Add(trackerTimeout))
+		if _, err := p.conn.Write(b); err != nil {
+			p.conn.Close()
+		}
+	}
+}
+
+// A message is a request to the tracker: a JSON list. Its methods read the items and keep the
+// first error.
+type message struct {
+	items []json.RawMessage
+	err   error
+}
+
+func (m *message) read(r io.Reader) error {
+	err := readMessage(r, &m.items)
+	if errors.Is(err, io.EOF) && !errors.Is(err, ErrProtocol) {
+		return errGone
+	}
+	return err
+}
+
+func (m *message) into(i int, v any) {
+	if m.err != nil {
+		return
+	}
+	if i >= len(m.items) {
+		m.err = fmt.Errorf("%w: a request of %d items", ErrProtocol, len(m.items))
+		return
+	}
+	if err := json.Unmarshal(m.items[i], v); err != nil {
+		m.err = fmt.Errorf("%w: item %d of a request: %w", ErrProtocol, i, err)
+	}
+}
+
+// list reads an item that is a list of values.
+func (m *message) list(i int, values ...any) {
+	if m.into(i, &json.RawMessage{}); m.err == nil {
+		m.err = decodeList(m.items[i], values...)
+	}
+}
+
+func (m *message) int(i int) (n int) {
+	m.into(i, &n)
+	return n
+}
+
+func (m *message) text(i int) (s string) {
+	m.into(i, &s)
+	return s
+}

@@ -1,0 +1,170 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+)
+
+// A TrackerConfig describes a [Tracker]. The zero value serves at a free port of the loopback
+// interface.
+type TrackerConfig struct {
+	// Addr is the address to listen at, as in [Config]. Without a host it is the loopback
+	// interface.
+	Addr string
+	// Logger receives what happens, by default slog.Default.
+	Logger *slog.Logger
+}
+
+// A Tracker knows which servers are free and gives them to clients. It does what the tracker of
+// TVM's Python package does, and serves Python's servers and clients too.
+type Tracker struct {
+	listener *net.TCPListener
+	logger   *slog.Logger
+	ended    context.Context
+	end      context.CancelFunc
+	work     tasks
+	market   market
+}
+
+// ListenTracker opens the port of a tracker; [Tracker.Serve] then serves it. The caller closes
+// the tracker.
+func ListenTracker(config TrackerConfig) (*Tracker, error) {
+	c, err := Config{Addr: config.Addr, Logger: config.Logger}.complete()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tracker{listener: l.(*net.TCPListener), logger: c.Logger}
+	t.market.init()
+	t.ended, t.end = context.WithCancel(context.Background())
+	return t, nil
+}
+
+// Addr returns the address of the tracker, with its port.
+func (t *Tracker) Addr() *net.TCPAddr { return t.listener.Addr().(*net.TCPAddr) }
+
+// Serve serves until ctx ends, which closes the tracker, or until [Tracker.Close]. It returns
+// the cause of ctx, or [ErrClosed].
+func (t *Tracker) Serve(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { t.Close() })()
+	err := acceptAll(t.ended, t.listener, &t.work, t.logger, t.client)
+	t.work.group.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Close ends the tracker and its connections. Sessions go on.
+func (t *Tracker) Close() error {
+	t.work.close()
+	t.listener.Close()
+	t.end()
+	t.work.group.Wait()
+	return nil
+}
+
+// client serves one connection.
+func (t *Tracker) client(conn *net.TCPConn) {
+	defer context.AfterFunc(t.ended, func() { conn.Close() })()
+	p := &peer{conn: conn, host: conn.RemoteAddr().(*net.TCPAddr).IP.String(), answers: make(chan []byte, maxAnswers), offers: map[string]bool{}}
+	sent := make(chan struct{})
+	go func() { defer close(sent); p.send() }()
+	err := t.serve(p)
+	t.market.leave(p)
+	close(p.answers)
+	conn.Close()
+	<-sent
+	if err != nil && t.ended.Err() == nil && !errors.Is(err, errGone) {
+		t.logger.Warn("rpc: the tracker ended a connection", "peer", conn.RemoteAddr().String(), "err", err)
+	}
+}
+
+// errGone says that a peer closed its connection between two messages.
+var errGone = errors.New("the peer closed the connection")
+
+func (t *Tracker) serve(p *peer) error {
+	if err := limit(p.conn, 3*trackerTimeout); err != nil {
+		return err
+	}
+	p.conn.SetReadDeadline(time.Now().Add(trackerTimeout))
+	switch code, err := readInt32(p.conn); {
+	case err != nil:
+		return err
+	case code != trackerMagic:
+		return fmt.Errorf("%w: it began with %#x, where %#x begins", ErrProtocol, code, trackerMagic)
+	}
+	if err := writeCode(p.conn, trackerMagic); err != nil {
+		return err
+	}
+	for {
+		p.conn.SetReadDeadline(time.Time{})
+		var message message
+		if err := message.read(p.conn); err != nil {
+			return err
+		}
+		if err := t.handle(p, message); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *Tracker) handle(p *peer, m message) error {
+	switch code := m.int(0); code {
+	case trackerPing:
+		return p.answer(trackerSuccess)
+	case trackerPut:
+		return t.put(p, m)
+	case trackerRequest:
+		key, priority := m.text(1), m.int(3)
+		if m.err != nil {
+			return m.err
+		}
+		return t.market.request(p, key, priority)
+	case trackerUpdateInfo:
+		var info ServerInfo
+		m.into(1, &info)
+		if m.err != nil {
+			return m.err
+		}
+		if info.Addr[0] == nil {
+			info.Addr[0] = p.host
+		}
+		t.market.describe(p, info)
+		return p.answer(trackerSuccess)
+	case trackerSummary:
+		return p.answer([]any{trackerSuccess, t.market.summary()})
+	case trackerPending:
+		return p.answer(t.market.pending(p))
+	default:
+		return fmt.Errorf("%w: request %d", ErrProtocol, code)
+	}
+}
+
+func (t *Tracker) put(p *peer, m message) error {
+	key, host := m.text(1), p.host
+	var port int
+	var matchKey string
+	m.list(2, &port, &matchKey)
+	if len(m.items) > 3 && string(m.items[3]) != "null" {
+		host = m.text(3)
+	}
+	if m.err != nil {
+		return m.err
+	}
+	if !strings.HasPrefix(matchKey, key+":") || len(matchKey) > maxKey || port <= 0 || port > 0xffff {
+		return fmt.Errorf("%w: an offer of port %d and the key %.100q, which must begin with %.50q and a colon", ErrProtocol, port, matchKey, key)
+	}
+	if err := t.market.offer(offer{p, key, host, port, matchKey}); err != nil {
+		return err
+	}
+	return p.answer(trackerSuccess)
+}
