@@ -1,3 +1,5 @@
 package main
 
-//go:generate go tool tvmffi-bind gen --from native/norm.json --package norm --out ./norm
+//go:generate go tool tvmffi-bind gen --config norm/tvmffi.yaml
+//go:generate go tool tvmffi-bind gen --config page/tvmffi.yaml
+//go:generate go tool tvmffi-bind gen --config rope/tvmffi.yaml

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,17 +19,18 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/norm"
 )
 
 var built struct {
 	nativetest.Once
-	library string
+	files map[string]string // by the name of the library
 }
 
-// build compiles and loads the kernels, once, and returns the library.
-func build(t *testing.T) string {
+// build compiles and loads the kernels, once, and returns the file of a library.
+func build(t *testing.T, name string) string {
 	t.Helper()
 	built.Do(t, func() {
 		environment, packages := nativetest.FlashInfer(t)
@@ -41,34 +43,80 @@ func build(t *testing.T) string {
 				t.Fatal(err)
 			}
 		}
-		if err := load(t.Context(), packages); err != nil {
-			t.Fatal(err)
+		built.files = map[string]string{}
+		for name := range libraries {
+			if err := load(t.Context(), packages, name); err != nil {
+				t.Fatal(err)
+			}
+			file, err := native.Build(t.Context(), kernels(packages, name)) // is there by now
+			if err != nil {
+				t.Fatal(err)
+			}
+			built.files[name] = file
 		}
-		library, err := native.Build(t.Context(), kernels(packages)) // is there by now
+	})
+	return built.files[name]
+}
+
+// TestSchema compares the metadata of the kernels with the schemas that the bindings were
+// made of.
+func TestSchema(t *testing.T) {
+	for name, count := range map[string]int{"norm": 11, "page": 5, "rope": 7} {
+		file := build(t, name)
+		dumped := filepath.Join(t.TempDir(), name+".json")
+		if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", file, "-o", dumped).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		library := "libflashinfer_" + name + ".so"
+		got, want := functions(t, dumped, library), functions(t, "native/"+name+".json", library)
+		if len(want) != count || !reflect.DeepEqual(got, want) {
+			t.Errorf("native/%s.json is stale: it has %d functions\n%v\nthe library\n%v", name, len(want), want, got)
+		}
+	}
+}
+
+// TestNames compares the names of parameters with those in FlashInfer's sources, which the
+// metadata does not have.
+func TestNames(t *testing.T) {
+	_, packages := nativetest.FlashInfer(t)
+	declared := regexp.MustCompile(`void (\w+)\(([^)]*)\);`)
+	exported := regexp.MustCompile(`TVM_FFI_DLL_EXPORT_TYPED_FUNC\((\w+),\s*(\w+)\)`)
+	for name := range libraries {
+		source, err := os.ReadFile(kernels(packages, name).Files[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		built.library = library
-	})
-	return built.library
+		parameters := map[string][]string{} // by the name in C++
+		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
+			for p := range strings.SplitSeq(m[2], ",") {
+				words := strings.Fields(p)
+				parameters[m[1]] = append(parameters[m[1]], words[len(words)-1])
+			}
+		}
+		want := map[string][]string{}
+		for _, m := range exported.FindAllStringSubmatch(string(source), -1) {
+			want[m[1]] = parameters[m[2]]
+		}
+		data, err := os.ReadFile("native/" + name + "_names.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := hints.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for function, item := range file.Items {
+			got[function] = item.Params
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("native/%s_names.json has\n%v\nthe source\n%v", name, got, want)
+		}
+	}
 }
 
-// TestSchema compares the metadata of the kernels with the schema that the bindings were
-// made of.
-func TestSchema(t *testing.T) {
-	library := build(t)
-	dumped := filepath.Join(t.TempDir(), "norm.json")
-	if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", library, "-o", dumped).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	got, want := functions(t, dumped), functions(t, "native/norm.json")
-	if len(want) != 11 || !reflect.DeepEqual(got, want) {
-		t.Errorf("native/norm.json is stale: it has %d functions\n%v\nthe library\n%v", len(want), want, got)
-	}
-}
-
-// functions are those of the kernels in a schema.
-func functions(t *testing.T, file string) (kernels []any) {
+// functions are those of a library in a schema.
+func functions(t *testing.T, file, library string) (kernels []any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -81,7 +129,7 @@ func functions(t *testing.T, file string) (kernels []any) {
 		t.Fatal(err)
 	}
 	for _, f := range schema.Functions {
-		if f["library"] == "libflashinfer_norm.so" {
+		if f["library"] == library {
 			kernels = append(kernels, f)
 		}
 	}
@@ -89,31 +137,26 @@ func functions(t *testing.T, file string) (kernels []any) {
 }
 
 func TestRefused(t *testing.T) {
-	build(t)
-	want := strings.Join([]string{
-		"no tensor:", "  TypeError: Mismatched type on argument #1 when calling: `rmsnorm(0: DLTensor*, 1: DLTensor*, 2: DLTensor*, 3: float, 4: bool) -> void`. Expected `DLTensor*` but got `None`",
-		"a tensor of the host:", "  InternalError: Check failed: weight.device().device_type == kDLCUDA (1 vs. 2) : weight must be a CUDA tensor",
-		"two devices:", "  InternalError: Check failed: input.device().device_id == weight.device().device_id (0 vs. 1) : ",
-		"other rank:", "  InternalError: Check failed: weight.ndim() == 1 (2 vs. 1) : weight must be a 1D tensor",
-		"unknown rank:", "  InternalError: Check failed: (false) is false: Unsupported input dimension: 4",
-		"other size:", "  InternalError: Check failed: input.size(1) == weight.size(0) (1024 vs. 1000) : ",
-		"other elements:", "  InternalError: Check failed: input.dtype() == dl_bfloat16 (float16 vs. bfloat16) : input must be bfloat16",
-		"other elements, of 29 arguments:", "  InternalError: Check failed: qkv_in.dtype() == dl_bfloat16 (float32 vs. bfloat16) : Inconsistency of Tensor type: qkv_in",
-		"",
-	}, "\n")
-	var got strings.Builder
-	if err := refused(&got); err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", &got, want)
+	for name := range libraries {
+		build(t, name)
+		want, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		if err := refused(&got, name); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, &got, want)
+		}
 	}
 }
 
 // TestResults compares what a kernel computes where there is a GPU. Where there is
 // none, arguments that fit come as far as the CUDA runtime, which says so.
 func TestResults(t *testing.T) {
-	build(t)
+	build(t, "norm")
 	const rows, columns, eps = 5, 1024, 1e-6
 	if err := cuda.Available(); err != nil {
 		if err := results(); !errors.Is(err, cuda.ErrUnavailable) {
@@ -121,9 +164,13 @@ func TestResults(t *testing.T) {
 		}
 		x, weight := onGPU(tvmffi.BFloat16, rows, columns), onGPU(tvmffi.BFloat16, columns)
 		floats := onGPU(tvmffi.Float32, columns)
+		queries, keys := onGPU(tvmffi.BFloat16, tokens, 4*heads, headSize), onGPU(tvmffi.BFloat16, tokens, heads, headSize)
+		cache, starts := onGPU(tvmffi.BFloat16, pages, tokensPerPage, heads, headSize), onGPU(tvmffi.Int32, sequences+1)
 		for name, err := range map[string]error{
 			"rmsnorm":   norm.Rmsnorm(x, x, weight, eps, false),
 			"layernorm": norm.Layernorm(x, x, floats, floats, eps), // takes objects, not views
+			"append":    appended(keys, cache, starts),
+			"rotate":    rotated(queries, keys, starts),
 		} {
 			if !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "cudaErrorInsufficientDriver") {
 				t.Errorf("%s without a GPU: %v", name, err)

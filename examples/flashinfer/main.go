@@ -1,13 +1,12 @@
-// Flashinfer compiles the normalisation kernels of FlashInfer with nvcc and calls them
-// through the Go package that tvmffi-bind wrote for them. Without a GPU it shows what
-// the kernels refuse; with one it runs one of them too.
+// Flashinfer compiles kernels of FlashInfer with nvcc and calls them through the Go packages that
+// tvmffi-bind wrote for them: normalisation, pages of a cache of keys and values, and rotary
+// embedding. Without a GPU it shows what the kernels refuse; with one it runs one of norm too.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -17,17 +16,39 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/norm"
+	"github.com/tvmffi-go/tvmffi/examples/flashinfer/page"
+	"github.com/tvmffi-go/tvmffi/examples/flashinfer/rope"
 )
 
+const usage = `usage: go run . FOLDER [norm | page | rope]
+FOLDER is where the Python packages lie, flashinfer among them`
+
+// library is a set of kernels that FlashInfer compiles together, and its Go package.
+type library struct {
+	load    func(...tvmffi.LoadOption) error
+	refused func() ([]attempt, error)
+}
+
+// libraries are those that this example has bindings of.
+var libraries = map[string]library{
+	"norm": {norm.Load, refusedNorm},
+	"page": {page.Load, refusedPage},
+	"rope": {rope.Load, refusedRope},
+}
+
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: go run . FOLDER\nFOLDER is where the Python packages lie, flashinfer among them")
+	name := "norm"
+	if len(os.Args) == 3 {
+		name = os.Args[2]
 	}
-	err := load(context.Background(), os.Args[1])
-	if err == nil {
-		err = refused(os.Stdout)
+	if _, ok := libraries[name]; !ok || len(os.Args) < 2 || len(os.Args) > 3 {
+		log.Fatal(usage)
 	}
+	err := load(context.Background(), os.Args[1], name)
 	if err == nil {
+		err = refused(os.Stdout, name)
+	}
+	if err == nil && name == "norm" {
 		err = results()
 	}
 	if errors.Is(err, cuda.ErrUnavailable) {
@@ -39,70 +60,25 @@ func main() {
 	}
 }
 
-// load compiles the kernels, the first time, and loads them.
-func load(ctx context.Context, packages string) error {
-	library, err := native.Build(ctx, kernels(packages))
+// load compiles the kernels of a library, the first time, and loads them.
+func load(ctx context.Context, packages, name string) error {
+	file, err := native.Build(ctx, kernels(packages, name))
 	if err != nil {
 		return err
 	}
-	return norm.Load(tvmffi.WithFile(library))
+	return libraries[name].load(tvmffi.WithFile(file))
 }
 
 // kernels is what to compile of the sources that FlashInfer comes with.
-func kernels(packages string) native.Code {
+func kernels(packages, name string) native.Code {
 	data := filepath.Join(packages, "flashinfer", "data")
 	source := filepath.Join(data, "csrc")
 	return native.Code{
-		Name:      "flashinfer_norm",
-		Files:     []string{filepath.Join(source, "norm.cu"), filepath.Join(source, "flashinfer_norm_binding.cu")},
+		Name:      "flashinfer_" + name,
+		Files:     []string{filepath.Join(source, name+".cu"), filepath.Join(source, "flashinfer_"+name+"_binding.cu")},
 		Include:   []string{filepath.Join(data, "include"), source},
 		NVCCFlags: []string{"--expt-relaxed-constexpr", "-DENABLE_BF16", "-DENABLE_FP8"},
 	}
-}
-
-// refused shows what a kernel says about arguments that do not fit. It says so before
-// it touches memory or needs a GPU, as an error of Go.
-func refused(out io.Writer) error {
-	const eps = 1e-6
-	x, weight := onGPU(tvmffi.BFloat16, 4, 1024), onGPU(tvmffi.BFloat16, 1024)
-	floats, scale := onGPU(tvmffi.Float32, 1024), onGPU(tvmffi.Float32, 1)
-	host, err := tvmffi.FromSlice(make([]tvmffi.BF16, 1024))
-	if err != nil {
-		return err
-	}
-	for _, call := range []struct {
-		mistake string
-		err     error
-	}{
-		{"no tensor", norm.Rmsnorm(x, nil, weight, eps, false)},
-		{"a tensor of the host", norm.Rmsnorm(x, x, host, eps, false)},
-		{"two devices", norm.Rmsnorm(x, x, onDevice(1, tvmffi.BFloat16, 1024), eps, false)},
-		{"other rank", norm.Rmsnorm(x, x, onGPU(tvmffi.BFloat16, 1, 1024), eps, false)},
-		{"unknown rank", norm.Rmsnorm(x, onGPU(tvmffi.BFloat16, 1, 1, 4, 1024), weight, eps, false)},
-		{"other size", norm.Rmsnorm(x, x, onGPU(tvmffi.BFloat16, 1000), eps, false)},
-		{"other elements", norm.LayernormQuant(x, onGPU(tvmffi.Float16, 4, 1024), floats, floats, scale, eps)},
-		{"other elements, of 29 arguments", norm.FusedQkRmsnormRope(floats, weight, weight, x, x, x,
-			4, 4, 1, 2, 2, 44, 42, 42, 8, 8, 8, 128, eps, 10000, true, 1, 1, 1, 1, true, false, 1, 1)},
-	} {
-		var e *tvmffi.Error
-		if !errors.As(call.err, &e) {
-			return fmt.Errorf("%s: the kernel answers %v", call.mistake, call.err)
-		}
-		fmt.Fprintf(out, "%s:\n  %s: %s\n", call.mistake, e.Kind, e.Message)
-	}
-	return nil
-}
-
-// onGPU describes a tensor on the first GPU without memory of its own, for calls that
-// are refused.
-func onGPU(dtype tvmffi.DataType, shape ...int64) *tvmffi.Tensor { return onDevice(0, dtype, shape...) }
-
-func onDevice(device int, dtype tvmffi.DataType, shape ...int64) *tvmffi.Tensor {
-	t, err := tvmffi.FromPointer(tvmffi.Pointer{Address: 1 << 20}, dtype, tvmffi.CUDA(device), nil, shape...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return t
 }
 
 // results runs a kernel on the first GPU.

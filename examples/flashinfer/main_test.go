@@ -7,12 +7,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/consumer"
 )
 
-// TestBindings compares the committed package with what the tool makes of the
-// committed schema, which needs neither nvcc nor FlashInfer. TestSchema, with the tag
-// flashinfer, compares the schema with the kernels.
+// TestBindings compares the committed packages with what the tool makes of the
+// committed schemas and names, which needs neither nvcc nor FlashInfer. TestSchema and TestNames,
+// with the tag flashinfer, compare those with the kernels.
 func TestBindings(t *testing.T) {
-	out, err := exec.Command(consumer.Tool(t), "gen", "--from", "native/norm.json", "--package", "norm", "--out", "./norm", "--check").CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name := range libraries {
+		out, err := exec.Command(consumer.Tool(t), "gen", "--config", name+"/tvmffi.yaml", "--check").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }

@@ -118,7 +118,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "internal/english", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/runtimetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "schema/hints", "internal/english", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/runtimetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

@@ -10,139 +10,156 @@ import (
 
 var fnFusedAddRmsnorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "fused_add_rmsnorm", Sig: "(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None"}
 
-// FusedAddRmsnorm calls fused_add_rmsnorm of libflashinfer_norm.so:
+// FusedAddRmsnorm adds input to residual, in place, and then stores the rows of residual, normalised and
+// weighted, in input.
+//
+// It calls fused_add_rmsnorm of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func FusedAddRmsnorm(tensor, tensor2, tensor3 *tvmffi.Tensor, f float64, flag bool) error {
+func FusedAddRmsnorm(input, residual, weight *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call6
 	c.Begin(&fnFusedAddRmsnorm, 5)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Float(3, f)
-	c.Bool(4, flag)
+	c.Object(0, bindrt.Ref(input))
+	c.Object(1, bindrt.Ref(residual))
+	c.Object(2, bindrt.Ref(weight))
+	c.Float(3, eps)
+	c.Bool(4, enablePdl)
 	return c.Do()
 }
 
 var fnFusedAddRmsnormFp8BlockQuant = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "fused_add_rmsnorm_fp8_block_quant", Sig: "(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, bool) -> None"}
 
-// FusedAddRmsnormFp8BlockQuant calls fused_add_rmsnorm_fp8_block_quant of libflashinfer_norm.so:
+// FusedAddRmsnormFp8BlockQuant adds input to residual, in place, and stores the normalised rows twice: in normedOut, and as
+// FP8 in output with a scale for each block.
+//
+// It calls fused_add_rmsnorm_fp8_block_quant of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func FusedAddRmsnormFp8BlockQuant(tensor, tensor2, tensor3, tensor4, tensor5, tensor6 *tvmffi.Tensor, f float64, flag bool) error {
+func FusedAddRmsnormFp8BlockQuant(output, blockScale, normedOut, input, residual, weight *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call8
 	c.Begin(&fnFusedAddRmsnormFp8BlockQuant, 8)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Object(4, bindrt.Ref(tensor5))
-	c.Object(5, bindrt.Ref(tensor6))
-	c.Float(6, f)
-	c.Bool(7, flag)
+	c.Object(0, bindrt.Ref(output))
+	c.Object(1, bindrt.Ref(blockScale))
+	c.Object(2, bindrt.Ref(normedOut))
+	c.Object(3, bindrt.Ref(input))
+	c.Object(4, bindrt.Ref(residual))
+	c.Object(5, bindrt.Ref(weight))
+	c.Float(6, eps)
+	c.Bool(7, enablePdl)
 	return c.Do()
 }
 
 var fnFusedAddRmsnormQuant = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "fused_add_rmsnorm_quant", Sig: "(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, bool) -> None"}
 
-// FusedAddRmsnormQuant calls fused_add_rmsnorm_quant of libflashinfer_norm.so:
+// FusedAddRmsnormQuant adds input to residual, in place, and stores the rows of residual, normalised, weighted and
+// divided by the scale, in output as FP8.
+//
+// It calls fused_add_rmsnorm_quant of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func FusedAddRmsnormQuant(tensor, tensor2, tensor3, tensor4, tensor5 *tvmffi.Tensor, f float64, flag bool) error {
+func FusedAddRmsnormQuant(output, input, residual, weight, scale *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call8
 	c.Begin(&fnFusedAddRmsnormQuant, 7)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Object(4, bindrt.Ref(tensor5))
-	c.Float(5, f)
-	c.Bool(6, flag)
+	c.Object(0, bindrt.Ref(output))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(residual))
+	c.Object(3, bindrt.Ref(weight))
+	c.Object(4, bindrt.Ref(scale))
+	c.Float(5, eps)
+	c.Bool(6, enablePdl)
 	return c.Do()
 }
 
 var fnFusedDitLayernorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "fused_dit_layernorm", Sig: "(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, int, int) -> None"}
 
-// FusedDitLayernorm calls fused_dit_layernorm of libflashinfer_norm.so:
+// FusedDitLayernorm adds a gated residual, normalises the rows, and scales and shifts them, as diffusion
+// transformers do; the mode says which of these steps it takes.
+//
+// It calls fused_dit_layernorm of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, int, int) -> None
-func FusedDitLayernorm(tensor, tensor2, tensor3, tensor4, tensor5, tensor6, tensor7, tensor8, tensor9, tensor10, tensor11, tensor12, tensor13, tensor14, tensor15 *tvmffi.Tensor, f float64, n, n2 int64) error {
+func FusedDitLayernorm(input, residual, gate, gateBias, gamma, beta, scale, scaleBias, shift, shiftBias, residualOut, normOut, sfOut, sfScale, inputSfScale *tvmffi.Tensor, epsilon float64, mode, outputFormat int64) error {
 	var c bindrt.Call24
 	c.Begin(&fnFusedDitLayernorm, 18)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Object(4, bindrt.Ref(tensor5))
-	c.Object(5, bindrt.Ref(tensor6))
-	c.Object(6, bindrt.Ref(tensor7))
-	c.Object(7, bindrt.Ref(tensor8))
-	c.Object(8, bindrt.Ref(tensor9))
-	c.Object(9, bindrt.Ref(tensor10))
-	c.Object(10, bindrt.Ref(tensor11))
-	c.Object(11, bindrt.Ref(tensor12))
-	c.Object(12, bindrt.Ref(tensor13))
-	c.Object(13, bindrt.Ref(tensor14))
-	c.Object(14, bindrt.Ref(tensor15))
-	c.Float(15, f)
-	c.Int(16, n)
-	c.Int(17, n2)
+	c.Object(0, bindrt.Ref(input))
+	c.Object(1, bindrt.Ref(residual))
+	c.Object(2, bindrt.Ref(gate))
+	c.Object(3, bindrt.Ref(gateBias))
+	c.Object(4, bindrt.Ref(gamma))
+	c.Object(5, bindrt.Ref(beta))
+	c.Object(6, bindrt.Ref(scale))
+	c.Object(7, bindrt.Ref(scaleBias))
+	c.Object(8, bindrt.Ref(shift))
+	c.Object(9, bindrt.Ref(shiftBias))
+	c.Object(10, bindrt.Ref(residualOut))
+	c.Object(11, bindrt.Ref(normOut))
+	c.Object(12, bindrt.Ref(sfOut))
+	c.Object(13, bindrt.Ref(sfScale))
+	c.Object(14, bindrt.Ref(inputSfScale))
+	c.Float(15, epsilon)
+	c.Int(16, mode)
+	c.Int(17, outputFormat)
 	return c.Do()
 }
 
 var fnFusedQkRmsnormRope = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "fused_qk_rmsnorm_rope", Sig: "(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, int, int, int, int, int, int, int, int, int, int, int, int, float, float, bool, float, float, float, float, bool, bool, float, float) -> None"}
 
-// FusedQkRmsnormRope calls fused_qk_rmsnorm_rope of libflashinfer_norm.so:
+// FusedQkRmsnormRope splits the rows of qkvIn into queries, keys and values, normalises queries and keys, and
+// rotates them by their place in frame, height and width.
+//
+// It calls fused_qk_rmsnorm_rope of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, int, int, int, int, int, int, int, int, int, int, int, int, float, float, bool, float, float, float, float, bool, bool, float, float) -> None
-func FusedQkRmsnormRope(tensor, tensor2, tensor3, tensor4, tensor5, tensor6 *tvmffi.Tensor, n, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12 int64, f, f2 float64, flag bool, f3, f4, f5, f6 float64, flag2, flag3 bool, f7, f8 float64) error {
+func FusedQkRmsnormRope(qkvIn, qWeight, kWeight, qOut, kOut, vOut *tvmffi.Tensor, numTokens, seqLen, ppf, pph, ppw, numFrameChannels, numHeightChannels, numWidthChannels, numHeadsQ, numHeadsK, numHeadsV, headDim int64, eps, base float64, interleave bool, factor, low, high, attentionFactor float64, isQkNorm, outputFp8 bool, outputQuantScale, vQuantScale float64) error {
 	var c bindrt.Call32
 	c.Begin(&fnFusedQkRmsnormRope, 29)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Object(4, bindrt.Ref(tensor5))
-	c.Object(5, bindrt.Ref(tensor6))
-	c.Int(6, n)
-	c.Int(7, n2)
-	c.Int(8, n3)
-	c.Int(9, n4)
-	c.Int(10, n5)
-	c.Int(11, n6)
-	c.Int(12, n7)
-	c.Int(13, n8)
-	c.Int(14, n9)
-	c.Int(15, n10)
-	c.Int(16, n11)
-	c.Int(17, n12)
-	c.Float(18, f)
-	c.Float(19, f2)
-	c.Bool(20, flag)
-	c.Float(21, f3)
-	c.Float(22, f4)
-	c.Float(23, f5)
-	c.Float(24, f6)
-	c.Bool(25, flag2)
-	c.Bool(26, flag3)
-	c.Float(27, f7)
-	c.Float(28, f8)
+	c.Object(0, bindrt.Ref(qkvIn))
+	c.Object(1, bindrt.Ref(qWeight))
+	c.Object(2, bindrt.Ref(kWeight))
+	c.Object(3, bindrt.Ref(qOut))
+	c.Object(4, bindrt.Ref(kOut))
+	c.Object(5, bindrt.Ref(vOut))
+	c.Int(6, numTokens)
+	c.Int(7, seqLen)
+	c.Int(8, ppf)
+	c.Int(9, pph)
+	c.Int(10, ppw)
+	c.Int(11, numFrameChannels)
+	c.Int(12, numHeightChannels)
+	c.Int(13, numWidthChannels)
+	c.Int(14, numHeadsQ)
+	c.Int(15, numHeadsK)
+	c.Int(16, numHeadsV)
+	c.Int(17, headDim)
+	c.Float(18, eps)
+	c.Float(19, base)
+	c.Bool(20, interleave)
+	c.Float(21, factor)
+	c.Float(22, low)
+	c.Float(23, high)
+	c.Float(24, attentionFactor)
+	c.Bool(25, isQkNorm)
+	c.Bool(26, outputFp8)
+	c.Float(27, outputQuantScale)
+	c.Float(28, vQuantScale)
 	return c.Do()
 }
 
 var fnGemmaFusedAddRmsnorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "gemma_fused_add_rmsnorm", Sig: "(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None"}
 
-// GemmaFusedAddRmsnorm calls gemma_fused_add_rmsnorm of libflashinfer_norm.so:
+// GemmaFusedAddRmsnorm adds and normalises rows as FusedAddRmsnorm does, with weights that count from 1.
+//
+// It calls gemma_fused_add_rmsnorm of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func GemmaFusedAddRmsnorm(tensor, tensor2, tensor3 *tvmffi.Tensor, f float64, flag bool) error {
+func GemmaFusedAddRmsnorm(input, residual, weight *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call6
 	c.Begin(&fnGemmaFusedAddRmsnorm, 5)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Float(3, f)
-	c.Bool(4, flag)
+	c.Object(0, bindrt.Ref(input))
+	c.Object(1, bindrt.Ref(residual))
+	c.Object(2, bindrt.Ref(weight))
+	c.Float(3, eps)
+	c.Bool(4, enablePdl)
 	return c.Do()
 }
 
@@ -151,30 +168,36 @@ var fnGemmaRmsnorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.
 // GemmaRmsnorm calls gemma_rmsnorm of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func GemmaRmsnorm(tensor, tensor2, tensor3 *tvmffi.Tensor, f float64, flag bool) error {
+//
+// Normalises rows as Rmsnorm does, with weights that count from 1: a weight of 0 keeps the
+// element.
+func GemmaRmsnorm(out, input, weight *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call6
 	c.Begin(&fnGemmaRmsnorm, 5)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Float(3, f)
-	c.Bool(4, flag)
+	c.Object(0, bindrt.Ref(out))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(weight))
+	c.Float(3, eps)
+	c.Bool(4, enablePdl)
 	return c.Do()
 }
 
 var fnLayernorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "layernorm", Sig: "(ffi.Tensor, ffi.Tensor, ffi.Tensor, ffi.Tensor, float) -> None"}
 
-// Layernorm calls layernorm of libflashinfer_norm.so:
+// Layernorm subtracts from each row its mean, divides it by its standard deviation, multiplies by gamma and
+// adds beta, both of float32. It needs tensors that the caller owns: views are refused.
+//
+// It calls layernorm of libflashinfer_norm.so:
 //
 //	(ffi.Tensor, ffi.Tensor, ffi.Tensor, ffi.Tensor, float) -> None
-func Layernorm(tensor, tensor2, tensor3, tensor4 *tvmffi.Tensor, f float64) error {
+func Layernorm(out, input, gamma, beta *tvmffi.Tensor, eps float64) error {
 	var c bindrt.Call6
 	c.Begin(&fnLayernorm, 5)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Float(4, f)
+	c.Object(0, bindrt.Ref(out))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(gamma))
+	c.Object(3, bindrt.Ref(beta))
+	c.Float(4, eps)
 	return c.Do()
 }
 
@@ -183,31 +206,37 @@ var fnLayernormQuant = bindrt.Func{Library: &library, Module: "libflashinfer_nor
 // LayernormQuant calls layernorm_quant of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, DLTensor*, float) -> None
-func LayernormQuant(tensor, tensor2, tensor3, tensor4, tensor5 *tvmffi.Tensor, f float64) error {
+//
+// Normalises rows as Layernorm does, divides them by the scale, a tensor of one element, and
+// stores them as FP8.
+func LayernormQuant(out, input, gamma, beta, scale *tvmffi.Tensor, eps float64) error {
 	var c bindrt.Call6
 	c.Begin(&fnLayernormQuant, 6)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Object(4, bindrt.Ref(tensor5))
-	c.Float(5, f)
+	c.Object(0, bindrt.Ref(out))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(gamma))
+	c.Object(3, bindrt.Ref(beta))
+	c.Object(4, bindrt.Ref(scale))
+	c.Float(5, eps)
 	return c.Do()
 }
 
 var fnRmsnorm = bindrt.Func{Library: &library, Module: "libflashinfer_norm.so", Name: "rmsnorm", Sig: "(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None"}
 
-// Rmsnorm calls rmsnorm of libflashinfer_norm.so:
+// Rmsnorm divides each row of input by its root mean square, multiplies it by the weights, and stores it
+// in out.
+//
+// It calls rmsnorm of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func Rmsnorm(tensor, tensor2, tensor3 *tvmffi.Tensor, f float64, flag bool) error {
+func Rmsnorm(out, input, weight *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call6
 	c.Begin(&fnRmsnorm, 5)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Float(3, f)
-	c.Bool(4, flag)
+	c.Object(0, bindrt.Ref(out))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(weight))
+	c.Float(3, eps)
+	c.Bool(4, enablePdl)
 	return c.Do()
 }
 
@@ -216,14 +245,17 @@ var fnRmsnormQuant = bindrt.Func{Library: &library, Module: "libflashinfer_norm.
 // RmsnormQuant calls rmsnorm_quant of libflashinfer_norm.so:
 //
 //	(DLTensor*, DLTensor*, DLTensor*, DLTensor*, float, bool) -> None
-func RmsnormQuant(tensor, tensor2, tensor3, tensor4 *tvmffi.Tensor, f float64, flag bool) error {
+//
+// Normalises rows as Rmsnorm does, divides them by the scale, a tensor of one element, and stores
+// them as FP8.
+func RmsnormQuant(out, input, weight, scale *tvmffi.Tensor, eps float64, enablePdl bool) error {
 	var c bindrt.Call6
 	c.Begin(&fnRmsnormQuant, 6)
-	c.Object(0, bindrt.Ref(tensor))
-	c.Object(1, bindrt.Ref(tensor2))
-	c.Object(2, bindrt.Ref(tensor3))
-	c.Object(3, bindrt.Ref(tensor4))
-	c.Float(4, f)
-	c.Bool(5, flag)
+	c.Object(0, bindrt.Ref(out))
+	c.Object(1, bindrt.Ref(input))
+	c.Object(2, bindrt.Ref(weight))
+	c.Object(3, bindrt.Ref(scale))
+	c.Float(4, eps)
+	c.Bool(5, enablePdl)
 	return c.Do()
 }
