@@ -135,7 +135,35 @@ func (a Any) String() string {
 // an int to a float or a string to a data type. An object is a T if its type is T or
 // derives from T; the result shares the reference of a. The error is of kind ErrType for a
 // value of another type, and ErrOverflow for a number that does not fit T.
-func As[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned()) }
+func As[T any](a Any) (T, error) {
+	if x, ok := held[T](a); ok {
+		return x, nil
+	}
+	return read[T](a, objects.ReadOwned())
+}
+
+// held returns the value of a as a T if that is one of the frequent types which a holds itself.
+func held[T any](a Any) (x T, ok bool) {
+	switch p := any(&x).(type) {
+	case *int64:
+		if ok = a.index == abi.TypeInt; ok {
+			*p = int64(a.bits)
+		}
+	case *float64:
+		if ok = a.index == abi.TypeFloat; ok {
+			*p = math.Float64frombits(a.bits)
+		}
+	case *bool:
+		if ok = a.index == abi.TypeBool; ok {
+			*p = a.bits != 0
+		}
+	case *string:
+		if ok = a.index == abi.TypeStr && a.object == nil; ok {
+			*p = a.str
+		}
+	}
+	return x, ok
+}
 
 // Convert returns the value of a as a T, with the conversions that the library makes for
 // parameters: bool to int, int and bool to float, int to bool, string to DataType and

@@ -200,6 +200,7 @@
 //	marshal.go         Go structs to Maps and back
 //	json.go            JSON text of containers and objects
 //	function.go        Function, Lookup, Register, FuncOf
+//	function_call.go   Function.Call
 //	pointer.go         Functions made of C functions
 //	module.go          Module, LoadModule
 //	error.go           Error and its kinds

@@ -2,7 +2,6 @@ package tvmffi
 
 import (
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"unsafe"
@@ -26,42 +25,6 @@ var typeFunction = core.Type{Key: "ffi.Function"}
 
 // TVMFFIType identifies the type to the runtime.
 func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
-
-// Call calls the function with args, which may be of any types that have a counterpart in
-// TVM-FFI. The caller owns the reference of an object in the result. An argument that
-// cannot be converted is an error of kind ErrType; otherwise the error is that of the
-// function. Call does not check args against the parameters of the function: a packed
-// function that gets too few arguments may read beyond them.
-func (f *Function) Call(args ...any) (Any, error) {
-	c := codec.For[any]()
-	v, err := f.apply(len(args), func(i int) (core.AnyView, error) {
-		t, err := c.Encode(unsafe.Pointer(&args[i]))
-		return t, failure.Annotate("argument "+codec.Itoa(i), err)
-	})
-	if err != nil {
-		return Any{}, err
-	}
-	if err := core.Known(v); err != nil {
-		return Any{}, failure.Annotate("the result", err)
-	}
-	return takeAny(v), nil
-}
-
-// apply calls the function with the n values that item returns.
-func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
-	defer runtime.KeepAlive(f)
-	if o := codec.Ref(f); o.Elsewhere() {
-		if handle := o.Hold(); handle != 0 {
-			defer objects.DecRef(handle)
-			return codec.Apply(handle, n, item)
-		}
-	}
-	o, err := codec.Receiver(f, "Function")
-	if err != nil {
-		return abi.Any{}, err
-	}
-	return codec.Apply(o.Handle(), n, item)
-}
 
 // Lookup returns the global function with the given name. Its caller owns the reference.
 // If there is no such function, the error is of kind ErrAttribute and lists similar names.

@@ -338,7 +338,14 @@ func (c *Call) fail(err error) {
 	}
 }
 
-func (c *Call) argument(i int) string { return "argument " + itoa(i) + " of " + c.fn.String() }
+// argument names an argument in an error.
+func (c *Call) argument(i int) string {
+	name := "argument " + itoa(i)
+	if c.fn != nil {
+		name += " of " + c.fn.String()
+	}
+	return name
+}
 
 func endedError(what string, o *objects.Object) error {
 	why, _ := o.Ended()
