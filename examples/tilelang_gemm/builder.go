@@ -56,14 +56,19 @@ func variables(list *tvmffi.Array[*tirx.Var], names ...string) []ir.PrimExprRef 
 func named(name string, object tvmffi.ObjectRef) { must(irbuilder.IRBuilderName(name, object)) }
 
 // kernel describes a grid of programs, each of which is run by so many threads on a GPU.
-func kernel(grid []int64, threads int64, body func(index ...ir.PrimExprRef)) {
-	frame := must(tl.KernelLaunch(ints(grid...), ints(threads, 1, 1), nil))
+func kernel(programs []int64, threads int64, body func(index ...ir.PrimExprRef)) {
+	frame := must(tl.KernelLaunch(ints(programs...), ints(threads, 1, 1), nil))
 	within(frame, func() { body(variables(frame.GridVars())...) })
 }
 
 // parallel is a nest of loops whose steps TileLang shares among the threads.
 func parallel(extents []int64, names []string, body func(index ...ir.PrimExprRef)) {
 	loop(must(tl.Parallel(ints(extents...), nil)), names, body)
+}
+
+// grid is a nest of plain loops.
+func grid(extents []int64, names []string, body func(index ...ir.PrimExprRef)) {
+	loop(must(build.Grid(ints(extents...))), names, body)
 }
 
 // pipelined is a loop whose copies may run while the step before computes.
@@ -95,6 +100,8 @@ type part struct {
 	row, column ir.PrimExprRef
 }
 
+func whole(buffer *tirx.Buffer) part { return part{buffer, integer(0), integer(0)} }
+
 // How a tile operator uses a part.
 const (
 	read  = 1
@@ -113,7 +120,7 @@ func copyTile(from, to part, rows, columns int64) {
 
 // clearTile sets a tile to zero.
 func clearTile(buffer *tirx.Buffer, rows, columns int64) {
-	all := part{buffer, integer(0), integer(0)}.region(write, rows, columns)
+	all := whole(buffer).region(write, rows, columns)
 	check(build.Evaluate(call("tl.tileop.fill", all, must(ir.NewFloatImm(tvmffi.Float32, 0, nil)))))
 }
 

@@ -34,11 +34,13 @@ type machine struct {
 	tiles, sums string // the memory for tiles of A and B, and for the sums
 	threads     int64  // of a program; a CPU has one
 	stages      int64  // how many steps of a loop are in flight, 0 for one after the other
+	// multiply adds the product of two tiles to a third one.
+	multiply func(p problem, a, b, c *tirx.Buffer)
 }
 
 var (
-	onCPU = machine{tiles: "local", sums: "local", threads: 1}
-	onGPU = machine{tiles: "shared.dyn", sums: "local.fragment", threads: 128, stages: 2}
+	onCPU = machine{tiles: "local", sums: "local", threads: 1, multiply: gemmTile}
+	onGPU = machine{tiles: "shared.dyn", sums: "local.fragment", threads: 128, stages: 2, multiply: multiplyInParallel}
 )
 
 // name is that of the function in compiled code.
@@ -59,16 +61,20 @@ func gemm(p problem, on machine) (*tirx.PrimFunc, error) {
 			clearTile(sums, p.tile, p.tile)
 			pipelined(p.k/p.tileK, on.stages, "step", func(step ...ir.PrimExprRef) {
 				k := mul(step[0], integer(p.tileK))
-				copyTile(part{a, row, k}, part{tileA, integer(0), integer(0)}, p.tile, p.tileK)
-				copyTile(part{b, k, column}, part{tileB, integer(0), integer(0)}, p.tileK, p.tile)
-				serial(p.tileK, "k", func(k ...ir.PrimExprRef) { // outside, so that neighbours in a row are vectors
-					parallel([]int64{p.tile, p.tile}, []string{"i", "j"}, func(at ...ir.PrimExprRef) {
-						product := mul(load(tileA, at[0], k[0]), load(tileB, k[0], at[1]))
-						store(sums, add(load(sums, at...), product), at...)
-					})
-				})
+				copyTile(part{a, row, k}, whole(tileA), p.tile, p.tileK)
+				copyTile(part{b, k, column}, whole(tileB), p.tileK, p.tile)
+				on.multiply(p, tileA, tileB, sums)
 			})
-			copyTile(part{sums, integer(0), integer(0)}, part{c, row, column}, p.tile, p.tile)
+			copyTile(whole(sums), part{c, row, column}, p.tile, p.tile)
+		})
+	})
+}
+
+// multiplyInParallel is a product whose elements the threads of a program share.
+func multiplyInParallel(p problem, a, b, c *tirx.Buffer) {
+	serial(p.tileK, "k", func(k ...ir.PrimExprRef) { // outside, so that neighbours in a row become a vector
+		parallel([]int64{p.tile, p.tile}, []string{"i", "j"}, func(at ...ir.PrimExprRef) {
+			multiplyAdd(a, b, c, at[0], at[1], k[0])
 		})
 	})
 }

@@ -20,6 +20,9 @@ const (
 // forCPU returns the source of a tile program in C: that of the kernel, and that of the function
 // of TVM-FFI which checks the arguments and calls it.
 func forCPU(f *tirx.PrimFunc) (kernel, host string, err error) {
+	if err := registerGemm(); err != nil {
+		return "", "", err
+	}
 	_, err = onThread(func() bool {
 		// A host that differs from the target makes the kernel a function of its own file.
 		self := must(target.NewTarget(`{"kind": "c", "keys": ["cpu", "host"]}`))
@@ -40,6 +43,9 @@ func forCPU(f *tirx.PrimFunc) (kernel, host string, err error) {
 
 // forCUDA returns the source of a tile program in CUDA, for an architecture such as sm_80.
 func forCUDA(f *tirx.PrimFunc, arch string) (kernel string, err error) {
+	if err := registerGemm(); err != nil {
+		return "", err
+	}
 	return onThread(func() string {
 		host := must(target.NewTarget("c"))
 		gpu := must(target.WithHost(must(target.NewTarget(`{"kind": "cuda", "arch": "`+arch+`"}`)), host))

@@ -25,6 +25,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		`A_tile = T.sblock_alloc_buffer((16, 8), scope="local")`,
 		"for step in range(6):",
+		"T.gemm(T.region(A_tile[0, 0], 1, 16, 8), ",
 		"int32_t gemm_kernel(float* A, float* B, float* C) {",
 		"equal to that of Go",
 		`extern "C" __global__ void __launch_bounds__(128, 1) gemm_kernel(`,
@@ -73,6 +74,8 @@ func TestProduct(t *testing.T) {
 // behind. Whenever a thread that is new to the allocator of C does the work, memory grows by 40 MB,
 // so one of the rounds has to keep its size. 20 programs that are kept take 700 KiB.
 func TestMemory(t *testing.T) {
+	runtime.LockOSThread() // TileLang keeps 40 MB for each thread that has lowered a program
+	defer runtime.UnlockOSThread()
 	p := problem{m: 64, n: 64, k: 64, tile: 32, tileK: 16}
 	const rounds = 8
 	before := 0
@@ -159,6 +162,13 @@ func TestRefused(t *testing.T) {
 	}
 	if _, _, err := forCPU(program); !errors.Is(err, tvmffi.ErrInternal) || !strings.Contains(err.Error(), "local.fragment") {
 		t.Errorf("a program for a GPU on a CPU: %v", err)
+	}
+	// An error of the Go function that lowers T.gemm comes through the passes.
+	if program, err = gemm(p, onCPU); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := forCUDA(program, "sm_80"); err == nil || !strings.Contains(err.Error(), "lower T.gemm for the target cuda") {
+		t.Errorf("T.gemm on a GPU: %v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
