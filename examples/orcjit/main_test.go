@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -119,9 +118,6 @@ func TestErrors(t *testing.T) {
 
 // TestMemory: a session gives back the memory of 200 versions.
 func TestMemory(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the number of mappings is read from /proc")
-	}
 	start(t).Close()
 	objects, err := native.BuildObjects(t.Context(), native.Code{Name: "discounted", CPP: []string{discount(1)}, Exports: map[string]string{"discounted": ""}})
 	if err != nil {
