@@ -84,14 +84,19 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 		return err
 	}
 	defer life.Close()
+	left := make(chan struct{})
+	stop := watch(socket, func() { close(left); cmd.Cancel() })
 	err = cmd.Wait()
+	stop()
 	switch {
+	case isClosed(left):
+		err = nil // nobody waits for the result
 	case context.Cause(ctx) == errTimeout:
 		expire(socket)
 	case ctx.Err() != nil:
 		err = nil // the server was closed
 	case crashed(err):
-		sendException(socket, fmt.Sprintf("RPCError: the process of the session crashed: %v; the output of the server says where", err))
+		sendException(socket, fmt.Sprintf("the process of the session crashed: %v; the output of the server says where", err))
 	}
 	socket.abort()
 	return err
@@ -142,4 +147,42 @@ func crashed(err error) bool {
 	}
 	state := e.String()
 	return e.ExitCode() == 2 || strings.HasPrefix(state, "signal: ") && !strings.HasPrefix(state, "signal: killed")
+}
+
+// The client of a session that has left gets that long until its process is killed.
+const (
+	watchPeriod = 500 * time.Millisecond
+	watchGrace  = 4
+)
+
+// watch calls f if the client closes the connection and the session does not end by itself,
+// because a function still computes. The result ends the watch, and waits for f.
+func watch(socket *socket, f func()) (stop func()) {
+	stopped, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(watchPeriod)
+		defer tick.Stop()
+		for gone := 0; gone < watchGrace; {
+			select {
+			case <-stopped:
+				return
+			case <-tick.C:
+			}
+			if socket.hungUp() {
+				gone++
+			}
+		}
+		f()
+	}()
+	return func() { close(stopped); <-done }
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

@@ -18,7 +18,8 @@ type DialOptions struct {
 	Key string
 	// PeerTimeout is how long the machine of the server may be silent, or the server may take
 	// no bytes, until the session is lost. A call that computes for longer is not affected.
-	// 0 is 30 seconds.
+	// 0 is 30 seconds. The loss may take three times as long, because the system looks at it in
+	// steps.
 	PeerTimeout time.Duration
 	// SessionTimeout is after how long the server shall end the session, 0 for never.
 	SessionTimeout time.Duration

@@ -38,12 +38,14 @@ type Config struct {
 	// Isolation is where sessions run, by default in processes of their own.
 	Isolation Isolation
 	// MaxSessions is how many sessions may run at once; further clients wait. 0 is one for each
-	// processor.
+	// processor. With [InProcess] the limit is 32, together with the sessions that this process
+	// dials.
 	MaxSessions int
 	// HandshakeTimeout is how long a client may take to show its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
 	// PeerTimeout is how long the machine of a client may be silent, or a client may read
-	// nothing, until its session ends; 0 is 30 seconds.
+	// nothing, until its session ends; 0 is 30 seconds. The end may take three times as long,
+	// because the system looks at it in steps.
 	PeerTimeout time.Duration
 	// SessionTimeout is how long a session may last, 0 for any time. A client can ask for less.
 	SessionTimeout time.Duration
@@ -97,6 +99,12 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Tracker != "" && c.Key == "" {
 		return c, fmt.Errorf("rpc: a server that registers at the tracker %s needs a Key, by which clients ask for it", c.Tracker)
+	}
+	if c.Isolation == InProcess && c.MaxSessions > maxClientSessions {
+		return c, fmt.Errorf("rpc: MaxSessions is %d; a process can hold %d sessions: use rpc.Process", c.MaxSessions, maxClientSessions)
+	}
+	if c.MaxMemory > 0 && c.Isolation == InProcess {
+		return c, fmt.Errorf("rpc: MaxMemory limits the process of a session: use rpc.Process")
 	}
 	if _, ok := threadID(); !ok && c.Isolation == InProcess {
 		c.MaxSessions = 1

@@ -42,7 +42,7 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 		if module != nil {
 			module.Release()
 		}
-		if err != nil && strings.Contains(err.Error(), "maximum number of RPC session") {
+		if err != nil && !errors.Is(err, tvmffi.KindError("RPCError")) && strings.Contains(err.Error(), "maximum number of RPC session") {
 			return nil, nil, ErrSessions
 		}
 		if r.err != nil {

@@ -15,3 +15,15 @@ func setUserTimeout(fd int, d time.Duration) error {
 
 // threadID identifies the thread of the system that runs the caller.
 func threadID() (int, bool) { return unix.Gettid(), true }
+
+// hungUp reports whether the peer has closed its side of the connection.
+func (s *socket) hungUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd < 0 {
+		return true
+	}
+	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 && err == nil
+}

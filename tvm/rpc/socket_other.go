@@ -25,6 +25,7 @@ func (s *socket) duplicate() (int, error)              { return -1, errSystem }
 func (s *socket) file() (*os.File, error)              { return nil, errSystem }
 func (s *socket) replace(int) error                    { return errSystem }
 func (s *socket) abort()                               {}
+func (s *socket) hungUp() bool                         { return true }
 func (s *socket) lost() bool                           { return true }
 func (s *socket) close()                               {}
 func limit(*net.TCPConn, time.Duration) error          { return nil }

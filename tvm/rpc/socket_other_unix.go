@@ -21,3 +21,6 @@ func setUserTimeout(int, time.Duration) error { return nil }
 
 // threadID reports that it cannot identify the thread.
 func threadID() (int, bool) { return 0, false }
+
+// hungUp reports false: these systems do not show it while there is something to read.
+func (s *socket) hungUp() bool { return false }

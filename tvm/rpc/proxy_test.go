@@ -1,0 +1,125 @@
+//go:build tvm
+
+package rpc_test
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/tvm/rpc"
+)
+
+// A proxy stands between a client and a server, and stops to read from one of them.
+type proxy struct {
+	listener   net.Listener
+	server     string
+	stopClient atomic.Bool  // do not read from the client any more
+	stopServer atomic.Bool  // do not read from the server any more
+	sent       atomic.Int64 // bytes of the client
+	ended      chan struct{}
+}
+
+func newProxy(t *testing.T, server string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, server: server, ended: make(chan struct{})}
+	t.Cleanup(func() { l.Close(); close(p.ended) })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(c)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		p.copy(server, client, &p.stopClient, &p.sent)
+		server.Close()
+	}()
+	var received atomic.Int64
+	p.copy(client, server, &p.stopServer, &received)
+}
+
+// copy copies until stop is set, and then waits for the end of the test.
+func (p *proxy) copy(to io.Writer, from io.Reader, stop *atomic.Bool, count *atomic.Int64) {
+	b := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(b)
+		count.Add(int64(n))
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(b[:n]); err != nil {
+			return
+		}
+		if stop.Load() {
+			<-p.ended
+			return
+		}
+	}
+}
+
+// TestClientStopsReading lets a client ask for more than buffers hold, and read nothing.
+func TestClientStopsReading(t *testing.T) {
+	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
+		t.Run(name, func(t *testing.T) {
+			server, log := serve(t, rpc.Config{Isolation: isolation, PeerTimeout: time.Second, MaxSessions: 1})
+			p := newProxy(t, server.Addr().String())
+			s := dial(t, p.addr(), rpc.DialOptions{})
+			m := module(t, s)
+			repeat := function(t, m, "repeat")
+			p.stopServer.Store(true)
+			start := time.Now()
+			errs := make(chan error, 1)
+			go func() { _, err := repeat.Call(limited(t, 60*time.Second), 64<<20); errs <- err }()
+			eventually(t, 15*time.Second, func() string {
+				if strings.Contains(log.String(), "the session failed") {
+					return ""
+				}
+				return "the session goes on"
+			})
+			t.Logf("the session ended after %v", time.Since(start))
+			works(t, server.Addr().String())
+			s.Close()
+			if err := <-errs; err == nil {
+				t.Error("the call returned no error")
+			}
+		})
+	}
+}
+
+// TestServerStopsReading uploads more than buffers hold to a server that reads nothing.
+func TestServerStopsReading(t *testing.T) {
+	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess})
+	p := newProxy(t, server.Addr().String())
+	s := dial(t, p.addr(), rpc.DialOptions{PeerTimeout: time.Second})
+	p.stopClient.Store(true)
+	start := time.Now()
+	err := s.Upload(limited(t, 60*time.Second), "large", make([]byte, 64<<20))
+	if d := time.Since(start); !isLost(err) || d > 15*time.Second {
+		t.Errorf("after %v: %v", d, err)
+	}
+	if err := s.Upload(limited(t, time.Second), "small", nil); !isLost(err) {
+		t.Errorf("the next call: %v", err)
+	}
+}
