@@ -72,6 +72,7 @@
 //	child.go        a session in a process of its own
 //	child_*.go      what that needs of the system
 //	environment.go  the functions that TVM's library expects of a server
+//	link.go         links object files that a client uploads
 //	accept.go       the loop that accepts connections
 //	register.go     keeps a server registered at its tracker
 //	keys.go         keys for clients that come from a tracker

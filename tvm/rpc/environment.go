@@ -57,6 +57,7 @@ var registerEnvironment = sync.OnceValue(func() error {
 	return errors.Join(
 		tvmffi.Register("tvm.rpc.server.workpath", workPath, override, tvmffi.Doc("Returns the path of a file of the session.")),
 		tvmffi.Register("tvm.rpc.server.listdir", listDir, override, tvmffi.Doc("Returns the names in a folder of the session, with commas between them.")),
+		tvmffi.Register("tvm.rpc.server.download_linked_module", downloadLinked, override, tvmffi.Doc("Returns the shared library that a file of the session is linked to.")),
 		tvmffi.Register("tvm.rpc.server.load_module", loadModule, override, tvmffi.Doc("Loads a file of the session as a module.")),
 	)
 })
@@ -84,16 +85,4 @@ func listDir(name string) (string, error) {
 		names = append(names, e.Name())
 	}
 	return strings.Join(names, ","), nil
-}
-
-func loadModule(name string) (any, error) {
-	file, err := folders.file(name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := tvmffi.LoadModule(file)
-	if err != nil {
-		return nil, err
-	}
-	return tvmffi.Move(m), nil
 }

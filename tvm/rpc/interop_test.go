@@ -3,6 +3,7 @@
 package rpc_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,26 @@ func TestPythonClient(t *testing.T) {
 				t.Errorf("the client printed %q", got)
 			}
 		})
+	}
+}
+
+// TestPythonCompiler uploads what the compiler of TVM exports: object files, and archives of them.
+func TestPythonCompiler(t *testing.T) {
+	nativetest.StartsCompiler(t)
+	server, _ := serve(t, rpc.Config{})
+	if got := python(t, "compiler", server.Addr().String(), t.TempDir()); got != "done" {
+		t.Errorf("the client printed %q", got)
+	}
+	s := dial(t, server.Addr().String(), rpc.DialOptions{})
+	ctx := limited(t, 30*time.Second)
+	for name, content := range map[string]string{"empty.tar": strings.Repeat("\x00", 1024), "bad.o": "not an object file"} {
+		if err := s.Upload(ctx, name, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.LoadModule(ctx, name)
+		if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

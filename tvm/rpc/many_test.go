@@ -76,6 +76,7 @@ func TestShutdown(t *testing.T) {
 			s := dial(t, server.Addr().String(), rpc.DialOptions{})
 			ctx := limited(t, time.Second)
 			if ends {
+				ctx = limited(t, 20*time.Second)
 				time.AfterFunc(100*time.Millisecond, func() { s.Close() })
 			}
 			err := server.Shutdown(ctx)

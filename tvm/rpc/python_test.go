@@ -60,6 +60,27 @@ def main():
         assert sess.listdir("") == "kernels.so", sess.listdir("")
         assert bytes(sess.download("kernels.so")) == open(library, "rb").read()
         sess.remove("kernels.so")
+    elif part == "compiler":
+        from tvm import te
+        A = te.placeholder((4,), "float32", "A")
+        B = te.compute((4,), lambda i: A[i] * 2.0, "B")
+        lib = tvm.compile(te.create_prim_func([A, B]), target="llvm")
+        host, port = args[0].rsplit(":", 1)
+        sess = rpc.connect(host, int(port), "")
+        for name in ("double.tar", "double.o"):
+            path = os.path.join(args[1], name)
+            if name.endswith(".tar"):
+                lib.export_library(path)
+            else:
+                lib.write_to_file(path, "o") if hasattr(lib, "write_to_file") else lib.mod.write_to_file(path, "o")
+            sess.upload(path)
+            f = sess.load_module(name)
+            x = tvm.runtime.tensor(np.arange(4, dtype="float32"), sess.cpu(0))
+            y = tvm.runtime.tensor(np.zeros(4, dtype="float32"), sess.cpu(0))
+            f["main"](x, y)
+            assert y.numpy().tolist() == [0, 2, 4, 6], y.numpy()
+        assert bytes(sess.download_linked_module("double.tar"))[:4] == b"\x7fELF"
+    if part in ("client", "compiler"):
         print("done", flush=True)
 if __name__ == "__main__":
     main()

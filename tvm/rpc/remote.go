@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"fmt"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
@@ -111,8 +110,9 @@ func (s *Session) Remove(ctx context.Context, name string) error {
 	return err
 }
 
-// LoadModule loads a file that was uploaded under a name: a shared library of the platform of
-// the server. The caller releases the module.
+// LoadModule loads a file that was uploaded under a name: a shared library for the platform of
+// the server. A server also links an object file (.o), or a tar archive of some, if it has a C++
+// compiler. The caller releases the module.
 func (s *Session) LoadModule(ctx context.Context, name string) (*Module, error) {
 	var m *tvmffi.Module
 	err := s.Do(ctx, func() (err error) {
@@ -132,8 +132,8 @@ func (s *Session) Device(device tvmffi.Device) tvmffi.Device {
 }
 
 // NewTensor allocates a tensor on a device of the server, such as tvmffi.CPU. Its elements have
-// no values yet. The functions CopyFrom, ReadSlice and Copy of package tvmffi copy its
-// elements; call them in [Session.Do]. The caller releases the tensor.
+// no values yet. [CopyFrom], [ReadSlice] and [Session.Copy] reach its elements. The caller releases the
+// tensor.
 func (s *Session) NewTensor(ctx context.Context, dtype tvmffi.DataType, device tvmffi.Device, shape ...int64) (*tvmffi.Tensor, error) {
 	var t *tvmffi.Tensor
 	err := s.Do(ctx, func() (err error) {
@@ -143,34 +143,26 @@ func (s *Session) NewTensor(ctx context.Context, dtype tvmffi.DataType, device t
 	return t, err
 }
 
-// CopyFrom copies the elements of from into a tensor of the session, which must have as many.
+// CopyFrom copies the elements of from into a tensor of the session: it is tvmffi.CopyFrom in
+// [Session.Do].
 func CopyFrom[T tvmffi.Element](ctx context.Context, s *Session, to *tvmffi.Tensor, from []T) error {
-	local, err := tvmffi.FromSlice(from, to.Shape()...)
-	if err != nil {
-		return err
-	}
-	defer local.Release()
-	return s.Copy(ctx, to, local)
+	return s.Do(ctx, func() error { return tvmffi.CopyFrom(to, from) })
 }
 
-// ReadSlice returns a copy of the elements of a tensor of the session.
+// ReadSlice returns a copy of the elements of a tensor of the session: it is tvmffi.ReadSlice in
+// [Session.Do].
 func ReadSlice[T tvmffi.Element](ctx context.Context, s *Session, t *tvmffi.Tensor) ([]T, error) {
-	local, err := tvmffi.NewTensor(t.DataType(), t.Shape()...)
-	if err != nil {
-		return nil, err
-	}
-	defer local.Release()
-	if err := s.Copy(ctx, local, t); err != nil {
-		return nil, err
-	}
-	return tvmffi.ReadSlice[T](local)
+	var elements []T
+	err := s.Do(ctx, func() (err error) {
+		elements, err = tvmffi.ReadSlice[T](t)
+		return err
+	})
+	return elements, err
 }
 
 // Copy copies the elements of a tensor into another one of the same shape and type: from this
-// process to the server, back, or between two tensors of the session.
+// process to the server, back, or between two tensors of the session. It is tvmffi.Copy in
+// [Session.Do].
 func (s *Session) Copy(ctx context.Context, to, from *tvmffi.Tensor) error {
-	if to.DataType() != from.DataType() {
-		return fmt.Errorf("rpc: copy of %v elements into a tensor of %v", from.DataType(), to.DataType())
-	}
-	return s.Do(ctx, func() error { return tvmruntime.TVMTensorCopyFromTo(from, to) })
+	return s.Do(ctx, func() error { return tvmffi.Copy(to, from) })
 }

@@ -201,6 +201,12 @@ func checkKernel(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	if err != nil || !slices.Equal(got, []float32{2, 3, 4, 5}) {
 		t.Errorf("the result is %v, %v", got, err)
 	}
+	if err := s.Copy(ctx, y, x); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := rpc.ReadSlice[float32](ctx, s, y); err != nil || !slices.Equal(got, []float32{1, 2, 3, 4}) {
+		t.Errorf("the copy is %v, %v", got, err)
+	}
 	timer, err := m.Timer(ctx, "add_one", rpc.TimerOptions{Number: 10, Repeat: 3})
 	if err != nil {
 		t.Fatal(err)

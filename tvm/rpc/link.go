@@ -1,0 +1,146 @@
+package rpc
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// linkTimeout is how long the linker may take.
+const linkTimeout = 2 * time.Minute
+
+// linked returns a shared library of file. That is file itself unless it is an object file, or a
+// tar archive of some, as TVM exports where no linker is: the C++ compiler of this machine links
+// those.
+func linked(file string) (string, error) {
+	objects := []string{file}
+	switch filepath.Ext(file) {
+	case ".o":
+	case ".tar":
+		var err error
+		if objects, err = unpack(file, file+".d"); err != nil {
+			return "", fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
+		}
+	default:
+		return file, nil
+	}
+	linker, err := findLinker()
+	if err != nil {
+		return "", fmt.Errorf("link %s: %w", filepath.Base(file), err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), linkTimeout)
+	defer cancel()
+	library := file + ".so"
+	cmd := exec.CommandContext(ctx, linker, append([]string{"-shared", "-fPIC", "-o", library}, objects...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("link %s: %w\n%s", filepath.Base(file), err, out)
+	}
+	return library, nil
+}
+
+// findLinker returns the C++ compiler.
+func findLinker() (string, error) {
+	names := []string{"c++", "g++", "clang++", "cc"}
+	if cxx := os.Getenv("CXX"); cxx != "" {
+		names = []string{cxx}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("this server has none of the compilers %q, which link: install one, or upload a shared library", names)
+}
+
+// unpack writes the files of an archive into a folder, and returns their paths.
+func unpack(archive, dir string) (files []string, err error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	plain, err := decompressed(f)
+	if err != nil {
+		return nil, err
+	}
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		switch {
+		case err == io.EOF && len(files) == 0:
+			return nil, errors.New("the archive has no files")
+		case err == io.EOF:
+			return slices.Compact(slices.Sorted(slices.Values(files))), nil
+		case err != nil:
+			return nil, err
+		case h.Typeflag == tar.TypeDir:
+			continue
+		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
+			return nil, fmt.Errorf("%q is not a file in the archive", h.Name)
+		}
+		file := filepath.Join(dir, h.Name)
+		if err := writeFile(file, r); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+}
+
+// decompressed returns what r holds, which TVM's archives have compressed by gzip.
+func decompressed(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	if head, err := b.Peek(2); err != nil || head[0] != 0x1f || head[1] != 0x8b {
+		return b, nil
+	}
+	return gzip.NewReader(b)
+}
+
+func writeFile(file string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
+
+// downloadLinked returns the shared library of a file of the session.
+func downloadLinked(name string) ([]byte, error) {
+	file, err := folders.file(name)
+	if err != nil {
+		return nil, err
+	}
+	if file, err = linked(file); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+}
+
+// loadModule loads a file of the session as a module.
+func loadModule(name string) (any, error) {
+	file, err := folders.file(name)
+	if err != nil {
+		return nil, err
+	}
+	if file, err = linked(file); err != nil {
+		return nil, err
+	}
+	m, err := tvmffi.LoadModule(file)
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.Move(m), nil
+}
