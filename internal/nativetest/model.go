@@ -1,0 +1,60 @@
+package nativetest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/compiler"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// Model runs a script by the Python of [TVM] with args and the name of a file that it writes, a compiled model, and
+// returns that name. The model is made once for the script, its args and TVM, and kept in the cache.
+func Model(t testing.TB, script string, args ...string) (path string) {
+	t.Helper()
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(args, string(text), tvmRequirements), "\x00")))
+	path = filepath.Join(cache, "models", hex.EncodeToString(sum[:8])+".so")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unfinished := filepath.Join(t.TempDir(), "model.so")
+	cmd := exec.CommandContext(t.Context(), TVM(t), append(append([]string{script}, args...), unfinished)...)
+	if said, err := compiler.Run(cmd); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, said)
+	}
+	model, err := os.ReadFile(unfinished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another test may make the same file: each writes its own, and the last name counts.
+	partial, err := os.CreateTemp(filepath.Dir(path), "partial")
+	if err == nil {
+		_, err = partial.Write(model)
+	}
+	if err == nil {
+		err = partial.Close()
+	}
+	if err == nil {
+		err = os.Rename(partial.Name(), path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

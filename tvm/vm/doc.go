@@ -1,0 +1,51 @@
+// Package vm runs models that the Relax compiler of TVM has exported, on its virtual machine.
+// It needs libtvm_runtime, and neither the compiler nor Python.
+//
+//	exe, err := vm.Load("mlp.so")
+//	if err != nil { ... }
+//	defer exe.Release()
+//	m, err := exe.NewMachine(vm.Pooled, tvmffi.CPU)
+//	if err != nil { ... }
+//	defer m.Close()
+//	main, err := m.Function("main")
+//	if err != nil { ... }
+//	y, err := main.Call(x, weight, bias) // *tvmffi.Tensor as arguments; y is a tvmffi.Any
+//
+// # Functions
+//
+// An executable has the names and the types of the parameters of its functions, and
+// [Executable.Signatures] returns them. The program vmgen writes Go methods from them, with
+// these names, and with the types in the docs. [Function.Call] gives its arguments to one call.
+// [Function.SetInput], [Function.Invoke] and [Function.Output] keep arguments and results in
+// the machine, which copies the arguments to its first device.
+//
+// # Ownership
+//
+// The program owns what this package returns: an [Executable] and a [Machine] until Release
+// and Close, and the result of a call until [tvmffi.Any.Release], or the collector, ends it. A
+// machine keeps its executable. A call borrows its arguments. SetInput keeps tensors that are
+// already on the device, without a copy, until the next SetInput of the function or until
+// Close: the program must not change them before Invoke has returned.
+//
+// # Goroutines
+//
+// Any goroutine may use all of it. A machine runs one call at a time, and others wait. Who
+// wants several at once makes several machines of one executable. A hook of
+// [Machine.SetInstrument] runs inside the call, so it must not use its machine.
+//
+// # Errors
+//
+// All errors are an [*Error], which names what was tried; errors.As finds the
+// [*tvmffi.Error] of the machine inside. A call with other types, shapes or devices than the
+// signature says fails, and the machine stays usable. A file must come from a trusted source:
+// it holds code.
+//
+// # Files
+//
+//	executable.go  Executable, its texts
+//	signature.go   what an executable says about its functions
+//	machine.go     Machine
+//	function.go    Function: calls with and without state
+//	instrument.go  hooks
+//	error.go       Error
+package vm

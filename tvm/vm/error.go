@@ -1,0 +1,27 @@
+package vm
+
+import "fmt"
+
+// Error is an error of this package.
+type Error struct {
+	// Op is what was tried, such as "load" or "call".
+	Op string
+	// Name is the file or the function that it was tried with.
+	Name string
+	// Err is the cause. That of the virtual machine is a *tvmffi.Error.
+	Err error
+}
+
+// Error returns the text of the error, such as "vm: call main: got 1 argument, expected 2 (x, w)".
+func (e *Error) Error() string { return fmt.Sprintf("vm: %s %s: %v", e.Op, e.Name, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fail returns err as an *Error, and nil for nil.
+func fail(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{op, name, err}
+}

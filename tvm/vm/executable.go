@@ -1,0 +1,112 @@
+package vm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/generated/tvm/vm"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Executable is a compiled model: the code of its functions, its constants, and the kernels
+// that it calls.
+type Executable struct {
+	module *tvmffi.Module
+	name   string
+}
+
+// Load loads a model from a file, such as the shared library that export_library of TVM
+// writes. The options say where libtvm_runtime is; without them it is looked for as for
+// every generated package. The code in the file stays loaded until the process ends. The
+// caller owns the executable.
+func Load(path string, options ...tvmffi.LoadOption) (*Executable, error) {
+	if err := vm.Load(options...); err != nil {
+		return nil, fail("load", path, fmt.Errorf("a Relax executable needs libtvm_runtime: %w", err))
+	}
+	module, err := tvmffi.LoadModule(path)
+	if err != nil {
+		return nil, fail("load", path, err)
+	}
+	e, err := Of(module)
+	if err != nil {
+		module.Release()
+		return nil, fail("load", path, err.(*Error).Err)
+	}
+	e.name = path
+	return e, nil
+}
+
+// Of returns the executable that a module holds, such as one on the other side of an RPC
+// session. The caller owns the executable, which takes the module over if there is no error.
+func Of(module *tvmffi.Module) (*Executable, error) {
+	kind, err := module.Kind()
+	if err != nil {
+		return nil, fail("use", "module", err)
+	}
+	if has, err := module.Has("vm_load_executable"); err != nil || !has {
+		if err == nil {
+			err = fmt.Errorf("it is a module of kind %s without a Relax executable: compile a model with relax.build, and export what that returns", kind)
+		}
+		return nil, fail("use", "module", err)
+	}
+	return &Executable{module, kind}, nil
+}
+
+// Release ends the executable. Its machines stay usable.
+func (e *Executable) Release() { e.module.Release() }
+
+// Text returns the instructions of all functions in a readable form.
+func (e *Executable) Text() (string, error) {
+	text, err := call[string](e.module, "as_text")
+	return text, fail("text of", e.name, err)
+}
+
+// Stats returns the constants and the names of the functions in a readable form.
+func (e *Executable) Stats() (string, error) {
+	text, err := call[string](e.module, "stats")
+	return text, fail("statistics of", e.name, err)
+}
+
+// Signatures returns what the executable says about each of its functions, sorted by name.
+// Kernels and functions of the runtime are not among them.
+func (e *Executable) Signatures() ([]Signature, error) {
+	text, err := e.Text()
+	if err != nil {
+		return nil, err
+	}
+	stats, err := e.Stats()
+	if err != nil {
+		return nil, err
+	}
+	machine, err := call[*tvmffi.Module](e.module, "vm_load_executable") // knows the parameters
+	if err != nil {
+		return nil, fail("signatures of", e.name, err)
+	}
+	defer machine.Release()
+	var all []Signature
+	for _, name := range functionNames(text) {
+		s, err := signatureOf(machine, name, stats)
+		if err != nil {
+			return nil, fail("signature of", name, err)
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Signature) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// call calls a function of a module and returns its result as a T.
+func call[T any](module *tvmffi.Module, name string, args ...any) (T, error) {
+	var zero T
+	f, err := module.Function(name)
+	if err != nil {
+		return zero, err
+	}
+	defer f.Release()
+	v, err := f.Call(args...)
+	if err != nil {
+		return zero, err
+	}
+	return tvmffi.As[T](v)
+}

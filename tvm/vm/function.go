@@ -1,0 +1,169 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Function is a function of a model on a machine.
+type Function struct {
+	machine   *Machine
+	signature Signature
+	function  *tvmffi.Function
+}
+
+// Function returns a function of the model. The error lists the functions of the executable
+// if there is none of that name. The function is valid until the machine is closed.
+func (m *Machine) Function(name string) (*Function, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, err := m.find(name)
+	if err != nil {
+		if text, _ := m.executable.Text(); text != "" && !m.closed {
+			err = fmt.Errorf("there is no such function, only %s: %w", strings.Join(functionNames(text), ", "), err)
+		}
+		return nil, fail("find", name, err)
+	}
+	stats, err := m.executable.Stats()
+	if err != nil {
+		return nil, err
+	}
+	signature, err := signatureOf(m.module, name, stats)
+	if err != nil {
+		return nil, fail("find", name, err)
+	}
+	return &Function{m, signature, f}, nil
+}
+
+// Expect is like Function, for generated code: it fails unless the function has the given
+// signature, as [Signature.String] writes it.
+func (m *Machine) Expect(name, signature string) (*Function, error) {
+	f, err := m.Function(name)
+	if err != nil {
+		return nil, err
+	}
+	if got := f.signature.String(); got != signature {
+		return nil, fail("find", name, fmt.Errorf("the model is not the one that the Go code was generated from: it has %s, expected %s: run go generate", got, signature))
+	}
+	return f, nil
+}
+
+// Signature returns the names and the types of the parameters. The caller must not change it.
+func (f *Function) Signature() Signature { return f.signature }
+
+// Call calls the function, which borrows args: tensors on the first device of the machine,
+// numbers, shapes and the like. The caller owns the result: a tensor, or an array of results
+// for a tuple. [Tensors] takes it apart.
+func (f *Function) Call(args ...any) (tvmffi.Any, error) {
+	if err := f.count("call", args); err != nil {
+		return tvmffi.Any{}, err
+	}
+	f.machine.mu.Lock()
+	defer f.machine.mu.Unlock()
+	if f.machine.closed {
+		return tvmffi.Any{}, fail("call", f.signature.Name, errClosed)
+	}
+	v, err := f.function.Call(args...)
+	if err != nil {
+		return tvmffi.Any{}, fail("call", f.signature.Name, err)
+	}
+	return v, nil
+}
+
+// count returns an error unless args are as many as the parameters.
+func (f *Function) count(op string, args []any) error {
+	if n := len(f.signature.Params); len(args) != n {
+		return fail(op, f.signature.Name, fmt.Errorf("got %d arguments, expected %d (%s)", len(args), n, f.signature.names()))
+	}
+	return nil
+}
+
+// SetInput keeps arguments for [Function.Invoke]. Tensors that are not on the first device of
+// the machine are copied there, the others are kept.
+func (f *Function) SetInput(args ...any) error {
+	if err := f.count("set the input of", args); err != nil {
+		return err
+	}
+	_, err := f.machine.state("set_input", append([]any{f.signature.Name}, args...)...)
+	return fail("set the input of", f.signature.Name, err)
+}
+
+// Invoke calls the function with the arguments of [Function.SetInput]. Its result stays in the
+// machine until the next Invoke or Close.
+func (f *Function) Invoke() error {
+	_, err := f.machine.state("invoke_stateful", f.signature.Name)
+	return fail("invoke", f.signature.Name, err)
+}
+
+// Output returns a result of the last [Function.Invoke]: all of it without an index, and with
+// indices an element of a tuple, of a tuple in it, and so on. It fails for a tuple: give
+// one index more. The caller owns the result.
+func (f *Function) Output(index ...int) (*tvmffi.Tensor, error) {
+	v, err := f.machine.state("get_output", f.at(index)...)
+	if err != nil {
+		return nil, fail("output of", f.signature.Name, err)
+	}
+	x, err := tvmffi.As[*tvmffi.Tensor](v)
+	return x, fail("output of", f.signature.Name, err)
+}
+
+// OutputLen returns how many elements the result at an index has, which is as for
+// [Function.Output], or -1 if it is not a tuple.
+func (f *Function) OutputLen(index ...int) (int, error) {
+	v, err := f.machine.state("get_output_arity", f.at(index)...)
+	if err != nil {
+		return 0, fail("output of", f.signature.Name, err)
+	}
+	n, err := tvmffi.As[int](v)
+	return n, fail("output of", f.signature.Name, err)
+}
+
+// at returns the arguments of get_output.
+func (f *Function) at(index []int) []any {
+	args := []any{f.signature.Name}
+	for _, i := range index {
+		args = append(args, i)
+	}
+	return args
+}
+
+// TensorOf returns the result of a call that returns a tensor. It takes both results of
+// [Function.Call], and returns the error if there is one. The caller owns the tensor.
+func TensorOf(result tvmffi.Any, err error) (*tvmffi.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	x, err := tvmffi.As[*tvmffi.Tensor](result)
+	if err != nil {
+		result.Release()
+	}
+	return x, fail("use", "result", err)
+}
+
+// Tensors returns the tensors of a result, in order, also those of tuples in tuples. The
+// caller owns each of them, and still owns the result.
+func Tensors(result tvmffi.Any) ([]*tvmffi.Tensor, error) {
+	if x, err := tvmffi.As[*tvmffi.Tensor](result); err == nil {
+		return []*tvmffi.Tensor{tvmffi.Retain(x)}, nil
+	}
+	a, err := tvmffi.As[*tvmffi.Array[tvmffi.Any]](result)
+	if err != nil {
+		return nil, fail("take apart", "result", errors.New("it is "+result.TypeKey()+", neither a tensor nor a tuple"))
+	}
+	var all []*tvmffi.Tensor
+	for _, element := range a.All() {
+		more, err := Tensors(element)
+		all = append(all, more...)
+		element.Release()
+		if err != nil {
+			for _, x := range all {
+				x.Release()
+			}
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,95 @@
+package vm
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Event is a call of a kernel, or of a function of the runtime, that a machine makes.
+type Event struct {
+	// Function is the name of what is called, such as "matmul" or "vm.builtin.alloc_tensor".
+	Function string
+	// Before says that the call follows. Otherwise it has returned, and Result is its result.
+	Before bool
+	// Args are the arguments. A kernel writes to its last ones. Objects are borrowed: they are
+	// valid until the hook returns, and tvmffi.Retain keeps one.
+	Args   []tvmffi.Any
+	Result tvmffi.Any
+}
+
+// Action is what a machine does after a hook.
+type Action int
+
+const (
+	// Continue goes on.
+	Continue Action = 0
+	// Skip leaves the call out, and there is no Event after it. Its result is None, so only a
+	// kernel, which has no result, can be left out; what it would write keeps its old content.
+	// After a call Skip is Continue.
+	Skip Action = 1
+)
+
+// hook is the Go side of an instrument. It outlives the machine if a call is under way.
+type hook struct {
+	f atomic.Pointer[func(Event) (Action, error)]
+}
+
+func (h *hook) set(f func(Event) (Action, error)) {
+	if f == nil {
+		h.f.Store(nil)
+		return
+	}
+	h.f.Store(&f)
+}
+
+// call is what the machine calls: with the function, its name, whether the call follows, the
+// result, and the arguments.
+func (h *hook) call(args []tvmffi.Any) (any, error) {
+	f := h.f.Load()
+	if f == nil {
+		return int(Continue), nil
+	}
+	if len(args) < 4 {
+		return nil, fmt.Errorf("the hook of the machine got %d arguments, expected 4 or more", len(args))
+	}
+	name, err := tvmffi.As[string](args[1])
+	if err != nil {
+		return nil, err
+	}
+	before, err := tvmffi.As[bool](args[2])
+	if err != nil {
+		return nil, err
+	}
+	action, err := (*f)(Event{name, before, args[4:], args[3]})
+	return int(action), err
+}
+
+// SetInstrument makes the machine call f before and after each call that it makes. An error of
+// f ends the call of the model, whose error wraps it. f runs in the goroutine of that call and
+// must not use the machine. A nil f takes the hook away; once there was one, each call of the
+// machine costs a little more until the machine is closed. A machine on the other side of an
+// RPC session refuses a hook.
+func (m *Machine) SetInstrument(f func(Event) (Action, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hook != nil {
+		m.hook.set(f)
+		return nil
+	}
+	if f == nil {
+		return nil
+	}
+	h := new(hook)
+	h.set(f)
+	set, err := m.find("set_instrument")
+	if err == nil {
+		_, err = set.Call(tvmffi.Packed(h.call))
+	}
+	if err != nil {
+		return fail("instrument", m.executable.name, err)
+	}
+	m.hook = h
+	return nil
+}

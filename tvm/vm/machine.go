@@ -1,0 +1,137 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Allocator is how a machine gets memory for the tensors of a model.
+type Allocator int
+
+// The allocators of TVM.
+const (
+	// Naive allocates and frees each tensor.
+	Naive Allocator = 1
+	// Pooled keeps memory for later calls, in this machine and in all others of the process.
+	Pooled Allocator = 2
+)
+
+// Machine is a virtual machine that runs an executable on devices.
+type Machine struct {
+	executable *Executable
+
+	mu     sync.Mutex // held during a call: a machine runs one at a time
+	module *tvmffi.Module
+	found  map[string]*tvmffi.Function
+	hook   *hook
+	closed bool
+}
+
+// NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The
+// machine computes shapes on the CPU, which it adds at the end if another device is there.
+// For an executable on the other side of an RPC session, the devices are those of that side
+// or those of the session. The caller closes the machine.
+func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (*Machine, error) {
+	if allocator != Naive && allocator != Pooled {
+		return nil, fail("start", e.name, fmt.Errorf("allocator %d is unknown: use vm.Naive or vm.Pooled", allocator))
+	}
+	const session = 128 // the device types of RPC sessions are multiples of it and the type there
+	n := len(devices)
+	if n == 0 || devices[n-1].Type%session != tvmffi.DeviceCPU {
+		devices = append(devices[:n:n], tvmffi.CPU)
+	}
+	for _, d := range devices {
+		if err := e.exists(d); err != nil {
+			return nil, fail("start", e.name, err)
+		}
+	}
+	module, err := call[*tvmffi.Module](e.module, "vm_load_executable")
+	if err != nil {
+		return nil, fail("start", e.name, err)
+	}
+	var args []any
+	for _, d := range devices {
+		args = append(args, d.Type%session, d.ID, int(allocator))
+	}
+	start, err := module.Function("vm_initialization")
+	if err == nil {
+		defer start.Release()
+		_, err = start.Call(args...)
+	}
+	if err != nil {
+		module.Release()
+		return nil, fail("start", e.name, err)
+	}
+	own := &Executable{tvmffi.Retain(e.module), e.name}
+	return &Machine{executable: own, module: module, found: map[string]*tvmffi.Function{}}, nil
+}
+
+// exists returns an error unless a device is there. The other side of an RPC session has
+// devices of its own; the machine reports them on first use.
+func (e *Executable) exists(d tvmffi.Device) error {
+	if kind, err := e.module.Kind(); err != nil || kind == "rpc" {
+		return err
+	}
+	const exists = 0
+	v, err := runtime.GetDeviceAttr(int64(d.Type), int64(d.ID), exists)
+	if err != nil {
+		return err
+	}
+	if yes, err := tvmffi.As[int](v); err != nil || yes == 0 {
+		return fmt.Errorf("device %s is not there: the machine lacks it, or libtvm_runtime is built without it", d)
+	}
+	return nil
+}
+
+// errClosed is the cause of an error after Close.
+var errClosed = errors.New("the machine is closed")
+
+// Close ends the machine and what it holds: the inputs and outputs of calls with state, and
+// the hook. It waits for a call that is under way. Results of calls stay valid. A second Close
+// does nothing.
+func (m *Machine) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.closed = true
+	for _, f := range m.found {
+		f.Release()
+	}
+	m.module.Release()
+	m.executable.Release()
+	if m.hook != nil {
+		m.hook.set(nil)
+	}
+}
+
+// state calls one of the functions of the machine itself, which it keeps.
+func (m *Machine) state(name string, args ...any) (tvmffi.Any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, err := m.find(name)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	return f.Call(args...)
+}
+
+// find returns a function of the module, which ends with the machine. The caller holds mu.
+func (m *Machine) find(name string) (*tvmffi.Function, error) {
+	if m.closed {
+		return nil, errClosed
+	}
+	if f := m.found[name]; f != nil {
+		return f, nil
+	}
+	f, err := m.module.Function(name)
+	if err == nil {
+		m.found[name] = f
+	}
+	return f, err
+}
