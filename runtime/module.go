@@ -77,7 +77,7 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err != nil {
-		return nil, err
+		return nil, core.ModuleError(full, err)
 	}
 	misfit := before.Fits()
 	if misfit != nil || !config.unload { // the types of a misfit are registered

@@ -327,7 +327,7 @@ func (l *Library) module(path string) (*objects.Object, error) {
 	c.Begin(&ModuleLoadFromFile, 1)
 	c.String(0, path)
 	if err := c.Do(); err != nil {
-		return nil, err
+		return nil, ModuleError(path, err)
 	}
 	m := objects.Static(uintptr(c.head.Res.Bits))
 	modules[path] = m

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
@@ -18,6 +19,9 @@ import (
 var (
 	missingSymbol  = regexp.MustCompile(`(?:undefined symbol|[Ss]ymbol not found in flat namespace|Symbol not found): '?([^\s',]+)`)
 	missingLibrary = regexp.MustCompile(`(?:^|: )([^\s:]+): cannot open shared object file: No such file|Library not loaded: (\S+)`)
+	// missingLoader is the global function that reads a module of some kind inside a library, in
+	// the message of libtvm_ffi.
+	missingLoader  = regexp.MustCompile(`ffi\.Module\.load_from_bytes\.([\w.]*\w)`)
 	missingVersion = regexp.MustCompile(`version .((?:GLIBC|GLIBCXX|CXXABI|GCC)_[\w.]+). not found`)
 	// symbolOfFFI matches the C functions of libtvm_ffi and mangled C++ names in tvm::ffi.
 	symbolOfFFI = regexp.MustCompile(`^_?(?:TVMFFI|_Z(?:T[ISV])?N?K?3tvm3ffi)`)
@@ -44,6 +48,25 @@ func remedy(path string, err error) string {
 		return built + "; set TVMFFI_LIBRARY to the right one"
 	}
 	return ""
+}
+
+// ModuleError adds to the error of loading a module what to do if the file holds a module of
+// a kind that no loaded library can read.
+func ModuleError(path string, err error) error {
+	m := missingLoader.FindStringSubmatch(failure.Message(err))
+	if m == nil {
+		return err
+	}
+	library := "the library that registers " + m[0]
+	if strings.HasPrefix(m[1], "relax.") {
+		library = "libtvm_runtime"
+	}
+	kind := failure.KindRuntime
+	if f := failure.FailureOf(err); f != nil {
+		kind = f.Kind
+	}
+	return failure.Errorf(kind, "%s holds a module of kind %s, which no loaded library can read: load %s first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary): %w",
+		filepath.Base(path), m[1], library, err)
 }
 
 // remedyForFile returns the remedy for a file that is truncated, or that needs what the

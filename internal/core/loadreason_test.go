@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // The texts are those of the loader of glibc.
@@ -19,5 +21,21 @@ func TestRemedyForFile(t *testing.T) {
 		if got := remedyForFile("/x/lib.so", errors.New("load /x/lib.so: "+reason)); want == "" && got != "" || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
+	}
+}
+
+// TestModuleError has the text of libtvm_ffi for a Relax executable.
+func TestModuleError(t *testing.T) {
+	native := failure.Errorf(failure.KindRuntime, "Library binary was created using {relax.VMExecutable} but a loader of that name is not registered. "+
+		"Make sure to have runtime that registers ffi.Module.load_from_bytes.relax.VMExecutable")
+	err := ModuleError("/x/model.so", native)
+	for _, want := range []string{"RuntimeError: model.so holds a module of kind relax.VMExecutable, ", "load libtvm_runtime first (--dep ", ": Library binary was"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+	other := failure.Errorf(failure.KindRuntime, "another mistake")
+	if got := ModuleError("/x/model.so", other); got != other {
+		t.Error(got)
 	}
 }
