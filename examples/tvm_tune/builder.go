@@ -62,7 +62,7 @@ func (b *builder) build(inputs *tvmffi.Array[*ms.BuilderInput]) (tvmffi.ArrayLik
 // one compiles one candidate. A compilation that exceeds the limit goes on until TVM returns, because
 // native code cannot be stopped; its result is not used.
 func (b *builder) one(m *ir.IRModule, cpu *target.Target, file string) error {
-	ctx, cancel := context.WithTimeoutCause(b.ctx, b.limit, fmt.Errorf("compiling took more than %v", b.limit))
+	ctx, cancel := context.WithTimeoutCause(b.ctx, b.limit, fmt.Errorf("compiling took more than %v, the -limit", b.limit))
 	done := make(chan error, 1)
 	go func() {
 		defer cancel()

@@ -74,27 +74,29 @@ func (d *device) multiply(ctx context.Context, file string, n int64, a, b []floa
 	return product, err
 }
 
-// with loads a library on the device and lets f use it, within the limit. A failure ends the session, as
-// the kernel may have left anything behind.
+// with loads a library on the device and lets f use it, within the limit. After a failure it begins a new
+// session, as the kernel may have left anything behind.
 func (d *device) with(ctx context.Context, file string, f func(context.Context, *rpc.Module) error) error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("running took more than %v", d.limit))
-	defer cancel()
-	if d.session == nil {
-		session, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
-		if err != nil {
-			return err
-		}
-		d.session = session
+	if err := d.connect(ctx); err != nil {
+		return err
 	}
-	err := d.load(ctx, file, f)
+	limited, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("running took more than %v, the -limit", d.limit))
+	defer cancel()
+	err := d.load(limited, file, f)
 	if err == nil {
 		return nil
 	}
+	if limited.Err() != nil {
+		err = context.Cause(limited)
+	}
 	d.disconnect()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return err
+	}
+	if gone := d.connect(ctx); gone != nil {
+		return gone
 	}
 	return err
 }
@@ -162,6 +164,30 @@ func randomNumbers(shape []int64) []float32 {
 		numbers[i] = 2*rand.Float32() - 1
 	}
 	return numbers
+}
+
+// unreachable is the error of a device that has no session for us, whatever the kernel is.
+type unreachable struct{ err error }
+
+// Error says so, with the cause.
+func (e *unreachable) Error() string { return "the device cannot be reached: " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *unreachable) Unwrap() error { return e.err }
+
+// connect begins a session, unless there is one.
+func (d *device) connect(ctx context.Context) error {
+	if d.session != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // starting a process takes longer on a busy machine
+	defer cancel()
+	session, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
+	if err != nil {
+		return &unreachable{err}
+	}
+	d.session = session
+	return nil
 }
 
 // disconnect ends the session.

@@ -28,7 +28,7 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSaboteur(t)
-	d, closeDevice, err := openDevice(o)
+	d, closeDevice, err := openDevice(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +52,9 @@ func TestFailures(t *testing.T) {
 		if !strings.Contains(string(report), want) {
 			t.Errorf("%s has no %q", logFile, want)
 		}
+	}
+	if left, err := os.ReadDir(b.dir); err != nil || len(left) > 0 {
+		t.Errorf("libraries of candidates are left: %v %v", left, err)
 	}
 	if n := valid(t, search.database); n != 11 {
 		t.Errorf("the database has %d candidates that ran, want 11", n)
@@ -126,7 +129,7 @@ func TestStop_inBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, closeDevice, err := openDevice(o)
+	d, closeDevice, err := openDevice(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	d, closeDevice, err := openDevice(o)
+	d, closeDevice, err := openDevice(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,16 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	t.summary()
-	return t.report(context.WithoutCancel(ctx), d, o.rows, scratch)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
+	defer cancel()
+	return t.report(ctx, d, o.rows, scratch)
 }
 
-// openDevice starts a server, unless the options name one.
-func openDevice(o options) (d *device, closeDevice func(), err error) {
+// openDevice connects to the server that the options name, or starts one.
+func openDevice(ctx context.Context, o options) (d *device, closeDevice func(), err error) {
 	if o.device != "" {
 		d := &device{address: o.device, limit: o.limit}
-		return d, d.Close, nil
+		return d, d.Close, d.connect(ctx)
 	}
 	output, err := os.OpenFile(filepath.Join(o.dir, logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

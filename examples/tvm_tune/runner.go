@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -80,9 +81,13 @@ func (t *trial) done() (bool, error) {
 	}
 }
 
-// result waits until the candidate has run. One that failed has a result that says why.
+// result waits until the candidate has run. One that failed has a result that says why. If the device is
+// gone, that is not the fault of the candidate, and the error ends the search.
 func (t *trial) result() (ms.RunnerResultRef, error) {
 	<-t.ready
+	if gone := (*unreachable)(nil); errors.As(t.err, &gone) {
+		return nil, t.err
+	}
 	if t.err != nil {
 		text := t.err.Error()
 		return ms.NewRunnerResult(nil, &text)
