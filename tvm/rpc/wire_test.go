@@ -1,0 +1,169 @@
+package rpc
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// A stream reads from one buffer and writes to another one.
+type stream struct {
+	io.Reader
+	io.Writer
+}
+
+func TestGreet(t *testing.T) {
+	answer := func(code int32, rest ...byte) string {
+		return string(append(binary.LittleEndian.AppendUint32(nil, uint32(code)), rest...))
+	}
+	for name, c := range map[string]struct {
+		answer string
+		want   error
+	}{
+		"a server":          {answer(magic, 7, 0, 0, 0) + "server:", nil},
+		"another key":       {answer(codeMismatch), ErrKey},
+		"a key twice":       {answer(codeDuplicate), ErrKey},
+		"not a server":      {answer(77), ErrProtocol},
+		"a huge length":     {answer(magic, 0, 0, 0, 0x7f), ErrProtocol},
+		"a negative length": {answer(magic, 0, 0, 0, 0xff), ErrProtocol},
+		"an end":            {answer(magic, 7, 0, 0, 0) + "ser", io.ErrUnexpectedEOF},
+	} {
+		var sent bytes.Buffer
+		err := greet(stream{strings.NewReader(c.answer), &sent}, "board -timeout=3")
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if key, err := readHello(&sent); key != "client:board -timeout=3" || err != nil {
+			t.Errorf("%s: the server reads %q, %v", name, key, err)
+		}
+	}
+}
+
+func FuzzHello(f *testing.F) {
+	f.Add([]byte("\x71\xf2\x0f\x00\x07\x00\x00\x00client:"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if key, err := readHello(bytes.NewReader(b)); err == nil && len(key) > maxKey {
+			t.Errorf("a key of %d bytes", len(key))
+		}
+		if err := relayPacket(io.Discard, bytes.NewReader(b)); err == nil && len(b) < 8 {
+			t.Error("a packet without its length")
+		}
+	})
+}
+
+// FuzzTracker sends a tracker requests. They neither stop it nor fill it.
+func FuzzTracker(f *testing.F) {
+	for _, s := range []string{`[1]`, `[3,"a",[1,"a:1"],null]`, `[4,"a","",1]`, `[5,{"key":"server:a","addr":[null,1]}]`, `[6]`, `[7]`, `[3,"a",[1,"a:1"],"h"]`, `[]`, `{}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tracker := &Tracker{}
+		tracker.market.init()
+		p := &peer{host: "h", answers: make(chan []byte, maxAnswers), offers: map[string]bool{}}
+		var m message
+		text := append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
+		if m.read(bytes.NewReader(text)) == nil {
+			tracker.handle(p, m)
+		}
+		tracker.market.leave(p)
+		if s := tracker.market.summary(); len(s.Queues)+len(s.Servers) != 0 {
+			t.Errorf("the peer left %+v", s)
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	k := newKeys(2)
+	first := k.make("board")
+	if len(first) != 2 || len(k.make("board")) != 0 || first[0] == first[1] || !strings.HasPrefix(first[0], "board:") {
+		t.Fatalf("the keys are %q", first)
+	}
+	if !k.take(first[0]) || k.take(first[0]) || k.take("board:other") {
+		t.Error("a key serves not exactly once")
+	}
+	k.free()
+	if more := k.make("board"); len(more) != 1 || len(k.all()) != 2 {
+		t.Errorf("after a session: %q of %q", more, k.all())
+	}
+	for range maxMissed {
+		k.check([]string{first[1]})
+	}
+	if len(k.all()) != 2 {
+		t.Errorf("a client may still come, but the keys are %q", k.all())
+	}
+	k.check([]string{first[1]})
+	if left := k.all(); !slices.Equal(left, []string{first[1]}) || len(k.make("board")) != 1 {
+		t.Errorf("after the check: %q", left)
+	}
+}
+
+func TestTimeoutOption(t *testing.T) {
+	for _, c := range []struct {
+		server time.Duration
+		option string
+		want   time.Duration
+	}{
+		{0, "", 0}, {0, "-timeout=2.5", 2500 * time.Millisecond}, {time.Second, "-timeout=2", time.Second}, {time.Minute, "-timeout=2", 2 * time.Second},
+		{time.Minute, "-timeout=-1", time.Minute}, {0, "-timeout=NaN", 0}, {0, "-timeout=1e300", 0}, {time.Minute, "-timeout=", time.Minute}, {0, "other", 0},
+	} {
+		s := &Server{config: Config{SessionTimeout: c.server}}
+		if got := s.timeout([]string{c.option}); got != c.want {
+			t.Errorf("the server permits %v, the client asks %q: %v", c.server, c.option, got)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for addr, want := range map[string]string{"": "127.0.0.1:0", ":9090": "127.0.0.1:9090", "0.0.0.0:9090": "0.0.0.0:9090", "[::1]:7": "[::1]:7"} {
+		if c, err := (Config{Addr: addr}).complete(); c.Addr != want || err != nil {
+			t.Errorf("%q becomes %q, %v", addr, c.Addr, err)
+		}
+	}
+	for name, c := range map[string]Config{
+		"has spaces": {Key: "a b"}, "needs a Key": {Tracker: "127.0.0.1:1"}, "missing port": {Addr: "9090"},
+		"can hold 32": {Isolation: InProcess, MaxSessions: 33}, "MaxMemory": {Isolation: InProcess, MaxMemory: 1},
+	} {
+		if _, err := c.complete(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestRemoteMessage(t *testing.T) {
+	if text, ok := RemoteMessage(tvmffi.NewError("RPCError", "RPCError: Error caught from RPC call:\nno room")); text != "no room" || !ok {
+		t.Errorf("the message is %q, %v", text, ok)
+	}
+	if _, ok := RemoteMessage(tvmffi.NewError("ValueError", "no")); ok {
+		t.Error("an error of this process is remote")
+	}
+}
+
+// TestUnpackHostile unpacks archives whose files would lie elsewhere.
+func TestUnpackHostile(t *testing.T) {
+	for name, h := range map[string]*tar.Header{
+		"a parent":        {Name: "../x.o", Typeflag: tar.TypeReg},
+		"an absolute":     {Name: "/tmp/x.o", Typeflag: tar.TypeReg},
+		"a symbolic link": {Name: "x.o", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+		"a device":        {Name: "x.o", Typeflag: tar.TypeChar},
+	} {
+		dir := t.TempDir()
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := errors.Join(w.WriteHeader(h), w.Close(), os.WriteFile(filepath.Join(dir, "a.tar"), b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := unpack(filepath.Join(dir, "a.tar"), filepath.Join(dir, "d")); err == nil || len(files) > 0 {
+			t.Errorf("%s: %q, %v", name, files, err)
+		}
+	}
+}
