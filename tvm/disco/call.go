@@ -1,0 +1,204 @@
+package disco
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Callable is what [Session.Call] can call: a *Function, or a *DRef whose value on each worker is
+// a function.
+type Callable interface{ callee() (any, string) }
+
+// Function is a global function of the workers.
+type Function struct{ name string }
+
+// Function returns the global function with the given name. The workers look it up at each call,
+// so that a name which a worker does not have fails that call alone.
+func (s *Session) Function(name string) *Function { return &Function{name} }
+
+// Name returns the name.
+func (f *Function) Name() string { return f.name }
+
+func (f *Function) callee() (any, string) { return f.name, f.name }
+
+// DRef stands for one value on each worker, mostly the result of a call. The workers keep the
+// values until the DRef is released, by Release or the garbage collector, or the session is closed.
+type DRef struct {
+	session *Session
+	handle  *generated.DRef
+	what    string // the call that made it, for messages
+}
+
+func newDRef(s *Session, r *generated.DRef, what string) *DRef {
+	d := &DRef{s, r, what}
+	runtime.AddCleanup(d, s.drop, r)
+	return d
+}
+
+func (d *DRef) callee() (any, string) { return d.handle, d.what }
+
+// Release ends the values at the next use of the session. A second Release does nothing. On a nil
+// *DRef, Release does nothing.
+func (d *DRef) Release() {
+	if d != nil {
+		d.session.drop(d.handle)
+	}
+}
+
+// Call calls f on all workers and returns what stands for the results. It does not wait for them.
+// A failure shows in [DRef.Get] of the result and in the next [Session.Sync]; calls with that
+// result as an argument do not run, and have the same failure.
+//
+// An argument is nil, a number, a bool, a string, a []byte, a DataType, a Device, a *tvmffi.Shape,
+// or a *DRef, for which each worker takes its own value. A tensor goes by [Session.CopyToWorker0],
+// [Session.Broadcast] or [Session.Scatter].
+//
+// Call waits while a worker has a megabyte of calls before it. It returns a *[WorkerError] if a
+// worker has ended, [ErrClosed] after Close, and an error for an argument of another type.
+func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
+	callee, name := f.callee()
+	return s.invoke(name, callee, args...)
+}
+
+func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
+	all := make([]any, 0, len(args)+6)
+	all = append(all, s.handle, 0, 0, s.call, s.id, callee)
+	for i, a := range args {
+		if d, ok := a.(*DRef); ok && d == nil {
+			a = nil
+		} else if ok {
+			if d.session != s {
+				return nil, fmt.Errorf("call of %s: argument %d is a DRef of another session", name, i)
+			}
+			a = d.handle
+		}
+		if err := sendable(a); err != nil {
+			return nil, fmt.Errorf("call of %s: argument %d: %w", name, i, err)
+		}
+		all = append(all, a)
+	}
+	if err := s.acquire(context.Background()); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := generated.SessionCallPacked(all...)
+	runtime.KeepAlive(args) // no DRef among them may be dropped before
+	if err != nil {
+		return nil, fmt.Errorf("call of %s: %w", name, err)
+	}
+	return s.reference(v, name)
+}
+
+// sendable returns an error for an argument that Disco cannot send. Disco would find out after it
+// has sent the call to some workers.
+func sendable(x any) error {
+	switch x.(type) {
+	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32, float32, float64,
+		string, []byte, tvmffi.DataType, tvmffi.Device, *tvmffi.Device, *tvmffi.Shape, *generated.DRef:
+		return nil
+	}
+	return fmt.Errorf("a %T cannot be sent to the workers", x)
+}
+
+// Get waits for the value on one worker and returns it. The caller owns it.
+//
+// From the processes of workers come numbers, strings, bytes, data types, devices, tensors in the
+// memory of the CPU, and objects with fields or items of these types. A worker that is a thread of
+// this process returns any value, without a copy. A failure of the call is a *[WorkerError].
+//
+// If ctx ends first, Get returns an error that wraps its cause. The session works on when the
+// worker has answered; until then, others wait.
+func (d *DRef) Get(ctx context.Context, worker int) (tvmffi.Any, error) {
+	s := d.session
+	if worker < 0 || worker >= s.workers {
+		return tvmffi.Any{}, fmt.Errorf("worker %d of a session of %d workers", worker, s.workers)
+	}
+	here := s.isThread(worker)
+	var result tvmffi.Any
+	err := s.ask(ctx, commandPrefix+"fetch", []any{worker, here, d}, func(r *generated.DRef) error {
+		v, err := generated.DRefDebugGetFromRemote(r, int64(worker))
+		result = v
+		return err
+	})
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	if f, ok := failureIn(result); ok {
+		return tvmffi.Any{}, f.of(worker)
+	}
+	if here {
+		return result, nil
+	}
+	return decode(result, worker)
+}
+
+// isThread reports whether a worker is a thread of this process.
+func (s *Session) isThread(worker int) bool {
+	return worker == 0 || s.host == nil
+}
+
+// ask runs a command on the workers and then read, which reads the results.
+func (s *Session) ask(ctx context.Context, command string, args []any, read func(*generated.DRef) error) error {
+	d, err := s.invoke(command, command, args...)
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	return s.use(ctx, func() error { return s.because(read(d.handle)) })
+}
+
+// Sync waits until the workers have done all calls so far. It returns the failures since the last
+// Sync, joined, each a *[WorkerError]: errors.As finds the first one. The first sixteen of each
+// worker are kept.
+//
+// If ctx ends first, Sync returns an error that wraps its cause.
+func (s *Session) Sync(ctx context.Context) error {
+	var all []error
+	err := s.ask(ctx, commandPrefix+"report", nil, func(r *generated.DRef) error {
+		for i := range s.workers {
+			v, err := generated.DRefDebugGetFromRemote(r, int64(i))
+			if err != nil {
+				return err
+			}
+			failures, err := decodeFailures(v, i)
+			if err != nil {
+				return err
+			}
+			all = append(all, failures...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(all...)
+}
+
+// Module is a module on each worker.
+type Module struct{ *DRef }
+
+// LoadVMModule loads a module that TVM has compiled, such as a Relax model, on all workers, each
+// from the file with this path on its own host. A Relax model is initialised for device, or for
+// the CPU if that is nil. A failure shows in [DRef.Get] and [Session.Sync].
+func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, error) {
+	args := []any{path, nil}
+	if device != nil {
+		args[1] = *device
+	}
+	d, err := s.Call(s.Function("runtime.disco.load_vm_module"), args...)
+	if err != nil {
+		return nil, err
+	}
+	return &Module{d}, nil
+}
+
+// Function returns a function of the module, to be called by [Session.Call].
+func (m *Module) Function(name string) (*DRef, error) {
+	d, err := m.session.invoke(name, commandPrefix+"method", m.DRef, name)
+	return d, err
+}

@@ -1,0 +1,167 @@
+//go:build tvm
+
+package disco_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/disco"
+)
+
+// TestCollective makes every collective operation, on sessions of every kind and size.
+func TestCollective(t *testing.T) {
+	need(t)
+	for name, begin := range map[string]begin{"threads": disco.Threads, "processes": disco.Processes} {
+		for _, n := range []int{1, 2, 3, 4} {
+			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {
+				testCollective(t, open(t, begin, n, disco.Options{}))
+			})
+		}
+	}
+}
+
+func testCollective(t *testing.T, s *disco.Session) {
+	t.Helper()
+	n := s.Workers()
+	rows := make([]float32, 3*n)
+	for i := range rows {
+		rows[i] = float32(i)
+	}
+	host := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(rows, int64(n), 3))
+	whole := must[*disco.DRef](t)(s.Broadcast(host))
+	part := must[*disco.DRef](t)(s.Scatter(host))
+	gathered := must[*disco.DRef](t)(s.Empty(tvmffi.Float32, int64(n), 3))
+	onZero := must[*disco.DRef](t)(s.EmptyOnWorker0(tvmffi.Float32, int64(n), 3))
+	sum := must[*disco.DRef](t)(s.Empty(tvmffi.Float32, 3))
+	for _, err := range []error{
+		s.Allgather(part, gathered, false), s.GatherToWorker0(part, onZero, false), s.Allreduce(part, sum, disco.Sum, false), s.Sync(t.Context()),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	total := make([]float32, 3)
+	for i := range n {
+		for j := range total {
+			total[j] += rows[3*i+j]
+		}
+	}
+	for i := range n {
+		wantTensor(t, "broadcast", whole, i, rows)
+		wantTensor(t, "scatter", part, i, rows[3*i:3*i+3])
+		wantTensor(t, "allgather", gathered, i, rows)
+		wantTensor(t, "allreduce", sum, i, total)
+	}
+	wantTensor(t, "gather", onZero, 0, rows)
+	if v, err := onZero.Get(t.Context(), n-1); n > 1 && (err != nil || !v.IsNone()) {
+		t.Errorf("the tensor of worker 0 on worker %d: %v, %v", n-1, v, err)
+	}
+	back := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, 3))
+	if err := s.CopyFromWorker0(t.Context(), back, sum); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[[]float32](t)(tvmffi.Slice[float32](back)); !slices.Equal(got, total) {
+		t.Errorf("worker 0 has %v, want %v", got, total)
+	}
+}
+
+func wantTensor[T float32 | int32](t testing.TB, what string, d *disco.DRef, worker int, want []T) {
+	t.Helper()
+	v, err := d.Get(t.Context(), worker)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	got := must[[]T](t)(tvmffi.ReadSlice[T](must[*tvmffi.Tensor](t)(tvmffi.As[*tvmffi.Tensor](v))))
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: worker %d has %v, want %v", what, worker, got, want)
+	}
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(x T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+}
+
+// TestAllreduce combines numbers of every type by every operator.
+func TestAllreduce(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 3, disco.Options{})
+	types := []tvmffi.DataType{
+		tvmffi.Int8, tvmffi.Int16, tvmffi.Int32, tvmffi.Int64, tvmffi.Uint8, tvmffi.Uint16, tvmffi.Uint32, tvmffi.Uint64,
+		tvmffi.Float16, tvmffi.BFloat16, tvmffi.Float32, tvmffi.Float64,
+	}
+	// Worker i has row i. All results are exact in all types.
+	rows := []float32{1, 5, 2, 3, 7, 2, 5, 4, 2, 1, 3, 0, 3, 2, 2}
+	for op, want := range map[disco.ReduceOp][]float32{
+		disco.Sum: {6, 10, 9, 7, 10}, disco.Product: {6, 0, 24, 12, 14}, disco.Min: {1, 0, 2, 2, 1}, disco.Max: {3, 5, 4, 3, 7}, disco.Average: nil,
+	} {
+		for _, dtype := range types {
+			if op == disco.Average {
+				want = []float32{2, 3, 3, 2, 3}
+				if dtype == tvmffi.Float32 {
+					want = []float32{2, 10. / 3, 3, 7. / 3, 10. / 3}
+				}
+			}
+			host := must[*tvmffi.Tensor](t)(tvmffi.FromFloat32(dtype, rows, 3, 5))
+			d := must[*disco.DRef](t)(s.Scatter(host))
+			if err := s.Allreduce(d, d, op, false); err != nil { // in place
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				v := must[tvmffi.Any](t)(d.Get(t.Context(), i))
+				got := must[[]float32](t)(tvmffi.ToFloat32(must[*tvmffi.Tensor](t)(tvmffi.As[*tvmffi.Tensor](v))))
+				exact := op != disco.Average || dtype.IsInteger() || dtype == tvmffi.Float32
+				if exact && !slices.Equal(got, want) {
+					t.Errorf("%v of %v on worker %d: %v, want %v", op, dtype, i, got, want)
+				}
+			}
+			d.Release()
+		}
+	}
+	if err := s.Sync(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGroups lets each of two groups work for itself.
+func TestGroups(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 4, disco.Options{Groups: 2})
+	d := must[*disco.DRef](t)(s.Scatter(must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int32{1, 2, 30, 40}, 4, 1))))
+	sum := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 1))
+	for _, err := range []error{s.Allreduce(d, sum, disco.Sum, true), s.BroadcastFromWorker0(d, d, true), s.Sync(t.Context())} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []int32{3, 3, 70, 70} {
+		wantTensor(t, "allreduce", sum, i, []int32{want})
+		wantTensor(t, "broadcast", d, i, []int32{[]int32{1, 1, 30, 30}[i]})
+	}
+}
+
+// TestModuleOperations calls the functions that compiled modules call. TVM finds them by names.
+func TestModuleOperations(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 2, disco.Options{})
+	d := must[*disco.DRef](t)(s.Scatter(must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int32{1, 2}, 2, 1))))
+	both := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 2))
+	op := must[*tvmffi.Shape](t)(tvmffi.NewShape(int64(disco.Sum)))
+	call(t, s, "runtime.disco.allgather", d, false, both)
+	call(t, s, "runtime.disco.allreduce", d, op, false, d)
+	if err := s.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		wantTensor(t, "allgather", both, i, []int32{1, 2})
+		wantTensor(t, "allreduce", d, i, []int32{3})
+	}
+}

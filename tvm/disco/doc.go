@@ -1,0 +1,70 @@
+// Package disco runs calls on many workers at once: the threads of a process, processes of one
+// host, or processes of several hosts. It is a typed face of Disco, the distributed runtime of TVM.
+//
+//	func main() {
+//		disco.Main(func() error { // first: the workers are processes of this same program
+//			return tvmffi.Register("demo.square", func(x int64) int64 { return x * x })
+//		})
+//		s, err := disco.Processes(ctx, 4, disco.Options{})
+//		if err != nil { ... }
+//		defer s.Close()
+//		d, err := s.Call(s.Function("demo.square"), 7) // on all workers; does not wait
+//		v, err := d.Get(ctx, 3)                        // 49, from worker 3
+//	}
+//
+// # Calls
+//
+// [Session.Call] sends a call to all workers and returns a [DRef], which stands for the result on
+// each of them. A DRef may be an argument of another call: each worker takes its own value. So the
+// values stay where they are, until [DRef.Get] asks for one. [Session.Sync] waits for all workers.
+//
+// # Errors
+//
+// A function that fails, or panics, in a worker fails that call alone. The error comes to the
+// controller as a [*WorkerError], which names the worker and the function, and has the kind and
+// the text of the error. A process that ends is an [*ExitError]; from then on the session can only
+// be closed. Other sessions go on.
+//
+// This holds for the methods of this package. The functions of generated/tvm/disco have no such
+// net: an error in worker 0, which is a thread of the controller, ends the process.
+//
+// # Collective operations
+//
+// TVM has these for GPUs only. This package brings them for tensors in the memory of the CPU:
+// [Session.Broadcast], [Session.Scatter], [Session.GatherToWorker0], [Session.Allgather] and
+// [Session.Allreduce]. Modules that TVM has compiled find them too, where such a module asks for
+// runtime.disco.allreduce and the like, if Session.Call calls it. Workers of one host use unix
+// sockets without a file, those of several hosts TCP. Each pair of workers has one connection.
+//
+// # Hosts
+//
+// Sockets waits for nodes, which Join makes of other processes of the same program, mostly on
+// other hosts. Who takes part in a session may run any function of the program, and load files of
+// code. So a node must know the secret of the session, and a listener should not be reachable from
+// everywhere. What goes over the network is not encrypted.
+//
+// # What ends
+//
+// [Session.Close] ends everything that a session has begun. A worker ends by itself when the
+// controller has ended, by whatever way: at once if it waits for a call, and otherwise a second later.
+//
+// Disco needs libtvm_runtime_extra, and Linux.
+//
+// # Files
+//
+//	main.go        Main, and what a process of a worker does
+//	session.go     Session, its beginning and end
+//	launch.go      the processes of one host, for Disco
+//	process.go     one process, and what it prints
+//	call.go        calls and their results
+//	worker.go      what a worker does with a call
+//	encode.go      values on their way to the controller
+//	failure.go     errors on their way to the controller
+//	collective.go  the collective operations, on the side of the controller
+//	operations.go  the same on the side of a worker
+//	reduce.go      how numbers are combined
+//	group.go       messages between workers
+//	meeting.go     how workers find each other
+//	node.go        hosts of a socket session
+//	system_*.go    what depends on the system
+package disco

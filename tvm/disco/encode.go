@@ -1,0 +1,107 @@
+package disco
+
+import (
+	"encoding/json"
+	"fmt"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
+)
+
+// A value that a worker sends back goes as it is if it is a number or a tensor, which Disco can
+// send. Every other value is bytes: a header whose first byte is one of these, and the value. The
+// header has eight bytes, because Disco does not send bytes that are short enough to lie inside
+// the value. It does not send None either: the worker crashes.
+const (
+	inNone     = 'n'
+	inString   = 's'
+	inBytes    = 'b'
+	inGraph    = 'g' // JSON with types and sharing
+	inFailure  = 'e'
+	inFailures = 'f'
+	headerSize = 8
+)
+
+func framed(kind byte, content []byte) []byte {
+	b := make([]byte, headerSize, headerSize+len(content))
+	b[0] = kind
+	return append(b, content...)
+}
+
+// encode returns the form of a value in which a worker sends it. A value that has none becomes a
+// failure, which says so.
+func encode(v tvmffi.Any) any {
+	if f, ok := failureIn(v); ok {
+		return framed(inFailure, []byte(f.text()))
+	}
+	switch v.TypeKey() {
+	case "None":
+		return framed(inNone, nil)
+	case "int", "bool", "float", "DataType", "Device", "ffi.Tensor":
+		return v
+	}
+	switch x := v.Value().(type) {
+	case string:
+		return framed(inString, []byte(x))
+	case []byte:
+		return framed(inBytes, x)
+	}
+	text, err := jsongraph.Marshal(v, nil)
+	if err != nil {
+		err = tvmffi.WrapError("TypeError", fmt.Sprintf("a value of type %s cannot be sent to the controller: %v", v.TypeKey(), err), err)
+		return framed(inFailure, []byte(failed("", err).text()))
+	}
+	return framed(inGraph, text)
+}
+
+func encodeFailures(all []failure) []byte {
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return framed(inFailures, text)
+}
+
+// decode returns the value that encode had. The value of a failed call is its error.
+func decode(v tvmffi.Any, worker int) (tvmffi.Any, error) {
+	if v.TypeKey() != "ffi.Bytes" {
+		return v, nil
+	}
+	b, ok := v.Value().([]byte)
+	if !ok || len(b) < headerSize {
+		return tvmffi.Any{}, fmt.Errorf("worker %d sent %d bytes without a header", worker, len(b))
+	}
+	switch content := b[headerSize:]; b[0] {
+	case inNone:
+		return tvmffi.Any{}, nil
+	case inString:
+		return tvmffi.AnyOf(string(content))
+	case inBytes:
+		return tvmffi.AnyOf(content)
+	case inGraph:
+		return jsongraph.Unmarshal[tvmffi.Any](content)
+	case inFailure:
+		var f failure
+		if err := json.Unmarshal(content, &f); err != nil {
+			return tvmffi.Any{}, fmt.Errorf("worker %d sent a failure that is not JSON: %w", worker, err)
+		}
+		return tvmffi.Any{}, f.of(worker)
+	}
+	return tvmffi.Any{}, fmt.Errorf("worker %d sent bytes of the unknown kind %q", worker, b[0])
+}
+
+func decodeFailures(v tvmffi.Any, worker int) ([]error, error) {
+	b, _ := v.Value().([]byte)
+	if len(b) < headerSize || b[0] != inFailures {
+		return nil, fmt.Errorf("worker %d sent a %s, a list of failures was expected", worker, v.TypeKey())
+	}
+	var all []failure
+	if err := json.Unmarshal(b[headerSize:], &all); err != nil {
+		return nil, fmt.Errorf("worker %d sent a list of failures that is not JSON: %w", worker, err)
+	}
+	var errs []error
+	for _, f := range all {
+		errs = append(errs, f.of(worker))
+	}
+	return errs, nil
+}

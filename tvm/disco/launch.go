@@ -1,0 +1,131 @@
+package disco
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// poolName is the function that Disco asks for the processes of a session, and localWorker the one
+// that a node of a socket session asks for the session of its own workers.
+const (
+	poolName    = "tvmffi.disco.pool"
+	localWorker = "runtime.disco.create_socket_session_local_workers"
+)
+
+// host is the workers of one session on this host. Worker 0 is a thread of this process.
+type host struct {
+	first     int // the rank of worker 0 in the session
+	processes []*process
+}
+
+// launches has the hosts for the sessions that Disco is about to make.
+var launches struct {
+	sync.Mutex
+	next  int
+	hosts map[string]*host
+	// node is the host for the one socket session that is being made, whose Disco session gets no name.
+	nodes sync.Mutex
+	node  *host
+}
+
+// startHost starts n-1 processes for n workers. All are started before Disco makes the session,
+// because Disco would wait for its own thread forever if one could not be started then.
+func startHost(n, groups, first int, o *Options, out func(rank int, line string, fromStdout bool)) (*host, error) {
+	h := &host{first: first}
+	for i := 1; i < n; i++ {
+		p, err := start(i, n, groups, o, func(line string, fromStdout bool) { out(first+i, line, fromStdout) })
+		if err != nil {
+			h.kill()
+			h.release()
+			return nil, err
+		}
+		h.processes = append(h.processes, p)
+	}
+	return h, nil
+}
+
+func (h *host) kill() {
+	for _, p := range h.processes {
+		p.kill()
+	}
+}
+
+// release gives back what Disco has used. The session of Disco is gone.
+func (h *host) release() {
+	for _, p := range h.processes {
+		p.release()
+	}
+}
+
+// session makes the session of Disco for the workers of a host.
+func (h *host) session(groups int) (*generated.Session, error) {
+	launches.Lock()
+	if launches.hosts == nil {
+		launches.hosts = map[string]*host{}
+	}
+	launches.next++
+	key := strconv.Itoa(launches.next)
+	launches.hosts[key] = h
+	launches.Unlock()
+	defer func() {
+		launches.Lock()
+		delete(launches.hosts, key)
+		launches.Unlock()
+	}()
+	return generated.SessionProcess(int64(len(h.processes)+1), int64(groups), poolName, key)
+}
+
+// pool is the function poolName. It returns the func that returns the files of a process.
+func pool(args []tvmffi.Any) (any, error) {
+	if len(args) != 3 {
+		return nil, fmt.Errorf("%s got %d arguments, 3 were expected", poolName, len(args))
+	}
+	key, err := tvmffi.As[string](args[2])
+	if err != nil {
+		return nil, err
+	}
+	launches.Lock()
+	h := launches.hosts[key]
+	launches.Unlock()
+	if h == nil {
+		return nil, fmt.Errorf("%s: package disco has not begun a session with the key %q", poolName, key)
+	}
+	f, err := tvmffi.FuncOf(func(rank int) (any, error) {
+		if rank == 0 { // the session has ended
+			return nil, nil
+		}
+		if rank < 0 || rank > len(h.processes) {
+			return nil, fmt.Errorf("%s: worker %d of %d", poolName, rank, len(h.processes)+1)
+		}
+		p := h.processes[rank-1]
+		files, err := tvmffi.NewShape(int64(p.replies.Fd()), int64(p.orders.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		return tvmffi.Move(files), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.Move(f), nil
+}
+
+// localWorkers is the function localWorker.
+func localWorkers([]tvmffi.Any) (any, error) {
+	launches.Lock()
+	h := launches.node
+	launches.Unlock()
+	if h == nil {
+		return nil, errors.New(localWorker + ": package disco has not begun a socket session")
+	}
+	s, err := h.session(1)
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.Move(s), nil
+}
