@@ -190,7 +190,7 @@ func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, err
 	if device != nil {
 		args[1] = *device
 	}
-	d, err := s.Call(s.Function("runtime.disco.load_vm_module"), args...)
+	d, err := s.command("load", args...)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@
 //
 // # Hosts
 //
-// Sockets waits for nodes, which Join makes of other processes of the same program, mostly on
+// [Sockets] waits for nodes, which [Join] makes of other processes of the same program, mostly on
 // other hosts. Who takes part in a session may run any function of the program, and load files of
 // code. So a node must know the secret of the session, and a listener should not be reachable from
 // everywhere. What goes over the network is not encrypted.
@@ -65,6 +65,10 @@
 //	reduce.go      how numbers are combined
 //	group.go       messages between workers
 //	meeting.go     how workers find each other
-//	node.go        hosts of a socket session
+//	sockets.go     Sockets, the controller of several hosts
+//	join.go        Join, one of the other hosts
+//	node.go        one of the other hosts, as the controller sees it
+//	handshake.go   how they recognise each other
+//	link.go        the connection between them
 //	system_*.go    what depends on the system
 package disco

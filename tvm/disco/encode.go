@@ -1,6 +1,7 @@
 package disco
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
@@ -8,15 +9,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
 
-// A value that a worker sends back goes as it is if it is a number or a tensor, which Disco can
-// send. Every other value is bytes: a header whose first byte is one of these, and the value. The
-// header has eight bytes, because Disco does not send bytes that are short enough to lie inside
-// the value. It does not send None either: the worker crashes.
+// A value that a worker sends back goes as it is if it is a number. Every other value is bytes: a
+// header whose first byte is one of these, and the value. The header has eight bytes, because Disco
+// does not send bytes that are short enough to lie inside the value. It does not send None either:
+// the worker crashes. And a tensor ends a node.
 const (
 	inNone     = 'n'
 	inString   = 's'
 	inBytes    = 'b'
 	inGraph    = 'g' // JSON with types and sharing
+	inTensor   = 't' // tensorHeader, dimensions, elements
 	inFailure  = 'e'
 	inFailures = 'f'
 	headerSize = 8
@@ -37,7 +39,7 @@ func encode(v tvmffi.Any) any {
 	switch v.TypeKey() {
 	case "None":
 		return framed(inNone, nil)
-	case "int", "bool", "float", "DataType", "Device", "ffi.Tensor":
+	case "int", "bool", "float", "DataType", "Device":
 		return v
 	}
 	switch x := v.Value().(type) {
@@ -45,6 +47,12 @@ func encode(v tvmffi.Any) any {
 		return framed(inString, []byte(x))
 	case []byte:
 		return framed(inBytes, x)
+	case *tvmffi.Tensor:
+		content, err := tensorBytes(x)
+		if err != nil {
+			return framed(inFailure, []byte(failed("", err).text()))
+		}
+		return framed(inTensor, content)
 	}
 	text, err := jsongraph.Marshal(v, nil)
 	if err != nil {
@@ -52,6 +60,50 @@ func encode(v tvmffi.Any) any {
 		return framed(inFailure, []byte(failed("", err).text()))
 	}
 	return framed(inGraph, text)
+}
+
+type tensorHeader struct {
+	Code, Bits  uint8
+	Lanes, Dims uint16
+}
+
+func tensorBytes(t *tvmffi.Tensor) ([]byte, error) {
+	elements, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	d, shape := t.DataType(), t.Shape()
+	content := fixed(tensorHeader{d.Code, d.Bits, d.Lanes, uint16(len(shape))})
+	return append(append(content, fixed(shape)...), elements...), nil
+}
+
+func tensorFrom(content []byte) (tvmffi.Any, error) {
+	var h tensorHeader
+	n, err := binary.Decode(content, binary.LittleEndian, &h)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	shape := make([]int64, h.Dims)
+	m, err := binary.Decode(content[n:], binary.LittleEndian, shape)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	elements := content[n+m:]
+	dtype := tvmffi.DataType{Code: h.Code, Bits: h.Bits, Lanes: h.Lanes}
+	if size, err := dtype.BytesOf(shape); err != nil || size != int64(len(elements)) {
+		return tvmffi.Any{}, fmt.Errorf("a tensor of %v with the shape %v has %d bytes, not %d: %w", dtype, shape, size, len(elements), err)
+	}
+	t, err := tvmffi.NewTensor(dtype, shape...)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	defer t.Release() // the result has its own reference
+	b, err := t.Bytes()
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	copy(b, elements)
+	return tvmffi.AnyOf(t)
 }
 
 func encodeFailures(all []failure) []byte {
@@ -78,6 +130,8 @@ func decode(v tvmffi.Any, worker int) (tvmffi.Any, error) {
 		return tvmffi.AnyOf(string(content))
 	case inBytes:
 		return tvmffi.AnyOf(content)
+	case inTensor:
+		return tensorFrom(content)
 	case inGraph:
 		return jsongraph.Unmarshal[tvmffi.Any](content)
 	case inFailure:

@@ -28,9 +28,8 @@ var launches struct {
 	sync.Mutex
 	next  int
 	hosts map[string]*host
-	// node is the host for the one socket session that is being made, whose Disco session gets no name.
-	nodes sync.Mutex
-	node  *host
+	// threads has the hosts for socket sessions, which Disco makes on the thread that asks for one.
+	threads map[int]*host
 }
 
 // startHost starts n-1 processes for n workers. All are started before Disco makes the session,
@@ -55,10 +54,14 @@ func (h *host) kill() {
 	}
 }
 
-// release gives back what Disco has used. The session of Disco is gone.
+// release gives back what Disco has used, after the end of its session and of the processes, or
+// after kill.
 func (h *host) release() {
 	for _, p := range h.processes {
 		p.release()
+	}
+	for _, p := range h.processes {
+		<-p.gone
 	}
 }
 
@@ -78,6 +81,22 @@ func (h *host) session(groups int) (*generated.Session, error) {
 		launches.Unlock()
 	}()
 	return generated.SessionProcess(int64(len(h.processes)+1), int64(groups), poolName, key)
+}
+
+// expected makes h the host that Disco gets when it asks on this thread, until the func is called.
+func (h *host) expected() (done func()) {
+	thread := threadID()
+	launches.Lock()
+	defer launches.Unlock()
+	if launches.threads == nil {
+		launches.threads = map[int]*host{}
+	}
+	launches.threads[thread] = h
+	return func() {
+		launches.Lock()
+		defer launches.Unlock()
+		delete(launches.threads, thread)
+	}
 }
 
 // pool is the function poolName. It returns the func that returns the files of a process.
@@ -118,7 +137,7 @@ func pool(args []tvmffi.Any) (any, error) {
 // localWorkers is the function localWorker.
 func localWorkers([]tvmffi.Any) (any, error) {
 	launches.Lock()
-	h := launches.node
+	h := launches.threads[threadID()]
 	launches.Unlock()
 	if h == nil {
 		return nil, errors.New(localWorker + ": package disco has not begun a socket session")

@@ -3,13 +3,20 @@
 package disco_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
@@ -17,8 +24,99 @@ import (
 
 // TestMain runs the workers too: they are processes of this test program.
 func TestMain(m *testing.M) {
+	// With the race detector, a process waits for a second before it ends.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
 	disco.Main(register)
+	if address := os.Getenv(nodeVariable); address != "" {
+		os.Exit(runNode(address))
+	}
+	if address := os.Getenv(controllerVariable); address != "" {
+		os.Exit(runController(address))
+	}
 	os.Exit(m.Run())
+}
+
+// A process with this variable is a node of the controller at that address.
+const nodeVariable = "DISCO_TEST_NODE"
+
+func runNode(address string) int {
+	workers, _ := strconv.Atoi(os.Getenv("DISCO_TEST_WORKERS"))
+	err := disco.Join(context.Background(), address, disco.NodeOptions{
+		Workers: workers, Secret: os.Getenv("DISCO_TEST_SECRET"), LocalAddress: os.Getenv("DISCO_TEST_LOCAL"), CloseLimit: time.Second,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		return 1
+	}
+	return 0
+}
+
+// A process with this variable is a controller that listens at that address for one node.
+const controllerVariable = "DISCO_TEST_CONTROLLER"
+
+func runController(address string) int {
+	err := control(address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "controller:", err)
+		return 1
+	}
+	return 0
+}
+
+// control prints the processes of its workers and the sum of their numbers. With standard input
+// it does not end before that does.
+func control(address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	fmt.Println("listens on", l.Addr())
+	s, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Secret: os.Getenv("DISCO_TEST_SECRET"), Silence: time.Second, CloseLimit: time.Second})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	host, err := tvmffi.FromSlice([]int32{1, 20, 300, 4000}, 4, 1)
+	if err != nil {
+		return err
+	}
+	d, err := s.Scatter(host)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.Allreduce(d, d, disco.Sum, false), s.Sync(ctx)); err != nil {
+		return err
+	}
+	pid, err := s.Call(s.Function("disco.test.pid"))
+	if err != nil {
+		return err
+	}
+	for i := range s.Workers() {
+		sum, err1 := d.Get(ctx, i)
+		process, err2 := pid.Get(ctx, i)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		t, err := tvmffi.As[*tvmffi.Tensor](sum)
+		if err != nil {
+			return err
+		}
+		n, err := tvmffi.ReadSlice[int32](t)
+		fmt.Println("worker", i, "process", process, "sum", n, err)
+	}
+	if os.Getenv("DISCO_TEST_BUSY") != "" {
+		if _, err := s.Call(s.Function("disco.test.sleepers"), 3, 60_000); err != nil {
+			return err
+		}
+	}
+	fmt.Println("done")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, s.Close())
 }
 
 func register() error {
@@ -38,11 +136,44 @@ func register() error {
 			fmt.Fprint(os.Stderr, strings.ToUpper(text)) // without an end of line
 		},
 		"disco.test.sleep": func(ms int64) { time.Sleep(time.Duration(ms) * time.Millisecond) },
-		"disco.test.exit":  func(code int) { os.Exit(code) },
+		"disco.test.sleepers": func(rank int64, ms int64) { // only one worker sleeps
+			if only(rank) {
+				time.Sleep(time.Duration(ms) * time.Millisecond)
+			}
+		},
+		"disco.test.leave": func(rank int64, code int) {
+			if only(rank) {
+				os.Exit(code)
+			}
+		},
 	} {
 		err = errors.Join(err, tvmffi.Register(name, f))
 	}
 	return err
+}
+
+// only reports whether this worker has the given rank.
+func only(rank int64) bool {
+	own, err := generated.WorkerRank()
+	return err == nil && own == rank
+}
+
+// output is a buffer that goroutines share.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 func need(t testing.TB) {

@@ -21,6 +21,7 @@ type process struct {
 	// alive is never written to. Its end shows the process that this one has ended.
 	alive  io.Closer
 	exited chan struct{} // closed when the process has ended and its output was read
+	gone   chan struct{} // closed when release has been called after that
 	exit   *ExitError    // valid when exited is closed
 	stdout *lines
 	stderr *lines
@@ -50,7 +51,7 @@ func start(rank, size, groups int, o *Options, out func(line string, fromStdout 
 		return nil, err
 	}
 	defer closeAll(repliesEnd)
-	p := &process{rank: rank, orders: orders, replies: replies, ordersEnd: ordersEnd, exited: make(chan struct{})}
+	p := &process{rank: rank, orders: orders, replies: replies, ordersEnd: ordersEnd, exited: make(chan struct{}), gone: make(chan struct{})}
 	p.stdout = &lines{line: func(s string) { out(s, true) }}
 	p.stderr = &lines{line: func(s string) { out(s, false) }}
 	p.cmd = exec.Command(program)
@@ -85,6 +86,7 @@ func (p *process) wait() {
 	close(p.exited)
 	_, _ = io.Copy(io.Discard, p.ordersEnd)
 	closeAll(p.ordersEnd)
+	close(p.gone)
 }
 
 func (p *process) kill() {

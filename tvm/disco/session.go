@@ -29,6 +29,11 @@ type Options struct {
 	// CloseLimit bounds Close: a process that has not ended by then is killed. It is 5 seconds if
 	// it is 0.
 	CloseLimit time.Duration
+	// Secret is what a node must know to take part in a socket session. See Sockets.
+	Secret string
+	// Silence is how long a node of a socket session may send nothing, not even signs of life. It
+	// is 10 seconds if it is 0.
+	Silence time.Duration
 }
 
 func (o Options) filled() *Options {
@@ -43,6 +48,9 @@ func (o Options) filled() *Options {
 	}
 	if o.CloseLimit == 0 {
 		o.CloseLimit = 5 * time.Second
+	}
+	if o.Silence == 0 {
+		o.Silence = 10 * time.Second
 	}
 	return &o
 }
@@ -132,7 +140,11 @@ func (s *Session) begin(ctx context.Context) (*Session, error) {
 func (s *Session) print(rank int, line string, _ bool) {
 	s.output.Lock()
 	defer s.output.Unlock()
-	_, _ = fmt.Fprintf(s.options.Output, "[worker %d] %s\n", rank, line) // there is no one to tell
+	who := fmt.Sprintf("worker %d", rank)
+	if rank < 0 {
+		who = "controller"
+	}
+	_, _ = fmt.Fprintf(s.options.Output, "[%s] %s\n", who, line) // an error could not be printed either
 }
 
 // Workers returns the number of workers.

@@ -1,6 +1,9 @@
 package disco
 
-import "syscall"
+import (
+	"net"
+	"syscall"
+)
 
 const supported = true
 
@@ -13,4 +16,17 @@ func threadID() int { return syscall.Gettid() }
 func widen(pipe uintptr) {
 	const setPipeSize = 1031
 	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, pipe, setPipeSize, 1<<20)
+}
+
+// acknowledgeAtOnce makes the kernel acknowledge what comes next without delay. Disco sends many
+// small messages, and its kernel keeps the second one back, for 40 ms, until the first one is
+// acknowledged. The kernel forgets the setting, so it is made before each read.
+func acknowledgeAtOnce(c *net.TCPConn) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return // the read will fail
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
+	})
 }

@@ -220,6 +220,7 @@ func init() {
 	commands = map[string]func(*worker, []tvmffi.Any) (any, error){
 		commandPrefix + "report":    (*worker).report,
 		commandPrefix + "fetch":     (*worker).fetch,
+		commandPrefix + "load":      (*worker).load,
 		commandPrefix + "method":    (*worker).method,
 		commandPrefix + "put":       (*worker).put,
 		commandPrefix + "take":      (*worker).take,
@@ -250,6 +251,32 @@ func (w *worker) fetch(args []tvmffi.Any) (any, error) {
 		return args[2], err
 	}
 	return encode(args[2]), nil
+}
+
+// load loads a module. LoadModule refuses a file that is not whole, which would end the process.
+func (w *worker) load(args []tvmffi.Any) (any, error) {
+	path, err := tvmffi.As[string](args[0])
+	if err != nil {
+		return nil, err
+	}
+	whole, err := tvmffi.LoadModule(path)
+	if err != nil {
+		return nil, err
+	}
+	defer whole.Release()
+	var device *tvmffi.Device
+	if !args[1].IsNone() {
+		d, err := tvmffi.As[tvmffi.Device](args[1])
+		if err != nil {
+			return nil, err
+		}
+		device = &d
+	}
+	m, err := generated.LoadVMModule(path, device)
+	if err != nil {
+		return nil, err
+	}
+	return tvmffi.Move(m), nil
 }
 
 // method returns a function of a module.

@@ -1,0 +1,221 @@
+//go:build tvm
+
+package disco_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/disco"
+)
+
+// TestFailures lets functions fail in all workers. The session goes on.
+func TestFailures(t *testing.T) {
+	need(t)
+	testFailures(t, open(t, disco.Threads, 2, disco.Options{}))
+	testFailures(t, open(t, disco.Processes, 2, disco.Options{}))
+	s, _ := sockets(t, 2, 2, disco.Options{})
+	testFailures(t, s)
+}
+
+func testFailures(t *testing.T, s *disco.Session) {
+	ctx := t.Context()
+	for _, c := range []struct {
+		name, text string
+		kind       error
+		args       []any
+	}{
+		{"disco.test.fail", "disco.test.fail: ValueError: cannot take 7", tvmffi.ErrValue, []any{7}},
+		{"disco.test.fail", "", tvmffi.ErrType, []any{"seven"}},
+		{"disco.test.panic", "a panic in a worker", tvmffi.ErrRuntime, nil},
+		{"disco.test.missing", "disco.test.missing", tvmffi.ErrAttribute, nil},
+		{"runtime.disco.load_vm_module", "missing.so", nil, []any{"/missing.so", nil}},
+		{"runtime.disco.allreduce", "", tvmffi.ErrType, []any{1, 2, 3, 4}},
+	} {
+		d := call(t, s, c.name, c.args...)
+		after := call(t, s, "disco.test.add", d, 1) // does not run
+		for i := range s.Workers() {
+			for _, d := range []*disco.DRef{d, after} {
+				_, err := d.Get(ctx, i)
+				var failed *disco.WorkerError
+				if !errors.As(err, &failed) || failed.Worker != i || failed.Function != c.name || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
+					t.Errorf("%s on worker %d: %v", c.name, i, err)
+				}
+			}
+		}
+		err := s.Sync(ctx)
+		if err == nil || strings.Count(err.Error(), c.name+":") < s.Workers() || strings.Contains(err.Error(), "disco.test.add") {
+			t.Errorf("Sync after %s: %v", c.name, err)
+		}
+		if err := s.Sync(ctx); err != nil {
+			t.Errorf("a second Sync after %s: %v", c.name, err)
+		}
+	}
+	if _, err := s.Call(s.Function("disco.test.add"), func() {}); err == nil || !strings.Contains(err.Error(), "argument 0: a func() cannot be sent") {
+		t.Errorf("a func as an argument: %v", err)
+	}
+	if _, err := call(t, s, "disco.test.pid").Get(ctx, s.Workers()); err == nil {
+		t.Error("Get of a worker that does not exist")
+	}
+	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
+}
+
+// TestCollectiveFailures lets one worker fail in a collective operation. The others do not wait
+// for it, and after Reconnect all work again.
+func TestCollectiveFailures(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 3, disco.Options{})
+	small := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 4))
+	large := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 5))
+	half := must[*disco.DRef](t)(s.EmptyOnWorker0(tvmffi.Int32, 4))
+	failed := call(t, s, "disco.test.fail", 1)
+	if err := s.Sync(t.Context()); err == nil {
+		t.Fatal("no failure")
+	}
+	number := call(t, s, "disco.test.add", 1, 1)
+	for name, do := range map[string]func() error{
+		"the source is 16 bytes of int32, and the result 20": func() error { return s.Allreduce(small, large, disco.Sum, false) },
+		"no tensor for the source":                           func() error { return s.Allgather(half, small, false) },
+		"cannot take 1":                                      func() error { return s.BroadcastFromWorker0(failed, small, false) },
+		"is not an operator":                                 func() error { return s.Allreduce(small, small, 9, false) },
+		"3 workers with 16 bytes each were expected":         func() error { return s.ScatterFromWorker0(small, small, false) },
+		"worker 0 has given up":                              func() error { return s.BroadcastFromWorker0(large, small, false) },
+		"TypeError":                                          func() error { return s.GatherToWorker0(number, small, false) },
+	} {
+		start := time.Now()
+		err := errors.Join(do(), s.Sync(t.Context()))
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), name) || took > 2*time.Second {
+			t.Errorf("%q after %v: %v", name, took, err)
+		}
+		if err := errors.Join(s.Allreduce(small, small, disco.Sum, false), s.Sync(t.Context())); err == nil || !strings.Contains(err.Error(), "Session.Reconnect") {
+			t.Errorf("%q, then: %v", name, err)
+		}
+		if err := s.Reconnect(t.Context()); err != nil {
+			t.Fatalf("%q: Reconnect: %v", name, err)
+		}
+	}
+	testCollective(t, s)
+}
+
+// TestKilled kills a worker in the middle of a call, and in the middle of a collective operation.
+func TestKilled(t *testing.T) {
+	need(t)
+	other := open(t, disco.Processes, 2, disco.Options{})
+	for _, name := range []string{"call", "collective operation"} {
+		s := open(t, disco.Processes, 3, disco.Options{CloseLimit: time.Second})
+		pid := must[int64](t)(tvmffi.As[int64](must[tvmffi.Any](t)(call(t, s, "disco.test.pid").Get(t.Context(), 1))))
+		d := call(t, s, "disco.test.sleepers", 1, 20_000)
+		if name != "call" { // the others wait for worker 1
+			d = must[*disco.DRef](t)(s.Empty(tvmffi.Float32, 4))
+			if err := s.Allreduce(d, d, disco.Sum, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := make(chan error)
+		go func() { _, err := d.Get(context.Background(), 1); got <- err }()
+		time.Sleep(50 * time.Millisecond)
+		killed := time.Now()
+		if err := syscall.Kill(int(pid), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{<-got, s.Sync(t.Context()), func() error { _, err := s.Call(s.Function("disco.test.pid")); return err }()} {
+			var worker *disco.WorkerError
+			var exit *disco.ExitError
+			if !errors.As(err, &worker) || worker.Worker != 1 || !errors.As(err, &exit) || exit.Status != "signal: killed" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: Close: %v", name, err)
+		}
+		if took := time.Since(killed); took > 2*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		if _, err := s.Call(s.Function("disco.test.pid")); !errors.Is(err, disco.ErrClosed) {
+			t.Errorf("a call after Close: %v", err)
+		}
+	}
+	wantAll(t, other, call(t, other, "disco.test.add", 2, 2), int64(4))
+}
+
+// TestExit lets the process of a worker end by itself, after it has printed something.
+func TestExit(t *testing.T) {
+	need(t)
+	var out output
+	s := open(t, disco.Processes, 2, disco.Options{Output: &out})
+	call(t, s, "disco.test.print", "hello")
+	wantAll(t, s, call(t, s, "disco.test.add", 1, 1), int64(2))
+	call(t, s, "disco.test.leave", 1, 7)
+	err := s.Sync(t.Context())
+	var exit *disco.ExitError
+	if !errors.As(err, &exit) || exit.Status != "exit status 7" || exit.Output != "HELLO" {
+		t.Errorf("%v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := out.String(); got != "[worker 1] hello\n[worker 1] HELLO\n" {
+		t.Errorf("the controller got %q", got)
+	}
+}
+
+// TestSlow gives up waiting for a worker, and then finds it again.
+func TestSlow(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 2, disco.Options{})
+	d := call(t, s, "disco.test.sleep", 500)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := d.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 300*time.Millisecond {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+	if err := s.Sync(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Sync: %v", err)
+	}
+	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
+}
+
+// TestHanging closes sessions whose workers are in calls that last.
+func TestHanging(t *testing.T) {
+	need(t)
+	hanging, err := disco.Processes(t.Context(), 3, disco.Options{CloseLimit: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, hanging, "disco.test.sleepers", 1, 20_000)
+	start := time.Now()
+	err = hanging.Close()
+	if took := time.Since(start); took > time.Second || err == nil || err.Error() != "worker 1: its process did not end in 200ms and was killed" {
+		t.Errorf("after %v: %v", took, err)
+	}
+	threads, err := disco.Threads(t.Context(), 2, disco.Options{CloseLimit: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, threads, "disco.test.sleep", 600)
+	if err := threads.Close(); err == nil || !strings.Contains(err.Error(), "a thread cannot be killed") {
+		t.Errorf("%v", err)
+	}
+	time.Sleep(600 * time.Millisecond) // it ends then
+}
+
+// TestGarbageCollected lets the collector release what a program forgets.
+func TestGarbageCollected(t *testing.T) {
+	need(t)
+	s := open(t, disco.Processes, 2, disco.Options{})
+	for range 200 {
+		call(t, s, "disco.test.add", 1, 1)
+	}
+	for range 50 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
+}

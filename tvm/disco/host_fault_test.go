@@ -1,0 +1,277 @@
+//go:build tvm
+
+package disco_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/tvm/disco"
+)
+
+// TestRefused lets strangers call at a controller. They do not disturb the node that comes then.
+func TestRefused(t *testing.T) {
+	need(t)
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	var out output
+	began := make(chan *disco.Session)
+	go func() {
+		s, err := disco.Sockets(t.Context(), l, 2, 1, disco.Options{Output: &out, Secret: "right"})
+		if err != nil {
+			t.Error(err)
+		}
+		began <- s
+	}()
+	silent := must[net.Conn](t)(net.Dial("tcp", l.Addr().String())) // says nothing while the others come
+	defer silent.Close()
+	huge := must[net.Conn](t)(net.Dial("tcp", l.Addr().String()))
+	defer huge.Close()
+	if _, err := huge.Write(append([]byte("\xff\xff\xff\xff\xff\xff\xff\x7f"), make([]byte, 1<<16)...)); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(huge); len(rest) > 100 {
+		t.Errorf("a stranger got %d bytes, %v", len(rest), err)
+	}
+	wrong := startNode(t, l.Addr().String(), "127.0.0.3", 1, "wrong")
+	if err := wrong.wait(t); err == nil || !strings.Contains(wrong.output.String(), "the peer is refused: the controller has another secret") {
+		t.Errorf("%v: %s", err, wrong.output.String())
+	}
+	node := startNode(t, l.Addr().String(), "127.0.0.2", 1, "right")
+	s := <-began
+	if s == nil {
+		t.Fatal(node.output.String())
+	}
+	testCalls(t, s)
+	if err := errors.Join(s.Close(), node.wait(t)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`it begins with "\xff\xff\xff\xff\xff\xff\xff\x7f`, "it has another secret", "it does not introduce itself"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the controller has not printed %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestUnreachable lets a controller wait for a node, and a node for a controller, in vain.
+func TestUnreachable(t *testing.T) {
+	need(t)
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := disco.Sockets(ctx, l, 3, 1, disco.Options{})
+	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "0 of 2 nodes have come") || took > time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+	silent := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer silent.Close()
+	start = time.Now()
+	if err := disco.Join(t.Context(), silent.Addr().String(), disco.NodeOptions{}); !errors.Is(err, disco.ErrRefused) || time.Since(start) > 6*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+	silent.Close()
+	if err := disco.Join(t.Context(), silent.Addr().String(), disco.NodeOptions{}); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("%v", err)
+	}
+	anywhere := must[net.Listener](t)(net.Listen("tcp", "0.0.0.0:0"))
+	defer anywhere.Close()
+	if _, err := disco.Sockets(t.Context(), anywhere, 2, 1, disco.Options{}); err == nil || !strings.Contains(err.Error(), "Options.Secret") {
+		t.Errorf("a listener for everybody without a secret: %v", err)
+	}
+}
+
+// TestNodeLost kills a node, stops one as a broken line would, and kills a worker of one.
+func TestNodeLost(t *testing.T) {
+	need(t)
+	for name, want := range map[string]string{
+		"killed":        "is lost: ",
+		"stopped":       "the peer was silent for 1s",
+		"worker killed": "signal: killed",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, nodes := sockets(t, 2, 2, disco.Options{Silence: time.Second, CloseLimit: time.Second})
+			pids := all(t, s, call(t, s, "disco.test.pid"))
+			call(t, s, "disco.test.sleepers", 3, 20_000)
+			d := call(t, s, "disco.test.pid")
+			got := make(chan error)
+			go func() { _, err := d.Get(context.Background(), 3); got <- err }()
+			time.Sleep(50 * time.Millisecond)
+			start := time.Now()
+			switch name {
+			case "killed":
+				syscall.Kill(nodes[0].cmd.Process.Pid, syscall.SIGKILL)
+			case "stopped":
+				syscall.Kill(nodes[0].cmd.Process.Pid, syscall.SIGSTOP)
+			default:
+				syscall.Kill(int(pids[3].(int64)), syscall.SIGKILL)
+			}
+			err := <-got
+			var worker *disco.WorkerError
+			var exit *disco.ExitError
+			if took := time.Since(start); !errors.As(err, &worker) || worker.Worker < 2 || !errors.As(err, &exit) || !strings.Contains(err.Error(), want) || took > 4*time.Second {
+				t.Errorf("after %v: %v", took, err)
+			}
+			if _, err := s.Call(s.Function("disco.test.pid")); !errors.As(err, &worker) {
+				t.Errorf("a call after that: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			syscall.Kill(nodes[0].cmd.Process.Pid, syscall.SIGCONT)
+			nodes[0].wait(t)
+			for i, pid := range pids[2:] {
+				waitForEnd(t, fmt.Sprint("worker ", 2+i), int(pid.(int64)))
+			}
+		})
+	}
+}
+
+// waitForEnd waits until a process has ended.
+func waitForEnd(t testing.TB, what string, pid int) {
+	t.Helper()
+	for range 500 {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(status), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s, process %d, has not ended", what, pid)
+	syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// TestControllerKilled kills a controller whose workers are idle, or busy. They end on all hosts.
+func TestControllerKilled(t *testing.T) {
+	need(t)
+	for _, busy := range []string{"", "busy"} {
+		controller, node := startController(t, "127.0.0.1:0", "127.0.0.2", "DISCO_TEST_BUSY="+busy)
+		pids := controller.workers(t)
+		syscall.Kill(controller.cmd.Process.Pid, syscall.SIGKILL)
+		if err := node.wait(t); err == nil || !strings.Contains(node.output.String(), "the controller is lost") {
+			t.Errorf("%v: %s", err, node.output.String())
+		}
+		for i, pid := range pids {
+			waitForEnd(t, fmt.Sprint("worker ", i), pid)
+		}
+	}
+}
+
+// testController is a controller in a process of its own.
+type testController struct {
+	*testNode
+	lines *bufio.Scanner
+	input io.Closer
+}
+
+func startController(t *testing.T, address, local, variable string, namespaces ...string) (*testController, *testNode) {
+	t.Helper()
+	var before, beforeNode []string
+	if namespaces != nil {
+		before, beforeNode = []string{"ip", "netns", "exec", namespaces[0]}, []string{"ip", "netns", "exec", namespaces[1]}
+	}
+	words := append(before, must[string](t)(os.Executable()))
+	c := &testController{testNode: &testNode{ended: make(chan error, 1)}}
+	c.cmd = exec.Command(words[0], words[1:]...)
+	c.cmd.Env = append(os.Environ(), controllerVariable+"="+address, "DISCO_TEST_SECRET=s", variable)
+	c.cmd.Stderr = &c.output
+	stdout := must[io.ReadCloser](t)(c.cmd.StdoutPipe())
+	c.input = must[io.WriteCloser](t)(c.cmd.StdinPipe())
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.cmd.Process.Kill(); c.cmd.Wait() })
+	c.lines = bufio.NewScanner(stdout)
+	where := c.find(t, `listens on (\S+)`)[1]
+	return c, startNode(t, where, local, 2, "s", beforeNode...)
+}
+
+// find returns the parts of the next line that matches.
+func (c *testController) find(t testing.TB, pattern string) []string {
+	t.Helper()
+	for c.lines.Scan() {
+		if found := regexp.MustCompile(pattern).FindStringSubmatch(c.lines.Text()); found != nil {
+			return found
+		}
+	}
+	t.Fatalf("the controller has not printed %s: %s", pattern, c.output.String())
+	return nil
+}
+
+// workers returns the processes of the workers, and checks what they have computed.
+func (c *testController) workers(t testing.TB) (pids []int) {
+	t.Helper()
+	for i := range 4 {
+		found := c.find(t, `worker (\d) process (\d+) sum (.*)`)
+		if found[1] != strconv.Itoa(i) || found[3] != "[4321] <nil>" {
+			t.Errorf("%q", found)
+		}
+		pids = append(pids, must[int](t)(strconv.Atoi(found[2])))
+	}
+	c.find(t, "done")
+	return pids
+}
+
+// TestNamespaces makes a session of two hosts that are network namespaces, and breaks the line.
+// Where namespaces cannot be made, TestSockets and TestNodeLost have to do.
+func TestNamespaces(t *testing.T) {
+	need(t)
+	names := namespaces(t)
+	controller, node := startController(t, "10.99.77.1:0", "10.99.77.2", "", names...)
+	controller.workers(t)
+	controller.input.Close()
+	if err := errors.Join(controller.cmd.Wait(), node.wait(t)); err != nil {
+		t.Errorf("%v: %s\n%s", err, controller.output.String(), node.output.String())
+	}
+	controller, node = startController(t, "10.99.77.1:0", "10.99.77.2", "DISCO_TEST_BUSY=yes", names...)
+	pids := controller.workers(t)
+	ip(t, "-n", names[0], "link", "set", "tvmffi0", "down") // each side hears nothing more
+	if err := node.wait(t); err == nil || !strings.Contains(node.output.String(), "the peer was silent for") {
+		t.Errorf("%v: %s", err, node.output.String())
+	}
+	controller.input.Close()
+	controller.cmd.Wait()
+	for i, pid := range pids {
+		waitForEnd(t, fmt.Sprint("worker ", i), pid)
+	}
+}
+
+// namespaces makes two network namespaces and a line between them.
+func namespaces(t *testing.T) []string {
+	t.Helper()
+	names := []string{fmt.Sprint("tvmffi-a-", os.Getpid()), fmt.Sprint("tvmffi-b-", os.Getpid())}
+	if out, err := exec.Command("ip", "netns", "add", names[0]).CombinedOutput(); err != nil {
+		t.Skipf("this user cannot make network namespaces: %v: %s", err, out)
+	}
+	t.Cleanup(func() { ip(t, "netns", "delete", names[0]) })
+	ip(t, "netns", "add", names[1])
+	t.Cleanup(func() { ip(t, "netns", "delete", names[1]) })
+	ip(t, "-n", names[0], "link", "add", "tvmffi0", "type", "veth", "peer", "name", "tvmffi1", "netns", names[1])
+	for i, name := range names {
+		device := fmt.Sprint("tvmffi", i)
+		ip(t, "-n", name, "link", "set", "lo", "up")
+		ip(t, "-n", name, "address", "add", fmt.Sprintf("10.99.77.%d/24", i+1), "dev", device)
+		ip(t, "-n", name, "link", "set", device, "up")
+	}
+	return names
+}
+
+func ip(t testing.TB, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		t.Errorf("ip %q: %v: %s", args, err, out)
+	}
+}

@@ -1,0 +1,86 @@
+//go:build tvm
+
+package disco_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/tvm/disco"
+)
+
+// TestSockets makes calls and collective operations on sessions of several hosts: processes with
+// loopback addresses of their own.
+func TestSockets(t *testing.T) {
+	need(t)
+	for _, size := range []struct{ nodes, perNode int }{{2, 1}, {2, 2}, {3, 1}} {
+		t.Run(fmt.Sprintf("%d nodes of %d", size.nodes, size.perNode), func(t *testing.T) {
+			s, nodes := sockets(t, size.nodes, size.perNode, disco.Options{Secret: "a secret"})
+			testCalls(t, s)
+			testCollective(t, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, n := range nodes {
+				if err := n.wait(t); err != nil {
+					t.Errorf("%v: %s", err, n.output.String())
+				}
+			}
+		})
+	}
+}
+
+// sockets begins a session on the addresses 127.0.0.1, 127.0.0.2 and so on.
+func sockets(t *testing.T, nodes, perNode int, o disco.Options) (*disco.Session, []*testNode) {
+	t.Helper()
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	var all []*testNode
+	for i := 2; i <= nodes; i++ {
+		all = append(all, startNode(t, l.Addr().String(), fmt.Sprint("127.0.0.", i), perNode, o.Secret))
+	}
+	begin := func(ctx context.Context, _ int, o disco.Options) (*disco.Session, error) {
+		return disco.Sockets(ctx, l, nodes, perNode, o)
+	}
+	return open(t, begin, nodes*perNode, o), all
+}
+
+// testNode is a node in a process of its own.
+type testNode struct {
+	cmd    *exec.Cmd
+	output output
+	ended  chan error
+}
+
+func startNode(t testing.TB, address, local string, workers int, secret string, before ...string) *testNode {
+	t.Helper()
+	n := &testNode{ended: make(chan error, 1)}
+	words := append(before, must[string](t)(os.Executable()))
+	n.cmd = exec.Command(words[0], words[1:]...)
+	n.cmd.Env = append(os.Environ(), nodeVariable+"="+address, "DISCO_TEST_LOCAL="+local, fmt.Sprint("DISCO_TEST_WORKERS=", workers), "DISCO_TEST_SECRET="+secret)
+	n.cmd.Stdout, n.cmd.Stderr = &n.output, &n.output
+	n.cmd.WaitDelay = time.Second
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { n.ended <- n.cmd.Wait() }()
+	t.Cleanup(func() { n.cmd.Process.Kill() })
+	return n
+}
+
+// wait returns how the node has ended.
+func (n *testNode) wait(t testing.TB) error {
+	t.Helper()
+	select {
+	case err := <-n.ended:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatalf("the node has not ended: %s", n.output.String())
+		return nil
+	}
+}
