@@ -56,13 +56,65 @@ func (d *DRef) Release() {
 //
 // An argument is nil, a number, a bool, a string, a []byte, a DataType, a Device, a *tvmffi.Shape,
 // or a *DRef, for which each worker takes its own value. A tensor goes by [Session.CopyToWorker0],
-// [Session.Broadcast] or [Session.Scatter].
+// [Session.Broadcast] or [Session.Scatter]. A string or []byte of more than 32 kB goes from worker to
+// worker, as in a Broadcast.
 //
 // Call waits while a worker has a megabyte of calls before it. It returns a *[WorkerError] if a
 // worker has ended, [ErrClosed] after Close, and an error for an argument of another type.
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
+	for _, a := range args {
+		if content, _ := large(a); content != nil {
+			return s.callLarge(name, callee, args)
+		}
+	}
 	return s.invoke(name, callee, args...)
+}
+
+// maxInPlace is how long a string may be to go through the pipes and sockets of Disco. Those are
+// slow for what is longer, and a write to them that has to wait may be cut short by a signal.
+const maxInPlace = 1 << 15
+
+// large returns the content of an argument that is long, and its kind.
+func large(a any) (content []byte, kind byte) {
+	switch x := a.(type) {
+	case []byte:
+		if len(x) > maxInPlace {
+			return x, inBytes
+		}
+	case string:
+		if len(x) > maxInPlace {
+			return []byte(x), inString
+		}
+	}
+	return nil, inPlace
+}
+
+// callLarge sends each long argument as a tensor of bytes before the call.
+func (s *Session) callLarge(name string, callee any, args []any) (*DRef, error) {
+	kinds, all := make([]byte, len(args)), []any{callee, ""}
+	for i, a := range args {
+		content, kind := large(a)
+		if kinds[i] = kind; content != nil {
+			host, err := tvmffi.NewTensor(tvmffi.Uint8, int64(len(content)))
+			if err != nil {
+				return nil, err
+			}
+			defer host.Release() // the session keeps it until it is sent
+			if err := tvmffi.CopyFrom(host, content); err != nil {
+				return nil, err
+			}
+			d, err := s.Broadcast(host)
+			if err != nil {
+				return nil, err
+			}
+			defer d.Release()
+			a = d
+		}
+		all = append(all, a)
+	}
+	all[1] = string(kinds)
+	return s.invoke(name, commandPrefix+"large", all...)
 }
 
 func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
@@ -158,25 +210,38 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
+	failures := int64(0)
+	err := s.askAll(ctx, "count", func(v tvmffi.Any, _ int) error {
+		n, err := tvmffi.As[int64](v)
+		failures += n
+		return err
+	})
+	if err != nil || failures == 0 {
+		return err
+	}
 	var all []error
-	err := s.ask(ctx, commandPrefix+"report", nil, func(r *generated.DRef) error {
+	err = s.askAll(ctx, "report", func(v tvmffi.Any, worker int) error {
+		failures, err := decodeFailures(v, worker)
+		all = append(all, failures...)
+		return err
+	})
+	return errors.Join(append(all, err)...)
+}
+
+// askAll runs a command on the workers and lets read read the result of each.
+func (s *Session) askAll(ctx context.Context, command string, read func(v tvmffi.Any, worker int) error) error {
+	return s.ask(ctx, commandPrefix+command, nil, func(r *generated.DRef) error {
 		for i := range s.workers {
 			v, err := generated.DRefDebugGetFromRemote(r, int64(i))
+			if err == nil {
+				err = read(v, i)
+			}
 			if err != nil {
 				return err
 			}
-			failures, err := decodeFailures(v, i)
-			if err != nil {
-				return err
-			}
-			all = append(all, failures...)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(all...)
 }
 
 // Module is a module on each worker.

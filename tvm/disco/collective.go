@@ -100,7 +100,7 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 // The collective operations below work on tensors in the memory of the CPU, on all workers at
 // once: all together if inGroup is false, and otherwise each group for itself, with its first
 // worker in place of worker 0. They do not wait, and fail in Sync. The numbers go from worker to
-// worker directly, and not through the controller.
+// worker directly, and not through the controller. What a tensor holds after a failure is undefined.
 
 // Broadcast copies a tensor of this process to each worker, and returns those. It does not wait:
 // host must not be changed before the next Sync has returned.
@@ -109,7 +109,7 @@ func (s *Session) Broadcast(host *tvmffi.Tensor) (*DRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.from0(host, to, s.BroadcastFromWorker0)
+	return s.from0(host, to, "broadcast")
 }
 
 // Scatter gives each worker one item of the first dimension of a tensor of this process, whose
@@ -124,24 +124,22 @@ func (s *Session) Scatter(host *tvmffi.Tensor) (*DRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.from0(host, to, s.ScatterFromWorker0)
+	return s.from0(host, to, "scatter")
 }
 
-// from0 copies host to worker 0 and from there, by send, to the tensor to.
-func (s *Session) from0(host *tvmffi.Tensor, to *DRef, send func(from, to *DRef, inGroup bool) error) (*DRef, error) {
+// from0 copies host to worker 0 and from there, by the command, to the tensor to. Its result is
+// that of the command: the same tensor, or the failure.
+func (s *Session) from0(host *tvmffi.Tensor, to *DRef, command string) (*DRef, error) {
+	defer to.Release()
 	from, err := s.EmptyOnWorker0(host.DataType(), host.Shape()...)
-	if err == nil {
-		defer from.Release()
-		err = s.CopyToWorker0(host, from)
-	}
-	if err == nil {
-		err = send(from, to, false)
-	}
 	if err != nil {
-		to.Release()
 		return nil, err
 	}
-	return to, nil
+	defer from.Release()
+	if err := s.CopyToWorker0(host, from); err != nil {
+		return nil, err
+	}
+	return s.command(command, from, false, to)
 }
 
 // BroadcastFromWorker0 copies the tensor from of worker 0 to the tensor to of each worker. The

@@ -22,6 +22,7 @@ const (
 	inFailure  = 'e'
 	inFailures = 'f'
 	headerSize = 8
+	inPlace    = '.' // an argument that is what it is
 )
 
 func framed(kind byte, content []byte) []byte {

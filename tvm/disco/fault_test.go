@@ -33,6 +33,7 @@ func testFailures(t *testing.T, s *disco.Session) {
 	}{
 		{"disco.test.fail", "disco.test.fail: ValueError: cannot take 7", tvmffi.ErrValue, []any{7}},
 		{"disco.test.fail", "", tvmffi.ErrType, []any{"seven"}},
+		{"disco.test.fail", "", tvmffi.ErrType, []any{strings.Repeat("seven", 1<<16)}},
 		{"disco.test.panic", "a panic in a worker", tvmffi.ErrRuntime, nil},
 		{"disco.test.missing", "disco.test.missing", tvmffi.ErrAttribute, nil},
 		{"runtime.disco.load_vm_module", "missing.so", nil, []any{"/missing.so", nil}},

@@ -14,13 +14,15 @@ type transfer func(g *group, inGroup bool, from, to *tvmffi.Tensor) error
 
 // collective returns the command for a transfer. Its arguments are those that modules give to the
 // function of the same name: the tensor to send, whether each group is for itself, the tensor to
-// receive.
+// receive, which is the result too.
 func collective(f transfer) func(*worker, []tvmffi.Any) (any, error) {
 	return func(w *worker, args []tvmffi.Any) (any, error) {
-		return nil, w.operate(args, func(g *group) error {
+		var result any
+		err := w.operate(args, func(g *group) error {
 			if len(args) != 3 {
 				return fmt.Errorf("%d arguments, 3 were expected", len(args))
 			}
+			result = args[2]
 			from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
 			inGroup, err2 := tvmffi.As[bool](args[1])
 			to, err3 := tvmffi.As[*tvmffi.Tensor](args[2])
@@ -29,6 +31,7 @@ func collective(f transfer) func(*worker, []tvmffi.Any) (any, error) {
 			}
 			return f(g, inGroup, from, to)
 		})
+		return result, err
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,8 @@ func testCalls(t *testing.T, s *disco.Session) {
 		{"disco.test.double", []any{"ab"}, "abab"},
 		{"disco.test.double", []any{"a longer text "}, "a longer text a longer text "},
 		{"disco.test.bytes", []any{[]byte("abc")}, "[97 98 99]"},
+		{"disco.test.len", []any{make([]byte, 1<<20)}, int64(1 << 20)},
+		{"disco.test.double", []any{strings.Repeat("x", 1<<16)}, strings.Repeat("x", 1<<17)},
 		{"disco.test.bytes", []any{[]byte("0123456789")}, "[48 49 50 51 52 53 54 55 56 57]"},
 		{"disco.test.list", nil, `(1, "two", (3.5,))`},
 		{"runtime.disco.world_size", nil, int64(s.Workers())},

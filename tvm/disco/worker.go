@@ -147,6 +147,9 @@ func serve(args []tvmffi.Any) (result any, err error) {
 	}()
 	result, err = w.run(name, args[1], args[2:])
 	if err != nil {
+		if name == commandPrefix+"large" {
+			name = nameOf(args[2])
+		}
 		return w.fail(failed(name, err)), nil
 	}
 	return result, nil
@@ -218,6 +221,8 @@ const commandPrefix = "tvmffi.disco."
 
 func init() {
 	commands = map[string]func(*worker, []tvmffi.Any) (any, error){
+		commandPrefix + "count": (*worker).count,
+		commandPrefix + "large": (*worker).large,
 		commandPrefix + "report":    (*worker).report,
 		commandPrefix + "fetch":     (*worker).fetch,
 		commandPrefix + "load":      (*worker).load,
@@ -234,11 +239,48 @@ func init() {
 	}
 }
 
-// report returns the failures since the last report.
+// count returns how many failures there were since the last report, and report returns them. A
+// number is what Disco sends back fastest.
+func (w *worker) count([]tvmffi.Any) (any, error) { return len(w.failures), nil }
+
 func (w *worker) report([]tvmffi.Any) (any, error) {
 	f := w.failures
 	w.failures = nil
 	return encodeFailures(f), nil
+}
+
+// large makes a call with arguments that came as tensors of bytes. Its arguments are the function,
+// a kind for each argument, and the arguments.
+func (w *worker) large(args []tvmffi.Any) (any, error) {
+	kinds, err := tvmffi.As[string](args[1])
+	if err != nil {
+		return nil, err
+	}
+	function, args := args[0], args[2:]
+	for i, kind := range []byte(kinds) {
+		if kind == inPlace {
+			continue
+		}
+		if _, ok := failureIn(args[i]); ok {
+			continue // run returns it
+		}
+		t, err := tvmffi.As[*tvmffi.Tensor](args[i])
+		if err != nil {
+			return nil, err
+		}
+		content, err := t.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		var x any = content
+		if kind == inString {
+			x = string(content)
+		}
+		if args[i], err = tvmffi.AnyOf(x); err != nil {
+			return nil, err
+		}
+	}
+	return w.run(nameOf(function), function, args)
 }
 
 // fetch returns the value that the controller asked one worker for, in a form that can be sent.
