@@ -18,6 +18,7 @@ import (
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
@@ -179,4 +180,5 @@ func (o *output) String() string {
 func need(t testing.TB) {
 	t.Helper()
 	nativetest.Pinned(t, "apache-tvm")
+	nativetest.Wheel(t, wheel.TVMNeeds)
 }
