@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // Function is a function of a model on a machine.
@@ -57,20 +58,56 @@ func (f *Function) Signature() Signature { return f.signature }
 // Call calls the function, which borrows args: tensors on the first device of the machine,
 // numbers, shapes and the like. The caller owns the result: a tensor, or an array of results
 // for a tuple. [Tensors] takes it apart.
-func (f *Function) Call(args ...any) (tvmffi.Any, error) {
+func (f *Function) Call(args ...any) (tvmffi.Any, error) { return apply[tvmffi.Any](f, args) }
+
+// CallTensor is like [Function.Call] for a function that returns one tensor.
+func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
+	return apply[*tvmffi.Tensor](f, args)
+}
+
+func apply[T any](f *Function, args []any) (T, error) {
+	var zero T
 	if err := f.count("call", args); err != nil {
-		return tvmffi.Any{}, err
+		return zero, err
 	}
 	f.machine.mu.Lock()
 	defer f.machine.mu.Unlock()
 	if f.machine.closed {
-		return tvmffi.Any{}, fail("call", f.signature.Name, errClosed)
+		return zero, fail("call", f.signature.Name, errClosed)
 	}
-	v, err := f.function.Call(args...)
+	result, err := do[T](f.function, args)
 	if err != nil {
-		return tvmffi.Any{}, fail("call", f.signature.Name, err)
+		return zero, fail("call", f.signature.Name, err)
 	}
-	return v, nil
+	return result, nil
+}
+
+// do makes a call. A frame of bindrt takes tensors without looking their types up, which saves
+// a tenth of a short call.
+func do[T any](f *tvmffi.Function, args []any) (T, error) {
+	var c bindrt.Call16
+	if len(args) > 16 {
+		return slow[T](f, args)
+	}
+	c.BeginFunction(bindrt.Ref(f), len(args))
+	for i, x := range args {
+		t, ok := x.(*tvmffi.Tensor)
+		if !ok {
+			return slow[T](f, args)
+		}
+		c.Object(i, bindrt.Ref(t))
+	}
+	return bindrt.Do[T](&c.Call)
+}
+
+// slow makes a call with arguments of any types.
+func slow[T any](f *tvmffi.Function, args []any) (T, error) {
+	var zero T
+	v, err := f.Call(args...)
+	if err != nil {
+		return zero, err
+	}
+	return tvmffi.Convert[T](v)
 }
 
 // count returns an error unless args are as many as the parameters.
@@ -128,19 +165,6 @@ func (f *Function) at(index []int) []any {
 		args = append(args, i)
 	}
 	return args
-}
-
-// TensorOf returns the result of a call that returns a tensor. It takes both results of
-// [Function.Call], and returns the error if there is one. The caller owns the tensor.
-func TensorOf(result tvmffi.Any, err error) (*tvmffi.Tensor, error) {
-	if err != nil {
-		return nil, err
-	}
-	x, err := tvmffi.As[*tvmffi.Tensor](result)
-	if err != nil {
-		result.Release()
-	}
-	return x, fail("use", "result", err)
 }
 
 // Tensors returns the tensors of a result, in order, also those of tuples in tuples. The

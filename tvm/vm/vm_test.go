@@ -135,7 +135,7 @@ func TestCalls(t *testing.T) {
 	arrays, args := inputs(t, 5)
 	want := python(t, path, arrays)
 	main, both := find(t, m, "main"), find(t, m, "both")
-	x, err := vm.TensorOf(main.Call(args...))
+	x, err := main.CallTensor(args...)
 	near(t, "Call", numbers(t, x, err), want)
 
 	if err := both.SetInput(args...); err != nil {
@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("got %v, expected an *Error with %q", test.err, test.want)
 		}
 	}
-	x, err := vm.TensorOf(main.Call(args...))
+	x, err := main.CallTensor(args...)
 	if got := numbers(t, x, err); len(got) != 6 {
 		t.Errorf("after the errors: %v", got)
 	}
@@ -337,7 +337,7 @@ func TestInstrument(t *testing.T) {
 		}
 		return vm.Continue, nil
 	})
-	x, err := vm.TensorOf(main.Call(args...))
+	x, err := main.CallTensor(args...)
 	numbers(t, x, err)
 	if before["matmul"] != 3 || after["matmul"] != 1 || before["relu"] != 4 || after["relu"] != 0 {
 		t.Errorf("before %v, after %v", before, after)
@@ -349,7 +349,7 @@ func TestInstrument(t *testing.T) {
 	}
 	set(nil)
 	clear(before)
-	x, err = vm.TensorOf(main.Call(args...))
+	x, err = main.CallTensor(args...)
 	numbers(t, x, err)
 	if len(before) > 0 {
 		t.Errorf("the hook was called after it was taken away: %v", before)
@@ -366,7 +366,7 @@ func TestGoroutines(t *testing.T) {
 		main := find(t, m, "main")
 		all.Go(func() {
 			for range 50 {
-				x, err := vm.TensorOf(main.Call(args...))
+				x, err := main.CallTensor(args...)
 				if err != nil || x.Size(0) != arrays[0].Shape[0] {
 					t.Errorf("%v, %v", x, err)
 					return
@@ -376,23 +376,4 @@ func TestGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// BenchmarkCall calls a function that returns its argument: the cost of a call without kernels.
-func BenchmarkCall(b *testing.B) {
-	_, m := load(b, nativetest.Model(b, "testdata/small.py", "same"))
-	main := find(b, m, "main")
-	x, err := tvmffi.NewTensor(tvmffi.Float32, 16)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer x.Release()
-	b.ReportAllocs()
-	for b.Loop() {
-		v, err := main.Call(x)
-		if err != nil {
-			b.Fatal(err)
-		}
-		v.Release()
-	}
 }

@@ -59,5 +59,5 @@ func (m *Model) Both(x *tvmffi.Tensor, w1 *tvmffi.Tensor, b1 *tvmffi.Tensor, w2 
 //	b3 R.Tensor((3,), dtype="float32")
 //	returns R.Tensor((n, 3), dtype="float32")
 func (m *Model) Main(x *tvmffi.Tensor, w1 *tvmffi.Tensor, b1 *tvmffi.Tensor, w2 *tvmffi.Tensor, b2 *tvmffi.Tensor, w3 *tvmffi.Tensor, b3 *tvmffi.Tensor) (*tvmffi.Tensor, error) {
-	return vm.TensorOf(m.fMain.Call(x, w1, b1, w2, b2, w3, b3))
+	return m.fMain.CallTensor(x, w1, b1, w2, b2, w3, b3)
 }

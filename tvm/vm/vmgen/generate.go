@@ -158,6 +158,6 @@ func New(machine *vm.Machine) (*Model, error) {
 //{{range .Doc}}
 //	{{.}}{{end}}
 func (m *Model) {{.Go}}({{range .Params}}{{.Go}} {{.Type}}, {{end}}) ({{if .Tensor}}*tvmffi.Tensor{{else}}tvmffi.Any{{end}}, error) {
-	return {{if .Tensor}}vm.TensorOf({{end}}m.{{.Field}}.Call({{range .Params}}{{.Go}}, {{end}}){{if .Tensor}}){{end}}
+	return m.{{.Field}}.{{if .Tensor}}CallTensor{{else}}Call{{end}}({{range .Params}}{{.Go}}, {{end}})
 }
 {{end}}`))

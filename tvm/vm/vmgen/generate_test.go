@@ -29,7 +29,7 @@ func TestGenerate(t *testing.T) {
 	for _, want := range []string{
 		"package model", "the model a b.so.",
 		"func (m *Model) Main(x *tvmffi.Tensor, m_ any, func_ any, x_ *tvmffi.Tensor, p4 any, p5 any) (*tvmffi.Tensor, error) {",
-		"return vm.TensorOf(m.fMain.Call(x, m_, func_, x_, p4, p5))",
+		"return m.fMain.CallTensor(x, m_, func_, x_, p4, p5)",
 		"func (m *Model) GetLogits2() (tvmffi.Any, error) {", "func (m *Model) F2nd()", "func (m *Model) F()",
 		"//\tx " + tensor + "\n", "//\treturns " + tensor + "\n",
 	} {
