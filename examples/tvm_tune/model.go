@@ -97,9 +97,13 @@ func (m *model) vectors(ctx *ms.TuneContext, candidates *tvmffi.Array[*ms.Measur
 
 // median is the time of one call in seconds, or infinite if the candidate failed.
 func median(result *ms.RunnerResult) float64 {
-	seconds := secondsOf(result)
-	if len(seconds) == 0 {
+	measured := result.RunSecs()
+	if measured == nil || measured.Len() == 0 {
 		return math.Inf(1)
+	}
+	seconds := make([]float64, measured.Len())
+	for i, s := range measured.All() {
+		seconds[i] = s.Value()
 	}
 	return middle(seconds)
 }

@@ -22,9 +22,10 @@ type progress struct {
 	best    float64 // seconds of the fastest candidate
 }
 
-func newProgress(out io.Writer, trials int, flop float64) *progress {
-	fmt.Fprintf(out, "%9s  %12s  %10s  %6s  %8s  %8s\n", "trials", "best GFLOPS", "time", "errors", "elapsed", "left")
-	return &progress{out: out, trials: trials, start: time.Now(), flop: flop, best: math.Inf(1)}
+// begin prints the names of the columns and starts the clock.
+func (p *progress) begin() {
+	fmt.Fprintf(p.out, "%9s  %12s  %10s  %6s  %8s  %8s\n", "trials", "best GFLOPS", "time", "errors", "elapsed", "left")
+	p.start, p.best = time.Now(), math.Inf(1)
 }
 
 // count adds the result of one trial.

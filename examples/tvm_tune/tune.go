@@ -60,7 +60,7 @@ func newTuning(ctx context.Context, o options) (*tuning, error) {
 		return nil, err
 	}
 	n := float64(o.rows)
-	t.progress = newProgress(o.out, o.trials, 2*n*n*n)
+	t.progress = &progress{out: o.out, trials: o.trials, flop: 2 * n * n * n}
 	return t, nil
 }
 
@@ -81,6 +81,7 @@ func (t *tuning) run(b *builder, r *runner) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
+	t.progress.begin()
 	_, err = describe(func() struct{} {
 		t.add = must(ms.MeasureCallbackAddToDatabase())
 		callbacks := tvmffi.Of[ms.MeasureCallbackRef](
@@ -147,19 +148,6 @@ func (t *tuning) logger() (logger *tvmffi.Function, closeLog func() error, err e
 		lines.Printf("%s:%d: %s", filepath.Base(source), line, text)
 	})
 	return logger, file.Close, err
-}
-
-// secondsOf returns the measurements of a result, none if the candidate failed.
-func secondsOf(result *ms.RunnerResult) []float64 {
-	measured := result.RunSecs()
-	if measured == nil {
-		return nil
-	}
-	seconds := make([]float64, measured.Len())
-	for i, s := range measured.All() {
-		seconds[i] = s.Value()
-	}
-	return seconds
 }
 
 // best applies the schedule of the fastest candidate in the database.
