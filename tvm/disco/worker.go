@@ -221,8 +221,8 @@ const commandPrefix = "tvmffi.disco."
 
 func init() {
 	commands = map[string]func(*worker, []tvmffi.Any) (any, error){
-		commandPrefix + "count": (*worker).count,
-		commandPrefix + "large": (*worker).large,
+		commandPrefix + "count":     (*worker).count,
+		commandPrefix + "large":     (*worker).large,
 		commandPrefix + "report":    (*worker).report,
 		commandPrefix + "fetch":     (*worker).fetch,
 		commandPrefix + "load":      (*worker).load,

@@ -20,10 +20,11 @@ type proxy struct {
 	stopClient atomic.Bool  // do not read from the client any more
 	stopServer atomic.Bool  // do not read from the server any more
 	sent       atomic.Int64 // bytes of the client
+	received   atomic.Int64 // bytes for the client
 	ended      chan struct{}
 }
 
-func newProxy(t *testing.T, server string) *proxy {
+func newProxy(t testing.TB, server string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,8 +57,7 @@ func (p *proxy) serve(client net.Conn) {
 		p.copy(server, client, &p.stopClient, &p.sent)
 		server.Close()
 	}()
-	var received atomic.Int64
-	p.copy(client, server, &p.stopServer, &received)
+	p.copy(client, server, &p.stopServer, &p.received)
 }
 
 // copy copies until stop is set, and then waits for the end of the test.
