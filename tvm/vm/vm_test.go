@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
@@ -356,10 +358,24 @@ func TestInstrument(t *testing.T) {
 	}
 }
 
-// TestGoroutines calls one machine from many goroutines.
+// TestGoroutines calls one machine from many goroutines. A hook, which runs in the middle of each
+// call, gives the others time.
 func TestGoroutines(t *testing.T) {
 	_, m := load(t, nativetest.Model(t, network))
 	leaktest.Check(t)
+	var inside, most atomic.Int32
+	if err := m.SetInstrument(func(e vm.Event) (vm.Action, error) {
+		switch {
+		case e.Function == "matmul" && e.Before:
+			most.Store(max(most.Load(), inside.Add(1)))
+			runtime.Gosched()
+		case e.Function == "matmul":
+			inside.Add(-1)
+		}
+		return vm.Continue, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	for rows := range 8 {
 		arrays, args := inputs(t, int64(rows+1))
@@ -376,4 +392,7 @@ func TestGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d calls were inside a kernel at once, expected 1", most.Load())
+	}
 }
