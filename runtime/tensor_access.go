@@ -249,10 +249,9 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 // host t may have any strides. [Slice] describes the possible types T.
 //
 // t may be on a device of the runtime of TVM, such as that of an RPC session, if that library
-// is loaded. There it must be contiguous, and on a device of an RPC session begin where its
-// memory begins; otherwise the error is of kind ErrValue. CopyTo waits for the copy. The copy
-// takes as much memory again; [Copy] with a tensor of [FromSlice] does not. Memory of CUDA is
-// copied by package cuda.
+// is loaded. There it must be contiguous; otherwise the error is of kind ErrValue. CopyTo waits
+// for the copy. The copy takes as much memory again; [Copy] with a tensor of [FromSlice] does
+// not. Memory of CUDA is copied by package cuda.
 func CopyTo[T Element](t *Tensor, to []T) error {
 	c, err := transfer[T](t, len(to))
 	if err != nil {

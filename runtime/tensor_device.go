@@ -17,6 +17,7 @@ var (
 	copyFromBytes = core.Func{Name: "runtime.TVMTensorCopyFromBytes"}
 	copyToBytes   = core.Func{Name: "runtime.TVMTensorCopyToBytes"}
 	copyFromTo    = core.Func{Name: "runtime.TVMTensorCopyFromTo"}
+	allocate      = core.Func{Name: "runtime.TVMTensorAllocWithScope"}
 )
 
 // cellOf returns the DLTensor of a tensor whose memory is on the host, or on a device from
@@ -75,8 +76,11 @@ func (t *Tensor) exchange(f *core.Func, c *abi.DLTensor, host []byte) error {
 	if len(host) == 0 {
 		return nil
 	}
-	if err := fromStart(t, c); err != nil {
+	if err := denseOnDevice(t, c); err != nil {
 		return err
+	}
+	if c.ByteOffset != 0 && c.Device.Type >= firstRPCDevice {
+		return t.exchangeView(f, c, host)
 	}
 	// C gets the address of host as a number. That is sound because Heap keeps host off the
 	// stacks, which move, nothing on the heap moves, and KeepAlive keeps host until C has
@@ -97,17 +101,46 @@ func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
 	if err := f.Resolve(); err != nil {
 		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host, and no loaded library has the function %s that copies it: load the runtime of TVM, libtvm_runtime, first", t.Device(), f.Name)
 	}
-	return failure.Annotate("copy of "+t.String(), call.Do())
+	if err := call.Do(); err != nil {
+		return failure.Annotate("copy of "+t.String(), err)
+	}
+	return nil
 }
 
-// fromStart returns an error unless the device API copies exactly the elements of t from or
-// to the host. In that direction RPC sends the offset of a part of a large tensor in place of
-// the offset of a view, so a view that begins later would silently copy other elements.
-func fromStart(t *Tensor, c *abi.DLTensor) error {
-	if c.ByteOffset != 0 && c.Device.Type >= firstRPCDevice {
-		return failure.Errorf(failure.KindValue, "copy: %s is a view that begins at byte %d of its memory, where RPC does not begin: copy the view to a tensor on its device first, or copy the whole tensor", t, c.ByteOffset)
+// exchangeView is exchange for a view that begins later than its memory, on a device of an RPC
+// session. There TVM 0.27 replaces the offset of the view by that of the part of the tensor
+// that it sends, and so would copy other elements. Copies on the device keep the offset, so
+// they bring the view to a tensor without one, and back.
+func (t *Tensor) exchangeView(f *core.Func, c *abi.DLTensor, host []byte) error {
+	shape, err := NewShape(core.ShapeOf(c)...)
+	if err != nil {
+		return err
 	}
-	return denseOnDevice(t, c)
+	defer shape.Release()
+	var call core.Call4
+	call.Begin(&allocate, 4)
+	call.Object(0, codec.Ref(shape))
+	call.DataType(1, DataType(c.DType))
+	call.Device(2, Device(c.Device))
+	if err := deviceCall(&allocate, &call.Call, t); err != nil {
+		return err
+	}
+	o, err := call.ObjectResult(&typeTensor)
+	if err != nil {
+		return err
+	}
+	whole := codec.Wrap[*Tensor](o)
+	defer whole.Release()
+	if f == &copyToBytes {
+		if err := copyOnDevice(whole, t, whole.cell(), c); err != nil {
+			return err
+		}
+		return whole.fetch(whole.cell(), host)
+	}
+	if err := whole.store(whole.cell(), host); err != nil {
+		return err
+	}
+	return copyOnDevice(t, whole, c, whole.cell())
 }
 
 // denseOnDevice returns an error unless t is contiguous. The device API copies nothing else.
