@@ -39,6 +39,7 @@ func TestRun(t *testing.T) {
 
 // TestGenerated compares package mlp with what vmgen writes.
 func TestGenerated(t *testing.T) {
+	nativetest.StartsCompiler(t)
 	model := filepath.Join(t.TempDir(), "mlp.so")
 	b, err := os.ReadFile(networkFile(t))
 	if err == nil {

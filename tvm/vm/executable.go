@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ type Executable struct {
 // every generated package. The code in the file stays loaded until the process ends. The
 // caller owns the executable.
 func Load(path string, options ...tvmffi.LoadOption) (*Executable, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fail("load", path, err)
+	}
 	if err := vm.Load(options...); err != nil {
 		return nil, fail("load", path, fmt.Errorf("a Relax executable needs libtvm_runtime: %w", err))
 	}

@@ -135,15 +135,18 @@ func (f *Function) Invoke() error {
 	return fail("invoke", f.signature.Name, err)
 }
 
-// Output returns a result of the last [Function.Invoke]: all of it without an index, and with
-// indices an element of a tuple, of a tuple in it, and so on. It fails for a tuple: give
-// one index more. The caller owns the result.
+// Output returns a tensor of the last [Function.Invoke]: all of its result without an index,
+// and with indices an element of a tuple, of a tuple in it, and so on. It fails for a tuple:
+// give one index more. The caller owns the tensor.
 func (f *Function) Output(index ...int) (*tvmffi.Tensor, error) {
 	v, err := f.machine.state("get_output", f.at(index)...)
 	if err != nil {
 		return nil, fail("output of", f.signature.Name, err)
 	}
 	x, err := tvmffi.As[*tvmffi.Tensor](v)
+	if err != nil {
+		v.Release()
+	}
 	return x, fail("output of", f.signature.Name, err)
 }
 

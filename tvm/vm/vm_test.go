@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -298,6 +299,9 @@ func TestFiles(t *testing.T) {
 		if _, err := vm.Load(path); !errors.As(err, &typed) || typed.Name != path || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+	if _, err := vm.Load(filepath.Join(dir, "none.so")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 	extern, err := vm.Load(nativetest.Model(t, "testdata/small.py", "extern"))
 	if err != nil {
