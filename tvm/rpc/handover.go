@@ -32,7 +32,7 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 	relayed := make(chan result, 1)
 	go func() {
 		defer listener.Close() // ends the Connect below if it was not accepted
-		fd, err := relay(ctx, listener, conn)
+		fd, err := relay(listener, conn)
 		relayed <- result{fd, err}
 	}()
 	module, err := tvmrpc.Connect("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), "", false)
@@ -64,8 +64,8 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 }
 
 // relay accepts the connection of the library and passes one packet in each direction. It
-// returns the descriptor of the library.
-func relay(ctx context.Context, listener *net.TCPListener, server net.Conn) (int, error) {
+// returns the descriptor of the library, which sends without delay; conn has the limits of ctx.
+func relay(listener *net.TCPListener, conn net.Conn) (int, error) {
 	for {
 		c, err := listener.AcceptTCP()
 		if err != nil {
@@ -76,10 +76,7 @@ func relay(ctx context.Context, listener *net.TCPListener, server net.Conn) (int
 			c.Close() // another process has connected
 			continue
 		}
-		stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
-		err = first(c, server)
-		stop()
-		return fd, errors.Join(err, c.Close())
+		return fd, errors.Join(first(c, conn), c.Close())
 	}
 }
 

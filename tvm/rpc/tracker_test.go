@@ -169,8 +169,8 @@ func TestTrackerBack(t *testing.T) {
 	first := track(t, "")
 	addr := first.Addr().String()
 	client := rpc.TrackerClient{Addr: addr}
-	_, log := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 2, Isolation: rpc.InProcess})
-	queue(t, client, "board", rpc.Queue{Free: 2})
+	_, log := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 3, Isolation: rpc.InProcess})
+	queue(t, client, "board", rpc.Queue{Free: 3})
 	s, err := client.Request(limited(t, 10*time.Second), "board", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -197,9 +197,13 @@ func TestTrackerBack(t *testing.T) {
 	if _, err := client.Request(limited(t, 10*time.Second), "board", 1); err == nil {
 		t.Error("a request without a tracker returned no error")
 	}
+	start := time.Now()
 	track(t, addr)
 	late.Close()
-	queue(t, client, "board", rpc.Queue{Free: 1})
+	queue(t, client, "board", rpc.Queue{Free: 2})
+	if d := time.Since(start); d > 8*time.Second {
+		t.Errorf("the server offered its unused keys again after %v", d)
+	}
 	again, err := client.Request(limited(t, 10*time.Second), "board", 1)
 	if err != nil {
 		t.Fatal(err)

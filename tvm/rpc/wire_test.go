@@ -148,6 +148,16 @@ func TestRemoteMessage(t *testing.T) {
 	}
 }
 
+// TestStuck knows the error of a send that the system gave up, which leaves half a request.
+func TestStuck(t *testing.T) {
+	if !stuck(tvmffi.NewError("InternalError", "Socket SockChannel::Send Error:Resource temporarily unavailable")) {
+		t.Error("the session goes on with half a request")
+	}
+	if stuck(tvmffi.NewError("RPCError", "SockChannel::Send")) || stuck(tvmffi.NewError("InternalError", "no")) {
+		t.Error("the session ends without a reason")
+	}
+}
+
 // TestUnpackHostile unpacks archives whose files would lie elsewhere.
 func TestUnpackHostile(t *testing.T) {
 	for name, h := range map[string]*tar.Header{
