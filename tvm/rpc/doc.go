@@ -43,7 +43,7 @@
 // A session runs in a process of its own, because what a client uploads is native code: if it
 // crashes, the server and the other sessions go on, and the client gets an error. The end of the
 // process also frees what a client that vanished has not released. Starting it takes
-// some 20 milliseconds for each session. [InProcess] saves them, for clients that are trusted.
+// 20 to 40 milliseconds for each session. [InProcess] takes one, for clients that are trusted.
 //
 // # Security
 //

@@ -186,16 +186,16 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestTimeout asks for a session of half a second.
+// TestTimeout asks for a session of three seconds, and calls what takes longer.
 func TestTimeout(t *testing.T) {
 	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
 		t.Run(name, func(t *testing.T) {
 			server, _ := serve(t, rpc.Config{Isolation: isolation, MaxSessions: 1})
-			s := dial(t, server.Addr().String(), rpc.DialOptions{SessionTimeout: time.Second})
+			s := dial(t, server.Addr().String(), rpc.DialOptions{SessionTimeout: 3 * time.Second})
 			m := module(t, s)
 			start := time.Now()
-			_, err := function(t, m, "sleep").Call(limited(t, 10*time.Second), 3000)
-			if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > 2*time.Second {
+			_, err := function(t, m, "sleep").Call(limited(t, 10*time.Second), 6000)
+			if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > 5*time.Second {
 				t.Errorf("after %v: %v", d, err)
 			}
 			m.Release()

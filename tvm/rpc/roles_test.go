@@ -24,7 +24,7 @@ import (
 const roleVariable = "RPC_TEST_ROLE"
 
 // roles are what a process of this test binary can do.
-var roles = map[string]func(){"server": serverRole, "clients": clientsRole, "vanish": vanishRole}
+var roles = map[string]func(){"server": serverRole, "clients": clientsRole}
 
 // serverRole is a server that a test can kill.
 func serverRole() {

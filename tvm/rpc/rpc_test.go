@@ -288,22 +288,3 @@ func isKeyError(err error) bool {
 	var e *rpc.ConnectionError
 	return errors.As(err, &e) && errors.Is(err, rpc.ErrKey)
 }
-
-// BenchmarkCall is a remote call, with an int and with a megabyte.
-func BenchmarkCall(b *testing.B) {
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		server, _ := serve(b, rpc.Config{Isolation: isolation})
-		m := module(b, dial(b, server.Addr().String(), rpc.DialOptions{}))
-		for call, arg := range map[string]any{"echo": 7, "length": make([]byte, 1<<20), "repeat": 1 << 20} {
-			f := function(b, m, call)
-			b.Run(name+"/"+call, func(b *testing.B) {
-				ctx := limited(b, 5*time.Minute)
-				for b.Loop() {
-					if _, err := f.Call(ctx, arg); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}

@@ -60,6 +60,8 @@ func loopback(up bool) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, r)
 }
 
+func init() { roles["vanish"] = vanishRole }
+
 func vanishRole() {
 	if err := vanish(); err != nil {
 		log.Fatal(err)

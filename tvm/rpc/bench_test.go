@@ -13,6 +13,66 @@ import (
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
+// BenchmarkCall is a remote call, with an int and with a megabyte.
+func BenchmarkCall(b *testing.B) {
+	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
+		server, _ := serve(b, rpc.Config{Isolation: isolation})
+		m := module(b, dial(b, server.Addr().String(), rpc.DialOptions{}))
+		for call, arg := range map[string]any{"echo": 7, "length": make([]byte, 1<<20), "repeat": 1 << 20} {
+			f := function(b, m, call)
+			b.Run(name+"/"+call, func(b *testing.B) {
+				ctx := limited(b, 5*time.Minute)
+				for b.Loop() {
+					if _, err := f.Call(ctx, arg); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkDial begins and ends a session.
+func BenchmarkDial(b *testing.B) {
+	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
+		server, _ := serve(b, rpc.Config{Isolation: isolation})
+		b.Run(name, func(b *testing.B) {
+			ctx := limited(b, 5*time.Minute)
+			for b.Loop() {
+				s, err := rpc.Dial(ctx, server.Addr().String(), rpc.DialOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkRequest asks a tracker for a session, begins and ends it.
+func BenchmarkRequest(b *testing.B) {
+	tracker := track(b, "").Addr().String()
+	client := rpc.TrackerClient{Addr: tracker}
+	serve(b, rpc.Config{Tracker: tracker, Key: "board", MaxSessions: 8, Isolation: rpc.InProcess})
+	ctx := limited(b, 5*time.Minute)
+	b.Run("summary", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := client.Summary(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("session", func(b *testing.B) {
+		for b.Loop() {
+			s, err := client.Request(ctx, "board", 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Close()
+		}
+	})
+}
+
 // BenchmarkBytes counts the bytes of a call of a function without arguments in both directions, and
 // of a copy of 16 bytes to a tensor of the server.
 func BenchmarkBytes(b *testing.B) {
