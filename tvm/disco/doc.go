@@ -58,6 +58,8 @@
 //	process.go     one process, and what it prints
 //	call.go        calls and their results
 //	worker.go      what a worker does with a call
+//	commands.go    what it does for the methods of Session
+//	hosted.go      copies between the controller and worker 0
 //	encode.go      values on their way to the controller
 //	failure.go     errors on their way to the controller
 //	collective.go  the collective operations, on the side of the controller

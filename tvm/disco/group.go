@@ -57,7 +57,7 @@ func (o operation) String() string {
 	if name := operationNames[o]; name != "" {
 		return name
 	}
-	return fmt.Sprintf("operation %#x", uint32(o))
+	return fmt.Sprintf("%#x", uint32(o))
 }
 
 // messageHeader is the operation and the length.

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
-	tvm "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -156,7 +155,7 @@ func serve(args []tvmffi.Any) (result any, err error) {
 }
 
 func nameOf(function tvmffi.Any) string {
-	if name, err := tvmffi.As[string](function); err == nil {
+	if name, ok := function.Value().(string); ok {
 		return name
 	}
 	return "a function of the worker"
@@ -181,23 +180,29 @@ func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, 
 	if f, ok := failureIn(function); ok {
 		return f.value(), nil
 	}
-	for _, a := range args {
+	arguments := make([]any, len(args))
+	for i, a := range args {
 		if f, ok := failureIn(a); ok {
 			return f.value(), nil
 		}
+		arguments[i] = a
 	}
-	f, err := tvmffi.As[*tvmffi.Function](function)
-	if err != nil {
+	return w.call(name, function, arguments)
+}
+
+// call calls a function that is named, or is one.
+func (w *worker) call(name string, function tvmffi.Any, arguments []any) (any, error) {
+	var f *tvmffi.Function
+	var err error
+	if function.TypeKey() == "ffi.String" {
 		if f, err = tvmffi.Lookup(name); err != nil {
 			return nil, err
 		}
 		defer f.Release()
+	} else if f, err = tvmffi.As[*tvmffi.Function](function); err != nil {
+		return nil, err
 	}
 	defer w.enter()()
-	arguments := make([]any, len(args))
-	for i, a := range args {
-		arguments[i] = a
-	}
 	v, err := f.Call(arguments...)
 	if err != nil {
 		return nil, err
@@ -207,207 +212,12 @@ func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, 
 
 // given returns the result of a callback that gives the reference of v away.
 func given(v tvmffi.Any) any {
+	switch v.TypeKey() {
+	case "None", "int", "bool", "float", "ffi.String", "ffi.Bytes":
+		return v
+	}
 	if o, err := tvmffi.As[*tvmffi.Object](v); err == nil && o != nil {
 		return tvmffi.Move(o)
 	}
 	return v
-}
-
-// commands are what the methods of Session run on the workers. They have no place in the
-// registry, because they need the worker.
-var commands map[string]func(*worker, []tvmffi.Any) (any, error)
-
-const commandPrefix = "tvmffi.disco."
-
-func init() {
-	commands = map[string]func(*worker, []tvmffi.Any) (any, error){
-		commandPrefix + "count":     (*worker).count,
-		commandPrefix + "large":     (*worker).large,
-		commandPrefix + "report":    (*worker).report,
-		commandPrefix + "fetch":     (*worker).fetch,
-		commandPrefix + "load":      (*worker).load,
-		commandPrefix + "method":    (*worker).method,
-		commandPrefix + "put":       (*worker).put,
-		commandPrefix + "take":      (*worker).take,
-		commandPrefix + "listen":    (*worker).listen,
-		commandPrefix + "connect":   (*worker).connect,
-		commandPrefix + "broadcast": collective((*group).broadcast),
-		commandPrefix + "scatter":   collective((*group).scatter),
-		commandPrefix + "gather":    collective((*group).gather),
-		commandPrefix + "allgather": collective((*group).allgather),
-		commandPrefix + "allreduce": (*worker).allreduce,
-	}
-}
-
-// count returns how many failures there were since the last report, and report returns them. A
-// number is what Disco sends back fastest.
-func (w *worker) count([]tvmffi.Any) (any, error) { return len(w.failures), nil }
-
-func (w *worker) report([]tvmffi.Any) (any, error) {
-	f := w.failures
-	w.failures = nil
-	return encodeFailures(f), nil
-}
-
-// large makes a call with arguments that came as tensors of bytes. Its arguments are the function,
-// a kind for each argument, and the arguments.
-func (w *worker) large(args []tvmffi.Any) (any, error) {
-	kinds, err := tvmffi.As[string](args[1])
-	if err != nil {
-		return nil, err
-	}
-	function, args := args[0], args[2:]
-	for i, kind := range []byte(kinds) {
-		if kind == inPlace {
-			continue
-		}
-		if _, ok := failureIn(args[i]); ok {
-			continue // run returns it
-		}
-		t, err := tvmffi.As[*tvmffi.Tensor](args[i])
-		if err != nil {
-			return nil, err
-		}
-		content, err := t.Bytes()
-		if err != nil {
-			return nil, err
-		}
-		var x any = content
-		if kind == inString {
-			x = string(content)
-		}
-		if args[i], err = tvmffi.AnyOf(x); err != nil {
-			return nil, err
-		}
-	}
-	return w.run(nameOf(function), function, args)
-}
-
-// fetch returns the value that the controller asked one worker for, in a form that can be sent.
-func (w *worker) fetch(args []tvmffi.Any) (any, error) {
-	rank, err := tvmffi.As[int64](args[0])
-	if err != nil || rank != w.id.rank {
-		return nil, err
-	}
-	if here, err := tvmffi.As[bool](args[1]); err != nil || here {
-		return args[2], err
-	}
-	return encode(args[2]), nil
-}
-
-// load loads a module. LoadModule refuses a file that is not whole, which would end the process.
-func (w *worker) load(args []tvmffi.Any) (any, error) {
-	path, err := tvmffi.As[string](args[0])
-	if err != nil {
-		return nil, err
-	}
-	whole, err := tvmffi.LoadModule(path)
-	if err != nil {
-		return nil, err
-	}
-	defer whole.Release()
-	var device *tvmffi.Device
-	if !args[1].IsNone() {
-		d, err := tvmffi.As[tvmffi.Device](args[1])
-		if err != nil {
-			return nil, err
-		}
-		device = &d
-	}
-	m, err := generated.LoadVMModule(path, device)
-	if err != nil {
-		return nil, err
-	}
-	return tvmffi.Move(m), nil
-}
-
-// method returns a function of a module.
-func (w *worker) method(args []tvmffi.Any) (any, error) {
-	if f, ok := failureIn(args[0]); ok {
-		return f.value(), nil
-	}
-	m, err := tvmffi.As[*tvmffi.Module](args[0])
-	if err != nil {
-		return nil, err
-	}
-	name, err := tvmffi.As[string](args[1])
-	if err != nil {
-		return nil, err
-	}
-	f, err := m.Function(name)
-	if err != nil {
-		return nil, err
-	}
-	return tvmffi.Move(f), nil
-}
-
-// hosted has the tensors of the controller that worker 0, a thread of it, copies to or from. The
-// call that names one takes it out.
-var hosted struct {
-	sync.Mutex
-	last    int64
-	tensors map[hostedID]*tvmffi.Tensor
-}
-
-type hostedID struct{ session, number int64 }
-
-func host0(session int64, t *tvmffi.Tensor) (number int64) {
-	hosted.Lock()
-	defer hosted.Unlock()
-	if hosted.tensors == nil {
-		hosted.tensors = map[hostedID]*tvmffi.Tensor{}
-	}
-	hosted.last++
-	hosted.tensors[hostedID{session, hosted.last}] = tvmffi.Retain(t)
-	return hosted.last
-}
-
-func forgetHosted(session int64) {
-	hosted.Lock()
-	defer hosted.Unlock()
-	for id, t := range hosted.tensors {
-		if id.session == session {
-			t.Release()
-			delete(hosted.tensors, id)
-		}
-	}
-}
-
-// put and take copy between a tensor of the controller and the one of worker 0.
-func (w *worker) put(args []tvmffi.Any) (any, error) {
-	return w.copyHosted(args, func(host, own *tvmffi.Tensor) error { return tvm.TVMTensorCopyFromTo(host, own) })
-}
-
-func (w *worker) take(args []tvmffi.Any) (any, error) {
-	return w.copyHosted(args, func(host, own *tvmffi.Tensor) error { return tvm.TVMTensorCopyFromTo(own, host) })
-}
-
-func (w *worker) copyHosted(args []tvmffi.Any, move func(host, own *tvmffi.Tensor) error) (any, error) {
-	if w.id.rank != 0 {
-		return nil, nil
-	}
-	number, err := tvmffi.As[int64](args[0])
-	if err != nil {
-		return nil, err
-	}
-	id := hostedID{w.id.session, number}
-	hosted.Lock()
-	host := hosted.tensors[id]
-	delete(hosted.tensors, id)
-	hosted.Unlock()
-	if host == nil {
-		return nil, fmt.Errorf("the controller has no tensor %d", number)
-	}
-	defer host.Release()
-	if f, ok := failureIn(args[1]); ok {
-		return f.value(), nil
-	}
-	own, err := tvmffi.As[*tvmffi.Tensor](args[1])
-	if err != nil {
-		return nil, err
-	}
-	if own == nil {
-		return nil, errors.New("worker 0 has no tensor there")
-	}
-	return nil, move(host, own)
 }
