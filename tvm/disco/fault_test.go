@@ -5,6 +5,7 @@ package disco_test
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"syscall"
@@ -163,6 +164,27 @@ func TestExit(t *testing.T) {
 	}
 	if got := out.String(); got != "[worker 1] hello\n[worker 1] HELLO\n" {
 		t.Errorf("the controller got %q", got)
+	}
+}
+
+// TestBrokenStart begins sessions whose workers cannot begin, or of impossible sizes.
+func TestBrokenStart(t *testing.T) {
+	need(t)
+	start := time.Now()
+	_, err := disco.Processes(t.Context(), 3, disco.Options{Env: []string{"DISCO_TEST_BROKEN=yes"}, Output: io.Discard})
+	var exit *disco.ExitError
+	if took := time.Since(start); !errors.As(err, &exit) || exit.Status != "exit status 1" || !strings.Contains(exit.Output, "the func that Main got: this worker cannot begin") || took > 3*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := disco.Processes(ctx, 2, disco.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	for _, o := range []struct{ workers, groups int }{{0, 1}, {3, 2}, {2, -1}} {
+		if _, err := disco.Threads(t.Context(), o.workers, disco.Options{Groups: o.groups}); err == nil || !strings.Contains(err.Error(), "the groups divide the workers") {
+			t.Errorf("%d workers in %d groups: %v", o.workers, o.groups, err)
+		}
 	}
 }
 

@@ -77,6 +77,15 @@ func TestUnreachable(t *testing.T) {
 	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "0 of 2 nodes have come") || took > time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
+	small := startNode(t, l.Addr().String(), "127.0.0.2", 1, "")
+	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Output: io.Discard}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a node with too few workers: %v", err)
+	}
+	if err := small.wait(t); err == nil || !strings.Contains(small.output.String(), "needs more workers") {
+		t.Errorf("%v: %s", err, small.output.String())
+	}
 	silent := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	defer silent.Close()
 	start = time.Now()

@@ -122,6 +122,9 @@ func control(address string) error {
 
 func register() error {
 	var err error
+	if os.Getenv("DISCO_TEST_BROKEN") != "" {
+		return errors.New("this worker cannot begin")
+	}
 	for name, f := range map[string]any{
 		"disco.test.pid":    os.Getpid,
 		"disco.test.add":    func(x, y int64) int64 { return x + y },
