@@ -166,7 +166,7 @@ func waitForEnd(t testing.TB, what string, pid int) {
 // TestControllerKilled kills a controller whose workers are idle, or busy. They end on all hosts.
 func TestControllerKilled(t *testing.T) {
 	need(t)
-	for _, busy := range []string{"", "busy"} {
+	for _, busy := range []string{"", "1", "3"} { // 3 is on the node
 		controller, node := startController(t, "127.0.0.1:0", "127.0.0.2", "DISCO_TEST_BUSY="+busy)
 		pids := controller.workers(t)
 		syscall.Kill(controller.cmd.Process.Pid, syscall.SIGKILL)
@@ -245,7 +245,7 @@ func TestNamespaces(t *testing.T) {
 	if err := errors.Join(controller.cmd.Wait(), node.wait(t)); err != nil {
 		t.Errorf("%v: %s\n%s", err, controller.output.String(), node.output.String())
 	}
-	controller, node = startController(t, "10.99.77.1:0", "10.99.77.2", "DISCO_TEST_BUSY=yes", names...)
+	controller, node = startController(t, "10.99.77.1:0", "10.99.77.2", "DISCO_TEST_BUSY=3", names...)
 	pids := controller.workers(t)
 	ip(t, "-n", names[0], "link", "set", "tvmffi0", "down") // each side hears nothing more
 	if err := node.wait(t); err == nil || !strings.Contains(node.output.String(), "the peer was silent for") {
@@ -253,6 +253,9 @@ func TestNamespaces(t *testing.T) {
 	}
 	controller.input.Close()
 	controller.cmd.Wait()
+	if text := controller.output.String(); strings.Contains(text, "a thread cannot be killed") || !strings.Contains(text, "controller: ") {
+		t.Errorf("the controller has not given up the operation: %s", text)
+	}
 	for i, pid := range pids {
 		waitForEnd(t, fmt.Sprint("worker ", i), pid)
 	}

@@ -110,8 +110,11 @@ func control(address string) error {
 		n, err := tvmffi.ReadSlice[int32](t)
 		fmt.Println("worker", i, "process", process, "sum", n, err)
 	}
-	if os.Getenv("DISCO_TEST_BUSY") != "" {
-		if _, err := s.Call(s.Function("disco.test.sleepers"), 3, 60_000); err != nil {
+	if rank, err := strconv.Atoi(os.Getenv("DISCO_TEST_BUSY")); err == nil { // the others wait for this one
+		if _, err := s.Call(s.Function("disco.test.sleepers"), rank, 60_000); err != nil {
+			return err
+		}
+		if err := s.Allreduce(d, d, disco.Sum, false); err != nil {
 			return err
 		}
 	}

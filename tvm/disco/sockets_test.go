@@ -35,6 +35,14 @@ func TestSockets(t *testing.T) {
 	}
 }
 
+// TestIdle does nothing for longer than a node may be silent.
+func TestIdle(t *testing.T) {
+	need(t)
+	s, _ := sockets(t, 2, 1, disco.Options{Silence: 300 * time.Millisecond})
+	time.Sleep(time.Second)
+	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
+}
+
 // sockets begins a session on the addresses 127.0.0.1, 127.0.0.2 and so on.
 func sockets(t *testing.T, nodes, perNode int, o disco.Options) (*disco.Session, []*testNode) {
 	t.Helper()
