@@ -13,6 +13,7 @@ import (
 	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
 
@@ -229,16 +230,28 @@ func TestHanging(t *testing.T) {
 	time.Sleep(600 * time.Millisecond) // it ends then
 }
 
-// TestGarbageCollected lets the collector release what a program forgets.
-func TestGarbageCollected(t *testing.T) {
+// TestForgotten lets the collector release what a program forgets.
+func TestForgotten(t *testing.T) {
 	need(t)
 	s := open(t, disco.Processes, 2, disco.Options{})
-	for range 200 {
-		call(t, s, "disco.test.add", 1, 1)
+	kept := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, 1))
+	defer kept.Release()
+	shared.Store(kept)
+	for range 100 {
+		call(t, s, "disco.test.shared")
 	}
-	for range 50 {
+	if err := s.Sync(t.Context()); err != nil || memstat.UseCount(kept) < 50 {
+		t.Fatalf("%d uses, %v", memstat.UseCount(kept), err)
+	}
+	for range 200 {
 		runtime.GC()
 		time.Sleep(time.Millisecond)
+		if err := s.Sync(t.Context()); err != nil { // releases
+			t.Fatal(err)
+		}
+		if memstat.UseCount(kept) < 10 {
+			return
+		}
 	}
-	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
+	t.Errorf("the workers keep %d values that nobody can reach", memstat.UseCount(kept))
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,7 +143,8 @@ func register() error {
 			fmt.Println(text)
 			fmt.Fprint(os.Stderr, strings.ToUpper(text)) // without an end of line
 		},
-		"disco.test.sleep": func(ms int64) { time.Sleep(time.Duration(ms) * time.Millisecond) },
+		"disco.test.shared": func() *tvmffi.Tensor { return shared.Load() },
+		"disco.test.sleep":  func(ms int64) { time.Sleep(time.Duration(ms) * time.Millisecond) },
 		"disco.test.sleepers": func(rank int64, ms int64) { // only one worker sleeps
 			if only(rank) {
 				time.Sleep(time.Duration(ms) * time.Millisecond)
@@ -158,6 +160,9 @@ func register() error {
 	}
 	return err
 }
+
+// shared is a tensor of this process that its worker returns.
+var shared atomic.Pointer[tvmffi.Tensor]
 
 // only reports whether this worker has the given rank.
 func only(rank int64) bool {
