@@ -23,6 +23,9 @@ func TestRun_elsewhere(t *testing.T) {
 		if err := run(t.Context(), o); err != nil {
 			t.Fatalf("%v\n%s", err, &out)
 		}
+		if !strings.Contains(out.String(), "results are right") {
+			t.Errorf("no result:\n%s", &out)
+		}
 		database, err := openDatabase(o.dir)
 		if err != nil {
 			t.Fatal(err)

@@ -130,8 +130,16 @@ func (t *tuning) report(ctx context.Context, d *device, rows int64, scratch stri
 		return err
 	}
 	fmt.Fprintf(t.out, "untuned  %10s  %8s GFLOPS\n", duration(untuned), gflops(t.progress.flop, untuned))
-	fmt.Fprintf(t.out, "tuned    %10s  %8s GFLOPS  %.1f times as fast; its results are right\n",
-		duration(tuned), gflops(t.progress.flop, tuned), untuned/tuned)
+	fmt.Fprintf(t.out, "tuned    %10s  %8s GFLOPS  %s; its results are right\n",
+		duration(tuned), gflops(t.progress.flop, tuned), ratio(untuned, tuned))
 	fmt.Fprintf(t.out, "%s has the schedules\n", filepath.Join(t.dir, recordFile))
 	return nil
+}
+
+// ratio says what tuning won.
+func ratio(untuned, tuned float64) string {
+	if tuned > untuned {
+		return "not faster: more trials may find a better schedule"
+	}
+	return fmt.Sprintf("%.1f times as fast", untuned/tuned)
 }

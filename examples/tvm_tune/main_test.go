@@ -35,6 +35,9 @@ func TestRun(t *testing.T) {
 	if lines := strings.Count(out.String(), "/  32 "); lines != 4 {
 		t.Errorf("%d lines of progress, want one for each of 4 batches:\n%s", lines, &out)
 	}
+	if got := ratio(1, 2); !strings.HasPrefix(got, "not faster") {
+		t.Errorf("a kernel that is slower is %s", got)
+	}
 	won := regexp.MustCompile(`([0-9.]+) times as fast; its results are right`).FindStringSubmatch(out.String())
 	if won == nil {
 		t.Fatalf("no result:\n%s", &out)
