@@ -60,9 +60,13 @@ func command(ctx context.Context, dir string, env []string, args ...string) (str
 
 // compile builds C++ against the wheel, once for each content.
 func (t *tree) compile(ctx context.Context, source, file string, flags ...string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(t.bench, "native", source))
-	if err != nil {
-		return "", err
+	var text []byte
+	for _, file := range []string{source, "harness.h"} {
+		part, err := os.ReadFile(filepath.Join(t.bench, "native", file))
+		if err != nil {
+			return "", err
+		}
+		text = append(text, part...)
 	}
 	compiler := os.Getenv("CXX")
 	if compiler == "" {

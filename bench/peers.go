@@ -22,6 +22,7 @@ var peerNames = []string{"cpp", "ours", "cgo", "purego", "python", "rust"}
 type peer struct {
 	name  string
 	args  []string
+	env   []string // in addition
 	items []string
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -104,7 +105,8 @@ func (p *peer) start(ctx context.Context) error {
 	if given := os.Getenv("LD_LIBRARY_PATH"); given != "" {
 		path += string(os.PathListSeparator) + given
 	}
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+path)
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+path, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Env, p.env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
