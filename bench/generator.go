@@ -52,8 +52,10 @@ type bound struct {
 	memory float64 // the most memory of ours, in MB, 0 for any
 }
 
-// packages holds whole libraries, which fit one libtvm_ffi.
-var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.8", "apache-tvm-ffi==0.1.14.post1", "typing_extensions"}
+// packages holds whole libraries, which fit one libtvm_ffi, and what the Python of TVM needs
+// for its VM, RPC and Disco.
+var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.8", "apache-tvm-ffi==0.1.14.post1", "typing_extensions",
+	"cloudpickle==3.1.2", "ml_dtypes", "numpy", "psutil", "tornado"}
 
 // libraries lists what is bound. The first one needs no further download.
 var libraries = []bound{

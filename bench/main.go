@@ -1,5 +1,3 @@
-// Command bench builds the library of the benchmark and its peers, measures them
-// in turn, and prints one table. bench/README.md describes each row.
 package main
 
 import (
@@ -24,6 +22,7 @@ type options struct {
 	draw    bool
 	library string
 	gen     bool
+	engines bool
 	launch  bool
 	peers   string
 	pack    string
@@ -39,6 +38,7 @@ func main() {
 	flag.BoolVar(&o.draw, "draw", false, "draw the pictures of the latest results in bench/results again and do nothing else")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
+	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
 	flag.StringVar(&o.peers, "peers", "", "with -launch, the folder that -pack has made")
 	flag.StringVar(&o.pack, "pack", "", "build what -launch needs into this folder and do nothing else: for a machine with a GPU and without Go")
@@ -74,6 +74,8 @@ func run(ctx context.Context, o options) error {
 		return check(ctx, t, o.times)
 	case o.gen:
 		return t.generatorOnly(ctx, o.runs)
+	case o.engines:
+		return t.engines(ctx, o)
 	case o.pack != "":
 		return t.pack(ctx, o.pack)
 	}

@@ -210,33 +210,41 @@ func titlesOf(rows []row) string {
 
 // describe returns what was measured, and on which machine.
 func (t *tree) describe(ctx context.Context, runs int, all *team) string {
-	version := func(args ...string) string {
-		out, err := command(ctx, "", nil, args...)
-		if err != nil {
-			return args[0] + ": none"
-		}
-		return firstLine(out)
-	}
 	compiler := os.Getenv("CXX")
 	if compiler == "" {
 		compiler = "g++"
 	}
-	load := "unknown"
-	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		load, _, _ = strings.Cut(string(text), " ")
-	}
 	lines := []string{
-		fmt.Sprintf("%s, %d CPUs, %s/%s; load %s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load),
+		fmt.Sprintf("%s, %d CPUs, %s/%s; load %s.", cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load()),
 		fmt.Sprintf("apache-tvm-ffi %s; %s; %s; %s; %s.", wheel.DefaultVersion, strings.TrimPrefix(runtime.Version(), "go version "),
-			version(compiler, "--version"), version(t.python, "--version"), version("rustc", "--version")),
+			version(ctx, compiler, "--version"), version(ctx, t.python, "--version"), version(ctx, "rustc", "--version")),
 		fmt.Sprintf("Command: `bench/run -runs %d`. Medians of %d interleaved runs of 5 batches of 2 ms; ns unless a unit is given;", runs, runs),
 		"in brackets the ratio to C++; `a` are Go allocations. Targets: medians of the ratios of the undisturbed runs.",
 	}
-	lines = append(lines, "Commit "+version("git", "describe", "--always", "--dirty")+".")
+	lines = append(lines, "Commit "+version(ctx, "git", "describe", "--always", "--dirty")+".")
 	for _, missing := range all.missing {
 		lines = append(lines, "No column for "+missing+".")
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// version is the first line that a program prints about itself.
+func version(ctx context.Context, args ...string) string {
+	out, err := command(ctx, "", nil, args...)
+	if err != nil {
+		return args[0] + ": none"
+	}
+	return firstLine(out)
+}
+
+// load is the load of the machine in the last minute, as Linux reports it.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }
 
 // cpu is the model of the processor, as Linux reports it.

@@ -1,0 +1,19 @@
+// Command bench builds the library of the benchmark and its peers, measures them
+// in turn, and prints one table. bench/README.md describes each row.
+//
+// # Files
+//
+//	main.go         the flags, and a full run
+//	build.go        builds libraries, programs and Python environments
+//	peers.go        the programs that measure, and how they take turns
+//	items.go        the rows and their targets
+//	table.go        tables and verdicts
+//	picture.go      pictures
+//	recorded.go     reads the tables of earlier runs
+//	generator.go    the generator
+//	startup.go      what importing a generated package costs
+//	launch.go       launches of kernels
+//	engines.go      XGrammar and TVM: rows, targets and tables
+//	enginefiles.go  their libraries and peers
+//	enginedata.go   the vocabulary, the schema and the document of XGrammar
+package main

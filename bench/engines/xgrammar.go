@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// words returns the words of a file.
+func words(file string) []string {
+	return strings.Fields(string(must(os.ReadFile(file))))
+}
+
+// grammar has the items of XGrammar. An operation handles every token of the document.
+func grammar(data, library string) {
+	check(xgrammar.Load(tvmffi.WithFile(library)))
+	var vocabulary []string
+	for _, line := range words(filepath.Join(data, "vocabulary.hex")) {
+		vocabulary = append(vocabulary, string(must(hex.DecodeString(line))))
+	}
+	var document []int64
+	for _, word := range words(filepath.Join(data, "document.txt")) {
+		document = append(document, must(strconv.ParseInt(word, 10, 64)))
+	}
+	schema := string(must(os.ReadFile(filepath.Join(data, "schema.json"))))
+
+	tokenizer := must(xgrammar.NewTokenizerInfo(must(tvmffi.NewArray(vocabulary...)), 0, nil, must(tvmffi.NewArray[int64](0)), false))
+	compiler := must(xgrammar.NewGrammarCompiler(tokenizer, 1, false, -1)) // one thread, no cache
+	compiled := func() *xgrammar.CompiledGrammar {
+		return must(compiler.CompileJSONSchema(schema, true, nil, nil, true, nil, false))
+	}
+	item("xg_compile", func(n int) {
+		for range n {
+			compiled().Release()
+		}
+	})
+
+	matching(must(xgrammar.NewGrammarMatcher(compiled(), nil, false, -1, nil)), document, int64(len(vocabulary)))
+}
+
+// matching has the items of a matcher.
+func matching(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int64) {
+	mask := must(tvmffi.NewTensor(tvmffi.Int32, 1, (vocabulary+31)/32))
+	accept := func(token int64) {
+		if !must(matcher.AcceptToken(token, false)) {
+			panic("the schema does not allow the document")
+		}
+	}
+	item("xg_accept", func(n int) {
+		for range n {
+			for _, token := range document {
+				accept(token)
+			}
+			check(matcher.Reset())
+		}
+	})
+	var positions []*xgrammar.GrammarMatcher
+	for _, token := range document {
+		positions = append(positions, must(matcher.Fork()))
+		accept(token)
+	}
+	check(matcher.Reset())
+	item("xg_mask", func(n int) {
+		for range n {
+			for _, at := range positions {
+				must(at.FillNextTokenBitmask(mask, 0, false))
+			}
+		}
+	})
+	item("xg_step", func(n int) {
+		for range n {
+			for _, token := range document {
+				must(matcher.FillNextTokenBitmask(mask, 0, false))
+				accept(token)
+			}
+			check(matcher.Reset())
+		}
+	})
+}
