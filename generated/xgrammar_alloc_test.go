@@ -1,0 +1,55 @@
+package generated_test
+
+import (
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// TestXGrammarAllocations: a step of a model makes nothing on the heap.
+func TestXGrammarAllocations(t *testing.T) {
+	nativetest.NeedOptimised(t)
+	nativetest.Library(t)
+	nativetest.Pinned(t, "xgrammar")
+	vocabulary := tvmffi.Of("</s>", "{", "}", `"a"`, ":", "1")
+	tokenizer := must[*xgrammar.TokenizerInfo](t)(xgrammar.NewTokenizerInfo(vocabulary, 0, nil, tvmffi.Of[int64](0), false))
+	defer tokenizer.Release()
+	compiler := must[*xgrammar.GrammarCompiler](t)(xgrammar.NewGrammarCompiler(tokenizer, 1, false, -1))
+	defer compiler.Release()
+	grammar := must[*xgrammar.CompiledGrammar](t)(compiler.CompileJSONSchema(`{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`, false, nil, nil, true, nil, false))
+	defer grammar.Release()
+	matcher := must[*xgrammar.GrammarMatcher](t)(xgrammar.NewGrammarMatcher(grammar, nil, false, -1, nil))
+	defer matcher.Release()
+	mask := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32, 1, 1))
+	defer mask.Release()
+	n := testing.AllocsPerRun(100, func() {
+		for _, token := range []int64{1, 3} {
+			must[bool](t)(matcher.FillNextTokenBitmask(mask, 0, false))
+			if !must[bool](t)(matcher.AcceptToken(token, false)) {
+				t.Fatalf("token %d is not accepted", token)
+			}
+		}
+		if err := matcher.Rollback(1); err != nil {
+			t.Fatal(err)
+		}
+		if err := matcher.Reset(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// must returns a func that returns a value and fails if there is an error.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+		return v
+	}
+}
