@@ -8,7 +8,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TestXGrammarAllocations: a step of a model makes nothing on the heap.
+// TestXGrammarAllocations: a step of a model makes nothing on the heap, and a batch of them nothing but what its arrays
+// need.
 func TestXGrammarAllocations(t *testing.T) {
 	nativetest.NeedOptimised(t)
 	nativetest.Library(t)
@@ -40,6 +41,18 @@ func TestXGrammarAllocations(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations, want none", n)
+	}
+	several := must[*tvmffi.Array[*xgrammar.GrammarMatcher]](t)(tvmffi.NewArray(matcher))
+	defer several.Release()
+	batch := must[*xgrammar.BatchGrammarMatcher](t)(xgrammar.NewBatchGrammarMatcher(1))
+	defer batch.Release()
+	n = testing.AllocsPerRun(100, func() {
+		if err := batch.BatchFillNextTokenBitmask(several, mask, nil, false); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 2 { // the two arrays, in interfaces
+		t.Errorf("a batch: %v allocations, want at most 2", n)
 	}
 }
 

@@ -308,7 +308,11 @@ func (c *Call) Put(i int, t AnyView, err error) {
 	}
 	c.set(i, t.Value.TypeIndex, t.Value.Bits)
 	*c.word(2 * uint32(i)) |= uint64(t.Value.Small) << 32
-	if t.Keep != nil {
+	switch keep := t.Keep.(type) {
+	case nil:
+	case *objects.Object: // as Object does
+		c.keep(uint32(i), unsafe.Pointer(keep))
+	default:
 		s := c.more()
 		s.keep = append(s.keep, t.Keep)
 	}
