@@ -81,4 +81,33 @@ func matching(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int
 			check(matcher.Reset())
 		}
 	})
+	several(matcher, document, vocabulary)
+}
+
+// texts is how many texts a batch matcher follows.
+const texts = 16
+
+// several has the item of a batch matcher, which handles a token of each text in two calls.
+func several(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int64) {
+	var all []*xgrammar.GrammarMatcher
+	for range texts {
+		all = append(all, must(matcher.Fork()))
+	}
+	batch, array := must(xgrammar.NewBatchGrammarMatcher(1)), must(tvmffi.NewArray(all...))
+	mask := must(tvmffi.NewTensor(tvmffi.Int32, texts, (vocabulary+31)/32))
+	tokens := make([]int64, texts)
+	item("xg_batch", func(n int) {
+		for range n {
+			for _, token := range document {
+				for i := range tokens {
+					tokens[i] = token
+				}
+				check(batch.BatchFillNextTokenBitmask(array, mask, nil, false))
+				must(xgrammar.BatchGrammarMatcherAcceptToken(array, tvmffi.Of(tokens...), false)).Release()
+			}
+			for _, m := range all {
+				check(m.Reset())
+			}
+		}
+	})
 }

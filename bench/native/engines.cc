@@ -68,6 +68,44 @@ static std::string decoded(const std::string& hex) {
 
 #define XG "xgrammar.tvm_ffi_binding."
 
+// xgrammarBatch has the item of a batch matcher, which handles a token of 16 texts in two calls.
+static void xgrammarBatch(const TVMFFIAny& matcher, TVMFFIObjectHandle fork, const std::vector<int64_t>& document, int64_t words) {
+  static const int texts = 16;
+  static TVMFFIAny matchers[texts];
+  for (TVMFFIAny& m : matchers) {
+    TVMFFIAny args[] = {matcher};
+    m = call(fork, args, 1);
+  }
+  TVMFFIAny threads = integer(1);
+  static TVMFFIObjectHandle array = global("ffi.Array");
+  static TVMFFIAny batch = call(method(XG "BatchGrammarMatcher", "__ffi_init__"), &threads, 1), all = call(array, matchers, texts);
+  static TVMFFIObjectHandle fill = method(XG "BatchGrammarMatcher", "batch_fill_next_token_bitmask"),
+                            accept = method(XG "BatchGrammarMatcher", "batch_accept_token"), reset = method(XG "GrammarMatcher", "reset");
+  static int64_t shape[] = {texts, words}, strides[] = {words, 1};
+  static std::vector<int32_t> rows(texts * words);
+  static DLTensor mask{rows.data(), {kDLCPU, 0}, 2, {kDLInt, 32, 1}, shape, strides, 0};
+  item("xg_batch", [&document](long n) {
+    for (long i = 0; i < n; ++i) {
+      for (int64_t id : document) {
+        TVMFFIAny tensor = value(kTVMFFIDLTensorPtr, 0);
+        tensor.v_ptr = &mask;
+        TVMFFIAny fill_args[] = {batch, all, tensor, none(), boolean(false)};
+        call(fill, fill_args, 5);
+        TVMFFIAny ids[texts];
+        for (TVMFFIAny& a : ids) a = integer(id);
+        TVMFFIAny tokens = call(array, ids, texts);
+        TVMFFIAny args[] = {all, tokens, boolean(false)};
+        TVMFFIObjectDecRef(call(accept, args, 3).v_obj);
+        TVMFFIObjectDecRef(tokens.v_obj);
+      }
+      for (TVMFFIAny& m : matchers) {
+        TVMFFIAny args[] = {m};
+        call(reset, args, 1);
+      }
+    }
+  });
+}
+
 static void xgrammar(const std::string& data) {
   std::vector<TVMFFIAny> vocabulary;
   std::ifstream lines(data + "/vocabulary.hex");
@@ -145,6 +183,7 @@ static void xgrammar(const std::string& data) {
       again();
     }
   });
+  xgrammarBatch(matcher, fork, document, shape[1]);
 }
 
 static TVMFFIAny moduleFunction(const TVMFFIAny& module, const std::string& name) {

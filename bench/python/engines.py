@@ -65,6 +65,19 @@ def xgrammar():
         matcher.reset()
 
     repeated("xg_step", step)
+    texts = [matcher.fork() for _ in range(16)]
+    batch = x.BatchGrammarMatcher(1)
+    array = tvm_ffi.Array(texts)
+    masks = tvm_ffi.from_dlpack(np.zeros((16, (len(vocabulary) + 31) // 32), dtype="int32"))
+
+    def several():
+        for token in document:
+            batch.batch_fill_next_token_bitmask(array, masks, None, False)
+            x.BatchGrammarMatcher.batch_accept_token(array, [token] * 16, False)
+        for one in texts:
+            one.reset()
+
+    repeated("xg_batch", several)
 
 
 def vm():
