@@ -53,6 +53,10 @@ func callInFrame(fn *objects.Object, args []any) (Any, error) {
 			c.Bool(i, x)
 		case *Tensor:
 			c.Object(i, codec.Ref(x))
+		case temporary: // may be an object too
+			putAny(&c.Call, i, arg)
+		case ObjectRef:
+			c.Object(i, objects.StateOf(x))
 		default:
 			putAny(&c.Call, i, arg)
 		}

@@ -28,6 +28,7 @@ func TestCallAllocations(t *testing.T) {
 		}, 0},
 		"a bool":     {func() { runtimetest.Must[bool](t)(tvmffi.As[bool](runtimetest.Must[tvmffi.Any](t)(echo.Call(true)))) }, 0},
 		"a tensor":   {func() { runtimetest.Must[tvmffi.Any](t)(echo.Call(x)).Release() }, 1}, // the wrapper of the result
+		"an object":  {func() { runtimetest.Must[tvmffi.Any](t)(echo.Call(echo)).Release() }, 1},
 		"no tensor":  {func() { runtimetest.Must[tvmffi.Any](t)(echo.Call((*tvmffi.Tensor)(nil))) }, 0},
 		"no pointer": {func() { runtimetest.Must[tvmffi.Any](t)(echo.Call(nil)) }, 2},
 	} {
