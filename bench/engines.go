@@ -20,7 +20,6 @@ var engineRows = []row{
 	{"xg_batch", "XGrammar: mask and accept of %d tokens in 16 texts, then reset"},
 	{"vm_int", "Relax VM: int -> int"},
 	{"vm_tensor", "Relax VM: tensor -> tensor, with a check of its shape"},
-	{"vm_named", "Relax VM: the same, found by name for each call"},
 	{"rpc_int", "RPC: int -> int"},
 	{"rpc_bytes", "RPC: echo of 1 MB of bytes"},
 	{"rpc_tensor", "RPC: tensor of 1 MB written and read"},
@@ -46,7 +45,6 @@ var engineGoals = []engineGoal{
 	{goal: goal{"xg_mask", "python", "xg_mask", 0.5}},
 	{goal{"vm_int", "python", "vm_int", 1.0 / 3}, true},
 	{goal{"vm_tensor", "python", "vm_tensor", 1.0 / 3}, true},
-	{goal{"vm_named", "python", "vm_named", 1.0 / 3}, true},
 	{goal: goal{"vm_tensor", "python", "vm_named", 1.0 / 3}}, // programs in Python write vm["main"](x)
 	{goal: goal{"rpc_int", "python", "rpc_int", 1.1}},
 	{goal: goal{"rpc_bytes", "python", "rpc_bytes", 1.1}},

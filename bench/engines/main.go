@@ -19,9 +19,9 @@ func main() {
 		serveRemote()
 		return
 	}
-	data, library, runtime := os.Args[1], os.Args[2], os.Args[5]
+	data, library := os.Args[1], os.Args[2]
 	grammar(data, library)
-	machine(data, runtime)
+	machine(data)
 	defer remote(os.Args[3])()
 	defer workers()()
 	serve()

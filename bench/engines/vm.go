@@ -4,17 +4,14 @@ import (
 	"path/filepath"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/vm"
 )
 
 // machine has the items of the Relax VM: functions that return their argument.
-func machine(data, runtime string) {
-	check(tvmffi.LoadLibrary(runtime))
-	function := func(m *tvmffi.Module, name string) *tvmffi.Function { return must(m.Function(name)) }
-	executable := must(tvmffi.LoadModule(filepath.Join(data, "vm.so")))
-	vm := must(tvmffi.As[*tvmffi.Module](must(function(executable, "vm_load_executable").Call())))
-	must(function(vm, "vm_initialization").Call(1, 0, 2))
-
-	same, checked := function(vm, "same"), function(vm, "checked")
+func machine(data string) {
+	executable := must(vm.Load(filepath.Join(data, "vm.so")))
+	m := must(executable.NewMachine(vm.Pooled, tvmffi.CPU))
+	same, checked := must(m.Function("same")), must(m.Function("checked"))
 	item("vm_int", func(n int) {
 		for i := range n {
 			intSink = must(tvmffi.As[int64](must(same.Call(i))))
@@ -24,13 +21,6 @@ func machine(data, runtime string) {
 	item("vm_tensor", func(n int) {
 		for range n {
 			must(checked.Call(x)).Release()
-		}
-	})
-	item("vm_named", func(n int) {
-		for range n {
-			f := function(vm, "checked")
-			must(f.Call(x)).Release()
-			f.Release()
 		}
 	})
 }

@@ -198,7 +198,7 @@ static void vm(const std::string& data) {
   std::string file = data + "/vm.so";
   TVMFFIAny path[] = {text(file)};
   TVMFFIAny executable = call(global("ffi.ModuleLoadFromFile"), path, 1);
-  static TVMFFIAny machine = call(moduleFunction(executable, "vm_load_executable").v_obj, nullptr, 0);
+  TVMFFIAny machine = call(moduleFunction(executable, "vm_load_executable").v_obj, nullptr, 0);
   TVMFFIAny device[] = {integer(kDLCPU), integer(0), integer(2)};
   call(moduleFunction(machine, "vm_initialization").v_obj, device, 3);
   static TVMFFIAny same = moduleFunction(machine, "same");
@@ -219,14 +219,6 @@ static void vm(const std::string& data) {
     for (long i = 0; i < n; ++i) {
       TVMFFIAny args[] = {x};
       TVMFFIObjectDecRef(call(checked.v_obj, args, 1).v_obj);
-    }
-  });
-  item("vm_named", [](long n) {
-    for (long i = 0; i < n; ++i) {
-      TVMFFIAny f = moduleFunction(machine, "checked");
-      TVMFFIAny args[] = {x};
-      TVMFFIObjectDecRef(call(f.v_obj, args, 1).v_obj);
-      TVMFFIObjectDecRef(f.v_obj);
     }
   });
 }
