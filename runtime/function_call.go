@@ -77,6 +77,9 @@ func putAny(c *core.Call, i int, x any) {
 
 // takeResult takes the result of a function.
 func takeResult(v abi.Any) (Any, error) {
+	if uint32(v.TypeIndex) <= uint32(abi.TypeDevice) { // a value that refers to nothing
+		return Any{index: v.TypeIndex, bits: v.Bits}, nil
+	}
 	if err := core.Known(v); err != nil {
 		return Any{}, failure.Annotate("the result", err)
 	}

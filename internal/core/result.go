@@ -16,7 +16,10 @@ import (
 
 // Take takes the result of a call as it is, with its reference. It must not be
 // used where a String result was asked for.
-func (c *Call) Take() abi.Any { return c.head.Res }
+func (c *Call) Take() abi.Any {
+	r := &c.head.Res // C wrote it in parts, and a load of the whole would wait for them
+	return abi.Any{TypeIndex: r.TypeIndex, Small: r.Small, Bits: r.Bits}
+}
 
 // Target returns the function that is called, for error texts; nil for a
 // Function object.
