@@ -39,8 +39,6 @@ var engineGoals = []engineGoal{
 	{goal: goal{"xg_compile", "cpp", "xg_compile", 1.05}},
 	{goal: goal{"xg_accept", "cpp", "xg_accept", 1.05}},
 	{goal: goal{"xg_mask", "cpp", "xg_mask", 1.05}},
-	{goal: goal{"xg_step", "cpp", "xg_step", 1.05}},
-	{goal: goal{"xg_batch", "cpp", "xg_batch", 1.05}},
 	{goal: goal{"xg_accept", "python", "xg_accept", 0.5}},
 	{goal: goal{"xg_mask", "python", "xg_mask", 0.5}},
 	{goal{"vm_int", "python", "vm_int", 1.0 / 3}, true},
