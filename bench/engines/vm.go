@@ -20,7 +20,7 @@ func machine(data string) {
 	x := must(tvmffi.FromSlice(make([]float32, 8), 8))
 	item("vm_tensor", func(n int) {
 		for range n {
-			must(checked.Call(x)).Release()
+			must(checked.CallTensor(x)).Release()
 		}
 	})
 }

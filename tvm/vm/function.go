@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // Function is a function of a model on a machine.
@@ -58,56 +57,33 @@ func (f *Function) Signature() Signature { return f.signature }
 // Call calls the function, which borrows args: tensors on the first device of the machine,
 // numbers, shapes and the like. The caller owns the result: a tensor, or an array of results
 // for a tuple. [Tensors] takes it apart.
-func (f *Function) Call(args ...any) (tvmffi.Any, error) { return apply[tvmffi.Any](f, args) }
-
-// CallTensor is like [Function.Call] for a function that returns one tensor.
-func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
-	return apply[*tvmffi.Tensor](f, args)
-}
-
-func apply[T any](f *Function, args []any) (T, error) {
-	var zero T
+func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 	if err := f.count("call", args); err != nil {
-		return zero, err
+		return tvmffi.Any{}, err
 	}
 	f.machine.mu.Lock()
 	defer f.machine.mu.Unlock()
 	if f.machine.closed {
-		return zero, fail("call", f.signature.Name, errClosed)
+		return tvmffi.Any{}, fail("call", f.signature.Name, errClosed)
 	}
-	result, err := do[T](f.function, args)
+	result, err := f.function.Call(args...)
 	if err != nil {
-		return zero, fail("call", f.signature.Name, err)
+		return tvmffi.Any{}, fail("call", f.signature.Name, err)
 	}
 	return result, nil
 }
 
-// do makes a call. A frame of bindrt takes tensors without looking their types up, which saves
-// a tenth of a short call.
-func do[T any](f *tvmffi.Function, args []any) (T, error) {
-	var c bindrt.Call16
-	if len(args) > 16 {
-		return slow[T](f, args)
-	}
-	c.BeginFunction(bindrt.Ref(f), len(args))
-	for i, x := range args {
-		t, ok := x.(*tvmffi.Tensor)
-		if !ok {
-			return slow[T](f, args)
-		}
-		c.Object(i, bindrt.Ref(t))
-	}
-	return bindrt.Do[T](&c.Call)
-}
-
-// slow makes a call with arguments of any types.
-func slow[T any](f *tvmffi.Function, args []any) (T, error) {
-	var zero T
-	v, err := f.Call(args...)
+// CallTensor is like [Function.Call] for a function that returns one tensor.
+func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
+	result, err := f.Call(args...)
 	if err != nil {
-		return zero, err
+		return nil, err
 	}
-	return tvmffi.Convert[T](v)
+	x, err := tvmffi.As[*tvmffi.Tensor](result)
+	if err != nil {
+		result.Release()
+	}
+	return x, fail("call", f.signature.Name, err)
 }
 
 // count returns an error unless args are as many as the parameters.
