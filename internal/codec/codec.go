@@ -420,7 +420,14 @@ func uintCodec(t reflect.Type) *Codec {
 func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
 
 // ClassFor returns the object type of T, nil if T is not a pointer to one.
-func ClassFor[T any]() *core.Type { return ClassOf(reflect.TypeFor[T]()) }
+// Like ClassOf, but it needs no reflection.
+func ClassFor[T any]() *core.Type {
+	var none T
+	if x, ok := any(none).(interface{ TVMFFIType(T) *core.Type }); ok {
+		return x.TVMFFIType(none)
+	}
+	return nil
+}
 
 // convertScalar makes a value of the type index, which is called want, of another if the
 // library would for a parameter.
