@@ -72,7 +72,7 @@ func predict(m *ms.CostModel, task *ms.TuneContext, candidates tvmffi.Values[ms.
 }
 
 func candidate(m *ir.IRModule) *ms.MeasureCandidate {
-	s := must(schedule.TracedSchedule(m, 1, 0, 0, true))
+	s := must(schedule.NewTraced(m, 1, 0, 0, true))
 	return must(ms.NewMeasureCandidate(s, must(ms.ArgInfoFromEntryFunc(m, true))))
 }
 
