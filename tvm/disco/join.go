@@ -107,6 +107,10 @@ func (h *host) finish(l *link, ended chan error, limit time.Duration) error {
 	all := make(chan error, 1)
 	go func() {
 		err := <-ended
+		select {
+		case <-h.ended:
+		case <-l.done: // Disco may have made no session
+		}
 		for _, p := range h.processes {
 			<-p.exited
 		}

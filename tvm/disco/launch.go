@@ -21,6 +21,9 @@ const (
 type host struct {
 	first     int // the rank of worker 0 in the session
 	processes []*process
+	// ended is closed when the session of Disco has ended. The files of the processes must be open
+	// until then: its destructor writes to them.
+	ended chan struct{}
 }
 
 // launches has the hosts for the sessions that Disco is about to make.
@@ -35,7 +38,7 @@ var launches struct {
 // startHost starts n-1 processes for n workers. All are started before Disco makes the session,
 // because Disco would wait for its own thread forever if one could not be started then.
 func startHost(n, groups, first int, o *Options, out func(rank int, line string, fromStdout bool)) (*host, error) {
-	h := &host{first: first}
+	h := &host{first: first, ended: make(chan struct{})}
 	for i := 1; i < n; i++ {
 		p, err := start(i, n, groups, o, func(line string, fromStdout bool) { out(first+i, line, fromStdout) })
 		if err != nil {
@@ -115,7 +118,8 @@ func pool(args []tvmffi.Any) (any, error) {
 		return nil, fmt.Errorf("%s: package disco has not begun a session with the key %q", poolName, key)
 	}
 	f, err := tvmffi.FuncOf(func(rank int) (any, error) {
-		if rank == 0 { // the session has ended
+		if rank == 0 { // the session says so once, at its end
+			close(h.ended)
 			return nil, nil
 		}
 		if rank < 0 || rank > len(h.processes) {

@@ -276,6 +276,7 @@ func (s *Session) end() error {
 	go func() {
 		defer close(ended)
 		<-s.turn
+		s.settle()
 		s.releaseAll()
 	}()
 	all := make(chan struct{})
@@ -302,6 +303,18 @@ func (s *Session) end() error {
 	return errors.Join(killed...)
 }
 
+// settle waits for the workers that are threads of this process, if they still work: what is
+// released while a callback runs may end later.
+func (s *Session) settle() {
+	threads := 1
+	if s.host == nil {
+		threads = s.workers
+	}
+	for i := range threads {
+		_ = generated.SessionSyncWorker(s.handle, int64(i)) // Close does not need it
+	}
+}
+
 // releaseAll ends the session of Disco, which waits for its threads.
 func (s *Session) releaseAll() {
 	s.mu.Lock()
@@ -319,6 +332,7 @@ func (s *Session) releaseAll() {
 
 func (s *Session) waitForProcesses() {
 	if s.host != nil {
+		<-s.host.ended
 		for _, p := range s.host.processes {
 			<-p.exited
 		}
