@@ -3,8 +3,10 @@ package disco
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -65,6 +67,19 @@ func (h *host) release() {
 	}
 	for _, p := range h.processes {
 		<-p.gone
+	}
+}
+
+// waitForEnd waits for the end of the session of Disco. A reference to it may be left to the
+// collector, where calls need the path without assembly.
+func (h *host) waitForEnd() {
+	for {
+		select {
+		case <-h.ended:
+			return
+		case <-time.After(100 * time.Millisecond):
+			runtime.GC()
+		}
 	}
 }
 

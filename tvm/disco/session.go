@@ -332,7 +332,7 @@ func (s *Session) releaseAll() {
 
 func (s *Session) waitForProcesses() {
 	if s.host != nil {
-		<-s.host.ended
+		s.host.waitForEnd()
 		for _, p := range s.host.processes {
 			<-p.exited
 		}
