@@ -77,24 +77,26 @@ func serveChild(text string) error {
 	return tvmrpc.ServerLoop(childSocket)
 }
 
+// errLeft is the cause of the end of a process whose client has left.
+var errLeft = errors.New("the client has left")
+
 // inChild serves a session in a process of its own.
 func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	cmd, life, err := s.child(ctx, socket, dir)
 	if err != nil {
 		return err
 	}
 	defer life.Close()
-	left := make(chan struct{})
-	stop := watch(socket, func() { close(left); cmd.Cancel() })
+	stop := watch(socket, func() { cancel(errLeft) })
 	err = cmd.Wait()
 	stop()
 	switch {
-	case isClosed(left):
-		err = nil // nobody waits for the result
 	case context.Cause(ctx) == errTimeout:
 		expire(socket)
 	case ctx.Err() != nil:
-		err = nil // the server was closed
+		err = nil // the server was closed, or nobody waits for the result
 	case crashed(err):
 		sendException(socket, fmt.Sprintf("the process of the session crashed: %v; the output of the server says where", err))
 	}
@@ -176,13 +178,4 @@ func watch(socket *socket, f func()) (stop func()) {
 		f()
 	}()
 	return func() { close(stopped); <-done }
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
