@@ -119,20 +119,24 @@ func (e *Engine) masks(texts []*Text, matchers []xgrammar.GrammarMatcherRef, row
 		if _, err := t.matcher.FillNextTokenBitmask(b.tensor, int64(t.row+t.checked), false); err != nil {
 			return err
 		}
-		e.judge(t, time.Since(start))
+		t.spent += time.Since(start)
 	}
 	return nil
 }
 
-// judge ends a text for which XGrammar took too long, again and again: once may be the fault of a
-// busy machine.
-func (e *Engine) judge(t *Text, took time.Duration) {
-	if took <= e.options.Step {
-		return
+// judge ends the texts for which XGrammar took too long in three steps in a row: once may be the
+// fault of a busy machine. Only a suspect batch knows the time of each text.
+func (e *Engine) judge(texts []*Text) {
+	if e.batch.suspect {
+		for _, t := range texts {
+			if t.spent <= e.options.Step {
+				t.slow = 0
+			} else if t.slow++; t.slow > 2 {
+				t.end(ErrSlow)
+			}
+		}
 	}
-	if t.slow++; t.slow > 2 {
-		t.end(ErrSlow)
-	}
+	e.batch.suspect = e.batch.native > e.options.Step
 }
 
 // accept moves the matchers of texts behind one token each, and ends the texts that do not
@@ -162,7 +166,7 @@ func (e *Engine) accepted(texts []*Text, tokens []int64) ([]bool, error) {
 				return nil, err
 			}
 			list[i] = ok
-			e.judge(t, time.Since(start))
+			t.spent += time.Since(start)
 		}
 		return list, nil
 	}

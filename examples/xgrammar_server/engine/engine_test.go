@@ -285,6 +285,28 @@ func TestSlow(t *testing.T) {
 	}
 }
 
+// TestAmbiguous ends a text of a grammar whose masks take longer with each token, but not the
+// text beside it, although accepting a token is quick in both.
+func TestAmbiguous(t *testing.T) {
+	p := start(t, func(o *engine.Options) { o.Step = 20 * time.Millisecond })
+	slow, err := p.Start(t.Context(), engine.Request{
+		Matcher: p.matcher(t, grammar.Spec{Kind: grammar.EBNF, Source: "root ::= a \"~\"\na ::= (a a | \"x\")+"}), MaxTokens: 4000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := p.Start(t.Context(), engine.Request{Matcher: p.matcher(t, endless), MaxTokens: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err := slow.Wait(); !errors.Is(err, engine.ErrSlow) {
+		t.Errorf("got %v after %d tokens", err, result.Output)
+	}
+	if result, err := other.Wait(); err != nil || result.Output != 3000 {
+		t.Errorf("the other text: %v after %d tokens", err, result.Output)
+	}
+}
+
 // TestOptions refuses sizes that make no sense.
 func TestOptions(t *testing.T) {
 	if _, err := engine.New(model.New(), engine.Options{}); err == nil || !strings.Contains(err.Error(), "a batch of 0") {

@@ -23,11 +23,11 @@ func (e *Engine) step(all []*Text) error {
 			t.end(err)
 			continue
 		}
-		t.row, t.checked, t.forced, t.chosen = i*(e.options.Draft+1), 0, false, t.chosen[:0]
+		t.row, t.checked, t.forced, t.chosen, t.spent = i*(e.options.Draft+1), 0, false, t.chosen[:0], 0
 		texts = append(texts, t)
 	}
 	e.batch.native = 0
-	defer func() { e.batch.suspect = e.batch.native > e.options.Step }()
+	defer e.judge(all)
 	if err := e.fill(texts); err != nil {
 		return err
 	}

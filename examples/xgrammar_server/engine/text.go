@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
@@ -54,7 +55,7 @@ type Text struct {
 	tokens  []int32                  // of the prompt and the output
 	pending []byte                   // the beginning of a character
 	over    bool
-	slow    int // how often XGrammar took too long
+	slow    int // in how many steps in a row XGrammar took too long
 	result  Result
 	err     error
 
@@ -64,6 +65,7 @@ type Text struct {
 	checked int     // how many of draft the grammar allows; the matcher is behind them
 	forced  bool    // what comes after them is forced
 	chosen  []choice
+	spent   time.Duration // in XGrammar, if the batch is suspect
 }
 
 // rows returns how many tokens may be sampled: one after each token of the draft, and the first
