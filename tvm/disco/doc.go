@@ -48,7 +48,8 @@
 // [Session.Close] ends everything that a session has begun. A worker ends by itself when the
 // controller has ended, by whatever way: at once if it waits for a call, and otherwise a second later.
 //
-// Disco needs libtvm_runtime_extra, and Linux.
+// Disco needs libtvm_runtime_extra, and Linux without the build tag tvmffi_portable. Elsewhere the error is
+// errors.ErrUnsupported.
 //
 // # Files
 //

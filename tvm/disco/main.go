@@ -72,7 +72,7 @@ func prepare() error {
 		return nil
 	}
 	if !supported {
-		return fmt.Errorf("sessions of Disco on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+		return fmt.Errorf("sessions of Disco need linux and a build without the tag tvmffi_portable: %w", errors.ErrUnsupported)
 	}
 	if err := generated.Load(); err != nil {
 		return err

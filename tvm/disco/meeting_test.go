@@ -16,7 +16,7 @@ import (
 func meetAll(t testing.TB, n int, network, address string, limit time.Duration) []*group {
 	t.Helper()
 	if !supported && network == "unix" {
-		network, address = "tcp", "127.0.0.1:0"
+		network, address = "tcp", "127.0.0.1:0%.0d"
 	}
 	meetings, addresses := make([]*meeting, n), make([]string, n)
 	for i := range n {

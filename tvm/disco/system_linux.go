@@ -1,3 +1,5 @@
+//go:build !tvmffi_portable
+
 package disco
 
 import (

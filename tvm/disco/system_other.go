@@ -1,10 +1,11 @@
-//go:build !linux
+//go:build !linux || tvmffi_portable
 
 package disco
 
 import "net"
 
-// supported is false where the workers of one process are not distinguished.
+// supported is false where the workers of one process are not distinguished, and for the portable call
+// path, where a session sometimes does not end.
 const supported = false
 
 func threadID() int { return 0 }
