@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -210,38 +211,37 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
-	failures := int64(0)
-	err := s.askAll(ctx, "count", func(v tvmffi.Any, _ int) error {
-		n, err := tvmffi.As[int64](v)
-		failures += n
-		return err
-	})
-	if err != nil || failures == 0 {
+	counts, err := askAll(ctx, s, "count", func(v tvmffi.Any, _ int) (int64, error) { return tvmffi.As[int64](v) })
+	if err != nil || !slices.ContainsFunc(counts, func(n int64) bool { return n != 0 }) {
 		return err
 	}
-	var all []error
-	err = s.askAll(ctx, "report", func(v tvmffi.Any, worker int) error {
-		failures, err := decodeFailures(v, worker)
-		all = append(all, failures...)
-		return err
-	})
-	return errors.Join(append(all, err)...)
+	failures, err := askAll(ctx, s, "report", decodeFailures)
+	return errors.Join(append(slices.Concat(failures...), err)...)
 }
 
-// askAll runs a command on the workers and lets read read the result of each.
-func (s *Session) askAll(ctx context.Context, command string, read func(v tvmffi.Any, worker int) error) error {
-	return s.ask(ctx, commandPrefix+command, nil, func(r *generated.DRef) error {
+// askAll runs a command on the workers and lets read read the result of each. If a worker has
+// ended, the results are those of the workers before it.
+func askAll[T any](ctx context.Context, s *Session, command string, read func(v tvmffi.Any, worker int) (T, error)) ([]T, error) {
+	results := make(chan T, s.workers) // read may still run after ask, if ctx has ended
+	err := s.ask(ctx, commandPrefix+command, nil, func(r *generated.DRef) error {
 		for i := range s.workers {
 			v, err := generated.DRefDebugGetFromRemote(r, int64(i))
-			if err == nil {
-				err = read(v, i)
-			}
 			if err != nil {
 				return err
 			}
+			x, err := read(v, i)
+			if err != nil {
+				return err
+			}
+			results <- x
 		}
 		return nil
 	})
+	var all []T
+	for len(results) > 0 {
+		all = append(all, <-results)
+	}
+	return all, err
 }
 
 // Module is a module on each worker.
