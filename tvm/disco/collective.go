@@ -82,14 +82,21 @@ func (s *Session) empty(dtype tvmffi.DataType, worker0 bool, shape []int64) (*DR
 // CopyToWorker0 copies a tensor of this process to the tensor on worker 0. It does not wait:
 // host must not be changed before the next [Session.Sync] has returned.
 func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
-	return s.do("put", lend(s.id, host), to)
+	number := lend(s.id, host)
+	err := s.do("put", number, to)
+	if err != nil {
+		forgetTensor(s.id, number)
+	}
+	return err
 }
 
 // CopyFromWorker0 copies the tensor on worker 0 to a tensor of this process, and waits for that.
 // Its error is that of this copy or of the call that made the tensor.
 func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from *DRef) error {
-	d, err := s.command("take", lend(s.id, host), from)
+	number := lend(s.id, host)
+	d, err := s.command("take", number, from)
 	if err != nil {
+		forgetTensor(s.id, number)
 		return err
 	}
 	defer d.Release()

@@ -31,6 +31,23 @@ func lend(session int64, t *tvmffi.Tensor) (number int64) {
 	return hosted.last
 }
 
+// forgetTensor takes back a tensor that no call names.
+func forgetTensor(session, number int64) {
+	if t := takeTensor(session, number); t != nil {
+		t.Release()
+	}
+}
+
+// takeTensor takes a tensor out. The caller owns it.
+func takeTensor(session, number int64) *tvmffi.Tensor {
+	hosted.Lock()
+	defer hosted.Unlock()
+	id := hostedID{session, number}
+	t := hosted.tensors[id]
+	delete(hosted.tensors, id)
+	return t
+}
+
 func forgetHosted(session int64) {
 	hosted.Lock()
 	defer hosted.Unlock()
@@ -59,11 +76,7 @@ func (w *worker) copyHosted(args []tvmffi.Any, move func(host, own *tvmffi.Tenso
 	if err != nil {
 		return nil, err
 	}
-	id := hostedID{w.id.session, number}
-	hosted.Lock()
-	host := hosted.tensors[id]
-	delete(hosted.tensors, id)
-	hosted.Unlock()
+	host := takeTensor(w.id.session, number)
 	if host == nil {
 		return nil, fmt.Errorf("the controller has no tensor %d", number)
 	}

@@ -15,6 +15,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
 
@@ -107,4 +108,24 @@ func inventory() string {
 	shared, _ := filepath.Glob("/dev/shm/*")
 	temporary, _ := filepath.Glob(filepath.Join(os.TempDir(), "tvmffi-disco*"))
 	return fmt.Sprintf("%d files %v, %d processes, %d goroutines, %d shared, %d temporary", len(files), open, children, runtime.NumGoroutine(), len(shared), len(temporary))
+}
+
+// TestCopyRefused gives back the tensor of a copy that a closed session refuses.
+func TestCopyRefused(t *testing.T) {
+	need(t)
+	s := open(t, disco.Threads, 2, disco.Options{})
+	on0 := must[*disco.DRef](t)(s.EmptyOnWorker0(tvmffi.Float32, 1))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	host := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, 1))
+	defer host.Release()
+	for _, err := range []error{s.CopyToWorker0(host, on0), s.CopyFromWorker0(t.Context(), host, on0)} {
+		if !errors.Is(err, disco.ErrClosed) {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+	}
+	if n := memstat.UseCount(host); n != 1 {
+		t.Errorf("the tensor has %d references, want 1", n)
+	}
 }
