@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -19,14 +20,15 @@ type node struct {
 	exits   []error // of processes of workers there
 }
 
-// lost returns an error if the node, or the process of a worker there, has ended.
+// lost returns an error if the node, or the process of a worker there, has ended. The caller only
+// reads the result.
 func (n *node) lost() []error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	select {
 	case <-n.link.done:
 		status := fmt.Sprintf("node %d at %v is lost: %v", n.id, n.link.conn.RemoteAddr(), n.link.cause)
-		return append(n.exits, &WorkerError{Worker: n.id * n.workers, Err: &ExitError{Status: status}})
+		return append(slices.Clip(n.exits), &WorkerError{Worker: n.id * n.workers, Err: &ExitError{Status: status}})
 	default:
 		return n.exits
 	}

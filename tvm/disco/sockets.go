@@ -89,7 +89,12 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer func() {
+		stop()
+		for len(come) > 0 { // nodes that came when nobody waited any more
+			(<-come).link.close(errEnded)
+		}
+	}()
 	s.nodes = make([]*node, 0, nodes-1)
 	for range nodes - 1 {
 		select {
