@@ -84,17 +84,21 @@ func work(l *link, given settings, o *Options) error {
 		h.release()
 		return err
 	}
-	defer closeAll(listener)
 	ended := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer h.expected()()
-		ended <- generated.RemoteSocketSession("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), int64(n))
+		err := generated.RemoteSocketSession("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), int64(n))
+		closeAll(listener) // Disco may have failed before it called
+		ended <- err
 	}()
 	local, err := listener.Accept() // Disco calls at once
+	closeAll(listener)              // so that a second caller has an error, Disco too
 	if err == nil {
 		go l.carry(local.(*net.TCPConn), func(kind byte, _ []byte) error { return fmt.Errorf("a frame of the unknown kind %d", kind) })
+	} else {
+		h.kill()
 	}
 	err = h.finish(l, ended, o.CloseLimit)
 	forget(given.Session)

@@ -152,6 +152,7 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 		var err error
 		s.handle, err = generated.NewSocketSession(int64(nodes), int64(perNode), int64(s.options.Groups), place, int64(port))
 		made <- err
+		close(made) // s.handle is set, for whoever did not get err
 	}()
 	address := net.JoinHostPort(place, fmt.Sprint(port))
 	for i, n := range s.nodes {
@@ -163,8 +164,12 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 					defer closeAll(c)
 				}
 			}
-			if s.handle != nil {
-				s.handle.Release()
+			select {
+			case <-made:
+				if s.handle != nil {
+					s.handle.Release()
+				}
+			case <-time.After(s.options.CloseLimit): // its thread remains
 			}
 			return err
 		}
