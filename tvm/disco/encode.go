@@ -91,8 +91,12 @@ func tensorFrom(content []byte) (tvmffi.Any, error) {
 	}
 	elements := content[n+m:]
 	dtype := tvmffi.DataType{Code: h.Code, Bits: h.Bits, Lanes: h.Lanes}
-	if size, err := dtype.BytesOf(shape); err != nil || size != int64(len(elements)) {
-		return tvmffi.Any{}, fmt.Errorf("a tensor of %v with the shape %v has %d bytes, not %d: %w", dtype, shape, size, len(elements), err)
+	size, err := dtype.BytesOf(shape)
+	if err == nil && size != int64(len(elements)) {
+		err = fmt.Errorf("it has %d bytes, and %d came", size, len(elements))
+	}
+	if err != nil {
+		return tvmffi.Any{}, fmt.Errorf("a tensor of %v with the shape %v: %w", dtype, shape, err)
 	}
 	t, err := tvmffi.NewTensor(dtype, shape...)
 	if err != nil {
