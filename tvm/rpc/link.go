@@ -43,6 +43,7 @@ func linked(file string) (string, error) {
 	defer cancel()
 	library := file + ".so"
 	cmd := exec.CommandContext(ctx, linker, append([]string{"-shared", "-fPIC", "-o", library}, objects...)...)
+	cmd.WaitDelay = time.Second // for the linker that the compiler has started
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("link %s: %w\n%s", filepath.Base(file), err, out)
 	}
