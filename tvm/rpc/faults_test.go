@@ -280,6 +280,7 @@ func TestHostileTrackerPeers(t *testing.T) {
 		"a wrong offer":     message(`[3, "a", [1, "b:1"], null]`),
 		"a wrong port":      message(`[3, "a", [100000, "a:1"], null]`),
 		"a wrong request":   message(`[4, 1, 2, "x"]`),
+		"a huge key":        message(`[4, "` + strings.Repeat("k", 1<<13) + `", "", 1]`),
 		"a wrong info":      message(`[5, {"key": 7}]`),
 	} {
 		t.Run(name, func(t *testing.T) { ends(t, raw(t, tracker.Addr().String(), sent), 10*time.Second) })

@@ -128,6 +128,9 @@ func (t *Tracker) handle(p *peer, m message) error {
 		if m.err != nil {
 			return m.err
 		}
+		if len(key) > maxKey {
+			return fmt.Errorf("%w: a request for a key of %d bytes, where %d is the limit", ErrProtocol, len(key), maxKey)
+		}
 		return t.market.request(p, key, priority)
 	case trackerUpdateInfo:
 		var info ServerInfo
