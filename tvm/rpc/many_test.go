@@ -64,6 +64,14 @@ func TestSessionLimit(t *testing.T) {
 	if !errors.As(err, &e) || !errors.Is(err, rpc.ErrSessions) {
 		t.Errorf("session 33: %v", err)
 	}
+	tracker := track(t, "").Addr().String()
+	serve(t, rpc.Config{Tracker: tracker, Key: "board", MaxSessions: 1})
+	client := rpc.TrackerClient{Addr: tracker}
+	queue(t, client, "board", rpc.Queue{Free: 1})
+	start := time.Now()
+	if _, err := client.Request(limited(t, 10*time.Second), "board", 1); !errors.Is(err, rpc.ErrSessions) || time.Since(start) > 2*time.Second {
+		t.Errorf("session 33 from a tracker, after %v: %v", time.Since(start), err)
+	}
 	all[7].Close()
 	dial(t, server.Addr().String(), rpc.DialOptions{})
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -53,7 +54,7 @@ const attempts = 5
 
 // Request waits for a free server with the key and begins a session. Of the clients that wait,
 // the one with the highest priority is first. If the tracker or the server does not answer,
-// Request tries again, five times in all. The caller closes the session, which makes the server
+// Request tries again, five times in all, unless the error is [ErrSessions]. The caller closes the session, which makes the server
 // free. The error is a [*ConnectionError].
 func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (*Session, error) {
 	var err error
@@ -70,6 +71,9 @@ func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (
 		var s *Session
 		if s, err = Dial(ctx, place.Addr, options); err == nil {
 			return s, nil
+		}
+		if errors.Is(err, ErrSessions) {
+			break // each further place would be taken in vain
 		}
 	}
 	return nil, c.failed(ctx, "request of "+strconv.Quote(key)+" from", err)
