@@ -85,7 +85,8 @@ func multiply(f *tvmffi.Function, p problem, a, b []float32) ([]float32, error) 
 	if _, err := f.Call(tensors[0], tensors[1], tensors[2]); err != nil {
 		return nil, err
 	}
-	return tvmffi.ReadSlice[float32](tensors[2])
+	product := make([]float32, p.m*p.n) // a slice of the memory of the tensor would end with it
+	return product, tvmffi.CopyTo(tensors[2], product)
 }
 
 // inGo is the same product in loops of Go.

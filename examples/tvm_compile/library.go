@@ -52,7 +52,8 @@ func apply(kernel *tvmffi.Function, numbers []float32) ([]float32, error) {
 	if err := call(kernel, in, out); err != nil {
 		return nil, err
 	}
-	return tvmffi.ReadSlice[float32](out)
+	result := make([]float32, len(numbers)) // a slice of the memory of out would end with out
+	return result, tvmffi.CopyTo(out, result)
 }
 
 // call calls a kernel with its inputs and outputs.
