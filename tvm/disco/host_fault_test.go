@@ -77,6 +77,16 @@ func TestUnreachable(t *testing.T) {
 	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "0 of 2 nodes have come") || took > time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
+	if _, err := disco.Sockets(t.Context(), l, 2, 1, disco.Options{Silence: 1}); err == nil || !strings.Contains(err.Error(), "Options.Silence is 1ns") {
+		t.Errorf("a silence that is too short: %v", err)
+	}
+	closed := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	time.AfterFunc(100*time.Millisecond, func() { closed.Close() })
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := disco.Sockets(ctx, closed, 2, 1, disco.Options{}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a listener that is closed: %v", err)
+	}
 	small := startNode(t, l.Addr().String(), "127.0.0.2", 1, "")
 	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

@@ -32,7 +32,7 @@ type Options struct {
 	// Secret is what a node must know to take part in a socket session. See Sockets.
 	Secret string
 	// Silence is how long a node of a socket session may send nothing, not even signs of life. It
-	// is 10 seconds if it is 0.
+	// is 10 seconds if it is 0, and otherwise 10 milliseconds to a day.
 	Silence time.Duration
 }
 
@@ -121,8 +121,15 @@ func newSession(n int, o Options) (*Session, error) {
 	if groups := s.options.Groups; n < 1 || groups < 1 || n%groups != 0 {
 		return nil, fmt.Errorf("a session of %d workers in %d groups: both are positive, and the groups divide the workers", n, groups)
 	}
+	if d := s.options.Silence; d < minSilence || d > maxSilence {
+		return nil, fmt.Errorf("Options.Silence is %v: %v to %v are possible", d, minSilence, maxSilence)
+	}
 	return s, prepare()
 }
+
+// The limits of Options.Silence. A node gets it in milliseconds, and each side sends four signs of
+// life in that time.
+const minSilence, maxSilence = 10 * time.Millisecond, 24 * time.Hour
 
 // begin makes the connections between the workers, which shows too that all of them work.
 func (s *Session) begin(ctx context.Context) (*Session, error) {

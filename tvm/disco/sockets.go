@@ -77,7 +77,7 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 		return settings{s.id, uint32(next), uint32(nodes), uint32(perNode), uint32(s.options.Silence.Milliseconds())}, nil
 	}
 	come := make(chan *node, nodes)
-	stop, err := accept(l, func(c net.Conn) {
+	failed, stop, err := accept(l, func(c net.Conn) {
 		given, err := admit(c, s.options.Secret, number)
 		if err != nil {
 			s.print(-1, fmt.Sprintf("%v: %v", c.RemoteAddr(), err), false)
@@ -100,6 +100,8 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 		select {
 		case n := <-come:
 			s.nodes = append(s.nodes, n)
+		case err := <-failed:
+			return fmt.Errorf("%d of %d nodes have come to %v: %w", len(s.nodes), nodes-1, l.Addr(), err)
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d nodes have come to %v: %w", len(s.nodes), nodes-1, l.Addr(), context.Cause(ctx))
 		}
@@ -113,24 +115,26 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 	return nil
 }
 
-// accept calls handle for each connection, on a goroutine of its own, until stop. The listener
-// can be used again then.
-func accept(l net.Listener, handle func(net.Conn)) (stop func(), err error) {
+// accept calls handle for each connection, on a goroutine of its own, until stop, or until the
+// listener fails. The listener can be used again after stop.
+func accept(l net.Listener, handle func(net.Conn)) (failed <-chan error, stop func(), err error) {
 	limited, ok := l.(interface{ SetDeadline(time.Time) error })
 	if !ok {
-		return nil, fmt.Errorf("a %T cannot be interrupted: use one of net.Listen", l)
+		return nil, nil, fmt.Errorf("a %T cannot be interrupted: use one of net.Listen", l)
 	}
+	failure := make(chan error, 1)
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
+				failure <- err
 				return
 			}
 			running.Go(func() { handle(c) })
 		}
 	})
-	return func() {
+	return failure, func() {
 		_ = limited.SetDeadline(time.Now()) // Accept returns at once
 		running.Wait()
 		_ = limited.SetDeadline(time.Time{})
