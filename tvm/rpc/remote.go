@@ -1,7 +1,10 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
@@ -29,10 +32,29 @@ type Function struct {
 func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
 	var result tvmffi.Any
 	err := f.session.Do(ctx, func() (err error) {
-		result, err = f.function.Call(args...)
+		if result, err = f.function.Call(args...); errors.Is(err, tvmffi.ErrInternal) {
+			err = cmp.Or(f.session.foreign(args), err)
+		}
 		return err
 	})
 	return result, err
+}
+
+// foreign returns an error about the first tensor that does not lie on the server. TVM refuses it
+// with an InternalError, which names neither the argument nor a way out. The tensors are alive,
+// because a call with a released one fails before it begins, with another kind.
+func (s *Session) foreign(args []any) error {
+	for i, arg := range args {
+		t, ok := arg.(*tvmffi.Tensor)
+		if !ok || t == nil {
+			continue
+		}
+		if d := t.Device(); int64(d.Type/deviceStep) != s.index+1 {
+			return tvmffi.NewError("ValueError", fmt.Sprintf("argument %d: the tensor on %v is not one of the session: "+
+				"make one by Session.NewTensor, and copy by Session.Copy or rpc.CopyFrom", i, d))
+		}
+	}
+	return nil
 }
 
 // Raw returns the function of tvmffi, to pass it on or to call it in [Session.Do]. It belongs

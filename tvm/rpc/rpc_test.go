@@ -269,11 +269,28 @@ func checkErrors(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	if _, err := s.Function(ctx, "no.such"); !errors.Is(err, tvmffi.ErrAttribute) {
 		t.Errorf("an unknown registered function: %v", err)
 	}
+	checkForeign(t, addOne, x, y)
 	echo := function(t, m, "echo")
 	if r, err := echo.Call(ctx, 7); err != nil {
 		t.Errorf("the session does not work after errors: %v", err)
 	} else if n, _ := tvmffi.As[int64](r); n != 7 {
 		t.Errorf("echo returned %d", n)
+	}
+}
+
+// checkForeign passes a tensor of this process, and then the same one released.
+func checkForeign(t *testing.T, addOne *rpc.Function, x, y *tvmffi.Tensor) {
+	local, err := tvmffi.NewTensor(tvmffi.Float32, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = addOne.Call(limited(t, 30*time.Second), x, local)
+	if !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "argument 1: the tensor on cpu:0 is not one of the session") {
+		t.Errorf("a tensor of this process: %v", err)
+	}
+	local.Release()
+	if _, err := addOne.Call(limited(t, 30*time.Second), local, y); err == nil || errors.Is(err, tvmffi.ErrInternal) {
+		t.Errorf("a released tensor: %v", err)
 	}
 }
 
