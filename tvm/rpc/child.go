@@ -90,6 +90,7 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	}
 	defer life.Close()
 	stop := watch(socket, func() { cancel(errLeft) })
+	endGroup(cmd)
 	err = cmd.Wait()
 	stop()
 	switch {

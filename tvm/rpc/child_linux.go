@@ -1,6 +1,10 @@
 package rpc
 
-import "golang.org/x/sys/unix"
+import (
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+)
 
 // limitMemory limits the address space of this process.
 func limitMemory(n int64) error {
@@ -8,4 +12,13 @@ func limitMemory(n int64) error {
 		return nil
 	}
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)})
+}
+
+// endGroup waits until a process of ownGroup has ended, and kills what is left of its group: processes
+// that a kernel has started. The process is not waited for yet, so its number, which is that of the
+// group, belongs to nobody else.
+func endGroup(cmd *exec.Cmd) {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the process itself has ended; mostly nothing is left
 }

@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 
 // kernels is what the tests upload.
 const kernels = `
+#include <spawn.h>
+
 #include <chrono>
 #include <thread>
 #include <tvm/ffi/tvm_ffi.h>
@@ -44,12 +46,18 @@ int64_t Echo(int64_t x) { return x; }
 ffi::Bytes Repeat(int64_t n) { return ffi::Bytes(std::string(n, 'x')); }
 int64_t Length(ffi::Bytes x) { return x.size(); }
 void Sleep(int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+int64_t Start() {
+  char name[] = "sleep", seconds[] = "60", *args[] = {name, seconds, nullptr}, *env[] = {nullptr};
+  pid_t pid = 0;
+  return posix_spawnp(&pid, name, nullptr, nullptr, args, env) ? 0 : pid;
+}
 void Crash() { *reinterpret_cast<volatile int*>(8) = 1; }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, AddOne);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(echo, Echo);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(repeat, Repeat);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(length, Length);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(sleep, Sleep);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(start, Start);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(crash, Crash);
 `
 
