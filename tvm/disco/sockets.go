@@ -62,19 +62,20 @@ func (s *Session) cutOff(cause error) {
 
 // gather waits for the nodes.
 func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int) error {
-	var mu sync.Mutex
-	next := 0
+	free := make(chan uint32, nodes-1) // the numbers that no node has
+	for id := range cap(free) {
+		free <- uint32(id + 1)
+	}
 	number := func(workers uint32) (settings, error) {
-		mu.Lock()
-		defer mu.Unlock()
 		if int64(workers) < int64(perNode) {
 			return settings{}, fmt.Errorf("%w: it has %d workers, and the session needs %d", ErrRefused, workers, perNode)
 		}
-		if next == nodes-1 {
+		select {
+		case id := <-free:
+			return settings{s.id, id, uint32(nodes), uint32(perNode), uint32(s.options.Silence.Milliseconds())}, nil
+		default:
 			return settings{}, fmt.Errorf("%w: all %d nodes are there", ErrRefused, nodes)
 		}
-		next++
-		return settings{s.id, uint32(next), uint32(nodes), uint32(perNode), uint32(s.options.Silence.Milliseconds())}, nil
 	}
 	come := make(chan *node, nodes)
 	failed, stop, err := accept(l, func(c net.Conn) {
@@ -82,6 +83,9 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 		if err != nil {
 			s.print(-1, fmt.Sprintf("%v: %v", c.RemoteAddr(), err), false)
 			_ = c.Close()
+			if given.Node != 0 { // the node has not received its number, so the next one gets it
+				free <- given.Node
+			}
 			return
 		}
 		come <- &node{id: int(given.Node), workers: perNode, link: newLink(c, s.options.Silence), print: s.print, ended: make(chan struct{})}
