@@ -106,6 +106,9 @@ func TestKernelCrashes(t *testing.T) {
 	if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "the process of the session crashed") {
 		t.Errorf("the error is %v", err)
 	}
+	if !isLost(err) {
+		t.Errorf("the call that crashed does not say that the session is lost: %v", err)
+	}
 	if _, err := s.Call(limited(t, 10*time.Second), "runtime.NumThreads"); !isLost(err) {
 		t.Errorf("the next call: %v", err)
 	}

@@ -51,7 +51,8 @@ func expire(socket *socket) {
 }
 
 // sendException sends an error as the answer to the call that runs, or to the next one. No
-// other code may write at the same time.
+// other code may write at the same time. The caller then ends the connection: a client that got
+// the error alone would take the session for one that goes on.
 func sendException(socket *socket, message string) {
 	fd, err := socket.duplicate()
 	if err != nil {
@@ -59,6 +60,7 @@ func sendException(socket *socket, message string) {
 	}
 	f := os.NewFile(uintptr(fd), "session")
 	defer f.Close()
+	hold(fd)
 	tvmrpc.ReturnException(int64(fd), message)
 }
 

@@ -27,3 +27,7 @@ func (s *socket) hungUp() bool {
 	n, err := unix.Poll(fds, 0)
 	return n > 0 && err == nil
 }
+
+// hold keeps what is sent from now on, for up to 200 milliseconds, until the connection ends. So
+// a last message arrives together with the end.
+func hold(fd int) { unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_CORK, 1) }

@@ -30,4 +30,5 @@ func (s *socket) lost() bool                           { return true }
 func (s *socket) close()                               {}
 func limit(*net.TCPConn, time.Duration) error          { return nil }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
+func hold(int)                                         {}
 func threadID() (int, bool)                            { return 0, false }
