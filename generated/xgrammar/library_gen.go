@@ -27,6 +27,7 @@ const _ = bindrt.Generation1
 
 // library is loaded on the first use of this package.
 var library = bindrt.Library{Files: []bindrt.File{
+	{Name: "libtvm_ffi.so", SHA256: "c33ef5349896abfd0c5d6994e028ce3b72a343e3e7a29c1030fe093054b656ea", Package: "apache-tvm-ffi", Version: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so", Dependency: true},
 	{Name: "libxgrammar_bindings.so", SHA256: "dc1763d8cbb3845bc747d9f6f5033739b0e6c826f71d5b184f799732ceb6a32e", Package: "xgrammar", Version: "0.2.8", PathInPackage: "xgrammar/libxgrammar_bindings.so"},
 }}
 

@@ -19,6 +19,7 @@ const _ = bindrt.Generation1
 
 // library is loaded on the first use of this package.
 var library = bindrt.Library{Files: []bindrt.File{
+	{Name: "libtvm_ffi.so", SHA256: "c33ef5349896abfd0c5d6994e028ce3b72a343e3e7a29c1030fe093054b656ea", Package: "apache-tvm-ffi", Version: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so", Dependency: true},
 	{Name: "libtvm_ffi_orcjit.so", SHA256: "2e5f2d3cd4f0725f7ceff78bccf879f8e915378f33e81d1e1cd6953f84d42986", Package: "apache-tvm-ffi-orcjit", Version: "0.1.3", PathInPackage: "tvm_ffi_orcjit/lib/libtvm_ffi_orcjit.so"},
 }}
 
