@@ -27,6 +27,9 @@ func main() {
 	flag.StringVar(&p.key, "key", "cpu", "key under which the server registers")
 	flag.BoolVar(&p.verbose, "v", false, "show the log of the server, and what its sessions print")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("%q is not a flag: -role takes the part to play", flag.Arg(0))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := p.run(ctx, *role)
