@@ -14,7 +14,7 @@ func machine(data string) {
 	same, checked := must(m.Function("same")), must(m.Function("checked"))
 	item("vm_int", func(n int) {
 		for i := range n {
-			intSink = must(tvmffi.As[int64](must(same.Call(i))))
+			_ = must(tvmffi.As[int64](must(same.Call(i))))
 		}
 	})
 	x := must(tvmffi.FromSlice(make([]float32, 8), 8))
@@ -24,5 +24,3 @@ func machine(data string) {
 		}
 	})
 }
-
-var intSink int64

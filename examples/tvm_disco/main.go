@@ -215,7 +215,7 @@ func failing(ctx context.Context, s *disco.Session) error {
 	}
 	fmt.Println("the error is", failed)
 	if err := s.Sync(ctx); err == nil {
-		return errors.New("Sync has no error")
+		return errors.New("after a failed function, Sync has no error")
 	}
 	good, err := s.Call(check, 1)
 	if err != nil {

@@ -198,9 +198,9 @@ func callDisco(ctx context.Context, address string, made chan error) (*net.TCPCo
 		if err != nil {
 			select {
 			case err := <-made:
-				return nil, nil, fmt.Errorf("Disco does not listen: %w", err)
+				return nil, nil, fmt.Errorf("the session of Disco does not listen: %w", err)
 			case <-ctx.Done():
-				return nil, nil, fmt.Errorf("Disco does not listen: %w", err)
+				return nil, nil, fmt.Errorf("the session of Disco does not listen: %w", err)
 			case <-time.After(5 * time.Millisecond):
 				continue
 			}
@@ -211,7 +211,7 @@ func callDisco(ctx context.Context, address string, made chan error) (*net.TCPCo
 		n, err := c.Read(b)
 		if err != nil {
 			_ = c.Close()
-			return nil, nil, fmt.Errorf("Disco sends nothing: %w", err)
+			return nil, nil, fmt.Errorf("the session of Disco sends nothing: %w", err)
 		}
 		_ = c.SetReadDeadline(time.Time{})
 		return c.(*net.TCPConn), b[:n], nil

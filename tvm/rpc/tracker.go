@@ -83,7 +83,7 @@ func (t *Tracker) client(conn *net.TCPConn) {
 	close(p.answers)
 	conn.Close()
 	<-sent
-	if err != nil && t.ended.Err() == nil && !errors.Is(err, errGone) {
+	if t.ended.Err() == nil && !errors.Is(err, errGone) {
 		t.logger.Warn("rpc: the tracker ended a connection", "peer", conn.RemoteAddr().String(), "err", err)
 	}
 }
@@ -91,6 +91,7 @@ func (t *Tracker) client(conn *net.TCPConn) {
 // errGone says that a peer closed its connection between two messages.
 var errGone = errors.New("the peer closed the connection")
 
+// serve serves a peer until its connection ends, and returns why.
 func (t *Tracker) serve(p *peer) error {
 	if err := limit(p.conn, 3*trackerTimeout); err != nil {
 		return err
