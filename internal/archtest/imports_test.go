@@ -75,6 +75,12 @@ var rooms = []room{
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "internal/docstring", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
+	// The faces of a Go library: a description that belongs to no language, and a writer
+	// for each language.
+	{dir: "gen/internal/face", own: []string{"gen/internal/source", "internal/fieldtag", "schema"}},
+	{dir: "gen/internal/pyface", own: []string{"gen/internal/face", "internal/docstring"}},
+	{dir: "gen/internal/cppface", own: []string{"gen/internal/face", "internal/docstring"}},
+	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "pynames", "report"),

@@ -322,8 +322,8 @@ func (e *exporter) visible(f *source.Function) jen.Code {
 		params = append(params, e.goType(p.Type))
 	}
 	var results []jen.Code
-	if f.Result != nil {
-		results = append(results, e.goType(f.Result))
+	if f.Result() != nil {
+		results = append(results, e.goType(f.Result()))
 	}
 	if f.Fails {
 		results = append(results, jen.Error())
@@ -402,16 +402,16 @@ func quick(t types.Type) (method string, cast bool) {
 // finish returns the statements that call the func and return its result.
 func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code {
 	give := func(value jen.Code) jen.Code {
-		method, cast := quick(f.Result)
+		method, cast := quick(f.Result())
 		if cast {
 			value = jen.Int64().Call(value)
 		}
 		return jen.Return(reader{e.a, e.ok}.result(value, method))
 	}
 	switch {
-	case f.Result == nil && f.Fails:
+	case f.Result() == nil && f.Fails:
 		return []jen.Code{jen.Return(called)}
-	case f.Result == nil:
+	case f.Result() == nil:
 		return []jen.Code{called, jen.Return(jen.Nil())}
 	case f.Fails:
 		return []jen.Code{

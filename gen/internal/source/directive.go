@@ -119,8 +119,8 @@ var (
 
 func validKey(key string) bool { return keyPattern.MatchString(key) }
 
-// snake turns a Go name into one that other languages expect: AddOne, add_one.
-func snake(name string) string {
+// Snake turns a Go name into one that other languages expect: AddOne, add_one.
+func Snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
 	for i, c := range runes {

@@ -80,9 +80,9 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 	if f.Hook == "EqualBy" || f.Hook == "CompareBy" {
 		takes = 1
 	}
-	ok := !f.Fails && !f.Packed && len(f.Params) == takes && f.Result != nil && types.Identical(f.Result, types.Typ[results[f.Hook]])
+	ok := !f.Fails && !f.Packed && len(f.Params) == takes && len(f.Results) == 1 && types.Identical(f.Result(), types.Typ[results[f.Hook]])
 	if ok && takes == 1 {
-		ok = types.Identical(f.Params[0].Type, t.object.Type())
+		ok = types.Identical(f.Params[0].Type, t.Object.Type())
 	}
 	if f.Pointer || !ok {
 		r.fail(decl.Pos(), "%s.%s must be func (x %s) %s%s, with the struct as its receiver, not a pointer", t.GoName, f.GoName, t.GoName, f.GoName, hookSignatures[f.Hook])
@@ -95,7 +95,7 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Function {
 	f := &Function{GoName: decl.Name.Name, Name: d.name, Doc: documentation(decl.Doc), pos: decl.Pos()}
 	if f.Name == "" {
-		f.Name = snake(f.GoName)
+		f.Name = Snake(f.GoName)
 	}
 	before := len(r.errs)
 	object, ok := r.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
@@ -173,8 +173,8 @@ func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) 
 	case n > 1:
 		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one result and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
 	case n == 1:
-		f.Result = results.At(0).Type()
-		if why := r.refuse(f.Result, outgoing); why != "" {
+		f.Results = []Param{{Name: results.At(0).Name(), Type: results.At(0).Type()}}
+		if why := r.refuse(f.Result(), outgoing); why != "" {
 			r.fail(decl.Pos(), "the result of %s: %s", f.GoName, why)
 		}
 	}

@@ -34,10 +34,17 @@ import (
 // Package is what a Go package exports.
 type Package struct {
 	Path, Name string
+	// Doc is its doc comment.
+	Doc string
 	// Dir is its folder.
 	Dir       string
 	Functions []*Function
 	Types     []*Type
+	// Enums are the named types of the package that have exported constants, sorted by
+	// name.
+	Enums []*Enum
+	// Errors are the types with the directive error.
+	Errors []*ErrorType
 	// Included lists the imports with a directive.
 	Included []*Included
 	// Kernels are the names of the kernels in a package of kernels, which contains
@@ -55,8 +62,8 @@ type Function struct {
 	GoName string
 	Doc    string
 	Params []Param
-	// Result is nil if there is none, or only an error.
-	Result types.Type
+	// Results are the results without a last error.
+	Results []Param
 	// Fails is set if the last result is an error.
 	Fails bool
 	// Context is set if the first parameter, which is not among Params, is a
@@ -73,10 +80,24 @@ type Function struct {
 	pos  token.Pos
 }
 
-// Param is a parameter.
+// Param is a parameter or a result.
 type Param struct {
+	// Name is empty or _ if Go has none.
 	Name string
 	Type types.Type
+	// Default is the text of the default in the directive, in the form of a field tag.
+	// It is nil if there is none.
+	Default *string
+	// Variadic is set for the last parameter of "args ...T"; Type is T then.
+	Variadic bool
+}
+
+// Result returns the type of the only result, nil if there is none.
+func (f *Function) Result() types.Type {
+	if len(f.Results) == 0 {
+		return nil
+	}
+	return f.Results[0].Type
 }
 
 // Type is a struct with the directive object.
@@ -89,8 +110,29 @@ type Type struct {
 	Flags      []string // options of package define without arguments
 	Structural string   // a kind of package structural, or ""
 	Methods    []*Function
-	object     *types.TypeName
-	pos        token.Pos
+	// Properties are the methods with the directive property.
+	Properties []*Function
+	// Constructor is the func with the directive constructor, or nil.
+	Constructor *Function
+	// Opaque is set by the option opaque: other languages do not see the fields.
+	Opaque bool
+	// Object is the declaration.
+	Object *types.TypeName
+	pos    token.Pos
+}
+
+// ErrorType is an error type with the directive error.
+type ErrorType struct {
+	GoName string
+	// Kind is the kind of the directive, or the Go name. The prefix goes before it.
+	Kind string
+	// Base is the kind of which it is a special case, such as KeyError, or empty.
+	Base string
+	Doc  string
+	// Pointer is set if the method Error has a pointer receiver.
+	Pointer bool
+	Object  *types.TypeName
+	pos     token.Pos
 }
 
 // Read reads the one package that pattern names, seen from dir. Files for which
@@ -168,6 +210,9 @@ func (r *reader) read() {
 	// Types come first: a signature may name one that a later file declares.
 	for _, file := range own {
 		r.declare(file)
+		if file.Doc != nil {
+			r.Doc = strings.TrimSpace(r.Doc + "\n\n" + documentation(file.Doc))
+		}
 		for _, decl := range file.Decls {
 			if decl, ok := decl.(*ast.GenDecl); ok {
 				if decl.Tok == token.IMPORT {
@@ -194,6 +239,7 @@ func (r *reader) read() {
 	for _, t := range r.Types {
 		r.checkStruct(t)
 	}
+	r.enums(own)
 	r.duplicates()
 	r.duplicateSymbols()
 	r.kernels()
@@ -289,7 +335,7 @@ func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
 		r.fail(d.pos, "type %s has two directives: remove one", name)
 		return
 	}
-	t := &Type{GoName: name, Key: name, Doc: doc, object: named, pos: spec.Pos()}
+	t := &Type{GoName: name, Key: name, Doc: doc, Object: named, pos: spec.Pos()}
 	if d.name != "" {
 		t.Key = d.name
 	}

@@ -258,7 +258,7 @@ func hasTags(s *types.Struct) bool {
 
 // checkStruct checks the fields of an object like define.Object at the first call.
 func (r *reader) checkStruct(t *Type) {
-	r.checkFields(t, t.object.Type().Underlying().(*types.Struct), map[string]bool{})
+	r.checkFields(t, t.Object.Type().Underlying().(*types.Struct), map[string]bool{})
 }
 
 func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {

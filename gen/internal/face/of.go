@@ -1,0 +1,224 @@
+package face
+
+import (
+	"cmp"
+	"fmt"
+	"go/constant"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+)
+
+// Of describes what p exports as the library name, with prefix before the names in the
+// registry.
+func Of(p *source.Package, name, prefix string) *Library {
+	b := &builder{
+		pkg: p, lib: &Library{Name: name, Prefix: prefix, Path: p.Path, Doc: p.Doc},
+		classes: map[*types.TypeName]*Class{}, enums: map[*types.TypeName]*Enum{}, records: map[*types.TypeName]*Record{},
+	}
+	for _, e := range p.Enums {
+		b.enum(e)
+	}
+	for _, t := range p.Types {
+		b.classes[t.Object] = &Class{
+			Name: t.GoName, Key: b.key(t.Key), Doc: t.Doc, ParentKey: t.Parent, Opaque: t.Opaque,
+			Final: slices.Contains(t.Flags, "Final"), Frozen: slices.Contains(t.Flags, "Frozen"), KwOnly: slices.Contains(t.Flags, "KwOnly"),
+		}
+	}
+	for _, t := range p.Types {
+		b.class(t)
+	}
+	b.orderClasses()
+	for _, f := range p.Functions {
+		g := b.function(f)
+		g.Symbol, g.Global = f.Name, prefix+f.Name
+		b.lib.Functions = append(b.lib.Functions, g)
+	}
+	for _, e := range p.Errors {
+		fields := b.fields(e.Object.Type().Underlying(), nil)
+		b.lib.Errors = append(b.lib.Errors, &Error{Name: e.GoName, Kind: b.key(e.Kind), Base: e.Base, Doc: e.Doc, Fields: fields})
+	}
+	slices.SortFunc(b.lib.Functions, func(x, y *Function) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.lib.Errors, func(x, y *Error) int { return cmp.Compare(x.Name, y.Name) })
+	return b.lib
+}
+
+type builder struct {
+	pkg     *source.Package
+	lib     *Library
+	classes map[*types.TypeName]*Class
+	enums   map[*types.TypeName]*Enum
+	records map[*types.TypeName]*Record
+}
+
+// key returns a key or a kind with the prefix.
+func (b *builder) key(key string) string {
+	if strings.Contains(key, ".") {
+		return key
+	}
+	return b.lib.Prefix + key
+}
+
+// class fills the class of t.
+func (b *builder) class(t *source.Type) {
+	c := b.classes[t.Object]
+	if !t.Opaque {
+		c.Fields = b.fields(t.Object.Type().Underlying(), c)
+	}
+	if t.Constructor != nil {
+		c.Constructor = b.function(t.Constructor)
+	}
+	for _, m := range t.Properties {
+		c.Properties = append(c.Properties, b.function(m))
+	}
+	for _, m := range t.Methods {
+		switch m.Hook {
+		case "Repr":
+			c.Repr = true
+		case "EqualBy":
+			c.Equal = true
+		case "HashBy":
+			c.Hash = true
+		case "CompareBy":
+			c.Compare = true
+		default:
+			f := b.function(m)
+			c.Methods = append(c.Methods, f)
+			c.special(f)
+		}
+	}
+}
+
+// special notes the methods for which other languages have a form of their own.
+func (c *Class) special(f *Function) {
+	returns := func(k Kind) bool { return len(f.Results) == 1 && f.Results[0].Type.Kind == k }
+	switch {
+	case len(f.Params) > 0 || f.Packed:
+	case f.GoName == "Close" && len(f.Results) == 0:
+		c.Close = f
+	case f.GoName == "Len" && returns(KindInt):
+		c.Len = f
+	case f.GoName == "String" && returns(KindString):
+		c.String = f
+	case f.GoName == "All" && returns(KindIterator):
+		c.All = f
+	}
+}
+
+// orderClasses puts parents before their children.
+func (b *builder) orderClasses() {
+	var add func(c *Class)
+	add = func(c *Class) {
+		if slices.Contains(b.lib.Classes, c) {
+			return
+		}
+		if c.Parent != nil {
+			add(c.Parent)
+		}
+		b.lib.Classes = append(b.lib.Classes, c)
+	}
+	for _, t := range b.pkg.Types {
+		add(b.classes[t.Object])
+	}
+}
+
+// fields returns the fields with tags. An embedded struct is the parent of c if it is a
+// class; the fields of another one count as those of the struct around it.
+func (b *builder) fields(t types.Type, c *Class) []Field {
+	s, ok := t.(*types.Struct)
+	if !ok {
+		return nil
+	}
+	var fields []Field
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		text, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
+		if err != nil {
+			continue // source reports it
+		}
+		if f.Embedded() && !tagged {
+			named, _ := types.Unalias(f.Type()).(*types.Named)
+			if named != nil && c != nil && b.classes[named.Obj()] != nil {
+				c.Parent = b.classes[named.Obj()]
+			} else {
+				fields = append(fields, b.fields(f.Type().Underlying(), c)...)
+			}
+			continue
+		}
+		tag, err := fieldtag.Parse(text)
+		if !tagged || err != nil || tag.Name == "" {
+			continue
+		}
+		fields = append(fields, b.field(f, tag, reflect.StructTag(s.Tag(i)).Get("doc")))
+	}
+	return fields
+}
+
+func (b *builder) function(f *source.Function) *Function {
+	g := &Function{Name: f.Name, GoName: f.GoName, Doc: f.Doc, Fails: f.Fails, Context: f.Context, Packed: f.Packed}
+	for i, p := range f.Params {
+		if f.Packed {
+			break
+		}
+		name := p.Name
+		if name == "" || name == "_" {
+			name = fmt.Sprintf("arg%d", i)
+		}
+		param := Param{Name: name, Type: b.typeOf(p.Type), Variadic: p.Variadic}
+		if p.Default != nil {
+			param.Default = defaultOf(*p.Default, param.Type)
+		}
+		g.Params = append(g.Params, param)
+	}
+	for _, r := range f.Results {
+		name := r.Name
+		if name == "_" {
+			name = ""
+		}
+		g.Results = append(g.Results, Result{Name: name, Type: b.typeOf(r.Type)})
+	}
+	return g
+}
+
+// enum adds the enum of e.
+func (b *builder) enum(e *source.Enum) {
+	enum := &Enum{Name: e.GoName, Doc: e.Doc, Kind: KindInt}
+	used := map[string]bool{}
+	for _, c := range e.Constants {
+		m := Member{GoName: c.GoName, Name: memberName(c.GoName, e.GoName), Doc: c.Doc}
+		for used[m.Name] {
+			m.Name += "_"
+		}
+		used[m.Name] = true
+		if c.Value.Kind() == constant.String {
+			enum.Kind = KindString
+			m.Value = Value{Kind: KindString, Text: constant.StringVal(c.Value)}
+		} else {
+			m.Value = Value{Kind: KindInt, Text: c.Value.ExactString()}
+		}
+		enum.Members = append(enum.Members, m)
+	}
+	b.enums[e.Object] = enum
+	b.lib.Enums = append(b.lib.Enums, enum)
+}
+
+// memberName returns the name of a constant in capital letters, without the name of its
+// type: RED for ColorRed.
+func memberName(name, typ string) string {
+	short := name
+	if rest, ok := strings.CutPrefix(name, typ); ok {
+		short = rest
+	} else if rest, ok := strings.CutSuffix(name, typ); ok {
+		short = rest
+	}
+	short = strings.TrimLeft(short, "_")
+	if short == "" || unicode.IsDigit(rune(short[0])) {
+		short = name
+	}
+	return strings.ToUpper(source.Snake(short))
+}

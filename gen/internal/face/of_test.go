@@ -1,0 +1,96 @@
+package face_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+)
+
+// TestOf reads a small package and checks what the writers rely on.
+func TestOf(t *testing.T) {
+	dir, err := os.MkdirTemp(".", "testpackage") // inside this module, which has the runtime
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const text = `// Package shop sells.
+package shop
+
+// Color is a color.
+type Color int
+
+const (
+	ColorRed  Color = iota // like blood
+	ColorBlue
+)
+
+//tvmffi:object
+type Child struct {
+	Base
+	Shade Color ` + "`ffi:\"shade,default=1\"`" + `
+}
+
+//tvmffi:object
+type Base struct {
+	ID *int64 ` + "`ffi:\"id,optional,kwonly\"`" + `
+}
+
+// Len counts.
+//
+//tvmffi:method
+func (b Base) Len() int { return 0 }
+
+// Paint paints.
+//
+//tvmffi:export
+func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, error)) (Base, error) {
+	return Base{}, nil
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := source.Read(".", "./"+dir, func([]byte) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := face.Of(p, "shop", "my.")
+	if l.Doc != "Package shop sells." || len(l.Classes) != 2 || len(l.Functions) != 1 || len(l.Enums) != 1 {
+		t.Fatalf("library %+v", l)
+	}
+	base, child := l.Classes[0], l.Classes[1]
+	if base.Name != "Base" || child.Parent != base || child.Key != "my.Child" || base.Len == nil || base.Len != base.Methods[0] {
+		t.Errorf("classes %+v, %+v", base, child)
+	}
+	id := base.Fields[0]
+	if id.Type.Kind != face.KindOptional || id.Type.Elems[0].Bits != 64 || !id.KwOnly || !id.HasDefault || id.Default.Kind != face.KindNone {
+		t.Errorf("field id is %+v", id)
+	}
+	shade := child.Fields[0]
+	if len(child.Fields) != 1 || shade.Type.Enum != l.Enums[0] || *shade.Default != (face.Value{Kind: face.KindInt, Text: "1"}) {
+		t.Errorf("fields of Child: %+v", child.Fields)
+	}
+	color := l.Enums[0]
+	if color.Doc != "Color is a color." || len(color.Members) != 2 || color.Members[0].Name != "RED" || color.Members[0].Doc != "like blood" || color.Members[1].Value.Text != "1" {
+		t.Errorf("enum %+v", color)
+	}
+	f := l.Functions[0]
+	if f.Name != "paint" || f.Symbol != "paint" || f.Global != "my.paint" || !f.Fails || len(f.Params) != 4 || f.Params[1].Name != "arg1" {
+		t.Fatalf("function %+v", f)
+	}
+	kinds := []face.Kind{face.KindEnum, face.KindMapping, face.KindBytes, face.KindCallable}
+	for i, k := range kinds {
+		if f.Params[i].Type.Kind != k {
+			t.Errorf("parameter %d has kind %d, want %d", i, f.Params[i].Type.Kind, k)
+		}
+	}
+	if c := f.Params[3].Type.Elems; c[0].Kind != face.KindString || c[1].Bits != 8 {
+		t.Errorf("callable %+v", c)
+	}
+	if r := f.Results; len(r) != 1 || r[0].Type.Class != base {
+		t.Errorf("results %+v", r)
+	}
+}

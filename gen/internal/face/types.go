@@ -1,0 +1,228 @@
+package face
+
+import (
+	"go/types"
+	"reflect"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// runtimePath is the package of the runtime types.
+const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
+
+// runtimeKinds are the kinds of the types of the runtime, by name.
+var runtimeKinds = map[string]Kind{
+	"Any": KindAny, "Variant": KindAny, "Packed": KindFunction, "DataType": KindDataType, "Device": KindDevice, "Pointer": KindPointer,
+	"ObjectRef": KindObject, "Object": KindObject, "GoValue": KindObject, "Opaque": KindObject, "Function": KindFunction,
+	"Tensor": KindTensor, "Module": KindModule, "Shape": KindShape, "Error": KindErrorValue,
+	"Array": KindArray, "ArrayArg": KindArray, "ArrayLike": KindArray, "Values": KindArray, "List": KindList,
+	"Map": KindMap, "MapArg": KindMap, "MapLike": KindMap, "Pairs": KindMap, "Dict": KindDict,
+}
+
+// typeOf describes a type of Go. source has refused the types that cannot cross.
+func (b *builder) typeOf(t types.Type) *Type {
+	if named, ok := types.Unalias(t).(*types.Named); ok {
+		if d := b.named(named); d != nil {
+			return d
+		}
+	}
+	switch u := types.Unalias(t).Underlying().(type) {
+	case *types.Basic:
+		return basic(u)
+	case *types.Pointer:
+		return b.pointer(u)
+	case *types.Slice:
+		if e, ok := types.Unalias(u.Elem()).Underlying().(*types.Basic); ok && e.Kind() == types.Byte {
+			return &Type{Kind: KindBytes}
+		}
+		return &Type{Kind: KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
+	case *types.Array:
+		return &Type{Kind: KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
+	case *types.Map:
+		return &Type{Kind: KindMapping, Elems: []*Type{b.typeOf(u.Key()), b.typeOf(u.Elem())}}
+	case *types.Signature:
+		return b.callable(u)
+	}
+	return &Type{Kind: KindAny}
+}
+
+// named describes a type by its name; nil if its underlying type decides.
+func (b *builder) named(n *types.Named) *Type {
+	o := n.Obj()
+	if c := b.classes[o]; c != nil {
+		return &Type{Kind: KindClass, Class: c}
+	}
+	if e := b.enums[o]; e != nil {
+		return &Type{Kind: KindEnum, Enum: e}
+	}
+	path := ""
+	if o.Pkg() != nil {
+		path = o.Pkg().Path()
+	}
+	switch {
+	case path == "math/big" && o.Name() == "Int":
+		return &Type{Kind: KindBigInt}
+	case path == "iter" && (o.Name() == "Seq" || o.Name() == "Seq2"):
+		d := &Type{Kind: KindIterator, Elems: []*Type{b.elem(n)}}
+		return d
+	case path == runtimePath+"/define" && o.Name() == "Instance":
+		return b.typeOf(n.TypeArgs().At(0))
+	case path == runtimePath && strings.HasPrefix(o.Name(), "Tuple"):
+		return &Type{Kind: KindTuple, Elems: b.arguments(n)}
+	case path == runtimePath && runtimeKinds[o.Name()] != KindNone:
+		return &Type{Kind: runtimeKinds[o.Name()], Elems: b.arguments(n)}
+	}
+	if s, ok := n.Underlying().(*types.Struct); ok {
+		if embedsVariant(s) {
+			return &Type{Kind: KindAny}
+		}
+		return &Type{Kind: KindRecord, Record: b.record(n)}
+	}
+	return nil
+}
+
+// elem describes what an iter.Seq yields: one value, or a tuple of two.
+func (b *builder) elem(n *types.Named) *Type {
+	elems := b.arguments(n)
+	if len(elems) == 1 {
+		return elems[0]
+	}
+	return &Type{Kind: KindTuple, Elems: elems}
+}
+
+func (b *builder) arguments(n *types.Named) []*Type {
+	var elems []*Type
+	for t := range n.TypeArgs().Types() {
+		elems = append(elems, b.typeOf(t))
+	}
+	return elems
+}
+
+// embedsVariant reports whether s is a generated union.
+func embedsVariant(s *types.Struct) bool {
+	for f := range s.Fields() {
+		n, ok := types.Unalias(f.Type()).(*types.Named)
+		if ok && f.Embedded() && n.Obj().Name() == "Variant" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == runtimePath {
+			return true
+		}
+	}
+	return false
+}
+
+// record describes a struct that crosses as a map. It is made once, so that a struct may
+// refer to itself.
+func (b *builder) record(n *types.Named) *Record {
+	if r := b.records[n.Obj()]; r != nil {
+		return r
+	}
+	r := &Record{Name: n.Obj().Name()}
+	b.records[n.Obj()] = r
+	r.Fields = b.fields(n.Underlying(), nil)
+	return r
+}
+
+func basic(u *types.Basic) *Type {
+	switch info := u.Info(); {
+	case info&types.IsBoolean != 0:
+		return &Type{Kind: KindBool}
+	case info&types.IsString != 0:
+		return &Type{Kind: KindString}
+	case info&types.IsFloat != 0:
+		return &Type{Kind: KindFloat, Bits: bits(u)}
+	case info&types.IsInteger != 0:
+		return &Type{Kind: KindInt, Bits: bits(u), Unsigned: info&types.IsUnsigned != 0}
+	case u.Kind() == types.UnsafePointer:
+		return &Type{Kind: KindPointer}
+	}
+	return &Type{Kind: KindAny}
+}
+
+func bits(u *types.Basic) int {
+	return int(types.SizesFor("gc", "amd64").Sizeof(u)) * 8
+}
+
+func (b *builder) pointer(u *types.Pointer) *Type {
+	named, ok := types.Unalias(u.Elem()).(*types.Named)
+	if !ok {
+		return optional(b.typeOf(u.Elem()))
+	}
+	// The same test as in source: a generated object type belongs to another library.
+	_, isClass := b.classes[named.Obj()]
+	object := types.NewMethodSet(u).Lookup(named.Obj().Pkg(), "TVMFFIType") != nil
+	d := b.typeOf(u.Elem())
+	switch {
+	case d.Kind == KindBigInt || d.Kind == KindErrorValue:
+		return d
+	case isClass && d.Class.Opaque:
+		return d
+	case object && d.Kind == KindRecord:
+		return &Type{Kind: KindForeign, Key: foreignKey(named)}
+	case object:
+		return d
+	}
+	return optional(d)
+}
+
+// foreignKey returns the type key of a generated type if its package tells, otherwise "".
+func foreignKey(*types.Named) string { return "" }
+
+func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
+
+func (b *builder) callable(s *types.Signature) *Type {
+	result := &Type{Kind: KindNone}
+	if r := s.Results(); r.Len() > 0 && !types.Identical(r.At(0).Type(), types.Universe.Lookup("error").Type()) {
+		result = b.typeOf(r.At(0).Type())
+	}
+	elems := []*Type{result}
+	for p := range s.Params().Variables() {
+		elems = append(elems, b.typeOf(p.Type()))
+	}
+	return &Type{Kind: KindCallable, Elems: elems}
+}
+
+func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
+	d := Field{
+		Name: tag.Name, GoName: f.Name(), Doc: doc, Type: b.typeOf(f.Type()),
+		ReadOnly: tag.Flags&schema.FlagWritable == 0, KwOnly: tag.Flags&schema.FlagKwOnly != 0, NoInit: tag.Flags&schema.FlagInitOff != 0,
+	}
+	switch {
+	case tag.HasDefault:
+		d.Default, d.HasDefault = defaultOf(tag.Default, d.Type), true
+	case tag.Optional:
+		d.Default, d.HasDefault = &Value{Kind: KindNone}, true
+		if d.Type.Kind != KindOptional {
+			d.Type = optional(d.Type)
+		}
+	}
+	return d
+}
+
+// defaultOf returns the default text of a value of type t, which source has checked.
+func defaultOf(text string, t *Type) *Value {
+	for t.Kind == KindOptional {
+		if text == "nil" {
+			return &Value{Kind: KindNone}
+		}
+		t = t.Elems[0]
+	}
+	kind := t.Kind
+	if kind == KindEnum {
+		kind = t.Enum.Kind
+	}
+	switch kind {
+	case KindBool:
+		var v bool
+		set(text, &v)
+		if v {
+			return &Value{Kind: KindBool, Text: "true"}
+		}
+		return &Value{Kind: KindBool, Text: "false"}
+	case KindInt, KindFloat, KindString, KindDataType:
+		return &Value{Kind: kind, Text: text}
+	}
+	return nil
+}
+
+func set[T any](text string, to *T) { _, _ = fieldtag.SetDefault(text, reflect.ValueOf(to).Elem()) }
