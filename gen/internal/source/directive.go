@@ -1,9 +1,11 @@
 package source
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -30,6 +32,12 @@ type directive struct {
 	pos     token.Pos
 }
 
+// wordLend is the option of funcs and methods that lends the memory of slices.
+const wordLend = "lend"
+
+// takesDefaults reports whether the options of a verb are lend and defaults of parameters.
+func takesDefaults(verb string) bool { return verb == verbExport || verb == verbMethod }
+
 // directives reads the directives of a comment, and records their positions in seen.
 func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []directive {
 	if doc == nil {
@@ -41,27 +49,25 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		if !ok {
 			continue
 		}
-		text, _, _ = strings.Cut(text, " //") // a comment on the directive
-		verb, rest, _ := strings.Cut(strings.TrimRight(text, " \t\r"), " ")
-		if verb == "" {
+		words, err := split(text)
+		if err != nil {
+			seen[c.Pos()] = true
+			r.fail(c.Pos(), "%v", err)
+			continue
+		}
+		if len(words) == 0 || text[0] == ' ' || text[0] == '\t' {
 			continue // stray reports it
 		}
 		seen[c.Pos()] = true
-		d := directive{verb: verb, options: strings.Fields(rest), pos: c.Pos()}
-		if !isVerb(verb) {
-			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are export, object, method, repr, equal, hash and compare", verb)
+		d := directive{verb: words[0], options: words[1:], pos: c.Pos()}
+		if !isVerb(d.verb) {
+			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are export, object, method, repr, equal, hash and compare", d.verb)
 			continue
 		}
-		isOption := verb == verbObject && len(d.options) > 0 && (strings.Contains(d.options[0], "=") || flags[d.options[0]] != "")
-		if len(d.options) > 0 && !isOption {
+		if len(d.options) > 0 && !isOption(d.verb, d.options[0]) {
 			d.name, d.options = d.options[0], d.options[1:]
 		}
-		if verb != verbObject && len(d.options) > 0 {
-			r.fail(c.Pos(), "//tvmffi:%s takes one name: remove %q", verb, strings.Join(d.options, " "))
-			continue
-		}
-		if hooks[verb] != "" && d.name != "" {
-			r.fail(c.Pos(), "//tvmffi:%s takes no name: remove %q", verb, d.name)
+		if r.refuseWords(d) {
 			continue
 		}
 		found = append(found, d)
@@ -71,6 +77,64 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		found = found[:1]
 	}
 	return found
+}
+
+// isOption reports whether a word behind a verb is an option, and not a name.
+func isOption(verb, word string) bool {
+	switch {
+	case verb == verbObject:
+		return strings.Contains(word, "=") || flags[word] != ""
+	case takesDefaults(verb):
+		return strings.Contains(word, "=") || word == wordLend
+	}
+	return false
+}
+
+// refuseWords reports words that the verb does not take.
+func (r *reader) refuseWords(d directive) bool {
+	if takesDefaults(d.verb) {
+		for _, o := range d.options {
+			if !isOption(d.verb, o) {
+				r.fail(d.pos, "//tvmffi:%s takes one name, and after it defaults such as n=3, and lend: remove %q", d.verb, o)
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case d.verb != verbObject && len(d.options) > 0:
+		r.fail(d.pos, "//tvmffi:%s takes one name: remove %q", d.verb, strings.Join(d.options, " "))
+	case hooks[d.verb] != "" && d.name != "":
+		r.fail(d.pos, "//tvmffi:%s takes no name: remove %q", d.verb, d.name)
+	default:
+		return false
+	}
+	return true
+}
+
+// split returns the words of a directive, without a comment behind them. A text with spaces
+// is quoted as in Go, behind the equal sign of an option.
+func split(text string) (words []string, err error) {
+	for {
+		text = strings.TrimLeft(text, " \t\r")
+		if text == "" || strings.HasPrefix(text, "//") && len(words) > 0 {
+			return words, nil
+		}
+		end := strings.IndexAny(text, " \t\r")
+		if end < 0 {
+			end = len(text)
+		}
+		word := text[:end]
+		if name, value, ok := strings.Cut(text, "=\""); ok && len(name) < end {
+			quoted, err := strconv.QuotedPrefix("\"" + value)
+			if err != nil {
+				return nil, fmt.Errorf("the text of %s= has no end: write it as in Go, %s=\"text\"", name, name)
+			}
+			value, _ = strconv.Unquote(quoted) // QuotedPrefix has checked it
+			word, end = name+"="+value, len(name)+1+len(quoted)
+		}
+		words, text = append(words, word), text[end:]
+	}
 }
 
 func isVerb(word string) bool {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 )
@@ -59,10 +60,6 @@ func (r *reader) method(decl *ast.FuncDecl, d directive) {
 		r.fail(d.pos, "%q is not a valid method name: write letters, digits and _", f.Name)
 		return
 	}
-	if hook == "" && f.Packed {
-		r.fail(decl.Pos(), "method %s takes any arguments: methods have a signature, so name its parameters", f.GoName)
-		return
-	}
 	if hook != "" && !r.hookFits(t, f, decl) {
 		return
 	}
@@ -112,10 +109,13 @@ func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Func
 		r.fail(decl.Pos(), "func %s is generic: export a func for each instance that others need", f.GoName)
 		return nil
 	}
-	r.parameters(f, sig, decl)
+	r.parameters(f, sig)
 	r.results(f, sig, decl)
 	if f.Context && receivers > 0 {
 		r.fail(decl.Pos(), "method %s takes a context: only funcs with //tvmffi:export can", f.GoName)
+	}
+	if len(r.errs) == before {
+		r.options(f, d)
 	}
 	if len(r.errs) > before {
 		return nil
@@ -123,7 +123,7 @@ func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Func
 	return f
 }
 
-func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDecl) {
+func (r *reader) parameters(f *Function, sig *types.Signature) {
 	params := sig.Params()
 	first := 0
 	if params.Len() > 0 && isNamed(params.At(0).Type(), "context", "Context") {
@@ -137,28 +137,34 @@ func (r *reader) parameters(f *Function, sig *types.Signature, decl *ast.FuncDec
 			}
 			continue
 		}
-		last := i == params.Len()-1
-		if last && sig.Variadic() {
-			if elem := p.Type().(*types.Slice).Elem(); !isAny(elem) {
-				r.fail(p.Pos(), "parameter %s of %s is variadic: TVM-FFI only has ...any; take a slice, []%s", p.Name(), f.GoName, r.text(elem))
-				return
-			}
-			f.Spread, f.Packed = true, true
+		param := Param{Name: p.Name(), Type: p.Type()}
+		if i == params.Len()-1 && sig.Variadic() {
+			param.Type, param.Variadic = p.Type().(*types.Slice).Elem(), true
 		}
-		if s, ok := types.Unalias(p.Type()).(*types.Slice); ok && params.Len()-first == 1 && isNamed(s.Elem(), runtimePath, "Any") {
-			f.Packed = true
-		}
-		if f.Packed && params.Len()-first > 1 {
-			r.fail(p.Pos(), "%s takes parameters before ...any: a packed function of TVM-FFI only has ...any; read them from it, or take a slice", f.GoName)
+		if only := i == first && i == params.Len()-1; only && sig.Recv() == nil && packed(param) {
+			f.Packed, f.Spread = true, param.Variadic
+			f.Params = []Param{{Name: p.Name(), Type: p.Type()}}
 			return
 		}
-		if why := r.refuse(p.Type(), incoming); !f.Packed && why != "" {
+		if why := r.refuse(param.Type, incoming); why != "" {
 			r.fail(p.Pos(), "parameter %s of %s: %s", nameOr(p.Name(), i), f.GoName, why)
 			continue
 		}
-		f.Params = append(f.Params, Param{Name: p.Name(), Type: p.Type()})
+		f.Params = append(f.Params, param)
 	}
 }
+
+// packed reports whether the only parameter of a func takes any arguments.
+func packed(p Param) bool {
+	if p.Variadic {
+		return isAny(p.Type)
+	}
+	s, ok := types.Unalias(p.Type).(*types.Slice)
+	return ok && isNamed(s.Elem(), runtimePath, "Any")
+}
+
+// maxResults is the number of elements of the largest tuple of the runtime.
+const maxResults = 8
 
 func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) {
 	results := sig.Results()
@@ -170,14 +176,44 @@ func (r *reader) results(f *Function, sig *types.Signature, decl *ast.FuncDecl) 
 	switch {
 	case n > 1 && errorBefore(results):
 		r.fail(decl.Pos(), "%s returns an error that is not its last result: put error last", f.GoName)
-	case n > 1:
-		r.fail(decl.Pos(), "%s has %d results: a function of TVM-FFI has one result and an error; return a tvmffi.Tuple%d", f.GoName, n, n)
-	case n == 1:
-		f.Results = []Param{{Name: results.At(0).Name(), Type: results.At(0).Type()}}
-		if why := r.refuse(f.Result(), outgoing); why != "" {
-			r.fail(decl.Pos(), "the result of %s: %s", f.GoName, why)
+		return
+	case n > maxResults:
+		r.fail(decl.Pos(), "%s has %d results: a tuple has at most %d; return a struct with tags", f.GoName, n, maxResults)
+		return
+	}
+	for i := range n {
+		result := results.At(i)
+		f.Results = append(f.Results, Param{Name: result.Name(), Type: result.Type()})
+		for _, t := range Yields(result.Type()) {
+			if why := r.refuse(t, outgoing); why != "" {
+				r.fail(decl.Pos(), "%s: %s", whichResult(f, i, n), why)
+			}
 		}
 	}
+}
+
+// Yields returns the types of the values that an iter.Seq or iter.Seq2 yields, and t itself
+// if it is another type.
+func Yields(t types.Type) []types.Type {
+	if !IsSequence(t) {
+		return []types.Type{t}
+	}
+	var all []types.Type
+	for arg := range types.Unalias(t).(*types.Named).TypeArgs().Types() {
+		all = append(all, arg)
+	}
+	return all
+}
+
+// IsSequence reports whether t is an iter.Seq or an iter.Seq2.
+func IsSequence(t types.Type) bool { return isNamed(t, "iter", "Seq") || isNamed(t, "iter", "Seq2") }
+
+// whichResult names result i of n in an error.
+func whichResult(f *Function, i, n int) string {
+	if n == 1 {
+		return "the result of " + f.GoName
+	}
+	return fmt.Sprintf("result %d of %s", i+1, f.GoName)
 }
 
 // errorBefore reports whether a result is an error, but not the last one.

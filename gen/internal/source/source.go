@@ -1,7 +1,7 @@
 // Package source reads the directives that mark what a Go package exports to other
 // languages:
 //
-//	//tvmffi:export [name]
+//	//tvmffi:export [name] [parameter=default ...] [lend]
 //	func Add(a, b int64) int64
 //
 //	//tvmffi:export
@@ -10,7 +10,7 @@
 //	//tvmffi:object [key] [parent=key] [final] [frozen] [kwonly] [structural=kind]
 //	type Point struct { X int64 `ffi:"x"` }
 //
-//	//tvmffi:method [name]
+//	//tvmffi:method [name] [parameter=default ...] [lend]
 //	func (p Point) Norm() float64
 package source
 
@@ -73,6 +73,9 @@ type Function struct {
 	Packed bool
 	// Spread is set if that is args ...any.
 	Spread bool
+	// Lend is set by the option lend: slices of numbers are not copied. Param.Lent says
+	// which ones.
+	Lend bool
 	// Pointer is set for a method whose receiver is a pointer.
 	Pointer bool
 	// Hook is the option of define.Object that the method is for, "" for a method.
@@ -90,6 +93,24 @@ type Param struct {
 	Default *string
 	// Variadic is set for the last parameter of "args ...T"; Type is T then.
 	Variadic bool
+	// Lent is set for a slice whose memory other languages share.
+	Lent bool
+}
+
+// Variadic reports whether the last parameter is variadic. It is false for a packed func.
+func (f *Function) Variadic() bool {
+	return len(f.Params) > 0 && f.Params[len(f.Params)-1].Variadic
+}
+
+// Optional returns the number of parameters with a default.
+func (f *Function) Optional() int {
+	n := 0
+	for _, p := range f.Params {
+		if p.Default != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Result returns the type of the only result, nil if there is none.

@@ -97,7 +97,7 @@ func (c *checker) refuse(t types.Type, w way) string {
 	case *types.Struct:
 		return c.structure(t, u, w)
 	case *types.Chan:
-		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take a func, or a slice", c.r.text(t))
+		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: return an iter.Seq, or use a func or a slice", c.r.text(t))
 	}
 	return fmt.Sprintf("type %s has no counterpart in TVM-FFI", c.r.text(t))
 }
@@ -107,6 +107,9 @@ func (c *checker) refuse(t types.Type, w way) string {
 func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 	if isError(n) || isNamed(n, "math/big", "Int") {
 		return "", isError(n)
+	}
+	if IsSequence(n) {
+		return fmt.Sprintf("type %s can only be a result of a func or a method: use a slice, or a func", c.r.text(n)), true
 	}
 	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != runtimePath && n.Obj().Pkg().Path() != runtimePath+"/define" {
 		return "", false
@@ -186,11 +189,13 @@ func (c *checker) signature(s *types.Signature, w way) string {
 	if n > 1 && errorBefore(s.Results()) {
 		return "a func value returns an error that is not its last result: put error last"
 	}
-	if n > 1 {
-		return fmt.Sprintf("a func value with %d results: a function of TVM-FFI has one result and an error", n)
+	if n > maxResults {
+		return fmt.Sprintf("a func value has %d results: a tuple has at most %d", n, maxResults)
 	}
-	if n == 1 {
-		return c.refuse(s.Results().At(0).Type(), w)
+	for i := range n {
+		if why := c.refuse(s.Results().At(i).Type(), w); why != "" {
+			return why
+		}
 	}
 	return ""
 }

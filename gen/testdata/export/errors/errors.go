@@ -4,6 +4,7 @@ package errors
 
 import (
 	"context"
+	"iter"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -17,7 +18,7 @@ func unexported() {} // want `func unexported is not exported: write it with a c
 //tvmffi:export
 func Generic[T any](x T) T { return x } // want `func Generic is generic: export a func for each instance`
 
-//tvmffi:export one two // want `//tvmffi:export takes one name: remove "two`
+//tvmffi:export one two // want `//tvmffi:export takes one name, and after it defaults such as n=3, and lend: remove "two`
 func TwoNames() {}
 
 //tvmffi:export a.b // want `is not a valid C symbol`
@@ -30,7 +31,7 @@ func Same() {}
 func Other() {} // want `Other and Same are both exported as same: give one another name`
 
 //tvmffi:export
-func Channel(c chan int) {} // want `parameter c of Channel: type chan int has no counterpart in TVM-FFI: take a func, or a slice`
+func Channel(c chan int) {} // want `parameter c of Channel: type chan int has no counterpart in TVM-FFI: return an iter.Seq, or use a func or a slice`
 
 //tvmffi:export
 func Complex(a complex128) {} // want `type complex128 has no counterpart in TVM-FFI: take two float64`
@@ -42,13 +43,55 @@ func Nested(m map[string][]chan int) {} // want `parameter m of Nested: type cha
 func Keys(m map[float64]int) {} // want `keys of type float64: a map of TVM-FFI that Go makes`
 
 //tvmffi:export
-func Variadic(numbers ...int64) {} // want `parameter numbers of Variadic is variadic: TVM-FFI only has ...any; take a slice, []int64`
+func Nine() (a, b, c, d, e, f, g, h, i int64) { return } // want `Nine has 9 results: a tuple has at most 8; return a struct with tags`
 
 //tvmffi:export
-func Mixed(first int64, rest ...any) {} // want `Mixed takes parameters before ...any`
+func BadSecond() (int64, chan int, error) { return 0, nil, nil } // want `result 2 of BadSecond: type chan int`
+
+//tvmffi:export b=1 // want `Unknown has no parameter "b" for a default: it has a, c`
+func Unknown(a, _, c int64) {}
+
+//tvmffi:export a=1 // want `NoNames has no parameter "a" for a default: it has none with a name`
+func NoNames(int64) {}
+
+//tvmffi:export a=1 // want `parameter b of NotTrailing has no default, but a before it has one: add b=VALUE`
+func NotTrailing(a, b int64) {}
+
+//tvmffi:export a=300 // want `parameter a of TooLarge: the default "300" does not fit int8`
+func TooLarge(a int8) {}
+
+//tvmffi:export a=x // want `parameter a of BadValue: the default "x" is not a valid float64`
+func BadValue(a float64) {}
+
+//tvmffi:export a=nil // want `parameter a of NoNil: the default "nil" is not a valid int64`
+func NoNil(a int64) {}
+
+//tvmffi:export a=1 // want `parameter a of ListDefault: a directive cannot hold a default of type []int64: remove a=`
+func ListDefault(a []int64) {}
+
+//tvmffi:export a=1 a=2 // want `parameter a of TwoDefaults has two defaults: remove one`
+func TwoDefaults(a int64) {}
+
+//tvmffi:export xs=1 // want `parameter xs of Variadic is variadic, and so empty by default: remove xs=`
+func Variadic(xs ...int64) {}
+
+//tvmffi:export args=1 // want `AnyArgs takes any arguments, which have no defaults: remove args=`
+func AnyArgs(args ...any) {}
+
+//tvmffi:export a="x // want `the text of a= has no end: write it as in Go`
+func NoEnd(a string) {}
+
+//tvmffi:export lend // want `lend has no effect: LendsNothing has no parameter or result such as []float32, a slice of numbers`
+func LendsNothing(a string) []string { return nil }
 
 //tvmffi:export
-func Two() (int64, string) { return 0, "" } // want `Two has 2 results: a function of TVM-FFI has one result and an error; return a tvmffi.Tuple2`
+func Sequence(s iter.Seq[int64]) {} // want `parameter s of Sequence: type iter.Seq[int64] can only be a result of a func or a method: use a slice, or a func`
+
+//tvmffi:export
+func Sequences() []iter.Seq[int64] { return nil } // want `the result of Sequences: type iter.Seq[int64] can only be a result`
+
+//tvmffi:export
+func ChannelSequence() iter.Seq2[int64, chan int] { return nil } // want `the result of ChannelSequence: type chan int`
 
 //tvmffi:export
 func ErrorFirst() (error, int) { return nil, 0 } // want `ErrorFirst returns an error that is not its last result: put error last`
@@ -156,8 +199,8 @@ func (f *Fields) String() string { return "" } // want `Fields.String must be fu
 //tvmffi:equal
 func (f Fields) Equal(other int64) bool { return false } // want `Fields.Equal must be func (x Fields) Equal(other T) bool`
 
-//tvmffi:method
-func (f Fields) Spread(all ...any) {} // want `method Spread takes any arguments`
+//tvmffi:method n=1 // want `Defaults has no parameter "n" for a default: it has x`
+func (f Fields) Defaults(x int64) {}
 
 //tvmffi:method
 func (f Fields) ContextLast(a int64, ctx context.Context) {} // want `method ContextLast takes a context: only funcs`

@@ -1,0 +1,111 @@
+package source
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// options reads the options of a func or a method: lend, and defaults of parameters.
+func (r *reader) options(f *Function, d directive) {
+	if !takesDefaults(d.verb) {
+		return
+	}
+	for _, o := range d.options {
+		if o == wordLend {
+			f.Lend = true
+			continue
+		}
+		name, text, _ := strings.Cut(o, "=")
+		r.setDefault(f, d, name, text)
+	}
+	if f.Lend {
+		r.lend(f, d)
+	}
+	for i, p := range f.Params {
+		if i > 0 && f.Params[i-1].Default != nil && p.Default == nil && !p.Variadic {
+			r.fail(d.pos, "parameter %s of %s has no default, but %s before it has one: add %s=VALUE", nameOr(p.Name, i), f.GoName, f.Params[i-1].Name, nameOr(p.Name, i))
+			return
+		}
+	}
+}
+
+// setDefault gives a parameter its default.
+func (r *reader) setDefault(f *Function, d directive, name, text string) {
+	at := slices.IndexFunc(f.Params, func(p Param) bool { return p.Name == name && name != "_" })
+	switch {
+	case f.Packed:
+		r.fail(d.pos, "%s takes any arguments, which have no defaults: remove %s=", f.GoName, name)
+		return
+	case at < 0:
+		r.fail(d.pos, "%s has no parameter %q for a default: %s", f.GoName, name, f.parameterNames())
+		return
+	}
+	p := &f.Params[at]
+	switch {
+	case p.Default != nil:
+		r.fail(d.pos, "parameter %s of %s has two defaults: remove one", name, f.GoName)
+		return
+	case p.Variadic:
+		r.fail(d.pos, "parameter %s of %s is variadic, and so empty by default: remove %s=", name, f.GoName, name)
+		return
+	}
+	if text != "nil" || !hasNil(p.Type) {
+		if why := r.refuseDefault(text, p.Type); why != "" {
+			r.fail(d.pos, "parameter %s of %s: %s", name, f.GoName, strings.ReplaceAll(strings.ReplaceAll(why, "a tag cannot", "a directive cannot"), "remove default=", "remove "+name+"="))
+			return
+		}
+	}
+	p.Default = &text
+}
+
+// hasNil reports whether nil is a default that other languages can give, as None.
+func hasNil(t types.Type) bool {
+	switch types.Unalias(t).Underlying().(type) {
+	case *types.Pointer, *types.Signature, *types.Interface:
+		return true
+	}
+	return false
+}
+
+// parameterNames lists the parameters in an error.
+func (f *Function) parameterNames() string {
+	var names []string
+	for _, p := range f.Params {
+		if p.Name != "" && p.Name != "_" {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "it has none with a name"
+	}
+	return "it has " + strings.Join(names, ", ")
+}
+
+// lend marks the slices whose memory other languages share.
+func (r *reader) lend(f *Function, d directive) {
+	found := false
+	mark := func(params []Param) {
+		for i := range params {
+			params[i].Lent = !params[i].Variadic && lendable(params[i].Type)
+			found = found || params[i].Lent
+		}
+	}
+	if !f.Packed {
+		mark(f.Params)
+	}
+	mark(f.Results)
+	if !found {
+		r.fail(d.pos, "lend has no effect: %s has no parameter or result such as []float32, a slice of numbers", f.GoName)
+	}
+}
+
+// lendable reports whether t is a slice that can be the memory of a tensor.
+func lendable(t types.Type) bool {
+	s, ok := types.Unalias(t).Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	b, ok := types.Unalias(s.Elem()).Underlying().(*types.Basic)
+	return ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0 && b.Kind() != types.Uintptr
+}
