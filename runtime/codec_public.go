@@ -179,7 +179,7 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 		c := variantCodec(t)
 		c.Variant = true
 		return c
-	case t.Implements(reflect.TypeFor[tupleValue]()) && t.Kind() == reflect.Struct:
+	case t.Implements(reflect.TypeFor[tupleValue]()) && t.Kind() == reflect.Struct, isResults(t):
 		c := tupleCodec(t)
 		c.Tuple = true
 		c.Abandon = func(v reflect.Value) {

@@ -192,8 +192,8 @@ func Unregister(name string) (bool, error) {
 type Packed func(args []Any) (any, error)
 
 // FuncOf returns a Function that calls f. f is a [Packed], or any func whose parameters
-// and result have counterparts in TVM-FFI. f has at most one result, and may have an error
-// after it. A variadic func takes any number of arguments for its last parameter. If f is
+// and results have counterparts in TVM-FFI. Several results are a tuple, and an error may
+// follow them. A variadic func takes any number of arguments for its last parameter. If f is
 // a func that was made from a Function, FuncOf returns a new reference to that Function.
 //
 // Arguments and results are those of a [Packed]: objects and funcs in the arguments are
@@ -265,9 +265,7 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 		if s.Result == nil {
 			return nil
 		}
-		p := reflect.New(t.Out(0))
-		p.Elem().Set(out[0])
-		temp, err := s.Result.Encode(p.UnsafePointer())
+		temp, err := s.Result.Encode(s.PackResults(out).UnsafePointer())
 		return codec.ReturnTemp(a, temp, err)
 	}, nil
 }
@@ -358,10 +356,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 	})
 	if err == nil {
 		if s.Result != nil {
-			p := reflect.New(t.Out(0))
-			if err = s.Result.Decode(v, objects.ReadOwned(), p.UnsafePointer()); err == nil {
-				out[0] = p.Elem()
-			}
+			err = s.UnpackResults(v, out)
 		}
 		codec.Release(v)
 	}

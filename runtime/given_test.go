@@ -336,7 +336,7 @@ func TestGivenMoved_elsewhere(t *testing.T) {
 			return a.ReturnInt(f())
 		}},
 		{Name: "rest", Func: tvmffi.Packed(nil), Call: func(a *bindrt.Args) error {
-			return a.ReturnInt(int64(memstat.UseCount(exportrt.Rest[tvmffi.ObjectRef](a)[0])))
+			return a.ReturnInt(int64(memstat.UseCount(exportrt.Rest[tvmffi.ObjectRef](a, 0)[0])))
 		}},
 	}}
 	if err := exports.Register(); err != nil {

@@ -54,7 +54,7 @@ type (
 	step func(int64) step
 	// option takes others of its kind.
 	option     func(...option)
-	twice      func(twice) (int64, string)
+	twice      func(twice) (int64, chan int)
 	visitor    func([]visitor, *visitor, tvmffi.Tuple1[visitor]) map[string]visitor
 	onlyStars  *onlyStars
 	starOfStar **starOfStar
@@ -99,10 +99,10 @@ func TestTypesInThemselves(t *testing.T) {
 	}
 
 	// What no Function can be is found when it is used.
-	_, err = runtimetest.Call("calls.echo", twice(func(twice) (int64, string) { return 0, "" }))
-	runtimetest.WantError(t, err, tvmffi.ErrType, "has 2 results")
+	_, err = runtimetest.Call("calls.echo", twice(func(twice) (int64, chan int) { return 0, nil }))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "result 2: Go type chan int")
 	_, err = tvmffi.As[twice](runtimetest.MustCall(t, "calls.adder", 1))
-	runtimetest.WantError(t, err, tvmffi.ErrType, "has 2 results")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "result 2: Go type chan int")
 
 	_, err = tvmffi.As[onlyStars](runtimetest.MustCall(t, "calls.echo", 1))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected None, got int: Go type tvmffi_test.onlyStars is a pointer to itself")

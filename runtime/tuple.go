@@ -87,6 +87,8 @@ func (Tuple6[A, B, C, D, E, F]) isTuple()       {}
 func (Tuple7[A, B, C, D, E, F, G]) isTuple()    {}
 func (Tuple8[A, B, C, D, E, F, G, H]) isTuple() {}
 
+// tupleCodec converts between Arrays of fixed length and structs of type t, whose fields
+// are the elements.
 func tupleCodec(t reflect.Type) *codec.Codec {
 	items := make([]*codec.Codec, t.NumField())
 	names := make([]string, len(items))
@@ -108,7 +110,9 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 			}
 			for i, c := range items {
 				if err := c.Decode(all[i], from, at(p, i)); err != nil {
-					codec.Abandon(reflect.NewAt(t, p).Elem())
+					for j := range i {
+						codec.Abandon(reflect.NewAt(t, p).Elem().Field(j))
+					}
 					return failure.Annotate("tuple element "+codec.Itoa(i), err)
 				}
 			}
@@ -125,4 +129,10 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 			return nil
 		})
 	})
+}
+
+// isResults reports whether t is the struct that package codec makes of several results of a
+// func.
+func isResults(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.Name() == "" && t.NumField() > 1 && t.Field(0).Tag == `tuple:""`
 }

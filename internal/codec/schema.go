@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -133,7 +134,13 @@ func schemaOfFunc(t reflect.Type, depth int) *schema.Signature {
 	for i := range sig.Params {
 		sig.Params[i].Type = schemaWithin(t.In(i), depth+1)
 	}
-	if s.Result != nil {
+	switch {
+	case s.Several != nil:
+		sig.Return = schema.TypeSchema{Name: "Tuple"}
+		for i := range s.Several.NumField() {
+			sig.Return.Args = append(sig.Return.Args, schemaWithin(t.Out(i), depth+1))
+		}
+	case s.Result != nil:
 		sig.Return = schemaWithin(t.Out(0), depth+1)
 	}
 	return sig
@@ -241,19 +248,20 @@ func fixedSchema(t reflect.Type) string {
 	return ""
 }
 
-// Signature describes the Go form of a function: its results are an error, a
-// value, both, or nothing.
+// Signature describes the Go form of a function: its results are values, and after them
+// perhaps an error.
 type Signature struct {
-	Params  []*Codec
-	Rest    *Codec // of what follows params in a variadic func
-	Result  *Codec
-	Results int
+	Params []*Codec
+	Rest   *Codec // of what follows params in a variadic func
+	Result *Codec // nil without a value
+	// Several is a struct of the values if there are several, which cross as a tuple.
+	Several reflect.Type
 	Fails   bool
 }
 
 // SignatureOf describes a func type; the error says what has no counterpart.
 func SignatureOf(t reflect.Type) (*Signature, error) {
-	s := &Signature{Results: t.NumOut()}
+	s := new(Signature)
 	for i := range t.NumIn() {
 		in := ArgumentType(t, i)
 		c := Of(in)
@@ -271,15 +279,56 @@ func SignatureOf(t reflect.Type) (*Signature, error) {
 		s.Fails = true
 		values--
 	}
-	if values > 1 {
-		return nil, failure.Errorf(failure.KindType, "%s has %d results: a function of TVM-FFI has one; return a tuple", t, values)
-	}
-	if values == 1 {
-		if s.Result = Of(t.Out(0)); s.Result.Absent != nil {
-			return nil, failure.Errorf(failure.KindType, "%s: its result: %w", t, s.Result.Absent)
+	for i := range values {
+		if s.Result = Of(t.Out(i)); s.Result.Absent != nil {
+			which := "its result"
+			if values > 1 {
+				which = "result " + Itoa(i+1)
+			}
+			return nil, failure.Errorf(failure.KindType, "%s: %s: %w", t, which, s.Result.Absent)
 		}
 	}
+	if values > 1 {
+		s.Several = resultsType(t, values)
+		s.Result = Of(s.Several)
+	}
 	return s, nil
+}
+
+// PackResults returns a pointer to the value that crosses as the result of a func, of which
+// out are the results.
+func (s *Signature) PackResults(out []reflect.Value) reflect.Value {
+	if s.Several == nil {
+		p := reflect.New(out[0].Type())
+		p.Elem().Set(out[0])
+		return p
+	}
+	p := reflect.New(s.Several)
+	for i := range s.Several.NumField() {
+		p.Elem().Field(i).Set(out[i])
+	}
+	return p
+}
+
+// UnpackResults reads the owned result v of a function into the results of a func. Objects
+// in it get references of their own.
+func (s *Signature) UnpackResults(v abi.Any, out []reflect.Value) error {
+	t := s.Several
+	if t == nil {
+		t = out[0].Type()
+	}
+	p := reflect.New(t)
+	if err := s.Result.Decode(v, objects.ReadOwned(), p.UnsafePointer()); err != nil {
+		return err
+	}
+	if s.Several == nil {
+		out[0] = p.Elem()
+		return nil
+	}
+	for i := range t.NumField() {
+		out[i] = p.Elem().Field(i)
+	}
+	return nil
 }
 
 // ArgumentType returns the type of argument i of a func of type t.
@@ -315,6 +364,11 @@ type Registration struct {
 	Doc       string
 	Params    [][2]string
 	Signature *string
+	// Call, if it is not nil, is what others call instead of the Go func, whose code is at
+	// Origin. About describes it.
+	Call   func(*core.Args) error
+	Origin uintptr
+	About  *core.About
 }
 
 // Check returns an error if a callback got the wrong number of arguments.
@@ -323,4 +377,14 @@ func (s *Signature) Check(a *core.Args) error {
 		return a.CheckAtLeast(len(s.Params))
 	}
 	return a.Check(len(s.Params))
+}
+
+// resultsType returns a struct with a field for each of the first n results of a func. The
+// tag tells package tvmffi that it is a tuple.
+func resultsType(t reflect.Type, n int) reflect.Type {
+	fields := make([]reflect.StructField, n)
+	for i := range fields {
+		fields[i] = reflect.StructField{Name: "R" + Itoa(i), Type: t.Out(i), Tag: `tuple:""`}
+	}
+	return reflect.StructOf(fields)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -27,7 +28,12 @@ func NewCallback(call func(*Args) error) uintptr {
 // NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
 // call.
 func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
-	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin)
+	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, nil)
+}
+
+// NewDescribed is NewCallbackOf for an exported function.
+func NewDescribed(call func(*Args) error, origin uintptr, about *About) uintptr {
+	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
 }
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
@@ -81,7 +87,19 @@ func (a *Args) unwind(p any) {
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
-	a.frame.RC = failure.Raise(failure.Recovered(p))
+	a.frame.RC = failure.Raise(a.Recovered(p))
+}
+
+// Recovered returns an error for a panic of the Go func that was called.
+func (a *Args) Recovered(p any) error { return failure.Recovered(p, a.GoName()) }
+
+// GoName names the Go func of an exported function, such as stats.Add, for the text of a
+// panic. It names no others: their text says that a callback failed.
+func (a *Args) GoName() string {
+	if name, _, _ := failure.OriginOf(a.origin()); name != "" && a.about() != nil {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return "a Go callback"
 }
 
 // goexit stops the program. It does not panic: a function between here and main
@@ -216,6 +234,19 @@ func (a *Args) Check(n int) error {
 	return a.check(n)
 }
 
+// CheckCount is Check for a function of which About says how many arguments it takes.
+func (a *Args) CheckCount() error {
+	if about := a.about(); about != nil {
+		if least, most := about.counts(); a.Len() < least || most >= 0 && a.Len() > most {
+			return about.wrongCount(a.Len())
+		}
+	}
+	if a.frame.Side == 0 {
+		return nil
+	}
+	return a.side().err
+}
+
 func (a *Args) check(n int) error {
 	if a.frame.N != uintptr(n) {
 		return a.wrongCount("", n)
@@ -232,6 +263,9 @@ func (a *Args) CheckAtLeast(n int) error {
 }
 
 func (a *Args) wrongCount(least string, n int) error {
+	if about := a.about(); about != nil {
+		return about.wrongCount(a.Len())
+	}
 	noun := "arguments"
 	if n == 1 {
 		noun = "argument"
@@ -241,11 +275,17 @@ func (a *Args) wrongCount(least string, n int) error {
 
 // InArgument adds to an error that it is of argument i.
 func (a *Args) InArgument(i int, err error) error {
+	if about := a.about(); about != nil {
+		return about.inArgument(i, err)
+	}
 	return failure.Annotate(a.function()+": argument "+itoa(i), err)
 }
 
 // WrongResult returns the error of packing the result.
 func (a *Args) WrongResult(err error) error {
+	if about := a.about(); about != nil {
+		return failure.Annotate(about.Name+"(): its result", err)
+	}
 	return failure.Annotate(a.function()+": its result", err)
 }
 

@@ -14,7 +14,7 @@
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go, convert.go
-//	callbacks         callback.go, nesting.go, export.go
+//	callbacks         callback.go, about.go, nesting.go, export.go
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go

@@ -108,7 +108,7 @@ func allocateTensor(prototype uintptr) (managed uintptr, err error) {
 		p := recover()
 		switch {
 		case p != nil:
-			managed, err = 0, failure.Recovered(p)
+			managed, err = 0, failure.Recovered(p, "a Go callback")
 		case !returned:
 			goexit()
 		}

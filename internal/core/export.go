@@ -11,8 +11,8 @@ import (
 
 // Export returns what an exported C symbol calls to reach a Go func, as
 // safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
-func Export(call func(*Args) error, origin uintptr) (safeCall, handle uintptr) {
-	return ccall.Callback(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin)
+func Export(call func(*Args) error, origin uintptr, about *About) (safeCall, handle uintptr) {
+	return ccall.Callback(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
 }
 
 // CheckSignals asks the host, on the calling thread, whether a signal wants the

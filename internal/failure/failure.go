@@ -255,13 +255,13 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 	return handle, nil
 }
 
-// Recovered returns an error for a panic, with the Go stack as its backtrace.
-func Recovered(p any) error {
+// Recovered returns an error for a panic in a func, with the Go stack as its backtrace.
+func Recovered(p any, in string) error {
 	cause, isError := p.(error)
 	if isError && FailureOf(cause) != nil {
 		return cause
 	}
-	e := &Failure{Kind: KindRuntime, Message: fmt.Sprintf("panic in a Go callback: %v", p), Backtrace: goStack()}
+	e := &Failure{Kind: KindRuntime, Message: fmt.Sprintf("panic in %s: %v", in, p), Backtrace: goStack()}
 	if isError {
 		e.Cause = cause
 	}
@@ -480,14 +480,4 @@ func Message(err error) string {
 		return e.Message
 	}
 	return err.Error()
-}
-
-// stepOf returns the place that an error names as a step of a path.
-func stepOf(place string) string {
-	for _, form := range [][3]string{{"field ", ".", ""}, {"element ", "[", "]"}, {"tuple element ", "[", "]"}, {"value of key ", "[", "]"}} {
-		if rest, ok := strings.CutPrefix(place, form[0]); ok {
-			return form[1] + rest + form[2]
-		}
-	}
-	return ""
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// newCallNode makes a node that keeps a closure, which origin made.
-func newCallNode(call unsafe.Pointer, origin uintptr) uintptr {
-	n := newNode(&held{call: call, origin: origin}, nil)
+// newCallNode makes a node that keeps a closure, which origin made. about describes the
+// function.
+func newCallNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
+	n := newNode(&held{call: call, origin: origin, value: about}, nil)
 	capi.PointerTo[node](n).Call = uintptr(call)
 	return n
 }
 
 // NewFunctionNode makes a Function that calls a closure.
-func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
-	n := newCallNode(call, origin)
+func NewFunctionNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
+	n := newCallNode(call, origin, about)
 	*capi.PointerTo[functionObject](n) = functionObject{
 		abi.Object{RefCounts: oneReference, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()},
 		abi.FunctionCell{SafeCall: ccall.Callback()},
@@ -28,8 +29,8 @@ func NewFunctionNode(call unsafe.Pointer, origin uintptr) uintptr {
 }
 
 // NewLastingNode is newCallNode for an export, which is never released.
-func NewLastingNode(call unsafe.Pointer, origin uintptr) uintptr {
-	n := newCallNode(call, origin)
+func NewLastingNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
+	n := newCallNode(call, origin, about)
 	slots.mu.Lock()
 	slots.kept++
 	slots.mu.Unlock()
@@ -43,6 +44,15 @@ func OriginOfNode(handle, call uintptr) uintptr {
 		return h.origin
 	}
 	return 0
+}
+
+// AboutNode returns what was given to newCallNode about the function, nil if the node no
+// longer keeps call.
+func AboutNode(handle, call uintptr) any {
+	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
+		return h.value
+	}
+	return nil
 }
 
 // NewValueNode makes an object of a type that has nothing but a Go value.
@@ -126,6 +136,11 @@ func (s *slot) clear() {
 		if h.region != nil {
 			h.region.leave()
 		}
+		if h.call != nil {
+			if about, ok := h.value.(interface{ NodeEnded() }); ok {
+				about.NodeEnded()
+			}
+		}
 		s.Store(nil)
 	}
 	if atomic.LoadPointer(&s.data) != nil {
@@ -138,7 +153,8 @@ func (s *slot) clear() {
 
 // held is a callback, or what a tensor stands on.
 type held struct {
-	call  unsafe.Pointer // the closure
+	call unsafe.Pointer // the closure
+	// value is what a tensor keeps alive, or what describes a function.
 	value any
 	// origin is the code of the Go func behind a callback, for backtraces.
 	origin uintptr

@@ -134,5 +134,12 @@ func (x *Instance[T]) SetValue(fields T) error {
 	return recordOf(reflect.TypeFor[T]()).store(objects.StateOf(x), reflect.ValueOf(&fields).Elem())
 }
 
+// Update calls f with the fields of x, and sets those that f changes: all or, if f returns an
+// error or one of them cannot be set, none. Objects among the fields are left to the collector,
+// as with [Instance.Value]. It is not atomic for others who use the object at the same time.
+func (x *Instance[T]) Update(f func(fields *T) error) error {
+	return recordOf(reflect.TypeFor[T]()).update(objects.StateOf(x), func(p reflect.Value) error { return f(p.Interface().(*T)) })
+}
+
 // objectBase is embedded without a name that users see.
 type objectBase = tvmffi.Object

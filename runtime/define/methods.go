@@ -78,7 +78,8 @@ func (d *definition) isSelf(t reflect.Type) bool {
 func (d *definition) prepareMethods() error {
 	p := d.layout
 	for _, m := range d.methods {
-		fn, err := d.function(m.f)
+		r := registration(m.options)
+		fn, err := d.methodFunction(m.f, r)
 		if err != nil {
 			return failure.Annotate("type "+d.key, failure.Annotate("method "+m.name, err))
 		}
@@ -86,7 +87,7 @@ func (d *definition) prepareMethods() error {
 		if m.static {
 			self = ""
 		}
-		doc, metadata, err := registration(m.options).Describe(codec.FuncType(m.f), self)
+		doc, metadata, err := r.Describe(codec.FuncType(m.f), self)
 		p.methods = append(p.methods, core.DefinedMethod{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
 		if err != nil {
 			return failure.Annotate("type "+d.key, failure.Annotate("method "+m.name, err))
@@ -115,6 +116,14 @@ func (d *definition) prepareAttribute(name string, value any) error {
 	}
 	d.layout.attributes = append(d.layout.attributes, preparedAttribute{name, t})
 	return nil
+}
+
+// methodFunction makes the Function of a method, of generated code if that has one.
+func (d *definition) methodFunction(f any, r *codec.Registration) (*tvmffi.Function, error) {
+	if r.Call == nil {
+		return d.function(f)
+	}
+	return codec.Wrap[*tvmffi.Function](objects.Own(core.NewDescribed(r.Call, r.Origin, r.About))), nil
 }
 
 // function makes the Function of a method. A func whose first parameter is a

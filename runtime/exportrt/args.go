@@ -1,11 +1,13 @@
 package exportrt
 
 import (
+	"reflect"
 	"unsafe"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -19,4 +21,39 @@ func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	}
 	fn := (*tvmffi.Function)(unsafe.Pointer(a.Borrow(uintptr(v.Bits))))
 	return bindrt.Bind(fn, wrap(fn))
+}
+
+// Rest returns the arguments from number first on: those of a variadic parameter, or all
+// arguments of a packed function. Objects are borrowed.
+func Rest[T any](a *bindrt.Args, first int) []T {
+	if a.Len() <= first {
+		return nil
+	}
+	all := make([]T, a.Len()-first)
+	for i := range all {
+		all[i] = bindrt.Arg[T](a, first+i)
+	}
+	return all
+}
+
+// ArgOr is bindrt.Arg for a parameter with a default.
+func ArgOr[T any](a *bindrt.Args, i int, value T) T {
+	if i >= a.Len() {
+		return value
+	}
+	return bindrt.Arg[T](a, i)
+}
+
+// Pointer returns a pointer to a default.
+func Pointer[T any](value T) *T { return &value }
+
+// Parsed returns a default that Go cannot write as a constant: a data type, or a float such
+// as NaN. The generator has checked the text.
+func Parsed[T any](text string) (value T) {
+	if d, ok := any(&value).(*tvmffi.DataType); ok {
+		*d, _ = tvmffi.ParseDataType(text)
+		return value
+	}
+	_, _ = fieldtag.SetDefault(text, reflect.ValueOf(&value).Elem())
+	return value
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // interval is the time between two questions to the host whether the call should end.
@@ -16,7 +17,7 @@ const interval = 50 * time.Millisecond
 // Ctrl-C in Python. A host reports that only on the thread that called Go, so f runs on
 // another goroutine. Interruptible always waits for f, so the arguments stay valid until f
 // returns.
-func Interruptible(f func(context.Context) error) error {
+func Interruptible(a *bindrt.Args, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	done := make(chan error, 1)
@@ -24,7 +25,7 @@ func Interruptible(f func(context.Context) error) error {
 		err := failure.Errorf(failure.KindRuntime, "the Go function ended by runtime.Goexit")
 		defer func() {
 			if p := recover(); p != nil {
-				err = failure.Recovered(p)
+				err = a.Recovered(p)
 			}
 			done <- err
 		}()

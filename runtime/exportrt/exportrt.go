@@ -17,6 +17,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -44,6 +45,10 @@ type Function struct {
 	Doc string
 	// Params are the names of the parameters.
 	Params []string
+	// Optional is the number of parameters with a default, and Variadic is set if the last
+	// parameter takes any number of arguments.
+	Optional int
+	Variadic bool
 	// Func is the Go func, or a func with the signature that other languages see.
 	Func any
 	// Signature is the signature that other languages see if no Go func has it. It has
@@ -159,7 +164,7 @@ func (l *Exports) named() map[string]*Function {
 
 // registerGlobal registers f as a global function.
 func (l *Exports) registerGlobal(f *Function) error {
-	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewCallbackOf(f.Call, f.origin()))))
+	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewDescribed(f.Call, f.origin(), f.about()))))
 	defer fn.Release()
 	options := f.options()
 	metadata, err := f.metadata()
@@ -172,6 +177,11 @@ func (l *Exports) registerGlobal(f *Function) error {
 		return failure.Errorf(failure.KindType, "%s: %w", l.global(f), err)
 	}
 	return tvmffi.Register(l.global(f), fn, options...)
+}
+
+// about describes f for the errors about its arguments.
+func (f *Function) about() *core.About {
+	return &core.About{Name: f.Name, Params: f.Params, Optional: f.Optional, Variadic: f.Variadic}
 }
 
 func (f *Function) options() []tvmffi.RegisterOption {
@@ -201,11 +211,10 @@ func (f *Function) origin() uintptr {
 	return reflect.ValueOf(f.Func).Pointer()
 }
 
-// Rest returns the arguments of a packed function. Objects are borrowed.
-func Rest[T any](a *bindrt.Args) []T {
-	all := make([]T, a.Len())
-	for i := range all {
-		all[i] = bindrt.Arg[T](a, i)
-	}
-	return all
+// Method returns the option of define.Method with the code that reads the arguments of a
+// method. f.Name has the name of the type before that of the method, such as Point.move.
+func Method(f Function) tvmffi.RegisterOption {
+	about := f.about()
+	about.Method = true
+	return func(r *codec.Registration) { r.Call, r.Origin, r.About = f.Call, f.origin(), about }
 }

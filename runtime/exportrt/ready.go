@@ -86,7 +86,7 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 			if err != nil {
 				g = func(*bindrt.Args) error { return err }
 			}
-			call, handles[perFunction*i+j] = core.Export(g, f.origin())
+			call, handles[perFunction*i+j] = core.Export(g, f.origin(), f.about())
 		}
 	}
 	s.call.Store(call)

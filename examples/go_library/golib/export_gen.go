@@ -255,7 +255,7 @@ var tvmffiExports = exportrt.Exports{
 			Func:   tvmffi.Packed(nil),
 			Origin: First,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Rest[tvmffi.Any](a)
+				x0 := exportrt.Rest[tvmffi.Any](a, 0)
 				if err := a.Check(a.Len()); err != nil {
 					return err
 				}
@@ -289,7 +289,7 @@ var tvmffiExports = exportrt.Exports{
 			Func:   tvmffi.Packed(nil),
 			Origin: Join,
 			Call: func(a *bindrt.Args) error {
-				x0 := exportrt.Rest[any](a)
+				x0 := exportrt.Rest[any](a, 0)
 				if err := a.Check(a.Len()); err != nil {
 					return err
 				}
@@ -400,7 +400,7 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return exportrt.Interruptible(func(ctx context.Context) error {
+				return exportrt.Interruptible(a, func(ctx context.Context) error {
 					return Sleep(ctx, x0)
 				})
 			},
@@ -537,12 +537,68 @@ var membersPoint, membersCircle []define.TypeOption
 
 func init() {
 	membersPoint = []define.TypeOption{
-		define.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin.")),
-		define.Method("move", (*Point).Move, tvmffi.Doc("Move moves the point."), tvmffi.Param("dx", ""), tvmffi.Param("dy", "")),
-		define.Method("mirrored", Point.Mirror, tvmffi.Doc("Mirror makes another point, on the other side of the origin.")),
+		define.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin."), exportrt.Method(exportrt.Function{
+			Name:   "Point.norm",
+			Origin: Point.Norm,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Point](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnFloat(self.Norm())
+			},
+		})),
+		define.Method("move", (*Point).Move, tvmffi.Doc("Move moves the point."), tvmffi.Param("dx", ""), tvmffi.Param("dy", ""), exportrt.Method(exportrt.Function{
+			Name:   "Point.move",
+			Params: []string{"dx", "dy"},
+			Origin: (*Point).Move,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[*define.Instance[Point]](a, 0)
+				x0, ok := a.Float(1)
+				if !ok {
+					x0 = bindrt.Arg[float64](a, 1)
+				}
+				x1, ok := a.Float(2)
+				if !ok {
+					x1 = bindrt.Arg[float64](a, 2)
+				}
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return self.Update(func(p *Point) error {
+					p.Move(x0, x1)
+					return nil
+				})
+			},
+		})),
+		define.Method("mirrored", Point.Mirror, tvmffi.Doc("Mirror makes another point, on the other side of the origin."), exportrt.Method(exportrt.Function{
+			Name:   "Point.mirrored",
+			Origin: Point.Mirror,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Point](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r, err := self.Mirror()
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		})),
 		define.Repr(Point.String),
 	}
 	membersCircle = []define.TypeOption{
-		define.Method("area", Circle.Area, tvmffi.Doc("Area is the area of the circle.")),
+		define.Method("area", Circle.Area, tvmffi.Doc("Area is the area of the circle."), exportrt.Method(exportrt.Function{
+			Name:   "Circle.area",
+			Origin: Circle.Area,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Circle](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnFloat(self.Area())
+			},
+		})),
 	}
 }

@@ -38,6 +38,8 @@ type exporter struct {
 	// The names of the locals of adapters: a holds the arguments, r the result, c a call
 	// frame and fn the called function.
 	a, ok, err, ctx, r, c, fn string
+	// self holds the object of a method, and p points to its fields.
+	self, p string
 }
 
 // newExporter chooses names of locals that do not shadow names of the user.
@@ -51,6 +53,7 @@ func newExporter(x Exported, file *jen.File) *exporter {
 	return &exporter{
 		Exported: x, file: file,
 		a: local("a"), ok: local("ok"), err: local("err"), ctx: local("ctx"), r: local("r"), c: local("c"), fn: local("fn"),
+		self: local("self"), p: local("p"),
 	}
 }
 
@@ -94,8 +97,12 @@ func (e *exporter) imports() {
 			}
 		})
 	}
-	for _, f := range e.Functions {
-		for _, p := range f.Params {
+	functions := slices.Clone(e.Functions)
+	for _, t := range e.Types {
+		functions = append(functions, t.Methods...)
+	}
+	for _, f := range functions {
+		for _, p := range slices.Concat(f.Params, f.Results) {
 			collect(p.Type)
 		}
 	}
@@ -108,7 +115,7 @@ func (e *exporter) imports() {
 	if slices.ContainsFunc(e.Types, func(t *source.Type) bool { return t.Structural != "" }) {
 		paths[plan.Runtime+"/structural"] = "structural"
 	}
-	used := map[string]bool{e.a: true, e.ok: true, e.err: true, e.ctx: true, e.r: true, e.c: true, e.fn: true}
+	used := map[string]bool{e.a: true, e.ok: true, e.err: true, e.ctx: true, e.r: true, e.c: true, e.fn: true, e.self: true, e.p: true}
 	for _, path := range sortedKeys(paths) {
 		name := paths[path]
 		for e.Declared[name] || used[name] {
@@ -231,21 +238,23 @@ func spread(items []jen.Code) []jen.Code {
 }
 
 func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
-	method := jen.Id(t.GoName).Dot(m.GoName)
-	if m.Pointer {
-		method = jen.Parens(jen.Op("*").Id(t.GoName)).Dot(m.GoName)
-	}
 	if m.Hook != "" {
-		return define(m.Hook).Call(method)
+		return define(m.Hook).Call(methodOf(t, m))
 	}
-	args := []jen.Code{jen.Lit(m.Name), method}
+	args := []jen.Code{jen.Lit(m.Name), e.visible(m, t)}
 	if m.Doc != "" {
 		args = append(args, runtime("Doc").Call(jen.Lit(m.Doc)))
 	}
-	for _, name := range e.paramNames(m) {
+	names := e.paramNames(m)
+	for _, name := range names {
 		args = append(args, runtime("Param").Call(name, jen.Lit("")))
 	}
-	return define("Method").Call(args...)
+	fields := []jen.Code{field("Name", jen.Lit(t.GoName+"."+m.Name))}
+	if len(names) > 0 {
+		fields = append(fields, field("Params", jen.Index().String().Values(names...)))
+	}
+	direct := exportrt("Method").Call(exportrt("Function").Values(spread(append(fields, e.callFields(m, t)...))...))
+	return define("Method").Call(append(args, direct)...)
 }
 
 func (e *exporter) library() jen.Code {
@@ -285,12 +294,7 @@ func (e *exporter) function(f *source.Function) jen.Code {
 	if names := e.paramNames(f); len(names) > 0 {
 		fields = append(fields, field("Params", jen.Index().String().Values(names...)))
 	}
-	fields = append(fields, field("Func", e.visible(f)))
-	if f.Context || f.Packed {
-		fields = append(fields, field("Origin", jen.Id(f.GoName)))
-	}
-	fields = append(fields, field("Call", jen.Func().Params(jen.Id(e.a).Op("*").Add(bindrt("Args"))).Error().Block(e.call(f)...)))
-	return jen.Values(spread(fields)...)
+	return jen.Values(spread(append(fields, e.callFields(f, nil)...))...)
 }
 
 // paramNames returns the names of the parameters as string literals.
@@ -309,28 +313,6 @@ func (e *exporter) paramNames(f *source.Function) []jen.Code {
 	return names
 }
 
-// visible returns a func with the signature that other languages see.
-func (e *exporter) visible(f *source.Function) jen.Code {
-	if f.Packed {
-		return runtime("Packed").Call(jen.Nil())
-	}
-	if !f.Context {
-		return jen.Id(f.GoName)
-	}
-	var params []jen.Code
-	for _, p := range f.Params {
-		params = append(params, e.goType(p.Type))
-	}
-	var results []jen.Code
-	if f.Result() != nil {
-		results = append(results, e.goType(f.Result()))
-	}
-	if f.Fails {
-		results = append(results, jen.Error())
-	}
-	return jen.Parens(jen.Func().Params(params...).Params(results...)).Call(jen.Nil())
-}
-
 // argument returns the name of the variable that holds argument i.
 func (e *exporter) argument(i int) string { return e.numbered("x", i) }
 
@@ -340,87 +322,6 @@ func (e *exporter) numbered(letter string, i int) string {
 		name += "_"
 	}
 	return name
-}
-
-// call returns the body that reads the arguments, calls the func and returns its result.
-func (e *exporter) call(f *source.Function) []jen.Code {
-	var code, args []jen.Code
-	arg := func(i int) *jen.Statement { return jen.Id(e.argument(i)) }
-	if f.Context {
-		args = append(args, jen.Id(e.ctx))
-	}
-	for i, p := range f.Params {
-		if f.Packed {
-			elem := p.Type.Underlying().(*types.Slice).Elem()
-			code = append(code, arg(i).Op(":=").Add(exportrt("Rest").Types(e.goType(elem)).Call(jen.Id(e.a))))
-			if f.Spread {
-				args = append(args, arg(i).Op("..."))
-				continue
-			}
-		} else if callee := e.callee(p.Type, i); callee != nil {
-			code = append(code, arg(i).Op(":=").Add(callee))
-		} else {
-			t := e.goType(p.Type)
-			method, cast := quick(p.Type)
-			if cast { // the method reads an int64
-				args = append(args, jen.Add(t).Call(arg(i)))
-				t = jen.Int64()
-			} else {
-				args = append(args, arg(i))
-			}
-			code = append(code, reader{e.a, e.ok}.argument(e.argument(i), i, method, bindrt("Arg").Types(t))...)
-			continue
-		}
-		args = append(args, arg(i))
-	}
-	count := jen.Lit(len(f.Params))
-	if f.Packed {
-		count = jen.Id(e.a).Dot("Len").Call()
-	}
-	code = append(code, ifErr(e.err, jen.Id(e.err).Op(":=").Id(e.a).Dot("Check").Call(count)))
-	called := jen.Id(f.GoName).Call(args...)
-	if f.Context {
-		return append(code, jen.Return(exportrt("Interruptible").Call(
-			jen.Func().Params(jen.Id(e.ctx).Qual("context", "Context")).Error().Block(e.finish(f, called)...))))
-	}
-	return append(code, e.finish(f, called)...)
-}
-
-// quick returns the method of short for t, if there is one. If cast is true, t is an
-// int, and the method uses int64.
-func quick(t types.Type) (method string, cast bool) {
-	basic, ok := types.Unalias(t).(*types.Basic)
-	if !ok {
-		return "", false
-	}
-	if basic.Kind() == types.Int {
-		return "Int", true
-	}
-	return short[basic.Name()], false
-}
-
-// finish returns the statements that call the func and return its result.
-func (e *exporter) finish(f *source.Function, called *jen.Statement) []jen.Code {
-	give := func(value jen.Code) jen.Code {
-		method, cast := quick(f.Result())
-		if cast {
-			value = jen.Int64().Call(value)
-		}
-		return jen.Return(reader{e.a, e.ok}.result(value, method))
-	}
-	switch {
-	case f.Result() == nil && f.Fails:
-		return []jen.Code{jen.Return(called)}
-	case f.Result() == nil:
-		return []jen.Code{called, jen.Return(jen.Nil())}
-	case f.Fails:
-		return []jen.Code{
-			jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(called),
-			ifErr(e.err),
-			give(jen.Id(e.r)),
-		}
-	}
-	return []jen.Code{give(called)}
 }
 
 // goType writes a type of the user.

@@ -216,7 +216,7 @@ func (b body) callback(p plan.Param) jen.Code {
 		args := make([]jen.Code, len(f.Params))
 		read := reader{local.Args, local.OK}
 		for i, t := range f.Params {
-			for _, line := range read.argument(local.Values[i], i, short[t.Name], bindrt("Arg").Types(goType(t))) {
+			for _, line := range read.argument(local.Values[i], i, short[t.Name], bindrt("Arg").Types(goType(t)).Call(jen.Id(local.Args), jen.Lit(i))) {
 				g.Add(line)
 			}
 			args[i] = jen.Id(local.Values[i])
@@ -242,9 +242,8 @@ var short = map[string]string{"int64": "Int", "float64": "Float", "bool": "Bool"
 type reader struct{ args, ok string }
 
 // argument reads argument i into a variable: by the method, if there is one and the
-// value has its form, and otherwise by read.
-func (r reader) argument(name string, i int, method string, read jen.Code) []jen.Code {
-	call := jen.Add(read).Call(jen.Id(r.args), jen.Lit(i))
+// value has its form, and otherwise by the call.
+func (r reader) argument(name string, i int, method string, call jen.Code) []jen.Code {
 	if method == "" {
 		return []jen.Code{jen.Id(name).Op(":=").Add(call)}
 	}

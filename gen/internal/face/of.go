@@ -169,9 +169,12 @@ func (b *builder) function(f *source.Function) *Function {
 		if name == "" || name == "_" {
 			name = fmt.Sprintf("arg%d", i)
 		}
-		param := Param{Name: name, Type: b.typeOf(p.Type), Variadic: p.Variadic}
+		param := Param{Name: name, Type: b.crossing(p), Variadic: p.Variadic}
 		if p.Default != nil {
 			param.Default = defaultOf(*p.Default, param.Type)
+			if *p.Default == "nil" && param.Default == nil { // an object or a func, which may be None
+				param.Default, param.Type = &Value{Kind: KindNone}, optional(param.Type)
+			}
 		}
 		g.Params = append(g.Params, param)
 	}
@@ -180,9 +183,22 @@ func (b *builder) function(f *source.Function) *Function {
 		if name == "_" {
 			name = ""
 		}
-		g.Results = append(g.Results, Result{Name: name, Type: b.typeOf(r.Type)})
+		g.Results = append(g.Results, Result{Name: name, Type: b.crossing(r)})
 	}
 	return g
+}
+
+// crossing describes the type of a parameter or a result as others see it.
+func (b *builder) crossing(p source.Param) *Type {
+	t := b.typeOf(p.Type)
+	if !p.Lent {
+		return t
+	}
+	elem := &Type{Kind: KindInt, Bits: 8, Unsigned: true} // of []byte, which else are bytes
+	if t.Kind == KindSequence {
+		elem = t.Elems[0]
+	}
+	return &Type{Kind: KindTensor, Elems: []*Type{elem}, Lent: true}
 }
 
 // enum adds the enum of e.

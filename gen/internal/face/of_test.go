@@ -19,6 +19,8 @@ func TestOf(t *testing.T) {
 	const text = `// Package shop sells.
 package shop
 
+import "iter"
+
 // Color is a color.
 type Color int
 
@@ -49,6 +51,13 @@ func (b Base) Len() int { return 0 }
 func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, error)) (Base, error) {
 	return Base{}, nil
 }
+
+// Mix mixes.
+//
+//tvmffi:export by=0.5 into=nil on=nil lend
+func Mix(shades []float32, by float64, into *Base, on func(), more ...Color) (mixed []uint8, names iter.Seq2[string, int8], err error) {
+	return nil, nil, nil
+}
 `
 	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -58,7 +67,7 @@ func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, e
 		t.Fatal(err)
 	}
 	l := face.Of(p, "shop", "my.")
-	if l.Doc != "Package shop sells." || len(l.Classes) != 2 || len(l.Functions) != 1 || len(l.Enums) != 1 {
+	if l.Doc != "Package shop sells." || len(l.Classes) != 2 || len(l.Functions) != 2 || len(l.Enums) != 1 {
 		t.Fatalf("library %+v", l)
 	}
 	base, child := l.Classes[0], l.Classes[1]
@@ -77,7 +86,7 @@ func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, e
 	if color.Doc != "Color is a color." || len(color.Members) != 2 || color.Members[0].Name != "RED" || color.Members[0].Doc != "like blood" || color.Members[1].Value.Text != "1" {
 		t.Errorf("enum %+v", color)
 	}
-	f := l.Functions[0]
+	f := l.Functions[1]
 	if f.Name != "paint" || f.Symbol != "paint" || f.Global != "my.paint" || !f.Fails || len(f.Params) != 4 || f.Params[1].Name != "arg1" {
 		t.Fatalf("function %+v", f)
 	}
@@ -92,5 +101,35 @@ func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, e
 	}
 	if r := f.Results; len(r) != 1 || r[0].Type.Class != base {
 		t.Errorf("results %+v", r)
+	}
+	checkMix(t, l.Functions[0])
+}
+
+// checkMix checks defaults, a variadic parameter, lent slices and several results.
+func checkMix(t *testing.T, f *face.Function) {
+	t.Helper()
+	if len(f.Params) != 5 || len(f.Results) != 2 || !f.Fails || f.Packed {
+		t.Fatalf("function %+v", f)
+	}
+	lent, by, into, on, more := f.Params[0], f.Params[1], f.Params[2], f.Params[3], f.Params[4]
+	if lent.Type.Kind != face.KindTensor || !lent.Type.Lent || lent.Type.Elems[0].Bits != 32 || lent.Default != nil {
+		t.Errorf("shades %+v", lent)
+	}
+	if *by.Default != (face.Value{Kind: face.KindFloat, Text: "0.5"}) {
+		t.Errorf("by %+v", by)
+	}
+	none := face.Value{Kind: face.KindNone}
+	if into.Type.Kind != face.KindOptional || *into.Default != none || on.Type.Kind != face.KindOptional || on.Type.Elems[0].Kind != face.KindCallable || *on.Default != none {
+		t.Errorf("into %+v, on %+v", into, on)
+	}
+	if !more.Variadic || more.Type.Kind != face.KindEnum || more.Default != nil {
+		t.Errorf("more %+v", more)
+	}
+	mixed, names := f.Results[0], f.Results[1]
+	if mixed.Name != "mixed" || !mixed.Type.Lent || mixed.Type.Elems[0].Bits != 8 || !mixed.Type.Elems[0].Unsigned {
+		t.Errorf("mixed %+v", mixed)
+	}
+	if e := names.Type; e.Kind != face.KindIterator || e.Elems[0].Kind != face.KindTuple || e.Elems[0].Elems[1].Bits != 8 {
+		t.Errorf("names %+v", names.Type)
 	}
 }

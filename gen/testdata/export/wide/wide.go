@@ -3,6 +3,7 @@ package wide
 
 import (
 	"context"
+	"iter"
 	big2 "math/big"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -34,6 +35,44 @@ func Packed(args []tvmffi.Any) tvmffi.Any { return tvmffi.Any{} }
 //tvmffi:export
 func Funcs(f func([]string, map[string]int64) (*tvmffi.Tensor, error)) func(x any) error { return nil }
 
+// DivMod has several results, and an error.
+//
+//tvmffi:export
+func DivMod(a, b int) (quotient int, rest *big2.Int, err error) { return 0, nil, nil }
+
+//tvmffi:export
+func Both() (float64, bool) { return 0, false }
+
+//tvmffi:export total
+func Total(scale float64, numbers ...int8) float64 { return 0 }
+
+//tvmffi:export
+func Logged(level string, values ...any) {}
+
+// Mode is how to search.
+type Mode uint8
+
+//tvmffi:export search limit=0x10 mode=2 sep=", " // a comment
+func Search(text string, exact *bool, limit int, mode Mode, sep string) []string { return nil }
+
+//tvmffi:export text=x ratio=1.5 up=true dtype=float16 none=nil some=7 nan=NaN f=nil
+func Defaults(text string, ratio float32, up bool, dtype tvmffi.DataType, none, some *int16, nan float64, f func(int64) error, rest ...string) {
+}
+
+//tvmffi:export lend
+func Scaled(x []float32, by float32, names []string) (scaled []float32, total float64, err error) {
+	return nil, 0, nil
+}
+
+//tvmffi:export lend
+func Lent() []uint16 { return nil }
+
+//tvmffi:export
+func Countdown(from int64) (iter.Seq[int64], error) { return nil, nil }
+
+//tvmffi:export
+func Entries() (iter.Seq2[string, []float64], int64) { return nil, 0 }
+
 // A Node refers to itself.
 //
 //tvmffi:object tree.Node parent=testing.Base final structural=tree
@@ -47,3 +86,21 @@ func (n Node) Sum(ctx map[string]float64) (float64, error) { return 0, nil }
 
 //tvmffi:compare
 func (n Node) Compare(other Node) int { return 0 }
+
+//tvmffi:method weight=1
+func (n *Node) Grow(weight float64, names ...string) (int64, error) { return 0, nil }
+
+//tvmffi:method lend
+func (n Node) Walk(by []float64) iter.Seq[*define.Instance[Node]] { return nil }
+
+//tvmffi:method
+func (n Node) Ends() (first, last string) { return "", "" }
+
+//tvmffi:method
+func (n *Node) Clear() {}
+
+//tvmffi:method
+func (n *Node) Cut(at int) error { return nil }
+
+//tvmffi:method
+func (n *Node) Pop() (value any, ok bool) { return nil, false }

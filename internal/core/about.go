@@ -1,0 +1,180 @@
+package core
+
+import (
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+)
+
+// About describes an exported function for the errors about its arguments, in words that
+// hold in every language.
+type About struct {
+	// Name is the name that callers know, such as add, or Point.move for a method.
+	Name string
+	// Params are the names of the parameters, without the object of a method.
+	Params []string
+	// Optional is the number of parameters at the end that a call may leave out, without a
+	// variadic one.
+	Optional int
+	// Variadic is set if the last parameter takes any number of arguments.
+	Variadic bool
+	// Method is set if the first argument is the object.
+	Method bool
+	// Ended, if it is not nil, is called when native code has released the function. It must
+	// return at once and call nothing of this module, because locks are held.
+	Ended func()
+}
+
+// NodeEnded calls Ended.
+func (b *About) NodeEnded() {
+	if b.Ended != nil {
+		b.Ended()
+	}
+}
+
+// about returns the description of the function, nil if it has none.
+func (a *Args) about() *About {
+	about, _ := objects.AboutNode(a.frame.Handle, a.frame.Call).(*About)
+	return about
+}
+
+// counts returns the numbers of arguments that a call may have, with the object of a
+// method. most is -1 if there is no limit.
+func (b *About) counts() (least, most int) {
+	most = len(b.Params)
+	if b.Method {
+		most++
+	}
+	least = most - b.Optional
+	if b.Variadic {
+		return least - 1, -1
+	}
+	return least, most
+}
+
+// inArgument adds to an error that it is of argument i: "sorted(rows["x"][2]=...): ...".
+func (b *About) inArgument(i int, err error) error {
+	path, leaf := failure.PathOf(err)
+	kind := failure.KindType
+	if f := failure.FailureOf(leaf); f != nil {
+		kind = f.Kind
+	}
+	return failure.Errorf(kind, "%s(%s%s=...): %s", b.Name, b.parameter(i), path, plain(failure.Message(leaf)))
+}
+
+// parameter names argument i.
+func (b *About) parameter(i int) string {
+	if b.Method {
+		if i--; i < 0 {
+			return "self"
+		}
+	}
+	last := len(b.Params) - 1
+	switch {
+	case b.Variadic && i >= last && last >= 0:
+		return b.Params[last] + "[" + itoa(i-last) + "]"
+	case i > last:
+		return "argument " + itoa(i)
+	}
+	return b.Params[i]
+}
+
+// wrongCount is the error of a call with n arguments.
+func (b *About) wrongCount(n int) error {
+	least, most := b.counts()
+	if b.Method {
+		least, most, n = least-1, max(most-1, -1), max(n-1, 0)
+	}
+	takes := "no arguments"
+	switch {
+	case most < 0:
+		takes = "at least " + arguments(least)
+	case least < most:
+		takes = itoa(least) + " to " + arguments(most)
+	case most > 0:
+		takes = arguments(most)
+	}
+	if len(b.Params) > 0 {
+		takes += " (" + strings.Join(b.Params, ", ")
+		if b.Variadic {
+			takes += "..."
+		}
+		takes += ")"
+	}
+	text := b.Name + "() takes " + takes + ", got " + itoa(n)
+	if n < least {
+		missing := b.Params[n:least]
+		verb := " is missing"
+		if len(missing) > 1 {
+			verb = " are missing"
+		}
+		text += ": " + strings.Join(missing, ", ") + verb
+	}
+	return failure.Errorf(failure.KindType, "%s", text)
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return itoa(n) + " arguments"
+}
+
+// plain puts the words of a codec into words that hold in every language:
+// "expected ffi.Array of float64, got ffi.SmallStr" is "expected a sequence of float64, got
+// string".
+func plain(message string) string {
+	if key, ok := strings.CutPrefix(message, "a key: "); ok {
+		return "a key: " + plain(key)
+	}
+	rest, ok := strings.CutPrefix(message, "expected ")
+	at := strings.LastIndex(rest, ", got ")
+	if !ok || at < 0 {
+		return message
+	}
+	got := rest[at+len(", got "):]
+	if name, ok := gotNames[got]; ok {
+		got = name
+	}
+	return "expected " + plainType(rest[:at]) + ", got " + strings.TrimPrefix(got, "ffi.")
+}
+
+// gotNames are the names of values that differ from those of their types.
+var gotNames = map[string]string{
+	"ffi.SmallStr": "string", "ffi.String": "string", "const char*": "string",
+	"ffi.SmallBytes": "bytes", "ffi.Bytes": "bytes", "TVMFFIByteArray*": "bytes",
+	"DLTensor*": "Tensor", "void*": "pointer",
+}
+
+// wantNames are the names of types that are not their names with an article.
+var wantNames = map[string]string{
+	"ffi.String": "a string", "ffi.Bytes": "bytes", "void*": "a pointer", "Any": "any value", "ffi.Array": "a sequence",
+}
+
+// plainType describes the type that a codec expects.
+func plainType(name string) string {
+	if text, ok := wantNames[name]; ok {
+		return text
+	}
+	if inner, ok := strings.CutPrefix(name, "Optional<"); ok {
+		return plainType(strings.TrimSuffix(inner, ">")) + " or None"
+	}
+	if inner, ok := strings.CutPrefix(name, "ffi.Array of "); ok {
+		return "a sequence of " + inner
+	}
+	if inner, ok := strings.CutPrefix(name, "ffi.Map for "); ok {
+		return "a map (" + inner + " in Go)"
+	}
+	if inner, ok := strings.CutPrefix(name, "Tuple<"); ok {
+		return "a tuple (" + strings.ReplaceAll(strings.TrimSuffix(inner, ">"), "ffi.", "") + ")"
+	}
+	name = strings.ReplaceAll(name, "ffi.", "")
+	switch {
+	case name == "" || strings.ContainsRune("[*0123456789", rune(name[0])) || strings.HasPrefix(name, "a "):
+		return name
+	case strings.ContainsRune("aeioAEIO", rune(name[0])):
+		return "an " + name
+	}
+	return "a " + name
+}
