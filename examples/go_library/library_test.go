@@ -41,6 +41,7 @@ func TestPython(t *testing.T) {
 	python := nativetest.Python(t)
 	for _, test := range []string{
 		"calls", "tensors", "callbacks", "errors", "panics", "interrupts", "threads", "environment", "metadata", "types", "objects",
+		"functions", "lent", "sequences", "methods",
 		"spawn", "twice", "first",
 	} {
 		t.Run(test, func(t *testing.T) {

@@ -149,8 +149,11 @@ var gotNames = map[string]string{
 
 // wantNames are the names of types that are not their names with an article.
 var wantNames = map[string]string{
-	"ffi.String": "a string", "ffi.Bytes": "bytes", "void*": "a pointer", "Any": "any value", "ffi.Array": "a sequence",
+	"ffi.String": "a string", "ffi.Bytes": "bytes", "void*": "a pointer", "Any": "any value", "ffi.Array": "a sequence", "ffi.BigInt": "an int",
 }
+
+// short shortens the names of types inside others.
+var short = strings.NewReplacer("ffi.String", "string", "ffi.Bytes", "bytes", "ffi.", "")
 
 // plainType describes the type that a codec expects.
 func plainType(name string) string {
@@ -167,9 +170,12 @@ func plainType(name string) string {
 		return "a map (" + inner + " in Go)"
 	}
 	if inner, ok := strings.CutPrefix(name, "Tuple<"); ok {
-		return "a tuple (" + strings.ReplaceAll(strings.TrimSuffix(inner, ">"), "ffi.", "") + ")"
+		return "a tuple (" + short.Replace(strings.TrimSuffix(inner, ">")) + ")"
 	}
-	name = strings.ReplaceAll(name, "ffi.", "")
+	if n, elem, ok := strings.Cut(name, "]"); ok && len(n) > 1 && n[0] == '[' {
+		return "a sequence of " + n[1:] + " elements of " + elem // an array of Go
+	}
+	name = short.Replace(name)
 	switch {
 	case name == "" || strings.ContainsRune("[*0123456789", rune(name[0])) || strings.HasPrefix(name, "a "):
 		return name

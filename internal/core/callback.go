@@ -293,9 +293,9 @@ func (a *Args) WrongResult(err error) error {
 // have made, in which the library called back. The name is that of backtraces.
 func (a *Args) function() string {
 	if name, _, _ := failure.OriginOf(a.origin()); name != "" {
-		return "callback from native code to the Go func " + name
+		return "the Go func " + name
 	}
-	return "callback from native code to a Go func"
+	return "a Go func that others call"
 }
 
 // Int returns argument i if it is an int.

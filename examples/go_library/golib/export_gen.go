@@ -152,6 +152,23 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "countdown",
+			Doc:    "Countdown counts down to 1. If from is 13, it panics there.",
+			Params: []string{"from"},
+			Func:   (func(int64) func() *tvmffi.Tuple1[int64])(nil),
+			Origin: Countdown,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence(a, Countdown(x0)))
+			},
+		},
+		{
 			Name:   "describe",
 			Doc:    "Describe names a data type on a device.",
 			Params: []string{"t", "d"},
@@ -177,6 +194,30 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return a.ReturnFloat(Distance(x0, x1))
+			},
+		},
+		{
+			Name:   "div_mod",
+			Doc:    "DivMod divides a by b: other languages get a tuple.",
+			Params: []string{"a", "b"},
+			Func:   DivMod,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = bindrt.Arg[int64](a, 1)
+				}
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r0, r1, err := DivMod(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, tvmffi.Tuple2[int64, int64]{A: r0, B: r1})
 			},
 		},
 		{
@@ -247,6 +288,20 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return Fail(x0, x1)
+			},
+		},
+		{
+			Name:   "fields",
+			Doc:    "Fields yields the words of a text, each with its position.",
+			Params: []string{"text"},
+			Func:   (func(string) func() *tvmffi.Tuple1[tvmffi.Tuple2[int, string]])(nil),
+			Origin: Fields,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence2(a, Fields(x0)))
 			},
 		},
 		{
@@ -373,6 +428,43 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "ramp",
+			Doc:    "Ramp is Squares with one result.",
+			Params: []string{"n"},
+			Func:   (func(int) *tvmffi.Tensor)(nil),
+			Origin: Ramp,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Lend(Ramp(int(x0))))
+			},
+		},
+		{
+			Name:     "repeat",
+			Doc:      "Repeat repeats a text; others may leave out all but the text.",
+			Params:   []string{"text", "times", "sep", "limit"},
+			Optional: 3,
+			Func:     Repeat,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = exportrt.ArgOr[int64](a, 1, 2)
+				}
+				x2 := exportrt.ArgOr[string](a, 2, ", ")
+				x3 := exportrt.ArgOr[*int64](a, 3, nil)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Repeat(x0, int(x1), x2, x3))
+			},
+		},
+		{
 			Name:   "reversed",
 			Doc:    "Reversed reverses bytes; None stays None.",
 			Params: []string{"data", "times"},
@@ -384,6 +476,22 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Reversed(x0, x1))
+			},
+		},
+		{
+			Name:     "scale",
+			Doc:      "Scale multiplies the elements of x in place, in the memory of the caller, and returns\ntheir sum.",
+			Params:   []string{"x", "by"},
+			Optional: 1,
+			Func:     (func(*tvmffi.Tensor, float32) float64)(nil),
+			Origin:   Scale,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float32](a, 0)
+				x1 := exportrt.ArgOr[float32](a, 1, 2)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return a.ReturnFloat(Scale(x0, x1))
 			},
 		},
 		{
@@ -437,6 +545,43 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "squares",
+			Doc:    "Squares returns a tensor over memory of Go, and the number of its elements.",
+			Params: []string{"n"},
+			Func:   (func(int) (*tvmffi.Tensor, int, error))(nil),
+			Origin: Squares,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1, err := Squares(int(x0))
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, int]{A: exportrt.Lend(r0), B: r1})
+			},
+		},
+		{
+			Name:   "stopped",
+			Doc:    "Stopped waits until n countdowns have ended, and returns their number.",
+			Params: []string{"n"},
+			Func:   Stopped,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnInt(Stopped(x0))
+			},
+		},
+		{
 			Name:   "sum",
 			Doc:    "Sum adds all elements of a tensor of float32.",
 			Params: []string{"t"},
@@ -464,6 +609,24 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Swap(x0))
+			},
+		},
+		{
+			Name:     "total",
+			Doc:      "Total adds numbers, of which there may be any number, and multiplies the sum.",
+			Params:   []string{"scale", "numbers"},
+			Variadic: true,
+			Func:     Total,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Float(0)
+				if !ok {
+					x0 = bindrt.Arg[float64](a, 0)
+				}
+				x1 := exportrt.Rest[int8](a, 1)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return a.ReturnFloat(Total(x0, x1...))
 			},
 		},
 		{
@@ -537,6 +700,50 @@ var membersPoint, membersCircle []define.TypeOption
 
 func init() {
 	membersPoint = []define.TypeOption{
+		define.Method("corners", (*Point).Corners, tvmffi.Doc("Corners returns the coordinates, each moved by the sum of the distances."), tvmffi.Param("by", ""), tvmffi.Param("more", ""), exportrt.Method(exportrt.Function{
+			Name:     "Point.corners",
+			Params:   []string{"by", "more"},
+			Optional: 1,
+			Variadic: true,
+			Origin:   (*Point).Corners,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[*define.Instance[Point]](a, 0)
+				x0, ok := a.Float(1)
+				if !ok {
+					x0 = exportrt.ArgOr[float64](a, 1, 1)
+				}
+				x1 := exportrt.Rest[float64](a, 2)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				var r0 float64
+				var r1 float64
+				if err := self.Update(func(p *Point) (err error) {
+					r0, r1, err = p.Corners(x0, x1...)
+					return err
+				}); err != nil {
+					return err
+				}
+				return bindrt.Return(a, tvmffi.Tuple2[float64, float64]{A: r0, B: r1})
+			},
+		})),
+		define.Method("way", (func(Point, int) func() *tvmffi.Tuple1[tvmffi.Tuple2[float64, float64]])(nil), tvmffi.Doc("Way yields the points on the way to the origin."), tvmffi.Param("steps", ""), exportrt.Method(exportrt.Function{
+			Name:     "Point.way",
+			Params:   []string{"steps"},
+			Optional: 1,
+			Origin:   Point.Way,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Point](a, 0)
+				x0, ok := a.Int(1)
+				if !ok {
+					x0 = exportrt.ArgOr[int64](a, 1, 3)
+				}
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence2(a, self.Way(int(x0))))
+			},
+		})),
 		define.Method("norm", Point.Norm, tvmffi.Doc("Norm is the distance from the origin."), exportrt.Method(exportrt.Function{
 			Name:   "Point.norm",
 			Origin: Point.Norm,

@@ -1,0 +1,151 @@
+package golib
+
+import (
+	"iter"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// DivMod divides a by b: other languages get a tuple.
+//
+//tvmffi:export
+func DivMod(a, b int64) (quotient, rest int64, err error) {
+	if b == 0 {
+		return 0, 0, tvmffi.NewError("ValueError", "b is zero")
+	}
+	return a / b, a % b, nil
+}
+
+// Total adds numbers, of which there may be any number, and multiplies the sum.
+//
+//tvmffi:export
+func Total(scale float64, numbers ...int8) float64 {
+	sum := 0.0
+	for _, n := range numbers {
+		sum += float64(n)
+	}
+	return scale * sum
+}
+
+// Repeat repeats a text; others may leave out all but the text.
+//
+//tvmffi:export times=2 sep=", " limit=nil
+func Repeat(text string, times int, sep string, limit *int64) string {
+	all := strings.Repeat(text+sep, times)
+	all = strings.TrimSuffix(all, sep)
+	if limit != nil && int64(len(all)) > *limit {
+		return all[:*limit]
+	}
+	return all
+}
+
+// Scale multiplies the elements of x in place, in the memory of the caller, and returns
+// their sum.
+//
+//tvmffi:export by=2 lend
+func Scale(x []float32, by float32) float64 {
+	sum := 0.0
+	for i := range x {
+		x[i] *= by
+		sum += float64(x[i])
+	}
+	return sum
+}
+
+// Squares returns a tensor over memory of Go, and the number of its elements.
+//
+//tvmffi:export lend
+func Squares(n int) (squares []int32, count int, err error) {
+	if n < 0 {
+		return nil, 0, tvmffi.NewError("ValueError", "n is negative")
+	}
+	squares = make([]int32, n)
+	for i := range squares {
+		squares[i] = int32(i * i)
+	}
+	return squares, n, nil
+}
+
+// Ramp is Squares with one result.
+//
+//tvmffi:export lend
+func Ramp(n int) []float64 {
+	ramp := make([]float64, n)
+	for i := range ramp {
+		ramp[i] = float64(i)
+	}
+	return ramp
+}
+
+var stopped atomic.Int64
+
+// Countdown counts down to 1. If from is 13, it panics there.
+//
+//tvmffi:export
+func Countdown(from int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		defer stopped.Add(1)
+		for ; from > 0; from-- {
+			if from == 13 {
+				panic("13 brings bad luck")
+			}
+			if !yield(from) {
+				return
+			}
+		}
+	}
+}
+
+// Stopped waits until n countdowns have ended, and returns their number.
+//
+//tvmffi:export
+func Stopped(n int64) int64 {
+	for range 500 {
+		if stopped.Load() >= n {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return stopped.Load()
+}
+
+// Fields yields the words of a text, each with its position.
+//
+//tvmffi:export
+func Fields(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i, word := range strings.Fields(text) {
+			if !yield(i, word) {
+				return
+			}
+		}
+	}
+}
+
+// Corners returns the coordinates, each moved by the sum of the distances.
+//
+//tvmffi:method by=1
+func (p *Point) Corners(by float64, more ...float64) (x, y float64, err error) {
+	for _, m := range more {
+		by += m
+	}
+	p.X, p.Y = p.X+by, p.Y+by
+	return p.X, p.Y, nil
+}
+
+// Way yields the points on the way to the origin.
+//
+//tvmffi:method steps=3
+func (p Point) Way(steps int) iter.Seq2[float64, float64] {
+	return func(yield func(float64, float64) bool) {
+		for i := steps; i >= 0; i-- {
+			part := float64(i) / float64(steps)
+			if !yield(p.X*part, p.Y*part) {
+				return
+			}
+		}
+	}
+}
