@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   CHECK(apply(function(words, "tripler")().cast<ffi::Function>(), 5).cast<int64_t>() == 15);
 
   CHECK(failure([&] { greet(""); }).kind() == "ValueError");
-  CHECK(has(failure([&] { function(golib, "add")(1); }).message(), "takes 2 arguments, but got 1"));
+  CHECK(has(failure([&] { function(golib, "add")(1); }).message(), "add() takes 2 arguments (a, b), got 1: b is missing"));
   ffi::Error panic = failure([&] { function(golib, "fail")("nil", ""); });
   CHECK(has(panic.message(), "nil pointer dereference") && has(panic.backtrace(), "golib.go"));
   ffi::Function thrower = ffi::Function::FromTyped([](int64_t) -> int64_t { TVM_FFI_THROW(KeyError) << "from C++"; return 0; });

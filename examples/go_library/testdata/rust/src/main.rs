@@ -20,7 +20,7 @@ fn main() {
     let typed = tvm_ffi::into_typed_fn!(add.clone(), Fn(i64, i64) -> tvm_ffi::Result<i64>);
     assert_eq!(typed(40, 2).unwrap(), 42);
     let error = add.call_tuple((1i64,)).err().unwrap();
-    assert!(error.message().ends_with(" takes 2 arguments, but got 1"), "{}", error.message());
+    assert!(error.message().ends_with("add() takes 2 arguments (a, b), got 1: b is missing"), "{}", error.message());
 
     let greet = tvm_ffi::into_typed_fn!(global("golib.greet"), Fn(tvm_ffi::String) -> tvm_ffi::Result<tvm_ffi::String>);
     assert_eq!(greet(tvm_ffi::String::from("crab")).unwrap().as_str(), "hello, crab");
