@@ -116,6 +116,8 @@ type borrowed struct {
 	loan  objects.BorrowScope
 	moved []movedArgument
 	err   error
+	// with keeps the arguments of With.
+	with []abi.Any
 }
 
 // movedArgument is an argument that came as an RValueRef.
@@ -157,7 +159,7 @@ func (a *Args) endBorrowed() {
 	b := a.side()
 	a.frame.Side = 0
 	b.loan.End()
-	b.moved, b.err = b.moved[:0], nil
+	b.moved, b.err, b.with = b.moved[:0], nil, nil
 	sides.mu.Lock()
 	sides.free = append(sides.free, b)
 	sides.mu.Unlock()
@@ -207,6 +209,14 @@ func (a *Args) moved(i int) abi.Any {
 	}
 	b.moved = append(b.moved, movedArgument{i, v})
 	return v
+}
+
+// With calls f with borrowed arguments in place of those of a, which must not have been read by
+// Value. f ends the callback.
+func (a *Args) With(args []abi.Any, f func(*Args) error) error {
+	a.side().with = args // the frame has only the address, and the heap does not move
+	a.frame.Args, a.frame.N = uintptr(unsafe.Pointer(unsafe.SliceData(args))), uintptr(len(args))
+	return f(a)
 }
 
 // Borrow wraps an object that ends when the callback returns.

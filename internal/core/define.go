@@ -327,6 +327,17 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	return true, c.Do()
 }
 
+// CompleteOpaque is Complete for a type whose objects are nodes of package objects: it enters
+// the doc comment and the size. Without a creator, nobody else makes or copies objects.
+func (d *Defined) CompleteOpaque() error {
+	doc := capi.ByteArray(d.Doc)
+	metadata := &abi.TypeMetadata{Doc: *doc, TotalSize: abi.ObjectSize}
+	_, err := failure.Invoke(capi.API.TypeRegisterMetadata, uintptr(d.Info.TypeIndex), capi.Address(metadata), 0)
+	runtime.KeepAlive(metadata)
+	capi.KeepAlive(doc, d.Doc)
+	return err
+}
+
 // AddAttribute enters an attribute of the type; v stays with the caller.
 func (d *Defined) AddAttribute(name string, v abi.Any) error {
 	return RegisterAttribute(d.Info.TypeIndex, name, v)

@@ -5,7 +5,7 @@
 //
 //	references             object.go, ref.go, nocopy.go, borrow.go
 //	the end of references  recent.go, inherit.go, track*.go
-//	objects built in Go    nodes.go, array.go, tensor.go, boundfunc.go
+//	objects built in Go    nodes.go, peers.go, array.go, tensor.go, boundfunc.go
 //	memory behind tensors  foreign.go
 //	the data of an Any     value.go
 package objects

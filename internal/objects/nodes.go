@@ -133,6 +133,9 @@ func (s *slot) value() (v any) {
 // clear drops the Go value that the node held.
 func (s *slot) clear() {
 	if h := s.Load(); h != nil {
+		if h == isPeer {
+			dropPeer(s)
+		}
 		if h.region != nil {
 			h.region.leave()
 		}

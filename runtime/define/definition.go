@@ -21,6 +21,7 @@ type definition struct {
 	handle  reflect.Type // *Instance of it
 	class   core.Type
 	taken   *definition // what the struct defines already, nil if that is d
+	opaque  bool        // Opaque made it: handle is a pointer to the struct
 
 	// What the options say; read once, under the Registry.
 	doc        string
@@ -82,7 +83,9 @@ func (d *definition) declare() {
 		d.taken = other.(*definition)
 		return
 	}
-	codec.Codecs.Store(d.record, d.codec())
+	if !d.opaque {
+		codec.Codecs.Store(d.record, d.codec())
+	}
 }
 
 // registered holds the types that are in the registry.
@@ -97,14 +100,14 @@ func findRecord(t reflect.Type) *definition {
 }
 
 func recordOf(t reflect.Type) *definition {
-	if d := findRecord(t); d != nil {
+	if d := findRecord(t); d != nil && !d.opaque {
 		return d
 	}
 	panic(failure.Errorf(failure.KindType, "define.Object was not called for %s", t))
 }
 
 func classOfRecord(t reflect.Type) *core.Type {
-	if d := findRecord(t); d != nil {
+	if d := findRecord(t); d != nil && !d.opaque {
 		return &d.class
 	}
 	return undefinedClass(t)

@@ -10,6 +10,8 @@
 // object, an [Instance]. [Instance.Value] returns all fields as a struct, and a [TypeField],
 // which [FieldOf] makes, reads and writes one. The package example shows a whole type.
 //
+// [Opaque] makes a type of an ordinary struct, of which other languages see only the methods.
+//
 // # The type
 //
 // The first use of a type registers it; until then nothing happens. A mistake in the
@@ -27,7 +29,7 @@
 //
 // # Files
 //
-//	describing a type        define.go, options.go, definition.go, defaults.go
+//	describing a type        define.go, opaque.go, options.go, definition.go, defaults.go
 //	registering it           register.go, layout.go, methods.go, constructor.go
 //	its fields in memory     field.go, record.go, typefield.go
 //	state beside the fields  state.go

@@ -20,6 +20,7 @@ import (
 type layout struct {
 	core.Defined
 	parent     *definition    // in Go, nil for another
+	parentAt   uintptr        // where an opaque struct embeds it
 	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
 	fields     []*recordField // with those of parents in Go
 	own        []*recordField
@@ -57,7 +58,11 @@ func (d *definition) makeLayout() error {
 		return d.errorf(failure.KindValue, "there is no structural kind %d", d.structural)
 	}
 	p := &layout{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
-	if err := d.readFields(p, d.record, 0); err != nil {
+	read := d.readFields
+	if d.opaque {
+		read = d.readEmbedded
+	}
+	if err := read(p, d.record, 0); err != nil {
 		return err
 	}
 	if p.parent != nil && d.parentType != nil {
@@ -102,6 +107,9 @@ func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
 					return err
 				}
 				continue
+			}
+			if parent.opaque {
+				return d.errorf(failure.KindType, "%s is opaque, so a struct with fields cannot derive from it: make %s opaque, or name the field", f.Type, d.record)
 			}
 			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
 				return d.errorf(failure.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
@@ -259,6 +267,8 @@ func (r *recordField) isObject() bool {
 	switch {
 	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
 		r.class = codec.ClassOf(t)
+	case t.Kind() == reflect.Pointer && findOpaque(t.Elem()) != nil:
+		r.class = &findOpaque(t.Elem()).class
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple:
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
 	case t.Kind() == reflect.Map:
@@ -267,7 +277,7 @@ func (r *recordField) isObject() bool {
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Function]())
 	case t.Implements(codec.ErrorType):
 		r.class = &typeErrorObject
-	case t.Kind() == reflect.Struct && findRecord(t) != nil:
+	case t.Kind() == reflect.Struct && findRecord(t) != nil && !findRecord(t).opaque:
 		r.class = &findRecord(t).class
 	case t == reflect.TypeFor[tvmffi.ObjectRef]():
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())

@@ -40,7 +40,7 @@ func (d *definition) checkMethods() error {
 			continue
 		}
 		if !m.static && !codec.IsPacked(t) && (t.NumIn() == 0 || !d.isSelf(t.In(0)) && t.In(0) != reflect.PointerTo(d.record)) {
-			return d.errorf(failure.KindType, "method %s: the first parameter of %s must be %s, %s or %s", m.name, t, d.record, reflect.PointerTo(d.record), d.handle)
+			return d.errorf(failure.KindType, "method %s: the first parameter of %s must be %s", m.name, t, d.receivers())
 		}
 	}
 	names = nil
@@ -57,16 +57,34 @@ func (d *definition) checkMethods() error {
 				return d.errorf(failure.KindType, "the func for %s is nil", a.name)
 			}
 			if !d.isSelf(a.hooked.In(0)) {
-				return d.errorf(failure.KindType, "the func for %s takes %s, not %s or %s", a.name, a.hooked.In(0), d.record, d.handle)
+				return d.errorf(failure.KindType, "the func for %s takes %s, not %s", a.name, a.hooked.In(0), d.selves())
 			}
 		}
 	}
 	return nil
 }
 
+// selves names the types that isSelf accepts, receivers those of methods.
+func (d *definition) selves() string {
+	if d.opaque {
+		return d.handle.String()
+	}
+	return d.record.String() + " or " + d.handle.String()
+}
+
+func (d *definition) receivers() string {
+	if d.opaque {
+		return d.handle.String()
+	}
+	return d.record.String() + ", " + reflect.PointerTo(d.record).String() + " or " + d.handle.String()
+}
+
 // isSelf reports whether a parameter takes objects of the type: the struct or a
 // pointer to an object type that it is or derives from.
 func (d *definition) isSelf(t reflect.Type) bool {
+	if d.opaque {
+		return t == d.handle
+	}
 	if t == d.record || t == d.handle || t == reflect.TypeFor[*tvmffi.Object]() || t == reflect.TypeFor[tvmffi.ObjectRef]() {
 		return true
 	}
@@ -130,7 +148,7 @@ func (d *definition) methodFunction(f any, r *codec.Registration) (*tvmffi.Funct
 // pointer to the struct gets a struct, and what it changes is set in the object.
 func (d *definition) function(f any) (*tvmffi.Function, error) {
 	t := codec.FuncType(f)
-	if t == nil || t.NumIn() == 0 || t.In(0) != reflect.PointerTo(d.record) {
+	if t == nil || t.NumIn() == 0 || t.In(0) != reflect.PointerTo(d.record) || d.opaque {
 		return tvmffi.FuncOf(f)
 	}
 	in := []reflect.Type{d.handle}

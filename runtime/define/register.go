@@ -152,6 +152,9 @@ func (d *definition) prepare() error {
 	if err := d.findParent(); err != nil {
 		return err
 	}
+	if d.opaque {
+		return d.prepareMethods()
+	}
 	at := p.Size
 	for _, f := range p.own {
 		if inherited := p.inherited(f.Name); inherited != "" {
@@ -256,6 +259,15 @@ func (d *definition) Enter() error {
 			return err
 		}
 	}
+	if d.opaque {
+		if err := p.CompleteOpaque(); err != nil {
+			return err
+		}
+		if err := d.addRefusals(); err != nil {
+			return err
+		}
+		return d.enterMembers()
+	}
 	hasInit := slices.ContainsFunc(p.attributes, func(a preparedAttribute) bool { return a.name == initName })
 	automatic, err := p.Complete(!hasInit)
 	if err != nil {
@@ -266,6 +278,12 @@ func (d *definition) Enter() error {
 			return err
 		}
 	}
+	return d.enterMembers()
+}
+
+// enterMembers enters the attributes and methods.
+func (d *definition) enterMembers() error {
+	p := d.layout
 	for _, a := range p.attributes {
 		if err := p.AddAttribute(a.name, a.temp.Value); err != nil {
 			return err

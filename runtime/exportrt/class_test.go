@@ -1,0 +1,124 @@
+package exportrt_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+)
+
+// file counts how often it is closed and used.
+type file struct{ closed, used atomic.Int64 }
+
+func (f *file) Close() error { f.closed.Add(1); return errors.New("disk full") }
+
+var fileType = define.Opaque[file]("exportrttest.File")
+
+// fileMethods are the methods of a class as the generator writes them.
+func fileMethods(t *testing.T) (closeFile, use *tvmffi.Function) {
+	t.Helper()
+	closeFile = exported(t, "close", (*file).Close, func(a *bindrt.Args) error { return exportrt.Close(a, "File", "close", (*file).Close) })
+	use = exported(t, "use", func(*file) int64 { return 0 }, func(a *bindrt.Args) error {
+		if err := exportrt.Receiver(a, "File", "use"); err != nil {
+			return err
+		}
+		x := bindrt.Arg[*file](a, 0)
+		if err := a.Check(1); err != nil {
+			return err
+		}
+		return a.ReturnInt(x.used.Add(1))
+	})
+	if err := fileType.Register(); err != nil {
+		t.Fatal(err)
+	}
+	return closeFile, use
+}
+
+func wantError(t *testing.T, err error, kind error, text string) {
+	t.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%v, want %q", err, text)
+	}
+}
+
+// TestClose: the method Close runs once, and other methods are errors after it, also of a new
+// object for the same Go value.
+func TestClose(t *testing.T) {
+	closeFile, use := fileMethods(t)
+	x := new(file)
+	if n, err := use.Call(x); err != nil || n.Value() != int64(1) {
+		t.Fatal(n, err)
+	}
+	_, err := closeFile.Call(x)
+	wantError(t, err, tvmffi.ErrRuntime, "disk full")
+	for range 2 {
+		runtime.GC()
+		if n := objects.LivePeers(); n != 0 {
+			t.Error(n, "objects are left")
+		}
+		_, err = use.Call(x)
+		wantError(t, err, tvmffi.ErrValue, "File.use: the File is closed")
+		if _, err := closeFile.Call(x); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := x.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+	if _, err := use.Call(new(file)); err != nil {
+		t.Error("another file:", err)
+	}
+	for _, f := range []*tvmffi.Function{closeFile, use} {
+		_, err := f.Call(nil)
+		wantError(t, err, tvmffi.ErrType, "expected a File, got None")
+		_, err = f.Call("x")
+		wantError(t, err, tvmffi.ErrType, "expected an exportrttest.File, got string")
+		if _, err = f.Call(); !errors.Is(err, tvmffi.ErrType) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestClose_once: of many calls at once, one closes.
+func TestClose_once(t *testing.T) {
+	closeFile, _ := fileMethods(t)
+	for range 50 {
+		x := new(file)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { _, _ = closeFile.Call(x) })
+		}
+		all.Wait()
+		if n := x.closed.Load(); n != 1 {
+			t.Fatalf("closed %d times", n)
+		}
+	}
+}
+
+// TestClose_forgets: nothing is remembered of closed values that have ended.
+func TestClose_forgets(t *testing.T) {
+	closeFile, _ := fileMethods(t)
+	for range 1000 {
+		_, _ = closeFile.Call(new(file))
+	}
+	if objects.ClosedPeers() == 0 {
+		t.Error("closed values are not remembered")
+	}
+	for deadline := time.Now().Add(10 * time.Second); objects.ClosedPeers() > 0; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d closed values are remembered", objects.ClosedPeers())
+		}
+		runtime.GC()
+		objects.GuardRecent()
+		time.Sleep(time.Millisecond)
+	}
+}
