@@ -15,16 +15,22 @@ import (
 // TestReadExports_errors finds exactly the mistakes that the comments of the source
 // announce, each at its line.
 func TestReadExports_errors(t *testing.T) {
-	file := filepath.Join("testdata", "export", "errors", "errors.go")
-	text, err := os.ReadFile(file)
+	folder := filepath.Join("testdata", "export", "errors")
+	files, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{} // by line
+	want := map[string]string{} // by file and line
 	mark := regexp.MustCompile("// want `(.*)`")
-	for i, line := range strings.Split(string(text), "\n") {
-		if m := mark.FindStringSubmatch(line); m != nil {
-			want[strconv.Itoa(i+1)] = m[1]
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(folder, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if m := mark.FindStringSubmatch(line); m != nil {
+				want[file.Name()+":"+strconv.Itoa(i+1)] = m[1]
+			}
 		}
 	}
 	_, err = ReadExports(".", "./testdata/export/errors")
@@ -32,19 +38,19 @@ func TestReadExports_errors(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		rest, ok := strings.CutPrefix(line, filepath.ToSlash(file)+":")
+		rest, ok := strings.CutPrefix(line, filepath.ToSlash(folder)+"/")
 		number, message, found := strings.Cut(rest, ": ")
 		if !ok || !found {
 			t.Errorf("no file and line: %s", line)
 			continue
 		}
 		if want[number] == "" || !strings.Contains(message, want[number]) {
-			t.Errorf("line %s: %s\nwant %q", number, message, want[number])
+			t.Errorf("%s: %s\nwant %q", number, message, want[number])
 		}
 		delete(want, number)
 	}
 	for number, message := range want {
-		t.Errorf("line %s: nothing was found, want %q", number, message)
+		t.Errorf("%s: nothing was found, want %q", number, message)
 	}
 }
 

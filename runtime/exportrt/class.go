@@ -55,13 +55,16 @@ func Close[T any](a *bindrt.Args, class, method string, f func(*T) error) error 
 }
 
 // Constructor returns the option of define.StaticMethod with the code of a constructor, whose
-// name is that of the class. defaults are those of the last parameters with a default, in
-// their order. The constructor takes positional arguments, then the object KWARGS of the
+// name is that of the class. defaults returns those of the last parameters that have one, in
+// their order; it is nil if there are none. The constructor takes positional arguments, then the object KWARGS of the
 // library, and pairs of names and values.
-func Constructor(f Function, defaults ...any) tvmffi.RegisterOption {
+func Constructor(f Function, defaults func() []any) tvmffi.RegisterOption {
 	c := &construction{about: f.about(), call: f.Call}
 	c.defaults = sync.OnceValues(func() (values []abi.Any, err error) {
-		for _, d := range defaults {
+		if defaults == nil {
+			return nil, nil
+		}
+		for _, d := range defaults() {
 			v, err := constant(d)
 			if err != nil {
 				return nil, failure.Annotate(f.Name+"(): a default", err)

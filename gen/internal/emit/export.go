@@ -78,7 +78,7 @@ func Registration(x Exported) ([]byte, error) {
 	e.file.Line()
 	e.file.Comment("// " + exportsFunc + " is for the main package of the shared library.")
 	e.file.Func().Id(exportsFunc).Params().Op("*").Add(exportrt("Exports")).Block(jen.Return(address("tvmffiExports")))
-	if slices.ContainsFunc(x.Types, func(t *source.Type) bool { return len(t.Methods) > 0 }) {
+	if slices.ContainsFunc(x.Types, (*source.Type).HasMembers) {
 		e.members()
 	}
 	return e.render("the registration")
@@ -99,7 +99,10 @@ func (e *exporter) imports() {
 	}
 	functions := slices.Clone(e.Functions)
 	for _, t := range e.Types {
-		functions = append(functions, t.Methods...)
+		functions = slices.Concat(functions, t.Methods, t.Properties)
+		if t.Constructor != nil {
+			functions = append(functions, t.Constructor)
+		}
 	}
 	for _, f := range functions {
 		for _, p := range slices.Concat(f.Params, f.Results) {
@@ -187,12 +190,16 @@ func (e *exporter) typeVar(t *source.Type) {
 	if t.Structural != "" {
 		args = append(args, define("Structural").Call(jen.Qual(plan.Runtime+"/structural", t.Structural)))
 	}
-	if len(t.Methods) > 0 {
+	if t.HasMembers() {
 		args = append(args, define("Deferred").Call(address(membersOf(t))))
 	}
 	e.file.Line()
-	e.file.Commentf("// %s is the type %s: objects of it are *define.Instance[%s].", name, e.key(t), t.GoName)
-	e.file.Var().Id(name).Op("=").Add(define("Object").Types(jen.Id(t.GoName)).Call(lines(args)...))
+	what, object := "Object", "define.Instance["+t.GoName+"]"
+	if t.Opaque {
+		what, object = "Opaque", t.GoName
+	}
+	e.file.Commentf("// %s is the type %s: objects of it are *%s.", name, e.key(t), object)
+	e.file.Var().Id(name).Op("=").Add(define(what).Types(jen.Id(t.GoName)).Call(lines(args)...))
 }
 
 // lines puts each argument after the first on its own line.
@@ -212,12 +219,15 @@ func membersOf(t *source.Type) string {
 func (e *exporter) members() {
 	var names, sets []jen.Code
 	for _, t := range e.Types {
-		if len(t.Methods) == 0 {
+		if !t.HasMembers() {
 			continue
 		}
 		names = append(names, jen.Id(membersOf(t)))
 		var items []jen.Code
-		for _, m := range t.Methods {
+		if t.Constructor != nil {
+			items = append(items, e.constructor(t, t.Constructor))
+		}
+		for _, m := range slices.Concat(t.Methods, t.Properties) {
 			items = append(items, e.member(t, m))
 		}
 		sets = append(sets, jen.Id(membersOf(t)).Op("=").Index().Add(define("TypeOption")).Values(spread(items)...))
@@ -245,16 +255,26 @@ func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
 	if m.Doc != "" {
 		args = append(args, runtime("Doc").Call(jen.Lit(m.Doc)))
 	}
-	names := e.paramNames(m)
-	for _, name := range names {
-		args = append(args, runtime("Param").Call(name, jen.Lit("")))
+	direct := exportrt("Method").Call(e.direct(t.GoName+"."+m.Name, m, t))
+	return define("Method").Call(append(append(args, e.paramOptions(m)...), direct)...)
+}
+
+// paramOptions returns the options for the names of the parameters.
+func (e *exporter) paramOptions(f *source.Function) []jen.Code {
+	var options []jen.Code
+	for _, name := range e.paramNames(f) {
+		options = append(options, runtime("Param").Call(name, jen.Lit("")))
 	}
-	fields := []jen.Code{field("Name", jen.Lit(t.GoName+"."+m.Name))}
-	if len(names) > 0 {
+	return options
+}
+
+// direct returns the exportrt.Function of f, which is a method of t unless t is nil.
+func (e *exporter) direct(name string, f *source.Function, t *source.Type) jen.Code {
+	fields := []jen.Code{field("Name", jen.Lit(name))}
+	if names := e.paramNames(f); len(names) > 0 {
 		fields = append(fields, field("Params", jen.Index().String().Values(names...)))
 	}
-	direct := exportrt("Method").Call(exportrt("Function").Values(spread(append(fields, e.callFields(m, t)...))...))
-	return define("Method").Call(append(args, direct)...)
+	return exportrt("Function").Values(spread(append(fields, e.callFields(f, t)...))...)
 }
 
 func (e *exporter) library() jen.Code {

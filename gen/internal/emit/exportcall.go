@@ -43,7 +43,7 @@ func (e *exporter) callFields(f *source.Function, t *source.Type) []jen.Code {
 	if t != nil || !asItIs(f) {
 		fields = append(fields, field("Origin", origin(f, t)))
 	}
-	call := jen.Func().Params(jen.Id(e.a).Op("*").Add(bindrt("Args"))).Error().Block(e.call(f, t)...)
+	call := jen.Func().Params(jen.Id(e.a).Op("*").Add(bindrt("Args"))).Error().Block(e.body(f, t)...)
 	return append(fields, field("Call", call))
 }
 

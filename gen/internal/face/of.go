@@ -67,7 +67,9 @@ func (b *builder) key(key string) string {
 // class fills the class of t.
 func (b *builder) class(t *source.Type) {
 	c := b.classes[t.Object]
-	if !t.Opaque {
+	if t.Opaque {
+		c.Parent = b.embedded(t.Object.Type().Underlying())
+	} else {
 		c.Fields = b.fields(t.Object.Type().Underlying(), c)
 	}
 	if t.Constructor != nil {
@@ -92,6 +94,16 @@ func (b *builder) class(t *source.Type) {
 			c.special(f)
 		}
 	}
+}
+
+// embedded returns the class that an opaque struct embeds, nil if there is none.
+func (b *builder) embedded(t types.Type) *Class {
+	for f := range t.(*types.Struct).Fields() {
+		if named, ok := types.Unalias(f.Type()).(*types.Named); ok && f.Embedded() && b.classes[named.Obj()] != nil {
+			return b.classes[named.Obj()]
+		}
+	}
+	return nil
 }
 
 // special notes the methods for which other languages have a form of their own.

@@ -45,6 +45,31 @@ type Base struct {
 //tvmffi:method
 func (b Base) Len() int { return 0 }
 
+// Till has a lock.
+//
+//tvmffi:object opaque
+type Till struct {
+	inner chan int
+	Drawer
+}
+
+//tvmffi:object opaque
+type Drawer struct{ coins map[int]int }
+
+// NewTill makes a till.
+//
+//tvmffi:constructor color=1
+func NewTill(name string, color Color) (*Till, error) { return nil, nil }
+
+//tvmffi:method
+func (x *Till) Add(other []*Till) *Till { return x }
+
+//tvmffi:property
+func (x *Till) Sum() (float64, error) { return 0, nil }
+
+//tvmffi:method
+func (x *Till) Close() error { return nil }
+
 // Paint paints.
 //
 //tvmffi:export
@@ -67,7 +92,7 @@ func Mix(shades []float32, by float64, into *Base, on func(), more ...Color) (mi
 		t.Fatal(err)
 	}
 	l := face.Of(p, "shop", "my.")
-	if l.Doc != "Package shop sells." || len(l.Classes) != 2 || len(l.Functions) != 2 || len(l.Enums) != 1 {
+	if l.Doc != "Package shop sells." || len(l.Classes) != 4 || len(l.Functions) != 2 || len(l.Enums) != 1 {
 		t.Fatalf("library %+v", l)
 	}
 	base, child := l.Classes[0], l.Classes[1]
@@ -99,6 +124,7 @@ func Mix(shades []float32, by float64, into *Base, on func(), more ...Color) (mi
 	if c := f.Params[3].Type.Elems; c[0].Kind != face.KindString || c[1].Bits != 8 {
 		t.Errorf("callable %+v", c)
 	}
+	checkOpaque(t, l.Classes[2], l.Classes[3])
 	if r := f.Results; len(r) != 1 || r[0].Type.Class != base {
 		t.Errorf("results %+v", r)
 	}
@@ -131,5 +157,25 @@ func checkMix(t *testing.T, f *face.Function) {
 	}
 	if e := names.Type; e.Kind != face.KindIterator || e.Elems[0].Kind != face.KindTuple || e.Elems[0].Elems[1].Bits != 8 {
 		t.Errorf("names %+v", names.Type)
+	}
+}
+
+// checkOpaque checks the classes of opaque structs.
+func checkOpaque(t *testing.T, drawer, till *face.Class) {
+	t.Helper()
+	if drawer.Name != "Drawer" || till.Parent != drawer || !till.Opaque || len(till.Fields) != 0 || till.Key != "my.Till" {
+		t.Errorf("classes %+v, %+v", drawer, till)
+	}
+	c := till.Constructor
+	if c == nil || c.Doc != "NewTill makes a till." || len(c.Params) != 2 || c.Results[0].Type.Class != till || !c.Fails ||
+		c.Params[0].Default != nil || *c.Params[1].Default != (face.Value{Kind: face.KindInt, Text: "1"}) {
+		t.Errorf("constructor %+v", c)
+	}
+	if len(till.Methods) != 2 || till.Close != till.Methods[1] || len(till.Properties) != 1 || till.Properties[0].Results[0].Type.Kind != face.KindFloat {
+		t.Errorf("members %+v", till)
+	}
+	list := till.Methods[0].Params[0].Type
+	if list.Kind != face.KindSequence || list.Elems[0].Kind != face.KindClass || list.Elems[0].Class != till || len(till.Methods[0].Params) != 1 {
+		t.Errorf("parameter %+v", list)
 	}
 }

@@ -36,7 +36,12 @@ type directive struct {
 const wordLend = "lend"
 
 // takesDefaults reports whether the options of a verb are lend and defaults of parameters.
-func takesDefaults(verb string) bool { return verb == verbExport || verb == verbMethod }
+func takesDefaults(verb string) bool {
+	return verb == verbExport || verb == verbMethod || verb == verbConstructor
+}
+
+// verbs lists the directives for errors.
+const verbs = "export, object, method, constructor, property, repr, equal, hash and compare"
 
 // directives reads the directives of a comment, and records their positions in seen.
 func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []directive {
@@ -61,7 +66,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 		seen[c.Pos()] = true
 		d := directive{verb: words[0], options: words[1:], pos: c.Pos()}
 		if !isVerb(d.verb) {
-			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are export, object, method, repr, equal, hash and compare", d.verb)
+			r.fail(c.Pos(), "unknown directive //tvmffi:%s: there are %s", d.verb, verbs)
 			continue
 		}
 		if len(d.options) > 0 && !isOption(d.verb, d.options[0]) {
@@ -83,7 +88,7 @@ func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []di
 func isOption(verb, word string) bool {
 	switch {
 	case verb == verbObject:
-		return strings.Contains(word, "=") || flags[word] != ""
+		return strings.Contains(word, "=") || flags[word] != "" || word == wordOpaque
 	case takesDefaults(verb):
 		return strings.Contains(word, "=") || word == wordLend
 	}
@@ -93,6 +98,10 @@ func isOption(verb, word string) bool {
 // refuseWords reports words that the verb does not take.
 func (r *reader) refuseWords(d directive) bool {
 	if takesDefaults(d.verb) {
+		if d.verb == verbConstructor && d.name != "" {
+			r.fail(d.pos, "//tvmffi:constructor takes no name, but defaults such as n=3: remove %q", d.name)
+			return true
+		}
 		for _, o := range d.options {
 			if !isOption(d.verb, o) {
 				r.fail(d.pos, "//tvmffi:%s takes one name, and after it defaults such as n=3, and lend: remove %q", d.verb, o)
@@ -138,7 +147,11 @@ func split(text string) (words []string, err error) {
 }
 
 func isVerb(word string) bool {
-	return word == verbExport || word == verbObject || word == verbMethod || hooks[word] != ""
+	switch word {
+	case verbExport, verbObject, verbMethod, verbConstructor, verbProperty:
+		return true
+	}
+	return hooks[word] != ""
 }
 
 // stray refuses directives in places where none are read, and comments that would be
@@ -161,7 +174,7 @@ func (r *reader) stray(file *ast.File, seen map[token.Pos]bool) {
 			case isVerb(verb):
 				r.fail(c.Pos(), "this comment is not a directive: write %s, without a space", prefix+verb)
 			case directive || strings.HasPrefix(text, verb) && verb != "":
-				r.fail(c.Pos(), "this comment is not a directive: there are %sexport, object, method, repr, equal, hash and compare, without a space", prefix)
+				r.fail(c.Pos(), "this comment is not a directive: there are %s%s, without a space", prefix, verbs)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"strings"
 )
 
 // function reads a func with a directive.
@@ -13,11 +14,17 @@ func (r *reader) function(decl *ast.FuncDecl, d directive) {
 	case d.verb == verbObject:
 		r.fail(d.pos, "//tvmffi:object belongs above a struct: func %s has //tvmffi:export or //tvmffi:method", name)
 		return
+	case decl.Recv != nil && d.verb == verbConstructor:
+		r.fail(d.pos, "%s is a method: //tvmffi:constructor belongs above a func that returns the object", name)
+		return
 	case decl.Recv != nil && d.verb == verbExport:
 		r.fail(d.pos, "%s is a method: write //tvmffi:method, and //tvmffi:object above its struct", name)
 		return
 	case decl.Recv != nil:
 		r.methods = append(r.methods, pendingMethod{decl, d})
+		return
+	case d.verb == verbConstructor:
+		r.constructor(decl, d)
 		return
 	case d.verb != verbExport:
 		r.fail(d.pos, "func %s has no receiver: write //tvmffi:export", name)
@@ -63,7 +70,7 @@ func (r *reader) method(decl *ast.FuncDecl, d directive) {
 	if hook != "" && !r.hookFits(t, f, decl) {
 		return
 	}
-	t.Methods = append(t.Methods, f)
+	r.checkMember(t, f, decl, d)
 }
 
 // hookSignatures are the signatures of hooks.
@@ -79,9 +86,14 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 	}
 	ok := !f.Fails && !f.Packed && len(f.Params) == takes && len(f.Results) == 1 && types.Identical(f.Result(), types.Typ[results[f.Hook]])
 	if ok && takes == 1 {
-		ok = types.Identical(f.Params[0].Type, t.Object.Type())
+		ok = types.Identical(f.Params[0].Type, t.self())
 	}
-	if f.Pointer || !ok {
+	if t.Opaque && (!f.Pointer || !ok) {
+		takes := strings.Replace(hookSignatures[f.Hook], "other T", "other *"+t.GoName, 1)
+		r.fail(decl.Pos(), "%s.%s must be func (x *%[1]s) %[2]s%[3]s, because %[1]s is opaque", t.GoName, f.GoName, takes)
+		return false
+	}
+	if !t.Opaque && (f.Pointer || !ok) {
 		r.fail(decl.Pos(), "%s.%s must be func (x %s) %s%s, with the struct as its receiver, not a pointer", t.GoName, f.GoName, t.GoName, f.GoName, hookSignatures[f.Hook])
 		return false
 	}

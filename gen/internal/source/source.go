@@ -10,8 +10,17 @@
 //	//tvmffi:object [key] [parent=key] [final] [frozen] [kwonly] [structural=kind]
 //	type Point struct { X int64 `ffi:"x"` }
 //
+//	//tvmffi:object [key] opaque [final]
+//	type Index struct { words map[string]int }
+//
+//	//tvmffi:constructor [parameter=default ...]
+//	func NewIndex() *Index
+//
 //	//tvmffi:method [name] [parameter=default ...] [lend]
 //	func (p Point) Norm() float64
+//
+//	//tvmffi:property [name]
+//	func (x *Index) Size() int
 package source
 
 import (
@@ -271,6 +280,7 @@ func (r *reader) read() {
 	slices.SortFunc(r.Functions, func(a, b *Function) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.Types, func(a, b *Type) int { return byPosition(a.pos, b.pos) })
 	for _, t := range r.Types {
+		slices.SortFunc(t.Properties, func(a, b *Function) int { return byPosition(a.pos, b.pos) })
 		slices.SortFunc(t.Methods, func(a, b *Function) int { return byPosition(a.pos, b.pos) })
 	}
 }
@@ -381,7 +391,7 @@ var structural = map[string]string{
 	"tree": "Tree", "var": "FreeVar", "dag": "DAG", "const-tree": "ConstTree", "singleton": "UniqueInstance",
 }
 
-const objectOptions = "parent=KEY, final, frozen, kwonly and structural=KIND"
+const objectOptions = "opaque, parent=KEY, final, frozen, kwonly and structural=KIND"
 
 func (r *reader) option(t *Type, d directive, o string) {
 	name, value, hasValue := strings.Cut(o, "=")
@@ -394,6 +404,8 @@ func (r *reader) option(t *Type, d directive, o string) {
 		t.Structural = structural[value]
 	case name == "structural":
 		r.fail(d.pos, "structural=%s: the kinds are tree, var, dag, const-tree and singleton", value)
+	case o == wordOpaque:
+		t.Opaque = true
 	case flags[name] != "" && !hasValue:
 		t.Flags = append(t.Flags, flags[name])
 	default:
@@ -416,13 +428,6 @@ func (r *reader) duplicates() {
 			r.fail(t.pos, "%s and %[3]s both have the key %[2]s: give one another key, //tvmffi:object other.Key", t.GoName, t.Key, other.GoName)
 		}
 		keys[t.Key] = t
-		methods := map[string]*Function{}
-		for _, m := range t.Methods {
-			id := m.Hook + "." + m.Name
-			if other := methods[id]; other != nil {
-				r.fail(m.pos, "%s.%s and %[4]s are both exported as %[3]s: give one another name", t.GoName, m.GoName, m.Name, other.GoName)
-			}
-			methods[id] = m
-		}
+		r.checkNames(t)
 	}
 }

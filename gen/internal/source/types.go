@@ -155,7 +155,16 @@ func (c *checker) pointer(p *types.Pointer, w way) string {
 	if isNamed(p.Elem(), "math/big", "Int") || isNamed(p.Elem(), runtimePath, "Error") {
 		return ""
 	}
+	if c.r.opaque(p.Elem()) {
+		return ""
+	}
+	if inner, ok := types.Unalias(p.Elem()).(*types.Pointer); ok && c.r.opaque(inner.Elem()) {
+		return fmt.Sprintf("type %s: write %s, of which nil is None", c.r.text(p), c.r.text(inner))
+	}
 	if n, ok := types.Unalias(p.Elem()).(*types.Named); ok {
+		if isNamed(n, runtimePath+"/define", "Instance") && c.r.opaque(n.TypeArgs().At(0)) {
+			return fmt.Sprintf("%s is opaque: write *%[1]s, not %[2]s", c.r.text(n.TypeArgs().At(0)), c.r.text(p))
+		}
 		if types.NewMethodSet(p).Lookup(n.Obj().Pkg(), "TVMFFIType") != nil {
 			return c.arguments(n, w)
 		}
@@ -216,6 +225,9 @@ func (c *checker) iface(t types.Type, u *types.Interface, w way) string {
 }
 
 func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
+	if c.r.opaque(t) {
+		return fmt.Sprintf("%s is opaque and is not copied: write *%[1]s", c.r.text(t))
+	}
 	tagged := false
 	for i := range s.NumFields() {
 		f := s.Field(i)
@@ -263,6 +275,10 @@ func hasTags(s *types.Struct) bool {
 
 // checkStruct checks the fields of an object like define.Object at the first call.
 func (r *reader) checkStruct(t *Type) {
+	if t.Opaque {
+		r.checkOpaque(t)
+		return
+	}
 	r.checkFields(t, t.Object.Type().Underlying().(*types.Struct), map[string]bool{})
 }
 
@@ -271,8 +287,10 @@ func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {
 		f := s.Field(i)
 		text, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
 		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && err == nil && !tagged && f.Embedded() {
-			if n, ok := types.Unalias(f.Type()).(*types.Named); !ok || r.objects[n.Obj()] == nil {
+			if class := r.class(f.Type()); class == nil {
 				r.checkFields(t, inner, names)
+			} else if class.Opaque {
+				r.fail(f.Pos(), "type %s embeds %s, which is opaque: make %[1]s opaque too, or name the field", t.GoName, class.GoName)
 			}
 			continue
 		}

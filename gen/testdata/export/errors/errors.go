@@ -211,7 +211,7 @@ type Same1 struct{}
 //tvmffi:object lib.Same
 type Same2 struct{} // want `Same2 and Same1 both have the key lib.Same`
 
-//tvmffi:object finl // want `"finl" is neither an option nor a type key: the options are parent=KEY, final, frozen, kwonly and structural=KIND; a key has a dot`
+//tvmffi:object finl // want `"finl" is neither an option nor a type key: the options are opaque, parent=KEY, final, frozen, kwonly and structural=KIND; a key has a dot`
 type Finl struct{}
 
 //tvmffi:object

@@ -104,3 +104,55 @@ func (n *Node) Cut(at int) error { return nil }
 
 //tvmffi:method
 func (n *Node) Pop() (value any, ok bool) { return nil, false }
+
+// Color is an enum.
+type Color int
+
+// The colors.
+const (
+	Red  Color = 1 + iota // of fire
+	Blue                  // of water
+)
+
+// A Store has fields that only Go sees.
+//
+//tvmffi:object opaque
+type Store struct{ values map[string]Color }
+
+// OpenStore opens a store.
+//
+//tvmffi:constructor size=-1 scale=0.5 name=a,b color=2 dtype=float32 mode=nil
+func OpenStore(path string, size int, scale float64, name string, color Color, dtype tvmffi.DataType, mode *uint8, rest ...string) (*Store, error) {
+	return &Store{}, nil
+}
+
+//tvmffi:method
+func (s *Store) Put(values map[string]Color, visit func(*Store, Color) (*Store, error)) (*Store, error) {
+	return s, nil
+}
+
+//tvmffi:property size
+func (s *Store) Length() (int, error) { return len(s.values), nil }
+
+//tvmffi:method
+func (s *Store) Close() {}
+
+//tvmffi:equal
+func (s *Store) Equal(other *Store) bool { return s == other }
+
+// Cache is a Store.
+//
+//tvmffi:object wide.Cache opaque final
+type Cache struct {
+	Store
+	all []*Store
+}
+
+//tvmffi:method
+func (c *Cache) Close() error { return nil }
+
+//tvmffi:property
+func (n Node) First() any { return n.Value }
+
+//tvmffi:constructor
+func NewNode(value any) (*define.Instance[Node], error) { return nil, nil }
