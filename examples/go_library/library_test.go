@@ -41,7 +41,7 @@ func TestPython(t *testing.T) {
 	python := nativetest.Python(t)
 	for _, test := range []string{
 		"calls", "tensors", "callbacks", "errors", "panics", "interrupts", "threads", "environment", "metadata", "types", "objects",
-		"functions", "lent", "sequences", "methods",
+		"functions", "lent", "sequences", "methods", "index",
 		"spawn", "twice", "first",
 	} {
 		t.Run(test, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestStubs(t *testing.T) {
 
 // TestGenerated checks that the generated files match the directives.
 func TestGenerated(t *testing.T) {
-	for _, name := range []string{"golib", "words"} {
+	for _, name := range []string{"golib", "words", "testdata/classes"} {
 		run(t, nil, consumer.Tool(t), "export", "./"+name, "--check")
 	}
 }

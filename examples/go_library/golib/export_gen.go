@@ -16,6 +16,11 @@ import (
 // This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
+// IndexType is the type golib.Index: objects of it are *Index.
+var IndexType = define.Opaque[Index]("golib.Index",
+	define.Doc("Index finds texts by their words. Other languages see its methods, not its fields. Any\nnumber of threads may use one."),
+	define.Deferred(&membersIndex))
+
 // PointType is the type golib.Point: objects of it are *define.Instance[Point].
 var PointType = define.Object[Point]("golib.Point",
 	define.Doc("Point is a point of the plane. Other languages construct, read and change it\nlike a C++ class, without entering Go; only its methods run in Go."),
@@ -29,7 +34,7 @@ var CircleType = define.Object[Circle]("golib.Circle",
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{PointType, CircleType},
+	Types:  []exportrt.Type{IndexType, PointType, CircleType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -349,6 +354,23 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				r, err := Join(x0...)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "merged",
+			Doc:    "Merged returns a new index of the texts of all indices.",
+			Params: []string{"indices"},
+			Func:   Merged,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]*Index](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r, err := Merged(x0)
 				if err != nil {
 					return err
 				}
@@ -696,9 +718,104 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersPoint, membersCircle []define.TypeOption
+var membersIndex, membersPoint, membersCircle []define.TypeOption
 
 func init() {
+	membersIndex = []define.TypeOption{
+		define.StaticMethod("__ffi_init__", NewIndex, tvmffi.Doc("NewIndex makes an empty index. With fold it does not distinguish upper and lower case."), tvmffi.Param("fold", ""), exportrt.Constructor(exportrt.Function{
+			Name:     "Index",
+			Params:   []string{"fold"},
+			Optional: 1,
+			Func:     NewIndex,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Bool(0)
+				if !ok {
+					x0 = exportrt.ArgOr[bool](a, 0, true)
+				}
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, NewIndex(x0))
+			},
+		}, func() []any {
+			return []any{true}
+		})),
+		define.Method("add", (*Index).Add, tvmffi.Doc("Add adds a text and returns its number."), tvmffi.Param("text", ""), exportrt.Method(exportrt.Function{
+			Name:   "Index.add",
+			Params: []string{"text"},
+			Origin: (*Index).Add,
+			Call: func(a *bindrt.Args) error {
+				if err := exportrt.Receiver(a, "Index", "add"); err != nil {
+					return err
+				}
+				self := bindrt.Arg[*Index](a, 0)
+				x0 := bindrt.Arg[string](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := self.Add(x0)
+				if err != nil {
+					return err
+				}
+				return a.ReturnInt(int64(r))
+			},
+		})),
+		define.Method("find", (*Index).Find, tvmffi.Doc("Find returns the texts with a word, in the order in which they were added."), tvmffi.Param("word", ""), exportrt.Method(exportrt.Function{
+			Name:   "Index.find",
+			Params: []string{"word"},
+			Origin: (*Index).Find,
+			Call: func(a *bindrt.Args) error {
+				if err := exportrt.Receiver(a, "Index", "find"); err != nil {
+					return err
+				}
+				self := bindrt.Arg[*Index](a, 0)
+				x0 := bindrt.Arg[string](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.Find(x0))
+			},
+		})),
+		define.Method("len", (*Index).Len, tvmffi.Doc("Len returns the number of texts."), exportrt.Method(exportrt.Function{
+			Name:   "Index.len",
+			Origin: (*Index).Len,
+			Call: func(a *bindrt.Args) error {
+				if err := exportrt.Receiver(a, "Index", "len"); err != nil {
+					return err
+				}
+				self := bindrt.Arg[*Index](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnInt(int64(self.Len()))
+			},
+		})),
+		define.Method("close", (*Index).Close, tvmffi.Doc("Close frees the texts. It waits for the calls that are still running."), exportrt.Method(exportrt.Function{
+			Name:   "Index.close",
+			Origin: (*Index).Close,
+			Call: func(a *bindrt.Args) error {
+				return exportrt.Close(a, "Index", "close", func(self *Index) error {
+					self.Close()
+					return nil
+				})
+			},
+		})),
+		define.Repr((*Index).String),
+		define.Method("words", (*Index).Words, tvmffi.Doc("Words is the number of different words."), exportrt.Method(exportrt.Function{
+			Name:   "Index.words",
+			Origin: (*Index).Words,
+			Call: func(a *bindrt.Args) error {
+				if err := exportrt.Receiver(a, "Index", "words"); err != nil {
+					return err
+				}
+				self := bindrt.Arg[*Index](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnInt(int64(self.Words()))
+			},
+		})),
+	}
 	membersPoint = []define.TypeOption{
 		define.Method("corners", (*Point).Corners, tvmffi.Doc("Corners returns the coordinates, each moved by the sum of the distances."), tvmffi.Param("by", ""), tvmffi.Param("more", ""), exportrt.Method(exportrt.Function{
 			Name:     "Point.corners",

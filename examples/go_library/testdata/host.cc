@@ -60,6 +60,17 @@ int main(int argc, char** argv) {
   ffi::Error thrown = failure([&] { apply(thrower, 1); });
   CHECK(thrown.kind() == "KeyError" && thrown.message() == "from C++");
 
+  // A class of which only Go sees the fields.
+  auto method = [](const char* name) { return ffi::reflection::GetMethod("golib.Index", name); };
+  auto index = method("__ffi_init__")(false).cast<ffi::ObjectRef>();
+  CHECK(method("add")(index, "A b").cast<int64_t>() == 0 && method("words")(index).cast<int64_t>() == 2);
+  auto merged = function(golib, "merged")(ffi::Array<ffi::ObjectRef>{index, index}).cast<ffi::ObjectRef>();
+  CHECK(method("find")(merged, "a").cast<ffi::Array<ffi::String>>().size() == 2 && !merged.same_as(index));
+  method("close")(index);
+  method("close")(index);
+  ffi::Error late = failure([&] { method("add")(index, "c"); });
+  CHECK(late.kind() == "ValueError" && late.message() == "Index.add: the Index is closed");
+
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&] {

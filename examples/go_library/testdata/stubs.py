@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     def first(*args: Any) -> Any: ...
     def greet(_0: str, /) -> str: ...
     def join(*args: Any) -> Any: ...
+    def merged(_0: Sequence[Index], /) -> Index: ...
     def origin() -> Point: ...
     def parallel(_0: Callable[[int], int], _1: int, /) -> int: ...
     def poll(_0: int, /) -> None: ...
@@ -62,6 +63,24 @@ if TYPE_CHECKING:
 # fmt: on
 # tvm-ffi-stubgen(end)
 # tvm-ffi-stubgen(import-object): tvm_ffi.register_object;False;_FFI_REG_OBJ
+# tvm-ffi-stubgen(import-object): ffi.Object;False;_ffi_Object
+@_FFI_REG_OBJ("golib.Index")
+class Index(_ffi_Object):
+    """FFI binding for `golib.Index`."""
+
+    # tvm-ffi-stubgen(begin): object/golib.Index
+    # fmt: off
+    if TYPE_CHECKING:
+        def __init__(self) -> None: ...
+        def __ffi_init__(self, _0: bool, /) -> None: ...
+        def add(self, _1: str, /) -> int: ...
+        def find(self, _1: str, /) -> Sequence[str]: ...
+        def len(self, /) -> int: ...
+        def close(self, /) -> None: ...
+        def words(self, /) -> int: ...
+    # fmt: on
+    # tvm-ffi-stubgen(end)
+
 # tvm-ffi-stubgen(import-object): ffi.Object;False;_ffi_Object
 @_FFI_REG_OBJ("golib.Point")
 class Point(_ffi_Object):
@@ -102,6 +121,7 @@ __all__ = [
     # tvm-ffi-stubgen(begin): __all__
     "LIB",
     "Circle",
+    "Index",
     "Point",
     "add",
     "adder",
@@ -122,6 +142,7 @@ __all__ = [
     "first",
     "greet",
     "join",
+    "merged",
     "origin",
     "parallel",
     "poll",

@@ -314,6 +314,28 @@ def objects(m, w):
     assert type(e) is TypeError, e
 
 
+def index(m, w):
+    @tvm_ffi.register_object("golib.Index")
+    class Index(tvm_ffi.Object):
+        def __init__(self, *args, **kwargs):
+            self.__ffi_init__(*args, **kwargs)
+
+    x, y = Index(), Index(fold=False)
+    assert x.add("Hello world") == 0 and x.add("hello there") == 1
+    assert list(x.find("HELLO")) == ["Hello world", "hello there"] and x.len() == 2 and x.words() == 3
+    assert y.add("A b") == 0 and list(y.find("a")) == []
+    assert repr(m.merged([x, y])) == "Index(3 texts, 5 words)"
+    assert isinstance(failure(x.add, ""), RuntimeError)
+    group = [threading.Thread(target=lambda: [x.add("more and more") for _ in range(500)]) for _ in range(4)]
+    [t.start() for t in group]
+    [t.join() for t in group]
+    assert len(x.find("more")) == 2000
+    x.close()
+    x.close()
+    e = failure(x.add, "text")
+    assert isinstance(e, ValueError) and "Index.add: the Index is closed" in str(e), e
+
+
 def threads(m, w):
     def work(n):
         for i in range(n):

@@ -1,0 +1,20 @@
+package golibrary
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// TestClasses uses opaque types, constructors, properties and enums from Python.
+func TestClasses(t *testing.T) {
+	library := consumer.Shared(t, "examples/go_library/testdata/classes/libclasses")
+	python := nativetest.Python(t)
+	for _, test := range []string{"construct", "identity", "subclass", "refused", "closed", "ended", "threads", "enums"} {
+		t.Run(test, func(t *testing.T) {
+			run(t, nil, python, filepath.Join("testdata", "classes.py"), test, library)
+		})
+	}
+}
