@@ -348,7 +348,7 @@ func TestGivenMoved_elsewhere(t *testing.T) {
 		}
 	}
 	_, err := runtimetest.Call("given.go.typed", tvmffi.Move(runtimetest.NewList(t)))
-	runtimetest.WantError(t, err, tvmffi.ErrType, "argument 0: expected calls.Box, got ffi.List")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "typed: argument 0: expected a calls.Box, got List")
 	fn := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 11 }))
 	if got := runtimetest.Get[int64](t, "given.go.callee", tvmffi.Move(fn)); got != 11 {
 		t.Errorf("given.go.callee returned %d, want 11", got)

@@ -60,10 +60,14 @@ func (b *About) inArgument(i int, err error) error {
 	if f := failure.FailureOf(leaf); f != nil {
 		kind = f.Kind
 	}
-	return failure.Errorf(kind, "%s(%s%s=...): %s", b.Name, b.parameter(i), path, plain(failure.Message(leaf)))
+	place := b.Name + ": argument " + itoa(i) + path
+	if name := b.parameter(i); name != "" {
+		place = b.Name + "(" + name + path + "=...)"
+	}
+	return failure.Errorf(kind, "%s: %s", place, plain(failure.Message(leaf)))
 }
 
-// parameter names argument i.
+// parameter names argument i; "" if it has no name.
 func (b *About) parameter(i int) string {
 	if b.Method {
 		if i--; i < 0 {
@@ -75,7 +79,7 @@ func (b *About) parameter(i int) string {
 	case b.Variadic && i >= last && last >= 0:
 		return b.Params[last] + "[" + itoa(i-last) + "]"
 	case i > last:
-		return "argument " + itoa(i)
+		return ""
 	}
 	return b.Params[i]
 }

@@ -273,14 +273,18 @@ func (a *Args) CheckAtLeast(n int) error {
 }
 
 func (a *Args) wrongCount(least string, n int) error {
+	function := a.function() + ": it"
 	if about := a.about(); about != nil {
-		return about.wrongCount(a.Len())
+		if least, most := about.counts(); least == n || most == n {
+			return about.wrongCount(a.Len())
+		}
+		function = about.Name + "()" // its parameters have no names
 	}
 	noun := "arguments"
 	if n == 1 {
 		noun = "argument"
 	}
-	return failure.Errorf(failure.KindType, "%s: it takes %s%d %s, but got %d", a.function(), least, n, noun, a.frame.N)
+	return failure.Errorf(failure.KindType, "%s takes %s%d %s, but got %d", function, least, n, noun, a.frame.N)
 }
 
 // InArgument adds to an error that it is of argument i.

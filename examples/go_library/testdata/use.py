@@ -247,8 +247,9 @@ def sequences(m, w):
     t = threading.Thread(target=holder.clear)
     t.start()
     t.join()
-    m.countdown(5)  # nobody asks for its values, so it does not begin
     assert m.stopped(before + 6) == before + 6
+    m.countdown(5)  # nobody asks for its values, so it does not begin
+    assert m.stopped(0) == before + 6
     # Calls may come from several threads.
     f, got = m.countdown(12), []
     group = [threading.Thread(target=lambda: got.extend(values(f))) for _ in range(4)]
