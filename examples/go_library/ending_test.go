@@ -25,14 +25,7 @@ var endings = map[string]string{
 // Python that is there.
 func TestEnding(t *testing.T) {
 	library := consumer.Shared(t, "examples/go_library/testdata/ending/libending")
-	pythons, n := map[string]string{"python": nativetest.Python(t)}, 1
-	if s := os.Getenv("TVMFFI_TEST_PYTHONS"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil || n < 1 {
-			t.Fatalf("TVMFFI_TEST_PYTHONS is %q, which is not a number of processes", s)
-		}
-		pythons = nativetest.Pythons(t)
-	}
+	pythons, n := endingPythons(t)
 	for version, python := range pythons {
 		for name, want := range endings {
 			t.Run(version+"/"+name, func(t *testing.T) {
@@ -43,6 +36,20 @@ func TestEnding(t *testing.T) {
 			})
 		}
 	}
+}
+
+// endingPythons returns the Pythons of a test, and how often each runs a case.
+func endingPythons(t *testing.T) (pythons map[string]string, n int) {
+	t.Helper()
+	s := os.Getenv("TVMFFI_TEST_PYTHONS")
+	if s == "" {
+		return map[string]string{"python": nativetest.Python(t)}, 1
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("TVMFFI_TEST_PYTHONS is %q, which is not a number of processes", s)
+	}
+	return nativetest.Pythons(t), n
 }
 
 // end runs a program that prints want and nothing else.
@@ -58,7 +65,9 @@ func end(t *testing.T, want, name string, args ...string) {
 	}
 }
 
-// TestEndingGenerated checks that the generated files of the library match its directives.
+// TestEndingGenerated checks that the generated files of the libraries match their directives.
 func TestEndingGenerated(t *testing.T) {
-	run(t, nil, consumer.Tool(t), "export", "./testdata/ending", "--check")
+	for _, name := range []string{"ending", "waits"} {
+		run(t, nil, consumer.Tool(t), "export", "./testdata/"+name, "--check")
+	}
 }

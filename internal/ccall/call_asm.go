@@ -67,9 +67,9 @@ func SetCallback(entry func(*CallbackFrame)) {
 	bindThreads()
 }
 
-// Callback is the address of the C function, a TVMFFISafeCallType, that calls
+// Unguarded is the address of the C function, a TVMFFISafeCallType, that calls
 // the Go function of SetCallback on any thread.
-func Callback() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
+func Unguarded() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
 
 // Release is the address of the C function void (*)(Released*) that puts a node
 // on the list of TakeReleased. It never enters Go, so it may run on any thread

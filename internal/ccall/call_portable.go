@@ -97,9 +97,9 @@ func guard() {}
 // SetCallback sets the Go function that all calls from C reach.
 func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
 
-// Callback is the address of the C function, a TVMFFISafeCallType, that calls
+// Unguarded is the address of the C function, a TVMFFISafeCallType, that calls
 // the Go function of SetCallback on any thread.
-var Callback = sync.OnceValue(func() uintptr {
+var Unguarded = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(handle, args, n, res uintptr) uintptr {
 		f := CallbackFrame{Call: (*Released)(pointer(handle)).Call, Handle: handle, Args: args, N: uintptr(int32(n)), Res: res, RC: Running}
 		nest(&f)

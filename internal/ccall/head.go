@@ -90,6 +90,21 @@ type CallbackFrame struct {
 // Running is the return code of a callback that has not returned yet.
 const Running = 1
 
+// Detached is the return code in a frame that Go made, for arguments that outlive a callback.
+const Detached = 2
+
+// Entry is the C function that a shared library puts in front of Unguarded, to refuse calls in
+// a forked process; 0 if there is none.
+var Entry uintptr
+
+// Callback is the C function that Function objects call: Entry, or Unguarded.
+func Callback() uintptr {
+	if Entry != 0 {
+		return Entry
+	}
+	return Unguarded()
+}
+
 // Released is the part of a node in C memory that C releases through the
 // address Release: nodes wait on a list until TakeReleased. It begins with the
 // struct that a DLPack deleter receives.

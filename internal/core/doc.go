@@ -14,11 +14,11 @@
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go, convert.go
-//	callbacks         callback.go, about.go, nesting.go, export.go
+//	callbacks         callback.go, about.go, nesting.go, export.go, task.go
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go
 //	tensors           tensor.go, tensorcall.go
-//	the environment   environment.go
+//	the environment   environment.go, settings.go
 //	the end of a host hostend.go, hostend_windows.go
 package core

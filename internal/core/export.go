@@ -12,7 +12,14 @@ import (
 // Export returns what an exported C symbol calls to reach a Go func, as
 // safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
 func Export(call func(*Args) error, origin uintptr, about *About) (safeCall, handle uintptr) {
-	return ccall.Callback(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
+	return ccall.Unguarded(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
+}
+
+// GuardCallbacks makes all Function objects of Go call entry, a C function that goes on to the
+// function that GuardCallbacks returns. It must happen before there are any.
+func GuardCallbacks(entry uintptr) (callback uintptr) {
+	ccall.Entry = entry
+	return ccall.Unguarded()
 }
 
 // CheckSignals asks the host, on the calling thread, whether a signal wants the

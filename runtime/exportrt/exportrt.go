@@ -12,6 +12,7 @@ import (
 	"maps"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -39,7 +40,8 @@ type Function struct {
 	// Name is the name of the C symbol, without its prefix __tvm_ffi_.
 	Name string
 	// Global is the name in the registry. If it is empty, the name is the prefix of the
-	// library followed by Name.
+	// library followed by Name. A method with a context has the type key, a dot and the
+	// name of the method here, for its asynchronous form.
 	Global string
 	// Doc is the doc comment that other languages see.
 	Doc string
@@ -58,6 +60,8 @@ type Function struct {
 	Origin any
 	// Call reads the arguments, calls the Go func and returns its result.
 	Call func(*bindrt.Args) error
+	// Context is set if Call ends with Interruptible, because the Go func takes a context.
+	Context bool
 }
 
 // Exports lists what a Go package offers to other languages.
@@ -70,6 +74,8 @@ type Exports struct {
 	Types []Type
 	// Functions are the functions of the package.
 	Functions []Function
+	// Methods are the methods with a context. The types have them too.
+	Methods []Function
 	// Includes are packages whose functions and types this package offers too, under
 	// the names that they have in the registry.
 	Includes []*Exports
@@ -113,8 +119,9 @@ func (l *Exports) attempt() (err error) {
 			return err
 		}
 	}
-	for i := range l.Functions {
-		name := l.global(&l.Functions[i])
+	functions := l.functions()
+	for _, f := range functions {
+		name := l.global(f)
 		taken, err := core.GlobalFunction(name)
 		if err != nil {
 			return err
@@ -131,15 +138,28 @@ func (l *Exports) attempt() (err error) {
 			return err
 		}
 	}
-	for i := range l.Functions {
-		if err := l.registerGlobal(&l.Functions[i]); err != nil {
-			for j := range i {
-				_, _ = tvmffi.Unregister(l.global(&l.Functions[j]))
+	for i, f := range functions {
+		if err := l.registerGlobal(f); err != nil {
+			for _, before := range functions[:i] {
+				_, _ = tvmffi.Unregister(l.global(before))
 			}
 			return err
 		}
 	}
 	return nil
+}
+
+// functions returns the functions of the package itself, with the one that starts
+// asynchronous calls if there is something to start.
+func (l *Exports) functions() []*Function {
+	var all []*Function
+	for i := range l.Functions {
+		all = append(all, &l.Functions[i])
+	}
+	if len(l.Methods) > 0 || slices.ContainsFunc(all, func(f *Function) bool { return f.Context }) {
+		all = append(all, l.async())
+	}
+	return all
 }
 
 // global returns the name of f in the registry.
@@ -159,6 +179,7 @@ func (l *Exports) named() map[string]*Function {
 	for i := range l.Functions {
 		all[l.Functions[i].Name] = &l.Functions[i]
 	}
+	all[asyncName] = l.async()
 	return all
 }
 

@@ -26,6 +26,12 @@ type symbols struct {
 	problem atomic.Uintptr
 	// environ is the environment of C, or 0.
 	environ uintptr
+	// object is the safe call of Function objects, and guarded the C function that goes on
+	// to it. In a forked process, object and call refuse all calls. guarded is 0 on Windows.
+	object  uintptr
+	guarded uintptr
+	// streams is core.StreamFinder.
+	streams uintptr
 	// count is the length of handles, which has call, metadata and doc of each function.
 	count   uintptr
 	handles [1]uintptr
@@ -63,6 +69,10 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 		reclaim = dynlib.KeepSignalAction()
 		adoptEnvironment(s.environ)
 		core.EndWith(end)
+		core.StreamFinder = s.streams
+		if s.guarded != 0 {
+			s.object = core.GuardCallbacks(s.guarded)
+		}
 	}
 	if why := attach(s); why != "" {
 		s.problem.Store(cString(l.Name + ": " + why))

@@ -517,11 +517,12 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
-			Name:   "sleep",
-			Doc:    "Sleep sleeps, until the host is interrupted.",
-			Params: []string{"milliseconds"},
-			Func:   (func(int64) error)(nil),
-			Origin: Sleep,
+			Name:    "sleep",
+			Doc:     "Sleep sleeps, until the host is interrupted.",
+			Params:  []string{"milliseconds"},
+			Func:    (func(int64) error)(nil),
+			Origin:  Sleep,
+			Context: true,
 			Call: func(a *bindrt.Args) error {
 				x0, ok := a.Int(0)
 				if !ok {

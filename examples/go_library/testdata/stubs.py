@@ -20,6 +20,7 @@ LIB = _FFI_LOAD_LIB("golib", "golib")
 # fmt: off
 _FFI_INIT_FUNC("golib", __name__)
 if TYPE_CHECKING:
+    def _async(*args: Any) -> Any: ...
     def add(_0: int, _1: int, /) -> int: ...
     def adder(_0: int, /) -> Callable[[int], int]: ...
     def append(_0: Sequence[int], _1: int, /) -> MutableSequence[int]: ...
@@ -123,6 +124,7 @@ __all__ = [
     "Circle",
     "Index",
     "Point",
+    "_async",
     "add",
     "adder",
     "append",

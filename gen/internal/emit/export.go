@@ -255,8 +255,7 @@ func (e *exporter) member(t *source.Type, m *source.Function) jen.Code {
 	if m.Doc != "" {
 		args = append(args, runtime("Doc").Call(jen.Lit(m.Doc)))
 	}
-	direct := exportrt("Method").Call(e.direct(t.GoName+"."+m.Name, m, t))
-	return define("Method").Call(append(append(args, e.paramOptions(m)...), direct)...)
+	return define("Method").Call(append(append(args, e.paramOptions(m)...), exportrt("Method").Call(e.directOf(t, m)))...)
 }
 
 // paramOptions returns the options for the names of the parameters.
@@ -269,12 +268,12 @@ func (e *exporter) paramOptions(f *source.Function) []jen.Code {
 }
 
 // direct returns the exportrt.Function of f, which is a method of t unless t is nil.
-func (e *exporter) direct(name string, f *source.Function, t *source.Type) jen.Code {
-	fields := []jen.Code{field("Name", jen.Lit(name))}
+func (e *exporter) direct(name string, f *source.Function, t *source.Type, more ...jen.Code) *jen.Statement {
+	fields := append([]jen.Code{field("Name", jen.Lit(name))}, more...)
 	if names := e.paramNames(f); len(names) > 0 {
 		fields = append(fields, field("Params", jen.Index().String().Values(names...)))
 	}
-	return exportrt("Function").Values(spread(append(fields, e.callFields(f, t)...))...)
+	return jen.Values(spread(append(fields, e.callFields(f, t)...))...)
 }
 
 func (e *exporter) library() jen.Code {
@@ -292,6 +291,13 @@ func (e *exporter) library() jen.Code {
 			all = append(all, e.function(f))
 		}
 		fields = append(fields, field("Functions", jen.Index().Add(exportrt("Function")).Values(spread(all)...)))
+	}
+	if methods := e.contextMethods(); len(methods) > 0 {
+		var all []jen.Code
+		for _, m := range methods {
+			all = append(all, e.method(m.owner, m.method))
+		}
+		fields = append(fields, field("Methods", jen.Index().Add(exportrt("Function")).Values(spread(all)...)))
 	}
 	if len(e.Included) > 0 {
 		var all []jen.Code

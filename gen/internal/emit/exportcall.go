@@ -43,6 +43,9 @@ func (e *exporter) callFields(f *source.Function, t *source.Type) []jen.Code {
 	if t != nil || !asItIs(f) {
 		fields = append(fields, field("Origin", origin(f, t)))
 	}
+	if f.Context {
+		fields = append(fields, field("Context", jen.True()))
+	}
 	call := jen.Func().Params(jen.Id(e.a).Op("*").Add(bindrt("Args"))).Error().Block(e.body(f, t)...)
 	return append(fields, field("Call", call))
 }
@@ -156,14 +159,16 @@ func (e *exporter) call(f *source.Function, t *source.Type) []jen.Code {
 	}
 	code = append(code, ifErr(e.err, jen.Id(e.err).Op(":=").Add(check)))
 	called = called.Call(args...)
-	switch {
-	case t != nil && f.Pointer && !t.Opaque:
-		return append(code, e.update(f, t, called)...)
-	case f.Context:
-		return append(code, jen.Return(exportrt("Interruptible").Call(jen.Id(e.a),
-			jen.Func().Params(jen.Id(e.ctx).Qual("context", "Context")).Error().Block(e.finish(f, called)...))))
+	var body []jen.Code
+	if t != nil && f.Pointer && !t.Opaque {
+		body = e.update(f, t, called)
+	} else {
+		body = e.finish(f, called)
 	}
-	return append(code, e.finish(f, called)...)
+	if f.Context {
+		body = []jen.Code{e.interruptible(body)}
+	}
+	return append(code, body...)
 }
 
 // parameter returns the code that reads parameter i, and the argument for the Go func. The

@@ -42,6 +42,6 @@ func (e *exporter) constructor(t *source.Type, f *source.Function) jen.Code {
 	if len(values) > 0 { // a func, because an init function must not load libtvm_ffi for a data type
 		defaults = jen.Func().Params().Index().Any().Block(jen.Return(jen.Index().Any().Values(values...)))
 	}
-	direct := exportrt("Constructor").Call(e.direct(t.GoName, f, nil), defaults)
+	direct := exportrt("Constructor").Call(exportrt("Function").Add(e.direct(t.GoName, f, nil)), defaults)
 	return define("StaticMethod").Call(append(append(args, e.paramOptions(f)...), direct)...)
 }

@@ -34,7 +34,7 @@ func Main(x Exported) ([]byte, error) {
 	f.Line()
 	f.Comment("// names lists the functions in the order of the symbols.")
 	var names []jen.Code
-	for _, name := range x.Symbols() {
+	for _, name := range symbols(x) {
 		names = append(names, jen.Lit(name))
 	}
 	f.Var().Id("names").Op("=").Index().String().Values(names...)
@@ -43,20 +43,24 @@ func Main(x Exported) ([]byte, error) {
 	return newExporter(x, f).render("the main package")
 }
 
+// symbols returns the names of the functions in the order of the symbols. The last one
+// starts asynchronous calls; see package exportrt.
+func symbols(x Exported) []string { return append(x.Symbols(), "_async") }
+
 // Stubs writes the C file of the shared library: the constructor, and symbols for each
 // function, its metadata and its doc.
 func Stubs(x Exported) ([]byte, error) {
 	var b strings.Builder
 	type symbol struct{ Kind, Name string }
 	var names []symbol
-	for _, name := range x.Symbols() {
+	for _, name := range symbols(x) {
 		for _, kind := range []string{"", "_metadata_", "_doc_"} {
 			names = append(names, symbol{kind, name})
 		}
 	}
 	err := stubs.Execute(&b, map[string]any{
 		"Marker": marker(x.Tool), "Path": clean(x.Path), "Library": x.Library,
-		"Ready": readySymbol(x), "End": endSymbol(x), "Symbols": names, "Count": max(1, len(names)), "Used": len(names),
+		"Ready": readySymbol(x), "End": endSymbol(x), "Symbols": names, "Count": len(names),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the C file of %s: %w", x.Path, err)
@@ -76,6 +80,7 @@ var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <pthread.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -88,15 +93,23 @@ extern char** environ;
 #endif
 
 typedef int (*safe_call)(void*, const void*, int32_t, void*);
+typedef void* (*stream_of)(int32_t, int32_t);
+struct stream {
+  int32_t type, id;
+  void* handle;
+};
 
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
   const char* problem;                 // why it is not ready
   char** environment;
+  safe_call object;                    // calls a Function object
+  safe_call guarded;                   // goes on to object, or refuses the call
+  int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
   void* handles[{{.Count}}];
-} symbols = {.count = {{.Used}}};
+} symbols = {.count = {{.Count}}};
 
 extern void {{.Ready}}(uintptr_t symbols, uintptr_t end);
 extern void {{.End}}(void);
@@ -104,16 +117,52 @@ extern void {{.End}}(void);
 #ifdef _WIN32
 static void end(void) { {{.End}}(); }
 #else
-static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static pid_t process; // that loaded the library
 static void end(void) {
   if (getpid() == process) {{.End}}();
 }
+
+// A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
+static int refuse(void* self, const void* args, int32_t n, void* result) {
+  (void)self, (void)args, (void)n, (void)result;
+  const char* why = "the process was forked after lib{{.Library}} was loaded, and the fork has no threads of Go: "
+      "start workers with spawn or forkserver, as multiprocessing.set_start_method(\"spawn\") does, or load the library only after the fork";
+  if (symbols.raise != NULL) {
+    symbols.raise("RuntimeError", why);
+  } else {
+    fprintf(stderr, "%s\n", why);
+  }
+  return -1;
+}
+
+static void forked(void) { symbols.call = symbols.object = refuse; }
+
+static int guarded(void* self, const void* args, int32_t n, void* result) {
+  return symbols.object(self, args, n, result);
+}
 #endif
+
+// streams finds the current streams of devices, as package core describes it.
+static int32_t streams(stream_of get, struct stream* found) {
+  static const int32_t types[] = {2, 10, 14, 12};
+  int32_t n = 0;
+  for (int32_t t = 0; t < 4; t++) {
+    for (int32_t id = 0; id < 16; id++) {
+      void* handle = get(types[t], id);
+      if (handle != NULL) found[n++] = (struct stream){types[t], id, handle};
+    }
+  }
+  return n;
+}
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
+  symbols.streams = streams;
+#ifndef _WIN32
+  symbols.guarded = guarded;
+#endif
   {{.Ready}}((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
@@ -121,6 +170,7 @@ static safe_call ready(void) {
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
+  pthread_atfork(NULL, NULL, forked);
   ready();
   atexit(end);
 }

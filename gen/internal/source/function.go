@@ -84,7 +84,7 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 	if f.Hook == "EqualBy" || f.Hook == "CompareBy" {
 		takes = 1
 	}
-	ok := !f.Fails && !f.Packed && len(f.Params) == takes && len(f.Results) == 1 && types.Identical(f.Result(), types.Typ[results[f.Hook]])
+	ok := !f.Fails && !f.Context && !f.Packed && len(f.Params) == takes && len(f.Results) == 1 && types.Identical(f.Result(), types.Typ[results[f.Hook]])
 	if ok && takes == 1 {
 		ok = types.Identical(f.Params[0].Type, t.self())
 	}
@@ -123,9 +123,6 @@ func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Func
 	}
 	r.parameters(f, sig)
 	r.results(f, sig, decl)
-	if f.Context && receivers > 0 {
-		r.fail(decl.Pos(), "method %s takes a context: only funcs with //tvmffi:export can", f.GoName)
-	}
 	if len(r.errs) == before {
 		r.options(f, d)
 	}
@@ -144,9 +141,7 @@ func (r *reader) parameters(f *Function, sig *types.Signature) {
 	for i := first; i < params.Len(); i++ {
 		p := params.At(i)
 		if isNamed(p.Type(), "context", "Context") {
-			if f.Context = true; sig.Recv() == nil { // signature refuses methods
-				r.fail(p.Pos(), "parameter %s of %s is a context.Context: there can be one, as the first parameter", nameOr(p.Name(), i), f.GoName)
-			}
+			r.fail(p.Pos(), "parameter %s of %s is a context.Context: there can be one, as the first parameter", nameOr(p.Name(), i), f.GoName)
 			continue
 		}
 		param := Param{Name: p.Name(), Type: p.Type()}

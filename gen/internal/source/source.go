@@ -422,6 +422,7 @@ func (r *reader) duplicates() {
 		}
 		functions[f.Name] = f
 	}
+	r.asyncNames("", r.Functions)
 	keys := map[string]*Type{}
 	for _, t := range r.Types {
 		if other := keys[t.Key]; other != nil {
@@ -429,5 +430,17 @@ func (r *reader) duplicates() {
 		}
 		keys[t.Key] = t
 		r.checkNames(t)
+		r.asyncNames(t.GoName+".", t.members())
+	}
+}
+
+// asyncNames refuses a name that the asynchronous form of another func has.
+func (r *reader) asyncNames(owner string, functions []*Function) {
+	for _, f := range functions {
+		i := slices.IndexFunc(functions, func(g *Function) bool { return f.Context && g.Hook == "" && g.Name == f.Name+"_async" })
+		if i >= 0 {
+			r.fail(functions[i].pos, "%s%s is exported as %s, which is the name of the asynchronous form of %[1]s%[4]s, a func with a context: "+
+				"give one another name", owner, functions[i].GoName, functions[i].Name, f.GoName)
+		}
 	}
 }

@@ -25,6 +25,6 @@ func tvmffi_end_saxpylib() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"fetch", "free", "place", "saxpy"}
+var names = []string{"fetch", "free", "place", "saxpy", "_async"}
 
 func main() {}

@@ -203,7 +203,19 @@ func (f Fields) Equal(other int64) bool { return false } // want `Fields.Equal m
 func (f Fields) Defaults(x int64) {}
 
 //tvmffi:method
-func (f Fields) ContextLast(a int64, ctx context.Context) {} // want `method ContextLast takes a context: only funcs`
+func (f Fields) ContextLast(a int64, ctx context.Context) {} // want `parameter ctx of ContextLast is a context.Context: there can be one`
+
+//tvmffi:method
+func (f Fields) Wait(ctx context.Context) {}
+
+//tvmffi:method wait_async
+func (f Fields) Later() {} // want `Fields.Later is exported as wait_async, which is the name of the asynchronous form of Fields.Wait`
+
+//tvmffi:export
+func Wait(ctx context.Context) {}
+
+//tvmffi:export
+func WaitAsync() {} // want `WaitAsync is exported as wait_async, which is the name of the asynchronous form of Wait, a func with a context: give one another name`
 
 //tvmffi:object lib.Same
 type Same1 struct{}

@@ -84,6 +84,16 @@ type Node struct {
 //tvmffi:method
 func (n Node) Sum(ctx map[string]float64) (float64, error) { return 0, nil }
 
+// Wait has a context.
+//
+//tvmffi:method
+func (n Node) Wait(_ context.Context, object0 int32) (self0 int32, err error) { return object0, nil }
+
+// GrowSlowly changes the object.
+//
+//tvmffi:method
+func (n *Node) GrowSlowly(ctx context.Context, by *big2.Int) {}
+
 //tvmffi:compare
 func (n Node) Compare(other Node) int { return 0 }
 

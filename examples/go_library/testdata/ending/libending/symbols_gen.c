@@ -9,6 +9,7 @@
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <pthread.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -21,15 +22,23 @@ extern char** environ;
 #endif
 
 typedef int (*safe_call)(void*, const void*, int32_t, void*);
+typedef void* (*stream_of)(int32_t, int32_t);
+struct stream {
+  int32_t type, id;
+  void* handle;
+};
 
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
   const char* problem;                 // why it is not ready
   char** environment;
+  safe_call object;                    // calls a Function object
+  safe_call guarded;                   // goes on to object, or refuses the call
+  int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[45];
-} symbols = {.count = 45};
+  void* handles[48];
+} symbols = {.count = 48};
 
 extern void tvmffi_ready_ending(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_ending(void);
@@ -37,16 +46,52 @@ extern void tvmffi_end_ending(void);
 #ifdef _WIN32
 static void end(void) { tvmffi_end_ending(); }
 #else
-static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static pid_t process; // that loaded the library
 static void end(void) {
   if (getpid() == process) tvmffi_end_ending();
 }
+
+// A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
+static int refuse(void* self, const void* args, int32_t n, void* result) {
+  (void)self, (void)args, (void)n, (void)result;
+  const char* why = "the process was forked after libending was loaded, and the fork has no threads of Go: "
+      "start workers with spawn or forkserver, as multiprocessing.set_start_method(\"spawn\") does, or load the library only after the fork";
+  if (symbols.raise != NULL) {
+    symbols.raise("RuntimeError", why);
+  } else {
+    fprintf(stderr, "%s\n", why);
+  }
+  return -1;
+}
+
+static void forked(void) { symbols.call = symbols.object = refuse; }
+
+static int guarded(void* self, const void* args, int32_t n, void* result) {
+  return symbols.object(self, args, n, result);
+}
 #endif
+
+// streams finds the current streams of devices, as package core describes it.
+static int32_t streams(stream_of get, struct stream* found) {
+  static const int32_t types[] = {2, 10, 14, 12};
+  int32_t n = 0;
+  for (int32_t t = 0; t < 4; t++) {
+    for (int32_t id = 0; id < 16; id++) {
+      void* handle = get(types[t], id);
+      if (handle != NULL) found[n++] = (struct stream){types[t], id, handle};
+    }
+  }
+  return n;
+}
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
+  symbols.streams = streams;
+#ifndef _WIN32
+  symbols.guarded = guarded;
+#endif
   tvmffi_ready_ending((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
@@ -54,6 +99,7 @@ static safe_call ready(void) {
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
+  pthread_atfork(NULL, NULL, forked);
   ready();
   atexit(end);
 }
@@ -121,3 +167,6 @@ FUNCTION(41, _doc_stop)
 FUNCTION(42, typed)
 FUNCTION(43, _metadata_typed)
 FUNCTION(44, _doc_typed)
+FUNCTION(45, _async)
+FUNCTION(46, _metadata__async)
+FUNCTION(47, _doc__async)
