@@ -410,6 +410,7 @@ def forked():
     """Each way to call Go in a fork is an error."""
     s, made, f, start = m.made(3), m.made(4), m.function(), m.get_function("_async")("wait")
     apply = tvm_ffi.get_global_func("waits.apply")
+    index = type(s).__tvm_ffi_type_info__.type_index
 
     def child():
         nonlocal s, f, made
@@ -426,6 +427,8 @@ def forked():
         assert s.n == 3
         s.n = 5
         assert s.n == 5
+        again = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")(index, "n", 6)
+        assert again.n == 6
         t = threading.Thread(target=lambda: refused(m.plain))
         t.start()
         t.join()
