@@ -21,7 +21,7 @@ type Error struct {
 }
 
 // The kinds of errors that the core of TVM-FFI uses. errors.Is(err, ErrValue) reports
-// whether err is an error of that kind.
+// whether err is an error of that kind. Package kind has the other kinds of Python.
 var (
 	ErrValue     error = kindError("ValueError")
 	ErrType      error = kindError("TypeError")
@@ -72,15 +72,15 @@ func (e *Error) Error() string {
 	return e.Kind + ": " + e.Message
 }
 
-// Is reports whether target is the kind of e, or refers to the same error object of the
-// library as e. errors.Is calls it.
+// Is reports whether target is the kind of e or a more general kind, or refers to the same
+// error object of the library as e. errors.Is calls it.
 func (e *Error) Is(target error) bool {
 	if e == nil {
 		return false
 	}
 	switch t := target.(type) {
 	case kindError:
-		return string(t) == e.Kind
+		return failure.KindIs(e.Kind, string(t))
 	case *Error:
 		o := e.failure().Native()
 		return o != nil && o.Handle() == t.failure().Native().Handle()

@@ -58,29 +58,6 @@ func (f *Failure) public() error { return Errors.Error(f) }
 // FailureOf returns the record of err, or nil if err is not a *tvmffi.Error.
 func FailureOf(err error) *Failure { return Errors.Failure(err) }
 
-// failureIn returns the first record in the chain of err, or nil.
-func failureIn(err error) *Failure {
-	for err != nil {
-		if f := FailureOf(err); f != nil {
-			return f
-		}
-		switch w := err.(type) {
-		case interface{ Unwrap() error }:
-			err = w.Unwrap()
-		case interface{ Unwrap() []error }:
-			for _, e := range w.Unwrap() {
-				if f := failureIn(e); f != nil {
-					return f
-				}
-			}
-			return nil
-		default:
-			return nil
-		}
-	}
-	return nil
-}
-
 // Errorf returns an error of the given kind. A %w in the format becomes its cause.
 func Errorf(kind, format string, args ...any) error {
 	for i, arg := range args {
@@ -125,9 +102,12 @@ func ErrorOf(handle uintptr) error {
 			return same.public()
 		}
 		e.Cause = original
-	} else if cell.CauseChain != 0 {
-		objects.IncRef(cell.CauseChain)
-		e.Cause = ErrorOf(cell.CauseChain)
+	} else {
+		if cell.CauseChain != 0 {
+			objects.IncRef(cell.CauseChain)
+			e.Cause = ErrorOf(cell.CauseChain)
+		}
+		e.Cause = declaredCause(cell, e.Kind, e.Cause)
 	}
 	if cell.ExtraContext == 0 && cell.CauseChain == 0 && objects.Strong(handle) == 1 && capi.PointerTo[abi.Object](handle).TypeIndex == abi.TypeError {
 		// Nobody else has the object, so its memory need not wait for the collector.
@@ -227,11 +207,13 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 		return o.Handle(), nil
 	}
 	kind, message, backtrace := KindRuntime, err.Error(), ""
-	if e := failureIn(err); e != nil {
+	if _, e, d := search(err, hasKind); e != nil {
 		kind, backtrace = e.Kind, e.Backtrace
 		if FailureOf(original(err)) == e {
 			message = e.Message
 		}
+	} else if d != nil {
+		kind = d.Kind
 	}
 	if p, ok := err.(*passing); ok {
 		err, backtrace = p.err, p.backtrace

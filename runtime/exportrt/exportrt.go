@@ -76,6 +76,8 @@ type Exports struct {
 	Functions []Function
 	// Methods are the methods with a context. The types have them too.
 	Methods []Function
+	// Errors are the error types of the package.
+	Errors []ErrorType
 	// Includes are packages whose functions and types this package offers too, under
 	// the names that they have in the registry.
 	Includes []*Exports
@@ -118,6 +120,9 @@ func (l *Exports) attempt() (err error) {
 		if err := in.Register(); err != nil {
 			return err
 		}
+	}
+	if err := l.declareErrors(); err != nil {
+		return err
 	}
 	functions := l.functions()
 	for _, f := range functions {

@@ -84,6 +84,9 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 	handles := unsafe.Slice(&s.handles[0], s.count)
 	var call uintptr
 	functions := l.named()
+	for _, f := range l.errorFunctions() {
+		functions[f.Name] = &f
+	}
 	for i, name := range names {
 		f, err := functions[name], err
 		if f == nil {

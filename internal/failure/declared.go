@@ -1,0 +1,151 @@
+package failure
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
+
+// Declared is an error type of Go that other languages know by its kind.
+type Declared struct {
+	// Kind is the kind of the errors. Base is the kind of which it is a special case, or
+	// empty.
+	Kind, Base string
+	// Types are the types of Go whose values are errors of the kind.
+	Types []reflect.Type
+	// Decode makes a value of the type from the fields that an error carries: a borrowed
+	// Map, or 0 if it carries none.
+	Decode func(fields uintptr) (error, error)
+}
+
+// declarations finds declared types. A table is replaced and never changed.
+type declarations struct {
+	byKind map[string]*Declared
+	byType map[reflect.Type]*Declared
+}
+
+var (
+	declared  atomic.Pointer[declarations]
+	declaring sync.Mutex
+)
+
+// Declare makes errors of the type of d errors of its kind, in both directions.
+func Declare(d *Declared) error {
+	declaring.Lock()
+	defer declaring.Unlock()
+	old := declared.Load()
+	if old == nil {
+		old = &declarations{}
+	}
+	if other := old.byKind[d.Kind]; other != nil {
+		if slices.Equal(other.Types, d.Types) {
+			return nil
+		}
+		return Errorf(KindRuntime, "%s and %s are both declared as errors of the kind %s: give one another kind, //tvmffi:error other.Kind",
+			other.Types[0], d.Types[0], d.Kind)
+	}
+	table := &declarations{maps.Clone(old.byKind), maps.Clone(old.byType)}
+	if table.byKind == nil {
+		table.byKind, table.byType = map[string]*Declared{}, map[reflect.Type]*Declared{}
+	}
+	table.byKind[d.Kind] = d
+	for _, t := range d.Types {
+		table.byType[t] = d
+	}
+	declared.Store(table)
+	return nil
+}
+
+// DeclaredKind returns the declaration of a kind, or nil.
+func DeclaredKind(kind string) *Declared {
+	if table := declared.Load(); table != nil {
+		return table.byKind[kind]
+	}
+	return nil
+}
+
+// DeclaredIn returns the first error of a declared type in the chain of err, with its
+// declaration, or nil.
+func DeclaredIn(err error) (error, *Declared) {
+	if declared.Load() == nil {
+		return nil, nil
+	}
+	found, _, d := search(err, func(e error) bool { return declarationOf(e) != nil })
+	return found, d
+}
+
+func declarationOf(err error) *Declared {
+	if table := declared.Load(); table != nil && err != nil {
+		return table.byType[reflect.TypeOf(err)]
+	}
+	return nil
+}
+
+// search returns the first error of the chain of err that matches, as itself, as a record
+// and as a declared type.
+func search(err error, matches func(error) bool) (found error, f *Failure, d *Declared) {
+	for err != nil {
+		if matches(err) {
+			return err, FailureOf(err), declarationOf(err)
+		}
+		switch w := err.(type) {
+		case interface{ Unwrap() error }:
+			err = w.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, e := range w.Unwrap() {
+				if found, f, d := search(e, matches); found != nil {
+					return found, f, d
+				}
+			}
+			return nil, nil, nil
+		default:
+			return nil, nil, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// hasKind reports whether err is a record or of a declared type.
+func hasKind(err error) bool { return FailureOf(err) != nil || declarationOf(err) != nil }
+
+// received is the cause of an error of another language: the value of its declared type,
+// and the error that it names as its cause.
+type received struct{ value, cause error }
+
+// Error returns the text of the value.
+func (r *received) Error() string { return r.value.Error() }
+
+// Unwrap returns the value and the cause.
+func (r *received) Unwrap() []error { return []error{r.value, r.cause} }
+
+// declaredCause returns the cause of an error of another language, whose own cause is
+// given: with a value of the declared type, if the kind has one. Fields that do not fit
+// the type are an error of the other language; the error then has its kind only.
+func declaredCause(cell *abi.ErrorCell, kind string, cause error) error {
+	d := DeclaredKind(kind)
+	if d == nil {
+		return cause
+	}
+	value, err := d.Decode(cell.ExtraContext)
+	switch {
+	case err != nil:
+		return cause
+	case cause == nil:
+		return value
+	}
+	return &received{value, cause}
+}
+
+// OtherCause returns the first error in the chain below e that came from another language, or
+// nil.
+func (e *Failure) OtherCause() *Failure {
+	_, f, _ := search(e.Cause, func(err error) bool {
+		f := FailureOf(err)
+		return f != nil && (f.plain || f.Native() != nil) && (e.Native() == nil || f.Native() == nil || f.Native().Handle() != e.Native().Handle())
+	})
+	return f
+}
