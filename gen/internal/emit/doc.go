@@ -5,6 +5,7 @@
 //
 //	any file  file.go, docs.go
 //	bindings  emit.go, handshake.go, objects.go, ctors.go, forward.go, funcs.go
-//	exports   export.go, exportcall.go, exportcontext.go, exportfunc.go, exportclass.go, exportmain.go
+//	exports   export.go, exportcall.go, exportcontext.go, exportfunc.go, exportclass.go,
+//	          exporterror.go, exportmain.go
 //	kernels   kernel.go, kernelchecks.go, kernellaunch.go
 package emit

@@ -168,11 +168,14 @@ func walkNamed(t types.Type, visit func(*types.TypeName)) {
 }
 
 // key is the key of a type with the prefix.
-func (e *exporter) key(t *source.Type) string {
-	if strings.Contains(t.Key, ".") {
-		return t.Key
+func (e *exporter) key(t *source.Type) string { return e.prefixed(t.Key) }
+
+// prefixed returns a key or a kind with the prefix.
+func (e *exporter) prefixed(key string) string {
+	if strings.Contains(key, ".") {
+		return key
 	}
-	return e.Prefix + t.Key
+	return e.Prefix + key
 }
 
 func (e *exporter) typeVar(t *source.Type) {
@@ -298,6 +301,13 @@ func (e *exporter) library() jen.Code {
 			all = append(all, e.method(m.owner, m.method))
 		}
 		fields = append(fields, field("Methods", jen.Index().Add(exportrt("Function")).Values(spread(all)...)))
+	}
+	if len(e.Errors) > 0 {
+		var all []jen.Code
+		for _, t := range e.Errors {
+			all = append(all, e.errorType(t))
+		}
+		fields = append(fields, field("Errors", jen.Index().Add(exportrt("ErrorType")).Values(spread(all)...)))
 	}
 	if len(e.Included) > 0 {
 		var all []jen.Code

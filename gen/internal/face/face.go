@@ -162,7 +162,8 @@ type Error struct {
 	// Base is the kind that it derives from, such as "KeyError", or empty.
 	Base string
 	Doc  string
-	// Fields are the fields with tags.
+	// Fields are the fields with tags. An error type that is a string or an integer has
+	// one field, "value", without a name in Go.
 	Fields []Field
 }
 

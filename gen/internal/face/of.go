@@ -41,6 +41,9 @@ func Of(p *source.Package, name, prefix string) *Library {
 	}
 	for _, e := range p.Errors {
 		fields := b.fields(e.Object.Type().Underlying(), nil)
+		if basic, ok := e.Object.Type().Underlying().(*types.Basic); ok {
+			fields = []Field{{Name: "value", Type: b.typeOf(basic)}}
+		}
 		b.lib.Errors = append(b.lib.Errors, &Error{Name: e.GoName, Kind: b.key(e.Kind), Base: e.Base, Doc: e.Doc, Fields: fields})
 	}
 	slices.SortFunc(b.lib.Functions, func(x, y *Function) int { return cmp.Compare(x.Name, y.Name) })

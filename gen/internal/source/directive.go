@@ -18,6 +18,7 @@ const (
 	verbExport = "export"
 	verbObject = "object"
 	verbMethod = "method"
+	verbError  = "error"
 )
 
 // hooks maps the verbs for methods that the library calls itself to the options of
@@ -41,7 +42,7 @@ func takesDefaults(verb string) bool {
 }
 
 // verbs lists the directives for errors.
-const verbs = "export, object, method, constructor, property, repr, equal, hash and compare"
+const verbs = "export, object, method, constructor, property, error, repr, equal, hash and compare"
 
 // directives reads the directives of a comment, and records their positions in seen.
 func (r *reader) directives(doc *ast.CommentGroup, seen map[token.Pos]bool) []directive {
@@ -89,6 +90,8 @@ func isOption(verb, word string) bool {
 	switch {
 	case verb == verbObject:
 		return strings.Contains(word, "=") || flags[word] != "" || word == wordOpaque
+	case verb == verbError:
+		return strings.Contains(word, "=")
 	case takesDefaults(verb):
 		return strings.Contains(word, "=") || word == wordLend
 	}
@@ -111,7 +114,7 @@ func (r *reader) refuseWords(d directive) bool {
 		return false
 	}
 	switch {
-	case d.verb != verbObject && len(d.options) > 0:
+	case d.verb != verbObject && d.verb != verbError && len(d.options) > 0:
 		r.fail(d.pos, "//tvmffi:%s takes one name: remove %q", d.verb, strings.Join(d.options, " "))
 	case hooks[d.verb] != "" && d.name != "":
 		r.fail(d.pos, "//tvmffi:%s takes no name: remove %q", d.verb, d.name)
@@ -148,7 +151,7 @@ func split(text string) (words []string, err error) {
 
 func isVerb(word string) bool {
 	switch word {
-	case verbExport, verbObject, verbMethod, verbConstructor, verbProperty:
+	case verbExport, verbObject, verbMethod, verbConstructor, verbProperty, verbError:
 		return true
 	}
 	return hooks[word] != ""

@@ -17,6 +17,9 @@ func (r *reader) function(decl *ast.FuncDecl, d directive) {
 	case decl.Recv != nil && d.verb == verbConstructor:
 		r.fail(d.pos, "%s is a method: //tvmffi:constructor belongs above a func that returns the object", name)
 		return
+	case d.verb == verbError:
+		r.fail(d.pos, "//tvmffi:error belongs above a type: func %s has //tvmffi:export or //tvmffi:method", name)
+		return
 	case decl.Recv != nil && d.verb == verbExport:
 		r.fail(d.pos, "%s is a method: write //tvmffi:method, and //tvmffi:object above its struct", name)
 		return

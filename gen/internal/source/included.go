@@ -25,8 +25,13 @@ type Included struct {
 	pos       token.Pos
 }
 
+// errorFunctions are functions of the runtime for errors, which every library has. Names of
+// users begin with a letter.
+var errorFunctions = []string{"_error_cause", "_error_fields", "_error_new"}
+
 // Symbols returns the names of all functions that other languages see: those of the
-// package, then those of the packages that it includes.
+// package, then those of the packages that it includes. A package of kernels has only
+// kernels.
 func (p *Package) Symbols() []string {
 	var names []string
 	for _, f := range p.Functions {
@@ -35,6 +40,9 @@ func (p *Package) Symbols() []string {
 	names = append(names, p.Kernels...)
 	for _, in := range p.Included {
 		names = append(names, in.Functions...)
+	}
+	if len(p.Kernels) == 0 {
+		names = append(names, errorFunctions...)
 	}
 	return names
 }
@@ -164,7 +172,7 @@ func (r *reader) kernels() {
 		return
 	}
 	file := r.pkg.Syntax[i]
-	if len(r.Functions)+len(r.Types)+len(r.Included) > 0 {
+	if len(r.Functions)+len(r.Types)+len(r.Errors)+len(r.Included) > 0 {
 		r.fail(file.Package, "a package of kernels exports only kernels: move the code with directives to another package, "+
 			"and write //tvmffi:export above its import of this one")
 		return

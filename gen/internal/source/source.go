@@ -21,6 +21,9 @@
 //
 //	//tvmffi:property [name]
 //	func (x *Index) Size() int
+//
+//	//tvmffi:error [kind] [base=kind]
+//	type NotFoundError struct { Name string `ffi:"name"` }
 package source
 
 import (
@@ -203,7 +206,7 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 		return nil, fmt.Errorf("%s is package main, which cannot be imported: move your exports to another package", p.PkgPath)
 	}
 	r.read()
-	if len(r.errs) == 0 && len(r.Functions)+len(r.Types)+len(r.Included)+len(r.Kernels) == 0 {
+	if len(r.errs) == 0 && len(r.Functions)+len(r.Types)+len(r.Errors)+len(r.Included)+len(r.Kernels) == 0 {
 		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func or an import, or //tvmffi:object above a struct", p.PkgPath)
 	}
 	return r.Package, errors.Join(r.errs...)
@@ -271,6 +274,7 @@ func (r *reader) read() {
 	}
 	r.enums(own)
 	r.duplicates()
+	r.duplicateErrors()
 	r.duplicateSymbols()
 	r.kernels()
 	byPosition := func(a, b token.Pos) int {
@@ -328,11 +332,14 @@ func (r *reader) structs(decl *ast.GenDecl, seen map[token.Pos]bool) {
 			above = nil
 		}
 		for _, d := range found {
-			if d.verb != verbObject {
-				r.fail(d.pos, "//tvmffi:%s belongs above a func: write //tvmffi:object above a struct", d.verb)
-				continue
+			switch d.verb {
+			case verbObject:
+				r.object(t, d, documentation(doc))
+			case verbError:
+				r.errorType(t, d, documentation(doc))
+			default:
+				r.fail(d.pos, "//tvmffi:%s belongs above a func: write //tvmffi:object above a struct, or //tvmffi:error above an error type", d.verb)
 			}
-			r.object(t, d, documentation(doc))
 		}
 	}
 	for _, d := range above {
@@ -342,22 +349,11 @@ func (r *reader) structs(decl *ast.GenDecl, seen map[token.Pos]bool) {
 
 // object reads a struct.
 func (r *reader) object(spec *ast.TypeSpec, d directive, doc string) {
-	name := spec.Name.Name
-	named, ok := r.pkg.TypesInfo.Defs[spec.Name].(*types.TypeName)
-	switch {
-	case !ok:
-		r.fail(spec.Pos(), "type %s has an error: go build shows it", name)
-		return
-	case spec.Assign.IsValid():
-		r.fail(d.pos, "type %s is an alias: put //tvmffi:object where the struct is declared", name)
-		return
-	case spec.TypeParams != nil:
-		r.fail(d.pos, "type %s is generic: export a struct for each instance that others need", name)
-		return
-	case !named.Exported():
-		r.fail(d.pos, "type %s is not exported: write it with a capital letter", name)
+	named := r.namedType(spec, d, verbObject, "export a struct for each instance that others need")
+	if named == nil {
 		return
 	}
+	name := named.Name()
 	if _, ok := named.Type().Underlying().(*types.Struct); !ok {
 		r.fail(d.pos, "type %s is not a struct: //tvmffi:object needs one, with tags such as `ffi:\"x\"` on its fields", name)
 		return

@@ -279,18 +279,19 @@ func (r *reader) checkStruct(t *Type) {
 		r.checkOpaque(t)
 		return
 	}
-	r.checkFields(t, t.Object.Type().Underlying().(*types.Struct), map[string]bool{})
+	r.checkFields(t.GoName, t.Object.Type().Underlying().(*types.Struct), map[string]bool{})
 }
 
-func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {
+// checkFields checks the fields of the struct owner, or of one that it embeds.
+func (r *reader) checkFields(owner string, s *types.Struct, names map[string]bool) {
 	for i := range s.NumFields() {
 		f := s.Field(i)
 		text, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
 		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && err == nil && !tagged && f.Embedded() {
 			if class := r.class(f.Type()); class == nil {
-				r.checkFields(t, inner, names)
+				r.checkFields(owner, inner, names)
 			} else if class.Opaque {
-				r.fail(f.Pos(), "type %s embeds %s, which is opaque: make %[1]s opaque too, or name the field", t.GoName, class.GoName)
+				r.fail(f.Pos(), "type %s embeds %s, which is opaque: make %[1]s opaque too, or name the field", owner, class.GoName)
 			}
 			continue
 		}
@@ -305,7 +306,7 @@ func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {
 		case tag.Name == "":
 			continue
 		case !f.Exported():
-			r.fail(f.Pos(), "field %s of %s has a tag but is not exported: write it with a capital letter", f.Name(), t.GoName)
+			r.fail(f.Pos(), "field %s of %s has a tag but is not exported: write it with a capital letter", f.Name(), owner)
 			continue
 		case names[tag.Name]:
 			why = fmt.Sprintf("two fields are named %s: rename one", tag.Name)
@@ -318,7 +319,7 @@ func (r *reader) checkFields(t *Type, s *types.Struct, names map[string]bool) {
 		}
 		names[tag.Name] = true
 		if why != "" {
-			r.fail(f.Pos(), "field %s of %s: %s", f.Name(), t.GoName, why)
+			r.fail(f.Pos(), "field %s of %s: %s", f.Name(), owner, why)
 		}
 	}
 }

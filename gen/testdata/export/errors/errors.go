@@ -164,7 +164,7 @@ type Exported struct{}
 //tvmffi:object // want `type Number is not a struct`
 type Number int
 
-//tvmffi:object // want `type Alias is an alias: put //tvmffi:object where the struct is declared`
+//tvmffi:object // want `type Alias is an alias: put //tvmffi:object where the type is declared`
 type Alias = Exported
 
 //tvmffi:object // want `type hidden is not exported`
@@ -253,6 +253,78 @@ func Value(v value) {} // want `parameter v of Value: field X of value: the tag 
 type value struct {
 	X int64 `ffi:x`
 }
+
+//tvmffi:error
+type NoError struct{} // want `type NoError is not an error: give it a method Error() string`
+
+//tvmffi:error // want `type noCapital is not exported`
+type noCapital struct{ text }
+
+//tvmffi:error // want `type GenericError is generic: declare an error type for each instance`
+type GenericError[T any] struct{ text }
+
+//tvmffi:error // want `type AliasError is an alias: put //tvmffi:error where the type is declared`
+type AliasError = noCapital
+
+//tvmffi:error a-b // want `"a-b" is not a kind: write letters, digits and _`
+type DashError struct{ text }
+
+//tvmffi:error base=Exception // want `base=Exception is not a kind that other languages know: use one of ArithmeticError, AssertionError`
+type BadBase struct{ text }
+
+//tvmffi:error base=KeyError base=ValueError // want `two bases for error TwoBases: an error type has one`
+type TwoBases struct{ text }
+
+//tvmffi:error base=KeyError final // want `unknown option "final" of //tvmffi:error: there is base=KIND`
+type OptionError struct{ text }
+
+//tvmffi:error KeyError // want `KeyError is a kind that exists: choose another one, and write base=KeyError`
+type TakenKind struct{ text }
+
+//tvmffi:error lib.Gone
+type GoneError struct{ text }
+
+//tvmffi:error lib.Gone
+type LostError struct{ text } // want `LostError and GoneError both have the kind lib.Gone: give one another kind`
+
+//tvmffi:error LikeType
+type KeyOfType struct{ text } // want `error KeyOfType has the kind LikeType, which is the key of the type LikeType`
+
+//tvmffi:object
+type LikeType struct{}
+
+//tvmffi:object
+//tvmffi:error // want `two directives for one declaration: remove one`
+type Both struct{ text }
+
+//tvmffi:error
+type FieldsError struct {
+	text
+	C    chan int `ffi:"c"`             // want `field C of FieldsError: type chan int has no counterpart`
+	hide int      `ffi:"hide"`          // want `field hide of FieldsError has a tag but is not exported`
+	Args []string `ffi:"args"`          // want `field Args of FieldsError: errors of other languages already have args`
+	Dash int      `ffi:"a-b"`           // want `"a-b" is not a name in other languages`
+	Same int      `ffi:"x"`             //
+	More int      `ffi:"x"`             // want `two fields are named x: rename one`
+	Big  int8     `ffi:"b,default=300"` // want `the default "300" does not fit int8`
+}
+
+//tvmffi:error
+type FloatError float64 // want `error FloatError is a float64: only structs, strings and integers cross as errors`
+
+func (FloatError) Error() string { return "" }
+
+//tvmffi:error
+type ListError []string // want `error ListError is a []string: only structs, strings and integers cross as errors`
+
+func (ListError) Error() string { return "" }
+
+//tvmffi:error // want `//tvmffi:error belongs above a type: func AnError has //tvmffi:export`
+func AnError() {}
+
+type text struct{}
+
+func (text) Error() string { return "" }
 
 //tvmffi:export // want `stands alone: put it directly above a func, struct or import`
 

@@ -166,3 +166,20 @@ func (n Node) First() any { return n.Value }
 
 //tvmffi:constructor
 func NewNode(value any) (*define.Instance[Node], error) { return nil, nil }
+
+// GoneError says that something is gone.
+//
+//tvmffi:error base=KeyError
+type GoneError struct {
+	What  string `ffi:"what"`
+	Since int64  `ffi:"since,default=3"`
+}
+
+func (e *GoneError) Error() string { return e.What + " is gone" }
+
+// Code is an error of a machine.
+//
+//tvmffi:error machine.Code
+type Code uint8
+
+func (c Code) Error() string { return "an error" }
