@@ -110,6 +110,28 @@ func TestCPP(t *testing.T) {
 	}
 }
 
+// TestErrors raises and catches the declared errors of a Go library in C++ and Python.
+func TestErrors(t *testing.T) {
+	golib := library(t, "golib")
+	t.Run("cpp", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join("testdata", "errors.cc"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := nativetest.BuildText(t, "golibraryerrors", string(text), nativetest.Executable())
+		if out := run(t, nil, program, golib); out != "all right\n" {
+			t.Error(out)
+		}
+	})
+	for version, python := range nativetest.Pythons(t) {
+		t.Run("python"+version, func(t *testing.T) {
+			if out := run(t, nil, python, filepath.Join("testdata", "errors.py"), golib); out != "all right\n" {
+				t.Error(out)
+			}
+		})
+	}
+}
+
 // TestRust runs a Rust program that uses the library through the published crate.
 func TestRust(t *testing.T) {
 	golib := library(t, "golib")

@@ -143,6 +143,25 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "caught",
+			Doc:    "Caught describes the error of a function of the host.",
+			Params: []string{"f"},
+			Func:   Caught,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func() error {
+					return func() error {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 0)
+						return c.Do()
+					}
+				})
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Caught(x0))
+			},
+		},
+		{
 			Name:   "compose",
 			Doc:    "Compose makes one function of two, which may have any signature.",
 			Params: []string{"f", "g"},
@@ -310,6 +329,23 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "find",
+			Doc:    "Find finds nothing: missing is an error that IsMissing knows again, numbers pass a limit.",
+			Params: []string{"name"},
+			Func:   Find,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r, err := Find(x0)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:   "first",
 			Doc:    "First returns the first of any values.",
 			Func:   tvmffi.Packed(nil),
@@ -341,6 +377,25 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "is_missing",
+			Doc:    "IsMissing reports whether a function of the host fails with the error of Find(\"missing\").",
+			Params: []string{"f"},
+			Func:   IsMissing,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func() error {
+					return func() error {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 0)
+						return c.Do()
+					}
+				})
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnBool(IsMissing(x0))
 			},
 		},
 		{
@@ -635,6 +690,29 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "through",
+			Doc:    "Through returns the error of a function of the host: itself, or in the text of another.",
+			Params: []string{"f", "wrap"},
+			Func:   Through,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func() error {
+					return func() error {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 0)
+						return c.Do()
+					}
+				})
+				x1, ok := a.Bool(1)
+				if !ok {
+					x1 = bindrt.Arg[bool](a, 1)
+				}
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return Through(x0, x1)
+			},
+		},
+		{
 			Name:     "total",
 			Doc:      "Total adds numbers, of which there may be any number, and multiplies the sum.",
 			Params:   []string{"scale", "numbers"},
@@ -705,6 +783,14 @@ var tvmffiExports = exportrt.Exports{
 				return bindrt.Return(a, Count(x0))
 			},
 		},
+	},
+	Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("golib.NotFoundError", "KeyError", func(err NotFoundError) error {
+			return &err
+		}),
+		exportrt.ErrorOf("golib.Limit", "ValueError", func(err LimitError) error {
+			return err
+		}),
 	},
 }
 

@@ -25,6 +25,6 @@ func tvmffi_end_saxpylib() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"fetch", "free", "place", "saxpy", "_async"}
+var names = []string{"fetch", "free", "place", "saxpy", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

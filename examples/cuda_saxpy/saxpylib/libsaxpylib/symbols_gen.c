@@ -37,8 +37,8 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[15];
-} symbols = {.count = 15};
+  void* handles[24];
+} symbols = {.count = 24};
 
 extern void tvmffi_ready_saxpylib(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_saxpylib(void);
@@ -134,6 +134,15 @@ FUNCTION(8, _doc_place)
 FUNCTION(9, saxpy)
 FUNCTION(10, _metadata_saxpy)
 FUNCTION(11, _doc_saxpy)
-FUNCTION(12, _async)
-FUNCTION(13, _metadata__async)
-FUNCTION(14, _doc__async)
+FUNCTION(12, _error_cause)
+FUNCTION(13, _metadata__error_cause)
+FUNCTION(14, _doc__error_cause)
+FUNCTION(15, _error_fields)
+FUNCTION(16, _metadata__error_fields)
+FUNCTION(17, _doc__error_fields)
+FUNCTION(18, _error_new)
+FUNCTION(19, _metadata__error_new)
+FUNCTION(20, _doc__error_new)
+FUNCTION(21, _async)
+FUNCTION(22, _metadata__async)
+FUNCTION(23, _doc__async)

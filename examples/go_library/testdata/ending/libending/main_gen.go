@@ -25,6 +25,6 @@ func tvmffi_end_ending() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"any", "beyond", "collect", "each", "forget", "keep", "keep_tensor", "kept", "later", "nested", "par", "raw", "start", "stop", "typed", "_async"}
+var names = []string{"any", "beyond", "collect", "each", "forget", "keep", "keep_tensor", "kept", "later", "nested", "par", "raw", "start", "stop", "typed", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

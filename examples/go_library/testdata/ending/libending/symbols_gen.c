@@ -37,8 +37,8 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[48];
-} symbols = {.count = 48};
+  void* handles[57];
+} symbols = {.count = 57};
 
 extern void tvmffi_ready_ending(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_ending(void);
@@ -167,6 +167,15 @@ FUNCTION(41, _doc_stop)
 FUNCTION(42, typed)
 FUNCTION(43, _metadata_typed)
 FUNCTION(44, _doc_typed)
-FUNCTION(45, _async)
-FUNCTION(46, _metadata__async)
-FUNCTION(47, _doc__async)
+FUNCTION(45, _error_cause)
+FUNCTION(46, _metadata__error_cause)
+FUNCTION(47, _doc__error_cause)
+FUNCTION(48, _error_fields)
+FUNCTION(49, _metadata__error_fields)
+FUNCTION(50, _doc__error_fields)
+FUNCTION(51, _error_new)
+FUNCTION(52, _metadata__error_new)
+FUNCTION(53, _doc__error_new)
+FUNCTION(54, _async)
+FUNCTION(55, _metadata__async)
+FUNCTION(56, _doc__async)
