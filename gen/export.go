@@ -49,7 +49,7 @@ func (x *Exports) Count() (functions, types, methods int) {
 	for _, t := range x.pkg.Types {
 		methods += len(t.Methods)
 	}
-	return len(x.pkg.Symbols()), len(x.pkg.Types), methods
+	return len(x.pkg.Exported()), len(x.pkg.Types), methods
 }
 
 // registrationFile is the generated file in the package itself.

@@ -41,6 +41,8 @@ types, and a main package for go build -buildmode=c-shared.
   //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
                                above a struct with tagged fields
   //tvmffi:method [name]       above a method of such a struct
+  //tvmffi:error [kind] [base=KIND]
+                               above an error type: an exception class, with its tagged fields
   //tvmffi:repr, equal, hash, compare
                                above the method that does this for the type
 

@@ -62,6 +62,11 @@ int main(int argc, char** argv) {
   CHECK(is(caught_of(with("golib.Limit", Fields{{"value", "six"}})), "os=false arithmetic=false: golib.Limit: of C++"));
   CHECK(is(caught_of(with("PermissionError", std::nullopt)), "os=true arithmetic=false: PermissionError: of C++"));
 
+  // Fields and a cause: Go finds both.
+  ffi::Error both("golib.Limit", "of C++", "", with("PermissionError", std::nullopt), Fields{{"value", 8}});
+  CHECK(is(caught_of(both), "LimitError 8 value=true: golib.Limit: of C++"));
+  CHECK(cause(both).cast<ffi::Error>().kind() == "PermissionError");
+
   // Go wraps an error of C++, which stays its cause.
   ffi::Error first = with("PermissionError", std::nullopt);
   ffi::Error wrapped = failure([&] { through(ffi::Function::FromTyped([=]() -> void { throw first; }), true); });

@@ -29,10 +29,18 @@ type Included struct {
 // users begin with a letter.
 var errorFunctions = []string{"_error_cause", "_error_fields", "_error_new"}
 
-// Symbols returns the names of all functions that other languages see: those of the
-// package, then those of the packages that it includes. A package of kernels has only
-// kernels.
+// Symbols returns the names of all symbols: those of Exported, and those of the functions
+// for errors. A package of kernels has only kernels.
 func (p *Package) Symbols() []string {
+	if len(p.Kernels) > 0 {
+		return p.Exported()
+	}
+	return append(p.Exported(), errorFunctions...)
+}
+
+// Exported returns the names of all functions that a package offers: its own, then those of the
+// packages that it includes.
+func (p *Package) Exported() []string {
 	var names []string
 	for _, f := range p.Functions {
 		names = append(names, f.Name)
@@ -40,9 +48,6 @@ func (p *Package) Symbols() []string {
 	names = append(names, p.Kernels...)
 	for _, in := range p.Included {
 		names = append(names, in.Functions...)
-	}
-	if len(p.Kernels) == 0 {
-		names = append(names, errorFunctions...)
 	}
 	return names
 }

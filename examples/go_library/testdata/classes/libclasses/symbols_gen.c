@@ -28,8 +28,8 @@ static struct {
   const char* problem;                 // why it is not ready
   char** environment;
   uintptr_t count;
-  void* handles[24];
-} symbols = {.count = 24};
+  void* handles[33];
+} symbols = {.count = 33};
 
 extern void tvmffi_ready_classes(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_classes(void);
@@ -100,3 +100,12 @@ FUNCTION(20, _doc_total)
 FUNCTION(21, visit)
 FUNCTION(22, _metadata_visit)
 FUNCTION(23, _doc_visit)
+FUNCTION(24, _error_cause)
+FUNCTION(25, _metadata__error_cause)
+FUNCTION(26, _doc__error_cause)
+FUNCTION(27, _error_fields)
+FUNCTION(28, _metadata__error_fields)
+FUNCTION(29, _doc__error_fields)
+FUNCTION(30, _error_new)
+FUNCTION(31, _metadata__error_new)
+FUNCTION(32, _doc__error_new)

@@ -1,0 +1,103 @@
+package exportrt_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+)
+
+// goneError is a declared error with a pointer receiver.
+type goneError struct {
+	What  string `ffi:"what"`
+	Count int64  `ffi:"count,default=3"`
+}
+
+func (e *goneError) Error() string { return fmt.Sprintf("%d %s are gone", e.Count, e.What) }
+
+// codeError is a declared error that is an integer.
+type codeError uint8
+
+func (e codeError) Error() string { return fmt.Sprintf("code %d", uint8(e)) }
+
+// otherError clashes with goneError.
+type otherError struct{}
+
+func (otherError) Error() string { return "other" }
+
+func declareErrors(t *testing.T) {
+	t.Helper()
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	l := exportrt.Exports{Name: "declared", Prefix: "declared.", Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("declared.Gone", "KeyError", func(e goneError) error { return &e }),
+		exportrt.ErrorOf("declared.Code", "", func(e codeError) error { return e }),
+	}}
+	if err := l.Register(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// raised returns the error of a call through the library of a func that fails with err.
+func raised(t *testing.T, err error) *tvmffi.Error {
+	t.Helper()
+	f, failed := tvmffi.FuncOf(func() error { return err })
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	defer f.Release()
+	_, err = f.Call()
+	var e *tvmffi.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%v is not a *tvmffi.Error", err)
+	}
+	return e
+}
+
+// TestDeclaredKinds: an error of a declared type, also one inside others, has its kind, its
+// base and its value.
+func TestDeclaredKinds(t *testing.T) {
+	declareErrors(t)
+	gone := &goneError{"keys", 2}
+	for _, c := range []struct {
+		err        error
+		kind, text string
+	}{
+		{gone, "declared.Gone", "2 keys are gone"},
+		{fmt.Errorf("outer: %w", gone), "declared.Gone", "outer: 2 keys are gone"},
+		{errors.Join(errors.New("first"), gone), "declared.Gone", "first\n2 keys are gone"},
+		{tvmffi.WrapError("ValueError", "of this kind", gone), "ValueError", "of this kind"},
+	} {
+		e := raised(t, c.err)
+		var found *goneError
+		if e.Kind != c.kind || e.Message != c.text || !errors.As(e, &found) || found != gone {
+			t.Errorf("%v: kind %s, message %s, value %v", c.err, e.Kind, e.Message, found)
+		}
+		if errors.Is(e, tvmffi.ErrKey) != (c.kind == "declared.Gone") {
+			t.Errorf("%v is a KeyError: %v", c.err, errors.Is(e, tvmffi.ErrKey))
+		}
+	}
+	e := raised(t, codeError(7))
+	var code codeError
+	if e.Kind != "declared.Code" || !errors.As(e, &code) || code != 7 || !errors.Is(e, tvmffi.ErrRuntime) {
+		t.Errorf("%v: kind %s, code %d", e, e.Kind, code)
+	}
+}
+
+// TestDeclaredTwice: one kind has one type.
+func TestDeclaredTwice(t *testing.T) {
+	declareErrors(t)
+	declareErrors(t) // the same again is nothing new
+	l := exportrt.Exports{Name: "again", Prefix: "again.", Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("declared.Gone", "", func(e otherError) error { return e }),
+	}}
+	const want = "exportrt_test.goneError and exportrt_test.otherError are both declared as errors of the kind declared.Gone: give one another kind"
+	if err := l.Register(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
