@@ -38,7 +38,7 @@ def function(name):
     return call
 
 
-find, is_missing, caught, through, apply, parallel = map(function, "find is_missing caught through apply parallel".split())
+find, is_missing, caught, through, apply, parallel, fail = map(function, "find is_missing caught through apply parallel fail".split())
 
 
 def failure(f, *args, **named):
@@ -108,6 +108,18 @@ def to_go():
     ):
         e = failure(NotFoundError, **named)
         assert type(e) is TypeError and want in str(e), e
+
+
+def kinds():
+    """Each kind that Go can name is the class of Python, and has the same ancestors."""
+    for cls, kind in goerrors._BUILTIN.items():
+        e = failure(fail, kind, "text")
+        want = "'text'" if cls is KeyError else "text"
+        equal((type(e), str(e)), (cls, want))
+        assert caught(raising(e)).endswith(f": {kind}: text"), caught(raising(e))
+        is_os, is_arithmetic = issubclass(cls, OSError), issubclass(cls, ArithmeticError)
+        equal(caught(raising(cls("new"))), f"os={is_os} arithmetic={is_arithmetic}: {kind}: new".replace("True", "true").replace("False", "false"))
+    assert type(failure(fail, "no.Kind", "text")) is RuntimeError
 
 
 def copies():
@@ -201,6 +213,7 @@ def threads():
 
 from_go()
 to_go()
+kinds()
 copies()
 originals()
 memory()
