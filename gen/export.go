@@ -25,6 +25,9 @@ type ExportConfig struct {
 	Out string
 	// ToolVersion is the version in the header of every file; it defaults to (devel).
 	ToolVersion string
+	// Version is the version of the library, for packages of other languages. It may be
+	// empty.
+	Version string
 }
 
 // Exports is what a Go package offers to other languages.
@@ -83,24 +86,8 @@ func (x *Exports) kernels() bool { return len(x.pkg.Kernels) > 0 }
 // Generate writes the registration of the package and the main package of the
 // shared library. Paths are relative to the folder of the package.
 func (x *Exports) Generate(c ExportConfig) ([]File, error) {
-	c = x.Defaults(c)
-	var errs []error
-	if !libraryName.MatchString(c.Name) {
-		errs = append(errs, fmt.Errorf("name: %q is not a valid library name: begin with a letter, then write letters, digits and _", c.Name))
-	}
-	if !prefixText.MatchString(c.Prefix) {
-		errs = append(errs, fmt.Errorf("prefix: %q is not a namespace: write words with a dot after each, such as %q", c.Prefix, strings.Trim(c.Prefix, ".")+"."))
-	}
-	if x.kernels() && c.Prefix != x.pkg.Name+"." {
-		errs = append(errs, errors.New("prefix: the names of kernels come from their configuration: change them there with register"))
-	}
-	if path.Clean(c.Out) == "." {
-		errs = append(errs, errors.New("out: the main package needs a folder of its own"))
-	}
-	for _, name := range x.taken() {
-		errs = append(errs, fmt.Errorf("%s declares %s, which the generated file needs: rename yours", x.pkg.Path, name))
-	}
-	if err := errors.Join(errs...); err != nil {
+	c, err := x.check(c)
+	if err != nil {
 		return nil, err
 	}
 	e := emit.Exported{Package: x.pkg, Library: c.Name, Prefix: c.Prefix, Tool: c.ToolVersion}
@@ -126,6 +113,28 @@ func (x *Exports) Generate(c ExportConfig) ([]File, error) {
 		files = append(files, File{Path: f.path, Content: content})
 	}
 	return files, nil
+}
+
+// check returns c with the defaults filled in, or an error that lists what is wrong with it.
+func (x *Exports) check(c ExportConfig) (ExportConfig, error) {
+	c = x.Defaults(c)
+	var errs []error
+	if !libraryName.MatchString(c.Name) {
+		errs = append(errs, fmt.Errorf("name: %q is not a valid library name: begin with a letter, then write letters, digits and _", c.Name))
+	}
+	if !prefixText.MatchString(c.Prefix) {
+		errs = append(errs, fmt.Errorf("prefix: %q is not a namespace: write words with a dot after each, such as %q", c.Prefix, strings.Trim(c.Prefix, ".")+"."))
+	}
+	if x.kernels() && c.Prefix != x.pkg.Name+"." {
+		errs = append(errs, errors.New("prefix: the names of kernels come from their configuration: change them there with register"))
+	}
+	if path.Clean(c.Out) == "." {
+		errs = append(errs, errors.New("out: the main package needs a folder of its own"))
+	}
+	for _, name := range x.taken() {
+		errs = append(errs, fmt.Errorf("%s declares %s, which the generated file needs: rename yours", x.pkg.Path, name))
+	}
+	return c, errors.Join(errs...)
 }
 
 // Verify type-checks the files from Generate together with the package, like the

@@ -81,6 +81,19 @@ func TestExports(t *testing.T) {
 	if err := x.Verify(files); err != nil {
 		t.Error(err)
 	}
+	python, err := x.Python(ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test", Version: "1.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range python {
+		// The other files are the same for each library.
+		if !IsGenerated(f.Content) {
+			t.Errorf("%s does not look generated", f.Path)
+		}
+		if strings.Contains(f.Path, "__init__") {
+			files = append(files, f)
+		}
+	}
 	golden := filepath.Join("testdata", "export", "wide.golden")
 	got := &txtar.Archive{Comment: []byte("What tvmffi-bind export makes of the package wide; go test ./gen -update writes it.\n")}
 	for _, f := range files {
@@ -98,6 +111,7 @@ func TestExports(t *testing.T) {
 	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
 		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
 	}
+	files = files[:3]
 	again, err := x.Generate(ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test"})
 	if err != nil || cmp.Diff(files, again) != "" {
 		t.Error("the second run differs", err)

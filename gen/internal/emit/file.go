@@ -21,10 +21,16 @@ func marker(version string) string {
 	return markerStart + " " + clean(cmp.Or(version, "(devel)")) + "; " + markerEnd
 }
 
+// Marker is the first line of a file in another language, without the sign of a comment.
+func Marker(version string) string { return strings.TrimPrefix(marker(version), "// ") }
+
 // Generated reports whether a file has the first line that any version of this package
-// writes.
+// writes, as a comment of Go or of Python.
 func Generated(file []byte) bool {
 	line, _, _ := bytes.Cut(file, []byte("\n"))
+	if rest, ok := bytes.CutPrefix(line, []byte("# ")); ok {
+		line = append([]byte("// "), rest...)
+	}
 	line = bytes.TrimRight(line, "\r")
 	return bytes.HasPrefix(line, []byte(markerStart)) && bytes.HasSuffix(line, []byte(markerEnd))
 }

@@ -112,6 +112,8 @@ type Class struct {
 	KwOnly bool
 	// Repr, Equal, Hash and Compare say that Go has a method for it.
 	Repr, Equal, Hash, Compare bool
+	// Structural is set if objects with equal contents are equal.
+	Structural bool
 	// Close, Len, String and All are the methods Close() [error], Len() int,
 	// String() string and All() iter.Seq of the Methods, or nil.
 	Close, Len, String, All *Function

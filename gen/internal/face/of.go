@@ -27,7 +27,7 @@ func Of(p *source.Package, name, prefix string) *Library {
 	for _, t := range p.Types {
 		b.classes[t.Object] = &Class{
 			Name: t.GoName, Key: b.key(t.Key), Doc: t.Doc, ParentKey: t.Parent, Opaque: t.Opaque,
-			Final: slices.Contains(t.Flags, "Final"), Frozen: slices.Contains(t.Flags, "Frozen"), KwOnly: slices.Contains(t.Flags, "KwOnly"),
+			Final: slices.Contains(t.Flags, "Final"), Frozen: slices.Contains(t.Flags, "Frozen"), KwOnly: slices.Contains(t.Flags, "KwOnly"), Structural: t.Structural != "",
 		}
 	}
 	for _, t := range p.Types {

@@ -1,0 +1,149 @@
+package pyface
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// converter returns a function that converts a result of type t, or "" if it stays as it is.
+func (w *writer) converter(t *face.Type) string {
+	helper := func(name string, args ...string) string {
+		return w.pooled(w.private + "." + name + "(" + strings.Join(args, ", ") + ")")
+	}
+	switch t.Kind {
+	case face.KindEnum:
+		return helper("to_enum", w.names[t.Enum])
+	case face.KindOptional:
+		if c := w.converter(t.Elems[0]); c != "" {
+			return helper("to_optional", c)
+		}
+	case face.KindTuple:
+		return helper("to_tuple", w.convertersOf(t.Elems)...)
+	case face.KindSequence:
+		return helper("to_list", w.convertersOf(t.Elems)...)
+	case face.KindMapping:
+		return helper("to_dict", w.convertersOf(t.Elems)...)
+	case face.KindIterator:
+		return helper("to_iterator", w.convertersOf(t.Elems)...)
+	case face.KindRecord:
+		return w.recordConverter(t.Record)
+	}
+	return ""
+}
+
+func (w *writer) convertersOf(types []*face.Type) []string {
+	var all []string
+	for _, t := range types {
+		c := w.converter(t)
+		if c == "" {
+			c = "None"
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// pooled returns a variable of the module with the value of an expression.
+func (w *writer) pooled(text string) string {
+	name := w.converters[text]
+	if name == "" {
+		name = w.fresh(fmt.Sprintf("to%d", len(w.converters)+1))
+		w.converters[text] = name
+		w.pyf("\n%s = %s\n", name, text)
+	}
+	return name
+}
+
+// recordConverter returns the converter of a record. A record may contain itself, so the
+// conversions of its fields are found at the first use.
+func (w *writer) recordConverter(r *face.Record) string {
+	if name := w.converted[r]; name != "" {
+		return name
+	}
+	name := w.fresh("to_" + r.Name)
+	w.converted[r] = name
+	var fields []string
+	before := w.py
+	w.py = &strings.Builder{} // the conversions of its fields may need its own
+	for _, f := range r.Fields {
+		if c := w.converter(f.Type); c != "" {
+			fields = append(fields, quote(f.Name)+": "+c)
+		}
+	}
+	after := w.py.String()
+	w.py = before
+	w.pyf("\n%s = %s.to_record(lambda: {%s})\n%s", name, w.private, strings.Join(fields, ", "), after)
+	return name
+}
+
+// resultConverter returns the converter of the results of f, or "".
+func (w *writer) resultConverter(f *face.Function) string {
+	if len(f.Results) == 0 {
+		return ""
+	}
+	if len(f.Results) == 1 {
+		return w.converter(f.Results[0].Type)
+	}
+	var types []*face.Type
+	for _, r := range f.Results {
+		types = append(types, r.Type)
+	}
+	args, helper := w.convertersOf(types), "to_tuple"
+	if name := w.resultClass(f); name != "" {
+		args, helper = append([]string{name}, args...), "to_named"
+	}
+	return w.pooled(w.private + "." + helper + "(" + strings.Join(args, ", ") + ")")
+}
+
+// allRecords are the records that the types of a library contain.
+type allRecords struct {
+	list []*face.Record
+	seen map[*face.Record]bool
+}
+
+func recordsOf(l *face.Library) allRecords {
+	a := allRecords{seen: map[*face.Record]bool{}}
+	function := func(f *face.Function) {
+		for _, p := range f.Params {
+			a.visit(p.Type)
+		}
+		for _, r := range f.Results {
+			a.visit(r.Type)
+		}
+	}
+	for _, c := range l.Classes {
+		a.fields(c.Fields)
+		if c.Constructor != nil {
+			function(c.Constructor)
+		}
+		for _, f := range append(c.Properties[:len(c.Properties):len(c.Properties)], c.Methods...) {
+			function(f)
+		}
+	}
+	for _, e := range l.Errors {
+		a.fields(e.Fields)
+	}
+	for _, f := range l.Functions {
+		function(f)
+	}
+	return a
+}
+
+func (a *allRecords) fields(fields []face.Field) {
+	for _, f := range fields {
+		a.visit(f.Type)
+	}
+}
+
+func (a *allRecords) visit(t *face.Type) {
+	if t.Kind == face.KindRecord && !a.seen[t.Record] {
+		a.seen[t.Record] = true
+		a.fields(t.Record.Fields)
+		a.list = append(a.list, t.Record)
+	}
+	for _, e := range t.Elems {
+		a.visit(e)
+	}
+}

@@ -1,0 +1,161 @@
+package pyface
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// docstring writes a text as a docstring.
+func docstring(indent, text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	text = strings.NewReplacer(`\`, `\\`, `"""`, `\"\"\"`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, " \t")
+		if i > 0 && line != "" {
+			line = indent + line
+		}
+		lines[i] = line
+	}
+	last := lines[len(lines)-1]
+	end := `"""`
+	if len(lines) > 1 {
+		end = "\n" + indent + end
+	} else if strings.HasSuffix(last, `"`) || strings.HasSuffix(last, `\`) {
+		end = " " + end
+	}
+	return indent + `"""` + strings.Join(lines, "\n") + end + "\n"
+}
+
+// link is a link of a Go doc comment to a declaration.
+var link = regexp.MustCompile(`\[\*?([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*){0,2})\]`)
+
+// text writes a doc comment of Go for readers of Python: names of Go that begin it or that it
+// links to become those of Python, and code is indented by spaces.
+func (w *writer) text(doc, goName, name string) string {
+	if rest, ok := strings.CutPrefix(doc, goName); ok && goName != "" && (rest == "" || strings.ContainsAny(rest[:1], " ,.:;\n'")) {
+		doc = name + rest
+	}
+	lines := strings.Split(doc, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "\t"):
+			lines[i] = strings.ReplaceAll(line, "\t", "    ")
+		case strings.HasPrefix(line, "# "):
+			lines[i] = line[2:] + "\n" + strings.Repeat("-", len(line)-2)
+		default:
+			lines[i] = link.ReplaceAllStringFunc(line, func(found string) string {
+				target := strings.Trim(found, "[]*")
+				return "``" + w.linked(target) + "``"
+			})
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// linked returns the name of Python for a name of Go.
+func (w *writer) linked(name string) string {
+	owner, member, isMember := strings.Cut(name, ".")
+	for _, c := range w.lib.Classes {
+		if c.Name != owner {
+			continue
+		}
+		if !isMember {
+			return w.names[c]
+		}
+		for _, m := range append(c.Methods[:len(c.Methods):len(c.Methods)], c.Properties...) {
+			if m.GoName == member {
+				return w.names[c] + "." + inClass(m.Name)
+			}
+		}
+		for _, f := range c.Fields {
+			if f.GoName == member {
+				return w.names[c] + "." + inClass(f.Name)
+			}
+		}
+	}
+	for _, f := range w.lib.Functions {
+		if f.GoName == name {
+			return w.names[f]
+		}
+	}
+	return name
+}
+
+// moduleDoc returns the doc of the module.
+func (w *writer) moduleDoc() string {
+	if w.lib.Doc == "" {
+		return "Functions and classes of the Go package " + w.lib.Path + "."
+	}
+	return w.text(w.lib.Doc, "", "")
+}
+
+// pythonName returns the name of a function in docs.
+func (w *writer) pythonName(f *face.Function) string {
+	if name := w.names[f]; name != "" {
+		return name
+	}
+	return inClass(f.Name)
+}
+
+// section writes a section in the style of numpydoc.
+func section(title string, lines ...string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n\n" + title + "\n" + strings.Repeat("-", len(title)) + "\n" + strings.Join(lines, "\n")
+}
+
+// functionDoc returns the docstring of a function.
+func (w *writer) functionDoc(f *face.Function, d def, params []parameter, result string) string {
+	doc := w.text(f.Doc, f.GoName, d.name)
+	if doc == "" {
+		doc = d.name + " is the Go func " + f.GoName + "."
+	}
+	if d.async {
+		doc += "\n\nThis form is for asyncio. If the task is cancelled, the context of Go ends."
+	}
+	doc += section("Parameters", w.parameterLines(params)...)
+	switch names := resultNames(f.Results); {
+	case len(names) > 1 && f.Results[0].Name != "":
+		var lines []string
+		for i, name := range names {
+			lines = append(lines, name+" : "+w.out(f.Results[i].Type))
+		}
+		doc += section("Returns", lines...)
+	case len(names) == 1 && f.Results[0].Name != "":
+		doc += section("Returns", names[0]+" : "+result)
+	case len(names) > 0:
+		doc += section("Returns", result)
+	}
+	if f.Fails {
+		doc += section("Raises", "Exception", "    The error of Go. Its kind names the class, which is RuntimeError for an ordinary error.")
+	}
+	return doc
+}
+
+// parameterLines describes parameters.
+func (w *writer) parameterLines(params []parameter) []string {
+	var lines []string
+	for _, p := range params {
+		line := p.name + " : " + w.in(p.Type)
+		switch {
+		case p.Variadic:
+			line = "*" + line
+		case p.unknown:
+			line += ", optional"
+		case p.Default != nil:
+			line += ", default " + strings.ReplaceAll(w.literal(*p.Default, p.Type, false), w.private+".", "")
+		}
+		lines = append(lines, line)
+		if p.doc != "" {
+			lines = append(lines, "    "+p.doc)
+		}
+	}
+	return lines
+}

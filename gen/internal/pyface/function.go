@@ -1,0 +1,123 @@
+package pyface
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// function writes a function of the module, and its asynchronous form.
+func (w *writer) function(f *face.Function) {
+	name := w.names[f]
+	w.export(name)
+	target, convert := w.fresh(f.Name), w.resultConverter(f)
+	if w.pyi.Len() > 0 && !w.functions {
+		w.pyi.WriteString("\n")
+	}
+	w.functions = true
+	w.pyf("\n%s = %s.function(%s, %s)\n", target, w.private, quote(f.Symbol), quote(f.Global))
+	w.def(f, def{name: name, call: target + "(%s)", convert: convert})
+	if f.Context {
+		w.export(w.async[f])
+		w.def(f, def{name: w.async[f], call: w.private + ".wait(" + quote(f.Name) + "%s)", convert: convert, async: true})
+	}
+}
+
+// def says how a function or method is written.
+type def struct {
+	name, indent string
+	method       bool
+	// call is the expression of the call, with %s for the arguments.
+	call    string
+	convert string
+	async   bool
+	// decorator stands before the def, in the module and in the stub.
+	decorator, stubDecorator string
+	// suffix is a comment in the stub.
+	suffix string
+	// label is the name in messages.
+	label string
+}
+
+// def writes a function or a method.
+func (w *writer) def(f *face.Function, d def) {
+	params := w.parameters(f, d.method)
+	keyword := "def "
+	if d.async {
+		keyword = "async def "
+	}
+	result := w.results(f)
+	if d.stubDecorator != "" {
+		w.pyif("%s%s\n", d.indent, d.stubDecorator)
+	}
+	w.pyif("%s%s%s(%s) -> %s: ...%s\n", d.indent, keyword, d.name, w.signature(params, d.method, true), result, d.suffix)
+	if d.indent == "" {
+		w.pyf("\n")
+	}
+	w.pyf("\n")
+	if d.decorator != "" {
+		w.pyf("%s%s\n", d.indent, d.decorator)
+	}
+	w.pyf("%s%s%s(%s) -> %s:\n", d.indent, keyword, d.name, w.signature(params, d.method, false), result)
+	inner := d.indent + "    "
+	w.pyf("%s", docstring(inner, w.functionDoc(f, d, params, result)))
+	w.body(f, d, inner, params)
+}
+
+// body writes the statements of a function.
+func (w *writer) body(f *face.Function, d def, indent string, params []parameter) {
+	var args, tensors []string
+	if d.method {
+		args = append(args, "self")
+	}
+	guarded := f.Fails || f.Context || f.Packed
+	for _, p := range params {
+		arg := p.name
+		t := p.Type
+		if t.Kind == face.KindOptional {
+			t = t.Elems[0]
+		}
+		switch {
+		case p.Variadic:
+			arg = "*" + arg
+		case t.Kind == face.KindCallable || t.Kind == face.KindFunction:
+			guarded = true
+			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, w.private, p.name)
+		case t.Kind == face.KindTensor:
+			guarded = true
+			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))
+			if d.async {
+				arg = w.private + ".owned(" + arg + ")"
+			}
+		}
+		args = append(args, arg)
+	}
+	list := strings.Join(args, ", ")
+	if d.async && list != "" {
+		list = ", " + list
+	}
+	call := fmt.Sprintf(d.call, list)
+	if d.async {
+		call = "await " + call
+	}
+	if d.convert != "" {
+		call = d.convert + "(" + call + ")"
+	}
+	if len(f.Results) > 0 || f.Packed {
+		call = "return " + call
+	}
+	if !guarded {
+		w.pyf("%s%s\n", indent, call)
+		return
+	}
+	label := d.label
+	if label == "" {
+		label = d.name
+	}
+	reraise := ""
+	if len(tensors) > 0 {
+		reraise = quote(label) + strings.Join(tensors, "")
+	}
+	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, w.private, reraise)
+}

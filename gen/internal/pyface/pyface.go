@@ -1,0 +1,201 @@
+// Package pyface writes the Python package of a Go library: functions and classes with the
+// names, docs, defaults and types of Go, and stubs for type checkers.
+package pyface
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// Config says what the description of the library does not.
+type Config struct {
+	// Marker is the first line of each file, without the sign of a comment.
+	Marker string
+	// Version is the version of the package, or empty.
+	Version string
+	// Oldest is the first version of apache-tvm-ffi that the package works with, and Below
+	// the first one that it does not know.
+	Oldest, Below string
+}
+
+// File is a file of the package. Path is relative to the folder that holds the package.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+//go:embed python/_tvmffi.py
+var support string
+
+//go:embed python/_errors.py
+var exceptions string
+
+// Write returns the files of the package, without the shared library.
+func Write(l *face.Library, c Config) []File {
+	w := newWriter(l, c)
+	w.enums()
+	w.records()
+	w.tuples()
+	w.errors()
+	for _, class := range l.Classes {
+		w.class(class)
+	}
+	for _, f := range l.Functions {
+		w.function(f)
+	}
+	head := fmt.Sprintf("# %s\n# source: %s\n", c.Marker, l.Path)
+	file := func(name, content string) File { return File{path.Join(l.Name, name), []byte(content)} }
+	return []File{
+		file("__init__.py", head+w.module()),
+		file("__init__.pyi", head+w.stub()),
+		file("_errors.py", head+exceptions),
+		file("_tvmffi.py", head+w.support()),
+		file("py.typed", "# "+c.Marker+"\n"),
+	}
+}
+
+// support returns the module that loads the library. Its constants stand behind the import
+// from __future__, which has to be the first statement.
+func (w *writer) support() string {
+	const after = "from __future__ import annotations\n"
+	first := ""
+	if len(w.lib.Functions) > 0 {
+		first = w.lib.Functions[0].Symbol
+	}
+	constants := fmt.Sprintf("\nLIBRARY = %s\nPREFIX = %s\nFIRST = %s  # a function of the library\nOLDEST, BELOW = %s, %s  # versions of apache-tvm-ffi\n",
+		quote(w.lib.Name), quote(w.lib.Prefix), quote(first), quote(w.c.Oldest), quote(w.c.Below))
+	return strings.Replace(support, after, after+constants, 1)
+}
+
+// writer writes a package.
+type writer struct {
+	lib *face.Library
+	c   Config
+	// private begins the names of the package that are not for users. No other name begins
+	// with it.
+	private string
+	// names are the names of functions, classes, enums, errors, records and named tuples.
+	names map[any]string
+	// async are the names of the asynchronous forms.
+	async map[*face.Function]string
+	// taken are the names of the module and of members, which hide those that annotations use.
+	taken map[string]bool
+	used  map[string]bool // private names
+	// imports are the names for annotations, by module, in the form of an import statement.
+	imports map[string]map[string]bool
+	// dlpack is set if the stub needs the protocol of tensors, functions if the stub has one.
+	dlpack, functions bool
+	allRecords
+	named []namedTuple
+	// converters are functions that convert results, by their text.
+	converters map[string]string
+	converted  map[*face.Record]string
+	py         *strings.Builder
+	pyi        strings.Builder
+	all        []string
+}
+
+// namedTuple is the class of several results with names.
+type namedTuple struct {
+	of      *face.Function
+	name    string
+	results []face.Result
+}
+
+func newWriter(l *face.Library, c Config) *writer {
+	w := &writer{
+		lib: l, c: c, names: map[any]string{}, async: map[*face.Function]string{}, taken: map[string]bool{}, used: map[string]bool{},
+		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
+	}
+	w.allRecords = recordsOf(l)
+	w.name()
+	return w
+}
+
+// module returns __init__.py.
+func (w *writer) module() string {
+	var b strings.Builder
+	b.WriteString(docstring("", w.moduleDoc()))
+	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + w.private + "_checking\n\n")
+	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _tvmffi as %[1]s\n\n", w.private)
+	if imports := w.importLines("    "); imports != "" {
+		fmt.Fprintf(&b, "if %s_checking:\n%s\n", w.private, imports)
+	}
+	b.WriteString(w.exports())
+	b.WriteString(w.py.String())
+	return b.String()
+}
+
+// stub returns __init__.pyi.
+func (w *writer) stub() string {
+	var b strings.Builder
+	protocol := ""
+	if w.dlpack {
+		protocol = fmt.Sprintf("\n# A tensor of NumPy, PyTorch and so on: its memory is not copied.\nclass %s(%s):\n    def __dlpack__(self) -> %s: ...\n    def __dlpack_device__(self) -> %s: ...\n",
+			w.protocol(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("tuple")+"["+w.builtin("int")+", "+w.builtin("int")+"]")
+	}
+	b.WriteString(w.importLines(""))
+	b.WriteString("\n" + w.exports())
+	b.WriteString(protocol)
+	b.WriteString(w.pyi.String())
+	return b.String()
+}
+
+// exports returns __all__ and __version__.
+func (w *writer) exports() string {
+	all := slices.Sorted(slices.Values(w.all))
+	var b strings.Builder
+	b.WriteString("__all__ = [\n")
+	for _, name := range all {
+		fmt.Fprintf(&b, "    %s,\n", quote(name))
+	}
+	b.WriteString("]\n")
+	if w.c.Version != "" {
+		fmt.Fprintf(&b, "__version__ = %s\n", quote(w.c.Version))
+	}
+	return b.String()
+}
+
+// importLines returns the imports of annotations.
+func (w *writer) importLines(indent string) string {
+	var b strings.Builder
+	for _, module := range slices.Sorted(keys(w.imports)) {
+		names := slices.Sorted(keys(w.imports[module]))
+		if module == "" {
+			for _, name := range names {
+				fmt.Fprintf(&b, "%simport %s\n", indent, name)
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "%sfrom %s import %s\n", indent, module, strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+func keys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// export adds a name for users.
+func (w *writer) export(name string) { w.all = append(w.all, name) }
+
+// both writes to the module and to the stub.
+func (w *writer) both(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.py.WriteString(text)
+	w.pyi.WriteString(text)
+}
+
+func (w *writer) pyf(format string, args ...any)  { fmt.Fprintf(w.py, format, args...) }
+func (w *writer) pyif(format string, args ...any) { fmt.Fprintf(&w.pyi, format, args...) }

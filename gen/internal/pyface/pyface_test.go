@@ -1,0 +1,197 @@
+package pyface_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/gen/internal/pyface"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func of(k face.Kind, elems ...*face.Type) *face.Type { return &face.Type{Kind: k, Elems: elems} }
+
+var (
+	integer = of(face.KindInt)
+	text    = of(face.KindString)
+	point   = &face.Class{Name: "Point", Key: "all.Point", Doc: "Point is a [Point] with \\ and \"\"\"."}
+	color   = &face.Enum{Name: "Color", Kind: face.KindInt, Members: []face.Member{
+		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: face.KindInt, Text: "0x1"}},
+		{GoName: "ColorBlue", Name: "BLUE", Value: face.Value{Kind: face.KindInt, Text: "-2"}},
+	}}
+	fruit = &face.Enum{Name: "Fruit", Doc: "Fruit grows.", Kind: face.KindString, Members: []face.Member{
+		{GoName: "FruitPear", Name: "PEAR", Value: face.Value{Kind: face.KindString, Text: "pear"}},
+	}}
+	limits = &face.Record{Name: "Limits"}
+)
+
+// types has a type of each kind.
+func types() []*face.Type {
+	limits.Fields = []face.Field{
+		{Name: "low", Type: of(face.KindFloat), Doc: "at least"}, {Name: "class", Type: &face.Type{Kind: face.KindEnum, Enum: color}},
+		{Name: "more", Type: of(face.KindOptional, &face.Type{Kind: face.KindRecord, Record: limits}), HasDefault: true},
+	}
+	all := make([]*face.Type, face.Kinds)
+	for k := range face.Kinds {
+		all[k] = of(k)
+	}
+	all[face.KindOptional] = of(face.KindOptional, integer)
+	all[face.KindUnion] = of(face.KindUnion, integer, of(face.KindOptional, text))
+	all[face.KindTuple] = of(face.KindTuple, integer, text)
+	for _, k := range []face.Kind{face.KindSequence, face.KindArray, face.KindList, face.KindIterator} {
+		all[k] = of(k, &face.Type{Kind: face.KindEnum, Enum: color})
+	}
+	for _, k := range []face.Kind{face.KindMapping, face.KindMap, face.KindDict} {
+		all[k] = of(k, text, of(face.KindSequence, integer))
+	}
+	all[face.KindCallable] = of(face.KindCallable, of(face.KindSequence, integer), of(face.KindSequence, text))
+	all[face.KindRecord].Record = limits
+	all[face.KindClass].Class = point
+	all[face.KindEnum].Enum = color
+	return all
+}
+
+// want says how each kind looks as a parameter and as a result.
+var want = [face.Kinds][2]string{
+	face.KindNone: {"None", "None"}, face.KindAny: {"Any", "Any"}, face.KindBool: {"bool", "bool"}, face.KindInt: {"int", "int"},
+	face.KindFloat: {"float", "float"}, face.KindBigInt: {"int", "int"}, face.KindString: {"str", "str"},
+	face.KindBytes: {"bytes | bytearray", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
+	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
+	face.KindOptional: {"int | None", "int | None"}, face.KindUnion: {"int | str | None", "int | str | None"},
+	face.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
+	face.KindMapping: {"Mapping[str, Sequence[int]]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
+	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
+	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},
+	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
+	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"}, face.KindForeign: {"tvm_ffi.Object", "tvm_ffi.Object"},
+	face.KindClass: {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
+	face.KindCallable: {"Callable[[Sequence[str]], Sequence[int]]", "Callable[[Sequence[str]], Sequence[int]]"},
+	face.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, face.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
+}
+
+// TestKinds checks the types of parameters and results of every kind.
+func TestKinds(t *testing.T) {
+	l := &face.Library{Name: "all", Prefix: "all.", Path: "example.test/all", Classes: []*face.Class{point}, Enums: []*face.Enum{color}}
+	for k, typ := range types() {
+		f := &face.Function{Name: fmt.Sprintf("f%d", k), GoName: "F", Results: []face.Result{{Type: typ}}}
+		if face.Kind(k) != face.KindNone {
+			f.Params = []face.Param{{Name: "x", Type: typ}}
+		} else {
+			f.Results = nil
+		}
+		l.Functions = append(l.Functions, f)
+	}
+	files := write(l)
+	for k, w := range want {
+		line := fmt.Sprintf("def f%d(x: %s) -> %s: ...\n", k, w[0], w[1])
+		if face.Kind(k) == face.KindNone {
+			line = "def f0() -> None: ...\n"
+		}
+		if w[0] == "" || !strings.Contains(files["all/__init__.pyi"], line) {
+			t.Errorf("kind %d: the stub lacks %s", k, line)
+		}
+	}
+	if t.Failed() {
+		t.Log(files["all/__init__.pyi"])
+	}
+	parse(t, files)
+}
+
+func write(l *face.Library) map[string]string {
+	files := map[string]string{}
+	for _, f := range pyface.Write(l, pyface.Config{Marker: "Code generated by a test; DO NOT EDIT.", Version: "1.2", Oldest: "0.1", Below: "0.2"}) {
+		files[f.Path] = string(f.Content)
+	}
+	return files
+}
+
+// parse compiles all files with the oldest Python that is here.
+func parse(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		cmd := exec.CommandContext(t.Context(), nativetest.Python(t), "-c", "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 9))")
+		cmd.Stdin = strings.NewReader(content)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v\n%s\n%s", name, err, &stderr, content)
+		}
+	}
+}
+
+// everything has what types do not show: defaults, variadic parameters, several results,
+// classes with all methods, errors.
+func everything() *face.Library {
+	types()
+	method := func(name, goName string, result *face.Type) *face.Function {
+		f := &face.Function{Name: name, GoName: goName, Doc: goName + " does it.\n\n\tcode(1)\n\nSee [Sum] and [*Bag.Len].\n\n# More\nText."}
+		if result != nil {
+			f.Results = []face.Result{{Type: result}}
+		}
+		return f
+	}
+	bag := &face.Class{
+		Name: "Bag", Key: "all.Bag", Opaque: true, Doc: "Bag holds.", Compare: true, Hash: true,
+		Close: method("close", "Close", nil), Len: method("len", "Len", integer), String: method("string", "String", text),
+		All: method("all", "All", of(face.KindIterator, text)), Properties: []*face.Function{method("size", "Size", &face.Type{Kind: face.KindEnum, Enum: color})},
+		Constructor: &face.Function{GoName: "NewBag", Fails: true, Params: []face.Param{{Name: "self", Type: integer}, {Name: "f", Type: of(face.KindFunction)}}},
+	}
+	bag.Methods = []*face.Function{bag.Close, bag.Len, bag.String, bag.All, {Name: "wait", GoName: "Wait", Context: true, Fails: true}}
+	base := &face.Class{Name: "Base", Key: "all.Base", ParentKey: "other.Base", Structural: true, Fields: []face.Field{
+		{Name: "id", Type: integer, ReadOnly: true}, {Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: &face.Value{Kind: face.KindInt, Text: "1"}, HasDefault: true},
+		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "big", Type: of(face.KindBigInt), HasDefault: true},
+	}}
+	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(face.KindFloat), Doc: "across"}}}
+	return &face.Library{
+		Name: "all", Prefix: "all.", Path: "example.test/all", Doc: "Package all has all.", Classes: []*face.Class{point, bag, {Name: "Sealed", Key: "all.Sealed", Opaque: true}, base, child},
+		Enums: []*face.Enum{color, fruit},
+		Errors: []*face.Error{{Name: "LostError", Kind: "all.LostError", Base: "KeyError", Doc: "LostError says what.", Fields: []face.Field{
+			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: face.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"}},
+		Functions: []*face.Function{
+			{Name: "divmod", GoName: "DivMod", Symbol: "divmod", Global: "all.divmod", Doc: "DivMod divides.", Fails: true, Params: []face.Param{
+				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "0x10"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(face.KindSequence, integer)}}},
+			{Name: "join", GoName: "Join", Symbol: "join", Packed: true, Results: []face.Result{{Type: of(face.KindAny)}}},
+			{Name: "lambda", GoName: "Lambda", Global: "all.lambda", Params: []face.Param{{Name: "class", Type: text, Default: &face.Value{Kind: face.KindString, Text: "a\"b\nπ"}},
+				{Name: "None", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "-Inf"}}, {Name: "print", Type: &face.Type{Kind: face.KindEnum, Enum: fruit}, Default: &face.Value{Kind: face.KindString, Text: "pear"}}}},
+			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}},
+				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
+			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3"}}, {Name: "xs", Type: integer, Variadic: true}}},
+			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone)))}},
+				Results: []face.Result{{Type: integer}, {Type: of(face.KindOptional, of(face.KindTuple, integer))}}},
+		},
+	}
+}
+
+// TestWrite compares the package of a library that has everything with a golden file.
+func TestWrite(t *testing.T) {
+	files := write(everything())
+	parse(t, files)
+	got := &txtar.Archive{Comment: []byte("What pyface makes of a library that has everything; go test ./gen/internal/pyface -update writes it.\n")}
+	for _, name := range []string{"all/__init__.py", "all/__init__.pyi", "all/py.typed"} {
+		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(files[name])})
+	}
+	golden := filepath.Join("testdata", "all.golden")
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
+		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
+	}
+}

@@ -1,0 +1,225 @@
+"""Exceptions that cross between Python and Go."""
+
+from __future__ import annotations
+
+import collections
+import sys
+import weakref
+
+from ._tvmffi import Function, core, lib, tvm_ffi
+
+
+def _optional(name):
+    try:
+        return lib.get_function(name)
+    except AttributeError:
+        return None
+
+
+_error_new, _error_fields, _error_cause = map(_optional, ("_error_new", "_error_fields", "_error_cause"))
+
+
+class GoError:
+    """The Go side of an error class: its fields cross with the exception."""
+
+    _kind = ""
+    _fields = ()
+    _error = None  # the Error object, of Go or made by __tvm_ffi_error__
+
+    def __init__(self, message=None, /, **fields):
+        # tvm_ffi makes an exception of an error with its message only, and sets
+        # __tvm_ffi_error__ after that.
+        if message is not None and not isinstance(message, str):
+            raise TypeError(f"{type(self).__name__}(message): expected a str, got {type(message).__name__}")
+        if message is None:
+            self._error = _error_new(self._kind, fields, None)  # checks the fields
+            message = self._error.message
+        elif fields:
+            self._error = _error_new(self._kind, fields, message)
+        super().__init__(message)
+
+    @property
+    def __tvm_ffi_error__(self):
+        if self._error is None:  # made with a message only
+            try:
+                self._error = core.Error(self._kind, str(self), "")
+            except Exception as e:  # hasattr must see no other exception
+                raise AttributeError("__tvm_ffi_error__") from e
+        return self._error
+
+    @__tvm_ffi_error__.setter
+    def __tvm_ffi_error__(self, error):
+        self._error = error
+
+    def __getattr__(self, name):
+        # A field that was not read yet.
+        if name in type(self)._fields:
+            for key, value in _field_values(self).items():
+                self.__dict__.setdefault(key, value)
+            if name in self.__dict__:
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __str__(self):
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self):
+        fields = {name: getattr(self, name) for name in self._fields if hasattr(self, name)}
+        extra = {k: v for k, v in self.__dict__.items() if k != "_error" and k not in fields}
+        return (_restored, (type(self), self.args, fields), extra or None)
+
+
+def _field_values(e):
+    if e._error is None:
+        return {}
+    return dict((_error_fields(e._error) or {}).items())
+
+
+def _restored(cls, args, fields):
+    e = cls.__new__(cls, *args)
+    e.args = args
+    if fields or cls._fields == ():
+        e._error = _error_new(cls._kind, fields, str(e))
+    return e
+
+
+class Guard:
+    """Calls a Python function for Go, and keeps the exceptions that it raised.
+
+    tvm_ffi makes a new exception, of a class that the kind names, of an error that comes
+    back. With the original at hand, the caller gets that.
+    """
+
+    __slots__ = ("function", "raised")
+
+    def __init__(self, function):
+        self.function = function
+        self.raised = None
+
+    def __call__(self, *args):
+        try:
+            return self.function(*args)
+        except BaseException as e:
+            _keep(self, e)
+            raise
+
+
+def guard(f):
+    """Returns f, with a guard if it is a function of Python."""
+    return Guard(f) if callable(f) and not isinstance(f, Function) else f
+
+
+class _Raised:
+    """An exception on its way through Go."""
+
+    __slots__ = ("exception", "error", "__weakref__")
+
+
+# _on_the_way finds exceptions by the address of the Error object. Only guards keep them alive.
+_on_the_way: weakref.WeakValueDictionary[int, _Raised] = weakref.WeakValueDictionary()
+
+
+def _keep(guard, e):
+    try:
+        error = getattr(e, "__tvm_ffi_error__", None)
+        if error is None:
+            message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
+            error = core.Error(_kind_of(type(e)), message, "")
+            e.__tvm_ffi_error__ = error
+    except Exception:
+        return  # tvm_ffi makes an error of the class and the text
+    r = _Raised()
+    r.exception, r.error = e, error
+    if guard.raised is None:
+        guard.raised = collections.deque(maxlen=16)
+    guard.raised.append(r)
+    _on_the_way[error.__chandle__()] = r
+
+
+def raised(e):
+    """Returns the exception to raise for e, which a call of Go raised."""
+    error = getattr(e, "__tvm_ffi_error__", None)
+    if error is None:
+        return e
+    found = _on_the_way.get(error.__chandle__())
+    if found is not None:
+        original = found.exception
+        if original is not e:
+            original.__traceback__ = _joined(e.__traceback__, original.__traceback__)
+            if not isinstance(original, GoError):
+                try:
+                    del original.__tvm_ffi_error__
+                except AttributeError:
+                    pass
+        return original
+    if e.__cause__ is None and _error_cause is not None:
+        cause = _error_cause(error)
+        if cause is not None:
+            e.__cause__ = raised(cause.py_error())
+    return e
+
+
+def reraise(name="", **tensors):
+    """Raises the exception that is handled, or the one that it stands for."""
+    e = sys.exc_info()[1]
+    if isinstance(e, BufferError) and not hasattr(e, "__tvm_ffi_error__"):
+        # An array of NumPy was not taken as an argument.
+        for parameter, x in tensors.items():
+            if getattr(getattr(x, "flags", None), "writeable", True) is False:
+                raise BufferError(f"{name}({parameter}=...): the array is read-only, and Go could write to it: pass {parameter}.copy()") from None
+        raise
+    x = raised(e)
+    if x is e:
+        raise
+    context = x.__context__
+    try:
+        raise x
+    finally:
+        x.__context__ = context
+
+
+def _joined(outer, inner):
+    """Puts the frames of Go before those of the original exception."""
+    frames, originals = [], []
+    while outer is not None:
+        frames.append(outer)
+        outer = outer.tb_next
+    while inner is not None:
+        originals.append(inner)
+        inner = inner.tb_next
+    # The text of the error lists the frames of the callback, too: the innermost ones.
+    del frames[max(0, len(frames) - len(originals)) :]
+    tb = originals[1] if len(originals) > 1 else None  # without __call__ of the guard
+    for f in reversed(frames):
+        tb = type(f)(tb, f.tb_frame, f.tb_lasti, f.tb_lineno)
+    return tb
+
+
+# All exceptions of Python that are made of one message.
+_BUILTIN = {
+    getattr(sys.modules["builtins"], name): name
+    for name in """ArithmeticError AssertionError AttributeError BlockingIOError BrokenPipeError
+BufferError ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError ConnectionResetError EOFError
+FileExistsError FileNotFoundError FloatingPointError ImportError IndexError InterruptedError IsADirectoryError KeyError LookupError
+MemoryError ModuleNotFoundError NameError NotADirectoryError NotImplementedError OSError OverflowError PermissionError
+ProcessLookupError RecursionError ReferenceError RuntimeError StopAsyncIteration StopIteration SyntaxError SystemError TimeoutError
+TypeError UnboundLocalError UnicodeError ValueError ZeroDivisionError""".split()
+}
+for _cls, _name in _BUILTIN.items():
+    core.ERROR_NAME_TO_TYPE.setdefault(_name, _cls)
+
+
+def _kind_of(cls):
+    for c in cls.__mro__:
+        kind = core.ERROR_TYPE_TO_NAME.get(c) or _BUILTIN.get(c)
+        if kind is not None:
+            return kind
+    return "RuntimeError"
+
+
+register_error = tvm_ffi.register_error
+
+
+def base(name):
+    """Returns the class of a kind of error."""
+    return core.ERROR_NAME_TO_TYPE.get(name, RuntimeError)

@@ -1,0 +1,379 @@
+"""Loads the library of this package and connects it with Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum, IntEnum
+from typing import NamedTuple, TypedDict
+
+inf, nan = float("inf"), float("nan")
+property = property
+PACKAGE = __name__.rpartition(".")[0]
+REQUIREMENT = f"apache-tvm-ffi>={OLDEST},<{BELOW}"
+
+
+def _failed(message):
+    return ImportError(f"{PACKAGE}: {message}", name=PACKAGE)
+
+
+try:
+    import tvm_ffi
+except ModuleNotFoundError as e:
+    if e.name != "tvm_ffi":
+        raise
+    raise _failed(f"the Python package apache-tvm-ffi is not installed: pip install '{REQUIREMENT}'") from None
+
+from tvm_ffi import Function, Object, core  # noqa: E402
+
+
+def _numbers(version):
+    """Returns the numbers at the beginning of a version: (0, 1, 15) of 0.1.15.post2."""
+    numbers = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+def _check_version():
+    found = getattr(tvm_ffi, "__version__", "0")
+    if _numbers(found) < _numbers(OLDEST):
+        raise _failed(f"apache-tvm-ffi {found} is too old: pip install '{REQUIREMENT}'")
+    if _numbers(found) >= _numbers(BELOW):
+        raise _failed(f"apache-tvm-ffi {found} is newer than this package knows: pip install '{REQUIREMENT}', or a newer {PACKAGE}")
+
+
+def _library_file():
+    if sys.platform == "win32":
+        return f"{LIBRARY}.dll"
+    return f"lib{LIBRARY}.dylib" if sys.platform == "darwin" else f"lib{LIBRARY}.so"
+
+
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), _library_file())
+
+_ELF = {3: "386", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64", 21: "ppc64le", 22: "s390x", 258: "loong64"}
+_MACH = {0x01000007: "amd64", 0x0100000C: "arm64"}
+_PE = {0x8664: "amd64", 0xAA64: "arm64", 0x014C: "386"}
+_MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64", "i686": "386"}
+
+
+def _target(path):
+    """Says for which system a library is built, in the words of Go. It is None for another file."""
+    with open(path, "rb") as f:
+        head = f.read(4096)
+    number = lambda at, size: int.from_bytes(head[at : at + size], "little")  # noqa: E731
+    if head[:4] == b"\x7fELF":
+        return "linux/" + _ELF.get(number(18, 2), "another machine")
+    if head[:4] == b"\xcf\xfa\xed\xfe":
+        return "darwin/" + _MACH.get(number(4, 4), "another machine")
+    if head[:2] == b"MZ":
+        return "windows/" + _PE.get(number(number(60, 4) + 4, 2), "another machine")
+    return None
+
+
+def _here():
+    import platform
+
+    system = {"win32": "windows"}.get(sys.platform, sys.platform)
+    machine = platform.machine().lower()
+    return f"{system}/{_MACHINES.get(machine, machine)}"
+
+
+def _why(text):
+    """Says why the library cannot be loaded, for which the loader says text."""
+    target = _target(FILE)
+    if target is None:
+        return f"{FILE} is not a shared library, or it is damaged: install the package again"
+    if target != _here():
+        return f"{FILE} is built for {target}, and this Python runs on {_here()}: install the package that is built for it"
+    _, found, version = text.partition("GLIBC_")
+    if found and "not found" in text:
+        version = version.split("'")[0]
+        try:
+            has = os.confstr("CS_GNU_LIBC_VERSION") or "another C library"
+        except (AttributeError, OSError, ValueError):
+            has = "another C library"
+        return f"{FILE} needs glibc {version}, and this system has {has}: use a newer system, or build the package on one as old as this"
+    return f"{FILE} cannot be loaded: {text}"
+
+
+def _load():
+    folder = os.path.dirname(FILE)
+    if not os.path.isfile(FILE):
+        names = (f"lib{LIBRARY}.so", f"lib{LIBRARY}.dylib", f"{LIBRARY}.dll")
+        others = [f"{f} for {_target(os.path.join(folder, f))}" for f in os.listdir(folder) if f in names]
+        if others:
+            raise _failed(f"the package has {others[0]}, and this Python runs on {_here()}: install the package that is built for it")
+        raise _failed(f"the library {FILE} does not exist: install the package again, or run tvmffi-bind export")
+    try:
+        loaded = tvm_ffi.load_module(FILE)
+    except Exception as e:
+        raise _failed(_why(str(e))) from None
+    if FIRST:
+        # On Windows, this call also registers the library.
+        try:
+            loaded.get_function("_metadata_" + FIRST)()
+        except Exception as e:
+            raise _failed(_refused(e)) from None
+    return loaded
+
+
+def _refused(e):
+    """Says why the library could not be registered."""
+    if isinstance(e, AttributeError):
+        return f"{FILE} has no function {FIRST}: it was built from other Go code than this package: run tvmffi-bind export again"
+    text = str(e)
+    if "already exists" in text:
+        for name, module in list(sys.modules.items()):
+            other = getattr(module, "FILE", None)
+            if name.endswith("._tvmffi") and other != FILE and getattr(module, "PREFIX", None) == PREFIX:
+                return f"this process has loaded {other}, another copy or version of the library, with the same names: import only one of them ({text})"
+        return f"this process has loaded another copy or version of the library, with the same names: load only one of them ({text})"
+    return text
+
+
+_check_version()
+lib = _load()
+
+
+def function(symbol, name):
+    """Returns a function of the library, or of the registry if it has no symbol."""
+    try:
+        return lib.get_function(symbol) if symbol else tvm_ffi.get_global_func(name)
+    except (AttributeError, ValueError):
+        raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
+
+
+def register(key):
+    """Makes a class the one of the objects with that key."""
+    try:
+        return tvm_ffi.register_object(key)
+    except ValueError:
+        raise _failed(f"{FILE} has no type {key}: it was built from other Go code than this package: run tvmffi-bind export again") from None
+
+
+def parent(key):
+    """Returns the class of a type of another library."""
+    try:
+        return core._lookup_or_register_type_info_from_type_key(key).type_cls or Object
+    except Exception:
+        return Object
+
+
+def members(cls, *names):
+    """Returns the functions of the methods and properties of a class."""
+    info = cls.__tvm_ffi_type_info__
+    found = {f.name: f.getter for f in info.fields}
+    found.update((m.name, m.func) for m in info.methods)
+    for name in names:
+        if name not in found:
+            raise _failed(f"{FILE} has no member {name} of {info.type_key}: it was built from other Go code than this package: run tvmffi-bind export again")
+    return [found[name] for name in names]
+
+
+def fields(cls, *names):
+    """Returns the getters and the setters of the fields of a class, in turn."""
+    found = {f.name: f for f in cls.__tvm_ffi_type_info__.fields}
+    return [x for name in names for x in (found[name].getter, found[name].setter)]
+
+
+def alias(cls, name, other):
+    """Gives a member of a class that has a reserved word as its name another name."""
+    setattr(cls, other, getattr(cls, name))
+
+
+class Default:
+    """Stands for a default that only the library knows."""
+
+    def __repr__(self):
+        return "..."
+
+
+DEFAULT = Default()
+
+
+def construct(self, *args, **fields):
+    """Makes the object of self."""
+    self.__ffi_init__(*args, **{name: value for name, value in fields.items() if value is not DEFAULT})
+
+
+def not_constructed(self):
+    raise TypeError(f"{type(self).__name__} has no constructor: functions of {PACKAGE} make its objects")
+
+
+def not_copied(self, *_):
+    raise TypeError(f"{type(self).__name__} cannot be copied or pickled: only Go sees its fields")
+
+
+# Conversions of results. None stands for a value that stays as it is.
+
+_item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
+_size = tvm_ffi.get_global_func("ffi.ArraySize")
+_map_size = tvm_ffi.get_global_func("ffi.MapSize")
+_map_iterator = tvm_ffi.get_global_func("ffi.MapForwardIterFunctor")
+
+
+def to_enum(cls):
+    """Returns a function that makes a member of a value. Unknown values stay as they are."""
+    get = {m.value: m for m in cls.__members__.values()}.get
+    return lambda value: get(value, value)
+
+
+def to_optional(convert):
+    return lambda value: None if value is None else convert(value)
+
+
+def to_list(convert):
+    if convert is None:
+        return lambda a: [_item(a, i) for i in range(_size(a))]
+    return lambda a: [convert(_item(a, i)) for i in range(_size(a))]
+
+
+def to_dict(key, value):
+    def to(m):
+        at = _map_iterator(m)
+        result = {}
+        for _ in range(_map_size(m)):
+            k, v = at(0), at(1)
+            result[k if key is None else key(k)] = v if value is None else value(v)
+            at(2)
+        return result
+
+    return to
+
+
+def to_record(converts):
+    """Returns a function that makes a dict of a map. converts returns the conversions by name."""
+    by_name = None
+    to_plain = to_dict(None, None)
+
+    def to(m):
+        nonlocal by_name
+        if by_name is None:
+            by_name = converts()
+        result = to_plain(m)
+        for name, convert in by_name.items():
+            if name in result:
+                result[name] = convert(result[name])
+        return result
+
+    return to
+
+
+def to_tuple(*converts):
+    if converts == (None, None):
+        return lambda a: (_item(a, 0), _item(a, 1))
+    pairs = tuple(enumerate(converts))
+    return lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs])
+
+
+def to_named(cls, *converts):
+    plain, new = to_tuple(*converts), tuple.__new__
+    return lambda a: new(cls, plain(a))
+
+
+def to_iterator(convert):
+    def iterate(following):
+        while (value := following()) is not None:
+            value = _item(value, 0)
+            yield value if convert is None else convert(value)
+
+    return iterate
+
+
+# Special methods of classes. ffi.Recursive* calls the methods of Go.
+
+
+def _same_family(a, b):
+    return isinstance(b, type(a)) or isinstance(a, type(b))
+
+
+def _recursive(name):
+    compare = None
+
+    def method(self, other):
+        nonlocal compare
+        if not _same_family(self, other):
+            return NotImplemented
+        if compare is None:
+            compare = tvm_ffi.get_global_func("ffi.Recursive" + name)
+        return compare(self, other)
+
+    return method
+
+
+equal, less, less_equal, greater, greater_equal = map(_recursive, ("Eq", "Lt", "Le", "Gt", "Ge"))
+
+
+def hash_value(self):
+    return tvm_ffi.get_global_func("ffi.RecursiveHash")(self)
+
+
+def structural_equal(self, other):
+    return tvm_ffi.structural_equal(self, other) if _same_family(self, other) else NotImplemented
+
+
+def structural_hash(self):
+    return tvm_ffi.structural_hash(self)
+
+
+def copy(self):
+    shallow = core._lookup_type_attr(type(self).__tvm_ffi_type_info__.type_index, "__ffi_shallow_copy__")
+    return not_copied(self) if shallow is None else shallow(self)
+
+
+def deepcopy(self, memo=None):
+    return tvm_ffi.get_global_func("ffi.DeepCopy")(self)
+
+
+# Asynchronous forms of functions with a context.
+
+_starts: dict[str, Function] = {}
+
+
+async def wait(name, *args):
+    """Calls a function of Go and waits without blocking the loop."""
+    import asyncio
+
+    if name not in _starts:
+        _starts[name] = function("_async", "")(name)
+    loop = asyncio.get_running_loop()
+    waiting = loop.create_future()
+    ended = False
+
+    def settle(result, error):  # in the loop
+        nonlocal ended
+        ended = True
+        if not waiting.done():
+            waiting.set_result((result, error))
+
+    def done(result, error):  # on a thread of Go
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            pass  # the loop is closed, so nobody waits
+
+    cancel = _starts[name](done, *args)
+    try:
+        result, error = await waiting
+    except asyncio.CancelledError:
+        # The context of Go ends. The task ends when the function has returned, so that nothing
+        # of it runs on. A second cancellation does not wait.
+        cancel()
+        if not ended:
+            waiting = loop.create_future()
+            await waiting
+        raise
+    except BaseException:  # the coroutine is closed
+        cancel()
+        raise
+    if error is not None:
+        raise error.py_error()
+    return result
+
+
+def owned(x):
+    """Returns a tensor that a call may keep after it has returned."""
+    return tvm_ffi.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, tvm_ffi.Tensor) else x
