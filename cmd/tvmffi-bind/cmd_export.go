@@ -24,7 +24,7 @@ type exportOptions struct {
 	preview
 	out, name, prefix string
 	build             bool
-	stubs             string
+	python            string
 }
 
 func newExport(con *console.Console) *cobra.Command {
@@ -51,7 +51,8 @@ A package of kernels that gen wrote needs no directives and gets only the main p
 PACKAGE is a folder or an import path, by default the current folder. The result is
 checked by the compiler before anything is written.`,
 		Example: `  //go:generate go tool tvmffi-bind export
-  tvmffi-bind export ./golib --build --stubs ./python`,
+  tvmffi-bind export ./golib --build
+  tvmffi-bind export ./golib --python ./python`,
 		Args: console.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "."
@@ -66,12 +67,12 @@ checked by the compiler before anything is written.`,
 	f.StringVar(&o.name, "name", "", "name of the library, without lib and .so (default the name of the package)")
 	f.StringVar(&o.prefix, "prefix", "", "prefix of names in the registry (default the name of the library and a dot)")
 	f.BoolVar(&o.build, "build", false, "also build the shared library into the folder of the main package; needs a C compiler")
-	f.StringVar(&o.stubs, "stubs", "", "build, and write typed stubs for Python into this folder with tvm-ffi-stubgen")
+	f.StringVar(&o.python, "python", "", "build, and write a Python package with the library into this folder")
 	o.preview.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
-	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "stubs")
+	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "python")
 	_ = cmd.MarkFlagDirname("out")
-	_ = cmd.MarkFlagDirname("stubs")
+	_ = cmd.MarkFlagDirname("python")
 	return cmd
 }
 
@@ -102,7 +103,7 @@ func runExport(ctx context.Context, con *console.Console, o *exportOptions, patt
 	functions, types, methods := x.Count()
 	con.Notef("%s: %s, %s, %s exported as lib%s; %s\n", console.Shown(x.Dir()),
 		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name, written(changes))
-	return buildExport(ctx, con, o, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
+	return buildExport(ctx, con, o, x, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
 }
 
 // written says how many files were written.
@@ -167,10 +168,18 @@ func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen
 	return c, changes, nil
 }
 
-// buildExport builds the library of the main package in a folder, and the stubs, if the
-// flags ask for them.
-func buildExport(ctx context.Context, con *console.Console, o *exportOptions, main string, c gen.ExportConfig) error {
-	if !o.build && o.stubs == "" {
+// buildExport builds the library of the main package in a folder, and the packages of other
+// languages, if the flags ask for them.
+func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, main string, c gen.ExportConfig) error {
+	if o.python != "" {
+		if err := exportPython(ctx, con, x, c, o.python, main); err != nil {
+			return err
+		}
+	}
+	if !o.build && o.python != "" {
+		return nil
+	}
+	if !o.build {
 		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
 		return nil
 	}
@@ -179,10 +188,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, ma
 		return err
 	}
 	con.Notef("built %s\n", console.Shown(file))
-	if o.stubs == "" {
-		return nil
-	}
-	return writeStubs(ctx, con, o.stubs, file, c)
+	return nil
 }
 
 // below returns the folder to, which is relative to the working directory, as a path
@@ -259,21 +265,35 @@ func findCompiler(ctx context.Context) error {
 	return nil
 }
 
-// writeStubs writes typed stubs for Python.
-func writeStubs(ctx context.Context, con *console.Console, dir, file string, c gen.ExportConfig) error {
-	const program = "tvm-ffi-stubgen"
-	path, err := exec.LookPath(program)
+// exportPython writes the Python package of x into the folder dir, and builds the library of
+// the main package beside its files. The folder holds packages: each has one of its own.
+func exportPython(ctx context.Context, con *console.Console, x *gen.Exports, c gen.ExportConfig, dir, main string) error {
+	generated, err := x.Python(c)
 	if err != nil {
-		return fmt.Errorf("%s is not in PATH, so there are no stubs (the library is built): pip install apache-tvm-ffi, or activate the environment that has it", program)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	namespace := strings.TrimSuffix(c.Prefix, ".")
-	cmd := exec.CommandContext(ctx, path, dir, "--dlls", file, "--init-lib", c.Name, "--init-pypkg", namespace, "--init-prefix", c.Prefix)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", program, err, console.FirstLines(strings.TrimSpace(string(out))))
+	changes := &files.Output{}
+	for _, f := range generated {
+		if err := changes.Put(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content, gen.IsGenerated); err != nil {
+			return err
+		}
 	}
-	con.Notef("wrote Python stubs to %s\n", console.Shown(dir))
+	if err := changes.Write(); err != nil {
+		return err
+	}
+	pkg, err := filepath.Abs(filepath.Join(dir, c.Name))
+	if err != nil {
+		return err
+	}
+	// A process that uses the old library keeps it: a file that is mapped must not change.
+	file := filepath.Join(pkg, libraryFile(c.Name))
+	fresh := filepath.Join(pkg, "."+libraryFile(c.Name))
+	if _, err := con.Step("building the library", func() error { return buildLibrary(ctx, main, fresh) }); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, file); err != nil {
+		return err
+	}
+	con.Notef("wrote the Python package %s; %s\n", console.Shown(pkg), written(changes))
 	return nil
 }

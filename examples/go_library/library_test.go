@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/tvmffi-go/tvmffi/internal/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
@@ -187,25 +185,6 @@ func TestGo(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
-	}
-}
-
-// TestStubs compares the typed stubs that tvm-ffi-stubgen makes of the library.
-func TestStubs(t *testing.T) {
-	golib := library(t, "golib")
-	stubgen := filepath.Join(filepath.Dir(nativetest.Python(t)), "tvm-ffi-stubgen")
-	dir := t.TempDir()
-	run(t, nil, stubgen, dir, "--dlls", golib, "--init-lib", "golib", "--init-pypkg", "golib", "--init-prefix", "golib.")
-	got, err := os.ReadFile(filepath.Join(dir, "golib", "_ffi_api.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join("testdata", "stubs.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("testdata/stubs.py (-) and the stubs (+) differ:\n%s", d)
 	}
 }
 

@@ -132,6 +132,20 @@ func TVM(t testing.TB) (python string) {
 	return python
 }
 
+//go:embed testdata/checkers_requirements.txt
+var checkersRequirements string
+
+// Checkers returns the program of a Python that has mypy, pyright (basedpyright), apache-tvm-ffi and numpy. It is made
+// once in the cache, takes 300 MB, and needs Python 3.11 on linux/amd64.
+func Checkers(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "checkers", checkersRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with mypy and pyright, which are pinned for Python 3.11 on linux/amd64: %w", err))
+	}
+	return python
+}
+
 // python311 returns the program of Python 3.11, for which some wheels are pinned, or else that of any Python.
 func python311() string {
 	const program = "python3.11"

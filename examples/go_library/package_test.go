@@ -1,0 +1,46 @@
+package golibrary
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// pythonPackage returns the folder that holds the Python package golib, made as docs/EXPORT.md
+// says.
+func pythonPackage(t testing.TB) string {
+	t.Helper()
+	library(t, "golib") // it says what is missing for building libraries
+	dir := t.TempDir()
+	run(t, nil, consumer.Tool(t), "export", "./golib", "--python", dir)
+	return dir
+}
+
+// TestPackage uses the Python package.
+func TestPackage(t *testing.T) {
+	dir := pythonPackage(t)
+	python := nativetest.Python(t)
+	for _, test := range []string{
+		"functions", "docs", "results", "arguments", "tensors", "classes", "errors", "again", "quick", "loading", "clash",
+	} {
+		t.Run(test, func(t *testing.T) {
+			run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)
+		})
+	}
+}
+
+// BenchmarkPackage compares calls through the Python package with calls of the same functions
+// without it, in turn and in one process.
+func BenchmarkPackage(b *testing.B) {
+	dir := pythonPackage(b)
+	for version, python := range nativetest.Pythons(b) {
+		b.Run(version, func(b *testing.B) {
+			for b.Loop() {
+				b.Log("\n" + run(b, nil, python, filepath.Join("testdata", "package_bench.py"), dir))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

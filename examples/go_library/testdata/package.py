@@ -1,0 +1,279 @@
+"""Uses the package golib, which tvmffi-bind export --python made, as Python users do. Usage: package.py TEST FOLDER"""
+
+import copy
+import gc
+import importlib
+import inspect
+import os
+import pickle
+import pydoc
+import shutil
+import sys
+import tempfile
+import traceback
+
+test, folder = sys.argv[1:]
+
+
+def failure(f, *args, **kwargs):
+    try:
+        f(*args, **kwargs)
+    except BaseException as e:  # KeyboardInterrupt too
+        return e
+    raise AssertionError("no error")
+
+
+def functions(g):
+    assert g.add(40, 2) == g.add(a=40, b=2) == g.add(40, b=2) == 42
+    assert g.greet(name="x") == "hello, x"
+    assert g.join(1, "x", 2.5, True) == "1 x 2.5 true" and g.join() == ""
+    assert g.reversed(b"abc", None) == b"cba" and g.reversed(bytearray(b"abc"), times=2) == b"abc"
+    assert g.fail.__module__ == "golib" and g.fail.__qualname__ == g.fail.__name__ == "fail"
+    assert sorted(g.__all__) == g.__all__ and all(hasattr(g, name) for name in g.__all__)
+    assert not [n for n in vars(g) if not n.startswith("_") and n not in g.__all__ and n != "annotations"]
+    signature = inspect.signature(g.small)
+    assert str(signature) == "(a: 'int', b: 'int', up: 'bool') -> 'int'", signature
+    assert str(inspect.signature(g.join)) == "(*args: 'Any') -> 'str'"
+    assert g.__doc__.startswith("Package golib is"), g.__doc__
+
+
+def docs(g):
+    text = pydoc.plain(pydoc.render_doc(g.greet))
+    assert "greet(name: 'str') -> 'str'" in text and "greet says hello to a name, which must not be empty." in text, text
+    assert "name : str" in text and "Raises" in text, text
+    text = pydoc.plain(pydoc.render_doc(g.Point))
+    assert "mirrored makes another point" in text and "x : float\n |      to the right" in text, text
+    assert 'name : str, default "p"' in text, text
+
+
+def results(g):
+    """Results are of Python's own types."""
+    assert g.word_count(["a b", "b"]) == {"a": 1, "b": 2} and type(g.word_count(())) is dict
+    assert g.swap((1, "one")) == ("one", 1) and type(g.swap((1, "one"))) is tuple
+    assert g.sorted({"a": [[3, 1.5, True]]}) == {"a": [[1.0, 1.5, 3.0]]}
+    assert g.adder(5)(1) == 6
+    numbers = __import__("tvm_ffi").List([1])
+    assert g.append(numbers, 2).same_as(numbers) and list(numbers) == [1, 2]
+    assert g.within(50, g.Limits(low=0.0, high=37.5)) == g.within(50, {"low": 0, "high": 37.5, "note": None}) == 37.5
+    assert g.Limits.__annotations__.keys() == {"low", "high", "note"}
+
+
+def arguments(g):
+    """Wrong arguments are errors that name the parameter."""
+    cases = [
+        (failure(g.add), "missing 2 required positional arguments: 'a' and 'b'"),
+        (failure(g.add, 1), "missing 1 required positional argument: 'b'"),
+        (failure(g.add, 1, 2, 3), "takes 2 positional arguments but 3 were given"),
+        (failure(g.add, 1, c=2), "unexpected keyword argument 'c'"),
+        (failure(g.add, 1, 2, b=3), "multiple values for argument 'b'"),
+        (failure(g.add, None, 1), "expected int, got None"),
+        (failure(g.add, 1, "x"), "expected int"),
+        (failure(g.add, object(), 1), "expected int"),
+        (failure(g.add, 2**70, 1), "expected int"),
+        (failure(g.small, 200, 1, True), "200 does not fit int8"),
+        (failure(g.sum, None), ""),
+        (failure(g.sum, 3), ""),
+        (failure(g.volume, (1, 2)), "expected ffi.Shape"),
+        (failure(g.apply, 3, 1), "expected ffi.Function, got int"),
+        (failure(g.within, 1, {"low": 1.0}), "has no high"),
+        (failure(g.word_count, 3), "expected ffi.Array"),
+        (failure(g.around, "x", 1), "golib.Point"),
+        (failure(g.Point), "missing 1 required positional argument: 'x'"),
+        (failure(g.Point, 1, z=2), "unexpected keyword argument 'z'"),
+        (failure(g.Point, 1, 2, "p"), "positional argument"),
+        (failure(g.Point, None), "'x'"),
+        (failure(g.Point(1).move, 1), "missing 1 required positional argument: 'dy'"),
+        (failure(g.Point(1).move, 1, "x"), "expected float"),
+        (failure(g.Point.norm, 3), ""),
+        (failure(g.Point.norm, None), ""),
+    ]
+    for e, want in cases:
+        assert type(e) is TypeError and want in str(e), (e, want)
+
+
+def tensors(g):
+    import numpy as np
+
+    x = np.arange(10, dtype="float32")
+    assert g.sum(x) == g.sum(t=x) == g.sum(x.reshape(2, 5)) == 45
+    d = g.doubled(x)
+    assert (np.from_dlpack(d) == 2 * x).all() and g.sum(d) == 90
+    x.flags.writeable = False
+    e = failure(g.sum, x)
+    assert type(e) is BufferError and str(e) == "sum(t=...): the array is read-only, and Go could write to it: pass t.copy()", e
+    assert g.sum(x.copy()) == 45
+
+
+def classes(g):
+    p = g.Point(3, y=4, name="q")
+    assert (p.x, p.y, p.name, p.norm()) == (3, 4, "q", 5) and str(p) == repr(p) == "q(3, 4)"
+    assert str(inspect.signature(g.Circle)) == "(x: 'float', radius: 'float', y: 'float' = 0.0, *, name: 'str' = 'p') -> 'None'"
+    p.x = 1
+    p.move(dx=1, dy=-4)
+    assert (p.x, p.y) == (2, 0)
+    assert type(p.mirrored()) is g.Point and type(g.origin()) is g.Point
+    c = g.around(p, radius=2)
+    assert type(c) is g.Circle and isinstance(c, g.Point) and c.norm() == 2 and abs(c.area() - 12.566) < 0.001
+    assert g.Circle(1, 2).radius == 2
+    assert p == p and p != g.Point(2, 0, name="q") and len({p, p}) == 1
+    q = copy.copy(p)
+    q.x = 7
+    assert p.x == 2 and type(q) is g.Point and copy.deepcopy(c).radius == 2
+    assert pickle.loads(pickle.dumps(c)).radius == 2 and type(pickle.loads(pickle.dumps(c))) is g.Circle
+    assert g.Point.norm.__qualname__ == "Point.norm" and g.Point.__module__ == "golib"
+    e = failure(setattr, p, "x", "no number")
+    assert type(e) is TypeError, e
+    for _ in range(1000):
+        g.Point(1).mirrored()
+
+    class Named(g.Point):
+        def __init__(self):
+            super().__init__(3, 4)
+
+        def double(self):
+            return 2 * self.norm()
+
+    assert Named().double() == 10 and isinstance(Named(), g.Point) and g.distance(Named(), g.Point(3)) == 4
+
+
+def errors(g):
+    e = failure(g.greet, "")
+    assert type(e) is ValueError and str(e) == "there is nobody to greet", e
+    assert "golib.go" in "".join(traceback.format_exception(type(e), e, e.__traceback__))
+
+    class Mine(Exception):
+        pass
+
+    def bad(v):
+        raise Mine("mine") from KeyError("cause")
+
+    e = failure(g.apply, bad, 1)
+    assert type(e) is Mine and type(e.__cause__) is KeyError and e.__context__ is None, (e, e.__cause__, e.__context__)
+    trace = "".join(traceback.format_exception(type(e), e, e.__traceback__))
+    assert 'raise Mine("mine")' in trace and "golib.go" in trace, trace
+
+    def interrupt(v):
+        raise KeyboardInterrupt
+
+    assert type(failure(g.apply, interrupt, 1)) is KeyboardInterrupt
+    e = failure(g.fail, "nil", "")
+    assert type(e) is RuntimeError and "nil pointer" in str(e)
+
+
+def again(g):
+    """The package can be reloaded, and imported anew."""
+    p = g.Point(1)
+    importlib.reload(g)
+    assert g.add(1, 2) == 3 and g.distance(p, g.Point(1)) == 0
+    for name in [n for n in sys.modules if n.startswith("golib")]:
+        del sys.modules[name]
+    import golib
+
+    assert golib is not g and golib.add(1, 2) == 3
+
+
+def quick(g):
+    """The package imports nothing that tvm_ffi has not imported."""
+    new = sorted(set(sys.modules) - before)
+    assert new == ["golib", "golib._errors", "golib._tvmffi"], new
+
+
+def broken(change, want):
+    """Imports a copy of the package after a change."""
+    parent = tempfile.mkdtemp()
+    package = os.path.join(parent, "golib")
+    shutil.copytree(os.path.join(folder, "golib"), package)
+    library = [os.path.join(package, f) for f in os.listdir(package) if f.endswith((".so", ".dylib"))][0]
+    change(package, library)
+    sys.path.insert(0, parent)
+    for name in [n for n in sys.modules if n.startswith("golib")]:
+        del sys.modules[name]
+    e = failure(importlib.import_module, "golib")
+    sys.path.remove(parent)
+    shutil.rmtree(parent)
+    assert type(e) is ImportError and e.name == "golib" and e.msg.startswith("golib: ") and want in e.msg, (e, want)
+    assert "golib" not in sys.modules
+    return e.msg
+
+
+def rewrite(name, old, new):
+    def change(package, library):
+        path = os.path.join(package, name)
+        text = open(path, encoding="utf-8").read()
+        assert old in text
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+
+    return change
+
+
+def patch(at, data):
+    def change(package, library):
+        with open(library, "r+b") as f:
+            f.seek(at)
+            f.write(data)
+
+    return change
+
+
+def loading():
+    """Each reason why the package cannot be imported is an ImportError with a remedy."""
+    support = "_tvmffi.py"
+    versions = 'OLDEST, BELOW = "0.1.9", "0.2"'
+    assert "pip install 'apache-tvm-ffi>=0.9,<0.10'" in broken(rewrite(support, versions, 'OLDEST, BELOW = "0.9", "0.10"'), "is too old")
+    broken(rewrite(support, versions, 'OLDEST, BELOW = "0.1", "0.1.2"'), "is newer than this package knows")
+    tvm_ffi = [sys.modules.pop(n) for n in list(sys.modules) if n == "tvm_ffi"]
+    sys.modules["tvm_ffi"] = None
+    assert "pip install 'apache-tvm-ffi>=" in broken(lambda p, l: None, "the Python package apache-tvm-ffi is not installed")
+    del sys.modules["tvm_ffi"]
+    sys.modules.update({"tvm_ffi": m for m in tvm_ffi})
+    broken(lambda p, l: os.unlink(l), "does not exist: install the package again")
+    broken(lambda p, l: os.rename(l, os.path.join(p, "golib.dll")), "the package has golib.dll for ")
+    broken(patch(0, b"version https://git-lfs"), "is not a shared library, or it is damaged")
+    if sys.platform == "linux":
+        machine = 62 if os.uname().machine == "aarch64" else 183
+        broken(patch(18, machine.to_bytes(2, "little")), "is built for linux/" + ("amd64" if machine == 62 else "arm64"))
+        broken(glibc, "needs glibc 9.99, and this system has ")
+    broken(rewrite("__init__.py", 'function("add"', 'function("added"'), "has no function added: it was built from other Go code")
+
+
+def glibc(package, library):
+    """Makes the library need a version of glibc that does not exist: a name in its string table, and its hash."""
+    data = open(library, "rb").read()
+    names = [n for n in (b"GLIBC_2.3.4", b"GLIBC_2.3.2", b"GLIBC_2.2.5", b"GLIBC_2.17", b"GLIBC_2.34") if b"\0" + n + b"\0" in data]
+    old = names[0]
+    new = b"GLIBC_9.99" + b"\0" * (len(old) - len(b"GLIBC_9.99"))
+
+    def hash_of(name):
+        h = 0
+        for c in name:
+            h = (h << 4) + c
+            g = h & 0xF0000000
+            h = (h ^ (g >> 24)) & ~g & 0xFFFFFFFF
+        return h.to_bytes(4, "little")
+
+    data = data.replace(b"\0" + old + b"\0", b"\0" + new + b"\0").replace(hash_of(old), hash_of(b"GLIBC_9.99"))
+    with open(library, "wb") as f:
+        f.write(data)
+
+
+def clash(g):
+    """Another copy of the package in the same process."""
+    message = broken(lambda p, l: None, "another copy or version of the library, with the same names")
+    assert "the global function golib." in message, message
+    assert g.add(1, 2) == 3
+
+
+if test == "loading":
+    import tvm_ffi
+
+    loading()
+else:
+    sys.path.insert(0, folder)
+    import tvm_ffi
+
+    before = set(sys.modules)
+    import golib
+
+    globals()[test](golib)
+    gc.collect()

@@ -1,0 +1,35 @@
+"""Uses of the package golib that type checkers accept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import golib
+import numpy as np
+import tvm_ffi
+
+n: int = golib.add(1, b=2)
+p = golib.Point(1.0, name="q")
+c: golib.Circle = golib.around(p, radius=2)
+p.x = c.radius + p.norm()
+w: dict[str, int] = golib.word_count(["a"])
+s: tuple[str, int] = golib.swap((1, "x"))
+x: float = golib.sum(np.ones(3, "float32"))
+d: tvm_ffi.Tensor = golib.doubled(np.ones(3, "float32"))
+y: float = golib.sum(d)
+f: Callable[[int], int] = golib.adder(3)
+golib.apply(lambda v: v + 1, 3)
+golib.within(3.0, {"low": 1, "high": 2})
+golib.within(3.0, golib.Limits(low=1, high=2, note=None))
+golib.join(1, "x", None)
+golib.describe("float32", tvm_ffi.device("cpu", 0))
+golib.reversed(bytearray(b"x"), None)
+
+
+class Sub(golib.Point):
+    def __init__(self) -> None:
+        super().__init__(1, 2)
+
+
+async def sleep() -> None:
+    await golib.sleep_async(3)
