@@ -13,6 +13,9 @@ const (
 	BelowPython  = "0.2"
 )
 
+// Doc is the doc comment of the package.
+func (x *Exports) Doc() string { return x.pkg.Doc }
+
 // Python writes a Python package: functions and classes with the names, docs, defaults and
 // types of Go, and stubs for type checkers. Paths are relative to the folder that holds the
 // package. The shared library belongs beside the files.

@@ -7,9 +7,7 @@ import (
 	"go/build"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,15 +15,22 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
+	"github.com/tvmffi-go/tvmffi/internal/bindtool/packaging"
 )
 
 // exportOptions are the flags of export.
 type exportOptions struct {
 	preview
 	out, name, prefix string
-	build             bool
-	python            string
+	build, debug      bool
+	// Of the Python package.
+	wheel, python         string
+	editable              bool
+	target, dist, version string
 }
+
+// packaged reports whether a Python package is asked for.
+func (o *exportOptions) packaged() bool { return o.wheel != "" || o.python != "" || o.editable }
 
 func newExport(con *console.Console) *cobra.Command {
 	var o exportOptions
@@ -41,8 +46,6 @@ types, and a main package for go build -buildmode=c-shared.
   //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
                                above a struct with tagged fields
   //tvmffi:method [name]       above a method of such a struct
-  //tvmffi:error [kind] [base=KIND]
-                               above an error type: an exception class, with its tagged fields
   //tvmffi:repr, equal, hash, compare
                                above the method that does this for the type
 
@@ -51,8 +54,9 @@ A package of kernels that gen wrote needs no directives and gets only the main p
 PACKAGE is a folder or an import path, by default the current folder. The result is
 checked by the compiler before anything is written.`,
 		Example: `  //go:generate go tool tvmffi-bind export
-  tvmffi-bind export ./golib --build
-  tvmffi-bind export ./golib --python ./python`,
+  tvmffi-bind export ./stats --wheel dist
+  tvmffi-bind export ./stats --wheel dist --target linux/arm64 --version 1.2.0
+  tvmffi-bind export ./stats --editable`,
 		Args: console.Takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "."
@@ -67,11 +71,21 @@ checked by the compiler before anything is written.`,
 	f.StringVar(&o.name, "name", "", "name of the library, without lib and .so (default the name of the package)")
 	f.StringVar(&o.prefix, "prefix", "", "prefix of names in the registry (default the name of the library and a dot)")
 	f.BoolVar(&o.build, "build", false, "also build the shared library into the folder of the main package; needs a C compiler")
-	f.StringVar(&o.python, "python", "", "build, and write a Python package with the library into this folder")
+	f.BoolVar(&o.debug, "debug", false, "keep the symbols in the library, for debuggers")
+	f.StringVar(&o.wheel, "wheel", "", "build, and write a wheel for pip into this folder")
+	f.StringVar(&o.python, "python", "", "build, and write the Python package into this folder")
+	f.BoolVar(&o.editable, "editable", false, "build, and install in the active Python a package that warns when the Go files change")
+	f.StringVar(&o.target, "target", "", "platform of the library, GOOS/GOARCH (default this one); CC names the C compiler")
+	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
+	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0)")
 	o.preview.flags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "build")
-	cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", "python")
+	for _, flag := range []string{"build", "wheel", "python", "editable"} {
+		cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", flag)
+	}
+	cmd.MarkFlagsMutuallyExclusive("wheel", "editable")
+	cmd.MarkFlagsMutuallyExclusive("target", "editable")
 	_ = cmd.MarkFlagDirname("out")
+	_ = cmd.MarkFlagDirname("wheel")
 	_ = cmd.MarkFlagDirname("python")
 	return cmd
 }
@@ -81,6 +95,9 @@ checked by the compiler before anything is written.`,
 func runExport(ctx context.Context, con *console.Console, o *exportOptions, pattern string) error {
 	x, err := readExports(con, pattern)
 	if err != nil {
+		return err
+	}
+	if err := checkPackage(o, x.Defaults(gen.ExportConfig{Name: o.name}).Name); err != nil {
 		return err
 	}
 	c, changes, err := generateExport(con, o, x)
@@ -103,7 +120,7 @@ func runExport(ctx context.Context, con *console.Console, o *exportOptions, patt
 	functions, types, methods := x.Count()
 	con.Notef("%s: %s, %s, %s exported as lib%s; %s\n", console.Shown(x.Dir()),
 		console.Count(functions, "function"), console.Count(types, "type"), console.Count(methods, "method"), c.Name, written(changes))
-	return buildExport(ctx, con, o, x, filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), c)
+	return buildExport(ctx, con, o, x, c)
 }
 
 // written says how many files were written.
@@ -168,27 +185,98 @@ func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen
 	return c, changes, nil
 }
 
-// buildExport builds the library of the main package in a folder, and the packages of other
-// languages, if the flags ask for them.
-func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, main string, c gen.ExportConfig) error {
-	if o.python != "" {
-		if err := exportPython(ctx, con, x, c, o.python, main); err != nil {
+// buildExport builds the library of the main package in a folder, and the Python package, as the
+// flags ask.
+func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, c gen.ExportConfig) error {
+	t, err := packaging.ParseTarget(o.target)
+	if err != nil {
+		return err
+	}
+	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
+	if o.build {
+		file := filepath.Join(main, t.LibraryFile(c.Name))
+		b := packaging.Build{Target: t, Debug: o.debug}
+		if _, err := con.Step("building the library", func() error { return b.Library(ctx, main, file) }); err != nil {
+			return err
+		}
+		con.Notef("built %s\n", console.Shown(file))
+	}
+	if o.packaged() {
+		return packageExport(ctx, con, o, x, c, t)
+	}
+	if !o.build {
+		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", t.LibraryFile(c.Name), console.Shown(main))
+	}
+	return nil
+}
+
+// packageExport makes the Python packages that the flags ask for.
+func packageExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, c gen.ExportConfig, t packaging.Target) error {
+	written, err := x.Python(c)
+	if err != nil {
+		return &console.Refusal{Err: err}
+	}
+	p := &packaging.Package{
+		Project: packaging.Project{Dir: x.Dir(), Main: filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), Doc: x.Doc(), Target: t},
+		Name:    c.Name, Distribution: o.dist, Version: o.version, Debug: o.debug, Generator: "tvmffi-bind " + console.Version(), Console: con,
+	}
+	for _, f := range written {
+		p.Files = append(p.Files, packaging.File{Path: strings.TrimPrefix(f.Path, c.Name+"/"), Content: f.Content})
+	}
+	if o.wheel != "" {
+		if err := p.Wheel(ctx, o.wheel); err != nil {
 			return err
 		}
 	}
-	if !o.build && o.python != "" {
-		return nil
+	switch {
+	case o.editable:
+		return p.InstallEditable(ctx, o.python, exportAgain(o, x.Dir()))
+	case o.python != "":
+		return p.Folder(ctx, o.python)
 	}
-	if !o.build {
-		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", libraryFile(c.Name), console.Shown(main))
-		return nil
+	return nil
+}
+
+// exportAgain is the command line that makes an editable package anew.
+func exportAgain(o *exportOptions, dir string) string {
+	line := []string{"cd", dir, "&&", console.Command(), "export", "--editable"}
+	for _, flag := range [][2]string{{"--name", o.name}, {"--prefix", o.prefix}, {"--dist-name", o.dist}, {"--version", o.version}} {
+		if flag[1] != "" {
+			line = append(line, flag[0], flag[1])
+		}
 	}
-	file := filepath.Join(main, libraryFile(c.Name))
-	if _, err := con.Step("building the library", func() error { return buildLibrary(ctx, main, file) }); err != nil {
+	for _, flag := range [][2]string{{"--out", o.out}, {"--python", o.python}} {
+		if full, err := filepath.Abs(flag[1]); err == nil && flag[1] != "" {
+			line = append(line, flag[0], full)
+		}
+	}
+	return strings.Join(line, " ")
+}
+
+// checkPackage finds what is wrong with the flags of a Python package before anything is written.
+func checkPackage(o *exportOptions, name string) error {
+	if _, err := packaging.ParseTarget(o.target); err != nil {
 		return err
 	}
-	con.Notef("built %s\n", console.Shown(file))
-	return nil
+	if !o.packaged() {
+		return nil
+	}
+	if o.version != "" {
+		if _, err := packaging.Version(o.version); err != nil {
+			return err
+		}
+	}
+	if o.dist != "" {
+		if err := packaging.CheckDistribution(o.dist); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{o.wheel, o.python} {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is a file: name a folder", dir)
+		}
+	}
+	return packaging.CheckModule(name)
 }
 
 // below returns the folder to, which is relative to the working directory, as a path
@@ -217,83 +305,4 @@ func resolved(path string) (string, error) {
 		return filepath.Join(parent, filepath.Base(path)), err
 	}
 	return real, err
-}
-
-// libraryFile is the file name of a shared library on this platform.
-func libraryFile(name string) string {
-	switch runtime.GOOS {
-	case "darwin":
-		return "lib" + name + ".dylib"
-	case "windows":
-		return name + ".dll"
-	}
-	return "lib" + name + ".so"
-}
-
-// buildLibrary runs go build. TVM-FFI does not need the header that it also
-// writes.
-func buildLibrary(ctx context.Context, main, file string) error {
-	if err := findCompiler(ctx); err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-o", file, ".")
-	cmd.Dir = main
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build -buildmode=c-shared: %w; it needs a C compiler, such as gcc\n%s", err, console.FirstLines(strings.TrimSpace(string(out))))
-	}
-	err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ".h")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// findCompiler returns an error if the C compiler of the go command does not exist.
-func findCompiler(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, "go", "env", "CC").Output()
-	if err != nil {
-		return fmt.Errorf("go env CC: %w", err)
-	}
-	words := strings.Fields(string(out))
-	if len(words) == 0 || strings.ContainsAny(words[0], `"'`) {
-		return nil // the go command, which also reads quoted paths, says more
-	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return fmt.Errorf("there is no C compiler %s, which go build -buildmode=c-shared needs: install gcc (package gcc or build-base), or name a compiler by CC", words[0])
-	}
-	return nil
-}
-
-// exportPython writes the Python package of x into the folder dir, and builds the library of
-// the main package beside its files. The folder holds packages: each has one of its own.
-func exportPython(ctx context.Context, con *console.Console, x *gen.Exports, c gen.ExportConfig, dir, main string) error {
-	generated, err := x.Python(c)
-	if err != nil {
-		return err
-	}
-	changes := &files.Output{}
-	for _, f := range generated {
-		if err := changes.Put(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content, gen.IsGenerated); err != nil {
-			return err
-		}
-	}
-	if err := changes.Write(); err != nil {
-		return err
-	}
-	pkg, err := filepath.Abs(filepath.Join(dir, c.Name))
-	if err != nil {
-		return err
-	}
-	// A process that uses the old library keeps it: a file that is mapped must not change.
-	file := filepath.Join(pkg, libraryFile(c.Name))
-	fresh := filepath.Join(pkg, "."+libraryFile(c.Name))
-	if _, err := con.Step("building the library", func() error { return buildLibrary(ctx, main, fresh) }); err != nil {
-		return err
-	}
-	if err := os.Rename(fresh, file); err != nil {
-		return err
-	}
-	con.Notef("wrote the Python package %s; %s\n", console.Shown(pkg), written(changes))
-	return nil
 }

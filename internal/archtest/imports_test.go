@@ -85,7 +85,7 @@ var rooms = []room{
 	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "pynames", "report"),
+	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "packaging", "pynames", "report"),
 		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
@@ -96,6 +96,7 @@ var rooms = []room{
 	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
 	{dir: "internal/bindtool/pynames", own: append(bindtool("console"), "internal/wheel/sites", "schema", "schema/hints")},
+	{dir: "internal/bindtool/packaging", own: bindtool("console")},
 	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated

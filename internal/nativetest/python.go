@@ -99,6 +99,20 @@ func CuTe(t testing.TB) (python, version string) {
 	return python, version
 }
 
+//go:embed testdata/auditwheel_requirements.txt
+var auditwheelRequirements string
+
+// Auditwheel returns the program of a Python that has auditwheel and packaging, which check wheels. It is made once
+// in the cache.
+func Auditwheel(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "auditwheel", auditwheelRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with auditwheel, which needs Python 3.10 or newer: %w", err))
+	}
+	return python
+}
+
 //go:embed testdata/flashinfer_requirements.txt
 var flashInferRequirements string
 

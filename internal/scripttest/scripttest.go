@@ -7,6 +7,8 @@
 //	foreign FILE        turns an ELF library into one of another processor
 //	consumer MODULE     makes the working folder a module that requires this one and its tool, by go get
 //	quickstart MODULE   copies examples/quickstart, without what is generated, into the working folder
+//	environment FOLDER  makes a virtual environment of Python that has nothing but tvm_ffi, and activates it
+//	auditwheel PATTERN  checks the tag and the metadata of the wheel that matches as package indexes do
 //	exits CODE COMMAND  runs a command that ends with that exit code
 //
 // and the condition [unprivileged]: file permissions have an effect.
@@ -92,12 +94,14 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 		Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":      exits,
-			"foreign":    foreign,
-			"cached":     func(ts *testscript.TestScript, _ bool, args []string) { cached(t, ts, args) },
-			"native":     func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
-			"consumer":   func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
-			"quickstart": func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
+			"environment": func(ts *testscript.TestScript, _ bool, args []string) { environment(t, ts, args) },
+			"auditwheel":  func(ts *testscript.TestScript, _ bool, args []string) { auditwheel(t, ts, args) },
+			"exits":       exits,
+			"foreign":     foreign,
+			"cached":      func(ts *testscript.TestScript, _ bool, args []string) { cached(t, ts, args) },
+			"native":      func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
+			"consumer":    func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
+			"quickstart":  func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
 		},
 	}
 }
