@@ -38,16 +38,11 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	built := filepath.Join(dir, filepath.Base(file))
-	args := []string{"build", "-buildmode=c-shared", "-o", built}
-	if !b.Debug {
-		args = append(args, "-ldflags=-s -w")
-	}
-	if b.Trim {
-		args = append(args, "-trimpath")
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-buildmode=c-shared", "-o", built}, append(b.flags(), ".")...)...)
 	cmd.Dir = main
-	cmd.Env = b.environment(cc)
+	if cmd.Env, err = b.stubbed(b.environment(cc), dir); err != nil {
+		return err
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		hint := "it needs a C compiler, such as gcc"
 		if b.Target != Host {
@@ -56,6 +51,21 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 		return fmt.Errorf("go build -buildmode=c-shared: %w; %s\n%s", err, hint, console.FirstLines(strings.TrimSpace(string(out))))
 	}
 	return replace(built, file)
+}
+
+// flags are those of the go command. The build ID depends on the folders of the build.
+func (b Build) flags() []string {
+	var flags, linker []string
+	if b.Trim {
+		flags, linker = append(flags, "-trimpath"), append(linker, "-buildid=")
+	}
+	if !b.Debug {
+		linker = append(linker, "-s", "-w")
+	}
+	if len(linker) > 0 {
+		flags = append(flags, "-ldflags="+strings.Join(linker, " "))
+	}
+	return flags
 }
 
 // replace moves a file. Windows does not replace a library that a process has loaded.
@@ -74,6 +84,42 @@ func (b Build) environment(cc string) []string {
 		env = append(env, "CC="+cc)
 	}
 	return env
+}
+
+// stub describes a library of macOS to linkers. Go binds the symbols by their names at run time, so it lists none.
+const stub = `--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: %s
+exports:
+  - targets: [ x86_64-macos, arm64-macos ]
+    symbols: [ ]
+...
+`
+
+// stubbed adds to an environment what a compiler for macOS on another system lacks: the two libraries that Go links
+// with, which zig does not have. It writes them below dir.
+func (b Build) stubbed(env []string, dir string) ([]string, error) {
+	if b.Target.OS != "darwin" || Host.OS == "darwin" {
+		return env, nil
+	}
+	for file, name := range map[string]string{
+		"libresolv.tbd": "/usr/lib/libresolv.9.dylib",
+		"CoreFoundation.framework/CoreFoundation.tbd": "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, fmt.Appendf(nil, stub, name), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	flags := os.Getenv("CGO_LDFLAGS")
+	if flags == "" {
+		flags = "-O2 -g" // the default of the go command
+	}
+	return append(env, fmt.Sprintf("CGO_LDFLAGS=%s -L%s -F%s", flags, dir, dir)), nil
 }
 
 // compiler returns the C compiler for the go command: the one that CC names, otherwise a cross compiler if it has to

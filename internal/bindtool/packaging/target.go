@@ -23,8 +23,8 @@ type platform struct {
 var platforms = map[Target]platform{
 	{"linux", "amd64"}:   {"x86_64", "x86_64-linux-gnu-gcc", "x86_64-linux-gnu.2.17"},
 	{"linux", "arm64"}:   {"aarch64", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu.2.17"},
-	{"darwin", "amd64"}:  {"x86_64", "", "x86_64-macos"},
-	{"darwin", "arm64"}:  {"arm64", "", "aarch64-macos"},
+	{"darwin", "amd64"}:  {"x86_64", "", "x86_64-macos.12.0"},
+	{"darwin", "arm64"}:  {"arm64", "", "aarch64-macos.12.0"},
 	{"windows", "amd64"}: {"amd64", "x86_64-w64-mingw32-gcc", "x86_64-windows-gnu"},
 	{"windows", "arm64"}: {"arm64", "aarch64-w64-mingw32-gcc", "aarch64-windows-gnu"},
 }
