@@ -113,6 +113,19 @@ func Auditwheel(t testing.TB) (python string) {
 	return python
 }
 
+//go:embed testdata/zig_requirements.txt
+var zigRequirements string
+
+// Zig returns the program python-zig, which is zig. It is made once in the cache, takes 400 MB, and is for linux/amd64.
+func Zig(t testing.TB) (program string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "zig", zigRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("zig, which is pinned for linux/amd64: %w", err))
+	}
+	return filepath.Join(filepath.Dir(python), "python-zig")
+}
+
 //go:embed testdata/flashinfer_requirements.txt
 var flashInferRequirements string
 
