@@ -27,6 +27,8 @@ type exportOptions struct {
 	wheel, python         string
 	editable              bool
 	target, dist, version string
+	// Of the package for C++.
+	cpp string
 }
 
 // packaged reports whether a Python package is asked for.
@@ -78,14 +80,16 @@ checked by the compiler before anything is written.`,
 	f.StringVar(&o.target, "target", "", "platform of the library, GOOS/GOARCH (default this one); CC names the C compiler")
 	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
 	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0)")
+	f.StringVar(&o.cpp, "cpp", "", "build, and write a C++ header with a CMake package into this folder, with the library in it")
 	o.preview.flags(cmd)
-	for _, flag := range []string{"build", "wheel", "python", "editable"} {
+	for _, flag := range []string{"build", "wheel", "python", "editable", "cpp"} {
 		cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", flag)
 	}
 	cmd.MarkFlagsMutuallyExclusive("wheel", "editable")
 	cmd.MarkFlagsMutuallyExclusive("target", "editable")
 	_ = cmd.MarkFlagDirname("out")
 	_ = cmd.MarkFlagDirname("wheel")
+	_ = cmd.MarkFlagDirname("cpp")
 	_ = cmd.MarkFlagDirname("python")
 	return cmd
 }
@@ -201,10 +205,15 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		}
 		con.Notef("built %s\n", console.Shown(file))
 	}
+	if o.cpp != "" {
+		if err := exportCpp(ctx, con, x, c, packaging.Build{Target: t, Debug: o.debug}, main, o.cpp); err != nil {
+			return err
+		}
+	}
 	if o.packaged() {
 		return packageExport(ctx, con, o, x, c, t)
 	}
-	if !o.build {
+	if !o.build && o.cpp == "" {
 		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", t.LibraryFile(c.Name), console.Shown(main))
 	}
 	return nil

@@ -176,9 +176,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -187,11 +185,26 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int {{.Library}}__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int {{.Library}}__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
     return enter(i, args, n, result);                                                \
   }
 {{range $i, $s := .Symbols}}
-FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{end}}
+FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{if eq $s.Kind ""}}
+LINKED({{$i}}, {{$s.Name}}){{end}}{{end}}
 `))

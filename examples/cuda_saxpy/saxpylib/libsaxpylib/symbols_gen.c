@@ -105,9 +105,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +114,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int saxpylib__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int saxpylib__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,15 +135,19 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, fetch)
+LINKED(0, fetch)
 FUNCTION(1, _metadata_fetch)
 FUNCTION(2, _doc_fetch)
 FUNCTION(3, free)
+LINKED(3, free)
 FUNCTION(4, _metadata_free)
 FUNCTION(5, _doc_free)
 FUNCTION(6, place)
+LINKED(6, place)
 FUNCTION(7, _metadata_place)
 FUNCTION(8, _doc_place)
 FUNCTION(9, saxpy)
+LINKED(9, saxpy)
 FUNCTION(10, _metadata_saxpy)
 FUNCTION(11, _doc_saxpy)
 FUNCTION(12, _error_cause)

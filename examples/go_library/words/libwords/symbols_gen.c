@@ -105,9 +105,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +114,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int words__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int words__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,15 +135,19 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, letters)
+LINKED(0, letters)
 FUNCTION(1, _metadata_letters)
 FUNCTION(2, _doc_letters)
 FUNCTION(3, shout)
+LINKED(3, shout)
 FUNCTION(4, _metadata_shout)
 FUNCTION(5, _doc_shout)
 FUNCTION(6, tripler)
+LINKED(6, tripler)
 FUNCTION(7, _metadata_tripler)
 FUNCTION(8, _doc_tripler)
 FUNCTION(9, upper)
+LINKED(9, upper)
 FUNCTION(10, _metadata_upper)
 FUNCTION(11, _doc_upper)
 FUNCTION(12, _error_cause)

@@ -105,9 +105,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +114,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int ending__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int ending__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,48 +135,63 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, any)
+LINKED(0, any)
 FUNCTION(1, _metadata_any)
 FUNCTION(2, _doc_any)
 FUNCTION(3, beyond)
+LINKED(3, beyond)
 FUNCTION(4, _metadata_beyond)
 FUNCTION(5, _doc_beyond)
 FUNCTION(6, collect)
+LINKED(6, collect)
 FUNCTION(7, _metadata_collect)
 FUNCTION(8, _doc_collect)
 FUNCTION(9, each)
+LINKED(9, each)
 FUNCTION(10, _metadata_each)
 FUNCTION(11, _doc_each)
 FUNCTION(12, forget)
+LINKED(12, forget)
 FUNCTION(13, _metadata_forget)
 FUNCTION(14, _doc_forget)
 FUNCTION(15, keep)
+LINKED(15, keep)
 FUNCTION(16, _metadata_keep)
 FUNCTION(17, _doc_keep)
 FUNCTION(18, keep_tensor)
+LINKED(18, keep_tensor)
 FUNCTION(19, _metadata_keep_tensor)
 FUNCTION(20, _doc_keep_tensor)
 FUNCTION(21, kept)
+LINKED(21, kept)
 FUNCTION(22, _metadata_kept)
 FUNCTION(23, _doc_kept)
 FUNCTION(24, later)
+LINKED(24, later)
 FUNCTION(25, _metadata_later)
 FUNCTION(26, _doc_later)
 FUNCTION(27, nested)
+LINKED(27, nested)
 FUNCTION(28, _metadata_nested)
 FUNCTION(29, _doc_nested)
 FUNCTION(30, par)
+LINKED(30, par)
 FUNCTION(31, _metadata_par)
 FUNCTION(32, _doc_par)
 FUNCTION(33, raw)
+LINKED(33, raw)
 FUNCTION(34, _metadata_raw)
 FUNCTION(35, _doc_raw)
 FUNCTION(36, start)
+LINKED(36, start)
 FUNCTION(37, _metadata_start)
 FUNCTION(38, _doc_start)
 FUNCTION(39, stop)
+LINKED(39, stop)
 FUNCTION(40, _metadata_stop)
 FUNCTION(41, _doc_stop)
 FUNCTION(42, typed)
+LINKED(42, typed)
 FUNCTION(43, _metadata_typed)
 FUNCTION(44, _doc_typed)
 FUNCTION(45, _error_cause)

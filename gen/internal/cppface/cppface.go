@@ -1,0 +1,343 @@
+// Package cppface writes the face of a Go library for C++: a header with typed functions
+// and classes, and the files by which CMake and pkg-config find it.
+package cppface
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// Config says how the files are written.
+type Config struct {
+	// Marker is the first line of every file, without the comment sign.
+	Marker string
+	// Version is the version of the library, such as "1.2.0". It defaults to 0.0.0.
+	Version string
+}
+
+// File is a file below the folder that the user names, with forward slashes.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Write writes the face of a library. Every name of the library is in the header, under
+// the Go name if C++ allows it.
+func Write(l *face.Library, c Config) ([]File, error) {
+	if c.Version == "" {
+		c.Version = "0.0.0"
+	}
+	header, err := newWriter(l, c).header()
+	if err != nil {
+		return nil, fmt.Errorf("write the C++ header of %s: %w", l.Path, err)
+	}
+	files := []File{{path.Join("include", l.Name+".hpp"), header}}
+	packaging, err := packages(l, c)
+	if err != nil {
+		return nil, fmt.Errorf("write the CMake package of %s: %w", l.Path, err)
+	}
+	return append(files, packaging...), nil
+}
+
+// prelude holds the parts of the header that every library has.
+//
+//go:embed prelude.hpp
+var prelude string
+
+// asyncPart is for libraries that have a function with a context.
+//
+//go:embed async.hpp
+var asyncPart string
+
+// libraryPart says how the library is reached.
+//
+//go:embed library.hpp
+var libraryPart string
+
+// writer writes a header.
+type writer struct {
+	lib *face.Library
+	Config
+	out strings.Builder
+	// ns is the namespace.
+	ns string
+	// names holds the names at namespace scope.
+	names   *scope
+	classes map[*face.Class]string
+	enums   map[*face.Enum]string
+	records map[*face.Record]string
+	errors  map[*face.Error]string
+	// recordFields holds the C++ names of the fields of records.
+	recordFields map[*face.Record][]string
+	// order holds the records, those that others contain first. cyclic holds those that
+	// contain themselves.
+	order  []*face.Record
+	cyclic map[*face.Record]bool
+	// entries are the C symbols, without the prefix __tvm_ffi_, in the order of the table
+	// of a library that is loaded at run time.
+	entries   []string
+	functions []*function
+	written   map[*face.Class]*class
+	// callbackResult is set while the type of a function that C++ calls is written.
+	callbackResult bool
+}
+
+func newWriter(l *face.Library, c Config) *writer {
+	w := &writer{
+		lib: l, Config: c, ns: namespace(l.Name),
+		classes: map[*face.Class]string{}, enums: map[*face.Enum]string{},
+		records: map[*face.Record]string{}, errors: map[*face.Error]string{},
+		recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{}, cyclic: map[*face.Record]bool{},
+	}
+	w.names = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
+	for _, x := range l.Classes {
+		w.classes[x] = w.names.claim(x.Name)
+	}
+	for _, x := range l.Enums {
+		w.enums[x] = w.names.claim(x.Name)
+	}
+	for _, x := range l.Errors {
+		w.errors[x] = w.names.claim(x.Name)
+	}
+	w.findRecords()
+	for _, f := range l.Functions {
+		w.functions = append(w.functions, w.function(f, w.names))
+		w.entries = append(w.entries, f.Symbol)
+	}
+	if len(l.Errors) > 0 {
+		w.entries = append(w.entries, errorNew, errorFields)
+	}
+	return w
+}
+
+// namespace returns the namespace of a library.
+func namespace(library string) string {
+	name := identifier(library)
+	switch name {
+	case "std", "tvm", "ffi", "detail", "posix":
+		return name + "_"
+	}
+	return name
+}
+
+func (w *writer) p(format string, args ...any) { fmt.Fprintf(&w.out, format, args...) }
+
+// header writes the whole header.
+func (w *writer) header() ([]byte, error) {
+	w.top()
+	w.symbols()
+	w.open()
+	w.declarations()
+	w.p("%s", strings.NewReplacer("NAMESPACE", w.ns, "LIBRARY", w.lib.Name).Replace(prelude))
+	if w.hasContext() {
+		w.p("%s", asyncPart)
+	}
+	w.objects()
+	w.p("}  // namespace detail\n\n")
+	w.stringEnums()
+	w.close()
+	w.traits()
+	w.open()
+	for _, c := range w.lib.Classes {
+		w.class(c)
+	}
+	for _, r := range w.order {
+		w.record(r)
+	}
+	for _, e := range w.lib.Errors {
+		w.errorClass(e)
+	}
+	w.throw()
+	for _, f := range w.functions {
+		w.resultStruct(f)
+	}
+	for _, f := range w.functions {
+		w.freeFunction(f)
+	}
+	for _, c := range w.lib.Classes {
+		w.members(c)
+	}
+	w.loadFunction()
+	w.close()
+	w.recordConversions()
+	w.hashes()
+	w.bottom()
+	return []byte(w.out.String()), nil
+}
+
+// macro is the name of a macro of the header.
+func (w *writer) macro(suffix string) string { return strings.ToUpper(w.lib.Name) + suffix }
+
+func (w *writer) top() {
+	guard := "TVMFFI_GO_" + w.macro("_HPP")
+	w.p("// %s\n// source: %s\n", w.Marker, oneLine(w.lib.Path))
+	w.p("#ifndef %s\n#define %s\n\n", guard, guard)
+	w.p("%s", comment("", "\\file\n\n"+doc(w.lib.Doc)+fmt.Sprintf(`
+
+This is the Go library lib%s for C++17. A program that includes this header links with
+lib%s and libtvm_ffi. If %s is defined, it links with
+libtvm_ffi only, and calls %s::load with the path of lib%s first.`, w.lib.Name, w.lib.Name, w.macro("_LOAD_AT_RUN_TIME"), w.ns, w.lib.Name)))
+	w.p(`
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/container/variant.h>
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
+#include <tvm/ffi/string.h>
+#if __has_include(<tvm/ffi/big_int.h>)
+#include <tvm/ffi/big_int.h>
+#endif
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <future>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Some headers define these as macros.
+#pragma push_macro("min")
+#pragma push_macro("max")
+#undef min
+#undef max
+
+`)
+}
+
+func (w *writer) bottom() {
+	w.p("#undef TVMFFI_GO_ENTRY\n#pragma pop_macro(\"max\")\n#pragma pop_macro(\"min\")\n\n#endif  // TVMFFI_GO_%s\n", w.macro("_HPP"))
+}
+
+// symbols declares the C functions of the library.
+func (w *writer) symbols() {
+	w.p("#ifdef %s\n", w.macro("_LOAD_AT_RUN_TIME"))
+	w.p("#define TVMFFI_GO_ENTRY(index, symbol) ::%s::detail::Loaded(index)\n#else\n", w.ns)
+	w.p("#define TVMFFI_GO_ENTRY(index, symbol) \\\n  ::%s::detail::Entry { &::symbol, nullptr }\n", w.ns)
+	w.p("extern \"C\" {\nint %s(void);\n", symbol(w.lib.Name, ""))
+	for _, e := range w.entries {
+		w.p("int %s(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);\n", symbol(w.lib.Name, e))
+	}
+	w.p("}\n#endif\n\n")
+}
+
+// symbol is the C symbol of a function by its name without the prefix. It contains the name
+// of the library, because a program may link with several that have functions of one name.
+func symbol(library, name string) string {
+	if name == "" {
+		return library + "__tvm_ffi"
+	}
+	return library + "__tvm_ffi_" + name
+}
+
+// entry is the code of the entry of a symbol.
+func (w *writer) entry(name string) string {
+	for i, e := range w.entries {
+		if e == name {
+			return fmt.Sprintf("TVMFFI_GO_ENTRY(%d, %s)", i, symbol(w.lib.Name, name))
+		}
+	}
+	panic("cppface: no entry " + name)
+}
+
+// open and close begin and end the namespace. Code that loads the library at run time has
+// other inline functions than code that links with it, and so it has other names.
+func (w *writer) open() {
+	w.p("namespace %s {\n#ifdef %s\ninline namespace loaded {\n#endif\n\n", w.ns, w.macro("_LOAD_AT_RUN_TIME"))
+}
+
+func (w *writer) close() {
+	w.p("#ifdef %s\n}  // namespace loaded\n#endif\n}  // namespace %s\n\n", w.macro("_LOAD_AT_RUN_TIME"), w.ns)
+}
+
+// declarations names the classes, records and enums.
+func (w *writer) declarations() {
+	w.p("namespace ffi = ::tvm::ffi;\n\n")
+	for _, c := range w.lib.Classes {
+		w.p("class %s;\n", w.classes[c])
+	}
+	for _, r := range w.order {
+		w.p("struct %s;\n", w.records[r])
+	}
+	for _, e := range w.lib.Enums {
+		if e.Kind == face.KindInt {
+			w.intEnum(e)
+		}
+	}
+	w.p("\nnamespace detail {\n\n")
+	w.library()
+}
+
+// library writes how the entries of the library are reached.
+func (w *writer) library() {
+	names := make([]string, len(w.entries))
+	for i, e := range w.entries {
+		names[i] = fmt.Sprintf("%q", e)
+	}
+	w.p("// The functions of the library.\n")
+	w.p("inline constexpr std::size_t kEntries = %d;\n", len(names))
+	w.p("inline constexpr std::array<const char*, %d> kNames = {%s};\n\n", max(1, len(names)), wrap(strings.Join(names, ", "), "    "))
+	w.p("// Ready returns when the library has registered its types.\ninline void Ready();\n\n")
+	w.p("// Throw throws an error as the class of this library that has its kind.\n[[noreturn]] inline void Throw(const ffi::Error& error);\n\n")
+}
+
+// wrap breaks a list into lines.
+func wrap(list, indent string) string {
+	const width = 90
+	var b strings.Builder
+	line := 0
+	for _, word := range strings.SplitAfter(list, " ") {
+		if line > 0 && line+len(word) > width {
+			b.WriteString("\n" + indent)
+			line = 0
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
+}
+
+func (w *writer) hasContext() bool {
+	for _, f := range w.lib.Functions {
+		if f.Context {
+			return true
+		}
+	}
+	for _, c := range w.lib.Classes {
+		for _, m := range c.Methods {
+			if m.Context {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loadFunction writes what loads the library at run time.
+func (w *writer) loadFunction() {
+	w.p("#ifdef %s\n", w.macro("_LOAD_AT_RUN_TIME"))
+	w.p("%sinline void load(const std::string& path) { detail::Load(path); }\n#endif\n\n",
+		comment("", "Loads the shared library, before anything else of this header is used. A second call does nothing.\n\n\\throws tvm::ffi::Error if there is no such library, or if it is another one."))
+}

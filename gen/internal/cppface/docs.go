@@ -1,0 +1,56 @@
+package cppface
+
+import (
+	"strings"
+	"unicode"
+)
+
+// doc makes a Go comment a text for Doxygen, which reads backslashes and at signs as
+// commands.
+func doc(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "@", `\@`).Replace(text)
+}
+
+// comment writes a text as comment lines with an indent; nothing for an empty text.
+func comment(indent, text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	var b strings.Builder
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimRight(oneLine(line), " \t")
+		// A backslash at the end of the line would continue the comment, also before blanks.
+		if body, ok := strings.CutSuffix(line, `\\`); ok {
+			line = body + "&#92;"
+		} else if body, ok := strings.CutSuffix(line, `\`); ok {
+			line = body + "&#92;"
+		}
+		b.WriteString(strings.TrimRight(indent+"/// "+line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// oneLine removes what ends a line or changes the direction of the text.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// join joins paragraphs that are not empty.
+func join(paragraphs ...string) string {
+	var some []string
+	for _, p := range paragraphs {
+		if p != "" {
+			some = append(some, p)
+		}
+	}
+	return strings.Join(some, "\n\n")
+}

@@ -1,0 +1,230 @@
+package cppface
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// function is a function, a method or a constructor with its C++ names.
+type function struct {
+	*face.Function
+	name string
+	// async is the name of the asynchronous form, or empty.
+	async string
+	// result is the type of the result. structName is the struct of results with names,
+	// whose fields are structFields; it is empty if there is none.
+	result       string
+	structName   string
+	structFields []string
+	params       []param
+}
+
+// param is a parameter.
+type param struct {
+	face.Param
+	name string
+	// keyword is the name for a constructor that takes the argument by its name.
+	keyword string
+}
+
+// function names what f consists of; its own name is taken in s.
+func (w *writer) function(f *face.Function, s *scope) *function {
+	g := &function{Function: f, name: s.claim(f.Name)}
+	if f.Context {
+		g.async = s.claim(f.Name + "_async")
+	}
+	names := newScope("Rest", "rest", "This", "this", w.ns)
+	for _, p := range f.Params {
+		g.params = append(g.params, param{Param: p, name: names.claim(p.Name)})
+	}
+	g.result = w.results(g)
+	return g
+}
+
+// results returns the type of the results of f.
+func (w *writer) results(f *function) string {
+	switch len(f.Results) {
+	case 0:
+		return "void"
+	case 1:
+		return w.result(f.Results[0].Type)
+	}
+	if f.Results[0].Name == "" {
+		return w.tuple(f)
+	}
+	f.structName = w.names.claim(f.GoName + "Result")
+	s := newScope("tvmffi_tuple", f.structName)
+	for i, r := range f.Results {
+		name := r.Name
+		if name == "" {
+			name = fmt.Sprintf("result%d", i)
+		}
+		f.structFields = append(f.structFields, s.claim(name))
+	}
+	return w.own(f.structName)
+}
+
+func (w *writer) tuple(f *function) string {
+	elems := make([]string, len(f.Results))
+	for i, r := range f.Results {
+		elems[i] = w.result(r.Type)
+	}
+	return "std::tuple<" + strings.Join(elems, ", ") + ">"
+}
+
+// resultStruct writes the struct of the results of f, if they have names.
+func (w *writer) resultStruct(f *function) {
+	if f.structName == "" {
+		return
+	}
+	w.p("/// The results of %s.\nstruct %s {\n  using tvmffi_tuple = %s;\n", f.name, f.structName, w.tuple(f))
+	for i, r := range f.Results {
+		w.p("  %s %s;\n", w.result(r.Type), f.structFields[i])
+	}
+	w.p("};\n\n")
+}
+
+// declared is how a parameter is declared.
+func (w *writer) declared(p param, defaults bool) string {
+	text := w.param(p.Type) + " " + p.name
+	if defaults && p.Default != nil {
+		text += " = " + w.literal(p.Default, p.Type)
+	}
+	return text
+}
+
+// signature is the list of parameters of f, without a variadic one.
+func (w *writer) signature(f *function, defaults bool) []string {
+	var list []string
+	for _, p := range f.params {
+		if !p.Variadic {
+			list = append(list, w.declared(p, defaults))
+		}
+	}
+	return list
+}
+
+// arguments is the list of arguments that f passes on, without a variadic one.
+func (w *writer) arguments(f *function) []string {
+	var list []string
+	for _, p := range f.params {
+		if !p.Variadic {
+			list = append(list, w.arg(p.Type, p.name))
+		}
+	}
+	return list
+}
+
+// variadic returns the type of variadic arguments, if f has them.
+func (f *function) variadic() *face.Type {
+	if f.Packed {
+		return &face.Type{Kind: face.KindAny}
+	}
+	if n := len(f.params); n > 0 && f.params[n-1].Variadic {
+		return f.params[n-1].Type
+	}
+	return nil
+}
+
+// form is one form of a function: its code is before + name + (params) + after + body.
+type form struct {
+	template string
+	result   string
+	name     string
+	params   func(defaults bool) []string
+	body     string
+}
+
+// forms returns the forms of f. call is the code of the entry; self the arguments before
+// those of the user. The body of the asynchronous form calls start.
+func (w *writer) forms(f *function, call, start string, self ...string) []form {
+	args := slices.Concat([]string{call}, self, w.arguments(f))
+	params := func(defaults bool) []string { return w.signature(f, defaults) }
+	t := f.variadic()
+	var forms []form
+	add := func(result, name, invoke string, first string) {
+		list := slices.Clone(args)
+		list[0] = first
+		if t == nil {
+			forms = append(forms, form{"", result, name, params, fmt.Sprintf("return %s(%s);", invoke, strings.Join(list, ", "))})
+			return
+		}
+		template, pass, element := w.pack(t)
+		forms = append(forms, form{
+			template, result, name, func(defaults bool) []string { return append(params(defaults), "Rest&&... rest") },
+			fmt.Sprintf("return %s(%s);", invoke, strings.Join(append(list, pass), ", ")),
+		})
+		if name != f.name {
+			return
+		}
+		many := slices.Insert(slices.Clone(list), 1, "rest"+element)
+		kind := "const detail::Sequence<" + w.value(t) + ">&"
+		if t.Kind == face.KindAny {
+			kind = "ffi::PackedArgs"
+		}
+		forms = append(forms, form{
+			"", result, name, func(bool) []string { return append(params(false), kind+" rest") },
+			fmt.Sprintf("return detail::InvokeMany<%s>(%s);", result, strings.Join(many, ", ")),
+		})
+	}
+	add(f.result, f.name, "detail::Invoke<"+f.result+">", call)
+	if f.async != "" {
+		add("detail::Call<"+f.result+">", f.async, "detail::Start<"+f.result+">", start)
+	}
+	return forms
+}
+
+// pack returns the template of a function with variadic arguments of type t, the code that
+// passes them on, and the code after the list of them.
+func (w *writer) pack(t *face.Type) (template, pass, element string) {
+	const unchecked = "template <typename... Rest>"
+	value := w.value(t)
+	enabled := func(condition string) string {
+		return "template <typename... Rest, typename = std::enable_if_t<(" + condition + " && ...)>>"
+	}
+	switch t.Kind {
+	case face.KindAny:
+		return unchecked, "rest...", ""
+	case face.KindInt:
+		// The range is checked in Go, so the number is not cut here.
+		return enabled("std::is_integral_v<std::decay_t<Rest>>"), "rest...", ".values()"
+	case face.KindFloat, face.KindBool:
+		return enabled("std::is_arithmetic_v<std::decay_t<Rest>>"), "static_cast<" + value + ">(rest)...", ".values()"
+	case face.KindString:
+		return enabled("std::is_convertible_v<Rest, detail::Text>"), "detail::Text(rest)...", ".values()"
+	}
+	return enabled("std::is_convertible_v<Rest, " + value + ">"), "ffi::Any(" + value + "(std::forward<Rest>(rest)))...", ".values()"
+}
+
+// about is the doc of f.
+func about(f *function) string {
+	text := doc(f.Doc)
+	if f.Fails {
+		text = join(text, `\throws tvm::ffi::Error if the function of Go returns an error.`)
+	}
+	return text
+}
+
+// freeFunction writes a function.
+func (w *writer) freeFunction(f *function) {
+	prefix := strings.TrimSuffix(f.Global, f.Name)
+	start := fmt.Sprintf("[]() -> const detail::Entry& {\n    static const detail::Entry entry = detail::Starter(%s, %s);\n    return entry;\n  }()", quote(prefix+"_async"), quote(f.Name))
+	for _, form := range w.forms(f, w.entry(f.Symbol), start) {
+		w.p("%s", comment("", w.formDoc(f, form)))
+		if form.template != "" {
+			w.p("%s\n", form.template)
+		}
+		w.p("inline %s %s(%s) {\n  %s\n}\n\n", form.result, form.name, strings.Join(form.params(true), ", "), form.body)
+	}
+}
+
+// formDoc is the doc of a form of f.
+func (w *writer) formDoc(f *function, form form) string {
+	if form.name != f.name {
+		return join(about(f), "This form returns at once. The call of Go runs on: wait for it with get, end its context with cancel.")
+	}
+	return about(f)
+}

@@ -1,0 +1,574 @@
+using SafeCall = int (*)(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);
+
+// BigInt is an integer of any size. Older versions of TVM-FFI have no class for it.
+#if __has_include(<tvm/ffi/big_int.h>)
+using BigInt = ffi::BigInt;
+#else
+using BigInt = ffi::Any;
+#endif
+
+// An Entry is a C function and its first argument.
+struct Entry {
+  SafeCall call;
+  void* self;
+};
+
+// An Argument is a parameter type that any type of a family converts to. It lives until the
+// call has returned, and what it refers to as well.
+struct Argument {
+  Argument() = default;
+  Argument(const Argument&) = delete;
+  Argument& operator=(const Argument&) = delete;
+  TVMFFIAny any = ffi::AnyView().CopyToTVMFFIAny();
+};
+
+// Text is a string argument. Only a string_view, and a string with a zero byte, are copied.
+class Text : public Argument {
+ public:
+  Text(const char* text) { any = ffi::AnyView(text).CopyToTVMFFIAny(); }
+  Text(std::string_view text) { Own(text); }
+  Text(const ffi::String& text) { any = ffi::AnyView(text).CopyToTVMFFIAny(); }
+  Text(const std::string& text) {
+    if (std::memchr(text.data(), 0, text.size()) != nullptr) {
+      Own(text);
+    } else {
+      any = ffi::AnyView(text.c_str()).CopyToTVMFFIAny();
+    }
+  }
+
+ protected:
+  Text() = default;
+  void Own(std::string_view text) {
+    owned_ = ffi::String(text.data(), text.size());
+    any = ffi::AnyView(owned_).CopyToTVMFFIAny();
+  }
+
+ private:
+  ffi::String owned_;
+};
+
+// OptionalText is a string or nothing.
+class OptionalText : public Text {
+ public:
+  using Text::Text;
+  OptionalText(std::nullopt_t) {}
+  OptionalText(std::nullptr_t) {}
+  OptionalText(const std::optional<std::string>& text) {
+    if (text.has_value()) Own(*text);
+  }
+  OptionalText(const ffi::Optional<ffi::String>& text) {
+    if (text.has_value()) Own(std::string(text.value()));
+  }
+};
+
+// Data is an argument of bytes, which are not copied.
+class Data : public Argument {
+ public:
+  Data(const void* data, std::size_t size) { Set(data, size); }
+  Data(std::string_view data) { Set(data.data(), data.size()); }
+  Data(const std::string& data) { Set(data.data(), data.size()); }
+  Data(const char* text) : Data(std::string_view(text)) {}
+  Data(const std::vector<unsigned char>& data) { Set(data.data(), data.size()); }
+  Data(const ffi::Bytes& data) { any = ffi::AnyView(data).CopyToTVMFFIAny(); }
+
+ protected:
+  Data() = default;
+
+ private:
+  void Set(const void* data, std::size_t size) {
+    bytes_ = TVMFFIByteArray{static_cast<const char*>(data), size};
+    any = ffi::AnyView(&bytes_).CopyToTVMFFIAny();
+  }
+  TVMFFIByteArray bytes_{nullptr, 0};
+};
+
+// OptionalData is bytes or nothing.
+class OptionalData : public Data {
+ public:
+  using Data::Data;
+  OptionalData(std::nullopt_t) {}
+  OptionalData(std::nullptr_t) {}
+};
+
+// A TensorArgument is a tensor, or a view, whose memory is borrowed until the call returns.
+class TensorArgument : public Argument {
+ public:
+  TensorArgument(const ffi::Tensor& tensor) { any = ffi::AnyView(tensor).CopyToTVMFFIAny(); }
+  TensorArgument(const ffi::TensorView& view) { any = ffi::AnyView(view).CopyToTVMFFIAny(); }
+
+ protected:
+  TensorArgument() = default;
+};
+
+template <typename T>
+constexpr DLDataType DataTypeOf() {
+  return {static_cast<uint8_t>(std::is_floating_point_v<T> ? kDLFloat
+                               : std::is_same_v<T, bool>   ? kDLBool
+                               : std::is_signed_v<T>       ? kDLInt
+                                                           : kDLUInt),
+          static_cast<uint8_t>(8 * sizeof(T)), 1};
+}
+
+// A Slice is an argument of numbers in memory, which are not copied.
+template <typename T>
+class Slice : public TensorArgument {
+ public:
+  Slice(const ffi::Tensor& tensor) : TensorArgument(tensor) {}
+  Slice(const ffi::TensorView& view) : TensorArgument(view) {}
+  Slice(const T* data, std::size_t size) { Set(data, size); }
+  Slice(const std::vector<T>& data) { Set(data.data(), data.size()); }
+  template <std::size_t N>
+  Slice(const std::array<T, N>& data) {
+    Set(data.data(), N);
+  }
+
+ private:
+  void Set(const T* data, std::size_t size) {
+    size_ = static_cast<int64_t>(size);
+    tensor_ = DLTensor{const_cast<T*>(data), DLDevice{kDLCPU, 0}, 1, DataTypeOf<T>(), &size_, &stride_, 0};
+    any = ffi::AnyView(&tensor_).CopyToTVMFFIAny();
+  }
+  int64_t size_ = 0;
+  int64_t stride_ = 1;
+  DLTensor tensor_{};
+};
+
+// A Sequence is an argument of several values: an Array, or what a range holds.
+template <typename T>
+class Sequence : public Argument {
+ public:
+  Sequence(const ffi::Array<T>& array) : array_(array) { Set(); }
+  Sequence(std::initializer_list<T> list) : array_(list) { Set(); }
+  template <typename R, typename = decltype(std::begin(std::declval<const R&>())),
+            typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R> && !std::is_convertible_v<R, const char*>>>
+  Sequence(const R& range) {
+    for (const auto& x : range) array_.push_back(T(x));
+    Set();
+  }
+  /// The values, of any type.
+  ffi::Array<ffi::Any> values() const { return ffi::Any(array_).cast<ffi::Array<ffi::Any>>(); }
+
+ private:
+  void Set() { any = ffi::AnyView(array_).CopyToTVMFFIAny(); }
+  ffi::Array<T> array_;
+};
+
+// A Mapping is an argument of keys and values: a Map, or what a container of pairs holds.
+template <typename K, typename V>
+class Mapping : public Argument {
+ public:
+  Mapping(const ffi::Map<K, V>& map) : map_(map) { Set(); }
+  Mapping(std::initializer_list<std::pair<K, V>> list) {
+    for (const auto& [key, value] : list) map_.Set(key, value);
+    Set();
+  }
+  template <typename R, typename = typename R::mapped_type, typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R>>>
+  Mapping(const R& map) {
+    for (const auto& [key, value] : map) map_.Set(K(key), V(value));
+    Set();
+  }
+
+ private:
+  void Set() { any = ffi::AnyView(map_).CopyToTVMFFIAny(); }
+  ffi::Map<K, V> map_;
+};
+
+template <typename T>
+inline ffi::AnyView View(const T& value) {
+  if constexpr (std::is_base_of_v<Argument, T>) {
+    return ffi::AnyView::CopyFromTVMFFIAny(value.any);
+  } else {
+    return ffi::AnyView(value);
+  }
+}
+
+template <typename T>
+inline ffi::Any Owned(const T& value) {
+  return ffi::Any(View(value));
+}
+
+// ArrayOf makes the array that a tuple crosses as.
+template <typename... T>
+inline ffi::Array<ffi::Any> ArrayOf(const std::tuple<T...>& values) {
+  return std::apply([](const auto&... x) { return ffi::Array<ffi::Any>{ffi::Any(x)...}; }, values);
+}
+
+// Raise throws the error that a C function has left behind.
+[[noreturn]] inline void Raise() {
+  TVMFFIObjectHandle handle = nullptr;
+  TVMFFIErrorMoveFromRaised(&handle);
+  if (handle == nullptr) throw ffi::Error("RuntimeError", "a call failed and left no error", "");
+  ffi::Any error;
+  TVMFFIAny* any = reinterpret_cast<TVMFFIAny*>(&error);  // which owns the reference then
+  any->type_index = kTVMFFIError;
+  any->v_obj = static_cast<TVMFFIObject*>(handle);
+  Throw(error.cast<ffi::Error>());
+}
+
+template <typename T>
+class Iterator;
+
+template <typename T>
+struct IsIterator : std::false_type {};
+template <typename T>
+struct IsIterator<Iterator<T>> : std::true_type {};
+template <typename T>
+struct IsTuple : std::false_type {};
+template <typename... T>
+struct IsTuple<std::tuple<T...>> : std::true_type {};
+template <typename T, typename = void>
+struct IsStruct : std::false_type {};
+template <typename T>
+struct IsStruct<T, std::void_t<typename T::tvmffi_tuple>> : std::true_type {};
+
+template <typename T>
+struct IsTyped : std::false_type {};
+template <typename T>
+struct IsTyped<ffi::TypedFunction<T>> : std::true_type {};
+
+template <typename R>
+R Unpack(ffi::Any&& value);
+
+template <typename R, std::size_t... I>
+R UnpackTuple(const ffi::Array<ffi::Any>& values, std::index_sequence<I...>) {
+  if (values.size() != sizeof...(I)) {
+    throw ffi::Error("TypeError", "the function returned " + std::to_string(values.size()) + " values, want " + std::to_string(sizeof...(I)), "");
+  }
+  return R{Unpack<std::tuple_element_t<I, R>>(ffi::Any(values[static_cast<int64_t>(I)]))...};
+}
+
+// Unpack converts a result.
+template <typename R>
+R Unpack(ffi::Any&& value) {
+  if constexpr (std::is_void_v<R>) {
+    return;
+  } else if constexpr (std::is_same_v<R, ffi::Any>) {
+    return std::move(value);
+  } else if constexpr (IsTuple<R>::value) {
+    return UnpackTuple<R>(std::move(value).cast<ffi::Array<ffi::Any>>(), std::make_index_sequence<std::tuple_size_v<R>>());
+  } else if constexpr (IsStruct<R>::value) {
+    return std::apply([](auto&&... x) { return R{std::move(x)...}; }, Unpack<typename R::tvmffi_tuple>(std::move(value)));
+  } else if constexpr (IsIterator<R>::value) {
+    return R(std::move(value).cast<ffi::Function>());
+  } else if constexpr (IsTyped<R>::value) {
+    return R(std::move(value).cast<ffi::Function>());
+  } else {
+    if constexpr (std::is_same_v<R, ffi::Bytes>) {
+      if (value == nullptr) return ffi::Bytes();  // nil of Go
+    }
+    return std::move(value).cast<R>();
+  }
+}
+
+template <typename R>
+inline R InvokePacked(const Entry& entry, const ffi::AnyView* args, std::size_t count) {
+  ffi::Any result;
+  if (entry.call(entry.self, reinterpret_cast<const TVMFFIAny*>(args), static_cast<int32_t>(count), reinterpret_cast<TVMFFIAny*>(&result)) != 0) {
+    Raise();
+  }
+  return Unpack<R>(std::move(result));
+}
+
+// Invoke calls a function of the library.
+template <typename R, typename... Args>
+inline R Invoke(const Entry& entry, const Args&... args) {
+  constexpr std::size_t count = sizeof...(Args);
+  const ffi::AnyView packed[count == 0 ? 1 : count] = {View(args)...};
+  return InvokePacked<R>(entry, packed, count);
+}
+
+// InvokeMany calls a function with as many further arguments as rest holds.
+template <typename R, typename Rest, typename... Args>
+inline R InvokeMany(const Entry& entry, const Rest& rest, const Args&... args) {
+  std::vector<ffi::AnyView> packed = {View(args)...};
+  for (int i = 0; i < static_cast<int>(rest.size()); i++) packed.push_back(View(rest[i]));
+  return InvokePacked<R>(entry, packed.data(), packed.size());
+}
+
+inline Entry EntryOf(const TVMFFIObject* function) {
+  TVMFFIObject* object = const_cast<TVMFFIObject*>(function);
+  return {reinterpret_cast<ffi::FunctionObj*>(object)->safe_call, object};
+}
+
+// Forever returns the entry of a function that is never released.
+inline Entry Forever(const ffi::Function& function) {
+  const ffi::Function* kept = new ffi::Function(function);
+  return EntryOf(reinterpret_cast<const TVMFFIObject*>(kept->get()));
+}
+
+inline Entry Global(const char* name) {
+  Ready();
+  return Forever(ffi::Function::GetGlobalRequired(name));
+}
+
+inline TVMFFIByteArray Bytes(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view Read(const TVMFFIByteArray& bytes) { return {bytes.data, bytes.size}; }
+
+// TypeIndex returns the index of a type of the library, and keeps it.
+inline int32_t TypeIndex(const char* key, std::atomic<int32_t>* kept) {
+  Ready();
+  const TVMFFIByteArray bytes = Bytes(key);
+  int32_t index = 0;
+  if (TVMFFITypeKeyToIndex(&bytes, &index) != 0) Raise();
+  kept->store(index, std::memory_order_relaxed);
+  return index;
+}
+
+inline bool IsInstance(int32_t index, int32_t target, bool final_type) {
+  if (index == target) return true;
+  if (final_type || index < target) return false;
+  const TVMFFITypeInfo* want = TVMFFIGetTypeInfo(target);
+  const TVMFFITypeInfo* have = TVMFFIGetTypeInfo(index);
+  return have->type_depth > want->type_depth && have->type_ancestors[want->type_depth] == want;
+}
+
+// FindMethod returns a method of a type of the library.
+inline Entry FindMethod(int32_t index, std::string_view name) {
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
+  for (int32_t i = 0; i < info->num_methods; i++) {
+    if (Read(info->methods[i].name) == name) return EntryOf(info->methods[i].method.v_obj);
+  }
+  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no method " + std::string(name) + ": the header belongs to another version of the library LIBRARY", "");
+}
+
+// FindConstructor returns what makes objects of a type.
+inline Entry FindConstructor(int32_t index) {
+  const TVMFFIByteArray name = Bytes("__ffi_init__");
+  const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
+  if (column != nullptr && index >= column->begin_index && index - column->begin_index < column->size) {
+    const TVMFFIAny& any = column->data[index - column->begin_index];
+    if (any.type_index == kTVMFFIFunction) return EntryOf(any.v_obj);
+  }
+  return FindMethod(index, "__ffi_init__");
+}
+
+inline const TVMFFIFieldInfo* FindField(int32_t index, std::string_view name) {
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
+  for (int32_t i = 0; i < info->num_fields; i++) {
+    if (Read(info->fields[i].name) == name) return &info->fields[i];
+  }
+  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no field " + std::string(name) + ": the header belongs to another version of the library LIBRARY", "");
+}
+
+// A Field reads and writes a field. A number or a bool is read in memory if the type table
+// says that it has the form that the header knows; all else by the functions of the table.
+template <typename T>
+class Field {
+ public:
+  Field(int32_t index, const char* name) : info_(FindField(index, name)) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      const int32_t kind = std::is_same_v<T, bool> ? kTVMFFIBool : std::is_integral_v<T> ? kTVMFFIInt : kTVMFFIFloat;
+      direct_ = info_->size == static_cast<int64_t>(sizeof(T)) && info_->field_static_type_index == kind;
+    }
+  }
+  T Get(const ffi::ObjectRef& object) const {
+    char* at = At(object);
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (direct_) {
+        T value;
+        std::memcpy(&value, at, sizeof(T));
+        return value;
+      }
+    }
+    ffi::Any value;
+    if (info_->getter(at, reinterpret_cast<TVMFFIAny*>(&value)) != 0) Raise();
+    return Unpack<T>(std::move(value));
+  }
+  template <typename V>
+  void Set(const ffi::ObjectRef& object, const V& value) const {
+    char* at = At(object);
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (direct_) {
+        std::memcpy(at, &value, sizeof(T));
+        return;
+      }
+    }
+    const ffi::AnyView view = View(value);
+    const TVMFFIAny* any = reinterpret_cast<const TVMFFIAny*>(&view);
+    constexpr int64_t kSetterIsFunction = 1 << 11;
+    if ((info_->flags & kSetterIsFunction) != 0) {
+      Invoke<void>(EntryOf(reinterpret_cast<const TVMFFIObject*>(info_->setter)), static_cast<void*>(at), view);
+    } else if (reinterpret_cast<int (*)(void*, const TVMFFIAny*)>(info_->setter)(at, any) != 0) {
+      Raise();
+    }
+  }
+
+ private:
+  char* At(const ffi::ObjectRef& object) const {
+    if (!object.defined()) {
+      throw ffi::Error("ValueError", "the object is null: it has no field " + std::string(Read(info_->name)), "");
+    }
+    return reinterpret_cast<char*>(const_cast<ffi::Object*>(object.ffi::ObjectRef::get())) + info_->offset;
+  }
+  const TVMFFIFieldInfo* info_;
+  bool direct_ = false;
+};
+
+// Self returns the object of a method, which must not be null.
+inline const ffi::ObjectRef& Self(const ffi::ObjectRef& object, const char* method) {
+  if (!object.ffi::ObjectRef::defined()) {
+    throw ffi::Error("ValueError", "the object is null: it has no method " + std::string(method), "");
+  }
+  return object;
+}
+
+// Keywords stands before arguments that go by name.
+inline const ffi::Any& Keywords() {
+  static const ffi::Any* sentinel = new ffi::Any(ffi::Function::GetGlobalRequired("ffi.GetKwargsObject")());
+  return *sentinel;
+}
+
+// Raw is the reference of a new object of the right type.
+struct Raw {
+  ffi::ObjectRef object;
+};
+
+template <typename... Args>
+inline Raw Construct(const Entry& constructor, const Args&... args) {
+  return {Invoke<ffi::ObjectRef>(constructor, args...)};
+}
+
+// ReferenceTraits says how a class of this header becomes an Any. It does not need the class
+// to be complete, so classes may contain containers of themselves.
+template <typename T, typename Object>
+struct ReferenceTraits : ffi::TypeTraitsBase {
+  using Base = ffi::TypeTraits<ffi::ObjectRef>;
+  static constexpr int32_t field_static_type_index = kTVMFFIObject;
+  static void CopyToAnyView(const T& from, TVMFFIAny* to) { Base::CopyToAnyView(from, to); }
+  static void MoveToAny(T from, TVMFFIAny* to) { Base::MoveToAny(ffi::ObjectRef(std::move(from)), to); }
+  static bool CheckAnyStrict(const TVMFFIAny* from) {
+    return from->type_index == kTVMFFINone ||
+           (from->type_index >= kTVMFFIStaticObjectBegin && IsInstance(from->type_index, Object::RuntimeTypeIndex(), Object::_type_final));
+  }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return T(Raw{Base::CopyFromAnyViewAfterCheck(from)}); }
+  static T MoveFromAnyAfterCheck(TVMFFIAny* from) { return T(Raw{Base::MoveFromAnyAfterCheck(from)}); }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* from) {
+    if (!CheckAnyStrict(from)) return std::nullopt;
+    return CopyFromAnyViewAfterCheck(from);
+  }
+  static std::string TypeStr() { return Object::_type_key; }
+  static std::string TypeSchema() { return "{\"type\":\"" + TypeStr() + "\"}"; }
+};
+
+// StringEnumTraits says how an enum of strings becomes an Any.
+template <typename T>
+struct StringEnumTraits : ffi::TypeTraitsBase {
+  using Base = ffi::TypeTraits<ffi::String>;
+  static void CopyToAnyView(const T& from, TVMFFIAny* to) { Base::CopyToAnyView(from.value(), to); }
+  static void MoveToAny(T from, TVMFFIAny* to) { Base::MoveToAny(from.value(), to); }
+  static bool CheckAnyStrict(const TVMFFIAny* from) { return Base::CheckAnyStrict(from); }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return T(Base::CopyFromAnyViewAfterCheck(from)); }
+  static T MoveFromAnyAfterCheck(TVMFFIAny* from) { return T(Base::MoveFromAnyAfterCheck(from)); }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* from) {
+    std::optional<ffi::String> text = Base::TryCastFromAnyView(from);
+    if (!text.has_value()) return std::nullopt;
+    return T(*std::move(text));
+  }
+  static std::string TypeStr() { return Base::TypeStr(); }
+  static std::string TypeSchema() { return Base::TypeSchema(); }
+};
+
+// ReadField reads a field of a record. One that the map lacks keeps its default.
+template <typename T>
+inline bool ReadField(const ffi::Map<ffi::String, ffi::Any>& map, const char* name, T* to) {
+  const ffi::String key(name);
+  if (map.count(key) == 0) return true;
+  if constexpr (std::is_same_v<T, ffi::Any>) {
+    *to = map.at(key);
+  } else {
+    std::optional<T> value = map.at(key).template try_cast<T>();
+    if (!value.has_value()) return false;
+    *to = *std::move(value);
+  }
+  return true;
+}
+
+// Iterator yields the values of a sequence of Go, once. It ends the sequence when it is
+// destroyed or closed, also before the last value.
+template <typename T>
+class Iterator {
+ public:
+  explicit Iterator(ffi::Function function) : function_(std::move(function)) {}
+  Iterator(Iterator&&) = default;
+  Iterator& operator=(Iterator&&) = default;
+
+  /// The next value, or nothing at the end.
+  std::optional<T> next() {
+    if (!function_.has_value()) return std::nullopt;
+    ffi::Any value = Invoke<ffi::Any>(EntryOf(reinterpret_cast<const TVMFFIObject*>(function_->get())));
+    if (value == nullptr) {
+      close();
+      return std::nullopt;
+    }
+    return std::get<0>(Unpack<std::tuple<T>>(std::move(value)));
+  }
+  /// Ends the sequence.
+  void close() { function_.reset(); }
+
+  struct End {};
+  class Position {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = T*;
+    using reference = T&;
+    explicit Position(Iterator* from) : from_(from), value_(from->next()) {}
+    T& operator*() { return *value_; }
+    T* operator->() { return &*value_; }
+    Position& operator++() {
+      value_ = from_->next();
+      return *this;
+    }
+    bool operator!=(End) const { return value_.has_value(); }
+    bool operator==(End) const { return !value_.has_value(); }
+
+   private:
+    Iterator* from_;
+    std::optional<T> value_;
+  };
+  Position begin() { return Position(this); }
+  End end() { return End(); }
+
+ private:
+  std::optional<ffi::Function> function_;
+};
+
+// Values are the values of an object in a range-for, which keeps the iterator.
+template <typename T>
+class ValuesOf {
+ public:
+  explicit ValuesOf(Iterator<T> values) : values_(std::make_shared<Iterator<T>>(std::move(values))), at_(values_->begin()) {}
+  T& operator*() { return *at_; }
+  ValuesOf& operator++() {
+    ++at_;
+    return *this;
+  }
+  bool operator!=(typename Iterator<T>::End end) const { return at_ != end; }
+
+ private:
+  std::shared_ptr<Iterator<T>> values_;
+  typename Iterator<T>::Position at_;
+};
+
+// Closing closes an object when it is destroyed. Errors of close are lost then: call close
+// to see them.
+template <typename T>
+class ClosingOf {
+ public:
+  explicit ClosingOf(T object) : object_(std::move(object)) {}
+  ClosingOf(const ClosingOf&) = delete;
+  ClosingOf& operator=(const ClosingOf&) = delete;
+  ~ClosingOf() {
+    try {
+      object_.tvmffi_close();
+    } catch (...) {
+    }
+  }
+  T& operator*() { return object_; }
+  T* operator->() { return &object_; }
+
+ private:
+  T object_;
+};
+

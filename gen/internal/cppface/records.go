@@ -1,0 +1,284 @@
+package cppface
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// The functions of the library that make an error of Go, and that read its fields.
+const (
+	errorNew    = "_error_new"
+	errorFields = "_error_fields"
+)
+
+// findRecords finds the structs that cross as maps, those first that others contain.
+func (w *writer) findRecords() {
+	done, open := map[*face.Record]bool{}, map[*face.Record]bool{}
+	var visit func(t *face.Type)
+	visit = func(t *face.Type) {
+		if t == nil {
+			return
+		}
+		for _, e := range t.Elems {
+			visit(e)
+		}
+		r := t.Record
+		if r == nil || done[r] {
+			return
+		}
+		if open[r] {
+			w.cyclic[r] = true
+			return
+		}
+		open[r] = true
+		w.records[r] = w.names.claim(r.Name)
+		for _, f := range r.Fields {
+			visit(f.Type)
+		}
+		done[r] = true
+		w.order = append(w.order, r)
+		s := newScope(w.records[r])
+		for _, f := range r.Fields {
+			w.recordFields[r] = append(w.recordFields[r], s.claim(f.Name))
+		}
+	}
+	each := func(f *face.Function) {
+		if f == nil {
+			return
+		}
+		for _, p := range f.Params {
+			visit(p.Type)
+		}
+		for _, r := range f.Results {
+			visit(r.Type)
+		}
+	}
+	for _, f := range w.lib.Functions {
+		each(f)
+	}
+	for _, c := range w.lib.Classes {
+		each(c.Constructor)
+		for _, f := range slices.Concat(c.Methods, c.Properties) {
+			each(f)
+		}
+		for _, f := range c.Fields {
+			visit(f.Type)
+		}
+	}
+	for _, e := range w.lib.Errors {
+		for _, f := range e.Fields {
+			visit(f.Type)
+		}
+	}
+}
+
+// recordField returns the type of a field of a record. A record that contains itself does
+// not exist yet there: an Any holds it.
+func (w *writer) recordField(r *face.Record, t *face.Type) string {
+	direct := t
+	for direct.Kind == face.KindOptional || direct.Kind == face.KindUnion || direct.Kind == face.KindTuple {
+		direct = direct.Elems[0]
+	}
+	if direct.Record != nil && w.cyclic[direct.Record] && slices.Index(w.order, direct.Record) >= slices.Index(w.order, r) {
+		return "ffi::Any"
+	}
+	return w.value(t)
+}
+
+// record writes a struct that crosses as a map.
+func (w *writer) record(r *face.Record) {
+	w.p("%sstruct %s {\n", comment("", doc(r.Doc)), w.records[r])
+	for i, f := range r.Fields {
+		w.p("%s  %s %s", comment("  ", doc(f.Doc)), w.recordField(r, f.Type), w.recordFields[r][i])
+		switch {
+		case f.Default != nil && f.Default.Kind != face.KindNone:
+			w.p(" = %s", w.literal(f.Default, f.Type))
+		case f.Type.Kind == face.KindClass:
+			w.p(" = nullptr")
+		case f.Type.Kind == face.KindErrorValue:
+			w.p(" = ffi::Error(\"RuntimeError\", \"\", \"\")")
+		default:
+			w.p("{}")
+		}
+		w.p(";\n")
+	}
+	w.p("};\n\n")
+}
+
+// traits declares how the classes, records and string enums of the library become values
+// of TVM-FFI. Nothing has to be complete for that.
+func (w *writer) traits() {
+	w.p("namespace tvm {\nnamespace ffi {\n\n")
+	for _, c := range w.lib.Classes {
+		name := w.own(w.classes[c])
+		w.p("template <>\ninline constexpr bool use_default_type_traits_v<%s> = false;\n", name)
+		w.p("template <>\nstruct TypeTraits<%s> : ::%s::detail::ReferenceTraits<%s, ::%s::detail::%sObj> {};\n\n", name, w.ns, name, w.ns, w.classes[c])
+	}
+	for _, e := range w.lib.Enums {
+		if e.Kind == face.KindString {
+			w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::StringEnumTraits<%[1]s> {};\n\n", w.own(w.enums[e]), w.ns)
+		}
+	}
+	for _, r := range w.order {
+		w.p("%s", strings.ReplaceAll(recordTraits, "RECORD", w.own(w.records[r])))
+	}
+	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
+}
+
+// recordTraits declares the conversions of a record. There is no CopyToAnyView: a view
+// could not own the map.
+const recordTraits = `template <>
+struct TypeTraits<RECORD> : TypeTraitsBase {
+  static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIMap;
+  static void CopyToAnyView(const RECORD&, TVMFFIAny*) = delete;
+  static void MoveToAny(RECORD from, TVMFFIAny* to);
+  static bool CheckAnyStrict(const TVMFFIAny* from);
+  static RECORD CopyFromAnyViewAfterCheck(const TVMFFIAny* from);
+  static RECORD MoveFromAnyAfterCheck(TVMFFIAny* from);
+  static std::optional<RECORD> TryCastFromAnyView(const TVMFFIAny* from);
+  static std::string TypeStr() { return "Map<str, Any>"; }
+  static std::string TypeSchema() { return R"({"type":"Map"})"; }
+};
+
+`
+
+// recordConversions defines the conversions of records.
+func (w *writer) recordConversions() {
+	if len(w.order) == 0 {
+		return
+	}
+	w.p("namespace tvm {\nnamespace ffi {\n\n")
+	for _, r := range w.order {
+		name := w.own(w.records[r])
+		traits := "TypeTraits<" + name + ">"
+		w.p("inline void %s::MoveToAny(%s from, TVMFFIAny* to) {\n  Map<String, Any> map;\n", traits, name)
+		for i, f := range r.Fields {
+			w.p("  map.Set(%s, Any(std::move(from.%s)));\n", quote(f.Name), w.recordFields[r][i])
+		}
+		if len(r.Fields) == 0 {
+			w.p("  static_cast<void>(from);\n")
+		}
+		w.p("  TypeTraits<Map<String, Any>>::MoveToAny(std::move(map), to);\n}\n")
+		w.p("inline std::optional<%s> %s::TryCastFromAnyView(const TVMFFIAny* from) {\n", name, traits)
+		w.p("  std::optional<Map<String, Any>> map = TypeTraits<Map<String, Any>>::TryCastFromAnyView(from);\n  if (!map.has_value()) return std::nullopt;\n  %s to;\n", name)
+		for i, f := range r.Fields {
+			w.p("  if (!::%s::detail::ReadField(*map, %s, &to.%s)) return std::nullopt;\n", w.ns, quote(f.Name), w.recordFields[r][i])
+		}
+		w.p("  return to;\n}\n")
+		w.p("inline bool %s::CheckAnyStrict(const TVMFFIAny* from) { return TryCastFromAnyView(from).has_value(); }\n", traits)
+		w.p("inline %s %s::CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return *TryCastFromAnyView(from); }\n", name, traits)
+		w.p("inline %s %s::MoveFromAnyAfterCheck(TVMFFIAny* from) {\n  std::optional<%s> to = TryCastFromAnyView(from);\n", name, traits, name)
+		w.p("  reinterpret_cast<Any*>(from)->reset();\n  return *std::move(to);\n}\n\n")
+	}
+	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
+}
+
+// intEnum writes an enum of integers.
+func (w *writer) intEnum(e *face.Enum) {
+	w.p("\n%senum class %s : int64_t {\n", comment("", doc(e.Doc)), w.enums[e])
+	names := memberNames(e)
+	for i, m := range e.Members {
+		value := integer(m.Value.Text, false)
+		if strings.HasSuffix(value, "u") {
+			value = "static_cast<int64_t>(" + value + ")"
+		}
+		w.p("%s  %s = %s,\n", comment("  ", doc(m.Doc)), names[i], value)
+	}
+	w.p("};\n")
+}
+
+// stringEnums writes the enums of strings as classes, whose values may be others than the
+// members, as in Go.
+func (w *writer) stringEnums() {
+	for _, e := range w.lib.Enums {
+		if e.Kind != face.KindString {
+			continue
+		}
+		name := w.enums[e]
+		w.p("%sclass %s {\n public:\n", comment("", doc(e.Doc)), name)
+		names := memberNames(e)
+		for i, m := range e.Members {
+			w.p("%s  static const %s %s;\n", comment("  ", doc(m.Doc)), name, names[i])
+		}
+		w.p(`  %[1]s() = default;
+  explicit %[1]s(ffi::String value) : value_(std::move(value)) {}
+  /// The string.
+  const ffi::String& value() const { return value_; }
+  friend bool operator==(const %[1]s& a, const %[1]s& b) { return a.value_ == b.value_; }
+  friend bool operator!=(const %[1]s& a, const %[1]s& b) { return !(a == b); }
+  friend std::ostream& operator<<(std::ostream& os, const %[1]s& x) { return os << std::string(x.value_); }
+
+ private:
+  ffi::String value_;
+};
+`, name)
+		for i, m := range e.Members {
+			text := quote(m.Value.Text)
+			if strings.Contains(m.Value.Text, "\x00") {
+				text = "std::string(" + quoteView(m.Value.Text) + ")"
+			}
+			w.p("inline const %[1]s %[1]s::%s{%s};\n", name, names[i], text)
+		}
+		w.p("\n")
+	}
+}
+
+// errorMembers are the names that an ffi::Error has itself.
+var errorMembers = []string{
+	"kind", "message", "what", "backtrace", "cause_chain", "extra_context", "UpdateBacktrace", "BacktraceMostRecentCallLast",
+	"TracebackMostRecentCallLast", "FullMessage", "InvalidErrorObj", "fields_", "tvmffi_kind",
+}
+
+// errorClass writes the exception of an error type.
+func (w *writer) errorClass(e *face.Error) {
+	name := w.errors[e]
+	w.p("%sclass %s : public ffi::Error {\n public:\n", comment("", join(doc(e.Doc), "Its kind is "+doc(e.Kind)+".")), name)
+	w.p("  static constexpr const char* tvmffi_kind = %s;\n", quote(e.Kind))
+	w.p("  /// The exception for an error of this kind.\n  explicit %s(const ffi::Error& error)\n      : ffi::Error(error), fields_(detail::Invoke<ffi::Map<ffi::String, ffi::Any>>(%s, error)) {}\n", name, w.entry(errorFields))
+	var params, pairs []string
+	s := newScope("fields_")
+	for _, f := range orderedFields(e.Fields) {
+		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.claim(f.Name)}
+		params = append(params, w.declared(p, true))
+		pairs = append(pairs, "{"+quote(f.Name)+", detail::Owned("+w.arg(f.Type, p.name)+")}")
+	}
+	explicit := ""
+	if len(params) == 1 {
+		explicit = "explicit "
+	}
+	w.p("  /// Makes the error of Go, whose text is the message.\n  %s%s(%s)\n", explicit, name, strings.Join(params, ", "))
+	w.p("      : %s(detail::Invoke<ffi::Error>(%s, tvmffi_kind, ffi::Map<ffi::String, ffi::Any>{%s}, nullptr)) {}\n", name, w.entry(errorNew), strings.Join(pairs, ", "))
+	members := newScope(append(slices.Clone(referenceMembers), errorMembers...)...)
+	members.taken[name] = true
+	for _, f := range e.Fields {
+		w.p("%s  %s %s() const { return detail::Unpack<%[2]s>(ffi::Any(fields_.at(%s))); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
+	}
+	w.p("\n private:\n  ffi::Map<ffi::String, ffi::Any> fields_;\n};\n\n")
+}
+
+// throw writes the function that throws an error as its class.
+func (w *writer) throw() {
+	w.p("namespace detail {\n\n[[noreturn]] inline void Throw(const ffi::Error& error) {\n")
+	if len(w.lib.Errors) > 0 {
+		w.p("  const std::string kind = error.kind();\n")
+	}
+	for _, e := range w.lib.Errors {
+		w.p("  if (kind == %s) throw %s(error);\n", quote(e.Kind), w.own(w.errors[e]))
+	}
+	w.p("  throw error;\n}\n\n}  // namespace detail\n\n")
+}
+
+// orderedFields puts the fields with a default behind those without.
+func orderedFields(fields []face.Field) []face.Field {
+	var required, rest []face.Field
+	for _, f := range fields {
+		if f.Default == nil {
+			required = append(required, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return append(required, rest...)
+}
