@@ -95,19 +95,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(apply, apply);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail, fail);
 `
 
-// TestCPP runs a C++ program that uses the library.
-func TestCPP(t *testing.T) {
-	golib, words := library(t, "golib"), library(t, "words")
-	text, err := os.ReadFile(filepath.Join("testdata", "host.cc"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := nativetest.BuildText(t, "golibraryhost", string(text), nativetest.Executable())
-	if out := run(t, nil, host, golib, words); out != "all right\n" {
-		t.Error(out)
-	}
-}
-
 // TestErrors raises and catches the declared errors of a Go library in C++ and Python.
 func TestErrors(t *testing.T) {
 	golib := library(t, "golib")

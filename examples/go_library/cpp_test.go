@@ -1,0 +1,128 @@
+package golibrary
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+)
+
+// exportedCpp returns a folder with the headers and libraries of golib and words, made as
+// the README says.
+var exportedCpp = func() func(t *testing.T) string {
+	var once sync.Once
+	var dir string
+	return func(t *testing.T) string {
+		t.Helper()
+		nativetest.StartsCompiler(t)
+		once.Do(func() {
+			made := cacheDir(t, "cpp")
+			for _, name := range []string{"golib", "words"} {
+				run(t, nil, consumer.Tool(t), "export", "./"+name, "--cpp", made)
+			}
+			dir = made
+		})
+		if dir == "" {
+			t.Fatal("another test has failed to export the libraries")
+		}
+		return dir
+	}
+}()
+
+// prepared returns the flags that find TVM-FFI.
+func prepared(t *testing.T) (compile, link []string) {
+	t.Helper()
+	w := nativetest.Wheel(t, nativetest.Version())
+	for _, include := range w.Include() {
+		compile = append(compile, "-isystem", include)
+	}
+	lib := filepath.Dir(w.Library())
+	return compile, []string{"-L" + lib, "-ltvm_ffi", "-Wl,-rpath," + lib, "-pthread"}
+}
+
+var strict = []string{"-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"}
+
+// TestCPP runs a C++ program that uses both libraries by their headers, in both ways to
+// reach a library. No warning comes from the headers.
+func TestCPP(t *testing.T) {
+	dir := exportedCpp(t)
+	compile, link := prepared(t)
+	libraries := []string{filepath.Join(dir, "lib", "libgolib.so"), filepath.Join(dir, "lib", "libwords.so")}
+	for _, standard := range []string{"c++17", "c++20"} {
+		t.Run(standard, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "golibrary")
+			args := slices.Concat([]string{"-std=" + standard}, strict, compile, []string{
+				"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "main.cc"), "-o", program,
+				"-L" + filepath.Join(dir, "lib"), "-lgolib", "-Wl,-rpath," + filepath.Join(dir, "lib"),
+			}, link)
+			run(t, nil, nativetest.Compiler(t), args...)
+			if out := run(t, nil, program, libraries...); out != "all right\n" {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+// TestCPP_order links libtvm_ffi before the Go library, so that the Go library is ready
+// first.
+func TestCPP_order(t *testing.T) {
+	dir := exportedCpp(t)
+	compile, link := prepared(t)
+	source := filepath.Join(t.TempDir(), "main.cc")
+	const text = `#include <golib.hpp>
+#include <cstdio>
+int main() { std::printf("%g\n", golib::Point(3, 4).norm()); }
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(filepath.Dir(source), "order")
+	args := slices.Concat([]string{"-std=c++17", "-Wl,--no-as-needed"}, compile, []string{"-I" + filepath.Join(dir, "include"), source, "-o", program},
+		link, []string{"-L" + filepath.Join(dir, "lib"), "-lgolib", "-Wl,-rpath," + filepath.Join(dir, "lib")})
+	run(t, nil, nativetest.Compiler(t), args...)
+	if out := run(t, nil, program); out != "5\n" {
+		t.Error(out)
+	}
+}
+
+// TestCMake builds the same program by CMake, and reads the file for pkg-config.
+func TestCMake(t *testing.T) {
+	const cmake = "cmake"
+	if out, err := exec.Command(cmake, "--version").CombinedOutput(); err != nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		t.Skipf("cmake does not run: %v: %s", err, line)
+	}
+	dir := exportedCpp(t)
+	build := t.TempDir()
+	env := []string{"CXX=" + nativetest.Compiler(t)}
+	run(t, env, cmake, "-S", filepath.Join("testdata", "cpp"), "-B", build, "-DCMAKE_PREFIX_PATH="+dir, "-DPython_EXECUTABLE="+nativetest.Python(t))
+	run(t, env, cmake, "--build", build)
+	libraries := []string{filepath.Join(dir, "lib", "libgolib.so"), filepath.Join(dir, "lib", "libwords.so")}
+	if out := run(t, nil, filepath.Join(build, "golibrary"), libraries...); out != "all right\n" {
+		t.Error(out)
+	}
+	// A Python without TVM-FFI: the error says what is missing.
+	bare := filepath.Join(t.TempDir(), "python3")
+	if err := os.WriteFile(bare, []byte("#!/bin/sh\nexec '"+nativetest.Python(t)+"' -S \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(cmake, "-S", filepath.Join("testdata", "cpp"), "-B", t.TempDir(), "-DCMAKE_PREFIX_PATH="+dir, "-DPython_EXECUTABLE="+bare).CombinedOutput()
+	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "golib needs TVM-FFI: pip install apache-tvm-ffi") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	pkgconfig, err := exec.LookPath("pkg-config")
+	if err != nil {
+		return
+	}
+	flags := run(t, []string{"PKG_CONFIG_PATH=" + filepath.Join(dir, "lib", "pkgconfig")}, pkgconfig, "--cflags", "--libs", "golib")
+	if !strings.Contains(flags, "-lgolib") || !strings.Contains(flags, "/include") {
+		t.Errorf("%s prints %q", runtime.GOOS, flags)
+	}
+}
