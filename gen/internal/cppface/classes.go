@@ -70,7 +70,7 @@ func (w *writer) classOf(c *face.Class) *class {
 		k.fields = append(k.fields, s.claim(f.Name))
 	}
 	for _, f := range c.Properties {
-		k.properties = append(k.properties, w.function(f, s))
+		k.properties = append(k.properties, w.function(f, s, c.Name))
 	}
 	for _, f := range c.Methods {
 		id := identifier(f.Name)
@@ -81,7 +81,7 @@ func (w *writer) classOf(c *face.Class) *class {
 				k.using = append(k.using, id)
 			}
 		}
-		k.methods = append(k.methods, w.function(f, s))
+		k.methods = append(k.methods, w.function(f, s, c.Name))
 	}
 	for i, f := range c.Fields {
 		if c.Frozen || f.ReadOnly {

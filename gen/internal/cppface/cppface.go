@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -105,8 +106,11 @@ func newWriter(l *face.Library, c Config) *writer {
 	}
 	w.findRecords()
 	for _, f := range l.Functions {
-		w.functions = append(w.functions, w.function(f, w.names))
+		w.functions = append(w.functions, w.function(f, w.names, ""))
 		w.entries = append(w.entries, f.Symbol)
+	}
+	for _, c := range l.Classes {
+		w.classOf(c)
 	}
 	if len(l.Errors) > 0 {
 		w.entries = append(w.entries, errorNew, errorFields)
@@ -152,7 +156,7 @@ func (w *writer) header() ([]byte, error) {
 		w.errorClass(e)
 	}
 	w.throw()
-	for _, f := range w.functions {
+	for _, f := range w.all() {
 		w.resultStruct(f)
 	}
 	for _, f := range w.functions {
@@ -182,6 +186,12 @@ This is the Go library lib%s for C++17. A program that includes this header link
 lib%s and libtvm_ffi. If %s is defined, it links with
 libtvm_ffi only, and calls %s::load with the path of lib%s first.`, w.lib.Name, w.lib.Name, w.macro("_LOAD_AT_RUN_TIME"), w.ns, w.lib.Name)))
 	w.p(`
+// Some headers define these as macros.
+#pragma push_macro("min")
+#pragma push_macro("max")
+#undef min
+#undef max
+
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -217,12 +227,6 @@ libtvm_ffi only, and calls %s::load with the path of lib%s first.`, w.lib.Name, 
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-// Some headers define these as macros.
-#pragma push_macro("min")
-#pragma push_macro("max")
-#undef min
-#undef max
 
 `)
 }
@@ -281,6 +285,11 @@ func (w *writer) declarations() {
 	for _, r := range w.order {
 		w.p("struct %s;\n", w.records[r])
 	}
+	for _, f := range w.all() {
+		if f.structName != "" {
+			w.p("struct %s;\n", f.structName)
+		}
+	}
 	for _, e := range w.lib.Enums {
 		if e.Kind == face.KindInt {
 			w.intEnum(e)
@@ -319,20 +328,18 @@ func wrap(list, indent string) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
-func (w *writer) hasContext() bool {
-	for _, f := range w.lib.Functions {
-		if f.Context {
-			return true
-		}
-	}
+// all returns the functions, properties and methods.
+func (w *writer) all() []*function {
+	list := slices.Clone(w.functions)
 	for _, c := range w.lib.Classes {
-		for _, m := range c.Methods {
-			if m.Context {
-				return true
-			}
-		}
+		k := w.classOf(c)
+		list = slices.Concat(list, k.properties, k.methods)
 	}
-	return false
+	return list
+}
+
+func (w *writer) hasContext() bool {
+	return slices.ContainsFunc(w.all(), func(f *function) bool { return f.Context })
 }
 
 // loadFunction writes what loads the library at run time.

@@ -1,6 +1,7 @@
 package cppface
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -26,10 +27,14 @@ func comment(indent, text string) string {
 		} else if body, ok := strings.CutSuffix(line, `\`); ok {
 			line = body + "&#92;"
 		}
+		line = trigraphs.ReplaceAllString(line, "?&#63;$1")
 		b.WriteString(strings.TrimRight(indent+"/// "+line, " ") + "\n")
 	}
 	return b.String()
 }
+
+// trigraphs are characters that old compilers read as others.
+var trigraphs = regexp.MustCompile(`\?\?([=/'()!<>-])`)
 
 // oneLine removes what ends a line or changes the direction of the text.
 func oneLine(text string) string {

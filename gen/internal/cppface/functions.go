@@ -30,8 +30,9 @@ type param struct {
 	keyword string
 }
 
-// function names what f consists of; its own name is taken in s.
-func (w *writer) function(f *face.Function, s *scope) *function {
+// function names what f consists of; its own name is taken in s. Results with names get a
+// struct, before whose name owner stands.
+func (w *writer) function(f *face.Function, s *scope, owner string) *function {
 	g := &function{Function: f, name: s.claim(f.Name)}
 	if f.Context {
 		g.async = s.claim(f.Name + "_async")
@@ -40,12 +41,12 @@ func (w *writer) function(f *face.Function, s *scope) *function {
 	for _, p := range f.Params {
 		g.params = append(g.params, param{Param: p, name: names.claim(p.Name)})
 	}
-	g.result = w.results(g)
+	g.result = w.results(g, owner)
 	return g
 }
 
 // results returns the type of the results of f.
-func (w *writer) results(f *function) string {
+func (w *writer) results(f *function, owner string) string {
 	switch len(f.Results) {
 	case 0:
 		return "void"
@@ -55,7 +56,7 @@ func (w *writer) results(f *function) string {
 	if f.Results[0].Name == "" {
 		return w.tuple(f)
 	}
-	f.structName = w.names.claim(f.GoName + "Result")
+	f.structName = w.names.claim(owner + f.GoName + "Result")
 	s := newScope("tvmffi_tuple", f.structName)
 	for i, r := range f.Results {
 		name := r.Name

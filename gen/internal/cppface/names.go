@@ -2,6 +2,7 @@ package cppface
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,7 +72,7 @@ func identifier(name string) string {
 	if id == "" || id[0] >= '0' && id[0] <= '9' {
 		id = "_" + id
 	}
-	if words[id] || stdint(id) {
+	if words[id] || stdint.MatchString(id) {
 		id += "_"
 	}
 	return id
@@ -91,19 +92,8 @@ func everywhere(c rune) bool {
 	return false
 }
 
-// stdint reports whether a name is a macro of <cstdint>, such as INT8_MAX.
-func stdint(name string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "U"), "INT")
-	if !ok {
-		return false
-	}
-	for _, suffix := range []string{"_MAX", "_MIN", "_C"} {
-		if digits, ok := strings.CutSuffix(rest, suffix); ok {
-			return strings.Trim(digits, "0123456789_FASTLEMXPTR") == ""
-		}
-	}
-	return false
-}
+// stdint matches the macros of <cstdint>, such as INT8_MAX.
+var stdint = regexp.MustCompile(`^U?INT(_FAST|_LEAST)?(8|16|32|64|MAX|PTR)?_(MAX|MIN|C)$`)
 
 // scope holds the names that are taken.
 type scope struct{ taken map[string]bool }
@@ -126,6 +116,3 @@ func (s *scope) claim(name string) string {
 	s.taken[id] = true
 	return id
 }
-
-// free reports whether a name is not taken.
-func (s *scope) free(name string) bool { return !s.taken[name] }

@@ -253,7 +253,7 @@ func (w *writer) errorClass(e *face.Error) {
 	members := newScope(append(slices.Clone(referenceMembers), errorMembers...)...)
 	members.taken[name] = true
 	for _, f := range e.Fields {
-		w.p("%s  %s %s() const { return detail::Unpack<%[2]s>(ffi::Any(fields_.at(%s))); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
+		w.p("%[1]s  %[2]s %[3]s() const { return detail::Unpack<%[2]s>(ffi::Any(fields_.at(%[4]s))); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
 	}
 	w.p("\n private:\n  ffi::Map<ffi::String, ffi::Any> fields_;\n};\n\n")
 }

@@ -1,0 +1,169 @@
+package cppface
+
+import "github.com/tvmffi-go/tvmffi/gen/internal/face"
+
+func typ(kind face.Kind, elems ...*face.Type) *face.Type { return &face.Type{Kind: kind, Elems: elems} }
+
+func integerType(bits int, unsigned bool) *face.Type {
+	return &face.Type{Kind: face.KindInt, Bits: bits, Unsigned: unsigned}
+}
+
+var (
+	int64Type   = integerType(64, false)
+	stringType  = typ(face.KindString)
+	float32Type = &face.Type{Kind: face.KindFloat, Bits: 32}
+)
+
+func text(kind face.Kind, s string) *face.Value { return &face.Value{Kind: kind, Text: s} }
+
+// kindsLibrary returns a library that has a function for every kind, and classes, errors
+// and names of every form.
+func kindsLibrary() *face.Library {
+	color := &face.Enum{Name: "Color", Doc: "Color is a color.", Kind: face.KindInt, Members: []face.Member{
+		{GoName: "ColorRed", Name: "RED", Doc: "like blood", Value: *text(face.KindInt, "0")},
+		{GoName: "ColorEOF", Name: "EOF", Value: *text(face.KindInt, "-9223372036854775808")},
+		{GoName: "ColorBig", Name: "BIG", Value: *text(face.KindInt, "18446744073709551615")},
+	}}
+	mode := &face.Enum{Name: "Mode", Kind: face.KindString, Members: []face.Member{
+		{GoName: "ModeFast", Name: "FAST", Value: *text(face.KindString, "fast\"\\?\n")},
+		{GoName: "ModeZero", Name: "ZERO", Value: *text(face.KindString, "a\x00b")},
+	}}
+	record := &face.Record{Name: "Limits", Doc: "Limits limit.", Fields: []face.Field{
+		{Name: "low", Type: float32Type}, {Name: "class", Type: stringType, Default: text(face.KindString, "any")},
+		{Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}}, {Name: "note", Type: typ(face.KindOptional, stringType)},
+	}}
+	tree := &face.Record{Name: "Tree"}
+	treeType := &face.Type{Kind: face.KindRecord, Record: tree}
+	tree.Fields = []face.Field{
+		{Name: "value", Type: int64Type}, {Name: "left", Type: typ(face.KindOptional, treeType)},
+		{Name: "more", Type: typ(face.KindSequence, treeType)},
+	}
+	l := &face.Library{
+		Name: "kinds", Prefix: "kinds.", Path: "example.com/kinds", Doc: "Package kinds */ has \\ every kind.\\",
+		Enums: []*face.Enum{color, mode}, Classes: classes(),
+		Errors: []*face.Error{{
+			Name: "NotFoundError", Kind: "kinds.NotFoundError", Base: "KeyError", Doc: "NotFoundError says what is missing.",
+			Fields: []face.Field{{Name: "name", Type: stringType}, {Name: "kind", Type: int64Type, Default: text(face.KindInt, "7")}},
+		}},
+	}
+	counter := &face.Type{Kind: face.KindClass, Class: l.Classes[0]}
+	types := map[string]*face.Type{
+		"any": typ(face.KindAny), "flag": typ(face.KindBool), "i8": integerType(8, false), "u64": integerType(64, true), "i64": int64Type,
+		"f32": float32Type, "f64": {Kind: face.KindFloat, Bits: 64}, "big": typ(face.KindBigInt), "text": stringType, "bytes": typ(face.KindBytes),
+		"dtype": typ(face.KindDataType), "device": typ(face.KindDevice), "pointer": typ(face.KindPointer),
+		"optional": typ(face.KindOptional, int64Type), "optional_text": typ(face.KindOptional, stringType), "optional_bytes": typ(face.KindOptional, typ(face.KindBytes)),
+		"optional_record": typ(face.KindOptional, treeType), "optional_class": typ(face.KindOptional, counter), "optional_any": typ(face.KindOptional, typ(face.KindAny)),
+		"union": typ(face.KindUnion, int64Type, stringType), "tuple": typ(face.KindTuple, int64Type, stringType),
+		"sequence": typ(face.KindSequence, stringType), "sequence_of_records": typ(face.KindSequence, treeType), "sequence_of_modes": typ(face.KindSequence, &face.Type{Kind: face.KindEnum, Enum: mode}),
+		"mapping": typ(face.KindMapping, stringType, typ(face.KindSequence, int64Type)), "record": {Kind: face.KindRecord, Record: record}, "tree": treeType,
+		"array": typ(face.KindArray, counter), "array_of_any": typ(face.KindArray), "list": typ(face.KindList, int64Type),
+		"map": typ(face.KindMap, stringType, int64Type), "map_of_any": typ(face.KindMap), "dict": typ(face.KindDict, stringType, int64Type),
+		"shape": typ(face.KindShape), "tensor": typ(face.KindTensor), "lent": {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{float32Type}},
+		"module": typ(face.KindModule), "object": typ(face.KindObject), "foreign": {Kind: face.KindForeign, Key: "other.Type"}, "class_": counter,
+		"color": {Kind: face.KindEnum, Enum: color}, "mode": {Kind: face.KindEnum, Enum: mode}, "error_value": typ(face.KindErrorValue),
+		"callable": typ(face.KindCallable, int64Type, int64Type, stringType), "callback_of_record": typ(face.KindCallable, typ(face.KindNone), treeType),
+		"function": typ(face.KindFunction), "iterator": typ(face.KindIterator, typ(face.KindTuple, stringType, int64Type)),
+	}
+	for name, t := range types {
+		l.Functions = append(l.Functions, &face.Function{
+			Name: "echo_" + name, GoName: "Echo", Symbol: "echo_" + name, Global: "kinds.echo_" + name, Doc: "Echo returns x.",
+			Params: []face.Param{{Name: "x", Type: t}}, Results: []face.Result{{Type: t}},
+		})
+	}
+	l.Functions = append(l.Functions, forms(color, mode)...)
+	return l
+}
+
+func exported(name string, f face.Function) *face.Function {
+	f.Name, f.GoName = name, name
+	if f.Symbol == "" {
+		f.Symbol, f.Global = name, "kinds."+name
+	}
+	return &f
+}
+
+// forms are functions with parameters and results of every form, and names that C++ does
+// not allow.
+func forms(color, mode *face.Enum) []*face.Function {
+	one := []face.Param{{Name: "x", Type: int64Type}}
+	variadic := func(t *face.Type) []face.Param {
+		return []face.Param{{Name: "first", Type: int64Type}, {Name: "rest", Type: t, Variadic: true}}
+	}
+	result := []face.Result{{Type: typ(face.KindAny)}}
+	return []*face.Function{
+		exported("nothing", face.Function{Doc: "Nothing does nothing. \\ */ @see ??/ \u202e\nIt ends with a backslash.\\ \nNext."}),
+		exported("delete", face.Function{Params: one, Results: result}),
+		exported("EOF", face.Function{Params: one, Results: result}),
+		exported("min", face.Function{Params: one, Results: result}),
+		exported("errno", face.Function{Params: one, Results: result}),
+		exported("detail", face.Function{Params: one, Results: result}),
+		exported("load", face.Function{Params: one, Results: result}),
+		exported("Counter", face.Function{Params: one, Results: result}),
+		exported("counter", face.Function{Params: one, Results: result}),
+		exported("names", face.Function{Params: []face.Param{
+			{Name: "class", Type: int64Type}, {Name: "class_", Type: int64Type}, {Name: "größe", Type: int64Type}, {Name: "ℵ", Type: int64Type},
+			{Name: "Color", Type: &face.Type{Kind: face.KindEnum, Enum: color}}, {Name: "second", Type: &face.Type{Kind: face.KindEnum, Enum: color}},
+			{Name: "ffi", Type: int64Type}, {Name: "detail", Type: stringType}, {Name: "kinds", Type: stringType},
+		}, Results: result}),
+		exported("defaults", face.Function{Params: []face.Param{
+			{Name: "a", Type: int64Type, Default: text(face.KindInt, "-9223372036854775808")}, {Name: "b", Type: float32Type, Default: text(face.KindFloat, "0.1")},
+			{Name: "c", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: text(face.KindFloat, "NaN")}, {Name: "d", Type: typ(face.KindBool), Default: text(face.KindBool, "true")},
+			{Name: "e", Type: stringType, Default: text(face.KindString, "\x00?\"\n\u00e4")}, {Name: "f", Type: typ(face.KindDataType), Default: text(face.KindDataType, "float32")},
+			{Name: "g", Type: typ(face.KindOptional, int64Type), Default: &face.Value{}}, {Name: "h", Type: typ(face.KindOptional, int64Type), Default: text(face.KindInt, "5")},
+			{Name: "i", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: text(face.KindInt, "0")}, {Name: "j", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: text(face.KindInt, "9")},
+			{Name: "k", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: text(face.KindString, "fast\"\\?\n")}, {Name: "l", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: text(face.KindString, "other")},
+			{Name: "m", Type: integerType(64, true), Default: text(face.KindInt, "9223372036854775807")}, {Name: "n", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: text(face.KindFloat, "-Inf")},
+		}, Results: result}),
+		exported("ints", face.Function{Params: variadic(int64Type), Results: result}),
+		exported("floats", face.Function{Params: variadic(float32Type), Results: result}),
+		exported("texts", face.Function{Params: variadic(stringType), Results: result}),
+		exported("modes", face.Function{Params: variadic(&face.Type{Kind: face.KindEnum, Enum: mode}), Results: result}),
+		exported("anys", face.Function{Params: variadic(typ(face.KindAny)), Results: result}),
+		exported("packed", face.Function{Packed: true, Results: result}),
+		exported("pair", face.Function{Params: one, Results: []face.Result{{Type: int64Type}, {Type: stringType}}}),
+		exported("named", face.Function{Params: one, Results: []face.Result{{Name: "class", Type: int64Type}, {Name: "text", Type: stringType}}, Fails: true}),
+		exported("numbers", face.Function{Params: one, Results: []face.Result{{Type: typ(face.KindIterator, int64Type)}}}),
+		exported("pairs", face.Function{Params: one, Results: []face.Result{{Type: typ(face.KindIterator, typ(face.KindTuple, int64Type, stringType))}}}),
+		exported("fail", face.Function{Params: []face.Param{{Name: "kind", Type: stringType}}, Fails: true}),
+		exported("slow", face.Function{Params: one, Results: []face.Result{{Type: int64Type}}, Context: true, Fails: true}),
+	}
+}
+
+// classes are a class with fields, a child of it, an opaque one, and one with a parent of
+// another library.
+func classes() []*face.Class {
+	counter := &face.Class{
+		Name: "Counter", Key: "kinds.Counter", Doc: "Counter counts.",
+		Fields: []face.Field{
+			{Name: "n", GoName: "N", Type: int64Type, Doc: "the number"}, {Name: "class", Type: stringType, Default: text(face.KindString, "c"), HasDefault: true},
+			{Name: "flag", Type: typ(face.KindBool), Default: text(face.KindBool, "true"), HasDefault: true, ReadOnly: true},
+			{Name: "next", Type: typ(face.KindOptional, typ(face.KindAny)), Default: &face.Value{}, HasDefault: true, KwOnly: true},
+		},
+		Repr: true, Equal: true, Hash: true, Compare: true,
+	}
+	self := &face.Type{Kind: face.KindClass, Class: counter}
+	counter.Fields = append(counter.Fields, face.Field{Name: "all", Type: typ(face.KindSequence, self), NoInit: true})
+	method := func(name string, f face.Function) *face.Function { f.Name, f.GoName = name, name; return &f }
+	counter.Methods = []*face.Function{
+		method("add", face.Function{Params: []face.Param{{Name: "x", Type: int64Type, Default: text(face.KindInt, "1")}}, Results: []face.Result{{Type: int64Type}}}),
+		method("get", face.Function{Params: []face.Param{{Name: "key", Type: stringType}}, Results: []face.Result{{Type: stringType}}}),
+		method("defined", face.Function{Results: []face.Result{{Type: typ(face.KindBool)}}}),
+		method("Counter", face.Function{}),
+		method("operator", face.Function{Params: []face.Param{{Name: "rest", Type: int64Type, Variadic: true}}, Results: []face.Result{{Type: int64Type}}}),
+		method("both", face.Function{Results: []face.Result{{Name: "a", Type: self}, {Name: "b", Type: typ(face.KindOptional, self)}}}),
+		method("close", face.Function{}),
+		method("len", face.Function{Results: []face.Result{{Type: int64Type}}}),
+		method("string", face.Function{Results: []face.Result{{Type: stringType}}}),
+		method("values", face.Function{Results: []face.Result{{Type: typ(face.KindIterator, self)}}}),
+		method("wait", face.Function{Context: true, Results: []face.Result{{Type: int64Type}}}),
+	}
+	counter.Properties = []*face.Function{method("twice", face.Function{Results: []face.Result{{Type: int64Type}}})}
+	m := counter.Methods
+	counter.Close, counter.Len, counter.String, counter.All = m[6], m[7], m[8], m[9]
+	child := &face.Class{Name: "Child", Key: "kinds.Child", Parent: counter, Final: true, Fields: []face.Field{{Name: "extra", Type: float32Type}}}
+	opaque := &face.Class{Name: "Größe", Key: "kinds.Opaque", Opaque: true}
+	opaque.Constructor = method("NewOpaque", face.Function{Params: []face.Param{{Name: "from", Type: &face.Type{Kind: face.KindClass, Class: opaque}}, {Name: "n", Type: int64Type, Default: text(face.KindInt, "3")}}})
+	foreign := &face.Class{Name: "Foreign", Key: "kinds.Foreign", ParentKey: "testing.Base", Fields: []face.Field{{Name: "x", Type: int64Type}}}
+	none := &face.Class{Name: "None", Key: "kinds.None", Opaque: true}
+	return []*face.Class{counter, child, opaque, foreign, none}
+}
