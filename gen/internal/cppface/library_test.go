@@ -43,7 +43,10 @@ func kindsLibrary() *face.Library {
 		Enums: []*face.Enum{color, mode}, Classes: classes(),
 		Errors: []*face.Error{{
 			Name: "NotFoundError", Kind: "kinds.NotFoundError", Base: "KeyError", Doc: "NotFoundError says what is missing.",
-			Fields: []face.Field{{Name: "name", Type: stringType}, {Name: "kind", Type: int64Type, Default: text(face.KindInt, "7")}},
+			Fields: []face.Field{
+				{Name: "name", Type: stringType}, {Name: "kind", Type: int64Type, Default: text(face.KindInt, "7")},
+				{Name: "near", Type: typ(face.KindOptional, stringType), Default: &face.Value{}},
+			},
 		}},
 	}
 	counter := &face.Type{Kind: face.KindClass, Class: l.Classes[0]}

@@ -226,6 +226,8 @@ struct IsTyped : std::false_type {};
 template <typename T>
 struct IsTyped<ffi::TypedFunction<T>> : std::true_type {};
 
+class Fields;
+
 template <typename R>
 R Unpack(ffi::Any&& value);
 
@@ -250,6 +252,8 @@ R Unpack(ffi::Any&& value) {
     return std::apply([](auto&&... x) { return R{std::move(x)...}; }, Unpack<typename R::tvmffi_tuple>(std::move(value)));
   } else if constexpr (IsIterator<R>::value) {
     return R(std::move(value).cast<ffi::Function>());
+  } else if constexpr (std::is_same_v<R, Fields>) {
+    return Fields(value);
   } else if constexpr (IsTyped<R>::value) {
     return R(std::move(value).cast<ffi::Function>());
   } else {
@@ -411,6 +415,27 @@ inline const ffi::ObjectRef& Self(const ffi::ObjectRef& object, const char* meth
   }
   return object;
 }
+
+// Fields are the fields of an error of Go. One that is absent is zero, as in Go.
+class Fields {
+ public:
+  explicit Fields(const ffi::Any& fields) {
+    if (fields != nullptr) fields_ = fields.cast<ffi::Map<ffi::String, ffi::Any>>();
+  }
+  template <typename T>
+  T Get(const char* name) const {
+    const ffi::String key(name);
+    if (fields_.count(key) != 0) return Unpack<T>(ffi::Any(fields_.at(key)));
+    if constexpr (std::is_default_constructible_v<T>) {
+      return T();
+    } else {
+      return Unpack<T>(ffi::Any());
+    }
+  }
+
+ private:
+  ffi::Map<ffi::String, ffi::Any> fields_;
+};
 
 // Keywords stands before arguments that go by name.
 inline const ffi::Any& Keywords() {

@@ -236,7 +236,7 @@ func (w *writer) errorClass(e *face.Error) {
 	name := w.errors[e]
 	w.p("%sclass %s : public ffi::Error {\n public:\n", comment("", join(doc(e.Doc), "Its kind is "+doc(e.Kind)+".")), name)
 	w.p("  static constexpr const char* tvmffi_kind = %s;\n", quote(e.Kind))
-	w.p("  /// The exception for an error of this kind.\n  explicit %s(const ffi::Error& error)\n      : ffi::Error(error), fields_(detail::Invoke<ffi::Map<ffi::String, ffi::Any>>(%s, error)) {}\n", name, w.entry(errorFields))
+	w.p("  /// The exception for an error of this kind.\n  explicit %s(const ffi::Error& error)\n      : ffi::Error(error), fields_(detail::Invoke<detail::Fields>(%s, error)) {}\n", name, w.entry(errorFields))
 	var params, pairs []string
 	s := newScope("fields_")
 	for _, f := range orderedFields(e.Fields) {
@@ -253,9 +253,9 @@ func (w *writer) errorClass(e *face.Error) {
 	members := newScope(append(slices.Clone(referenceMembers), errorMembers...)...)
 	members.taken[name] = true
 	for _, f := range e.Fields {
-		w.p("%[1]s  %[2]s %[3]s() const { return detail::Unpack<%[2]s>(ffi::Any(fields_.at(%[4]s))); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
+		w.p("%[1]s  %[2]s %[3]s() const { return fields_.Get<%[2]s>(%[4]s); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
 	}
-	w.p("\n private:\n  ffi::Map<ffi::String, ffi::Any> fields_;\n};\n\n")
+	w.p("\n private:\n  detail::Fields fields_;\n};\n\n")
 }
 
 // throw writes the function that throws an error as its class.

@@ -119,10 +119,11 @@ static void types() {
 
 static ffi::Any play(const std::string& name, ffi::PackedArgs args) {
   if (name == "fail") throw ffi::Error(args[0].cast<std::string>(), "as asked", "");
+  if (name == "_error_fields" && args[0].cast<ffi::Error>().message() == "bare") return nullptr;
   if (name == "_error_fields") return ffi::Map<ffi::String, ffi::Any>{{"name", "it"}, {"kind", 8}};
   if (name == "_error_new") {
     auto fields = args[1].cast<ffi::Map<ffi::String, ffi::Any>>();
-    CHECK(args[2] == nullptr && fields.size() == 2);
+    CHECK(args[2] == nullptr && fields.size() == 3);
     return ffi::Error(args[0].cast<std::string>(), "new " + fields["name"].cast<std::string>(), "");
   }
   if (name == "pair" || name == "named") return ffi::Array<ffi::Any>{args[0], "two"};
@@ -264,11 +265,12 @@ static void errors() {
     kinds::fail("kinds.NotFoundError");
     CHECK(false);
   } catch (const kinds::NotFoundError& e) {
-    CHECK(e.name() == "it" && e.kind_() == 8 && e.kind() == "kinds.NotFoundError" && e.message() == "as asked");
+    CHECK(e.name() == "it" && e.kind_() == 8 && e.kind() == "kinds.NotFoundError" && e.message() == "as asked" && !e.near().has_value());
   }
   CHECK(failure([] { kinds::fail("ValueError"); }).kind() == "ValueError");
   kinds::NotFoundError own("key");
   CHECK(own.message() == "new key" && own.kind() == "kinds.NotFoundError");
+  CHECK(kinds::NotFoundError(ffi::Error("kinds.NotFoundError", "bare", "")).name() == "");
   // It passes through functions as the same error.
   auto thrower = ffi::Function::FromTyped([&] { throw own; });
   CHECK(failure([&] { thrower(); }).same_as(own));
