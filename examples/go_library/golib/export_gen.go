@@ -444,6 +444,35 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "pairs",
+			Doc:    "Pairs maps the names to the values that next returns for the numbers below n.",
+			Params: []string{"n", "next"},
+			Func:   Pairs,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(int64) (string, float64, error) {
+					return func(y0 int64) (string, float64, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						r, err := bindrt.Do[tvmffi.Tuple2[string, float64]](&c.Call)
+						return r.A, r.B, err
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Pairs(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:   "parallel",
 			Doc:    "Parallel calls a function of the host from n goroutines and adds the results.",
 			Params: []string{"f", "n"},

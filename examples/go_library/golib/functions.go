@@ -19,6 +19,21 @@ func DivMod(a, b int64) (quotient, rest int64, err error) {
 	return a / b, a % b, nil
 }
 
+// Pairs maps the names to the values that next returns for the numbers below n.
+//
+//tvmffi:export
+func Pairs(n int64, next func(int64) (string, float64, error)) (map[string]float64, error) {
+	pairs := map[string]float64{}
+	for i := range n {
+		name, value, err := next(i)
+		if err != nil {
+			return nil, err
+		}
+		pairs[name] = value
+	}
+	return pairs, nil
+}
+
 // Total adds numbers, of which there may be any number, and multiplies the sum.
 //
 //tvmffi:export

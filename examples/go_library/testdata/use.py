@@ -162,6 +162,9 @@ def functions(m, w):
     """Several results, variadic parameters and defaults; what each refuses."""
     assert list(m.div_mod(17, 5)) == [3, 2]
     assert type(failure(m.div_mod, 1, 0)) is ValueError
+    assert dict(m.pairs(2, lambda i: (str(i), i / 2)).items()) == {"0": 0, "1": 0.5}
+    e = failure(m.pairs, 1, lambda i: 3)
+    assert type(e) is TypeError and "expected Tuple<ffi.String, float>, got int" in str(e), e
     assert m.total(2.0, 1, 2, 3) == 12 and m.total(1) == 0
     assert m.repeat("a") == "a, a" and m.repeat("a", 3, "-") == "a-a-a" and m.repeat("a", 3, "-", 2) == "a-"
     for message, f, *args in [

@@ -63,19 +63,37 @@ func (e *exporter) callee(t types.Type, i int) jen.Code {
 		jen.Id(e.c).Dot("BeginFunction").Call(bindrt("Ref").Call(jen.Id(e.fn)), jen.Lit(n)),
 	}
 	body = append(body, packs...)
-	results := jen.Error()
-	if s.Results().Len() == 1 {
-		body = append(body, jen.Return(jen.Id(e.c).Dot("Do").Call()))
-	} else {
-		rt := s.Results().At(0).Type()
-		results = jen.Params(e.goType(rt), jen.Error())
-		if m := plainMethod(rt); m != "" {
-			body = append(body, jen.Return(jen.Id(e.c).Dot("Do"+m).Call()))
-		} else {
-			body = append(body, jen.Return(bindrt("Do").Types(e.goType(rt)).Call(jen.Op("&").Id(e.c).Dot("Call"))))
-		}
-	}
+	results, do := e.calleeResults(s)
+	body = append(body, do...)
 	wrap := jen.Func().Params(jen.Id(e.fn).Op("*").Add(runtime("Function"))).Add(e.goType(s)).Block(
 		jen.Return(jen.Func().Params(params...).Add(results).Block(body...)))
 	return exportrt("Callee").Call(jen.Id(e.a), jen.Lit(i), wrap)
+}
+
+// calleeResults returns the results of the func type s, whose last is an error, and the
+// statements that make the call and return them.
+func (e *exporter) calleeResults(s *types.Signature) (results *jen.Statement, do []jen.Code) {
+	call := jen.Op("&").Id(e.c).Dot("Call")
+	switch n := s.Results().Len() - 1; n {
+	case 0:
+		return jen.Error(), []jen.Code{jen.Return(jen.Id(e.c).Dot("Do").Call())}
+	case 1:
+		t := s.Results().At(0).Type()
+		results = jen.Params(e.goType(t), jen.Error())
+		if m := plainMethod(t); m != "" {
+			return results, []jen.Code{jen.Return(jen.Id(e.c).Dot("Do" + m).Call())}
+		}
+		return results, []jen.Code{jen.Return(bindrt("Do").Types(e.goType(t)).Call(call))}
+	default:
+		var elems, values []jen.Code
+		for i := range n {
+			elems = append(elems, e.goType(s.Results().At(i).Type()))
+			values = append(values, jen.Id(e.r).Dot(string(rune('A'+i))))
+		}
+		tuple := runtime(fmt.Sprintf("Tuple%d", n)).Types(elems...)
+		return jen.Params(append(elems, jen.Error())...), []jen.Code{
+			jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(bindrt("Do").Types(tuple).Call(call)),
+			jen.Return(append(values, jen.Id(e.err))...),
+		}
+	}
 }

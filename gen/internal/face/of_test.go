@@ -80,7 +80,7 @@ func Paint(c Color, _ map[string][]float32, data []byte, f func(int8) (string, e
 // Mix mixes.
 //
 //tvmffi:export by=0.5 into=nil on=nil lend
-func Mix(shades []float32, by float64, into *Base, on func(), more ...Color) (mixed []uint8, names iter.Seq2[string, int8], err error) {
+func Mix(shades []float32, by float64, into *Base, on func() (int8, bool, error), more ...Color) (mixed []uint8, names iter.Seq2[string, int8], err error) {
 	return nil, nil, nil
 }
 `
@@ -145,7 +145,7 @@ func checkMix(t *testing.T, f *face.Function) {
 		t.Errorf("by %+v", by)
 	}
 	none := face.Value{Kind: face.KindNone}
-	if into.Type.Kind != face.KindOptional || *into.Default != none || on.Type.Kind != face.KindOptional || on.Type.Elems[0].Kind != face.KindCallable || *on.Default != none {
+	if into.Type.Kind != face.KindOptional || *into.Default != none || on.Type.Kind != face.KindOptional || on.Type.Elems[0].Kind != face.KindCallable || *on.Default != none || len(on.Type.Elems[0].Elems[0].Elems) != 2 {
 		t.Errorf("into %+v, on %+v", into, on)
 	}
 	if !more.Variadic || more.Type.Kind != face.KindEnum || more.Default != nil {

@@ -171,9 +171,19 @@ func foreignKey(*types.Named) string { return "" }
 func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
 
 func (b *builder) callable(s *types.Signature) *Type {
+	var results []*Type
+	for r := range s.Results().Variables() {
+		if !types.Identical(r.Type(), types.Universe.Lookup("error").Type()) {
+			results = append(results, b.typeOf(r.Type()))
+		}
+	}
 	result := &Type{Kind: KindNone}
-	if r := s.Results(); r.Len() > 0 && !types.Identical(r.At(0).Type(), types.Universe.Lookup("error").Type()) {
-		result = b.typeOf(r.At(0).Type())
+	switch len(results) {
+	case 0:
+	case 1:
+		result = results[0]
+	default:
+		result = &Type{Kind: KindTuple, Elems: results}
 	}
 	elems := []*Type{result}
 	for p := range s.Params().Variables() {

@@ -183,3 +183,6 @@ func (e *GoneError) Error() string { return e.What + " is gone" }
 type Code uint8
 
 func (c Code) Error() string { return "an error" }
+
+//tvmffi:export
+func Pairs(next func(at int64) (string, *Mode, error)) (func() (int8, bool), error) { return nil, nil }

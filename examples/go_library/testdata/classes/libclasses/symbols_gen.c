@@ -9,6 +9,7 @@
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <pthread.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -21,15 +22,23 @@ extern char** environ;
 #endif
 
 typedef int (*safe_call)(void*, const void*, int32_t, void*);
+typedef void* (*stream_of)(int32_t, int32_t);
+struct stream {
+  int32_t type, id;
+  void* handle;
+};
 
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
   const char* problem;                 // why it is not ready
   char** environment;
+  safe_call object;                    // calls a Function object
+  safe_call guarded;                   // goes on to object, or refuses the call
+  int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[33];
-} symbols = {.count = 33};
+  void* handles[36];
+} symbols = {.count = 36};
 
 extern void tvmffi_ready_classes(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_classes(void);
@@ -37,16 +46,52 @@ extern void tvmffi_end_classes(void);
 #ifdef _WIN32
 static void end(void) { tvmffi_end_classes(); }
 #else
-static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static pid_t process; // that loaded the library
 static void end(void) {
   if (getpid() == process) tvmffi_end_classes();
 }
+
+// A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
+static int refuse(void* self, const void* args, int32_t n, void* result) {
+  (void)self, (void)args, (void)n, (void)result;
+  const char* why = "the process was forked after libclasses was loaded, and the fork has no threads of Go: "
+      "start workers with spawn or forkserver, as multiprocessing.set_start_method(\"spawn\") does, or load the library only after the fork";
+  if (symbols.raise != NULL) {
+    symbols.raise("RuntimeError", why);
+  } else {
+    fprintf(stderr, "%s\n", why);
+  }
+  return -1;
+}
+
+static void forked(void) { symbols.call = symbols.object = refuse; }
+
+static int guarded(void* self, const void* args, int32_t n, void* result) {
+  return symbols.object(self, args, n, result);
+}
 #endif
+
+// streams finds the current streams of devices, as package core describes it.
+static int32_t streams(stream_of get, struct stream* found) {
+  static const int32_t types[] = {2, 10, 14, 12};
+  int32_t n = 0;
+  for (int32_t t = 0; t < 4; t++) {
+    for (int32_t id = 0; id < 16; id++) {
+      void* handle = get(types[t], id);
+      if (handle != NULL) found[n++] = (struct stream){types[t], id, handle};
+    }
+  }
+  return n;
+}
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
+  symbols.streams = streams;
+#ifndef _WIN32
+  symbols.guarded = guarded;
+#endif
   tvmffi_ready_classes((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
@@ -54,14 +99,13 @@ static safe_call ready(void) {
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
+  pthread_atfork(NULL, NULL, forked);
   ready();
   atexit(end);
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -70,6 +114,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int classes__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int classes__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -77,35 +135,50 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, all)
+LINKED(0, all)
 FUNCTION(1, _metadata_all)
 FUNCTION(2, _doc_all)
 FUNCTION(3, drop)
+LINKED(3, drop)
 FUNCTION(4, _metadata_drop)
 FUNCTION(5, _doc_drop)
 FUNCTION(6, enums)
+LINKED(6, enums)
 FUNCTION(7, _metadata_enums)
 FUNCTION(8, _doc_enums)
 FUNCTION(9, keep)
+LINKED(9, keep)
 FUNCTION(10, _metadata_keep)
 FUNCTION(11, _doc_keep)
 FUNCTION(12, kept)
+LINKED(12, kept)
 FUNCTION(13, _metadata_kept)
 FUNCTION(14, _doc_kept)
 FUNCTION(15, live)
+LINKED(15, live)
 FUNCTION(16, _metadata_live)
 FUNCTION(17, _doc_live)
 FUNCTION(18, total)
+LINKED(18, total)
 FUNCTION(19, _metadata_total)
 FUNCTION(20, _doc_total)
 FUNCTION(21, visit)
+LINKED(21, visit)
 FUNCTION(22, _metadata_visit)
 FUNCTION(23, _doc_visit)
 FUNCTION(24, _error_cause)
+LINKED(24, _error_cause)
 FUNCTION(25, _metadata__error_cause)
 FUNCTION(26, _doc__error_cause)
 FUNCTION(27, _error_fields)
+LINKED(27, _error_fields)
 FUNCTION(28, _metadata__error_fields)
 FUNCTION(29, _doc__error_fields)
 FUNCTION(30, _error_new)
+LINKED(30, _error_new)
 FUNCTION(31, _metadata__error_new)
 FUNCTION(32, _doc__error_new)
+FUNCTION(33, _async)
+LINKED(33, _async)
+FUNCTION(34, _metadata__async)
+FUNCTION(35, _doc__async)
