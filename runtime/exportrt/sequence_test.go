@@ -1,6 +1,7 @@
 package exportrt_test
 
 import (
+	"context"
 	"iter"
 	"runtime"
 	"strings"
@@ -118,6 +119,11 @@ func TestBorrowed(t *testing.T) {
 		return a.ReturnInt(int64(len(x)))
 	})
 	data := []int{1, 2, 3}
+	device, err := tvmffi.FromPointer(tvmffi.Pointer{Address: 1 << 40}, tvmffi.Int64, tvmffi.CUDA(0), nil, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Release()
 	for _, c := range []struct {
 		f    *tvmffi.Function
 		arg  any
@@ -127,6 +133,7 @@ func TestBorrowed(t *testing.T) {
 		{half, []uint16{0, 0}, "expected a Tensor of float16 with one dimension, got a Tensor of uint16: convert it first"},
 		{ints, data, ""},
 		{ints, []int32{1}, "expected a Tensor of int64 with one dimension, got a Tensor of int32: convert it first"},
+		{ints, device, "expected a Tensor of int64 with one dimension, got int64[4]@cuda:0: copy it to the host first"},
 		{ints, 1, "expected a Tensor of int64 with one dimension, got int"},
 	} {
 		arg := c.arg
@@ -160,5 +167,19 @@ func TestBorrowed(t *testing.T) {
 	}
 	if data[0] != 2 {
 		t.Error("the slice was copied")
+	}
+}
+
+// TestPanicNamesTheFunc: a panic names the Go func, also where it runs on another goroutine.
+func TestPanicNamesTheFunc(t *testing.T) {
+	here := exported(t, "here", func() {}, func(*bindrt.Args) error { panic("no") })
+	there := exported(t, "there", func() {}, func(a *bindrt.Args) error {
+		return exportrt.Interruptible(a, func(context.Context) error { panic("no") })
+	})
+	for name, f := range map[string]*tvmffi.Function{"func1": here, "func3": there} {
+		_, err := f.Call()
+		if want := "panic in exportrt_test.TestPanicNamesTheFunc." + name + ": no"; err == nil || err.Error() != "RuntimeError: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
