@@ -67,6 +67,11 @@ func (b *About) inArgument(i int, err error) error {
 	return failure.Errorf(kind, "%s: %s", place, plain(failure.Message(leaf)))
 }
 
+// ArgumentError adds to an error that it is of a parameter, in the words for callers.
+func ArgumentError(function, parameter string, err error) error {
+	return (&About{Name: function, Params: []string{parameter}}).inArgument(0, err)
+}
+
 // parameter names argument i; "" if it has no name.
 func (b *About) parameter(i int) string {
 	if b.Method {

@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -132,7 +133,7 @@ func setFields(name string, v reflect.Value, given map[string]tvmffi.Any) error 
 		switch {
 		case ok:
 			if err := setField(f.value, value); err != nil {
-				return failure.Errorf(failure.KindType, "%s(%s=...): %w", name, f.tag.Name, err)
+				return core.ArgumentError(name, f.tag.Name, err)
 			}
 		case f.tag.HasDefault:
 			if _, err := fieldtag.SetDefault(f.tag.Default, f.value); err != nil {

@@ -102,9 +102,10 @@ def to_go():
     equal((str(e), e.name, e.tries, e.near), ("nothing is called a (tries: 3)", "a", 3, None))
     for named, want in (
         ({}, "NotFoundError(): the field name is missing: write NotFoundError(name=...)"),
-        ({"name": 1}, "NotFoundError(name=...): expected"),
+        ({"name": 1}, "NotFoundError(name=...): expected a string, got int"),
         ({"name": "x", "nam": 2}, "NotFoundError(nam=...): there is no such field: the fields are name, tries, near"),
-        ({"name": "x", "tries": 1.5}, "NotFoundError(tries=...): expected"),
+        ({"name": "x", "tries": 1.5}, "NotFoundError(tries=...): expected an int, got float"),
+        ({"name": "x", "near": ["y", 1]}, "NotFoundError(near[1]=...): expected a string, got int"),
     ):
         e = failure(NotFoundError, **named)
         assert type(e) is TypeError and want in str(e), e
