@@ -27,8 +27,8 @@ type exportOptions struct {
 	wheel, python         string
 	editable              bool
 	target, dist, version string
-	// Of the package for C++.
-	cpp string
+	// Of the packages for C++ and Rust.
+	cpp, rust string
 }
 
 // packaged reports whether a Python package is asked for.
@@ -81,8 +81,9 @@ checked by the compiler before anything is written.`,
 	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
 	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0)")
 	f.StringVar(&o.cpp, "cpp", "", "build, and write a C++ header with a CMake package into this folder, with the library in it")
+	f.StringVar(&o.rust, "rust", "", "build, and write a crate for Rust into this folder, with the library in it")
 	o.preview.flags(cmd)
-	for _, flag := range []string{"build", "wheel", "python", "editable", "cpp"} {
+	for _, flag := range []string{"build", "wheel", "python", "editable", "cpp", "rust"} {
 		cmd.MarkFlagsMutuallyExclusive("check", "diff", "dry-run", flag)
 	}
 	cmd.MarkFlagsMutuallyExclusive("wheel", "editable")
@@ -91,6 +92,7 @@ checked by the compiler before anything is written.`,
 	_ = cmd.MarkFlagDirname("wheel")
 	_ = cmd.MarkFlagDirname("cpp")
 	_ = cmd.MarkFlagDirname("python")
+	_ = cmd.MarkFlagDirname("rust")
 	return cmd
 }
 
@@ -210,10 +212,15 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 			return err
 		}
 	}
+	if o.rust != "" {
+		if err := exportRust(ctx, con, o, x, c, t); err != nil {
+			return err
+		}
+	}
 	if o.packaged() {
 		return packageExport(ctx, con, o, x, c, t)
 	}
-	if !o.build && o.cpp == "" {
+	if !o.build && o.cpp == "" && o.rust == "" {
 		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", t.LibraryFile(c.Name), console.Shown(main))
 	}
 	return nil

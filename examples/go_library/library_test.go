@@ -117,27 +117,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRust runs a Rust program that uses the library through the published crate.
-func TestRust(t *testing.T) {
-	golib := library(t, "golib")
-	const cargo = "cargo"
-	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
-	if out, err := exec.Command(cargo, "--version").CombinedOutput(); err != nil {
-		line, _, _ := strings.Cut(string(out), "\n")
-		t.Skipf("cargo does not run: %v: %s", err, line)
-	}
-	// The build script of the crate asks tvm-ffi-config where libtvm_ffi is.
-	python := nativetest.Python(t)
-	env := []string{"PATH=" + filepath.Dir(python) + string(os.PathListSeparator) + os.Getenv("PATH"), "CARGO_TARGET_DIR=" + cacheDir(t, "rust")}
-	manifest := filepath.Join("testdata", "rust", "Cargo.toml")
-	run(t, env, cargo, "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
-	program := filepath.Join(cacheDir(t, "rust"), "release", "golibrary")
-	env = append(env, "LD_LIBRARY_PATH="+filepath.Dir(nativetest.Library(t)))
-	if out := run(t, env, program, golib); out != "all right\n" {
-		t.Error(out)
-	}
-}
-
 // cacheDir returns a folder that stays from run to run.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()

@@ -1,50 +1,210 @@
-// A Rust program that uses the Go library: typed functions, callbacks, errors.
-use std::ffi::{c_char, c_int, c_void, CString};
-use tvm_ffi::{Any, AnyView, Function};
+// A Rust program that uses the Go library golib through its crate: functions, objects,
+// callbacks, errors, threads. It is started several times, for what can happen only once.
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::Arc;
+use std::time::Instant;
 
-extern "C" {
-    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-}
-
-fn global(name: &str) -> Function {
-    Function::get_global(name).unwrap()
-}
+use golib::tvm_ffi::error::{KEY_ERROR, VALUE_ERROR};
+use golib::tvm_ffi::{Any, AnyView, DLDataType, DLDevice, DLDeviceType, Error, Function, ObjectRefCast, ObjectRefCore, Tensor};
+use golib::{library, Circle, CircleOptions, Limits, Point, PointOptions};
 
 fn main() {
-    let path = CString::new(std::env::args().nth(1).unwrap()).unwrap();
-    // The functions of the library are global as soon as it is loaded.
-    assert!(Function::get_global("golib.add").is_err());
-    assert!(!unsafe { dlopen(path.as_ptr(), 2) }.is_null());
+    let arguments: Vec<String> = std::env::args().collect();
+    let path = arguments.get(2).map(String::as_str).unwrap_or_default();
+    match arguments[1].as_str() {
+        "use" => all(),
+        "given" => given(path),
+        "missing" => missing(),
+        "other" => other(path),
+        "cost" => cost(),
+        name => panic!("there is no part {name}"),
+    }
+    println!("all right");
+}
 
-    let add = global("golib.add");
-    let typed = tvm_ffi::into_typed_fn!(add.clone(), Fn(i64, i64) -> tvm_ffi::Result<i64>);
-    assert_eq!(typed(40, 2).unwrap(), 42);
-    let error = add.call_tuple((1i64,)).err().unwrap();
-    assert!(error.message().ends_with("add() takes 2 arguments (a, b), got 1: b is missing"), "{}", error.message());
+fn all() {
+    functions();
+    values();
+    callbacks();
+    objects();
+    errors();
+    threads();
+    long_calls();
+}
 
-    let greet = tvm_ffi::into_typed_fn!(global("golib.greet"), Fn(tvm_ffi::String) -> tvm_ffi::Result<tvm_ffi::String>);
-    assert_eq!(greet(tvm_ffi::String::from("crab")).unwrap().as_str(), "hello, crab");
-    assert_eq!(greet(tvm_ffi::String::from("")).err().unwrap().kind().as_str(), "ValueError");
+/// The library is in the place that the caller names, and only there.
+fn given(path: &str) {
+    let error = library::load(format!("{path}.nothing")).unwrap_err();
+    assert!(error.message().contains("there is no library") && error.message().contains("library::load"), "{}", error.message());
+    library::load(path).unwrap();
+    library::load(path).unwrap();
+    let error = library::load("/other").unwrap_err();
+    assert!(error.message().contains("already loaded from") && error.message().contains("/other"), "{}", error.message());
+    functions();
+}
 
-    let callback = Function::from_typed(|x: i64| -> tvm_ffi::Result<i64> { Ok(x * 3) });
-    let result: Any = global("golib.apply").call_packed(&[AnyView::from(&callback), AnyView::from(&14i64)]).unwrap();
-    assert_eq!(i64::try_from(result).unwrap(), 42);
+/// The library is in none of its places.
+fn missing() {
+    for _ in 0..2 {
+        let error = golib::add(1, 2).unwrap_err();
+        let text = error.message();
+        assert!(text.starts_with("golib: there is no library ") && text.contains(&library::file_name()), "{text}");
+        assert!(text.contains("put it beside the program") && text.contains("tvmffi-bind export --rust"), "{text}");
+        assert!(Point::new(1.0, PointOptions::default()).is_err());
+    }
+    // A conversion needs the type, which only the library knows.
+    assert!(Point::try_from(Any::from(1i64)).is_err());
+}
 
-    let (how, text) = (tvm_ffi::String::from("nil"), tvm_ffi::String::from(""));
-    let error = global("golib.fail").call_packed(&[AnyView::from(&how), AnyView::from(&text)]).err().unwrap();
-    assert!(error.message().contains("nil pointer dereference"));
+/// A file that is not this library.
+fn other(path: &str) {
+    match library::load(path) {
+        Err(error) => assert!(error.message().contains("cannot load") && error.message().contains("build it for this machine"), "{}", error.message()),
+        Ok(()) => {
+            let error = golib::add(1, 2).unwrap_err();
+            assert!(error.message().contains("has no function add") && error.message().contains("build both again"), "{}", error.message());
+            let error = Point::new(1.0, PointOptions::default()).unwrap_err();
+            assert!(error.message().contains("has no type golib.Point"), "{}", error.message());
+        }
+    }
+}
 
+fn functions() {
+    assert_eq!(golib::add(40, 2).unwrap(), 42);
+    assert_eq!(golib::greet("crab").unwrap(), "hello, crab");
+    assert_eq!(golib::greet("a name that is not short").unwrap(), "hello, a name that is not short");
+    assert_eq!(golib::small(-3, 5, true).unwrap(), 2);
+    assert_eq!(golib::env("NOT_SET_ANYWHERE").unwrap(), "");
+    let sum = golib::join(&[AnyView::from(&1i64), AnyView::from(&golib::tvm_ffi::String::from("x"))]).unwrap();
+    assert!(sum.contains('1') && sum.contains('x'), "{sum}");
+}
+
+fn values() {
+    let words = golib::word_count(["a", "b", "a"]).unwrap();
+    assert_eq!(words, HashMap::from([("a".to_string(), 2), ("b".to_string(), 1)]));
+    assert_eq!(golib::word_count(vec![String::from("owned")]).unwrap().len(), 1);
+    assert_eq!(golib::reversed(b"abc", None).unwrap(), b"cba");
+    assert_eq!(golib::reversed(b"abc", Some(2)).unwrap(), b"abc");
+    assert_eq!(golib::swap((7, "x".to_string())).unwrap(), ("x".to_string(), 7));
+    assert_eq!(golib::volume(&[2, 3, 4]).unwrap(), 24);
+    assert_eq!(golib::power(2, 100).unwrap().to_string(), "1267650600228229401496703205376");
+    let rows = golib::sorted([("r", vec![vec![3.0, 1.0, 2.0]])]).unwrap();
+    assert_eq!(rows["r"], [[1.0, 2.0, 3.0]]);
+    assert_eq!(golib::within(50.0, &Limits::new(0.0, 40.0)).unwrap(), 40.0);
+    assert_eq!(golib::within(50.0, &Limits { note: Some("warm".into()), ..Limits::new(0.0, 60.0) }).unwrap(), 50.0);
+    let cpu = DLDevice { device_type: DLDeviceType::kDLCPU, device_id: 0 };
+    assert_eq!(golib::describe(DLDataType { code: 2, bits: 32, lanes: 1 }, cpu).unwrap(), "float32 on cpu:0");
+    let list = library::List::new([1i64, 2]).unwrap();
+    let same = golib::append(&list, 3).unwrap();
+    assert_eq!((list.len().unwrap(), i64::try_from(same.get(2).unwrap()).unwrap()), (3, 3));
+    let tensor = Tensor::from_slice(&[1.0f32, 2.0, 3.5], &[3]).unwrap();
+    assert_eq!(golib::sum(&tensor).unwrap(), 6.5);
+    assert_eq!(golib::doubled(&tensor).unwrap().data_as_slice::<f32>().unwrap(), [2.0, 4.0, 7.0]);
+    assert_eq!(i64::try_from(golib::echo(5i64).unwrap()).unwrap(), 5);
+}
+
+fn callbacks() {
+    let calls = Arc::new(AtomicI64::new(0));
+    let seen = calls.clone();
+    let triple = move |x| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        Ok(3 * x)
+    };
+    assert_eq!(golib::apply(triple.clone(), 14).unwrap(), 42);
+    assert_eq!(golib::parallel(triple, 10).unwrap(), 3 * 45);
+    assert_eq!(calls.load(Ordering::Relaxed), 11);
+    let error = golib::apply(|_| Err(Error::new(KEY_ERROR, "not there", "")), 1).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (KEY_ERROR, "not there"));
+    std::panic::set_hook(Box::new(|_| {})); // which would print it
+    let error = golib::apply(|x| if x > 0 { panic!("a panic in Rust") } else { Ok(x) }, 1).unwrap_err();
+    let _ = std::panic::take_hook();
+    assert!(error.message().contains("a panic in Rust"), "{}", error.message());
+    let add = golib::adder(2).unwrap();
+    assert_eq!(add(40).unwrap(), 42);
+    let double = Function::from_typed(|x: i64| -> golib::tvm_ffi::Result<i64> { Ok(2 * x) });
+    let both = golib::compose(&double, &double).unwrap();
+    assert_eq!(i64::try_from(both(Any::from(3i64)).unwrap()).unwrap(), 12);
+}
+
+fn objects() {
+    let p = Point::new(3.0, PointOptions { y: 4.0, ..Default::default() }).unwrap();
+    assert_eq!((p.x().unwrap(), p.y().unwrap(), p.name().unwrap().as_str()), (3.0, 4.0, "p"));
+    assert_eq!(p.norm().unwrap(), 5.0);
+    p.set_x(6.0).unwrap();
+    p.set_name("q").unwrap();
+    p.r#move(0.0, 4.0).unwrap();
+    assert_eq!(p.norm().unwrap(), 10.0);
+    assert_eq!(format!("{p:?}"), "q(6, 8)");
+    assert_eq!(p.mirrored().unwrap().x().unwrap(), -6.0);
+    assert_eq!(golib::distance(&p, &golib::origin().unwrap()).unwrap(), 10.0);
+    assert_eq!(golib::type_key(&p).unwrap(), "golib.Point");
+
+    // A circle is a point.
+    let c = golib::around(&p, 2.0).unwrap();
+    assert_eq!((c.x().unwrap(), c.radius().unwrap()), (6.0, 2.0));
+    assert_eq!(golib::distance(&c, &p).unwrap(), 0.0);
+    let up: Point = c.clone().into();
+    assert!(up.same_as(&c));
+    let down = Circle::try_from(up).unwrap();
+    assert!((down.area().unwrap() - 4.0 * std::f64::consts::PI).abs() < 1e-9);
+    assert!(Circle::try_from(p.clone()).is_err() && p.clone().try_cast::<Circle>().is_err());
+    assert_eq!(Circle::new(1.0, 2.0, CircleOptions::default()).unwrap().radius().unwrap(), 2.0);
+
+    // Any value may hold one.
+    assert!(Point::try_from(golib::echo(c).unwrap()).is_ok());
+    assert!(Point::try_from(Any::new()).is_err() && Point::try_from(Any::from(1i64)).is_err());
+}
+
+fn errors() {
+    let error = golib::greet("").unwrap_err();
+    assert_eq!(error.kind(), VALUE_ERROR);
+    assert!(golib::fail("nil", "").unwrap_err().message().contains("nil pointer dereference"));
+    assert!(golib::around(&golib::origin().unwrap(), -1.0).unwrap_err().message().contains("a negative radius"));
+    assert_eq!(golib::explain(Some(&error)).unwrap(), error.message());
+    assert_eq!(golib::explain(None).unwrap(), "no error");
+}
+
+fn threads() {
     let threads: Vec<_> = (0..4)
-        .map(|_| {
-            std::thread::spawn(|| {
-                let add = global("golib.add");
-                for i in 0..2000i64 {
-                    let sum: i64 = add.call_tuple((i, 1i64)).unwrap().try_into().unwrap();
-                    assert_eq!(sum, i + 1);
-                }
-            })
-        })
+        .map(|_| std::thread::spawn(|| (0..2000).for_each(|i| assert_eq!(golib::add(i, 1).unwrap(), i + 1))))
         .collect();
     threads.into_iter().for_each(|t| t.join().unwrap());
-    println!("all right");
+}
+
+fn long_calls() {
+    golib::sleep(1).unwrap();
+}
+
+/// Prints what a call costs, and the same call of a bare Function.
+fn cost() {
+    fn time(mut f: impl FnMut()) -> f64 {
+        let mut best = f64::MAX;
+        for _ in 0..20 {
+            let start = Instant::now();
+            (0..10_000).for_each(|_| f());
+            best = best.min(start.elapsed().as_nanos() as f64 / 1e4);
+        }
+        best
+    }
+    golib::add(1, 2).unwrap();
+    let (add, greet) = (Function::get_global("golib.add").unwrap(), Function::get_global("golib.greet").unwrap());
+    let p = golib::origin().unwrap();
+    let norm = Function::from_type_key_method("golib.Point", "norm").unwrap();
+    let pairs = [
+        ("add", time(|| assert_eq!(golib::add(1, 2).unwrap(), 3)), time(|| assert_eq!(i64::try_from(add.call_tuple((1i64, 2i64)).unwrap()).unwrap(), 3))),
+        (
+            "greet",
+            time(|| assert_eq!(golib::greet("somebody with a name").unwrap().len(), 27)),
+            time(|| {
+                let text: golib::tvm_ffi::String = greet.call_tuple((golib::tvm_ffi::String::from("somebody with a name"),)).unwrap().try_into().unwrap();
+                assert_eq!(text.len(), 27)
+            }),
+        ),
+        ("norm", time(|| assert_eq!(p.norm().unwrap(), 0.0)), time(|| assert_eq!(f64::try_from(norm.call_packed(&[AnyView::from(&p)]).unwrap()).unwrap(), 0.0))),
+        ("field", time(|| assert_eq!(p.x().unwrap(), 0.0)), 0.0),
+    ];
+    for (name, typed, bare) in pairs {
+        println!("{name} {typed:.1} ns, bare {bare:.1} ns");
+    }
 }

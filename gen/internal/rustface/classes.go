@@ -1,0 +1,225 @@
+package rustface
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// members are the names of what a class has.
+type members struct {
+	fields, setters, properties, methods, async []string
+
+	create string
+}
+
+// memberNames gives out the names in a class. A constructor is called new; then methods,
+// properties and fields keep their names, and setters take what is left.
+func memberNames(c *face.Class, creates bool) members {
+	var m members
+	s := scope{}
+	if creates {
+		m.create = s.take("new")
+	}
+	names := func(list []*face.Function) []string {
+		var names []string
+		for _, f := range list {
+			names = append(names, f.Name)
+		}
+		return s.takeAll(names, snake)
+	}
+	m.methods, m.properties = names(c.Methods), names(c.Properties)
+	m.async = asyncNames(s, c.Methods, m.methods)
+	var fields, setters []string
+	for _, f := range c.Fields {
+		fields, setters = append(fields, f.Name), append(setters, "set_"+f.Name)
+	}
+	m.fields, m.setters = s.takeAll(fields, snake), s.takeAll(setters, snake)
+	return m
+}
+
+// class writes an object type.
+func (w *writer) class(c *face.Class) {
+	name := w.names[c]
+	note := "It is a reference to an object, which clones share. Its type key is `" + c.Key + "`."
+	if c.Opaque {
+		note = "It is a reference to a value that only Go sees, which clones share. Its type key is `" + c.Key + "`."
+	}
+	w.comment("", "///", c.Doc, "The object type `"+c.Key+"`.", note)
+	w.line("#[derive(Clone)]")
+	w.line("#[repr(transparent)]")
+	w.line("pub struct " + name + " {")
+	w.line("    object: ::tvm_ffi::ObjectArc<library::Data<" + name + ">>,")
+	w.line("}")
+	w.line("")
+	parent := "none"
+	if c.Parent != nil {
+		parent = w.names[c.Parent]
+	}
+	w.line(fmt.Sprintf("library::object_type!(%s, %s, %d, %s);", name, quoted(c.Key), depth(c), parent))
+	for p := c.Parent; p != nil; p = p.Parent {
+		w.line(fmt.Sprintf("library::derived!(%s, %s);", name, w.names[p]))
+	}
+	w.line("")
+	creates := c.Constructor != nil || !c.Opaque
+	m := memberNames(c, creates)
+	w.line("impl " + name + " {")
+	switch {
+	case c.Constructor != nil:
+		w.function(c.Constructor, form{
+			indent: "    ", name: m.create, options: w.optionNames[c.Constructor], class: c,
+			kind: "library::Method", static: w.method(c, "__ffi_init__"),
+		})
+	case creates:
+		w.construct(c, m.create)
+	}
+	for i, f := range c.Fields {
+		w.field(c, f, m.fields[i], m.setters[i])
+	}
+	for i, f := range c.Properties {
+		w.function(f, form{indent: "    ", name: m.properties[i], receiver: "&self", kind: "library::Method", static: w.method(c, f.Name)})
+	}
+	for i, f := range c.Methods {
+		at := form{indent: "    ", name: m.methods[i], options: w.optionNames[f], receiver: "&self", kind: "library::Method", static: w.method(c, f.Name)}
+		if f.Context && !f.Packed {
+			at.start, at.async = c.Key+"."+f.Name, m.async[i]
+		}
+		w.function(f, at)
+	}
+	w.end()
+	w.traits(c, m)
+}
+
+// depth returns how many types c derives from. A parent of another library counts as a
+// child of ffi.Object, which is what the checks below do not rely on.
+func depth(c *face.Class) int {
+	switch {
+	case c.Parent != nil:
+		return depth(c.Parent) + 1
+	case c.ParentKey != "":
+		return 2
+	}
+	return 1
+}
+
+func (w *writer) method(c *face.Class, name string) string {
+	return "library::Method::new(" + quoted(c.Key) + ", " + quoted(name) + ")"
+}
+
+// field writes the functions that read and write a field.
+func (w *writer) field(c *face.Class, f face.Field, get, set string) {
+	static := "library::Field::new(" + quoted(c.Key) + ", " + quoted(f.Name) + ")"
+	w.comment("    ", "///", f.Doc, "Returns the field `"+f.Name+"`.")
+	w.line(fmt.Sprintf("    pub fn %s(&self) -> %s<%s> {", get, result, w.value(f.Type)))
+	w.line("        static FIELD: library::Field = " + static + ";")
+	w.line("        " + w.from(f.Type, "&FIELD.get(self)?"))
+	w.line("    }")
+	w.line("")
+	if f.ReadOnly || c.Frozen {
+		return
+	}
+	typ, expr := w.param(f.Type, "value")
+	w.line("    /// Changes the field `" + f.Name + "`.")
+	w.line(fmt.Sprintf("    pub fn %s(&self, value: %s) -> %s<()> {", set, typ, result))
+	w.line("        static FIELD: library::Field = " + static + ";")
+	w.line("        FIELD.set(self, " + expr + ")")
+	w.line("    }")
+	w.line("")
+}
+
+// allFields returns the fields that the constructor of c takes, those of parents first.
+func allFields(c *face.Class) []face.Field {
+	var fields []face.Field
+	if c.Parent != nil {
+		fields = allFields(c.Parent)
+	}
+	for _, f := range c.Fields {
+		if !f.NoInit {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// construct writes the constructor of a class whose fields are the parameters.
+func (w *writer) construct(c *face.Class, name string) {
+	names, fields := scope{}, scope{}
+	options := w.optionNames[c]
+	var params, pairs []string
+	variable := ""
+	if options != "" {
+		variable = names.take("options")
+	}
+	for _, f := range allFields(c) {
+		if f.HasDefault || f.Default != nil {
+			field := fields.take(snake(f.Name))
+			expr := "::std::option::Option::Some(" + w.to(f.Type, "&"+variable+"."+field) + ")"
+			if f.Default == nil {
+				expr = variable + "." + field + ".as_ref().map(|x| -> " + result + "<" + anyType + "> { " + ok(w.to(f.Type, "x")) + " }).transpose()?"
+			}
+			pairs = append(pairs, "("+quoted(f.Name)+", "+expr+")")
+			continue
+		}
+		field := names.take(snake(f.Name))
+		typ, expr := w.param(f.Type, field)
+		params = append(params, field+": "+typ)
+		pairs = append(pairs, "("+quoted(f.Name)+", ::std::option::Option::Some("+expr+"))")
+	}
+	if options != "" {
+		params = append(params, variable+": "+options)
+	}
+	w.line("    /// Makes an object. Its parameters are the fields.")
+	w.line(fmt.Sprintf("    pub fn %s(%s) -> %s<Self> {", name, strings.Join(params, ", "), result))
+	w.line("        static FUNCTION: library::Method = " + w.method(c, "__ffi_init__") + ";")
+	w.line("        let result = library::construct(FUNCTION.get()?, ::std::vec![" + strings.Join(pairs, ", ") + "])?;")
+	w.line("        library::get::<Self>(&result)")
+	w.line("    }")
+	w.line("")
+}
+
+// classOptions returns the fields of c that its constructor has defaults for.
+func (w *writer) classOptions(c *face.Class) []option {
+	fields := scope{}
+	var list []option
+	for _, f := range allFields(c) {
+		if f.HasDefault || f.Default != nil {
+			list = append(list, option{name: fields.take(snake(f.Name)), doc: f.Doc, typ: f.Type, value: f.Default})
+		}
+	}
+	return list
+}
+
+// traits writes what Rust has traits for.
+func (w *writer) traits(c *face.Class, m members) {
+	name := w.names[c]
+	method := func(f *face.Function) string {
+		for i, x := range c.Methods {
+			if x == f {
+				return m.methods[i]
+			}
+		}
+		return ""
+	}
+	if c.String != nil {
+		w.line("library::display!(" + name + ", " + method(c.String) + ");")
+	}
+	if c.Close != nil {
+		w.line("library::close!(" + name + ", " + method(c.Close) + ");")
+	}
+	if c.All != nil {
+		w.line("library::iterate!(" + name + ", " + method(c.All) + ", " + w.value(c.All.Results[0].Type.Elems[0]) + ");")
+	}
+	if c.Equal {
+		w.line("library::equal!(" + name + ");")
+	}
+	if c.Equal && c.Hash {
+		w.line("library::hash!(" + name + ");")
+	}
+	if c.Equal && c.Compare {
+		w.line("library::compare!(" + name + ");")
+	}
+	if c.String != nil || c.Close != nil || c.All != nil || c.Equal {
+		w.line("")
+	}
+}

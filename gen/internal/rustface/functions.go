@@ -1,0 +1,177 @@
+package rustface
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+)
+
+// form says where a function stands.
+type form struct {
+	indent string
+	// name is the name in Rust, and options that of the struct of its defaults.
+	name, options string
+	// static declares the function that is called, such as library::Func::new("add").
+	kind, static string
+	// start is the name for the asynchronous form, and async its name in Rust.
+	start, async string
+	// receiver is "&self" for a method.
+	receiver string
+	// class is set for a constructor, whose result is Self.
+	class *face.Class
+}
+
+// call is a function with its parameters in the forms of Rust.
+type call struct {
+	generics []string // the parameters, "name: type"
+	args     []string // expressions that make an Any
+	rest     string   // an expression that makes a Vec of the variadic arguments
+	defaults []option
+}
+
+// prepare finds the forms of the parameters of f.
+func (w *writer) prepare(f *face.Function, receiver string) call {
+	var c call
+	names := scope{}
+	if receiver != "" {
+		c.generics = append(c.generics, receiver)
+		c.args = append(c.args, "library::shared(self)")
+	}
+	fields := scope{} // of the struct of options
+	options := ""
+	for _, p := range f.Params {
+		if p.Default != nil && !p.Variadic {
+			if options == "" {
+				options = names.take("options")
+			}
+		}
+	}
+	for _, p := range f.Params {
+		switch {
+		case p.Default != nil && !p.Variadic:
+			o := option{name: fields.take(snake(p.Name)), typ: p.Type, value: p.Default}
+			if len(c.defaults) == 0 {
+				c.generics = append(c.generics, options+": OPTIONS")
+			}
+			c.defaults = append(c.defaults, o)
+			c.args = append(c.args, w.to(p.Type, "&"+options+"."+o.name))
+		case p.Variadic:
+			name := names.take(snake(p.Name))
+			c.generics = append(c.generics, name+": impl ::std::iter::IntoIterator<Item = "+w.item(p.Type)+">")
+			c.rest = "library::each(" + name + ", " + function(ok(w.to(p.Type, "&x"))) + ")?"
+		default:
+			name := names.take(snake(p.Name))
+			typ, expr := w.param(p.Type, name)
+			c.generics = append(c.generics, name+": "+typ)
+			c.args = append(c.args, expr)
+		}
+	}
+	return c
+}
+
+// result returns the type of the results of f, and an expression that makes a Result of
+// them from e, a &Any.
+func (w *writer) result(f *face.Function, e string) (typ, expr string) {
+	t := resultType(f)
+	return w.value(t), w.from(t, e)
+}
+
+// resultType returns the type of the results of f, which is a tuple for several.
+func resultType(f *face.Function) *face.Type {
+	t := &face.Type{Kind: face.KindNone}
+	switch {
+	case f.Packed && len(f.Results) == 0:
+		t.Kind = face.KindAny
+	case len(f.Results) == 1:
+		t = f.Results[0].Type
+	case len(f.Results) > 1:
+		t.Kind = face.KindTuple
+		for _, r := range f.Results {
+			t.Elems = append(t.Elems, r.Type)
+		}
+	}
+	return t
+}
+
+// function writes f.
+func (w *writer) function(f *face.Function, at form) {
+	c := w.prepare(f, at.receiver)
+	if f.Packed {
+		c.generics = append(c.generics, "args: &[::tvm_ffi::AnyView<'_>]")
+	}
+	typ, expr := w.result(f, "&result")
+	if at.class != nil {
+		typ, expr = "Self", "library::get::<Self>(&result)"
+	}
+	w.comment(at.indent, "///", f.Doc, w.otherwise(f), w.notes(f, c, at)...)
+	w.line(fmt.Sprintf("%spub fn %s(%s) -> %s<%s> {", at.indent, at.name, params(c, at.options), result, typ))
+	w.line(at.indent + "    static FUNCTION: " + at.kind + " = " + at.static + ";")
+	w.line(at.indent + "    let result = " + c.invoke(f.Packed) + ";")
+	w.line(at.indent + "    " + expr)
+	w.line(at.indent + "}")
+	w.line("")
+	if at.async == "" {
+		return
+	}
+	w.comment(at.indent, "///", f.Doc, w.otherwise(f), append(w.notes(f, c, at), "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
+	w.line(fmt.Sprintf("%spub fn %s(%s) -> %s<library::Async<%s>> {", at.indent, at.async, params(c, at.options), result, typ))
+	w.line(at.indent + "    static FUNCTION: library::Start = library::Start::new(" + quoted(at.start) + ");")
+	rest := "::std::vec::Vec::new()"
+	if c.rest != "" {
+		rest = c.rest
+	}
+	w.line(at.indent + "    library::Async::start(FUNCTION.get()?, ::std::vec![" + strings.Join(c.args, ", ") + "], " + rest + ", " + w.mapper(resultType(f)) + ")")
+	w.line(at.indent + "}")
+	w.line("")
+}
+
+func params(c call, options string) string {
+	return strings.ReplaceAll(strings.Join(c.generics, ", "), "OPTIONS", options)
+}
+
+// invoke returns the expression of a call.
+func (c call) invoke(packed bool) string {
+	switch {
+	case packed && len(c.args) == 0:
+		return "FUNCTION.get()?.call_packed(args)?"
+	case packed:
+		return "library::call_packed(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "], args)?"
+	case c.rest != "":
+		return "library::call_all(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "], " + c.rest + ")?"
+	}
+	return "library::call(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "])?"
+}
+
+// otherwise is the doc of a function without one.
+func (w *writer) otherwise(f *face.Function) string {
+	return "`" + f.GoName + "` of the Go package " + w.lib.Path + "."
+}
+
+// notes say what Rust shows differently.
+func (w *writer) notes(f *face.Function, c call, at form) []string {
+	var notes, names []string
+	for _, r := range f.Results {
+		if r.Name != "" && len(f.Results) > 1 {
+			names = append(names, "`"+r.Name+"`")
+		}
+	}
+	if names != nil {
+		notes = append(notes, "The results are "+strings.Join(names, ", ")+".")
+	}
+	if len(c.defaults) > 0 {
+		notes = append(notes, "The arguments in `"+at.options+"` have defaults.")
+	}
+	return notes
+}
+
+// asyncNames returns the names of the asynchronous forms of functions with these names.
+func asyncNames(s scope, list []*face.Function, names []string) []string {
+	async := make([]string, len(list))
+	for i, f := range list {
+		if f.Context && !f.Packed {
+			async[i] = s.take(strings.Trim(strings.TrimPrefix(names[i], "r#"), "_") + "_async")
+		}
+	}
+	return async
+}

@@ -1,0 +1,216 @@
+package rustface
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// everything is a library with each Kind in each place, and with names that collide.
+func everything() *face.Library {
+	integer := &face.Type{Kind: face.KindInt, Bits: 64}
+	text := &face.Type{Kind: face.KindString}
+	base := &face.Class{Name: "Option", Key: "all.Option", Doc: "Option [x] <b> `\n\n\tlet x = broken(;\n\nSee https://go.dev and */ */ ///.", Repr: true, Equal: true, Hash: true, Compare: true}
+	child := &face.Class{Name: "String", Key: "all.String", Parent: base, Frozen: true}
+	opaque := &face.Class{Name: "Self", Key: "all.Self", Opaque: true}
+	made := &face.Class{Name: "Vec", Key: "all.Vec", ParentKey: "other.Base"}
+	color := &face.Enum{Name: "Result", Kind: face.KindInt, Members: []face.Member{
+		{GoName: "ResultRed", Name: "RED", Doc: "Red is red.", Value: face.Value{Kind: face.KindInt, Text: "-0x10"}},
+		{GoName: "Resultred", Name: "RED_", Value: face.Value{Kind: face.KindInt, Text: "2"}},
+	}}
+	mode := &face.Enum{Name: "Ok", Kind: face.KindString, Members: []face.Member{
+		{GoName: "OkFast", Name: "FAST", Value: face.Value{Kind: face.KindString, Text: "a \"b\"\n\u202e\\"}},
+	}}
+	record := &face.Record{Name: "Box"}
+	types := []*face.Type{
+		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
+		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
+		{Kind: face.KindPointer}, {Kind: face.KindUnion, Elems: []*face.Type{integer, text}}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
+		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
+		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},
+		{Kind: face.KindShape}, {Kind: face.KindTensor}, {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}}}, {Kind: face.KindModule},
+		{Kind: face.KindObject}, {Kind: face.KindForeign, Key: "other.Thing"}, {Kind: face.KindClass, Class: base}, {Kind: face.KindClass, Class: opaque},
+		{Kind: face.KindEnum, Enum: color}, {Kind: face.KindEnum, Enum: mode}, {Kind: face.KindErrorValue},
+		{Kind: face.KindCallable, Elems: []*face.Type{text, integer, {Kind: face.KindClass, Class: base}}}, {Kind: face.KindCallable, Elems: []*face.Type{{Kind: face.KindNone}}},
+		{Kind: face.KindFunction}, {Kind: face.KindIterator, Elems: []*face.Type{text}},
+		{Kind: face.KindIterator, Elems: []*face.Type{{Kind: face.KindTuple, Elems: []*face.Type{text, integer}}}},
+	}
+	l := &face.Library{Name: "All", Prefix: "all.", Path: "example.com/all", Classes: []*face.Class{base, child, opaque, made}, Enums: []*face.Enum{mode, color}}
+	one := func(name string, t *face.Type) *face.Function {
+		return &face.Function{Name: name, GoName: name, Symbol: name, Params: []face.Param{{Name: "x", Type: t}}, Results: []face.Result{{Type: t}}}
+	}
+	for i, t := range types {
+		l.Functions = append(l.Functions,
+			one(fmt.Sprintf("plain%d", i), t),
+			one(fmt.Sprintf("optional%d", i), &face.Type{Kind: face.KindOptional, Elems: []*face.Type{t}}),
+			one(fmt.Sprintf("sequence%d", i), &face.Type{Kind: face.KindSequence, Elems: []*face.Type{t}}),
+			one(fmt.Sprintf("mapping%d", i), &face.Type{Kind: face.KindMapping, Elems: []*face.Type{text, {Kind: face.KindSequence, Elems: []*face.Type{t}}}}),
+			one(fmt.Sprintf("callable%d", i), &face.Type{Kind: face.KindCallable, Elems: []*face.Type{t, t}}))
+		if t.Kind != face.KindIterator {
+			if t.Kind != face.KindRecord { // Go has no struct that holds itself
+				record.Fields = append(record.Fields, face.Field{Name: fmt.Sprintf("f%d", i), Type: t})
+			}
+			base.Fields = append(base.Fields, face.Field{Name: fmt.Sprintf("f%d", i), Type: t})
+		}
+	}
+	self := &face.Type{Kind: face.KindOptional, Elems: []*face.Type{{Kind: face.KindRecord, Record: &face.Record{Name: "Some"}}}}
+	some := self.Elems[0].Record
+	some.Fields = []face.Field{{Name: "next", Type: self, Default: &face.Value{Kind: face.KindNone}}, {Name: "type", Type: text}, {Name: "Type", Type: integer}}
+	l.Functions = append(l.Functions, one("chain", self), one("Chain", self))
+	opaque.Constructor = options("NewSelf", color, mode)
+	opaque.Methods = []*face.Function{
+		one("clone", text), one("new", text), one("deref", integer), options("match", color, mode),
+		{Name: "close", GoName: "Close", Fails: true}, {Name: "len", GoName: "Len", Results: []face.Result{{Type: integer}}},
+		{Name: "string", GoName: "String", Results: []face.Result{{Type: text}}},
+		{Name: "all", GoName: "All", Results: []face.Result{{Type: &face.Type{Kind: face.KindIterator, Elems: []*face.Type{text}}}}},
+	}
+	opaque.Close, opaque.Len, opaque.String, opaque.All = opaque.Methods[4], opaque.Methods[5], opaque.Methods[6], opaque.Methods[7]
+	opaque.Properties = []*face.Function{{Name: "len_", GoName: "Length", Results: []face.Result{{Type: integer}}}}
+	child.Fields = []face.Field{
+		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "0x10"}, HasDefault: true, Doc: "a `doc"},
+		{Name: "hidden", Type: integer, NoInit: true}, {Name: "set_x", Type: integer, ReadOnly: true}, {Name: "x", Type: integer},
+	}
+	child.Methods = []*face.Function{one("norm", text), one("Norm", text)}
+	l.Functions = append(l.Functions, options("self", color, mode), options("load", color, mode), &face.Function{Name: "any", GoName: "Any", Symbol: "any", Packed: true})
+	l.Errors = []*face.Error{{Name: "Error", Kind: "all.Error", Base: "KeyError", Fields: []face.Field{{Name: "code", Type: integer}, {Name: "value", Type: text}}}}
+	return l
+}
+
+// options returns a function with defaults of all kinds, several results and a variadic
+// parameter, which runs asynchronously too.
+func options(name string, color, mode *face.Enum) *face.Function {
+	integer, text := &face.Type{Kind: face.KindInt, Bits: 64}, &face.Type{Kind: face.KindString}
+	value := func(kind face.Kind, text string) *face.Value { return &face.Value{Kind: kind, Text: text} }
+	return &face.Function{
+		Name: name, GoName: name, Symbol: name, Doc: "Docs [brackets] of " + name + ".\n\n# Heading\n\n  - one\n  - two", Fails: true, Context: true,
+		Params: []face.Param{
+			{Name: "options", Type: text}, {Name: "FUNCTION", Type: integer}, {Name: "self", Type: integer}, {Name: "Self", Type: integer}, {Name: "Größe", Type: integer}, {Name: "Ω", Type: integer}, {Name: "ﬁ", Type: integer},
+			{Name: "type", Type: integer, Default: value(face.KindInt, "-9223372036854775808")},
+			{Name: "Type", Type: text, Default: value(face.KindString, "a \"quoted\"\n\u202e{}\\")},
+			{Name: "f", Type: &face.Type{Kind: face.KindFloat, Bits: 32}, Default: value(face.KindFloat, "1e300")},
+			{Name: "inf", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "-Inf")},
+			{Name: "nan", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "NaN")},
+			{Name: "flag", Type: &face.Type{Kind: face.KindBool}, Default: value(face.KindBool, "true")},
+			{Name: "t", Type: &face.Type{Kind: face.KindDataType}, Default: value(face.KindDataType, "float32")},
+			{Name: "maybe", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: value(face.KindNone, "")},
+			{Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: value(face.KindInt, "1")},
+			{Name: "mode", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: value(face.KindString, "fast")},
+			{Name: "args", Type: text, Variadic: true},
+		},
+		Results: []face.Result{{Name: "quotient", Type: integer}, {Name: "text", Type: text}},
+	}
+}
+
+// TestKinds checks that each Kind has a type and both conversions.
+func TestKinds(t *testing.T) {
+	l := everything()
+	w := &writer{lib: l, names: map[any]string{}, optionNames: map[any]string{}, types: scope{}}
+	seen := map[face.Kind]bool{face.KindNone: true}
+	var note func(*face.Type)
+	note = func(t *face.Type) {
+		seen[t.Kind] = true
+		for _, e := range t.Elems {
+			note(e)
+		}
+	}
+	w.eachType(note)
+	for k := range face.Kinds {
+		if !seen[k] {
+			t.Errorf("the library of the test has nothing of kind %d", k)
+		}
+	}
+	text := source(t, Write(l, "v0"), "src/lib.rs")
+	for _, want := range []string{
+		"pub struct Option {", "pub struct Self_ {", "pub fn self_(", "pub fn r#match(&self", "pub fn chain(", "pub fn chain_(", "pub fn load_async(",
+		"impl ::std::ops::Deref", "r#type: i64", "type_: ::std::string::String", "ω: i64", "ufb01: i64", "größe: i64", "pub r#fn: i64",
+		"::std::option::Option<::std::boxed::Box<Some>>", `f64::NEG_INFINITY`, "(i64, ::std::string::String,)", "The results are `quotient`, `text`.",
+		"pub const RED: Self = Self(-16);", `a \"b\"\n\u{202e}\\`, "```text\n/// let x = broken(;\n/// ```", `\[x]`,
+	} {
+		// The macro for parents writes Deref.
+		if want == "impl ::std::ops::Deref" {
+			if !strings.Contains(support, want) {
+				t.Errorf("library.rs has no %q", want)
+			}
+			continue
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("lib.rs has no %q", want)
+		}
+	}
+}
+
+func source(t *testing.T, files []File, path string) string {
+	t.Helper()
+	for _, f := range files {
+		if f.Path == path {
+			return string(f.Content)
+		}
+	}
+	t.Fatalf("there is no file %s", path)
+	return ""
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{"AddOne": "add_one", "HTTPGet": "http_get", "x": "x", "word_count": "word_count", "ÜberGröße": "über_größe", "ID": "id", "A1B": "a1_b"} {
+		if got := snake(name); got != want {
+			t.Errorf("snake(%q) is %q, want %q", name, got, want)
+		}
+	}
+	s := scope{}
+	if got := s.takeAll([]string{"Foo", "foo", "FOO", "type", "Self", "crate"}, snake); strings.Join(got, " ") != "foo_ foo foo__ r#type self_ crate_" {
+		t.Errorf("names %v", got)
+	}
+	for name, want := range map[string]string{"stats": "stats", "match": "match_go", "test": "test_go", "MyLib": "my_lib", "library": "library_go"} {
+		if got := CrateName(name); got != want {
+			t.Errorf("CrateName(%q) is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestRust checks that the crate of everything compiles without a warning of rustc,
+// rustdoc and clippy.
+func TestRust(t *testing.T) {
+	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
+	if out, err := exec.Command("cargo", "--version").CombinedOutput(); err != nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		t.Skipf("cargo does not run: %v: %s", err, line)
+	}
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "rustface")
+	lock, err := os.ReadFile(filepath.Join("testdata", "Cargo.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(Write(everything(), "v0"), File{"Cargo.lock", lock}) {
+		file := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := [][]string{{"check"}, {"doc", "--no-deps"}}
+	if _, err := exec.LookPath("cargo-clippy"); err == nil {
+		commands = append(commands, []string{"clippy"})
+	}
+	for _, args := range commands {
+		cmd := exec.CommandContext(t.Context(), "cargo", append(args, "--quiet", "--locked")...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "RUSTFLAGS=-Dwarnings", "RUSTDOCFLAGS=-Dwarnings",
+			"PATH="+filepath.Dir(nativetest.Python(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("cargo %s: %v\n%s", args[0], err, out)
+		}
+	}
+}
