@@ -46,6 +46,17 @@ func TestRust(t *testing.T) {
 	r.part(program, "use")
 }
 
+// TestRust_forms builds a Go library with what Rust shows in a form of its own, and the
+// program that uses it.
+func TestRust_forms(t *testing.T) {
+	r := newRust(t, "crab")
+	m := consumer.New(t, "example.test/crabs")
+	m.Copy(filepath.Join("testdata", "crab", "crab.go"), "crab/crab.go")
+	m.Env = append(m.Env, "CGO_ENABLED=1")
+	m.Bind("export", "./crab", "--rust", filepath.Join(r.dir, "crab"))
+	r.part(r.build("crabs"))
+}
+
 // rust is a copy of a Rust program in a folder that stays from run to run, with what
 // cargo built.
 type rust struct {

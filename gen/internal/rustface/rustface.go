@@ -208,7 +208,7 @@ func (w *writer) root() {
 	w.line("")
 	for i, f := range l.Functions {
 		if name := w.optionNames[f]; name != "" {
-			w.options(name, "[`"+w.functions[i]+"`]", w.prepare(f, "").defaults)
+			w.options(name, "`"+strings.TrimPrefix(w.functions[i], "r#")+"`", w.prepare(f, "").defaults)
 		}
 		at := form{name: w.functions[i], options: w.optionNames[f], kind: "library::Func", static: "library::Func::new(" + quoted(f.Symbol) + ")"}
 		if w.async[i] != "" {

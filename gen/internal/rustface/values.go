@@ -97,7 +97,8 @@ func holds(t *face.Type, r *face.Record, seen map[*face.Record]bool) bool {
 // shows reports whether values of t implement Debug.
 func shows(t *face.Type) bool {
 	switch t.Kind {
-	case face.KindBool, face.KindInt, face.KindFloat, face.KindString, face.KindBytes, face.KindClass, face.KindEnum, face.KindBigInt, face.KindErrorValue:
+	case face.KindBool, face.KindInt, face.KindFloat, face.KindString, face.KindBytes, face.KindClass, face.KindEnum,
+		face.KindBigInt, face.KindErrorValue, face.KindRecord, face.KindArray, face.KindMap:
 		return true
 	case face.KindOptional, face.KindTuple, face.KindSequence, face.KindMapping:
 		for _, e := range t.Elems {

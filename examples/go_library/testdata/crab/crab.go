@@ -1,0 +1,172 @@
+// Package crab has what a crate for Rust shows in a form of its own. Names such as type and
+// self are words of Rust.
+package crab
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// Color is a color.
+type Color int
+
+// The colors.
+const (
+	ColorRed  Color = iota + 1 // like blood
+	ColorBlue                  // like the sea
+)
+
+// Mode says how to walk.
+type Mode string
+
+// The modes.
+const (
+	Sideways Mode = "sideways"
+	Forwards Mode = "forwards"
+)
+
+// MissingError says that something is not there.
+//
+//tvmffi:error base=KeyError
+type MissingError struct {
+	Name string `ffi:"name"`
+	Type int64  `ffi:"type"`
+}
+
+func (e *MissingError) Error() string { return fmt.Sprintf("%s is not there, type %d", e.Name, e.Type) }
+
+// Leg is one of eight.
+type Leg struct {
+	Length float64 `ffi:"length"`
+	Claw   *Leg    `ffi:"claw,optional"`
+	Type   string  `ffi:"type,default=thin"`
+}
+
+// DivMod divides.
+//
+//tvmffi:export
+func DivMod(a, b int64) (quotient, remainder int64, err error) {
+	if b == 0 {
+		return 0, 0, errors.New("division by zero")
+	}
+	return a / b, a % b, nil
+}
+
+// Total adds a start and any numbers.
+//
+//tvmffi:export total start=10
+func Total(start int64, numbers ...int64) int64 {
+	for _, n := range numbers {
+		start += n
+	}
+	return start
+}
+
+// Match has parameters with names and defaults that Rust spells in another way.
+//
+//tvmffi:export match Type=quick loop=2.5 self=true move=nil
+func Match(fn string, type_ int64, Type string, loop float32, self bool, move *int64) string {
+	return fmt.Sprint(fn, type_, Type, loop, self, move == nil)
+}
+
+// Countdown yields the numbers before n, and then an error if there is one.
+//
+//tvmffi:export
+func Countdown(n int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for ; n > 0; n-- {
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// Squares yields numbers with their squares.
+//
+//tvmffi:export
+func Squares(n int64) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for i := range n {
+			if !yield(fmt.Sprint(i), i*i) {
+				return
+			}
+		}
+	}
+}
+
+// Breaks yields a number and panics.
+//
+//tvmffi:export
+func Breaks() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		if yield(1) {
+			panic("it breaks")
+		}
+	}
+}
+
+// Scaled multiplies numbers in place and returns others.
+//
+//tvmffi:export lend
+func Scaled(x []float32, by float32) []float32 {
+	y := make([]float32, len(x))
+	for i := range x {
+		x[i] *= by
+		y[i] = -x[i]
+	}
+	return y
+}
+
+// Next returns the color after c, and the mode of m.
+//
+//tvmffi:export
+func Next(c Color, m Mode) (Color, Mode) { return c + 1, m + "!" }
+
+// Find finds nothing but the truth.
+//
+//tvmffi:export
+func Find(name string) (int64, error) {
+	if name == "truth" {
+		return 42, nil
+	}
+	return 0, fmt.Errorf("find: %w", &MissingError{Name: name, Type: 7})
+}
+
+// Catch calls f and reports the name in its MissingError.
+//
+//tvmffi:export
+func Catch(f func() (int64, error)) string {
+	_, err := f()
+	var missing *MissingError
+	if errors.As(err, &missing) {
+		return missing.Name
+	}
+	return fmt.Sprint("another error: ", err)
+}
+
+// Longer makes the legs longer, also those that hang on others.
+//
+//tvmffi:export
+func Longer(legs []Leg, by float64) []Leg {
+	for i := range legs {
+		for l := &legs[i]; l != nil; l = l.Claw {
+			l.Length += by
+		}
+	}
+	return legs
+}
+
+// Limits returns the largest numbers.
+//
+//tvmffi:export
+func Limits(a int8, b uint64) (int8, uint64, float32) { return a, b, math.MaxFloat32 }
+
+// Keys returns the keys of a Dict.
+//
+//tvmffi:export
+func Keys(d *tvmffi.Dict[string, int64]) int64 { return int64(d.Len()) }

@@ -1,0 +1,70 @@
+// A Rust program that uses what the crate of a Go library shows in a form of its own.
+use std::error::Error as _;
+
+use crab::tvm_ffi::{Error, Tensor};
+use crab::{library, Color, Leg, MatchOptions, MissingError, Mode, TotalOptions};
+
+fn main() {
+    assert_eq!(crab::div_mod(7, 2).unwrap(), (3, 1));
+    assert_eq!(crab::div_mod(7, 0).unwrap_err().message(), "division by zero");
+
+    assert_eq!(crab::total(TotalOptions::default(), []).unwrap(), 10);
+    assert_eq!(crab::total(TotalOptions { start: 1 }, [2, 3]).unwrap(), 6);
+    let options = MatchOptions { r#move: Some(1), ..Default::default() };
+    assert_eq!(crab::r#match("a", 1, options).unwrap(), "a1quick2.5 true false");
+    assert_eq!(crab::limits(-8, 9).unwrap(), (-8, 9, f32::MAX));
+    assert!(crab::limits(0, u64::MAX).unwrap_err().message().contains("does not fit"));
+    let dict = library::Dict::new([(crab::tvm_ffi::String::from("a"), 1i64)]).unwrap();
+    dict.set(crab::tvm_ffi::String::from("b"), 2i64).unwrap();
+    assert_eq!((crab::keys(&dict).unwrap(), dict.len().unwrap()), (2, 2));
+
+    iterators();
+    values();
+    errors();
+    println!("all right");
+}
+
+fn iterators() {
+    let all: Result<Vec<i64>, Error> = crab::countdown(3).unwrap().collect();
+    assert_eq!(all.unwrap(), [3, 2, 1]);
+    assert_eq!(crab::countdown(1000).unwrap().take(2).map(Result::unwrap).sum::<i64>(), 1999);
+    let squares: Result<Vec<(String, i64)>, Error> = crab::squares(3).unwrap().collect();
+    assert_eq!(squares.unwrap()[2], ("2".to_string(), 4));
+    let mut breaks = crab::breaks().unwrap();
+    assert_eq!(breaks.next().unwrap().unwrap(), 1);
+    assert!(breaks.next().unwrap().unwrap_err().message().contains("it breaks"));
+    assert!(breaks.next().is_none());
+}
+
+fn values() {
+    let x = Tensor::from_slice(&[1.0f32, 2.0], &[2]).unwrap();
+    let y = crab::scaled(&x, 3.0).unwrap();
+    assert_eq!(x.data_as_slice::<f32>().unwrap(), [3.0, 6.0]);
+    assert_eq!(y.data_as_slice::<f32>().unwrap(), [-3.0, -6.0]);
+
+    let (color, mode) = crab::next(Color::BLUE, &Mode::SIDEWAYS).unwrap();
+    assert_eq!((color, mode.as_str()), (Color(3), "sideways!"));
+    assert!(matches!(Color(1), Color::RED) && Mode::from("forwards") == Mode::FORWARDS);
+
+    let claw = Leg { r#type: "thick".into(), ..Leg::new(1.0) };
+    let legs = crab::longer([Leg { claw: Some(Box::new(claw)), ..Leg::new(2.0) }], 0.5).unwrap();
+    let claw = legs[0].claw.as_ref().unwrap();
+    assert_eq!((legs[0].length, legs[0].r#type.as_str(), claw.length, claw.r#type.as_str()), (2.5, "thin", 1.5, "thick"));
+    assert!(format!("{claw:?}").contains("thick"));
+}
+
+fn errors() {
+    assert_eq!(crab::find("truth").unwrap(), 42);
+    let error = crab::find("nemo").unwrap_err();
+    assert_eq!(error.kind().as_str(), MissingError::KIND);
+    let missing = MissingError::try_from(&error).unwrap();
+    assert_eq!((missing.name.as_str(), missing.r#type), ("nemo", 7));
+    assert_eq!(missing.to_string(), "nemo is not there, type 7");
+    assert!(missing.source().is_none());
+
+    // It passes through Go with its fields, and another error does not become one.
+    assert_eq!(crab::catch(|| Err(MissingError::new("pearl".into(), 1))?).unwrap(), "pearl");
+    let other = Error::new(crab::tvm_ffi::VALUE_ERROR, "no", "");
+    assert!(MissingError::try_from(&other).unwrap_err().message().contains("expected an error of kind crab.MissingError, got one of kind ValueError"));
+    assert!(crab::catch(|| Err(Error::new(crab::tvm_ffi::VALUE_ERROR, "no", ""))).unwrap().contains("another error"));
+}
