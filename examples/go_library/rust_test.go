@@ -19,6 +19,9 @@ func TestRust(t *testing.T) {
 	file := filepath.Join(r.dir, "golib", "libgolib.so")
 	program := r.build("golibrary")
 	r.part(program, "use")
+	for range 20 {
+		r.part(program, "end")
+	}
 	t.Log("\n" + r.part(program, "cost"))
 
 	// The library is not in the folder of the crate, then at a path that the program

@@ -25,6 +25,6 @@ func tvmffi_end_golib() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"add", "adder", "append", "apply", "around", "compose", "describe", "distance", "doubled", "echo", "env", "explain", "fail", "first", "greet", "join", "origin", "parallel", "poll", "power", "reversed", "sleep", "small", "sorted", "sum", "swap", "type_key", "volume", "within", "word_count", "_error_cause", "_error_fields", "_error_new"}
+var names = []string{"add", "adder", "append", "apply", "around", "caught", "compose", "countdown", "describe", "distance", "div_mod", "doubled", "echo", "env", "explain", "fail", "fields", "find", "first", "greet", "is_missing", "join", "merged", "origin", "pairs", "parallel", "poll", "power", "ramp", "repeat", "reversed", "scale", "sleep", "small", "sorted", "squares", "stopped", "sum", "swap", "through", "total", "type_key", "volume", "within", "word_count", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

@@ -9,6 +9,8 @@
 #define SYMBOL __declspec(dllexport)
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -21,15 +23,23 @@ extern char** environ;
 #endif
 
 typedef int (*safe_call)(void*, const void*, int32_t, void*);
+typedef void* (*stream_of)(int32_t, int32_t);
+struct stream {
+  int32_t type, id;
+  void* handle;
+};
 
 static struct {
   safe_call call;                      // set last, when all is ready
   void (*raise)(const char*, const char*);
   const char* problem;                 // why it is not ready
   char** environment;
+  safe_call object;                    // calls a Function object
+  safe_call guarded;                   // goes on to object, or refuses the call
+  int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[99];
-} symbols = {.count = 99};
+  void* handles[147];
+} symbols = {.count = 147};
 
 extern void tvmffi_ready_golib(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_golib(void);
@@ -37,16 +47,63 @@ extern void tvmffi_end_golib(void);
 #ifdef _WIN32
 static void end(void) { tvmffi_end_golib(); }
 #else
-static pid_t process; // that loaded the library: a fork of it has no threads of Go
+static pid_t process; // that loaded the library
+
+// A host such as Rust has taken the stack for signals from the thread by now. Go, which
+// is interrupted by signals, would end the process without one.
+static void signal_stack(void) {
+  static char memory[1 << 16];
+  stack_t now, own = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0) sigaltstack(&own, NULL);
+}
+
 static void end(void) {
-  if (getpid() == process) tvmffi_end_golib();
+  if (getpid() != process) return;
+  signal_stack();
+  tvmffi_end_golib();
+}
+
+// A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
+static int refuse(void* self, const void* args, int32_t n, void* result) {
+  (void)self, (void)args, (void)n, (void)result;
+  const char* why = "the process was forked after libgolib was loaded, and the fork has no threads of Go: "
+      "start workers with spawn or forkserver, as multiprocessing.set_start_method(\"spawn\") does, or load the library only after the fork";
+  if (symbols.raise != NULL) {
+    symbols.raise("RuntimeError", why);
+  } else {
+    fprintf(stderr, "%s\n", why);
+  }
+  return -1;
+}
+
+static void forked(void) { symbols.call = symbols.object = refuse; }
+
+static int guarded(void* self, const void* args, int32_t n, void* result) {
+  return symbols.object(self, args, n, result);
 }
 #endif
+
+// streams finds the current streams of devices, as package core describes it.
+static int32_t streams(stream_of get, struct stream* found) {
+  static const int32_t types[] = {2, 10, 14, 12};
+  int32_t n = 0;
+  for (int32_t t = 0; t < 4; t++) {
+    for (int32_t id = 0; id < 16; id++) {
+      void* handle = get(types[t], id);
+      if (handle != NULL) found[n++] = (struct stream){types[t], id, handle};
+    }
+  }
+  return n;
+}
 
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
   symbols.environment = ENVIRONMENT;
+  symbols.streams = streams;
+#ifndef _WIN32
+  symbols.guarded = guarded;
+#endif
   tvmffi_ready_golib((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
@@ -54,14 +111,13 @@ static safe_call ready(void) {
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
+  pthread_atfork(NULL, NULL, forked);
   ready();
   atexit(end);
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -70,6 +126,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int golib__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int golib__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -77,101 +147,198 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, add)
+LINKED(0, add)
 FUNCTION(1, _metadata_add)
 FUNCTION(2, _doc_add)
 FUNCTION(3, adder)
+LINKED(3, adder)
 FUNCTION(4, _metadata_adder)
 FUNCTION(5, _doc_adder)
 FUNCTION(6, append)
+LINKED(6, append)
 FUNCTION(7, _metadata_append)
 FUNCTION(8, _doc_append)
 FUNCTION(9, apply)
+LINKED(9, apply)
 FUNCTION(10, _metadata_apply)
 FUNCTION(11, _doc_apply)
 FUNCTION(12, around)
+LINKED(12, around)
 FUNCTION(13, _metadata_around)
 FUNCTION(14, _doc_around)
-FUNCTION(15, compose)
-FUNCTION(16, _metadata_compose)
-FUNCTION(17, _doc_compose)
-FUNCTION(18, describe)
-FUNCTION(19, _metadata_describe)
-FUNCTION(20, _doc_describe)
-FUNCTION(21, distance)
-FUNCTION(22, _metadata_distance)
-FUNCTION(23, _doc_distance)
-FUNCTION(24, doubled)
-FUNCTION(25, _metadata_doubled)
-FUNCTION(26, _doc_doubled)
-FUNCTION(27, echo)
-FUNCTION(28, _metadata_echo)
-FUNCTION(29, _doc_echo)
-FUNCTION(30, env)
-FUNCTION(31, _metadata_env)
-FUNCTION(32, _doc_env)
-FUNCTION(33, explain)
-FUNCTION(34, _metadata_explain)
-FUNCTION(35, _doc_explain)
-FUNCTION(36, fail)
-FUNCTION(37, _metadata_fail)
-FUNCTION(38, _doc_fail)
-FUNCTION(39, first)
-FUNCTION(40, _metadata_first)
-FUNCTION(41, _doc_first)
-FUNCTION(42, greet)
-FUNCTION(43, _metadata_greet)
-FUNCTION(44, _doc_greet)
-FUNCTION(45, join)
-FUNCTION(46, _metadata_join)
-FUNCTION(47, _doc_join)
-FUNCTION(48, origin)
-FUNCTION(49, _metadata_origin)
-FUNCTION(50, _doc_origin)
-FUNCTION(51, parallel)
-FUNCTION(52, _metadata_parallel)
-FUNCTION(53, _doc_parallel)
-FUNCTION(54, poll)
-FUNCTION(55, _metadata_poll)
-FUNCTION(56, _doc_poll)
-FUNCTION(57, power)
-FUNCTION(58, _metadata_power)
-FUNCTION(59, _doc_power)
-FUNCTION(60, reversed)
-FUNCTION(61, _metadata_reversed)
-FUNCTION(62, _doc_reversed)
-FUNCTION(63, sleep)
-FUNCTION(64, _metadata_sleep)
-FUNCTION(65, _doc_sleep)
-FUNCTION(66, small)
-FUNCTION(67, _metadata_small)
-FUNCTION(68, _doc_small)
-FUNCTION(69, sorted)
-FUNCTION(70, _metadata_sorted)
-FUNCTION(71, _doc_sorted)
-FUNCTION(72, sum)
-FUNCTION(73, _metadata_sum)
-FUNCTION(74, _doc_sum)
-FUNCTION(75, swap)
-FUNCTION(76, _metadata_swap)
-FUNCTION(77, _doc_swap)
-FUNCTION(78, type_key)
-FUNCTION(79, _metadata_type_key)
-FUNCTION(80, _doc_type_key)
-FUNCTION(81, volume)
-FUNCTION(82, _metadata_volume)
-FUNCTION(83, _doc_volume)
-FUNCTION(84, within)
-FUNCTION(85, _metadata_within)
-FUNCTION(86, _doc_within)
-FUNCTION(87, word_count)
-FUNCTION(88, _metadata_word_count)
-FUNCTION(89, _doc_word_count)
-FUNCTION(90, _error_cause)
-FUNCTION(91, _metadata__error_cause)
-FUNCTION(92, _doc__error_cause)
-FUNCTION(93, _error_fields)
-FUNCTION(94, _metadata__error_fields)
-FUNCTION(95, _doc__error_fields)
-FUNCTION(96, _error_new)
-FUNCTION(97, _metadata__error_new)
-FUNCTION(98, _doc__error_new)
+FUNCTION(15, caught)
+LINKED(15, caught)
+FUNCTION(16, _metadata_caught)
+FUNCTION(17, _doc_caught)
+FUNCTION(18, compose)
+LINKED(18, compose)
+FUNCTION(19, _metadata_compose)
+FUNCTION(20, _doc_compose)
+FUNCTION(21, countdown)
+LINKED(21, countdown)
+FUNCTION(22, _metadata_countdown)
+FUNCTION(23, _doc_countdown)
+FUNCTION(24, describe)
+LINKED(24, describe)
+FUNCTION(25, _metadata_describe)
+FUNCTION(26, _doc_describe)
+FUNCTION(27, distance)
+LINKED(27, distance)
+FUNCTION(28, _metadata_distance)
+FUNCTION(29, _doc_distance)
+FUNCTION(30, div_mod)
+LINKED(30, div_mod)
+FUNCTION(31, _metadata_div_mod)
+FUNCTION(32, _doc_div_mod)
+FUNCTION(33, doubled)
+LINKED(33, doubled)
+FUNCTION(34, _metadata_doubled)
+FUNCTION(35, _doc_doubled)
+FUNCTION(36, echo)
+LINKED(36, echo)
+FUNCTION(37, _metadata_echo)
+FUNCTION(38, _doc_echo)
+FUNCTION(39, env)
+LINKED(39, env)
+FUNCTION(40, _metadata_env)
+FUNCTION(41, _doc_env)
+FUNCTION(42, explain)
+LINKED(42, explain)
+FUNCTION(43, _metadata_explain)
+FUNCTION(44, _doc_explain)
+FUNCTION(45, fail)
+LINKED(45, fail)
+FUNCTION(46, _metadata_fail)
+FUNCTION(47, _doc_fail)
+FUNCTION(48, fields)
+LINKED(48, fields)
+FUNCTION(49, _metadata_fields)
+FUNCTION(50, _doc_fields)
+FUNCTION(51, find)
+LINKED(51, find)
+FUNCTION(52, _metadata_find)
+FUNCTION(53, _doc_find)
+FUNCTION(54, first)
+LINKED(54, first)
+FUNCTION(55, _metadata_first)
+FUNCTION(56, _doc_first)
+FUNCTION(57, greet)
+LINKED(57, greet)
+FUNCTION(58, _metadata_greet)
+FUNCTION(59, _doc_greet)
+FUNCTION(60, is_missing)
+LINKED(60, is_missing)
+FUNCTION(61, _metadata_is_missing)
+FUNCTION(62, _doc_is_missing)
+FUNCTION(63, join)
+LINKED(63, join)
+FUNCTION(64, _metadata_join)
+FUNCTION(65, _doc_join)
+FUNCTION(66, merged)
+LINKED(66, merged)
+FUNCTION(67, _metadata_merged)
+FUNCTION(68, _doc_merged)
+FUNCTION(69, origin)
+LINKED(69, origin)
+FUNCTION(70, _metadata_origin)
+FUNCTION(71, _doc_origin)
+FUNCTION(72, pairs)
+LINKED(72, pairs)
+FUNCTION(73, _metadata_pairs)
+FUNCTION(74, _doc_pairs)
+FUNCTION(75, parallel)
+LINKED(75, parallel)
+FUNCTION(76, _metadata_parallel)
+FUNCTION(77, _doc_parallel)
+FUNCTION(78, poll)
+LINKED(78, poll)
+FUNCTION(79, _metadata_poll)
+FUNCTION(80, _doc_poll)
+FUNCTION(81, power)
+LINKED(81, power)
+FUNCTION(82, _metadata_power)
+FUNCTION(83, _doc_power)
+FUNCTION(84, ramp)
+LINKED(84, ramp)
+FUNCTION(85, _metadata_ramp)
+FUNCTION(86, _doc_ramp)
+FUNCTION(87, repeat)
+LINKED(87, repeat)
+FUNCTION(88, _metadata_repeat)
+FUNCTION(89, _doc_repeat)
+FUNCTION(90, reversed)
+LINKED(90, reversed)
+FUNCTION(91, _metadata_reversed)
+FUNCTION(92, _doc_reversed)
+FUNCTION(93, scale)
+LINKED(93, scale)
+FUNCTION(94, _metadata_scale)
+FUNCTION(95, _doc_scale)
+FUNCTION(96, sleep)
+LINKED(96, sleep)
+FUNCTION(97, _metadata_sleep)
+FUNCTION(98, _doc_sleep)
+FUNCTION(99, small)
+LINKED(99, small)
+FUNCTION(100, _metadata_small)
+FUNCTION(101, _doc_small)
+FUNCTION(102, sorted)
+LINKED(102, sorted)
+FUNCTION(103, _metadata_sorted)
+FUNCTION(104, _doc_sorted)
+FUNCTION(105, squares)
+LINKED(105, squares)
+FUNCTION(106, _metadata_squares)
+FUNCTION(107, _doc_squares)
+FUNCTION(108, stopped)
+LINKED(108, stopped)
+FUNCTION(109, _metadata_stopped)
+FUNCTION(110, _doc_stopped)
+FUNCTION(111, sum)
+LINKED(111, sum)
+FUNCTION(112, _metadata_sum)
+FUNCTION(113, _doc_sum)
+FUNCTION(114, swap)
+LINKED(114, swap)
+FUNCTION(115, _metadata_swap)
+FUNCTION(116, _doc_swap)
+FUNCTION(117, through)
+LINKED(117, through)
+FUNCTION(118, _metadata_through)
+FUNCTION(119, _doc_through)
+FUNCTION(120, total)
+LINKED(120, total)
+FUNCTION(121, _metadata_total)
+FUNCTION(122, _doc_total)
+FUNCTION(123, type_key)
+LINKED(123, type_key)
+FUNCTION(124, _metadata_type_key)
+FUNCTION(125, _doc_type_key)
+FUNCTION(126, volume)
+LINKED(126, volume)
+FUNCTION(127, _metadata_volume)
+FUNCTION(128, _doc_volume)
+FUNCTION(129, within)
+LINKED(129, within)
+FUNCTION(130, _metadata_within)
+FUNCTION(131, _doc_within)
+FUNCTION(132, word_count)
+LINKED(132, word_count)
+FUNCTION(133, _metadata_word_count)
+FUNCTION(134, _doc_word_count)
+FUNCTION(135, _error_cause)
+LINKED(135, _error_cause)
+FUNCTION(136, _metadata__error_cause)
+FUNCTION(137, _doc__error_cause)
+FUNCTION(138, _error_fields)
+LINKED(138, _error_fields)
+FUNCTION(139, _metadata__error_fields)
+FUNCTION(140, _doc__error_fields)
+FUNCTION(141, _error_new)
+LINKED(141, _error_new)
+FUNCTION(142, _metadata__error_new)
+FUNCTION(143, _doc__error_new)
+FUNCTION(144, _async)
+LINKED(144, _async)
+FUNCTION(145, _metadata__async)
+FUNCTION(146, _doc__async)

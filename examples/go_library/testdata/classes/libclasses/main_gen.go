@@ -25,6 +25,6 @@ func tvmffi_end_classes() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"all", "drop", "enums", "keep", "kept", "live", "total", "visit", "_async"}
+var names = []string{"all", "drop", "enums", "keep", "kept", "live", "total", "visit", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

@@ -10,6 +10,7 @@
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -47,8 +48,19 @@ extern void tvmffi_end_ending(void);
 static void end(void) { tvmffi_end_ending(); }
 #else
 static pid_t process; // that loaded the library
+
+// A host such as Rust has taken the stack for signals from the thread by now. Go, which
+// is interrupted by signals, would end the process without one.
+static void signal_stack(void) {
+  static char memory[1 << 16];
+  stack_t now, own = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0) sigaltstack(&own, NULL);
+}
+
 static void end(void) {
-  if (getpid() == process) tvmffi_end_ending();
+  if (getpid() != process) return;
+  signal_stack();
+  tvmffi_end_ending();
 }
 
 // A forked process has only one thread, and the Go runtime needs more. So it makes no calls.

@@ -18,6 +18,7 @@ fn main() {
         "missing" => missing(),
         "other" => other(path),
         "cost" => cost(),
+        "end" => end(),
         name => panic!("there is no part {name}"),
     }
     println!("all right");
@@ -174,6 +175,21 @@ fn threads() {
 
 fn long_calls() {
     golib::sleep(1).unwrap();
+}
+
+/// The thread that ends the process gets signals all the time, like those with which Go
+/// interrupts its threads. Rust has taken its stack for signals away when Go ends.
+fn end() {
+    extern "C" {
+        fn pthread_self() -> usize;
+        fn pthread_kill(thread: usize, signal: i32) -> i32;
+    }
+    const SIGURG: i32 = 23;
+    golib::add(1, 2).unwrap();
+    let main = unsafe { pthread_self() };
+    std::thread::spawn(move || loop {
+        unsafe { pthread_kill(main, SIGURG) };
+    });
 }
 
 /// Prints what a call costs, and the same call of a bare Function.
