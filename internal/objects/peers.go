@@ -128,6 +128,20 @@ func ClosedPeers() int {
 // reference.
 func PeerOf(handle uintptr) unsafe.Pointer { return atomic.LoadPointer(&slotOf(handle).data) }
 
+// PeerAs returns the pointer that a borrowed value stands for, if it is a *T.
+func PeerAs[T any](v *abi.Any) (*T, bool) {
+	var none any = (*T)(nil)
+	if !isPeerNode(v) {
+		return nil, false
+	}
+	s := slotOf(uintptr(v.Bits))
+	// The first word of an interface value is its type, as in words.
+	if atomic.LoadPointer(&s.kind) != (*words)(unsafe.Pointer(&none)).kind {
+		return nil, false
+	}
+	return (*T)(atomic.LoadPointer(&s.data)), true
+}
+
 // peerState is where a node has its state: 1 if it is closed.
 func peerState(handle uintptr) *uint32 {
 	return (*uint32)(unsafe.Pointer(&capi.PointerTo[node](handle).dims[0]))

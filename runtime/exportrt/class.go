@@ -16,24 +16,27 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// Receiver checks argument 0, the receiver of a method of an opaque class: it must not be None
-// or closed. An argument of another type is left to the code that reads it.
-func Receiver(a *bindrt.Args, class, method string) error {
+// Receiver returns argument 0, the receiver of a method of an opaque class. It must not be None
+// or closed.
+func Receiver[T any](a *bindrt.Args, class, method string) (*T, error) {
 	v := a.Any(0)
 	if v == nil {
-		return nil
+		return nil, nil // the number of arguments is checked later
 	}
 	if v.TypeIndex == abi.TypeObjectRValueRef {
 		moved := a.Value(0)
 		v = &moved
 	}
 	if v.TypeIndex == abi.TypeNone {
-		return a.InArgument(0, failure.Errorf(failure.KindType, "expected %s, got None", class))
+		return nil, a.InArgument(0, failure.Errorf(failure.KindType, "expected %s, got None", class))
 	}
 	if objects.IsClosedPeer(v) {
-		return failure.Errorf(failure.KindValue, "%s.%s: the %s is closed", class, method, class)
+		return nil, failure.Errorf(failure.KindValue, "%s.%s: the %s is closed", class, method, class)
 	}
-	return nil
+	if x, ok := objects.PeerAs[T](v); ok {
+		return x, nil
+	}
+	return bindrt.Arg[*T](a, 0), nil // of a type that derives from T, or an error of Check
 }
 
 // Close is the method Close of an opaque class. The first call closes the object and calls f,
@@ -42,7 +45,8 @@ func Receiver(a *bindrt.Args, class, method string) error {
 // what both use.
 func Close[T any](a *bindrt.Args, class, method string, f func(*T) error) error {
 	if v := a.Any(0); v != nil && v.TypeIndex == abi.TypeNone {
-		return Receiver(a, class, method)
+		_, err := Receiver[T](a, class, method)
+		return err
 	}
 	x := bindrt.Arg[*T](a, 0)
 	if err := a.Check(1); err != nil {

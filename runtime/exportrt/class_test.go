@@ -24,14 +24,14 @@ func (f *file) Close() error { f.closed.Add(1); return errors.New("disk full") }
 var fileType = define.Opaque[file]("exportrttest.File")
 
 // fileMethods are the methods of a class as the generator writes them.
-func fileMethods(t *testing.T) (closeFile, use *tvmffi.Function) {
+func fileMethods(t testing.TB) (closeFile, use *tvmffi.Function) {
 	t.Helper()
 	closeFile = exported(t, "close", (*file).Close, func(a *bindrt.Args) error { return exportrt.Close(a, "File", "close", (*file).Close) })
 	use = exported(t, "use", func(*file) int64 { return 0 }, func(a *bindrt.Args) error {
-		if err := exportrt.Receiver(a, "File", "use"); err != nil {
+		x, err := exportrt.Receiver[file](a, "File", "use")
+		if err != nil {
 			return err
 		}
-		x := bindrt.Arg[*file](a, 0)
 		if err := a.Check(1); err != nil {
 			return err
 		}
@@ -120,5 +120,31 @@ func TestClose_forgets(t *testing.T) {
 		runtime.GC()
 		objects.GuardRecent()
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// BenchmarkReceiver calls a method of an opaque object as other languages do.
+func BenchmarkReceiver(b *testing.B) {
+	_, use := fileMethods(b)
+	objectOf := exported(b, "object", func(*file) *file { return nil }, func(a *bindrt.Args) error {
+		return bindrt.Return(a, bindrt.Arg[*file](a, 0))
+	})
+	v, err := objectOf.Call(new(file))
+	if err != nil {
+		b.Fatal(err)
+	}
+	o, err := tvmffi.As[*tvmffi.Object](v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer o.Release()
+	b.ReportAllocs()
+	for b.Loop() {
+		var c bindrt.Call1
+		c.BeginFunction(bindrt.Ref(use), 1)
+		bindrt.PutObject(&c.Call, 0, o)
+		if _, err := c.DoInt(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -861,10 +861,10 @@ func init() {
 			Params: []string{"text"},
 			Origin: (*Index).Add,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Index", "add"); err != nil {
+				self, err := exportrt.Receiver[Index](a, "Index", "add")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Index](a, 0)
 				x0 := bindrt.Arg[string](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
@@ -881,10 +881,10 @@ func init() {
 			Params: []string{"word"},
 			Origin: (*Index).Find,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Index", "find"); err != nil {
+				self, err := exportrt.Receiver[Index](a, "Index", "find")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Index](a, 0)
 				x0 := bindrt.Arg[string](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
@@ -896,10 +896,10 @@ func init() {
 			Name:   "Index.len",
 			Origin: (*Index).Len,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Index", "len"); err != nil {
+				self, err := exportrt.Receiver[Index](a, "Index", "len")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Index](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -921,10 +921,10 @@ func init() {
 			Name:   "Index.words",
 			Origin: (*Index).Words,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Index", "words"); err != nil {
+				self, err := exportrt.Receiver[Index](a, "Index", "words")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Index](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}

@@ -132,14 +132,15 @@ func (e *exporter) call(f *source.Function, t *source.Type) []jen.Code {
 	if t != nil {
 		first = 1
 		self, object := jen.Id(e.self), jen.Id(t.GoName)
-		switch {
-		case t.Opaque: // an object of it is the very pointer
-			object = jen.Op("*").Id(t.GoName)
-		case f.Pointer:
+		if f.Pointer && !t.Opaque {
 			object = jen.Op("*").Add(define("Instance").Types(jen.Id(t.GoName)))
 			self = jen.Id(e.p)
 		}
-		code = append(code, jen.Id(e.self).Op(":=").Add(bindrt("Arg").Types(object).Call(jen.Id(e.a), jen.Lit(0))))
+		if t.Opaque {
+			code = e.receiver(f, t)
+		} else {
+			code = append(code, jen.Id(e.self).Op(":=").Add(bindrt("Arg").Types(object).Call(jen.Id(e.a), jen.Lit(0))))
+		}
 		called = self.Dot(f.GoName)
 	}
 	if f.Context {

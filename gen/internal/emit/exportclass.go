@@ -6,16 +6,10 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
 )
 
-// body returns the body of a callback for f, which is a method of t unless t is nil. The
-// receiver of a method of an opaque type must be there and open.
+// body returns the body of a callback for f, which is a method of t unless t is nil.
 func (e *exporter) body(f *source.Function, t *source.Type) []jen.Code {
-	if t == nil || !t.Opaque {
+	if t == nil || !t.Closes(f) {
 		return e.call(f, t)
-	}
-	class, name := jen.Lit(t.GoName), jen.Lit(f.Name)
-	if !t.Closes(f) {
-		check := jen.Id(e.err).Op(":=").Add(exportrt("Receiver").Call(jen.Id(e.a), class, name))
-		return append([]jen.Code{ifErr(e.err, check)}, e.call(f, t)...)
 	}
 	function := methodOf(t, f)
 	if !f.Fails {
@@ -23,7 +17,13 @@ func (e *exporter) body(f *source.Function, t *source.Type) []jen.Code {
 		function = jen.Func().Params(jen.Add(self).Op("*").Id(t.GoName)).Error().Block(
 			jen.Add(self).Dot(f.GoName).Call(), jen.Return(jen.Nil()))
 	}
-	return []jen.Code{jen.Return(exportrt("Close").Call(jen.Id(e.a), class, name, function))}
+	return []jen.Code{jen.Return(exportrt("Close").Call(jen.Id(e.a), jen.Lit(t.GoName), jen.Lit(f.Name), function))}
+}
+
+// receiver reads the receiver of a method of an opaque type, which must be there and open.
+func (e *exporter) receiver(f *source.Function, t *source.Type) []jen.Code {
+	read := exportrt("Receiver").Types(jen.Id(t.GoName)).Call(jen.Id(e.a), jen.Lit(t.GoName), jen.Lit(f.Name))
+	return []jen.Code{jen.List(jen.Id(e.self), jen.Id(e.err)).Op(":=").Add(read), ifErr(e.err)}
 }
 
 // constructor writes the constructor of a type.

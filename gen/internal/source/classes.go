@@ -45,7 +45,7 @@ func (r *reader) constructor(decl *ast.FuncDecl, d directive) {
 	}
 	switch {
 	case f.Context:
-		r.fail(decl.Pos(), "constructor %s takes a context: only funcs with //tvmffi:export can", f.GoName)
+		r.fail(decl.Pos(), "constructor %s takes a context: take it in a method, or write //tvmffi:export instead", f.GoName)
 	case f.Packed:
 		r.fail(decl.Pos(), "constructor %s takes any arguments: name its parameters", f.GoName)
 	case t == nil:

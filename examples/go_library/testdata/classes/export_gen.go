@@ -222,10 +222,10 @@ func init() {
 			Params: []string{"name", "n"},
 			Origin: (*Account).Put,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Account", "put"); err != nil {
+				self, err := exportrt.Receiver[Account](a, "Account", "put")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Account](a, 0)
 				x0 := bindrt.Arg[string](a, 1)
 				x1, ok := a.Int(2)
 				if !ok {
@@ -241,10 +241,10 @@ func init() {
 			Name:   "Account.wait",
 			Origin: (*Account).Wait,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Account", "wait"); err != nil {
+				self, err := exportrt.Receiver[Account](a, "Account", "wait")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Account](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -264,10 +264,10 @@ func init() {
 			Name:   "Account.entries",
 			Origin: (*Account).Entries,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Account", "entries"); err != nil {
+				self, err := exportrt.Receiver[Account](a, "Account", "entries")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Account](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -278,10 +278,10 @@ func init() {
 			Name:   "Account.owner",
 			Origin: (*Account).Owner,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Account", "owner"); err != nil {
+				self, err := exportrt.Receiver[Account](a, "Account", "owner")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Account](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -292,10 +292,10 @@ func init() {
 			Name:   "Account.level",
 			Origin: (*Account).Level,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Account", "level"); err != nil {
+				self, err := exportrt.Receiver[Account](a, "Account", "level")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Account](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -326,10 +326,10 @@ func init() {
 			Name:   "Savings.rate",
 			Origin: (*Savings).Rate,
 			Call: func(a *bindrt.Args) error {
-				if err := exportrt.Receiver(a, "Savings", "rate"); err != nil {
+				self, err := exportrt.Receiver[Savings](a, "Savings", "rate")
+				if err != nil {
 					return err
 				}
-				self := bindrt.Arg[*Savings](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}

@@ -99,7 +99,7 @@ func NewPointer() *Plain { return nil } // want `constructor NewPointer must ret
 func NewPair() (*Index, int, error) { return nil, 0, nil } // want `constructor NewPair must return the object that it makes`
 
 //tvmffi:constructor
-func NewLast(ctx context.Context) *Last { return nil } // want `constructor NewLast takes a context: only funcs with //tvmffi:export can`
+func NewLast(ctx context.Context) *Last { return nil } // want `constructor NewLast takes a context: take it in a method, or write //tvmffi:export instead`
 
 //tvmffi:constructor
 func NewAny(args ...any) *Last { return nil } // want `constructor NewAny takes any arguments: name its parameters`
