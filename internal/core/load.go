@@ -114,6 +114,13 @@ func sameCore(want string) error {
 // oldestPatch is the oldest 0.1.x whose C functions this package knows to work.
 const oldestPatch = 9
 
+// setup is the remedy in the errors about libtvm_ffi.
+const setup = "; run \"go tool tvmffi-bind setup\""
+
+// WithoutSetup returns the text of an error of Load without the remedy, which only the
+// author of a Go program can follow.
+func WithoutSetup(err error) string { return strings.TrimSuffix(failure.Message(err), setup) }
+
 // attach makes the library at path the libtvm_ffi of the process.
 func attach(h dynlib.Handle, path string) error {
 	getVersion, err := h.Symbol("TVMFFIGetVersion")
@@ -124,10 +131,10 @@ func attach(h dynlib.Handle, path string) error {
 	v := new(abi.Version)
 	purego.SyscallN(getVersion, uintptr(unsafe.Pointer(v)))
 	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
-		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x; run \"go tool tvmffi-bind setup\"", path, VersionText(*v), oldestPatch)
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x%s", path, VersionText(*v), oldestPatch, setup)
 	}
 	if missing := capi.Attach(h, func() { ccall.SetCallback(callbackEntry) }); missing != nil {
-		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s; run \"go tool tvmffi-bind setup\"", path, VersionText(*v), strings.Join(missing, ", "))
+		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s%s", path, VersionText(*v), strings.Join(missing, ", "), setup)
 	}
 	attached.path = path
 	loads.Add(1)

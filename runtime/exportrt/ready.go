@@ -124,7 +124,8 @@ func attach(s *symbols) (why string) {
 	}
 	// The file is named explicitly, so that TVMFFI_LIBRARY of another program has no effect.
 	if err := tvmffi.Load(tvmffi.WithLibrary(dynlib.File(version))); err != nil {
-		return err.Error()
+		return core.WithoutSetup(err) + `: in Python, run pip install "apache-tvm-ffi>=0.1.9,<0.2"; ` +
+			"elsewhere, use the libtvm_ffi of such a release"
 	}
 	return ""
 }
