@@ -105,8 +105,11 @@ def results():
         assert await wait(1, "text") == "text"
         assert await asyncio.gather(*(wait(i % 7, str(i)) for i in range(50))) == [str(i) for i in range(50)]
         x = np.zeros(5, "float32")
+        before = sys.getrefcount(x)
         await fill(tvm_ffi.from_dlpack(x), 3.5)
         assert (x == 3.5).all()
+        while sys.getrefcount(x) != before:  # until Go has released its reference
+            await asyncio.sleep(0.01)
         assert list(await apply(lambda v: v, tvm_ffi.Array([1, "two"]))) == [1, "two"]
         assert await apply(lambda v: v + "!", "a text that is longer than a small one") == "a text that is longer than a small one!"
         s = m.made(7)
