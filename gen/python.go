@@ -9,7 +9,7 @@ import (
 // OldestPython and BelowPython are the versions of the Python package apache-tvm-ffi that
 // the packages of Exports.Python work with: from the first, and below the second.
 const (
-	OldestPython = "0.1.9"
+	OldestPython = "0.1.12"
 	BelowPython  = "0.2"
 )
 

@@ -23,7 +23,7 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t)
 	python := nativetest.Python(t)
 	for _, test := range []string{
-		"functions", "docs", "results", "arguments", "tensors", "classes", "errors", "again", "quick", "loading", "clash",
+		"functions", "docs", "results", "forms", "iterators", "arguments", "tensors", "classes", "errors", "again", "quick", "loading", "clash",
 	} {
 		t.Run(test, func(t *testing.T) {
 			run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)

@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -153,9 +154,26 @@ func (w *writer) parameterLines(params []parameter) []string {
 			line += ", default " + strings.ReplaceAll(w.literal(*p.Default, p.Type, false), w.private+".", "")
 		}
 		lines = append(lines, line)
+		if p.Type.Lent {
+			lines = append(lines, "    one dimension, "+elementName(p.Type.Elems[0])+", without gaps; its memory is not copied")
+		}
 		if p.doc != "" {
 			lines = append(lines, "    "+p.doc)
 		}
 	}
 	return lines
+}
+
+// elementName returns the name of a type of elements of NumPy and others.
+func elementName(t *face.Type) string {
+	name := "int"
+	switch {
+	case t.Kind == face.KindBool:
+		return "bool"
+	case t.Kind == face.KindFloat:
+		name = "float"
+	case t.Unsigned:
+		name = "uint"
+	}
+	return name + strconv.Itoa(t.Bits)
 }

@@ -24,6 +24,17 @@ golib.within(3.0, golib.Limits(low=1, high=2, note=None))
 golib.join(1, "x", None)
 golib.describe("float32", tvm_ffi.device("cpu", 0))
 golib.reversed(bytearray(b"x"), None)
+q: int = golib.div_mod(7, 2).quotient
+quotient, rest = golib.div_mod(7, 2)
+quotient += rest
+golib.total(1, 2, 3)
+golib.repeat("x", sep="y", limit=None)
+for i, word in golib.fields("a b"):
+    n = i + len(word)
+down = golib.countdown(3)
+n = next(down)
+down.close()
+golib.scale(np.ones(3, "float32"), by=2)
 
 
 class Sub(golib.Point):

@@ -19,3 +19,7 @@ golib.word_count("a b".split).values()  # wrong
 golib.around(golib.Circle(1, 2), None)  # wrong
 golib.Point(1).nothing()  # wrong
 golib.Point(1).move(1)  # wrong
+golib.total(1, "x")  # wrong
+golib.repeat("x", limit="y")  # wrong
+golib.div_mod(7, 2).remainder  # wrong
+a, b, c = golib.div_mod(7, 2)  # wrong
