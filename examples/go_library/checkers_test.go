@@ -19,7 +19,7 @@ import (
 // TestStubs reads a right program and a wrong one with mypy and pyright, and compares the
 // stubs with the package itself.
 func TestStubs(t *testing.T) {
-	python, dir := nativetest.Checkers(t), pythonPackage(t)
+	python, dir := nativetest.Checkers(t), pythonPackage(t, "./golib")
 	cache, env := t.TempDir(), append(os.Environ(), "MYPYPATH="+dir, "PYTHONPATH="+dir)
 	check := func(t *testing.T, program string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), program, args...)
@@ -48,12 +48,13 @@ func TestStubs(t *testing.T) {
 			compare(t, want, check(t, python, "-m", "basedpyright", "-p", config, "--pythonpath", python))
 		})
 	}
+	env = append(env, "PYTHONPATH="+dir+string(filepath.ListSeparator)+pythonPackage(t, "./testdata/paint"))
 	t.Run("stubtest", func(t *testing.T) {
 		allowed, err := filepath.Abs(filepath.Join("testdata", "stubs", "allowed.txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out := check(t, python, "-m", "mypy.stubtest", "golib", "--allowlist", allowed, "--ignore-unused-allowlist"); !strings.Contains(out, "no issues found") {
+		if out := check(t, python, "-m", "mypy.stubtest", "golib", "paint", "--allowlist", allowed, "--ignore-unused-allowlist"); !strings.Contains(out, "no issues found") {
 			t.Error(out)
 		}
 	})

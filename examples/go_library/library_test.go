@@ -156,7 +156,7 @@ func TestGo(t *testing.T) {
 
 // TestGenerated checks that the generated files match the directives.
 func TestGenerated(t *testing.T) {
-	for _, name := range []string{"golib", "words", "testdata/classes"} {
+	for _, name := range []string{"golib", "words", "testdata/classes", "testdata/paint"} {
 		run(t, nil, consumer.Tool(t), "export", "./"+name, "--check")
 	}
 }

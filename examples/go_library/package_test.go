@@ -8,19 +8,19 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// pythonPackage returns the folder that holds the Python package golib, made as docs/EXPORT.md
-// says.
-func pythonPackage(t testing.TB) string {
+// pythonPackage returns the folder that holds the Python package of a Go package in a folder,
+// made as docs/EXPORT.md says.
+func pythonPackage(t testing.TB, folder string) string {
 	t.Helper()
 	library(t, "golib") // it says what is missing for building libraries
 	dir := t.TempDir()
-	run(t, nil, consumer.Tool(t), "export", "./golib", "--python", dir)
+	run(t, nil, consumer.Tool(t), "export", folder, "--python", dir)
 	return dir
 }
 
 // TestPackage uses the Python package.
 func TestPackage(t *testing.T) {
-	dir := pythonPackage(t)
+	dir := pythonPackage(t, "./golib")
 	python := nativetest.Python(t)
 	for _, test := range []string{
 		"functions", "docs", "results", "forms", "iterators", "arguments", "tensors", "classes", "errors", "again", "quick", "loading", "clash",
@@ -31,10 +31,16 @@ func TestPackage(t *testing.T) {
 	}
 }
 
+// TestPaint uses the Python package of a library with enums, comparisons and reserved names.
+func TestPaint(t *testing.T) {
+	dir := pythonPackage(t, "./testdata/paint")
+	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "paint.py"), dir)
+}
+
 // BenchmarkPackage compares calls through the Python package with calls of the same functions
 // without it, in turn and in one process.
 func BenchmarkPackage(b *testing.B) {
-	dir := pythonPackage(b)
+	dir := pythonPackage(b, "./golib")
 	for version, python := range nativetest.Pythons(b) {
 		b.Run(version, func(b *testing.B) {
 			for b.Loop() {

@@ -252,6 +252,7 @@ func (c *classWriter) special() {
 	switch {
 	case c.Equal || c.Compare:
 		set("__eq__", "equal", compared)
+		set("__ne__", "not_equal", compared)
 		if c.Hash {
 			set("__hash__", "hash_value", "(self) -> "+c.builtin("int"))
 		} else {
@@ -260,6 +261,7 @@ func (c *classWriter) special() {
 		}
 	case c.Structural:
 		set("__eq__", "structural_equal", compared)
+		set("__ne__", "not_equal", compared)
 		set("__hash__", "structural_hash", "(self) -> "+c.builtin("int"))
 	case c.Hash:
 		set("__hash__", "hash_value", "(self) -> "+c.builtin("int"))

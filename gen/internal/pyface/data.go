@@ -55,7 +55,7 @@ func (w *writer) records() {
 		doc += section("Keys", w.keyLines(r)...)
 		var required, optional []face.Field
 		for _, f := range r.Fields {
-			if f.HasDefault {
+			if mayMiss(f) {
 				optional = append(optional, f)
 			} else {
 				required = append(required, f)
@@ -77,11 +77,15 @@ func (w *writer) records() {
 	}
 }
 
+// mayMiss reports whether a record may lack a field. A default is for constructors of
+// classes: records need their fields, unless these are optional.
+func mayMiss(f face.Field) bool { return f.Default != nil && f.Default.Kind == face.KindNone }
+
 func (w *writer) keyLines(r *face.Record) []string {
 	var lines []string
 	for _, f := range r.Fields {
 		line := f.Name + " : " + w.in(f.Type)
-		if f.HasDefault {
+		if mayMiss(f) {
 			line += ", optional"
 		}
 		lines = append(lines, line)

@@ -40,7 +40,7 @@ var (
 func types() []*face.Type {
 	limits.Fields = []face.Field{
 		{Name: "low", Type: of(face.KindFloat), Doc: "at least"}, {Name: "class", Type: &face.Type{Kind: face.KindEnum, Enum: color}},
-		{Name: "more", Type: of(face.KindOptional, &face.Type{Kind: face.KindRecord, Record: limits}), HasDefault: true},
+		{Name: "more", Type: of(face.KindOptional, &face.Type{Kind: face.KindRecord, Record: limits}), HasDefault: true, Default: &face.Value{Kind: face.KindNone}},
 	}
 	all := make([]*face.Type, face.Kinds)
 	for k := range face.Kinds {

@@ -315,6 +315,11 @@ def structural_equal(self, other):
     return tvm_ffi.structural_equal(self, other) if _same_family(self, other) else NotImplemented
 
 
+def not_equal(self, other):
+    result = self.__eq__(other)
+    return result if result is NotImplemented else not result
+
+
 def structural_hash(self):
     return tvm_ffi.structural_hash(self)
 

@@ -1,0 +1,60 @@
+"""Uses the package paint, which tvmffi-bind export --python made. Usage: paint.py FOLDER"""
+
+import copy
+import enum
+import inspect
+import json
+import pickle
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import paint
+from paint import Coat, Color, Drop, Mode, Tin
+
+
+def failure(f, *args, **kwargs):
+    try:
+        f(*args, **kwargs)
+    except BaseException as e:
+        return e
+    raise AssertionError("no error")
+
+
+# Enums: results are members, arguments are members or plain values.
+assert issubclass(Color, enum.IntEnum) and Color.RED == 1 and Color["BLUE"] is Color.BLUE and list(Color) == [Color.RED, Color.BLUE]
+assert paint.mix(Color.RED) is Color.BLUE and paint.mix(2) is Color.RED
+assert paint.mix(7) == 7 and type(paint.mix(7)) is int
+assert Mode.BRUSH == "brush" and str(Mode.BRUSH) == "brush" and json.dumps([Mode.SPRAY, Color.RED]) == '["spray", 1]'
+modes, m, by_name = paint.modes()
+assert modes == [Mode.BRUSH, Mode.SPRAY] and type(modes[0]) is Mode and m is None and by_name == {"sky": Color.BLUE}
+modes, m, _ = paint.modes("spray")
+assert modes[0] is m is Mode.SPRAY and paint.modes(Mode.SPRAY)[1] is Mode.SPRAY and paint.modes(m="dip")[1] == "dip"
+assert pickle.loads(pickle.dumps(m)) is m and "like blood" in Color.__doc__
+
+# Records are dicts, also inside one another.
+coats = paint.strip(Coat(color=Color.RED, under=[{"color": 2, "class": "matt"}], **{"class": "plain"}))
+assert [dict(c) for c in coats] == coats and type(coats[0]) is dict
+assert coats[0]["color"] is Color.RED and coats[1]["color"] is Color.BLUE and coats[1]["class"] == "matt" and coats[0]["class"] == "plain"
+
+# Names that Python reserves.
+assert paint.lambda_("a", class_="b", None_="c") == "a b c" and paint.lambda_(list="a") == "a c n"
+assert paint.list("x") == paint.list(int="x") == ["x"] and "lambda_" in paint.__all__
+
+# Values that are compared by Go.
+a, b = Drop(1), Drop(2, Color.BLUE, from_="roof")
+assert a == Drop(1, 2) and a != b and hash(a) == hash(Drop(1, 2)) and len({a, b, Drop(1)}) == 2
+assert a < b and a <= b and b > a and b >= a and not b < a and sorted([b, a])[0] is a and a != 1 and not a == None  # noqa: E711
+assert type(failure(lambda: a < 1)) is TypeError
+assert b.color is Color.BLUE and b.from_ == "roof" and a.from_ == ""
+b.color, b.from_ = Color.RED, "wall"
+assert b.color is Color.RED and b.from_ == "wall"
+b.color = 9
+assert b.color == 9 and "what it looks like" in inspect.getdoc(Drop.color)
+assert str(inspect.signature(Drop)) == "(weight: 'float', color: 'Color | int' = <Color.RED: 1>, from_: 'str' = '') -> 'None'"
+assert "color : Color | int, default Color.RED\n    what it looks like" in inspect.getdoc(Drop)
+
+# Special methods.
+with Tin(["red", "blue"]) as t:
+    assert t.open and len(t) == 2 and list(t) == ["red", "blue"] and str(t) == "red+blue" and not Tin([])
+assert not t.open and t == Tin(["red", "blue"], open=False) and hash(t) == hash(copy.copy(t)) and t != Tin([])
+assert copy.deepcopy(t) == pickle.loads(pickle.dumps(t)) == t

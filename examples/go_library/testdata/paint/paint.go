@@ -1,0 +1,138 @@
+// Package paint has what the other libraries lack: enums, values that are compared, and
+// names that other languages reserve.
+package paint
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Color is a color.
+type Color int
+
+// The colors.
+const (
+	ColorRed  Color = iota + 1 // like blood
+	ColorBlue                  // like the sky
+)
+
+// Mode is how paint is applied.
+type Mode string
+
+// The modes.
+const (
+	ModeBrush Mode = "brush"
+	ModeSpray Mode = "spray"
+)
+
+// Mix returns the other color; the number of another color stays.
+//
+//tvmffi:export
+func Mix(c Color) Color {
+	switch c {
+	case ColorRed:
+		return ColorBlue
+	case ColorBlue:
+		return ColorRed
+	}
+	return c
+}
+
+// Modes returns all modes, and m first if it is not nil.
+//
+//tvmffi:export m=nil
+func Modes(m *Mode) ([]Mode, *Mode, map[string]Color) {
+	all := []Mode{ModeBrush, ModeSpray}
+	if m != nil {
+		all = append([]Mode{*m}, all...)
+	}
+	return all, m, map[string]Color{"sky": ColorBlue}
+}
+
+// Coat describes a coat of paint.
+type Coat struct {
+	Color Color  `ffi:"color"`
+	Class string `ffi:"class"`
+	Under []Coat `ffi:"under,optional"`
+}
+
+// Strip returns the coats from the top to the bottom.
+//
+//tvmffi:export
+func Strip(c Coat) []Coat {
+	all := []Coat{{Color: c.Color, Class: c.Class}}
+	for _, u := range c.Under {
+		all = append(all, Strip(u)...)
+	}
+	return all
+}
+
+// Reserved has parameters with names that Python reserves or uses, and joins them.
+//
+//tvmffi:export lambda class=c None=n
+func Reserved(list, class, None string) string { return strings.Join([]string{list, class, None}, " ") }
+
+// List has the name of a type of Python.
+//
+//tvmffi:export list
+func List(int string) []string { return []string{int} }
+
+// Drop is a drop of paint: two drops with the same weight are equal.
+//
+//tvmffi:object
+type Drop struct {
+	Weight float64 `ffi:"weight"`
+	Color  Color   `ffi:"color,default=1" doc:"what it looks like"`
+	From   string  `ffi:"from,default="`
+}
+
+// Equal compares weights.
+//
+//tvmffi:equal
+func (d Drop) Equal(other Drop) bool { return d.Weight == other.Weight }
+
+// Hash goes with Equal.
+//
+//tvmffi:hash
+func (d Drop) Hash() int64 {
+	h := fnv.New32()
+	fmt.Fprint(h, d.Weight)
+	return int64(h.Sum32())
+}
+
+// Compare orders by weight.
+//
+//tvmffi:compare
+func (d Drop) Compare(other Drop) int { return cmp.Compare(d.Weight, other.Weight) }
+
+// Tin is a tin of paint, which is closed after use.
+//
+//tvmffi:object structural=tree
+type Tin struct {
+	Names []string `ffi:"names"`
+	Open  bool     `ffi:"open,default=true"`
+}
+
+// Len counts.
+//
+//tvmffi:method
+func (t Tin) Len() int { return len(t.Names) }
+
+// String writes the names.
+//
+//tvmffi:method
+func (t Tin) String() string { return strings.Join(t.Names, "+") }
+
+// Close closes the tin.
+//
+//tvmffi:method
+func (t *Tin) Close() { t.Open = false }
+
+// All yields the names.
+//
+//tvmffi:method
+func (t Tin) All() iter.Seq[string] { return slices.Values(t.Names) }
