@@ -23,7 +23,8 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t, "./golib")
 	python := nativetest.Python(t)
 	for _, test := range []string{
-		"functions", "docs", "results", "forms", "iterators", "arguments", "tensors", "classes", "errors", "again", "quick", "loading", "clash",
+		"functions", "docs", "results", "forms", "iterators", "arguments", "tensors", "classes", "errors", "declared",
+		"opaque", "asynchronous", "again", "quick", "loading", "clash",
 	} {
 		t.Run(test, func(t *testing.T) {
 			run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)

@@ -209,6 +209,60 @@ def errors(g):
     assert type(e) is RuntimeError and "nil pointer" in str(e)
 
 
+def declared(g):
+    """Error types of Go are exception classes with fields, in both directions."""
+    e = failure(g.find, "x")
+    assert type(e) is g.NotFoundError and isinstance(e, KeyError) and (e.name, e.tries) == ("x", 1), e
+    assert "nothing is called x" in str(e) and g.NotFoundError.__module__ == "golib"
+    e = failure(g.find, "number")
+    assert type(e) is g.LimitError and isinstance(e, ValueError) and e.value == 7, e
+    e = g.NotFoundError(name="y")
+    assert str(e) == "nothing is called y (tries: 1)" and pickle.loads(pickle.dumps(e)).name == "y"
+
+    def bad():
+        raise e
+
+    assert g.caught(bad).startswith("NotFoundError y 1"), g.caught(bad)
+    assert g.is_missing(lambda: g.find("missing")) and failure(g.through, bad, False) is e
+    wrapped = failure(g.through, bad, True)
+    assert isinstance(wrapped, KeyError) and "through Go" in str(wrapped) and wrapped.__cause__ is e, (wrapped, wrapped.__cause__)
+    assert type(failure(g.NotFoundError, nothing=1)) is TypeError
+
+
+def opaque(g):
+    """Objects of which only Go sees the fields."""
+    with g.Index(fold=True) as x:
+        assert x.add("A text") == 0 and len(x) == 1 and x.find("text") == ["A text"]
+    assert str(inspect.signature(g.Index)) == "(fold: 'bool' = True) -> 'None'"
+    for f in copy.copy, copy.deepcopy, pickle.dumps:
+        e = failure(f, g.Index())
+        assert type(e) is TypeError and str(e) == "Index cannot be copied or pickled: only Go sees its fields", e
+
+
+def asynchronous(g):
+    import asyncio
+
+    assert inspect.iscoroutinefunction(g.sleep_async)
+
+    async def run():
+        await asyncio.gather(*[g.sleep_async(1) for _ in range(20)])
+        task = asyncio.ensure_future(g.sleep_async(milliseconds=100000))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        try:
+            await task
+            raise AssertionError("it was not cancelled")
+        except asyncio.CancelledError:
+            pass
+        try:
+            await g.sleep_async("x")
+            raise AssertionError("no error")
+        except TypeError as e:
+            assert "sleep(milliseconds=...): expected an int" in str(e), e
+
+    asyncio.run(run())
+
+
 def again(g):
     """The package can be reloaded, and imported anew."""
     p = g.Point(1)

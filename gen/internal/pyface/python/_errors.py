@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import sys
+import types
 import weakref
 
 from ._tvmffi import Function, core, lib, tvm_ffi
@@ -54,18 +55,19 @@ class GoError:
     def __getattr__(self, name):
         # A field that was not read yet.
         if name in type(self)._fields:
-            for key, value in _field_values(self).items():
-                self.__dict__.setdefault(key, value)
-            if name in self.__dict__:
-                return self.__dict__[name]
+            # What Go leaves out, or another language, is None.
+            values = _field_values(self)
+            for field in self._fields:
+                self.__dict__.setdefault(field, values.get(field))
+            return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __str__(self):
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self):
-        fields = {name: getattr(self, name) for name in self._fields if hasattr(self, name)}
-        extra = {k: v for k, v in self.__dict__.items() if k != "_error" and k not in fields}
+        fields = {k: _plain(v) for k, v in _field_values(self).items()}
+        extra = {k: v for k, v in self.__dict__.items() if k != "_error" and k not in self._fields}
         return (_restored, (type(self), self.args, fields), extra or None)
 
 
@@ -73,6 +75,15 @@ def _field_values(e):
     if e._error is None:
         return {}
     return dict((_error_fields(e._error) or {}).items())
+
+
+def _plain(x):
+    """Returns a container of tvm_ffi as one of Python, which can be pickled with its elements."""
+    if isinstance(x, (tvm_ffi.Array, tvm_ffi.List)):
+        return [_plain(element) for element in x]
+    if isinstance(x, (tvm_ffi.Map, tvm_ffi.Dict)):
+        return {key: _plain(value) for key, value in x.items()}
+    return x
 
 
 def _restored(cls, args, fields):
@@ -99,9 +110,22 @@ class Guard:
     def __call__(self, *args):
         try:
             return self.function(*args)
-        except BaseException as e:
+        except Exception as e:
             _keep(self, e)
             raise
+        except BaseException as e:
+            # Old releases of tvm_ffi ignore these, such as KeyboardInterrupt, in a
+            # callback. A carrier brings the Error object.
+            error = _keep(self, e)
+            if error is None:
+                raise
+            carrier = _Carrier()
+            carrier.__tvm_ffi_error__ = error
+            raise carrier.with_traceback(e.__traceback__.tb_next) from None
+
+
+class _Carrier(Exception):
+    """Stands for another exception on its way into Go."""
 
 
 def guard(f):
@@ -127,13 +151,14 @@ def _keep(guard, e):
             error = core.Error(_kind_of(type(e)), message, "")
             e.__tvm_ffi_error__ = error
     except Exception:
-        return  # tvm_ffi makes an error of the class and the text
+        return None  # tvm_ffi makes an error of the class and the text
     r = _Raised()
     r.exception, r.error = e, error
     if guard.raised is None:
         guard.raised = collections.deque(maxlen=16)
     guard.raised.append(r)
     _on_the_way[error.__chandle__()] = r
+    return error
 
 
 def raised(e):
@@ -141,16 +166,14 @@ def raised(e):
     error = getattr(e, "__tvm_ffi_error__", None)
     if error is None:
         return e
-    found = _on_the_way.get(error.__chandle__())
-    if found is not None:
+    found = _on_the_way.pop(error.__chandle__(), None)
+    if found is not None and found.exception is not None:
         original = found.exception
+        found.exception = found.error = None  # the guard is in a frame of its traceback
         if original is not e:
             original.__traceback__ = _joined(e.__traceback__, original.__traceback__)
             if not isinstance(original, GoError):
-                try:
-                    del original.__tvm_ffi_error__
-                except AttributeError:
-                    pass
+                original.__dict__.pop("__tvm_ffi_error__", None)
         return original
     if e.__cause__ is None and _error_cause is not None:
         cause = _error_cause(error)
@@ -169,13 +192,17 @@ def reraise(name="", **tensors):
                 raise BufferError(f"{name}({parameter}=...): the array is read-only, and Go could write to it: pass {parameter}.copy()") from None
         raise
     x = raised(e)
-    if x is e:
-        raise
-    context = x.__context__
+    same, context = x is e, x.__context__
+    e = None
     try:
+        if same:
+            raise
         raise x
     finally:
+        # Python has made e the context. A variable of this frame, which is in the traceback,
+        # would keep the exception in a cycle.
         x.__context__ = context
+        x = context = None
 
 
 def _joined(outer, inner):
@@ -187,11 +214,13 @@ def _joined(outer, inner):
     while inner is not None:
         originals.append(inner)
         inner = inner.tb_next
-    # The text of the error lists the frames of the callback, too: the innermost ones.
-    del frames[max(0, len(frames) - len(originals)) :]
+    # The text of the error lists the frames of the callback, too: the innermost ones. The
+    # first frame raises the exception again. Frames without a file are those of tvm_ffi.
     tb = originals[1] if len(originals) > 1 else None  # without __call__ of the guard
-    for f in reversed(frames):
-        tb = type(f)(tb, f.tb_frame, f.tb_lasti, f.tb_lineno)
+    for f in reversed(frames[1 : max(1, len(frames) - len(originals))]):
+        file = f.tb_frame.f_code.co_filename
+        if file != "<unknown>" and not file.endswith(".s"):
+            tb = types.TracebackType(tb, f.tb_frame, f.tb_lasti, f.tb_lineno)
     return tb
 
 
