@@ -294,10 +294,12 @@ inline Entry EntryOf(const TVMFFIObject* function) {
   return {reinterpret_cast<ffi::FunctionObj*>(object)->safe_call, object};
 }
 
-// Forever returns the entry of a function that is never released.
+// Forever returns the entry of a function that is never released, so that it outlives all
+// static objects.
 inline Entry Forever(const ffi::Function& function) {
-  const ffi::Function* kept = new ffi::Function(function);
-  return EntryOf(reinterpret_cast<const TVMFFIObject*>(kept->get()));
+  const TVMFFIObject* object = reinterpret_cast<const TVMFFIObject*>(function.get());
+  TVMFFIObjectIncRef(const_cast<TVMFFIObject*>(object));
+  return EntryOf(object);
 }
 
 inline Entry Global(const char* name) {

@@ -1,0 +1,56 @@
+package gen
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// same is the part of a header that all libraries have.
+var same = regexp.MustCompile(`(?s)\nusing SafeCall.*?\nstruct (\w+Obj) `)
+
+// TestExports_cpp compares the C++ face of a package with every form of func.
+func TestExports_cpp(t *testing.T) {
+	x, err := ReadExports(".", "./testdata/export/wide")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test", Version: "1.2.3"}
+	files, err := x.Cpp(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "export", "wide.cpp.golden")
+	got := &txtar.Archive{Comment: []byte("The C++ face of the package wide; go test ./gen -update writes it.\n")}
+	for _, f := range files {
+		if !IsGenerated(f.Content) {
+			t.Errorf("%s does not say that it is generated", f.Path)
+		}
+		text := same.ReplaceAllString(string(f.Content), "\n// ...\n\nstruct $1 ")
+		got.Files = append(got.Files, txtar.File{Name: f.Path, Data: []byte(text)})
+	}
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
+		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
+	}
+	again, err := x.Cpp(c)
+	if err != nil || cmp.Diff(files, again) != "" {
+		t.Error("the second run differs", err)
+	}
+	if _, err := x.Cpp(ExportConfig{Name: "a-b"}); err == nil || !strings.Contains(err.Error(), `name: "a-b" is not a valid library name`) {
+		t.Error(err)
+	}
+}
