@@ -3,10 +3,14 @@
 package crab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
+	"sync"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -170,3 +174,99 @@ func Limits(a int8, b uint64) (int8, uint64, float32) { return a, b, math.MaxFlo
 //
 //tvmffi:export
 func Keys(d *tvmffi.Dict[string, int64]) int64 { return int64(d.Len()) }
+
+// Shell is a stack of names, whose memory only Go sees.
+//
+//tvmffi:object opaque
+type Shell struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// NewShell makes a shell with names.
+//
+//tvmffi:constructor first=sand
+func NewShell(first string) (*Shell, error) {
+	if first == "" {
+		return nil, tvmffi.NewError("ValueError", "a shell without sand")
+	}
+	return &Shell{names: []string{first}}, nil
+}
+
+// Push adds names and returns how many there are.
+//
+//tvmffi:method
+func (s *Shell) Push(names ...string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, names...)
+	return len(s.names), nil
+}
+
+// Len is the number of names.
+//
+//tvmffi:method
+func (s *Shell) Len() int { return len(s.names) }
+
+// Top is the newest name.
+//
+//tvmffi:property
+func (s *Shell) Top() string { return s.names[len(s.names)-1] }
+
+// String shows the names.
+//
+//tvmffi:method
+func (s *Shell) String() string { return fmt.Sprint(s.names) }
+
+// All yields the names.
+//
+//tvmffi:method
+func (s *Shell) All() iter.Seq[string] { return slices.Values(s.names) }
+
+// Close ends the shell. A shell without a name but sand cannot be closed.
+//
+//tvmffi:method
+func (s *Shell) Close() error {
+	if len(s.names) == 1 {
+		return errors.New("it is full of sand")
+	}
+	s.names = nil
+	return nil
+}
+
+// Same returns s itself, or nil.
+//
+//tvmffi:export
+func Same(s *Shell, none bool) *Shell {
+	if none {
+		return nil
+	}
+	return s
+}
+
+// Wait waits for some milliseconds and returns the sum of times. Its context can end it.
+//
+//tvmffi:export wait unit=ms
+func Wait(ctx context.Context, milliseconds int64, unit string, times ...int64) (int64, error) {
+	if milliseconds < 0 {
+		return 0, tvmffi.NewError("ValueError", "a time before now, in "+unit)
+	}
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(time.Duration(milliseconds) * time.Millisecond):
+	}
+	sum := int64(0)
+	for _, n := range times {
+		sum += n
+	}
+	return sum, nil
+}
+
+// Dig digs until its context ends.
+//
+//tvmffi:method
+func (s *Shell) Dig(ctx context.Context) (string, error) {
+	<-ctx.Done()
+	return s.Top(), ctx.Err()
+}

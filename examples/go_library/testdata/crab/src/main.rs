@@ -1,8 +1,13 @@
 // A Rust program that uses what the crate of a Go library shows in a form of its own.
 use std::error::Error as _;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
+use std::thread::Thread;
 
-use crab::tvm_ffi::{Error, Tensor};
-use crab::{library, Color, Leg, MatchOptions, MissingError, Mode, TotalOptions};
+use crab::tvm_ffi::{Error, ObjectRefCore, Tensor};
+use crab::{library, Color, Leg, MatchOptions, MissingError, Mode, Shell, ShellOptions, TotalOptions, WaitOptions};
 
 fn main() {
     assert_eq!(crab::div_mod(7, 2).unwrap(), (3, 1));
@@ -21,6 +26,8 @@ fn main() {
     iterators();
     values();
     errors();
+    opaque();
+    long_calls();
     println!("all right");
 }
 
@@ -67,4 +74,78 @@ fn errors() {
     let other = Error::new(crab::tvm_ffi::VALUE_ERROR, "no", "");
     assert!(MissingError::try_from(&other).unwrap_err().message().contains("expected an error of kind crab.MissingError, got one of kind ValueError"));
     assert!(crab::catch(|| Err(Error::new(crab::tvm_ffi::VALUE_ERROR, "no", ""))).unwrap().contains("another error"));
+}
+
+fn opaque() {
+    let shell = Shell::new(ShellOptions::default()).unwrap();
+    assert_eq!(shell.push(["a", "b"]).unwrap(), 3);
+    assert_eq!((shell.len().unwrap(), shell.top().unwrap().as_str(), shell.to_string().as_str()), (3, "b", "[sand a b]"));
+    let names: Result<Vec<String>, Error> = shell.into_iter().collect();
+    assert_eq!(names.unwrap(), ["sand", "a", "b"]);
+    for name in &shell {
+        assert!(!name.unwrap().is_empty());
+    }
+    assert!(crab::same(&shell, false).unwrap().same_as(&shell));
+    let error = crab::same(&shell, true).unwrap_err();
+    assert!(error.message().contains("None") && error.message().contains("crab.Shell"), "{}", error.message());
+    let error = Shell::new(ShellOptions { first: String::new() }).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (crab::tvm_ffi::VALUE_ERROR, "a shell without sand"));
+
+    // It is closed at the end of a scope, or when somebody asks.
+    {
+        let shell = library::Closing::new(shell.clone());
+        shell.push(["c"]).unwrap();
+    }
+    for error in [shell.push(["d"]).unwrap_err(), shell.len().unwrap_err(), shell.into_iter().next().unwrap().unwrap_err()] {
+        assert!(error.message().contains("the Shell is closed"), "{}", error.message());
+    }
+    assert!(shell.to_string().contains("the Shell is closed"));
+    let sand = library::Closing::new(Shell::new(ShellOptions::default()).unwrap());
+    assert!(sand.close().unwrap_err().message().contains("full of sand"));
+
+    let shell = Shell::new(ShellOptions { first: "shared".into() }).unwrap();
+    let threads: Vec<_> = (0..4)
+        .map(|_| shell.clone())
+        .map(|s| std::thread::spawn(move || s.push(["x"]).unwrap()))
+        .collect();
+    assert_eq!(threads.into_iter().map(|t| t.join().unwrap()).max(), Some(5));
+}
+
+/// Runs a future by the thread that waits for it.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(x) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return x;
+        }
+        std::thread::park();
+    }
+}
+
+fn long_calls() {
+    assert_eq!(crab::wait(1, WaitOptions::default(), [1, 2]).unwrap(), 3);
+    let call = crab::wait_async(1, WaitOptions::default(), [1, 2, 3]).unwrap();
+    assert_eq!(call.wait().unwrap(), 6);
+    assert_eq!(block_on(async { crab::wait_async(20, WaitOptions::default(), [4])?.await }).unwrap(), 4);
+    assert_eq!(block_on(crab::wait_async(0, WaitOptions::default(), []).unwrap()).unwrap(), 0);
+    let error = crab::wait_async(-1, WaitOptions::default(), []).unwrap().wait().unwrap_err();
+    assert_eq!((error.kind(), error.message()), (crab::tvm_ffi::VALUE_ERROR, "a time before now, in ms"));
+
+    // Both run at once; one is cancelled, and one that nobody waits for ends alone.
+    let shell = Shell::new(ShellOptions::default()).unwrap();
+    let (long, digging) = (crab::wait_async(600_000, WaitOptions::default(), []).unwrap(), shell.dig_async().unwrap());
+    assert!(!long.is_done() && !digging.is_done());
+    digging.cancel().unwrap();
+    digging.cancel().unwrap();
+    assert!(digging.wait().unwrap_err().message().contains("canceled"));
+    long.cancel().unwrap();
+    assert!(std::thread::spawn(move || long.wait().is_err()).join().unwrap());
+    drop(crab::wait_async(1, WaitOptions::default(), []).unwrap());
 }
