@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -59,15 +58,34 @@ func (s Schema) fingerprint(selected func(library string) bool) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var libraryAffixes = regexp.MustCompile(`^lib|(\.so(\.[0-9]+)*|\.dylib|\.dll)$`)
-
 // moduleStem is the name of the library of a module function without what
 // differs between platforms; "" for global functions.
 func (f Function) moduleStem() string {
 	if f.Source != SourceModule {
 		return ""
 	}
-	return libraryAffixes.ReplaceAllString(f.Library, "")
+	return libraryStem(f.Library)
+}
+
+// libraryStem is a file name without lib before it, and without .so, .so.1.2, .dylib or .dll after it.
+func libraryStem(file string) string {
+	name := strings.TrimPrefix(file, "lib")
+	for _, suffix := range []string{".dylib", ".dll"} {
+		if stem, ok := strings.CutSuffix(name, suffix); ok {
+			return stem
+		}
+	}
+	whole := name
+	for {
+		if stem, ok := strings.CutSuffix(whole, ".so"); ok {
+			return stem
+		}
+		i := strings.LastIndexByte(whole, '.')
+		if i < 0 || i+1 == len(whole) || strings.Trim(whole[i+1:], "0123456789") != "" {
+			return name
+		}
+		whole = whole[:i]
+	}
 }
 
 func (s Schema) typesByKey() map[string]*Type {

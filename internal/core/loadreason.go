@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -14,19 +14,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
-// The messages of the loaders of Linux and macOS for an undefined symbol and for a
-// library that is missing. The loader of Windows names neither.
-var (
-	missingSymbol  = regexp.MustCompile(`(?:undefined symbol|[Ss]ymbol not found in flat namespace|Symbol not found): '?([^\s',]+)`)
-	missingLibrary = regexp.MustCompile(`(?:^|: )([^\s:]+): cannot open shared object file: No such file|Library not loaded: (\S+)`)
-	// missingLoader is the global function that reads a module of some kind inside a library, in
-	// the message of libtvm_ffi.
-	missingLoader  = regexp.MustCompile(`ffi\.Module\.load_from_bytes\.([\w.]*\w)`)
-	missingVersion = regexp.MustCompile(`version .((?:GLIBC|GLIBCXX|CXXABI|GCC)_[\w.]+). not found`)
-	// symbolOfFFI matches the C functions of libtvm_ffi and mangled C++ names in tvm::ffi.
-	symbolOfFFI = regexp.MustCompile(`^_?(?:TVMFFI|_Z(?:T[ISV])?N?K?3tvm3ffi)`)
-)
-
 // remedy returns what to do after the loader refused the library at path for the given
 // reason. The text follows the reason; it is empty if the reason says enough.
 func remedy(path string, err error) string {
@@ -34,12 +21,12 @@ func remedy(path string, err error) string {
 		return "; " + known
 	}
 	reason := strings.TrimPrefix(err.Error(), "load "+path+": ")
-	if m := missingSymbol.FindStringSubmatch(reason); m != nil {
-		if !symbolOfFFI.MatchString(m[1]) {
+	if symbol := missingSymbol(reason); symbol != "" {
+		if !symbolOfFFI(symbol) {
 			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 		}
 		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", LibraryPath(), VersionText(capi.Version()))
-		if has := releaseWith(m[1]); has != "" {
+		if has := releaseWith(symbol); has != "" {
 			built += "; the symbol is in " + has
 		}
 		if beside := locate.CoreBeside(path, LibraryPath()); beside != "" {
@@ -53,12 +40,12 @@ func remedy(path string, err error) string {
 // ModuleError adds to the error of loading a module what to do if the file holds a module of
 // a kind that no loaded library can read.
 func ModuleError(path string, err error) error {
-	m := missingLoader.FindStringSubmatch(failure.Message(err))
-	if m == nil {
+	kindOfModule := missingLoader(failure.Message(err))
+	if kindOfModule == "" {
 		return err
 	}
-	library := "the library that registers " + m[0]
-	if strings.HasPrefix(m[1], "relax.") {
+	library := "the library that registers " + moduleLoader + kindOfModule
+	if strings.HasPrefix(kindOfModule, "relax.") {
 		library = "libtvm_runtime"
 	}
 	kind := failure.KindRuntime
@@ -66,7 +53,7 @@ func ModuleError(path string, err error) error {
 		kind = f.Kind
 	}
 	return failure.Errorf(kind, "%s holds a module of kind %s, which no loaded library can read: load %s first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary): %w",
-		filepath.Base(path), m[1], library, err)
+		filepath.Base(path), kindOfModule, library, err)
 }
 
 // remedyForFile returns the remedy for a file that is truncated, or that needs what the
@@ -79,8 +66,8 @@ func remedyForFile(path string, err error) string {
 		return "copy, install or build " + path + " again"
 	}
 	reason := strings.TrimPrefix(err.Error(), "load "+path+": ")
-	if m := missingLibrary.FindStringSubmatch(reason); m != nil && m[1]+m[2] != path {
-		needed := filepath.Base(m[1] + m[2])
+	if needed := missingLibrary(reason); needed != "" && needed != path {
+		needed = filepath.Base(needed)
 		switch {
 		case strings.HasPrefix(needed, "libcuda.so"):
 			return needed + " comes with the driver of NVIDIA GPUs: this library works only on a machine that has it"
@@ -89,27 +76,27 @@ func remedyForFile(path string, err error) string {
 		}
 		return "it needs " + needed + "; install it where the system finds it, or load the file first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 	}
-	if m := missingVersion.FindStringSubmatch(reason); m != nil {
+	if version := missingVersion(reason); version != "" {
 		what := "C++ runtime (libstdc++6, libgcc-s1)"
-		if strings.HasPrefix(m[1], "GLIBC_") {
+		if strings.HasPrefix(version, "GLIBC_") {
 			what = "glibc"
 		}
-		return "it needs " + m[1] + " of a newer " + what + ": use a newer system or image, or a library that was built on an older one"
+		return "it needs " + version + " of a newer " + what + ": use a newer system or image, or a library that was built on an older one"
 	}
 	return ""
 }
 
 // changes lists the symbols that libtvm_ffi gained or lost in a release of apache-tvm-ffi.
 var changes = []struct {
-	symbol  *regexp.Regexp
-	release string // the newest or oldest one that has the symbol
-	until   bool   // later releases lack it
+	symbols []string // how they begin, by beginsLike
+	release string   // the newest or oldest one that has the symbols
+	until   bool     // later releases lack them
 }{
-	{regexp.MustCompile(`^_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8Optional`), "0.1.12", true},
-	{regexp.MustCompile(`^_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8Optional|^_ZT[ISV]N3tvm3ffi5ErrorE|^TVMFFI[GS]etCustomAllocator`), "0.1.13", false},
-	{regexp.MustCompile(`^_ZN3tvm3ffi(9ReprPrint|9Recursive|1[0-9]Recursive)`), "0.1.10", false},
-	{regexp.MustCompile(`^_ZN3tvm3ffi17VisitErrorContext`), "0.1.12", false},
-	{regexp.MustCompile(`^TVMFFIBigInt`), "0.1.14.post1", false},
+	{[]string{"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8Optional"}, "0.1.12", true},
+	{[]string{"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8Optional", "_ZT?N3tvm3ffi5ErrorE", "TVMFFI?etCustomAllocator"}, "0.1.13", false},
+	{[]string{"_ZN3tvm3ffi9ReprPrint", "_ZN3tvm3ffi9Recursive", "_ZN3tvm3ffi1?Recursive"}, "0.1.10", false},
+	{[]string{"_ZN3tvm3ffi17VisitErrorContext"}, "0.1.12", false},
+	{[]string{"TVMFFIBigInt"}, "0.1.14.post1", false},
 }
 
 // releaseWith says which releases of apache-tvm-ffi have a symbol that the loaded one
@@ -120,7 +107,7 @@ func releaseWith(symbol string) string {
 	}
 	for _, c := range changes {
 		switch {
-		case !c.symbol.MatchString(symbol):
+		case !slices.ContainsFunc(c.symbols, func(text string) bool { return beginsLike(symbol, text) }):
 		case c.until:
 			return fmt.Sprintf("apache-tvm-ffi %s and older: run \"go tool tvmffi-bind setup --version %[1]s\"", c.release)
 		default:
