@@ -228,16 +228,11 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 
 // packageExport makes the Python packages that the flags ask for.
 func packageExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, c gen.ExportConfig, t packaging.Target) error {
-	written, err := x.Python(c)
-	if err != nil {
-		return &console.Refusal{Err: err}
-	}
 	p := &packaging.Package{
 		Project: packaging.Project{Dir: x.Dir(), Main: filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), Doc: x.Doc(), Target: t},
 		Name:    c.Name, Distribution: o.dist, Version: o.version, Debug: o.debug, Generator: "tvmffi-bind " + console.Version(), Console: con,
-	}
-	for _, f := range written {
-		p.Files = append(p.Files, packaging.File{Path: strings.TrimPrefix(f.Path, c.Name+"/"), Content: f.Content})
+		Python:   func(version string) ([]packaging.File, error) { return pythonFiles(x, c, version) },
+		Requires: "apache-tvm-ffi>=" + gen.OldestPython + ",<" + gen.BelowPython,
 	}
 	if o.wheel != "" {
 		if err := p.Wheel(ctx, o.wheel); err != nil {
@@ -251,6 +246,20 @@ func packageExport(ctx context.Context, con *console.Console, o *exportOptions, 
 		return p.Folder(ctx, o.python)
 	}
 	return nil
+}
+
+// pythonFiles writes the files of the Python package, with paths relative to its folder.
+func pythonFiles(x *gen.Exports, c gen.ExportConfig, version string) ([]packaging.File, error) {
+	c.Version = version
+	written, err := x.Python(c)
+	if err != nil {
+		return nil, &console.Refusal{Err: err}
+	}
+	var files []packaging.File
+	for _, f := range written {
+		files = append(files, packaging.File{Path: strings.TrimPrefix(f.Path, c.Name+"/"), Content: f.Content})
+	}
+	return files, nil
 }
 
 // exportAgain is the command line that makes an editable package anew.

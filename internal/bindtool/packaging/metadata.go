@@ -20,6 +20,8 @@ type Metadata struct {
 	Type        string
 	// Source is the address of the source code, or empty.
 	Source string
+	// Requires is the requirement, such as apache-tvm-ffi>=0.1.12,<0.2.
+	Requires string
 }
 
 // License is the text of a licence or a notice.
@@ -29,12 +31,8 @@ type License struct {
 	Content []byte
 }
 
-const (
-	// requirement is what the library needs: releases that it is tested with.
-	requirement = "apache-tvm-ffi>=0.1.9,<0.2"
-	// oldestPython is the oldest Python with such a release.
-	oldestPython = ">=3.9"
-)
+// oldestPython is the oldest Python with a release of apache-tvm-ffi.
+const oldestPython = ">=3.9"
 
 // bytes is the file METADATA.
 func (m *Metadata) bytes() []byte {
@@ -58,7 +56,7 @@ func (m *Metadata) bytes() []byte {
 		field("Project-URL", "Source, "+m.Source)
 	}
 	field("Requires-Python", oldestPython)
-	field("Requires-Dist", requirement)
+	field("Requires-Dist", m.Requires)
 	if len(m.Description) > 0 {
 		field("Description-Content-Type", m.Type)
 		b.WriteByte('\n')
