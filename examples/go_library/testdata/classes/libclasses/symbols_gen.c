@@ -10,6 +10,7 @@
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -47,8 +48,19 @@ extern void tvmffi_end_classes(void);
 static void end(void) { tvmffi_end_classes(); }
 #else
 static pid_t process; // that loaded the library
+
+// A host such as Rust has taken the stack for signals from the thread by now. Go, which
+// is interrupted by signals, would end the process without one.
+static void signal_stack(void) {
+  static char memory[1 << 16];
+  stack_t now, own = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0) sigaltstack(&own, NULL);
+}
+
 static void end(void) {
-  if (getpid() == process) tvmffi_end_classes();
+  if (getpid() != process) return;
+  signal_stack();
+  tvmffi_end_classes();
 }
 
 // A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
@@ -105,9 +117,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +126,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int classes__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int classes__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,38 +147,50 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, all)
+LINKED(0, all)
 FUNCTION(1, _metadata_all)
 FUNCTION(2, _doc_all)
 FUNCTION(3, drop)
+LINKED(3, drop)
 FUNCTION(4, _metadata_drop)
 FUNCTION(5, _doc_drop)
 FUNCTION(6, enums)
+LINKED(6, enums)
 FUNCTION(7, _metadata_enums)
 FUNCTION(8, _doc_enums)
 FUNCTION(9, keep)
+LINKED(9, keep)
 FUNCTION(10, _metadata_keep)
 FUNCTION(11, _doc_keep)
 FUNCTION(12, kept)
+LINKED(12, kept)
 FUNCTION(13, _metadata_kept)
 FUNCTION(14, _doc_kept)
 FUNCTION(15, live)
+LINKED(15, live)
 FUNCTION(16, _metadata_live)
 FUNCTION(17, _doc_live)
 FUNCTION(18, total)
+LINKED(18, total)
 FUNCTION(19, _metadata_total)
 FUNCTION(20, _doc_total)
 FUNCTION(21, visit)
+LINKED(21, visit)
 FUNCTION(22, _metadata_visit)
 FUNCTION(23, _doc_visit)
 FUNCTION(24, _error_cause)
+LINKED(24, _error_cause)
 FUNCTION(25, _metadata__error_cause)
 FUNCTION(26, _doc__error_cause)
 FUNCTION(27, _error_fields)
+LINKED(27, _error_fields)
 FUNCTION(28, _metadata__error_fields)
 FUNCTION(29, _doc__error_fields)
 FUNCTION(30, _error_new)
+LINKED(30, _error_new)
 FUNCTION(31, _metadata__error_new)
 FUNCTION(32, _doc__error_new)
 FUNCTION(33, _async)
+LINKED(33, _async)
 FUNCTION(34, _metadata__async)
 FUNCTION(35, _doc__async)
