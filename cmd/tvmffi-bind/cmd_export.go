@@ -88,11 +88,9 @@ checked by the compiler before anything is written.`,
 	}
 	cmd.MarkFlagsMutuallyExclusive("wheel", "editable")
 	cmd.MarkFlagsMutuallyExclusive("target", "editable")
-	_ = cmd.MarkFlagDirname("out")
-	_ = cmd.MarkFlagDirname("wheel")
-	_ = cmd.MarkFlagDirname("cpp")
-	_ = cmd.MarkFlagDirname("python")
-	_ = cmd.MarkFlagDirname("rust")
+	for _, flag := range []string{"out", "wheel", "python", "cpp", "rust"} {
+		_ = cmd.MarkFlagDirname(flag)
+	}
 	return cmd
 }
 
