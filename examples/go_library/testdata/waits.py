@@ -108,8 +108,11 @@ def results():
         before = sys.getrefcount(x)
         await fill(tvm_ffi.from_dlpack(x), 3.5)
         assert (x == 3.5).all()
-        while sys.getrefcount(x) != before:  # until Go has released its reference
+        for _ in range(500):  # until Go has released its reference
+            if sys.getrefcount(x) == before:
+                break
             await asyncio.sleep(0.01)
+        assert sys.getrefcount(x) == before
         assert list(await apply(lambda v: v, tvm_ffi.Array([1, "two"]))) == [1, "two"]
         assert await apply(lambda v: v + "!", "a text that is longer than a small one") == "a text that is longer than a small one!"
         s = m.made(7)
