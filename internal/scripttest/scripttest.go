@@ -141,6 +141,7 @@ func setup(env *testscript.Env, root string, vars []string) error {
 	dirs := strings.Split(strings.TrimSpace(string(out)), "\n")
 	env.Vars = append(env.Vars, vars...)
 	env.Setenv("TVMFFI_CACHE", cache)
+	env.Setenv("ZIG_GLOBAL_CACHE_DIR", filepath.Join(cache, "zig")) // zig builds a libc for each target once
 	env.Setenv("GOCACHE", dirs[0])
 	env.Setenv("GOMODCACHE", dirs[1])
 	env.Setenv("GOFLAGS", "-buildvcs=false")
