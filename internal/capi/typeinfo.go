@@ -97,22 +97,46 @@ func registered(index abi.TypeIndex) bool {
 	if registeredTypes[index] {
 		return true
 	}
-	array := typeKeys()
-	if array == 0 {
-		return true // the library does not list its types
-	}
-	defer purego.SyscallN(API.ObjectDecRef, array)
-	for _, v := range Elements(array) {
-		text, _ := BorrowString(&v)
-		name := string(text)
+	listed := eachKey(func(name string) bool {
 		key, out := ByteArray(name), new(int32)
 		rc, _, _ := purego.SyscallN(API.TypeKeyToIndex, Address(key), Address(out))
 		KeepAlive(key, name)
 		if int32(rc) == 0 {
 			registeredTypes[abi.TypeIndex(*out)] = true
 		}
+		return true
+	})
+	return !listed || registeredTypes[index]
+}
+
+// MayBeKey reports whether a type may have the key. Asking the library for the index of a
+// key that it does not know makes an error there, with a backtrace: the first one of a
+// process reads all debug information and takes a tenth of a second.
+func MayBeKey(key string) bool {
+	Registry.Lock()
+	defer Registry.Unlock()
+	found := false
+	listed := eachKey(func(name string) bool {
+		found = name == key
+		return !found
+	})
+	return found || !listed
+}
+
+// eachKey visits the keys of all types until visit returns false. It reports false if the
+// library does not list its types. The Registry is held.
+func eachKey(visit func(key string) bool) bool {
+	array := typeKeys()
+	if array == 0 {
+		return false
 	}
-	return registeredTypes[index]
+	defer purego.SyscallN(API.ObjectDecRef, array)
+	for _, v := range Elements(array) {
+		if text, _ := BorrowString(&v); !visit(string(text)) {
+			break
+		}
+	}
+	return true
 }
 
 // typeKeys returns an Array of the keys of all types, 0 if there is none. The caller drops its

@@ -188,6 +188,9 @@ func RoomToDefine(types, fields int) error {
 // KeyIsFree reports whether the key of a type is free: not registered, or only by a
 // C++ class that mirrors the memory of the type, and has its parent.
 func KeyIsFree(key string, parent *abi.TypeInfo) bool {
+	if !capi.MayBeKey(key) {
+		return true
+	}
 	index, err := IndexOfKey(key)
 	if err != nil {
 		return true
