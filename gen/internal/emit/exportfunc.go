@@ -25,11 +25,10 @@ func plainMethod(t types.Type) string {
 var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16}
 
 // callee returns the code that reads argument i as a func without reflection. It returns
-// nil if the last result of the func is not an error, and for packed functions.
+// nil for packed functions and for those with many parameters.
 func (e *exporter) callee(t types.Type, i int) jen.Code {
 	s, ok := types.Unalias(t).(*types.Signature)
-	if !ok || s.Variadic() || s.Results().Len() == 0 || s.Params().Len() > 8 ||
-		!types.Identical(s.Results().At(s.Results().Len()-1).Type(), types.Universe.Lookup("error").Type()) {
+	if !ok || s.Variadic() || s.Params().Len() > 8 {
 		return nil
 	}
 	if s.Params().Len() == 1 && types.TypeString(s.Params().At(0).Type(), nil) == "[]"+plan.Runtime+".Any" {
@@ -70,30 +69,53 @@ func (e *exporter) callee(t types.Type, i int) jen.Code {
 	return exportrt("Callee").Call(jen.Id(e.a), jen.Lit(i), wrap)
 }
 
-// calleeResults returns the results of the func type s, whose last is an error, and the
-// statements that make the call and return them.
+// calleeResults returns the results of the func type s, and the statements that make the call
+// and return them. A func without an error panics with it, which ends the exported func with
+// this error.
 func (e *exporter) calleeResults(s *types.Signature) (results *jen.Statement, do []jen.Code) {
-	call := jen.Op("&").Id(e.c).Dot("Call")
-	switch n := s.Results().Len() - 1; n {
+	var list []jen.Code
+	for r := range s.Results().Variables() {
+		list = append(list, e.goType(r.Type()))
+	}
+	n := len(list)
+	fails := n > 0 && types.Identical(s.Results().At(n-1).Type(), types.Universe.Lookup("error").Type())
+	if fails {
+		n--
+	}
+	frame := jen.Op("&").Id(e.c).Dot("Call")
+	values := []jen.Code{jen.Id(e.r)}
+	call := jen.Id(e.c).Dot("Do").Call()
+	switch n {
 	case 0:
-		return jen.Error(), []jen.Code{jen.Return(jen.Id(e.c).Dot("Do").Call())}
+		values = nil
 	case 1:
-		t := s.Results().At(0).Type()
-		results = jen.Params(e.goType(t), jen.Error())
-		if m := plainMethod(t); m != "" {
-			return results, []jen.Code{jen.Return(jen.Id(e.c).Dot("Do" + m).Call())}
+		if m := plainMethod(s.Results().At(0).Type()); m != "" {
+			call = jen.Id(e.c).Dot("Do" + m).Call()
+		} else {
+			call = bindrt("Do").Types(list[0]).Call(frame)
 		}
-		return results, []jen.Code{jen.Return(bindrt("Do").Types(e.goType(t)).Call(call))}
 	default:
-		var elems, values []jen.Code
+		values = nil
 		for i := range n {
-			elems = append(elems, e.goType(s.Results().At(i).Type()))
 			values = append(values, jen.Id(e.r).Dot(string(rune('A'+i))))
 		}
-		tuple := runtime(fmt.Sprintf("Tuple%d", n)).Types(elems...)
-		return jen.Params(append(elems, jen.Error())...), []jen.Code{
-			jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(bindrt("Do").Types(tuple).Call(call)),
+		call = bindrt("Do").Types(runtime(fmt.Sprintf("Tuple%d", n)).Types(list[:n]...)).Call(frame)
+	}
+	results = jen.Params(list...)
+	switch {
+	case fails && n < 2:
+		return results, []jen.Code{jen.Return(call)}
+	case fails:
+		return results, []jen.Code{
+			jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(call),
 			jen.Return(append(values, jen.Id(e.err))...),
 		}
+	case n == 0:
+		return results, []jen.Code{jen.If(jen.Id(e.err).Op(":=").Add(call), jen.Id(e.err).Op("!=").Nil()).Block(jen.Panic(jen.Id(e.err)))}
+	}
+	return results, []jen.Code{
+		jen.List(jen.Id(e.r), jen.Id(e.err)).Op(":=").Add(call),
+		jen.If(jen.Id(e.err).Op("!=").Nil()).Block(jen.Panic(jen.Id(e.err))),
+		jen.Return(values...),
 	}
 }

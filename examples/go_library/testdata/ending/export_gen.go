@@ -193,7 +193,18 @@ var tvmffiExports = exportrt.Exports{
 				x0 := bindrt.Arg[[]func(int64) (int64, error)](a, 0)
 				x1 := bindrt.Arg[map[string]func(int64) (int64, error)](a, 1)
 				x2 := bindrt.Arg[Handlers](a, 2)
-				x3 := bindrt.Arg[func(string) string](a, 3)
+				x3 := exportrt.Callee(a, 3, func(fn *tvmffi.Function) func(string) string {
+					return func(y0 string) string {
+						var c bindrt.Call4
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.String(0, y0)
+						r, err := c.DoString()
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
 				if err := a.Check(4); err != nil {
 					return err
 				}

@@ -186,3 +186,9 @@ func (c Code) Error() string { return "an error" }
 
 //tvmffi:export
 func Pairs(next func(at int64) (string, *Mode, error)) (func() (int8, bool), error) { return nil, nil }
+
+// Sorted has func parameters without an error.
+//
+//tvmffi:export
+func Sorted(words []string, less func(a, b string) bool, each func(word string), cut func(word string) (string, int)) {
+}
