@@ -25,6 +25,7 @@ var exportedCpp = func() func(t *testing.T) string {
 		once.Do(func() {
 			made := cacheDir(t, "cpp")
 			for _, name := range []string{"golib", "words"} {
+				upToDate(t, "./"+name)
 				run(t, nil, consumer.Tool(t), "export", "./"+name, "--cpp", made)
 			}
 			dir = made

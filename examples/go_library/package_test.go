@@ -14,6 +14,7 @@ func pythonPackage(t testing.TB, folder string) string {
 	t.Helper()
 	library(t, "golib") // it says what is missing for building libraries
 	dir := t.TempDir()
+	upToDate(t, folder)
 	run(t, nil, consumer.Tool(t), "export", folder, "--python", dir)
 	return dir
 }

@@ -15,6 +15,7 @@ import (
 // published crate tvm-ffi.
 func TestRust(t *testing.T) {
 	r := newRust(t, "rust")
+	upToDate(t, "./golib")
 	run(t, nil, consumer.Tool(t), "export", "./golib", "--rust", filepath.Join(r.dir, "golib"))
 	file := filepath.Join(r.dir, "golib", "libgolib.so")
 	program := r.build("golibrary")

@@ -10,6 +10,7 @@
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -47,8 +48,19 @@ extern void tvmffi_end_paint(void);
 static void end(void) { tvmffi_end_paint(); }
 #else
 static pid_t process; // that loaded the library
+
+// A host such as Rust has taken the stack for signals from the thread by now. Go, which
+// is interrupted by signals, would end the process without one.
+static void signal_stack(void) {
+  static char memory[1 << 16];
+  stack_t now, own = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0) sigaltstack(&own, NULL);
+}
+
 static void end(void) {
-  if (getpid() == process) tvmffi_end_paint();
+  if (getpid() != process) return;
+  signal_stack();
+  tvmffi_end_paint();
 }
 
 // A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
@@ -105,9 +117,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +126,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int paint__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int paint__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,29 +147,38 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, lambda)
+LINKED(0, lambda)
 FUNCTION(1, _metadata_lambda)
 FUNCTION(2, _doc_lambda)
 FUNCTION(3, list)
+LINKED(3, list)
 FUNCTION(4, _metadata_list)
 FUNCTION(5, _doc_list)
 FUNCTION(6, mix)
+LINKED(6, mix)
 FUNCTION(7, _metadata_mix)
 FUNCTION(8, _doc_mix)
 FUNCTION(9, modes)
+LINKED(9, modes)
 FUNCTION(10, _metadata_modes)
 FUNCTION(11, _doc_modes)
 FUNCTION(12, strip)
+LINKED(12, strip)
 FUNCTION(13, _metadata_strip)
 FUNCTION(14, _doc_strip)
 FUNCTION(15, _error_cause)
+LINKED(15, _error_cause)
 FUNCTION(16, _metadata__error_cause)
 FUNCTION(17, _doc__error_cause)
 FUNCTION(18, _error_fields)
+LINKED(18, _error_fields)
 FUNCTION(19, _metadata__error_fields)
 FUNCTION(20, _doc__error_fields)
 FUNCTION(21, _error_new)
+LINKED(21, _error_new)
 FUNCTION(22, _metadata__error_new)
 FUNCTION(23, _doc__error_new)
 FUNCTION(24, _async)
+LINKED(24, _async)
 FUNCTION(25, _metadata__async)
 FUNCTION(26, _doc__async)

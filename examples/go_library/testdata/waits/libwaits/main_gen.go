@@ -25,6 +25,6 @@ func tvmffi_end_waits() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"allocated", "apply", "big", "counts", "fails", "fill", "function", "held", "inner", "made", "open", "plain", "quick", "running", "stream", "stubborn", "wait", "_async"}
+var names = []string{"allocated", "apply", "big", "counts", "fails", "fill", "function", "held", "inner", "made", "open", "plain", "quick", "running", "stream", "stubborn", "wait", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

@@ -10,6 +10,7 @@
 #define ENVIRONMENT NULL // Go gets it from Windows
 #else
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 #define SYMBOL __attribute__((visibility("default")))
 #ifdef __APPLE__
@@ -37,8 +38,8 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[54];
-} symbols = {.count = 54};
+  void* handles[63];
+} symbols = {.count = 63};
 
 extern void tvmffi_ready_waits(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_waits(void);
@@ -47,8 +48,19 @@ extern void tvmffi_end_waits(void);
 static void end(void) { tvmffi_end_waits(); }
 #else
 static pid_t process; // that loaded the library
+
+// A host such as Rust has taken the stack for signals from the thread by now. Go, which
+// is interrupted by signals, would end the process without one.
+static void signal_stack(void) {
+  static char memory[1 << 16];
+  stack_t now, own = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0) sigaltstack(&own, NULL);
+}
+
 static void end(void) {
-  if (getpid() == process) tvmffi_end_waits();
+  if (getpid() != process) return;
+  signal_stack();
+  tvmffi_end_waits();
 }
 
 // A forked process has only one thread, and the Go runtime needs more. So it makes no calls.
@@ -105,9 +117,7 @@ __attribute__((constructor)) static void load(void) {
 }
 #endif
 
-static int enter(int i, const void* args, int32_t n, void* result) {
-  safe_call call = ready();
-  if (call != NULL) return call(symbols.handles[i], args, n, result);
+static int fail(void) {
   if (symbols.raise != NULL) {
     symbols.raise("RuntimeError", symbols.problem);
   } else {
@@ -116,6 +126,20 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   return -1;
 }
 
+static int enter(int i, const void* args, int32_t n, void* result) {
+  safe_call call = ready();
+  return call != NULL ? call(symbols.handles[i], args, n, result) : fail();
+}
+
+// Programs in C++ link with this symbol and those that contain the name of the library.
+SYMBOL int waits__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
+
+#define LINKED(i, name)                                                                        \
+  SYMBOL int waits__tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
+    (void)self;                                                                                \
+    return enter(i, args, n, result);                                                          \
+  }
+
 #define FUNCTION(i, name)                                                            \
   SYMBOL int __tvm_ffi_##name(void* self, const void* args, int32_t n, void* result) { \
     (void)self;                                                                      \
@@ -123,56 +147,86 @@ static int enter(int i, const void* args, int32_t n, void* result) {
   }
 
 FUNCTION(0, allocated)
+LINKED(0, allocated)
 FUNCTION(1, _metadata_allocated)
 FUNCTION(2, _doc_allocated)
 FUNCTION(3, apply)
+LINKED(3, apply)
 FUNCTION(4, _metadata_apply)
 FUNCTION(5, _doc_apply)
 FUNCTION(6, big)
+LINKED(6, big)
 FUNCTION(7, _metadata_big)
 FUNCTION(8, _doc_big)
 FUNCTION(9, counts)
+LINKED(9, counts)
 FUNCTION(10, _metadata_counts)
 FUNCTION(11, _doc_counts)
 FUNCTION(12, fails)
+LINKED(12, fails)
 FUNCTION(13, _metadata_fails)
 FUNCTION(14, _doc_fails)
 FUNCTION(15, fill)
+LINKED(15, fill)
 FUNCTION(16, _metadata_fill)
 FUNCTION(17, _doc_fill)
 FUNCTION(18, function)
+LINKED(18, function)
 FUNCTION(19, _metadata_function)
 FUNCTION(20, _doc_function)
 FUNCTION(21, held)
+LINKED(21, held)
 FUNCTION(22, _metadata_held)
 FUNCTION(23, _doc_held)
 FUNCTION(24, inner)
+LINKED(24, inner)
 FUNCTION(25, _metadata_inner)
 FUNCTION(26, _doc_inner)
 FUNCTION(27, made)
+LINKED(27, made)
 FUNCTION(28, _metadata_made)
 FUNCTION(29, _doc_made)
 FUNCTION(30, open)
+LINKED(30, open)
 FUNCTION(31, _metadata_open)
 FUNCTION(32, _doc_open)
 FUNCTION(33, plain)
+LINKED(33, plain)
 FUNCTION(34, _metadata_plain)
 FUNCTION(35, _doc_plain)
 FUNCTION(36, quick)
+LINKED(36, quick)
 FUNCTION(37, _metadata_quick)
 FUNCTION(38, _doc_quick)
 FUNCTION(39, running)
+LINKED(39, running)
 FUNCTION(40, _metadata_running)
 FUNCTION(41, _doc_running)
 FUNCTION(42, stream)
+LINKED(42, stream)
 FUNCTION(43, _metadata_stream)
 FUNCTION(44, _doc_stream)
 FUNCTION(45, stubborn)
+LINKED(45, stubborn)
 FUNCTION(46, _metadata_stubborn)
 FUNCTION(47, _doc_stubborn)
 FUNCTION(48, wait)
+LINKED(48, wait)
 FUNCTION(49, _metadata_wait)
 FUNCTION(50, _doc_wait)
-FUNCTION(51, _async)
-FUNCTION(52, _metadata__async)
-FUNCTION(53, _doc__async)
+FUNCTION(51, _error_cause)
+LINKED(51, _error_cause)
+FUNCTION(52, _metadata__error_cause)
+FUNCTION(53, _doc__error_cause)
+FUNCTION(54, _error_fields)
+LINKED(54, _error_fields)
+FUNCTION(55, _metadata__error_fields)
+FUNCTION(56, _doc__error_fields)
+FUNCTION(57, _error_new)
+LINKED(57, _error_new)
+FUNCTION(58, _metadata__error_new)
+FUNCTION(59, _doc__error_new)
+FUNCTION(60, _async)
+LINKED(60, _async)
+FUNCTION(61, _metadata__async)
+FUNCTION(62, _doc__async)
