@@ -115,7 +115,7 @@ type Class struct {
 	// Structural is set if objects with equal contents are equal.
 	Structural bool
 	// Close, Len, String and All are the methods Close() [error], Len() int,
-	// String() string and All() iter.Seq of the Methods, or nil.
+	// String() string and All() iter.Seq of the Methods, or nil. They have no context.
 	Close, Len, String, All *Function
 }
 

@@ -113,7 +113,7 @@ func (b *builder) embedded(t types.Type) *Class {
 func (c *Class) special(f *Function) {
 	returns := func(k Kind) bool { return len(f.Results) == 1 && f.Results[0].Type.Kind == k }
 	switch {
-	case len(f.Params) > 0 || f.Packed:
+	case len(f.Params) > 0 || f.Packed || f.Context:
 	case f.GoName == "Close" && len(f.Results) == 0:
 		c.Close = f
 	case f.GoName == "Len" && returns(KindInt):

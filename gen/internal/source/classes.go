@@ -97,9 +97,10 @@ func (t *Type) self() types.Type {
 	return t.Object.Type()
 }
 
-// Closes reports whether f is the method Close of an opaque type.
+// Closes reports whether f is the method Close of an opaque type. A Close with a context, which a
+// caller can interrupt or start asynchronously, is a method like others.
 func (t *Type) Closes(f *Function) bool {
-	return t.Opaque && f.Hook == "" && f.GoName == "Close" && len(f.Params) == 0 && len(f.Results) == 0 && !f.Packed
+	return t.Opaque && f.Hook == "" && f.GoName == "Close" && len(f.Params) == 0 && len(f.Results) == 0 && !f.Packed && !f.Context
 }
 
 // HasMembers reports whether the type has methods, properties or a constructor.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -345,8 +346,12 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 	if at < 0 {
 		return fmt.Sprintf("a tag cannot hold a default of type %s: remove default=", r.text(t))
 	}
-	if _, err := fieldtag.SetDefault(text, reflect.New(basics[at]).Elem()); err != nil {
+	value := reflect.New(basics[at]).Elem()
+	if _, err := fieldtag.SetDefault(text, value); err != nil {
 		return err.Error()
+	}
+	if value.CanUint() && value.Uint() > math.MaxInt64 {
+		return fmt.Sprintf("the default %s is larger than %d: integers of TVM-FFI have 64 bits with a sign", text, int64(math.MaxInt64))
 	}
 	return ""
 }

@@ -329,3 +329,6 @@ func (text) Error() string { return "" }
 //tvmffi:export // want `stands alone: put it directly above a func, struct or import`
 
 var _ = unexported
+
+//tvmffi:export n=18446744073709551615 // want `parameter n of Huge: the default 18446744073709551615 is larger than 9223372036854775807: integers of TVM-FFI have 64 bits with a sign`
+func Huge(n uint64) {}

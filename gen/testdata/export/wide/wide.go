@@ -192,3 +192,20 @@ func Pairs(next func(at int64) (string, *Mode, error)) (func() (int8, bool), err
 //tvmffi:export
 func Sorted(words []string, less func(a, b string) bool, each func(word string), cut func(word string) (string, int)) {
 }
+
+// Flags has a constant that is larger than the integers of other languages.
+type Flags uint64
+
+// The flags.
+const (
+	NoFlags  Flags = 0
+	AllFlags Flags = 1<<64 - 1
+)
+
+// A Link is closed by a call that can be interrupted.
+//
+//tvmffi:object opaque
+type Link struct{ open bool }
+
+//tvmffi:method
+func (l *Link) Close(ctx context.Context) error { return ctx.Err() }
