@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"errors"
-
 	"github.com/tvmffi-go/tvmffi/gen/internal/cppface"
 	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -14,9 +12,6 @@ import (
 func (x *Exports) Cpp(c ExportConfig) ([]File, error) {
 	if _, err := x.Generate(c); err != nil {
 		return nil, err // the configuration has mistakes
-	}
-	if x.kernels() {
-		return nil, errors.New("a package of kernels has no C++ header: its functions are called by their names")
 	}
 	c = x.Defaults(c)
 	written, err := cppface.Write(face.Of(x.pkg, c.Name, c.Prefix), cppface.Config{Marker: emit.Marker(c.ToolVersion), Version: c.Version})

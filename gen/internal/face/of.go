@@ -18,41 +18,64 @@ import (
 // registry.
 func Of(p *source.Package, name, prefix string) *Library {
 	b := &builder{
-		pkg: p, lib: &Library{Name: name, Prefix: prefix, Path: p.Path, Doc: p.Doc},
+		pkg: p, prefix: prefix, lib: &Library{Name: name, Prefix: prefix, Path: p.Path, Doc: p.Doc},
 		classes: map[*types.TypeName]*Class{}, enums: map[*types.TypeName]*Enum{}, records: map[*types.TypeName]*Record{},
 	}
-	for _, e := range p.Enums {
+	parts := b.parts()
+	for _, part := range parts { // first all names, because packages use types of each other
+		part.declare()
+	}
+	for _, part := range parts {
+		for _, t := range part.pkg.Types {
+			part.class(t)
+		}
+		part.orderClasses()
+	}
+	for _, part := range parts {
+		for _, f := range part.pkg.Functions {
+			if part.has(f.Name) {
+				g := part.function(f)
+				g.Symbol, g.Global = f.Name, part.prefix+f.Name
+				b.lib.Functions = append(b.lib.Functions, g)
+			}
+		}
+		part.addKernels()
+		part.addErrors()
+	}
+	slices.SortFunc(b.lib.Functions, func(x, y *Function) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(b.lib.Enums, func(x, y *Enum) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(b.lib.Errors, func(x, y *Error) int { return cmp.Compare(x.Name, y.Name) })
+	return b.lib
+}
+
+// declare adds the enums of the package, and its classes without what is in them.
+func (b *builder) declare() {
+	for _, e := range b.pkg.Enums {
 		b.enum(e)
 	}
-	for _, t := range p.Types {
+	for _, t := range b.pkg.Types {
 		b.classes[t.Object] = &Class{
 			Name: t.GoName, Key: b.key(t.Key), Doc: t.Doc, ParentKey: t.Parent, Opaque: t.Opaque,
 			Final: slices.Contains(t.Flags, "Final"), Frozen: slices.Contains(t.Flags, "Frozen"), KwOnly: slices.Contains(t.Flags, "KwOnly"), Structural: t.Structural != "",
 		}
 	}
-	for _, t := range p.Types {
-		b.class(t)
-	}
-	b.orderClasses()
-	for _, f := range p.Functions {
-		g := b.function(f)
-		g.Symbol, g.Global = f.Name, prefix+f.Name
-		b.lib.Functions = append(b.lib.Functions, g)
-	}
-	for _, e := range p.Errors {
+}
+
+// addErrors adds the error types of the package.
+func (b *builder) addErrors() {
+	for _, e := range b.pkg.Errors {
 		fields := b.fields(e.Object.Type().Underlying(), nil)
 		if basic, ok := e.Object.Type().Underlying().(*types.Basic); ok {
 			fields = []Field{{Name: "value", Type: b.typeOf(basic)}}
 		}
 		b.lib.Errors = append(b.lib.Errors, &Error{Name: e.GoName, Kind: b.key(e.Kind), Base: e.Base, Doc: e.Doc, Fields: fields})
 	}
-	slices.SortFunc(b.lib.Functions, func(x, y *Function) int { return cmp.Compare(x.Name, y.Name) })
-	slices.SortFunc(b.lib.Errors, func(x, y *Error) int { return cmp.Compare(x.Name, y.Name) })
-	return b.lib
 }
 
+// builder describes one package of a library.
 type builder struct {
 	pkg     *source.Package
+	prefix  string // before the names of the package in the registry
 	lib     *Library
 	classes map[*types.TypeName]*Class
 	enums   map[*types.TypeName]*Enum
@@ -64,7 +87,7 @@ func (b *builder) key(key string) string {
 	if strings.Contains(key, ".") {
 		return key
 	}
-	return b.lib.Prefix + key
+	return b.prefix + key
 }
 
 // class fills the class of t.

@@ -20,9 +20,22 @@ const exportsVar = "tvmffiExports"
 // Included is another package whose exports this one exports too.
 type Included struct {
 	Path, Name string
-	// Functions are the names of its functions.
+	// Functions are the names of its functions, and of those that it includes.
 	Functions []string
-	pos       token.Pos
+	// Source is what its own source says. Prefix is that of its names in the registry.
+	Source *Package
+	Prefix string
+	pos    token.Pos
+}
+
+// Kernel is a function of a package of kernels.
+type Kernel struct {
+	// Name is the name of its symbol, and Global the one in the registry.
+	Name, Global string
+	Doc          string
+	Params       []string
+	// Signature has the form of tvmffi.Signature.
+	Signature string
 }
 
 // errorFunctions are functions of the runtime for errors, which every library has. Names of
@@ -45,7 +58,9 @@ func (p *Package) Exported() []string {
 	for _, f := range p.Functions {
 		names = append(names, f.Name)
 	}
-	names = append(names, p.Kernels...)
+	for _, k := range p.Kernels {
+		names = append(names, k.Name)
+	}
 	for _, in := range p.Included {
 		names = append(names, in.Functions...)
 	}
@@ -89,9 +104,24 @@ func (r *reader) include(p *packages.Package, pos token.Pos) {
 	}
 	in := &Included{Path: p.PkgPath, Name: p.Name, pos: pos}
 	for _, n := range r.exports(p, list) {
-		in.Functions = append(in.Functions, n.text)
+		in.Functions = append(in.Functions, n.Name)
 	}
+	// Its source has what the list lacks: types, and the signatures of funcs.
+	other := newReader(p, r.isGenerated, r.base)
+	other.read()
+	r.errs = append(r.errs, other.errs...)
+	in.Source, in.Prefix = other.Package, stringOf(list, "Prefix")
 	r.Included = append(r.Included, in)
+}
+
+// stringOf returns the text of a field in a literal.
+func stringOf(list *ast.CompositeLit, field string) string {
+	s, _ := value(list, field).(*ast.BasicLit)
+	if s == nil {
+		return ""
+	}
+	text, _ := strconv.Unquote(s.Value) // the compiler has read it
+	return text
 }
 
 // listOf finds the list of exports in the generated files of a package.
@@ -116,13 +146,30 @@ func (r *reader) listOf(p *packages.Package) *ast.CompositeLit {
 	return nil
 }
 
-// listed is a name in a generated file.
+// listed is a function in a generated file.
 type listed struct {
-	text string
-	pos  token.Pos
+	Kernel
+	pos token.Pos
 }
 
-// exports reads the names of functions in such a list and in the lists that it includes.
+// listed reads a function of a list.
+func (r *reader) listed(list, f *ast.CompositeLit, name *ast.BasicLit) listed {
+	k := listed{Kernel{Name: stringOf(f, "Name"), Global: stringOf(f, "Global"), Doc: stringOf(f, "Doc"), Signature: stringOf(f, "Signature")}, name.Pos()}
+	if k.Global == "" {
+		k.Global = stringOf(list, "Prefix") + k.Name
+	}
+	if params, ok := value(f, "Params").(*ast.CompositeLit); ok {
+		for _, p := range params.Elts {
+			if p, ok := p.(*ast.BasicLit); ok {
+				text, _ := strconv.Unquote(p.Value)
+				k.Params = append(k.Params, text)
+			}
+		}
+	}
+	return k
+}
+
+// exports reads the functions in such a list and in the lists that it includes.
 func (r *reader) exports(p *packages.Package, list *ast.CompositeLit) []listed {
 	var names []listed
 	functions, _ := value(list, "Functions").(*ast.CompositeLit)
@@ -130,8 +177,7 @@ func (r *reader) exports(p *packages.Package, list *ast.CompositeLit) []listed {
 		for _, item := range functions.Elts {
 			if f, ok := item.(*ast.CompositeLit); ok {
 				if name, ok := value(f, "Name").(*ast.BasicLit); ok {
-					text, _ := strconv.Unquote(name.Value) // the compiler has read it
-					names = append(names, listed{text, name.Pos()})
+					names = append(names, r.listed(list, f, name))
 				}
 			}
 		}
@@ -190,13 +236,13 @@ func (r *reader) kernels() {
 	seen := map[string]bool{}
 	for _, n := range r.exports(r.pkg, list) {
 		switch {
-		case !symbolPattern.MatchString(n.text):
-			r.fail(n.pos, "%q is not a valid C symbol: give the kernel another name with register in its configuration, which ends in letters, digits and _", n.text)
-		case seen[n.text]:
-			r.fail(n.pos, "two kernels have the symbol %s: give one another name with register in its configuration, which differs after the last dot", n.text)
+		case !symbolPattern.MatchString(n.Name):
+			r.fail(n.pos, "%q is not a valid C symbol: give the kernel another name with register in its configuration, which ends in letters, digits and _", n.Name)
+		case seen[n.Name]:
+			r.fail(n.pos, "two kernels have the symbol %s: give one another name with register in its configuration, which differs after the last dot", n.Name)
 		}
-		seen[n.text] = true
-		r.Kernels = append(r.Kernels, n.text)
+		seen[n.Name] = true
+		r.Kernels = append(r.Kernels, n.Kernel)
 	}
 }
 

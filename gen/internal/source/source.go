@@ -59,9 +59,8 @@ type Package struct {
 	Errors []*ErrorType
 	// Included lists the imports with a directive.
 	Included []*Included
-	// Kernels are the names of the kernels in a package of kernels, which contains
-	// nothing else.
-	Kernels []string
+	// Kernels are the functions of a package of kernels, which contains nothing else.
+	Kernels []Kernel
 	// Declared holds the names that its own files declare or import.
 	Declared map[string]bool
 }
@@ -198,10 +197,7 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 	if len(p.GoFiles) == 0 {
 		return nil, fmt.Errorf("%s has no Go files", pattern)
 	}
-	r := &reader{
-		Package: &Package{Path: p.PkgPath, Name: p.Name, Dir: filepath.Dir(p.GoFiles[0]), Declared: map[string]bool{}},
-		pkg:     p, isGenerated: generated, base: dir, objects: map[*types.TypeName]*Type{},
-	}
+	r := newReader(p, generated, dir)
 	if p.Name == "main" {
 		return nil, fmt.Errorf("%s is package main, which cannot be imported: move your exports to another package", p.PkgPath)
 	}
@@ -210,6 +206,13 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func or an import, or //tvmffi:object above a struct", p.PkgPath)
 	}
 	return r.Package, errors.Join(r.errs...)
+}
+
+func newReader(p *packages.Package, generated func([]byte) bool, base string) *reader {
+	return &reader{
+		Package: &Package{Path: p.PkgPath, Name: p.Name, Dir: filepath.Dir(p.GoFiles[0]), Declared: map[string]bool{}},
+		pkg:     p, isGenerated: generated, base: base, objects: map[*types.TypeName]*Type{},
+	}
 }
 
 type reader struct {
