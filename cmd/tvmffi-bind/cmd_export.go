@@ -34,27 +34,39 @@ type exportOptions struct {
 // packaged reports whether a Python package is asked for.
 func (o *exportOptions) packaged() bool { return o.wheel != "" || o.python != "" || o.editable }
 
-func newExport(con *console.Console) *cobra.Command {
-	var o exportOptions
-	cmd := &cobra.Command{
-		Use:   "export [PACKAGE]",
-		Short: "Turn a Go package into a library for Python, C++ and Rust",
-		Long: `export reads the directives of a Go package and writes what makes it a library for
+// exportHelp lists the directives of package source; a test there compares the lists.
+const exportHelp = `export reads the directives of a Go package and writes what makes it a library for
 every TVM-FFI language: a file in the package that registers its functions and
 types, and a main package for go build -buildmode=c-shared.
 
-  //tvmffi:export [name]       above a func
+  //tvmffi:export [name] [param=default ...] [lend]
+                               above a func
   //tvmffi:export              above the import of a package with directives: all of it
   //tvmffi:object [key] [parent=KEY] [final] [frozen] [kwonly] [structural=KIND]
                                above a struct with tagged fields
-  //tvmffi:method [name]       above a method of such a struct
+  //tvmffi:object [key] opaque [final]
+                               above a struct whose fields only Go sees
+  //tvmffi:constructor [param=default ...]
+                               above the func that makes the objects of such a type
+  //tvmffi:method [name] [param=default ...] [lend]
+                               above a method of such a type
+  //tvmffi:property [name]     above a method without parameters and with one result
+  //tvmffi:error [kind] [base=KIND]
+                               above an error type that others raise and catch
   //tvmffi:repr, equal, hash, compare
                                above the method that does this for the type
 
 A package of kernels that gen wrote needs no directives and gets only the main package.
 
 PACKAGE is a folder or an import path, by default the current folder. The result is
-checked by the compiler before anything is written.`,
+checked by the compiler before anything is written.`
+
+func newExport(con *console.Console) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export [PACKAGE]",
+		Short: "Turn a Go package into a library for Python, C++ and Rust",
+		Long: exportHelp,
 		Example: `  //go:generate go tool tvmffi-bind export
   tvmffi-bind export ./stats --wheel dist
   tvmffi-bind export ./stats --wheel dist --target linux/arm64 --version 1.2.0

@@ -1,7 +1,7 @@
 // Package source reads the directives that mark what a Go package exports to other
 // languages:
 //
-//	//tvmffi:export [name] [parameter=default ...] [lend]
+//	//tvmffi:export [name] [param=default ...] [lend]
 //	func Add(a, b int64) int64
 //
 //	//tvmffi:export
@@ -13,10 +13,10 @@
 //	//tvmffi:object [key] opaque [final]
 //	type Index struct { words map[string]int }
 //
-//	//tvmffi:constructor [parameter=default ...]
+//	//tvmffi:constructor [param=default ...]
 //	func NewIndex() *Index
 //
-//	//tvmffi:method [name] [parameter=default ...] [lend]
+//	//tvmffi:method [name] [param=default ...] [lend]
 //	func (p Point) Norm() float64
 //
 //	//tvmffi:property [name]
