@@ -66,7 +66,7 @@ func newExport(con *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [PACKAGE]",
 		Short: "Turn a Go package into a library for Python, C++ and Rust",
-		Long: exportHelp,
+		Long:  exportHelp,
 		Example: `  //go:generate go tool tvmffi-bind export
   tvmffi-bind export ./stats --wheel dist
   tvmffi-bind export ./stats --wheel dist --target linux/arm64 --version 1.2.0
@@ -91,7 +91,7 @@ func newExport(con *console.Console) *cobra.Command {
 	f.BoolVar(&o.editable, "editable", false, "build, and install in the active Python a package that warns when the Go files change")
 	f.StringVar(&o.target, "target", "", "platform of the library, GOOS/GOARCH (default this one); CC names the C compiler")
 	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
-	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0)")
+	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0) and of the C++ package (default 0.0.0)")
 	f.StringVar(&o.cpp, "cpp", "", "build, and write a C++ header with a CMake package into this folder, with the library in it")
 	f.StringVar(&o.rust, "rust", "", "build, and write a crate for Rust into this folder, with the library in it")
 	o.preview.flags(cmd)
@@ -209,21 +209,23 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		return err
 	}
 	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
+	b := packaging.Build{Target: t, Debug: o.debug}
 	if o.build {
 		file := filepath.Join(main, t.LibraryFile(c.Name))
-		b := packaging.Build{Target: t, Debug: o.debug}
 		if _, err := con.Step("building the library", func() error { return b.Library(ctx, main, file) }); err != nil {
 			return err
 		}
 		con.Notef("built %s\n", console.Shown(file))
 	}
 	if o.cpp != "" {
-		if err := exportCpp(ctx, con, x, c, packaging.Build{Target: t, Debug: o.debug}, main, o.cpp); err != nil {
+		versioned := c
+		versioned.Version = o.version
+		if err := exportCpp(ctx, con, x, versioned, b, main, o.cpp); err != nil {
 			return err
 		}
 	}
 	if o.rust != "" {
-		if err := exportRust(ctx, con, o, x, c, t); err != nil {
+		if err := exportRust(ctx, con, x, c, b, main, o.rust); err != nil {
 			return err
 		}
 	}
@@ -293,13 +295,13 @@ func checkPackage(o *exportOptions, name string) error {
 	if _, err := packaging.ParseTarget(o.target); err != nil {
 		return err
 	}
-	if !o.packaged() {
-		return nil
-	}
 	if o.version != "" {
 		if _, err := packaging.Version(o.version); err != nil {
 			return err
 		}
+	}
+	if !o.packaged() {
+		return nil
 	}
 	if o.dist != "" {
 		if err := packaging.CheckDistribution(o.dist); err != nil {

@@ -11,6 +11,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/bindtool/packaging"
 )
 
+// sources is a folder with files for the compiler of another language, and the library.
+type sources struct {
+	what string // it is, such as C++ header
+	dir  string
+	// library is the folder in it for the library.
+	library   string
+	files     []gen.File
+	generated func(content []byte) bool
+}
+
 // exportCpp writes the C++ header of x and its CMake package into dir, and builds the
 // library of the main package into the subfolder lib.
 func exportCpp(ctx context.Context, con *console.Console, x *gen.Exports, c gen.ExportConfig, b packaging.Build, main, dir string) error {
@@ -18,27 +28,33 @@ func exportCpp(ctx context.Context, con *console.Console, x *gen.Exports, c gen.
 	if err != nil {
 		return &console.Refusal{Err: err}
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	return sources{"C++ header", dir, "lib", generated, gen.IsGenerated}.write(ctx, con, b, main, c.Name)
+}
+
+// write builds the library of the main package and writes the files. It writes none of
+// them if the build fails or one is in the way.
+func (s sources) write(ctx context.Context, con *console.Console, b packaging.Build, main, name string) error {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
 		return err
 	}
 	changes := &files.Output{}
-	for _, f := range generated {
-		if err := changes.Put(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content, gen.IsGenerated); err != nil {
+	for _, f := range s.files {
+		if err := changes.Put(filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content, s.generated); err != nil {
 			return err
 		}
+	}
+	library := filepath.Join(dir, s.library)
+	if err := os.MkdirAll(library, 0o755); err != nil {
+		return err
+	}
+	file := filepath.Join(library, b.Target.LibraryFile(name))
+	if _, err := con.Step("building the library", func() error { return b.Library(ctx, main, file) }); err != nil {
+		return err
 	}
 	if err := changes.Write(); err != nil {
 		return err
 	}
-	// A process that uses the old library keeps it: a file that is mapped must not change.
-	file := filepath.Join(dir, "lib", b.Target.LibraryFile(c.Name))
-	fresh := filepath.Join(dir, "lib", "."+b.Target.LibraryFile(c.Name))
-	if _, err := con.Step("building the library", func() error { return b.Library(ctx, main, fresh) }); err != nil {
-		return err
-	}
-	if err := os.Rename(fresh, file); err != nil {
-		return err
-	}
-	con.Notef("C++ header and library in %s; %s\n", console.Shown(dir), written(changes))
+	con.Notef("%s and library in %s; %s\n", s.what, console.Shown(dir), written(changes))
 	return nil
 }
