@@ -35,7 +35,7 @@ func (r *reader) function(decl *ast.FuncDecl, d directive) {
 	}
 	if f := r.signature(decl, d, 0); f != nil {
 		if !symbolPattern.MatchString(f.Name) {
-			r.fail(d.pos, "%q is not a valid C symbol: begin with a letter, then write letters, digits and _; --prefix adds a namespace", f.Name)
+			r.fail(d.pos, "%q is not a valid C symbol: begin with a letter, then write letters, digits and _, as in //tvmffi:export sum; --prefix adds a namespace", f.Name)
 			return
 		}
 		r.Functions = append(r.Functions, f)

@@ -351,7 +351,7 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 		return err.Error()
 	}
 	if value.CanUint() && value.Uint() > math.MaxInt64 {
-		return fmt.Sprintf("the default %s is larger than %d: integers of TVM-FFI have 64 bits with a sign", text, int64(math.MaxInt64))
+		return fmt.Sprintf("the default %q does not fit the integers of other languages, which have 64 bits with a sign: write at most %d", text, math.MaxInt64)
 	}
 	return ""
 }

@@ -60,6 +60,9 @@ func NotTrailing(a, b int64) {}
 //tvmffi:export a=300 // want `parameter a of TooLarge: the default "300" does not fit int8`
 func TooLarge(a int8) {}
 
+//tvmffi:export a=9223372036854775808 // want `parameter a of Unsigned: the default "9223372036854775808" does not fit the integers of other languages, which have 64 bits with a sign: write at most 9223372036854775807`
+func Unsigned(a uint64) {}
+
 //tvmffi:export a=x // want `parameter a of BadValue: the default "x" is not a valid float64`
 func BadValue(a float64) {}
 
@@ -229,15 +232,16 @@ type Finl struct{}
 //tvmffi:object
 type Tags struct {
 	inner
-	Option   int64           `ffi:"a,defualt=3"`       // want `field Option of Tags: the tag has an unknown option "defualt=3": there are optional, kwonly`
-	Text     int64           `ffi:"b,default=three"`   // want `field Text of Tags: the default "three" is not a valid int64`
-	Small    *int8           `ffi:"c,default=300"`     // want `the default "300" does not fit int8`
-	NotLast  uint            `ffi:"d,default=3,def"`   // want `the default "3,def" is not a valid uint: default= takes the rest of the tag, so put it last`
-	List     []int64         `ffi:"e,default=1"`       // want `a tag cannot hold a default of type []int64: remove default=`
-	Dtype    tvmffi.DataType `ffi:"f,default=floot32"` // want `the default "floot32": unknown`
-	Nameless int64           `ffi:",optional"`         // want `the tag has no name that other languages can use: ""`
-	Twice    int64           `ffi:"inner"`             // want `field Twice of Tags: two fields are named inner: rename one`
-	Quotes   int64           `ffi:x`                   // want `field Quotes of Tags: the tag ffi:x is malformed: write`
+	Option   int64           `ffi:"a,defualt=3"`                    // want `field Option of Tags: the tag has an unknown option "defualt=3": there are optional, kwonly`
+	Text     int64           `ffi:"b,default=three"`                // want `field Text of Tags: the default "three" is not a valid int64`
+	Small    *int8           `ffi:"c,default=300"`                  // want `the default "300" does not fit int8`
+	Unsigned uint64          `ffi:"i,default=18446744073709551615"` // want `field Unsigned of Tags: the default "18446744073709551615" does not fit the integers of other languages`
+	NotLast  uint            `ffi:"d,default=3,def"`                // want `the default "3,def" is not a valid uint: default= takes the rest of the tag, so put it last`
+	List     []int64         `ffi:"e,default=1"`                    // want `a tag cannot hold a default of type []int64: remove default=`
+	Dtype    tvmffi.DataType `ffi:"f,default=floot32"`              // want `the default "floot32": unknown`
+	Nameless int64           `ffi:",optional"`                      // want `the tag has no name that other languages can use: ""`
+	Twice    int64           `ffi:"inner"`                          // want `field Twice of Tags: two fields are named inner: rename one`
+	Quotes   int64           `ffi:x`                                // want `field Quotes of Tags: the tag ffi:x is malformed: write`
 	Out      int64           `ffi:"-,what"`
 	Good     tvmffi.DataType `ffi:"g,kwonly,default=float32x4"`
 }
@@ -330,5 +334,5 @@ func (text) Error() string { return "" }
 
 var _ = unexported
 
-//tvmffi:export n=18446744073709551615 // want `parameter n of Huge: the default 18446744073709551615 is larger than 9223372036854775807: integers of TVM-FFI have 64 bits with a sign`
+//tvmffi:export n=18446744073709551615 // want `parameter n of Huge: the default "18446744073709551615" does not fit the integers of other languages`
 func Huge(n uint64) {}
