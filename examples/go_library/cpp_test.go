@@ -14,8 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 )
 
-// exportedCpp returns a folder with the headers and libraries of golib and words, made as
-// the README says.
+// exportedCpp returns a folder with the headers and libraries of golib, words and
+// testdata/classes, made as the README says.
 var exportedCpp = func() func(t *testing.T) string {
 	var once sync.Once
 	var dir string
@@ -24,7 +24,7 @@ var exportedCpp = func() func(t *testing.T) string {
 		nativetest.StartsCompiler(t)
 		once.Do(func() {
 			made := cacheDir(t, "cpp")
-			for _, name := range []string{"golib", "words"} {
+			for _, name := range []string{"golib", "words", "testdata/classes"} {
 				upToDate(t, "./"+name)
 				run(t, nil, consumer.Tool(t), "export", "./"+name, "--cpp", made)
 			}
@@ -68,6 +68,22 @@ func TestCPP(t *testing.T) {
 				t.Error(out)
 			}
 		})
+	}
+}
+
+// TestCPP_features runs a C++ program that uses several results, variadic functions, defaults,
+// sequences, opaque classes, enums, declared errors and asynchronous calls.
+func TestCPP_features(t *testing.T) {
+	dir := exportedCpp(t)
+	compile, link := prepared(t)
+	program, lib := filepath.Join(t.TempDir(), "features"), filepath.Join(dir, "lib")
+	args := slices.Concat([]string{"-std=c++17"}, strict, compile, []string{
+		"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "features.cc"), "-o", program,
+		"-L" + lib, "-lgolib", "-lclasses", "-Wl,-rpath," + lib,
+	}, link)
+	run(t, nil, nativetest.Compiler(t), args...)
+	if out := run(t, nil, program); out != "all right\n" {
+		t.Error(out)
 	}
 }
 

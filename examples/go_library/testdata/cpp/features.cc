@@ -1,0 +1,193 @@
+// A C++ program that uses what headers of Go libraries have beside plain functions: several
+// results, variadic functions, defaults, sequences, opaque classes, enums, declared errors,
+// calls that can be cancelled. It links with golib and classes.
+#include <classes.hpp>
+#include <golib.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ffi = tvm::ffi;
+
+#define CHECK(condition)                                                \
+  if (!(condition)) {                                                   \
+    std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+    std::exit(1);                                                       \
+  }
+
+// equal prints both texts if they differ.
+static bool equal(const std::string& found, const char* want) {
+  if (found == want) return true;
+  std::printf("found %s\n", found.c_str());
+  return false;
+}
+
+template <typename F>
+std::string failure(F f) {
+  try {
+    f();
+  } catch (const ffi::Error& e) {
+    return e.kind() + ": " + e.message();
+  }
+  return "no error";
+}
+
+static void functions() {
+  auto [quotient, remainder] = golib::div_mod(17, 5);
+  CHECK(quotient == 3 && remainder == 2 && golib::div_mod(7, 2).quotient == 3);
+  CHECK(equal(failure([] { golib::div_mod(1, 0); }), "ValueError: b is zero"));
+  CHECK(golib::total(2) == 0 && golib::total(2, 1, 2, 3) == 12 && golib::total(0.5, std::vector<int8_t>{4}) == 2);
+  CHECK(equal(failure([] { golib::total(1, 1000); }), "TypeError: total(numbers[0]=...): 1000 does not fit int8"));
+  CHECK(golib::repeat("a") == "a, a" && golib::repeat("a", 3, "-") == "a-a-a" && golib::repeat("abc", 2, "", 4) == "abca");
+  // The compiler counts arguments, so a wrong count needs the function of the registry.
+  auto bare = ffi::Function::GetGlobalRequired("golib.add");
+  CHECK(equal(failure([&] { bare(1); }), "TypeError: add() takes 2 arguments (a, b), got 1: b is missing"));
+  CHECK(equal(failure([&] { bare(1, 2, 3); }), "TypeError: add() takes 2 arguments (a, b), got 3"));
+}
+
+static void lent() {
+  std::vector<float> x = {1, 2, 3};
+  CHECK(golib::scale(x) == 12 && x[2] == 6);
+  CHECK(golib::scale({x.data(), 1}, 3) == 6);
+  auto squares = golib::squares(4);
+  CHECK(squares.count == 4 && static_cast<int32_t*>(squares.squares.data_ptr())[3] == 9);
+  CHECK(golib::ramp(3).numel() == 3);
+}
+
+static void sequences() {
+  int64_t sum = 0;
+  for (int64_t n : golib::countdown(4)) sum += n;
+  CHECK(sum == 10);
+  for (int64_t n : golib::countdown(1000)) {
+    if (n < 990) break;
+  }
+  CHECK(golib::stopped(2) == 2);
+  CHECK(equal(failure([] { for (int64_t n : golib::countdown(14)) (void)n; }), "RuntimeError: panic in golib.Countdown: 13 brings bad luck"));
+  std::string all;
+  for (auto [i, word] : golib::fields("a b")) all += std::to_string(i) + std::string(word);
+  CHECK(all == "0a1b");
+  int steps = 0;
+  for (auto [x, y] : golib::Point(1, 1).way()) {
+    steps++;
+    CHECK(x == y);
+  }
+  CHECK(steps == 4);
+}
+
+static void errors() {
+  try {
+    golib::find("missing");
+    CHECK(false);
+  } catch (const golib::NotFoundError& e) {
+    CHECK(e.name() == "missing" && e.near().value().size() == 2 && e.kind() == "golib.NotFoundError");
+    CHECK(golib::is_missing([&] { throw e; }));
+  }
+  try {
+    golib::find("number");
+    CHECK(false);
+  } catch (const golib::LimitError& e) {
+    CHECK(e.value() == 7);
+  }
+  CHECK(equal(golib::caught([] { throw golib::NotFoundError("m", 3, ffi::Array<ffi::String>{"n"}); }),
+              "NotFoundError m 3 [\"n\"] key=true: golib.NotFoundError: nothing is called m (tries: 3)"));
+  try {
+    golib::through([] { throw golib::LimitError(5); }, true);
+    CHECK(false);
+  } catch (const golib::LimitError& e) {
+    CHECK(e.value() == 5);
+  }
+}
+
+static void index() {
+  golib::Index index;
+  CHECK(index.add("A b") == 0 && index.words() == 2 && index.size() == 1 && index.find("a")[0] == "A b");
+  CHECK(golib::merged({index, index}).find("a").size() == 2);
+  std::ostringstream os;
+  os << index;
+  CHECK(os.str() == "Index(1 texts, 2 words)");
+  { golib::Index::Closing guard(index); }
+  index.close();
+  CHECK(equal(failure([&] { index.add("c"); }), "ValueError: Index.add: the Index is closed"));
+}
+
+static void opaque() {
+  classes::Account a("me");
+  CHECK(a.owner() == "me/left" && a.level() == classes::Level::HIGH && a.entries().size() == 0);
+  classes::Account b("you", classes::Level::LOW, classes::Side::RIGHT, 5);
+  CHECK(b.entries()["start"] == 5 && b.put("x", 2).same_as(b) && classes::total(b) == 7);
+  classes::keep("k", b);
+  CHECK(classes::kept("k").same_as(b) && classes::kept("none") == nullptr);
+  classes::drop("k");
+  CHECK(a == a && a != b);
+  auto all = classes::all({a, b}, {{"t", a}});
+  CHECK(all.size() == 3 && all["1"].same_as(b));
+  auto visited = classes::visit({a}, [&](classes::Account, classes::Level level, classes::Side side) {
+    CHECK(level == classes::Level::HIGH && side == classes::Side::RIGHT);
+    return b;
+  });
+  CHECK(visited[0].same_as(b));
+  classes::Savings savings(0.25);
+  classes::Account base = savings;
+  CHECK(savings.rate() == 0.25 && base.owner() == "savings" && classes::total(savings) == 0);
+  CHECK(equal(failure([] { classes::Account(""); }), "RuntimeError: an account has an owner"));
+}
+
+static void holders() {
+  classes::Account a("me");
+  classes::Holder h(a, classes::Level::LOW);
+  CHECK(h.account().value().same_as(a) && h.levels()[0] == classes::Level::LOW);
+  h.set_side(classes::Side::RIGHT);
+  h.set_levels({classes::Level::HIGH});
+  h.set_account(std::nullopt);
+  CHECK(h.side() == classes::Side::RIGHT && h.levels()[0] == classes::Level::HIGH && !h.account().has_value());
+  auto enums = classes::enums(classes::Level::LOW, classes::Side::LEFT, {classes::Level::HIGH}, {{classes::Side::LEFT, classes::Level::HIGH}},
+                              [](classes::Level) { return classes::Side::RIGHT; });
+  CHECK(enums[classes::Level::HIGH] == classes::Side::RIGHT);
+  CHECK(classes::Point(1).y() == -2.5);
+}
+
+static void calls() {
+  golib::sleep_async(1).get();
+  auto slow = golib::sleep_async(60000);
+  slow.cancel();
+  slow.cancel();
+  CHECK(equal(failure([&] { slow.get(); }), "RuntimeError: context canceled"));
+  { golib::sleep_async(60000).cancel(); }
+  golib::sleep(1);
+}
+
+// A forked process has no threads of Go: the next value of a sequence is an error, and does
+// not wait for a goroutine that is not there.
+static void forked() {
+  auto sequence = golib::countdown(5);
+  CHECK(sequence.next() == 5);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // ends a child that waits
+    const bool refused = failure([&] { sequence.next(); }).find("the process was forked") != std::string::npos;
+    sequence.close();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(sequence.next() == 4);
+}
+
+int main() {
+  functions();
+  lent();
+  sequences();
+  errors();
+  index();
+  opaque();
+  holders();
+  calls();
+  forked();
+  std::puts("all right");
+}
