@@ -229,6 +229,9 @@ func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
 	if c.r.opaque(t) {
 		return fmt.Sprintf("%s is opaque and is not copied: write *%[1]s", c.r.text(t))
 	}
+	if t == s {
+		return "a struct without a name: declare a type"
+	}
 	tagged := false
 	for i := range s.NumFields() {
 		f := s.Field(i)

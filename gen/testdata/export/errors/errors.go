@@ -66,6 +66,12 @@ func Unsigned(a uint64) {}
 //tvmffi:export a=x // want `parameter a of BadValue: the default "x" is not a valid float64`
 func BadValue(a float64) {}
 
+//tvmffi:export
+func Unnamed(a []struct { // want `parameter a of Unnamed: a struct without a name: declare a type`
+	X int `ffi:"x"`
+}) {
+}
+
 //tvmffi:export a=nil // want `parameter a of NoNil: the default "nil" is not a valid int64`
 func NoNil(a int64) {}
 
