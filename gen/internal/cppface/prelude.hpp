@@ -133,6 +133,42 @@ class Slice : public TensorArgument {
   DLTensor tensor_{};
 };
 
+// Element<T>::Of converts an element of a container of the caller. Containers in it, such as the
+// vectors of a map, are converted element by element.
+template <typename T>
+struct Element {
+  template <typename From>
+  static T Of(const From& x) {
+    return T(x);
+  }
+};
+template <typename T>
+struct Element<ffi::Array<T>> {
+  template <typename From>
+  static ffi::Array<T> Of(const From& x) {
+    if constexpr (std::is_constructible_v<ffi::Array<T>, const From&>) {
+      return ffi::Array<T>(x);
+    } else {
+      ffi::Array<T> array;
+      for (const auto& element : x) array.push_back(Element<T>::Of(element));
+      return array;
+    }
+  }
+};
+template <typename K, typename V>
+struct Element<ffi::Map<K, V>> {
+  template <typename From>
+  static ffi::Map<K, V> Of(const From& x) {
+    if constexpr (std::is_constructible_v<ffi::Map<K, V>, const From&>) {
+      return ffi::Map<K, V>(x);
+    } else {
+      ffi::Map<K, V> map;
+      for (const auto& [key, value] : x) map.Set(Element<K>::Of(key), Element<V>::Of(value));
+      return map;
+    }
+  }
+};
+
 // A Sequence is an argument of several values: an Array, or what a range holds.
 template <typename T>
 class Sequence : public Argument {
@@ -142,7 +178,7 @@ class Sequence : public Argument {
   template <typename R, typename = decltype(std::begin(std::declval<const R&>())),
             typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R> && !std::is_convertible_v<R, const char*>>>
   Sequence(const R& range) {
-    for (const auto& x : range) array_.push_back(T(x));
+    for (const auto& x : range) array_.push_back(Element<T>::Of(x));
     Set();
   }
   /// The values, of any type.
@@ -164,7 +200,7 @@ class Mapping : public Argument {
   }
   template <typename R, typename = typename R::mapped_type, typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R>>>
   Mapping(const R& map) {
-    for (const auto& [key, value] : map) map_.Set(K(key), V(value));
+    for (const auto& [key, value] : map) map_.Set(Element<K>::Of(key), Element<V>::Of(value));
     Set();
   }
 

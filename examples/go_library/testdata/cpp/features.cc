@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ static void functions() {
   CHECK(golib::total(2) == 0 && golib::total(2, 1, 2, 3) == 12 && golib::total(0.5, std::vector<int8_t>{4}) == 2);
   CHECK(equal(failure([] { golib::total(1, 1000); }), "TypeError: total(numbers[0]=...): 1000 does not fit int8"));
   CHECK(golib::repeat("a") == "a, a" && golib::repeat("a", 3, "-") == "a-a-a" && golib::repeat("abc", 2, "", 4) == "abca");
+  // Containers of the standard library may hold others.
+  const std::map<std::string, std::vector<std::vector<int>>> rows = {{"row", {{3, 1, 2}}}};
+  CHECK(golib::sorted(rows)["row"][0][0] == 1);
   // The compiler counts arguments, so a wrong count needs the function of the registry.
   auto bare = ffi::Function::GetGlobalRequired("golib.add");
   CHECK(equal(failure([&] { bare(1); }), "TypeError: add() takes 2 arguments (a, b), got 1: b is missing"));
