@@ -193,7 +193,7 @@ func (w *writer) root() {
 	w.line("")
 	w.line("#![warn(missing_docs)]")
 	w.line("#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, uncommon_codepoints, mixed_script_confusables, confusable_idents)]")
-	w.line("#![allow(clippy::len_without_is_empty, clippy::should_implement_trait, clippy::too_many_arguments, clippy::type_complexity)]")
+	w.line("#![allow(clippy::derivable_impls, clippy::len_without_is_empty, clippy::should_implement_trait, clippy::too_many_arguments, clippy::type_complexity)]")
 	w.line("#![allow(clippy::wrong_self_convention, clippy::doc_lazy_continuation, clippy::tabs_in_doc_comments)]")
 	w.line("#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unnecessary_cast, clippy::explicit_auto_deref)]")
 	w.line("")
