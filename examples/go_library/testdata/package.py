@@ -229,6 +229,32 @@ def declared(g):
     assert type(failure(g.NotFoundError, nothing=1)) is TypeError
 
 
+def derived(g):
+    class Named(g.Point):
+        def __init__(self, label):
+            super().__init__(1, 2)
+            self.label = label
+
+    class Twice(Named):
+        def __init__(self):
+            super().__init__("twice")
+            self.more = 3
+
+    class Slots(g.Point):
+        __slots__ = ("one",)
+
+    class Empty(g.Point):
+        def __init__(self):
+            pass
+
+    assert Named("n").label == "n" and vars(Twice()) == {"label": "twice", "more": 3}
+    assert not hasattr(Slots(1, 2), "__dict__") and not hasattr(g.Point(1, 2), "__dict__")
+    assert isinstance(failure(setattr, g.Point(1, 2), "other", 1), AttributeError)
+    # Without its check, the first use of such an object ends the process.
+    e = failure(Empty)
+    assert isinstance(e, TypeError) and str(e) == "Empty.__init__() did not call super().__init__(), which makes the object"
+
+
 def opaque(g):
     """Objects of which only Go sees the fields."""
     with g.Index(fold=True) as x:

@@ -30,7 +30,7 @@ func (w *writer) class(class *face.Class) {
 	}
 	w.export(c.name)
 	converters := c.prepare()
-	base, stubBase := w.private+".Object", w.tvm("Object")
+	base, stubBase := w.private+".Object, metaclass="+w.private+".Meta", w.tvm("Object")
 	switch {
 	case c.Parent != nil:
 		base = w.names[c.Parent]

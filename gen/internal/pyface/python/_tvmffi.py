@@ -146,6 +146,29 @@ def function(symbol, name):
         raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
 
 
+class Meta(type(Object)):
+    """Is the class of the classes of this package, and makes those that derive from them."""
+
+    def __new__(mcls, name, bases, namespace, **options):
+        if namespace.get("__module__") != PACKAGE:
+            mcls = Derived
+            # tvm_ffi gives a class without slots no attributes of its own.
+            if not any(b.__dictoffset__ for b in bases):
+                namespace.setdefault("__slots__", ("__dict__",))
+        return super().__new__(mcls, name, bases, namespace, **options)
+
+
+class Derived(Meta):
+    """Is the class of the classes that users derive."""
+
+    def __call__(cls, *args, **options):
+        self = super().__call__(*args, **options)
+        # tvm_ffi ends the process if an object without a handle is an argument.
+        if isinstance(self, cls) and not self.__chandle__():
+            raise TypeError(f"{cls.__name__}.__init__() did not call super().__init__(), which makes the object")
+        return self
+
+
 def register(key):
     """Makes a class the one of the objects with that key."""
     try:
