@@ -16,12 +16,18 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 )
 
 // runtimePath is the package whose Object gives every object type its layout.
 const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
+
+// addModule is the command that adds the module of the runtime, and the tool, to another one.
+const addModule = "go get -tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind, or the two commands of README.md for a clone"
 
 // banned lists the imports that generated code must not have.
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
@@ -61,6 +67,9 @@ func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) er
 	}
 	var errs []error
 	for _, pkg := range loaded {
+		if err := withoutRuntime(dir, pkg.Errors); err != nil {
+			return err
+		}
 		for _, e := range pkg.Errors {
 			errs = append(errs, fmt.Errorf("verify: %w", e))
 		}
@@ -69,6 +78,22 @@ func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) er
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// withoutRuntime returns an error if the module around dir lacks the runtime, which all
+// generated code imports: the compiler would report each import, without a remedy.
+func withoutRuntime(dir string, errs []packages.Error) error {
+	for _, e := range errs {
+		if !strings.HasPrefix(e.Msg, "could not import "+runtimePath+" ") {
+			continue
+		}
+		module, err := load.ModuleAround(load.Existing(dir))
+		if err != nil {
+			return fmt.Errorf("verify: %w: run go mod init, and then %s", err, addModule)
+		}
+		return fmt.Errorf("verify: the module %s in %s cannot import %s, which generated code needs: run there %s", module.Path, module.Dir, runtimePath, addModule)
+	}
+	return nil
 }
 
 // hideStale replaces each generated file in folder that is not in the overlay by an
