@@ -146,7 +146,22 @@ func plain(message string) string {
 	if name, ok := gotNames[got]; ok {
 		got = name
 	}
-	return "expected " + plainType(rest[:at]) + ", got " + strings.TrimPrefix(got, "ffi.")
+	return "expected " + plainType(rest[:at]) + ", got " + strings.TrimPrefix(got, "ffi.") + instead(rest[:at], rest[at+len(", got "):])
+}
+
+// instead says what to pass in place of a value that looks like a sequence to its owner, such as
+// an array of NumPy, or a set, a range or a generator of Python.
+func instead(want, got string) string {
+	if !strings.HasPrefix(strings.TrimPrefix(want, "Optional<"), "ffi.Array") {
+		return ""
+	}
+	switch got {
+	case "ffi.Tensor", "DLTensor*":
+		return ": pass its values, such as x.tolist() in Python"
+	case "ffi.OpaquePyObject":
+		return ": pass a list or a tuple, such as list(x)"
+	}
+	return ""
 }
 
 // gotNames are the names of values that differ from those of their types.
@@ -154,6 +169,7 @@ var gotNames = map[string]string{
 	"ffi.SmallStr": "string", "ffi.String": "string", "const char*": "string",
 	"ffi.SmallBytes": "bytes", "ffi.Bytes": "bytes", "TVMFFIByteArray*": "bytes",
 	"DLTensor*": "Tensor", "void*": "pointer",
+	"ffi.BigInt": "an int of more than 64 bits", "ffi.OpaquePyObject": "an object that only Python knows",
 }
 
 // wantNames are the names of types that are not their names with an article.

@@ -109,6 +109,9 @@ def iterators(g):
 
 def arguments(g):
     """Wrong arguments are errors that name the parameter."""
+    import numpy
+
+    tensor = numpy.zeros(2)
     cases = [
         (failure(g.add), "missing 2 required positional arguments: 'a' and 'b'"),
         (failure(g.add, 1), "missing 1 required positional argument: 'b'"),
@@ -118,7 +121,7 @@ def arguments(g):
         (failure(g.add, None, 1), "add(a=...): expected an int, got None"),
         (failure(g.add, 1, "x"), "add(b=...): expected an int"),
         (failure(g.add, object(), 1), "add(a=...): expected an int"),
-        (failure(g.add, 2**70, 1), "add(a=...): "),
+        (failure(g.add, 2**70, 1), "add(a=...): expected an int, got an int of more than 64 bits"),
         (failure(g.small, 200, 1, True), "small(a=...): "),
         (failure(g.sum, None), "nil"),
         (failure(g.sum, 3), "sum(t=...): expected a Tensor, got int"),
@@ -126,6 +129,8 @@ def arguments(g):
         (failure(g.apply, 3, 1), "apply(f=...): expected a Function, got int"),
         (failure(g.within, 1, {"low": 1.0}), "within(l=...): "),
         (failure(g.word_count, 3), "word_count(texts=...): "),
+        (failure(g.word_count, {"a"}), "got an object that only Python knows: pass a list or a tuple, such as list(x)"),
+        (failure(g.word_count, tensor), "got Tensor: pass its values, such as x.tolist() in Python"),
         (failure(g.around, "x", 1), "around(p=...): expected a golib.Point"),
         (failure(g.Point), "missing 1 required positional argument: 'x'"),
         (failure(g.Point, 1, z=2), "unexpected keyword argument 'z'"),
