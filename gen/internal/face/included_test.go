@@ -24,9 +24,9 @@ func TestOf_included(t *testing.T) {
 	const exports = "// Generated for a test.\npackage PACKAGE\n\n" + `import "github.com/tvmffi-go/tvmffi/runtime/exportrt"` + "\n\n"
 	const method = "\nfunc TVMFFIExports() *exportrt.Exports { return &tvmffiExports }\n"
 	for name, text := range map[string]string{
-		"outer/outer.go": "package outer\n\nimport (\n\t//tvmffi:export\n\t_ \"" + at + "/inner\"\n\t//tvmffi:export\n\t_ \"" + at + "/kernels\"\n)\n" + `
+		"outer/outer.go": "package outer\n\nimport (\n\t//tvmffi:export\n\t\"" + at + "/inner\"\n\t//tvmffi:export\n\t_ \"" + at + "/kernels\"\n)\n" + `
 //tvmffi:export
-func Own() {}
+func Own(lamp *inner.Lamp) {}
 `,
 		"inner/inner.go": `package inner
 
@@ -93,6 +93,9 @@ func Later() {} // is not in the generated file
 	light := functions["light"]
 	if light.Params[1].Type.Enum != l.Enums[0] || light.Results[0].Type.Class != l.Classes[0] {
 		t.Errorf("light has %+v and %+v", light.Params[1].Type, light.Results[0].Type)
+	}
+	if own := functions["own"]; own.Params[0].Type.Class != l.Classes[0] {
+		t.Errorf("own has %+v", own.Params[0].Type)
 	}
 	add := functions["add"]
 	if len(add.Params) != 3 || add.Doc != "It adds." || add.Params[0].Type.Kind != face.KindTensor || add.Params[1].Name != "n" ||

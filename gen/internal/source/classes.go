@@ -43,6 +43,9 @@ func (r *reader) constructor(decl *ast.FuncDecl, d directive) {
 	if len(f.Results) == 1 {
 		t = r.constructed(f.Result())
 	}
+	if t != nil && t.Object.Pkg() != r.pkg.Types {
+		t = nil // the class of an included package, which writes its constructor
+	}
 	switch {
 	case f.Context:
 		r.fail(decl.Pos(), "constructor %s takes a context: take it in a method, or write //tvmffi:export instead", f.GoName)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -111,6 +112,7 @@ func (r *reader) include(p *packages.Package, pos token.Pos) {
 	other.read()
 	r.errs = append(r.errs, other.errs...)
 	in.Source, in.Prefix = other.Package, stringOf(list, "Prefix")
+	maps.Copy(r.objects, other.objects) // signatures may use them
 	r.Included = append(r.Included, in)
 }
 
