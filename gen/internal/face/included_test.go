@@ -15,12 +15,8 @@ import (
 // TestOf_included checks that the functions, classes, enums and errors of included packages
 // come with the library, under their own names in the registry.
 func TestOf_included(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "testpackage")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	at := path.Join("github.com/tvmffi-go/tvmffi/gen/internal/face", filepath.Base(dir))
+	dir := testFolder(t)
+	at := path.Join("github.com/tvmffi-go/tvmffi/gen/internal/face", filepath.ToSlash(dir))
 	const exports = "// Generated for a test.\npackage PACKAGE\n\n" + `import "github.com/tvmffi-go/tvmffi/runtime/exportrt"` + "\n\n"
 	const method = "\nfunc TVMFFIExports() *exportrt.Exports { return &tvmffiExports }\n"
 	for name, text := range map[string]string{
@@ -102,4 +98,22 @@ func Later() {} // is not in the generated file
 		add.Params[2].Type.Kind != face.KindOptional || add.Params[2].Type.Elems[0].Kind != face.KindPointer {
 		t.Errorf("add is %+v", add)
 	}
+}
+
+// testFolder makes a folder for packages inside this module, which has the runtime. It is
+// in testdata, where tests that read the whole module do not see it.
+func testFolder(t *testing.T) string {
+	t.Helper()
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("testdata", "package")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.RemoveAll(dir)
+		_ = os.Remove("testdata") // if it is empty
+	})
+	return dir
 }

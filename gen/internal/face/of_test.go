@@ -11,11 +11,7 @@ import (
 
 // TestOf reads a small package and checks what the writers rely on.
 func TestOf(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "testpackage") // inside this module, which has the runtime
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := testFolder(t)
 	const text = `// Package shop sells.
 package shop
 
