@@ -7,17 +7,24 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 // Callee returns argument i, a function, as a Go func that wrap makes. wrap must not capture
 // variables. The func ends when the callee returns, unless tvmffi.RetainFunc keeps it. When it
-// is passed back, it is the same function again.
+// is passed back, it is the same function again. None is an error: the callee would call it. A
+// parameter with the default nil takes None, and is read by ArgOr.
 func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	v := a.Value(i)
+	if v.TypeIndex == abi.TypeNone && i < a.Len() {
+		a.Fail(a.InArgument(i, failure.Errorf(failure.KindType, "expected a Function, got None")))
+		var none F
+		return none
+	}
 	if v.TypeIndex != abi.TypeFunction {
-		return bindrt.Arg[F](a, i) // nil for None, or an error
+		return bindrt.Arg[F](a, i) // a conversion, or an error
 	}
 	fn := (*tvmffi.Function)(unsafe.Pointer(a.Borrow(uintptr(v.Bits))))
 	return bindrt.Bind(fn, wrap(fn))

@@ -181,6 +181,7 @@ def functions(m, w):
         ("sum(t=...): expected a Tensor, got string", m.sum, "x"),
         ("reversed(data=...): expected bytes, got string", m.reversed, "x", None),
         ("apply(f=...): expected a Function, got int", m.apply, 1, 1),
+        ("apply(f=...): expected a Function, got None", m.apply, None, 1),
         ("swap(pair=...): expected a tuple (int, string), got an array of 1 elements", m.swap, (1,)),
         ("swap(pair[1]=...): expected a string, got int", m.swap, (1, 2)),
         ("word_count(texts[0]=...): expected a string, got int", m.word_count, [1]),
