@@ -1,0 +1,3 @@
+module example.com/ledger/cgo
+
+go 1.26
