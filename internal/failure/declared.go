@@ -68,14 +68,14 @@ func DeclaredKind(kind string) *Declared {
 	return nil
 }
 
-// DeclaredIn returns the first error of a declared type in the chain of err, with its
-// declaration, or nil.
-func DeclaredIn(err error) (error, *Declared) {
+// DeclaredIn returns the first error of a declared type in the chain of err, and before it
+// its declaration; nil if there is none.
+func DeclaredIn(err error) (*Declared, error) {
 	if declared.Load() == nil {
 		return nil, nil
 	}
-	found, _, d := search(err, func(e error) bool { return declarationOf(e) != nil })
-	return found, d
+	_, d, found := search(err, func(e error) bool { return declarationOf(e) != nil })
+	return d, found
 }
 
 func declarationOf(err error) *Declared {
@@ -85,20 +85,20 @@ func declarationOf(err error) *Declared {
 	return nil
 }
 
-// search returns the first error of the chain of err that matches, as itself, as a record
-// and as a declared type.
-func search(err error, matches func(error) bool) (found error, f *Failure, d *Declared) {
+// search returns the first error of the chain of err that matches, as a record, as a declared
+// type and as itself.
+func search(err error, matches func(error) bool) (f *Failure, d *Declared, found error) {
 	for err != nil {
 		if matches(err) {
-			return err, FailureOf(err), declarationOf(err)
+			return FailureOf(err), declarationOf(err), err
 		}
 		switch w := err.(type) {
 		case interface{ Unwrap() error }:
 			err = w.Unwrap()
 		case interface{ Unwrap() []error }:
 			for _, e := range w.Unwrap() {
-				if found, f, d := search(e, matches); found != nil {
-					return found, f, d
+				if f, d, found := search(e, matches); found != nil {
+					return f, d, found
 				}
 			}
 			return nil, nil, nil
@@ -143,7 +143,7 @@ func declaredCause(cell *abi.ErrorCell, kind string, cause error) error {
 // OtherCause returns the first error in the chain below e that came from another language, or
 // nil.
 func (e *Failure) OtherCause() *Failure {
-	_, f, _ := search(e.Cause, func(err error) bool {
+	f, _, _ := search(e.Cause, func(err error) bool {
 		f := FailureOf(err)
 		return f != nil && (f.plain || f.Native() != nil) && (e.Native() == nil || f.Native() == nil || f.Native().Handle() != e.Native().Handle())
 	})

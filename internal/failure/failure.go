@@ -207,7 +207,7 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 		return o.Handle(), nil
 	}
 	kind, message, backtrace := KindRuntime, err.Error(), ""
-	if _, e, d := search(err, hasKind); e != nil {
+	if e, d, _ := search(err, hasKind); e != nil {
 		kind, backtrace = e.Kind, e.Backtrace
 		if FailureOf(original(err)) == e {
 			message = e.Message

@@ -253,6 +253,8 @@ func TestOpaque_refused(t *testing.T) {
 		given struct{ x int }
 		value struct{ x int }
 	)
+	// Without a value of each, staticcheck takes the fields for unused.
+	_ = []any{derived{opaque{1}}, tagged{opaque{1}, 2}, two{opaque{1}, new(derived), tally{}}, given{1}, value{1}}
 	_ = define.Object[plain]("gotest.opaque.Plain")
 	_ = define.Opaque[opaque]("gotest.opaque.Opaque", define.Final())
 	_, err = tvmffi.FuncOf(func(opaque) {})

@@ -277,7 +277,7 @@ func fieldsOfError(a *bindrt.Args, types map[string]*ErrorType) error {
 	if err := a.Check(1); err != nil {
 		return err
 	}
-	found, d := failure.DeclaredIn(e)
+	d, found := failure.DeclaredIn(e)
 	if d == nil || types[d.Kind] == nil {
 		return nil
 	}
