@@ -181,6 +181,12 @@ func (c *Compiler) flight(s Spec) (*flight, error) {
 		f.waiting++
 		return f, nil
 	}
+	// Another request may have compiled it since this one looked into the cache.
+	if compiled := c.cache.get(s); compiled != nil {
+		landed := &flight{done: make(chan struct{}), at: time.Now(), waiting: 1, compiled: tvmffi.Retain(compiled)}
+		close(landed.done)
+		return landed, nil
+	}
 	// Each flight is a goroutine and a source in memory.
 	if most := 32 * cap(c.slots); len(c.flights) >= most {
 		return nil, &Error{Busy, string(s.Kind), fmt.Sprintf("%d grammars wait to be compiled", most), "another try"}
