@@ -69,18 +69,21 @@ func (l *Exports) interruptible(all map[string]*Function) map[string]*Function {
 	return all
 }
 
-// handles has the handle for tasks of each *Function.
+// handles has for each *Function the func that makes and returns its handle for tasks. The
+// handle is made once, because it stays as long as the process.
 var handles sync.Map
 
 func (f *Function) detached() uintptr {
-	if handle, ok := handles.Load(f); ok {
-		return handle.(uintptr)
+	handle, ok := handles.Load(f)
+	if !ok {
+		handle, _ = handles.LoadOrStore(f, sync.OnceValue(func() uintptr {
+			about := f.about()
+			about.Method = f.Global != "" // of the functions with a context, only methods have it
+			_, handle := core.Export(f.Call, f.origin(), about)
+			return handle
+		}))
 	}
-	about := f.about()
-	about.Method = f.Global != "" // of the functions with a context, only methods have it
-	_, handle := core.Export(f.Call, f.origin(), about)
-	handles.Store(f, handle)
-	return handle
+	return handle.(func() uintptr)()
 }
 
 // start is the function that asyncName returns.
