@@ -146,7 +146,7 @@ def function(symbol, name):
         raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
 
 
-class Meta(type(Object)):
+class Meta(type(Object)):  # type: ignore[misc]  # mypy wants a name for the base
     """Is the class of the classes of this package, and makes those that derive from them."""
 
     def __new__(mcls, name, bases, namespace, **options):
