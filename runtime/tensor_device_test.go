@@ -17,6 +17,11 @@ func TestDeviceWithoutLibrary(t *testing.T) {
 		t.Cleanup(x.Release)
 		return x
 	}
+	for device, want := range map[tvmffi.Device]string{{Type: 129}: "remote[0]-cpu:0", {Type: 258, ID: 3}: "remote[1]-cuda:3", {Type: 127}: "device127:0"} {
+		if got := device.String(); got != want {
+			t.Errorf("device type %d is %q, want %q", device.Type, got, want)
+		}
+	}
 	remote, vulkan := at(tvmffi.Device{Type: 129}, 3), at(tvmffi.Device{Type: tvmffi.DeviceVulkan, ID: 2}, 3)
 	local := must(tvmffi.FromSlice([]float32{1, 2, 3}))
 	defer local.Release()

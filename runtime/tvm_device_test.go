@@ -185,7 +185,7 @@ func deviceCopies(t *testing.T, session *tvmffi.Module) {
 		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
 	}
 	runtimetest.WantError(t, runtimetest.ErrorOf(tvmffi.ReadSlice[int32](x)), tvmffi.ErrType, "the element type is float32")
-	if text := strings.Split(fmt.Sprintf("%+v", x), "\n")[0]; !strings.HasPrefix(text, "float32[2, 3]@device") {
+	if text := strings.Split(fmt.Sprintf("%+v", x), "\n")[0]; !strings.HasPrefix(text, "float32[2, 3]@remote[") {
 		t.Error(text)
 	}
 	if empty := alloc(tvmffi.Int8, 0); tvmffi.CopyFrom(empty, []int8{}) != nil {

@@ -192,8 +192,15 @@ var deviceNames = [...]string{
 // deviceAliases are other names that the library accepts.
 var deviceAliases = map[string]int32{"mps": DLMetal, "wgpu": DLWebGPU}
 
-// DeviceTypeName returns the name of a device type, such as "cuda".
+// DeviceTypeName returns the name of a device type, such as "cuda". A device of session i is
+// "remote[i]-cuda".
 func DeviceTypeName(t int32) string {
+	// TVM adds this to the type of a device for each session of RPC: session 0 has the types from
+	// 128 to 255. DLPack has no types above 127.
+	const remoteStep = 128
+	if t >= remoteStep {
+		return "remote[" + strconv.Itoa(int(t/remoteStep)-1) + "]-" + DeviceTypeName(t%remoteStep)
+	}
 	if t >= 0 && int(t) < len(deviceNames) && deviceNames[t] != "" {
 		return deviceNames[t]
 	}
