@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,15 +40,23 @@ func (t *tasks) isClosed() bool {
 	return t.closed
 }
 
-// acceptAll serves each connection on a goroutine of its own until the listener is closed.
-func acceptAll(ctx context.Context, l *net.TCPListener, tasks *tasks, log *slog.Logger, serve func(*net.TCPConn)) error {
+// acceptAll serves each connection on a goroutine of its own until the listener is closed. It
+// closes those above most at once.
+func acceptAll(ctx context.Context, l *net.TCPListener, tasks *tasks, log *slog.Logger, most int, serve func(*net.TCPConn)) error {
 	wait := firstPause
+	var open atomic.Int64
 	for {
 		conn, err := l.AcceptTCP()
 		switch {
 		case err == nil:
 			wait = firstPause
-			if !tasks.start(func() { serve(conn) }) {
+			if open.Load() >= int64(most) {
+				conn.Close()
+				log.Warn("rpc: too many connections", "peer", conn.RemoteAddr().String(), "most", most)
+				continue
+			}
+			open.Add(1)
+			if !tasks.start(func() { defer open.Add(-1); serve(conn) }) {
 				conn.Close()
 				return ErrClosed
 			}

@@ -31,8 +31,9 @@ var childReady atomic.Bool
 
 // childTask is the value of childVariable.
 type childTask struct {
-	Dir       string
-	MaxMemory int64
+	Dir        string
+	MaxMemory  int64
+	MaxArchive int64
 }
 
 // ServeChild serves a session and ends the process, if a server of this program has started
@@ -73,7 +74,7 @@ func serveChild(text string) error {
 		return err
 	}
 	runtime.LockOSThread() // callbacks of the session run on this thread
-	defer folders.enter(task.Dir)()
+	defer folders.enter(folder{task.Dir, task.MaxArchive})()
 	return tvmrpc.ServerLoop(childSocket)
 }
 
@@ -114,7 +115,7 @@ func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.C
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}
-	task, err := json.Marshal(childTask{dir, s.config.MaxMemory})
+	task, err := json.Marshal(childTask{dir, s.config.MaxMemory, s.config.MaxArchive})
 	if err != nil {
 		return nil, nil, err
 	}

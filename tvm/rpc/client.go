@@ -156,10 +156,24 @@ func (s *Session) Do(ctx context.Context, f func() error) error {
 	}
 	err := f()
 	if err == nil || !s.socket.lost() && !stuck(err) {
-		return err
+		return short(err)
 	}
 	s.fail(fmt.Errorf("%w: %w", ErrLost, err))
 	return s.broken()
+}
+
+// short returns err without the words that TVM puts before the text of the server, which begin
+// with the kind for a second time.
+func short(err error) error {
+	e, ok := err.(*tvmffi.Error)
+	if !ok {
+		return err
+	}
+	before, message, found := strings.Cut(e.Message, caught)
+	if e.Kind != "RPCError" || !found || before != "RPCError: " {
+		return err
+	}
+	return &tvmffi.Error{Kind: e.Kind, Message: message, Backtrace: e.Backtrace}
 }
 
 // Module returns the module of the session, which serves functions that take a session. It

@@ -41,6 +41,12 @@ type Config struct {
 	// processor. With [InProcess] the limit is 32, together with the sessions that this process
 	// dials.
 	MaxSessions int
+	// MaxWaiting is how many further clients may wait, or be about to show their key; the server
+	// closes the connections of others at once. 0 is 1024.
+	MaxWaiting int
+	// MaxArchive is how many bytes the files in an archive may have together that a client
+	// uploads and the server links. 0 is 1 GiB. An archive has at most 10,000 files.
+	MaxArchive int64
 	// HandshakeTimeout is how long a client may take to show its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
 	// PeerTimeout is how long the machine of a client may be silent, or a client may read
@@ -81,6 +87,12 @@ func (c Config) complete() (Config, error) {
 	c.Addr = net.JoinHostPort(host, port)
 	if c.MaxSessions <= 0 {
 		c.MaxSessions = runtime.NumCPU()
+	}
+	if c.MaxWaiting <= 0 {
+		c.MaxWaiting = 1024
+	}
+	if c.MaxArchive <= 0 {
+		c.MaxArchive = 1 << 30
 	}
 	if c.HandshakeTimeout <= 0 {
 		c.HandshakeTimeout = 10 * time.Second

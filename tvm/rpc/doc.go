@@ -50,7 +50,9 @@
 // The protocol has neither encryption nor authentication: a key only keeps wrong clients away.
 // Who can connect can upload a library and run it with the rights of the server. So a server
 // listens at the loopback interface unless its Config names another address. Use a tunnel
-// (SSH, WireGuard) between machines, and a user without rights for the server.
+// (SSH, WireGuard) between machines, and a user without rights for the server. MaxWaiting,
+// MaxArchive and MaxMemory of a Config, and MaxConnections of a TrackerConfig, limit what
+// mistaken clients can use; they do not stop hostile ones.
 //
 // # Errors
 //

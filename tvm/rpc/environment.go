@@ -12,19 +12,25 @@ import (
 )
 
 // folders holds the folder of the session that runs on each thread of the system.
-var folders = folderTable{dirs: map[int]string{}}
+var folders = folderTable{dirs: map[int]folder{}}
 
 type folderTable struct {
 	mu   sync.Mutex
-	dirs map[int]string
+	dirs map[int]folder
+}
+
+// A folder is where the files of a session are, and how large the archives there may be.
+type folder struct {
+	dir        string
+	maxArchive int64
 }
 
 // enter sets the folder of the session that this thread is about to serve. The result ends that.
-func (t *folderTable) enter(dir string) (leave func()) {
+func (t *folderTable) enter(f folder) (leave func()) {
 	id, _ := threadID()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dirs[id] = dir
+	t.dirs[id] = f
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -32,13 +38,26 @@ func (t *folderTable) enter(dir string) (leave func()) {
 	}
 }
 
+// here returns the folder of the session that this thread serves.
+func (t *folderTable) here() (f folder, ok bool) {
+	id, _ := threadID()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f, ok = t.dirs[id]
+	return f, ok
+}
+
+// maxArchive returns how many bytes the files of an archive of the session may have.
+func (t *folderTable) maxArchive() int64 {
+	f, _ := t.here()
+	return f.maxArchive
+}
+
 // file returns the path of a file of the session that this thread serves. The name must stay
 // in the folder.
 func (t *folderTable) file(name string) (string, error) {
-	id, _ := threadID()
-	t.mu.Lock()
-	dir, ok := t.dirs[id]
-	t.mu.Unlock()
+	f, ok := t.here()
+	dir := f.dir
 	if !ok {
 		return "", tvmffi.NewError("RuntimeError", "this thread serves no RPC session, so it has no folder")
 	}

@@ -44,6 +44,9 @@ func (e *ConnectionError) Error() string { return fmt.Sprintf("rpc: %s %s: %v", 
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
+// caught is what TVM puts before the text of a server.
+const caught = "Error caught from RPC call:\n"
+
 // RemoteMessage returns the message of an error that code on the server raised, and whether err
 // is one. Such an error is a *tvmffi.Error of kind "RPCError", whatever its kind on the server
 // was: the protocol carries the message alone.
@@ -52,7 +55,7 @@ func RemoteMessage(err error) (string, bool) {
 	if !errors.As(err, &e) || e.Kind != "RPCError" {
 		return "", false
 	}
-	_, message, found := strings.Cut(e.Message, "Error caught from RPC call:\n")
+	_, message, found := strings.Cut(e.Message, caught)
 	if !found {
 		message = e.Message
 	}

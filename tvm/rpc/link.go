@@ -23,13 +23,15 @@ const linkTimeout = 2 * time.Minute
 // linked returns a shared library of file. That is file itself unless it is an object file, or a
 // tar archive of some, as TVM exports where no linker is: the C++ compiler of this machine links
 // those.
-func linked(file string) (string, error) {
+//
+// The files of the archive may have most bytes together.
+func linked(file string, most int64) (string, error) {
 	objects := []string{file}
 	switch filepath.Ext(file) {
 	case ".o":
 	case ".tar":
 		var err error
-		if objects, err = unpack(file, file+".d"); err != nil {
+		if objects, err = unpack(file, file+".d", most); err != nil {
 			return "", fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
 		}
 	default:
@@ -64,8 +66,12 @@ func findLinker() (string, error) {
 	return "", fmt.Errorf("this server has none of the compilers %q, which link: install one, or upload a shared library", names)
 }
 
-// unpack writes the files of an archive into a folder, and returns their paths.
-func unpack(archive, dir string) (files []string, err error) {
+// maxArchiveFiles is how many files an archive may have.
+const maxArchiveFiles = 10_000
+
+// unpack writes the files of an archive into a folder, and returns their paths. It refuses an
+// archive whose files have more than most bytes together, before it has written more.
+func unpack(archive, dir string, most int64) (files []string, err error) {
 	f, err := os.Open(archive)
 	if err != nil {
 		return nil, err
@@ -75,6 +81,7 @@ func unpack(archive, dir string) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	left := most
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		switch {
@@ -88,7 +95,12 @@ func unpack(archive, dir string) (files []string, err error) {
 			continue
 		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
 			return nil, fmt.Errorf("%q is not a file in the archive", h.Name)
+		case h.Size > left:
+			return nil, fmt.Errorf("the files of the archive have more than %d bytes, the MaxArchive of the server", most)
+		case len(files) == maxArchiveFiles:
+			return nil, fmt.Errorf("the archive has more than %d files", maxArchiveFiles)
 		}
+		left -= h.Size
 		file := filepath.Join(dir, h.Name)
 		if err := writeFile(file, r); err != nil {
 			return nil, err
@@ -118,13 +130,19 @@ func writeFile(file string, from io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// downloadLinked returns the shared library of a file of the session.
-func downloadLinked(name string) ([]byte, error) {
+// linkedFile returns the path of the shared library of a file of the session.
+func linkedFile(name string) (string, error) {
 	file, err := folders.file(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if file, err = linked(file); err != nil {
+	return linked(file, folders.maxArchive())
+}
+
+// downloadLinked returns the shared library of a file of the session.
+func downloadLinked(name string) ([]byte, error) {
+	file, err := linkedFile(name)
+	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)
@@ -132,11 +150,8 @@ func downloadLinked(name string) ([]byte, error) {
 
 // loadModule loads a file of the session as a module.
 func loadModule(name string) (any, error) {
-	file, err := folders.file(name)
+	file, err := linkedFile(name)
 	if err != nil {
-		return nil, err
-	}
-	if file, err = linked(file); err != nil {
 		return nil, err
 	}
 	m, err := tvmffi.LoadModule(file)

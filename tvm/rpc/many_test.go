@@ -3,8 +3,12 @@
 package rpc_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -117,6 +121,66 @@ func TestQueue(t *testing.T) {
 	})
 	time.AfterFunc(200*time.Millisecond, func() { first.Close() })
 	works(t, addr)
+}
+
+// TestMostConnections connects more clients than may wait, and more than a tracker takes.
+func TestMostConnections(t *testing.T) {
+	server, log := serve(t, rpc.Config{MaxSessions: 1, MaxWaiting: 2, Isolation: rpc.InProcess})
+	tracker, err := rpc.ListenTracker(rpc.TrackerConfig{MaxConnections: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go tracker.Serve(t.Context())
+	for _, addr := range []string{server.Addr().String(), tracker.Addr().String()} {
+		var all []net.Conn
+		for range 4 {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			all = append(all, c)
+		}
+		all[3].SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := all[3].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("one connection too many at %s: %v", addr, err)
+		}
+		all[2].SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		if _, err := all[2].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the last connection that there may be at %s: %v", addr, err)
+		}
+	}
+	if !strings.Contains(log.String(), "too many connections") {
+		t.Error("the log does not have the client that was refused")
+	}
+	tracker.Close()
+}
+
+// TestArchiveLimit uploads an archive that is larger than its server permits.
+func TestArchiveLimit(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Name: "a.o", Typeflag: tar.TypeReg, Size: 20}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, isolation := range []rpc.Isolation{rpc.Process, rpc.InProcess} {
+		server, _ := serve(t, rpc.Config{Isolation: isolation, MaxArchive: 19})
+		s := dial(t, server.Addr().String(), rpc.DialOptions{})
+		ctx := limited(t, 30*time.Second)
+		if err := s.Upload(ctx, "a.tar", b.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.LoadModule(ctx, "a.tar")
+		if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "more than 19 bytes, the MaxArchive") {
+			t.Errorf("isolation %d: %v", isolation, err)
+		}
+	}
 }
 
 // TestNothingLeft counts what sessions of all kinds of ends leave in this process.

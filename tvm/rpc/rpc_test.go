@@ -268,6 +268,9 @@ func checkErrors(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	if !errors.As(err, &e) || e.Kind != "RPCError" {
 		t.Errorf("the error of the call is %v", err)
 	}
+	if err.Error() != "RPCError: the shapes differ" {
+		t.Errorf("the text of the error is %q", err)
+	}
 	if text, ok := rpc.RemoteMessage(err); !ok || text != "the shapes differ" {
 		t.Errorf("the error on the server is %q of %q", text, err)
 	}

@@ -63,7 +63,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.config.Tracker != "" {
 		s.work.start(func() { s.register(s.offering) })
 	}
-	err := acceptAll(s.ended, s.listener, &s.work, s.config.Logger, s.client)
+	err := acceptAll(s.ended, s.listener, &s.work, s.config.Logger, s.config.MaxSessions+s.config.MaxWaiting, s.client)
 	s.work.group.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

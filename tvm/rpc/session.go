@@ -78,6 +78,6 @@ func (s *Server) inProcess(ctx context.Context, socket *socket, dir string) erro
 	})()
 	runtime.LockOSThread() // callbacks of the session run on this thread
 	defer runtime.UnlockOSThread()
-	defer folders.enter(dir)()
+	defer folders.enter(folder{dir, s.config.MaxArchive})()
 	return tvmrpc.ServerLoop(int64(fd)) // it closes fd
 }

@@ -16,6 +16,9 @@ type TrackerConfig struct {
 	// Addr is the address to listen at, as in [Config]. Without a host it is the loopback
 	// interface.
 	Addr string
+	// MaxConnections is how many servers and clients may be connected; the tracker closes the
+	// connections of others at once. 0 is 4096.
+	MaxConnections int
 	// Logger receives what happens, by default slog.Default.
 	Logger *slog.Logger
 }
@@ -28,6 +31,7 @@ type Tracker struct {
 	ended    context.Context
 	end      context.CancelFunc
 	work     tasks
+	most     int // connections
 	market   market
 }
 
@@ -42,7 +46,10 @@ func ListenTracker(config TrackerConfig) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracker{listener: l.(*net.TCPListener), logger: c.Logger}
+	t := &Tracker{listener: l.(*net.TCPListener), logger: c.Logger, most: config.MaxConnections}
+	if t.most <= 0 {
+		t.most = 4096
+	}
 	t.market.init()
 	t.ended, t.end = context.WithCancel(context.Background())
 	return t, nil
@@ -55,7 +62,7 @@ func (t *Tracker) Addr() *net.TCPAddr { return t.listener.Addr().(*net.TCPAddr) 
 // the cause of ctx, or [ErrClosed].
 func (t *Tracker) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { t.Close() })()
-	err := acceptAll(t.ended, t.listener, &t.work, t.logger, t.client)
+	err := acceptAll(t.ended, t.listener, &t.work, t.logger, t.most, t.client)
 	t.work.group.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

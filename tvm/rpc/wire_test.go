@@ -3,8 +3,10 @@ package rpc
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -172,8 +174,44 @@ func TestUnpackHostile(t *testing.T) {
 		if err := errors.Join(w.WriteHeader(h), w.Close(), os.WriteFile(filepath.Join(dir, "a.tar"), b.Bytes(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if files, err := unpack(filepath.Join(dir, "a.tar"), filepath.Join(dir, "d")); err == nil || len(files) > 0 {
+		if files, err := unpack(filepath.Join(dir, "a.tar"), filepath.Join(dir, "d"), 1<<20); err == nil || len(files) > 0 {
 			t.Errorf("%s: %q, %v", name, files, err)
 		}
+	}
+}
+
+// TestUnpackLarge unpacks archives that have more than they may, plain and compressed.
+func TestUnpackLarge(t *testing.T) {
+	write := func(files, size int) string {
+		var b bytes.Buffer
+		packed := gzip.NewWriter(&b)
+		w := tar.NewWriter(packed)
+		for i := range files {
+			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%d.o", i), Typeflag: tar.TypeReg, Size: int64(size)}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := filepath.Join(t.TempDir(), "a.tar")
+		if err := errors.Join(w.Close(), packed.Close(), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	archive, dir := write(3, 100), t.TempDir()
+	if files, err := unpack(archive, dir, 300); err != nil || len(files) != 3 {
+		t.Errorf("an archive of the largest size: %q, %v", files, err)
+	}
+	dir = t.TempDir()
+	if _, err := unpack(archive, dir, 299); err == nil || !strings.Contains(err.Error(), "more than 299 bytes, the MaxArchive of the server") {
+		t.Errorf("an archive that is too large: %v", err)
+	}
+	if written, err := os.ReadDir(dir); err != nil || len(written) != 2 {
+		t.Errorf("%d files were written, %v", len(written), err)
+	}
+	if _, err := unpack(write(maxArchiveFiles+1, 0), t.TempDir(), 1); err == nil || !strings.Contains(err.Error(), "more than 10000 files") {
+		t.Errorf("an archive of too many files: %v", err)
 	}
 }
