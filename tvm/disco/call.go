@@ -2,7 +2,6 @@ package disco
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -207,7 +206,7 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 
 // Sync waits until the workers have done all calls so far. It returns the failures since the last
 // Sync, joined, each a *[WorkerError]: errors.As finds the first one. The first sixteen of each
-// worker are kept.
+// worker are kept. The text has what several workers report once, with their numbers.
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
@@ -215,8 +214,15 @@ func (s *Session) Sync(ctx context.Context) error {
 	if err != nil || !slices.ContainsFunc(counts, func(n int64) bool { return n != 0 }) {
 		return err
 	}
-	failures, err := askAll(ctx, s, "report", decodeFailures)
-	return errors.Join(append(slices.Concat(failures...), err)...)
+	reports, err := askAll(ctx, s, "report", decodeFailures)
+	all := failures(slices.Concat(reports...))
+	if err != nil {
+		all = append(all, err)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
 }
 
 // askAll runs a command on the workers and lets read read the result of each. If a worker has

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -19,7 +21,8 @@ const failureKind = "tvmffi.disco.failure"
 func failed(function string, err error) failure {
 	function = strings.TrimPrefix(function, commandPrefix)
 	if e, ok := errors.AsType[*tvmffi.Error](err); ok {
-		return failure{function, e.Kind, strings.TrimPrefix(err.Error(), e.Kind+": "), e.Backtrace}
+		// A text around the error has the kind inside, where it would be said twice.
+		return failure{function, e.Kind, strings.Replace(err.Error(), e.Kind+": ", "", 1), e.Backtrace}
 	}
 	return failure{function, "RuntimeError", err.Error(), ""}
 }
@@ -75,6 +78,42 @@ func (e *WorkerError) Error() string {
 
 // Unwrap returns Err.
 func (e *WorkerError) Unwrap() error { return e.Err }
+
+// failures are the errors that Sync returns. Its text has what several workers report once.
+type failures []error
+
+// Error has a line for each text, with the numbers of its workers.
+func (all failures) Error() string {
+	workers, order := map[string][]string{}, []string{}
+	for _, err := range all {
+		text, number := err.Error(), ""
+		if e, ok := err.(*WorkerError); ok {
+			number = strconv.Itoa(e.Worker)
+			text = strings.TrimPrefix(text, "worker "+number+": ")
+		}
+		if workers[text] == nil {
+			order = append(order, text)
+		}
+		if !slices.Contains(workers[text], number) {
+			workers[text] = append(workers[text], number)
+		}
+	}
+	for i, text := range order {
+		numbers := workers[text]
+		last := len(numbers) - 1
+		switch {
+		case numbers[0] == "":
+		case last == 0:
+			order[i] = "worker " + numbers[0] + ": " + text
+		default:
+			order[i] = "workers " + strings.Join(numbers[:last], ", ") + " and " + numbers[last] + ": " + text
+		}
+	}
+	return strings.Join(order, "\n")
+}
+
+// Unwrap returns the errors.
+func (all failures) Unwrap() []error { return all }
 
 // ExitError says that the process of a worker, or the node that it was on, has ended before the
 // session did.

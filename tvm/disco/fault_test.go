@@ -53,8 +53,11 @@ func testFailures(t *testing.T, s *disco.Session) {
 			}
 		}
 		err := s.Sync(ctx)
-		if err == nil || strings.Count(err.Error(), c.name+":") < s.Workers() || strings.Contains(err.Error(), "disco.test.add") {
+		if err == nil || !strings.Contains(err.Error(), c.name+":") || strings.Contains(err.Error(), "disco.test.add") {
 			t.Errorf("Sync after %s: %v", c.name, err)
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != s.Workers() {
+			t.Errorf("Sync after %s does not have an error of each worker: %v", c.name, err)
 		}
 		if err := s.Sync(ctx); err != nil {
 			t.Errorf("a second Sync after %s: %v", c.name, err)

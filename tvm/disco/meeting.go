@@ -140,8 +140,8 @@ func (m *meeting) meet(g *group, addresses []string) error {
 	for rank := range g.rank {
 		c, err := dial(addresses[rank], end)
 		if err == nil {
-			_, err = c.Write(greeting(m.token, g.rank))
 			g.peers[rank] = &peer{Conn: c}
+			err = greet(c, greeting(m.token, g.rank), end)
 		}
 		if err != nil {
 			return fmt.Errorf("worker %d cannot be reached: %w", rank, err)
@@ -163,6 +163,17 @@ func (m *meeting) meet(g *group, addresses []string) error {
 		}
 	}
 	return nil
+}
+
+// greet sends a greeting, until end at the latest.
+func greet(c net.Conn, b []byte, end time.Time) error {
+	if err := c.SetWriteDeadline(end); err != nil {
+		return err
+	}
+	if _, err := c.Write(b); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(time.Time{})
 }
 
 func dial(address string, end time.Time) (net.Conn, error) {
