@@ -22,7 +22,7 @@ TEXT ·firstSeat(SB), NOSPLIT, $0-8
 	JEQ   found
 	CMPQ  AX, seat_g(DX)
 	JEQ   found
-	LEAQ  ·taken(SB), DX
+	LEAQ  ·otherSeat(SB), DX
 
 found:
 	MOVQ DX, ret+0(FP)

@@ -20,7 +20,7 @@ TEXT ·firstSeat(SB), NOSPLIT, $0-8
 	MOVD seat_g(R2), R3
 	CMP  g, R3
 	BEQ  found
-	MOVD $·taken(SB), R2
+	MOVD $·otherSeat(SB), R2
 
 found:
 	MOVD R2, ret+0(FP)

@@ -42,7 +42,8 @@
 //	C++ exceptions                  throw_linux*, throw_none.go
 //	threads that C made             bind_*
 //	a test of what is kept alive    liveness*.go
-//	how full the C stack is         stack.go; stack_asm.go, stack_linux*, stack_darwin.go, stack_portable*
+//	how full the C stack is         stack.go; stack_asm.go, stack_linux*, stack_darwin.go, stack_portable*,
+//	                                stack_symbols.go
 //	the end of a host               gate.go; gate_*
 //	names for the assembly          layout_*
 package ccall

@@ -47,20 +47,20 @@ func placeOf(g uintptr, i uint32) *atomic.Pointer[seat] {
 }
 
 // firstSeat returns the seat in the first place of this goroutine, nil if the place is
-// free, and &taken if another goroutine has it.
+// free, and &otherSeat if another goroutine has it.
 func firstSeat() *seat
 
 // seatHere returns the seat of this goroutine, nil if it has none.
 func seatHere() *seat {
 	s := firstSeat()
-	if s != &taken {
+	if s != &otherSeat {
 		return s
 	}
 	return seatOf(getg())
 }
 
-// taken is what firstSeat returns for a place that another g has.
-var taken seat
+// otherSeat is what firstSeat returns for a place that another g has.
+var otherSeat seat
 
 // seatOf returns the seat of a g, nil if it has none.
 func seatOf(g uintptr) *seat {

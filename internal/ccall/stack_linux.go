@@ -5,8 +5,6 @@ package ccall
 import (
 	"sync"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // Without cgo the Go runtime cannot get the bounds of a stack that C made, because purego
@@ -36,15 +34,10 @@ var findStacks = sync.OnceFunc(func() {
 	if *bounds != 0 {
 		return
 	}
-	for name, to := range map[string]*uintptr{
-		"pthread_self": &threadSelf, "pthread_getattr_np": &threadAttributes,
-		"pthread_attr_getstack": &attributesStack, "pthread_attr_destroy": &attributesEnd,
-	} {
-		address, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
-		if err != nil {
-			return
-		}
-		*to = address
+	f := threadFunctions()
+	if f[0] == 0 {
+		return
 	}
+	threadSelf, threadAttributes, attributesStack, attributesEnd = f[0], f[1], f[2], f[3]
 	*bounds = uintptr(unsafe.Pointer(&_stackBounds))
 })

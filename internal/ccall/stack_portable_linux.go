@@ -3,22 +3,10 @@
 package ccall
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
-
-var threadFunctions = sync.OnceValue(func() (f [4]uintptr) {
-	for i, name := range [4]string{"pthread_self", "pthread_getattr_np", "pthread_attr_getstack", "pthread_attr_destroy"} {
-		address, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
-		if err != nil {
-			return [4]uintptr{}
-		}
-		f[i] = address
-	}
-	return f
-})
 
 // threadStack returns what identifies the calling thread, and the ends of its stack, which
 // are 0 if the C library does not know them.
