@@ -66,7 +66,6 @@ var rooms = []room{
 	{dir: "runtime/leaktest", own: []string{"runtime/memstat"}},
 	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "internal/nearest", "runtime", "runtime/bindrt")},
 	{dir: "runtime/kind", own: []string{"runtime"}},
-	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "runtime", "runtime/bindrt")},
 	{dir: "runtime/bindrt", own: machine("internal/locate", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
@@ -180,6 +179,11 @@ func refusal(dir, p string, test bool) string {
 // TestImports reads every file whatever its build constraints are, so that it
 // holds for all platforms.
 func TestImports(t *testing.T) {
+	for i, r := range rooms {
+		if roomOf(r.dir) < i {
+			t.Errorf("the line of %s has no effect: the one of %s covers it", r.dir, rooms[roomOf(r.dir)].dir)
+		}
+	}
 	seen := map[string]bool{}
 	for _, f := range goFiles(t) {
 		dir := path.Dir(f.path)
