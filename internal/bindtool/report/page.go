@@ -80,7 +80,7 @@ type pager struct {
 	*Listing
 	names      bindings.GoNames
 	onPage     map[string]bool // by the keys of types
-	ids        map[string]int
+	ids        map[string]bool
 	children   map[string][]string // keys of derived types
 	namespaces map[string]*namespace
 }
@@ -88,7 +88,7 @@ type pager struct {
 // newPage arranges what l shows by namespaces.
 func (l *Listing) newPage(names bindings.GoNames) page {
 	s := l.shown
-	p := pager{l, names, map[string]bool{}, map[string]int{}, map[string][]string{}, map[string]*namespace{}}
+	p := pager{l, names, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]*namespace{}}
 	for _, t := range s.Types {
 		p.onPage[t.Key] = true
 		if n := len(t.Ancestors); n > 0 {
@@ -154,13 +154,15 @@ func (n *namespace) adds(g bindings.GoItem) {
 	}
 }
 
-// id returns the anchor of an item. A second item of the same kind and name has a number.
+// id returns the anchor of an item. A second item of the same kind and name has a number, which
+// is not that of an item whose name ends like that.
 func (p *pager) id(kind, name string) string {
-	id := kind + "-" + spaceless(name)
-	p.ids[id]++
-	if n := p.ids[id]; n > 1 {
-		return fmt.Sprintf("%s-%d", id, n)
+	base := kind + "-" + spaceless(name)
+	id := base
+	for n := 2; p.ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
 	}
+	p.ids[id] = true
 	return id
 }
 
@@ -258,7 +260,7 @@ func (p *pager) typ(t schema.Type) pageType {
 	if t.TotalSize > 0 {
 		out.Small = strings.TrimPrefix(fmt.Sprintf("%s; %d bytes", out.Small, t.TotalSize), "; ")
 	}
-	if maker := string(gen.KindFunction) + "-" + spaceless(t.Key); p.ids[maker] > 0 {
+	if maker := string(gen.KindFunction) + "-" + spaceless(t.Key); p.ids[maker] {
 		out.Maker = maker
 	}
 	var constructors, fields, methods, statics []pageItem

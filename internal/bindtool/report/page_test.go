@@ -228,3 +228,16 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	return sum
 }
+
+// TestAnchors has names that are equal without spaces, and one that ends like a number.
+func TestAnchors(t *testing.T) {
+	p := pager{ids: map[string]bool{}}
+	var got []string
+	for _, name := range []string{"a b", "a_b-2", "a_b", "a\tb", "a_b-2"} {
+		got = append(got, p.id("method", name))
+	}
+	want := []string{"method-a_b", "method-a_b-2", "method-a_b-3", "method-a_b-4", "method-a_b-2-2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the anchors are %q, want %q", got, want)
+	}
+}
