@@ -99,7 +99,8 @@ func startFor(what string) (*start, error) {
 		return nil, probe.NoLibrary(what)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s)%s", what, strings.Join(project.KnownNames(), ", "), nearest.Question(what, project.KnownNames()))
+		return nil, fmt.Errorf("%s is neither a library file nor a known package (known: %s): for another library, name its file, as in \"%s init libNAME.so\"%s",
+			what, strings.Join(project.KnownNames(), ", "), console.Command(), nearest.WordQuestion(what, project.KnownNames()))
 	}
 	if err != nil {
 		return nil, err

@@ -44,8 +44,23 @@ func Names(want string, names []string) []string {
 
 // Question asks for the nearest names, as in "; did you mean garden.water?", for the
 // end of a message; it is empty if no name is near.
-func Question(want string, names []string) string {
+func Question(want string, names []string) string { return ask(Names(want, names)) }
+
+// WordQuestion is Question for names of words with hyphens between them. One that has the
+// whole of want as a word is near too: jax-tvm-ffi is near jax.
+func WordQuestion(want string, names []string) string {
 	near := Names(want, names)
+	for _, name := range names {
+		words := strings.Split(strings.ToLower(name), "-")
+		if len(near) < most && slices.Contains(words, strings.ToLower(want)) && !slices.Contains(near, name) {
+			near = append(near, name)
+		}
+	}
+	return ask(near)
+}
+
+// ask asks whether one of the names is meant.
+func ask(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}

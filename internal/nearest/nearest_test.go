@@ -36,6 +36,23 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestWordQuestion(t *testing.T) {
+	names := []string{"apache-tvm", "apache-tvm-tirx", "jax-tvm-ffi", "my-tvm", "tilelang"}
+	for want, question := range map[string]string{
+		"JAX":      "; did you mean jax-tvm-ffi?",
+		"tvm":      "; did you mean apache-tvm, apache-tvm-tirx or jax-tvm-ffi?",
+		"tilelan":  "; did you mean tilelang?",
+		"jax-tvm":  "",
+		"til":      "",
+		"my-tvmm":  "; did you mean my-tvm?",
+		"tvm-tirx": "",
+	} {
+		if got := WordQuestion(want, names); got != question {
+			t.Errorf("%q: %q, want %q", want, got, question)
+		}
+	}
+}
+
 func TestQuestion(t *testing.T) {
 	names := []string{"add", "adds", "app"}
 	for want, question := range map[string]string{
