@@ -232,5 +232,5 @@ func TestHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.BoolResult()
-	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one: the result is int, not bool as the bindings expect")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one: result: expected bool, got int")
 }

@@ -143,6 +143,9 @@ func plain(message string) string {
 		return message
 	}
 	got := rest[at+len(", got "):]
+	if rest[:at] == "int" && got == "ffi.BigInt" {
+		return "expected an int from -2**63 to 2**63-1, got one outside this range"
+	}
 	if name, ok := gotNames[got]; ok {
 		got = name
 	}
@@ -169,7 +172,7 @@ var gotNames = map[string]string{
 	"ffi.SmallStr": "string", "ffi.String": "string", "const char*": "string",
 	"ffi.SmallBytes": "bytes", "ffi.Bytes": "bytes", "TVMFFIByteArray*": "bytes",
 	"DLTensor*": "Tensor", "void*": "pointer",
-	"ffi.BigInt": "an int of more than 64 bits", "ffi.OpaquePyObject": "an object that only Python knows",
+	"ffi.BigInt": "an int outside the range of int64", "ffi.OpaquePyObject": "an object that only Python knows",
 }
 
 // wantNames are the names of types that are not their names with an article.

@@ -25,10 +25,21 @@ func (c *Call) Take() abi.Any {
 // Function object.
 func (c *Call) Target() *Func { return c.fn }
 
+// ResultError is the error of a result that cannot be converted. A Function object was made by
+// another language, so the types have the names that hold in every language.
+func (c *Call) ResultError(err error) error {
+	if c.fn == nil {
+		path, leaf := failure.PathOf(err)
+		text := "the called function: result" + path + ": " + plain(failure.Message(leaf))
+		return failure.NewFailure(failure.Failure{Kind: failure.KindType, Message: text, FailureState: failure.FailureState{Cause: err}})
+	}
+	return failure.Errorf(failure.KindType, "%s: result: %w", c.fn, err)
+}
+
 // mismatch reports a result of the wrong type and releases it.
 func (c *Call) mismatch(want string) error {
 	got := c.head.Res
-	err := failure.Errorf(failure.KindType, "%s: the result is %s, not %s as the bindings expect", c.fn, capi.KeyOf(got.TypeIndex), want)
+	err := c.ResultError(failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(got.TypeIndex)))
 	objects.ReleaseValue(got)
 	c.head.Res = abi.Any{}
 	return err

@@ -45,19 +45,19 @@ func TestResults(t *testing.T) {
 		"box":     box,
 	}
 	for _, m := range []struct {
-		what string
-		do   func(c *core.Call) error
-		ok   []string
+		what, want string
+		do         func(c *core.Call) error
+		ok         []string
 	}{
-		{"bool", func(c *core.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
-		{"int", func(c *core.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
-		{"float", func(c *core.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
-		{"DataType", func(c *core.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
-		{"Device", func(c *core.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
-		{"void*", func(c *core.Call) error { _, err := c.DoPointer(); return err }, []string{"none", "pointer"}},
-		{"ffi.String", func(c *core.Call) error { _, err := c.DoString(); return err }, []string{"small", "string"}},
-		{"ffi.Bytes", func(c *core.Call) error { _, err := c.DoBytes(); return err }, []string{"bytes", "few"}},
-		{"calls.Box", func(c *core.Call) error {
+		{"bool", "a bool", func(c *core.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
+		{"int", "an int", func(c *core.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
+		{"float", "a float", func(c *core.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
+		{"DataType", "a DataType", func(c *core.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
+		{"Device", "a Device", func(c *core.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
+		{"void*", "a pointer", func(c *core.Call) error { _, err := c.DoPointer(); return err }, []string{"none", "pointer"}},
+		{"ffi.String", "a string", func(c *core.Call) error { _, err := c.DoString(); return err }, []string{"small", "string"}},
+		{"ffi.Bytes", "bytes", func(c *core.Call) error { _, err := c.DoBytes(); return err }, []string{"bytes", "few"}},
+		{"calls.Box", "a calls.Box", func(c *core.Call) error {
 			o, err := c.DoObject(&typeBox)
 			if o != nil {
 				o.Release()
@@ -76,7 +76,7 @@ func TestResults(t *testing.T) {
 			err := m.do(&c.Call)
 			fn.Release()
 			good := slices.Contains(m.ok, name)
-			if (err == nil) != good || err != nil && (!errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), ", not "+m.what+" as the bindings expect")) {
+			if (err == nil) != good || err != nil && (!errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "the called function: result: expected "+m.want+", got ")) {
 				t.Errorf("%s as %s: %v, want an error: %t", name, m.what, err, !good)
 			}
 			if n := live(t) - before; n != 0 {

@@ -122,7 +122,7 @@ func Do[T any](c *Call) (T, error) {
 	}
 	x, err := take[T](c.Take())
 	if err != nil {
-		return x, failure.Errorf(failure.KindType, "%s: result: %w", c.Target(), err)
+		return x, c.ResultError(err)
 	}
 	return x, nil
 }

@@ -181,7 +181,7 @@ def enums():
     assert dict(m.enums(1, "left", [0], {"right": 0}, lambda level: "right")) == {1: "left", 0: "right"}
     fails(TypeError, "200", m.enums, 200, "left", [], {}, lambda level: "right")
     fails(TypeError, "enums(side=...): expected a string, got int", m.enums, 1, 2, [], {}, lambda level: "right")
-    fails(TypeError, "result: expected ffi.String, got int", m.enums, 1, "left", [0], {}, lambda level: 3)
+    fails(TypeError, "result: expected a string, got int", m.enums, 1, "left", [0], {}, lambda level: 3)
     h = Holder(None, 0)
     assert h.side == "" and h.level is None and list(h.levels) == [0] and dict(h.others) == {0: None}
     h.side, h.level = "right", 1

@@ -121,7 +121,7 @@ def arguments(g):
         (failure(g.add, None, 1), "add(a=...): expected an int, got None"),
         (failure(g.add, 1, "x"), "add(b=...): expected an int"),
         (failure(g.add, object(), 1), "add(a=...): expected an int"),
-        (failure(g.add, 2**70, 1), "add(a=...): expected an int, got an int of more than 64 bits"),
+        (failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"),
         (failure(g.small, 200, 1, True), "small(a=...): "),
         (failure(g.sum, None), "nil"),
         (failure(g.sum, 3), "sum(t=...): expected a Tensor, got int"),

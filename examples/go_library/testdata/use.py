@@ -71,7 +71,9 @@ def callbacks(m, w):
     trace = text(e)
     assert 'raise KeyError("from Python")' in trace, trace
     e = failure(m.apply, lambda v: "no number", 1)
-    assert isinstance(e, TypeError) and "not int as the bindings expect" in str(e), e
+    assert isinstance(e, TypeError) and str(e) == "the called function: result: expected an int, got string", e
+    e = failure(m.apply, lambda v: 2**63, 1)
+    assert str(e) == "the called function: result: expected an int from -2**63 to 2**63-1, got one outside this range", e
 
 
 def errors(m, w):
@@ -164,7 +166,7 @@ def functions(m, w):
     assert type(failure(m.div_mod, 1, 0)) is ValueError
     assert dict(m.pairs(2, lambda i: (str(i), i / 2)).items()) == {"0": 0, "1": 0.5}
     e = failure(m.pairs, 1, lambda i: 3)
-    assert type(e) is TypeError and "expected Tuple<ffi.String, float>, got int" in str(e), e
+    assert type(e) is TypeError and "result: expected a tuple (string, float), got int" in str(e), e
     assert m.total(2.0, 1, 2, 3) == 12 and m.total(1) == 0
     assert m.repeat("a") == "a, a" and m.repeat("a", 3, "-") == "a-a-a" and m.repeat("a", 3, "-", 2) == "a-"
     for message, f, *args in [
