@@ -3,9 +3,11 @@ package tvmffi_test
 import (
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -137,4 +139,41 @@ func TestElementHints(t *testing.T) {
 	}
 	x.Release()
 	fails(x, tvmffi.Float32, tvmffi.Float32, "released")
+}
+
+// TestAlignedTensors passes tensors whose address must be divisible by 64.
+func TestAlignedTensors(t *testing.T) {
+	runtimetest.Load(t)
+	echo := bindrt.Func{Library: &runtimetest.Calls, Name: "calls.echo_any"}
+	call := func(x *tvmffi.Tensor) (*tvmffi.Tensor, error) {
+		var c bindrt.Call1
+		c.Begin(&echo, 1)
+		bindrt.PutAligned(&c.Call, 0, x, 64)
+		return bindrt.DoTensor(&c.Call, tvmffi.Uint8)
+	}
+	memory := make([]byte, 256)
+	base := (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 63) &^ 63
+	at := func(address uintptr, sizes ...int64) *tvmffi.Tensor {
+		s := objects.TensorSpec{Address: address, Type: abi.DLDataType(tvmffi.Uint8), Device: abi.DLDevice(tvmffi.CPU), Keep: memory}
+		// Every object type has the layout of objects.Object.
+		x := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, sizes, nil))))
+		t.Cleanup(x.Release)
+		return x
+	}
+	for _, x := range []*tvmffi.Tensor{nil, at(base, 8), at(base+64, 8), at(base+1, 4, 0)} {
+		y, err := call(x)
+		if err != nil || (y == nil) != (x == nil) {
+			t.Errorf("%v becomes %v, %v", x, y, err)
+		}
+		if y != nil {
+			y.Release()
+		}
+	}
+	_, err := call(at(base+60, 8))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "argument 0 of calls.echo_any: misaligned Tensor data: the address is 60 bytes after a multiple of 64")
+	released := at(base, 8)
+	released.Release()
+	if _, err := call(released); err == nil || !strings.Contains(err.Error(), "released") {
+		t.Errorf("a released tensor: %v", err)
+	}
 }

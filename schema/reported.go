@@ -18,7 +18,8 @@ var cppNames = map[string]string{
 // kernels compiled by TVM and by the CuTe DSL, whose parameters have names and
 // which return None, and those of functions written in C++. Names stay in
 // Param.Name; what a parameter type says beyond its registry type, such as
-// "Tensor([n0], float32)", is in Param.Note.
+// "Tensor([n0], float32)", is in Param.Note. A tensor of TVM has ", align=64" there: TVM
+// assumes that the memory is aligned, and does not check it.
 func ParseReported(errorMessage string) (name string, sig *Signature, err error) {
 	name, sig, err = parseReported(errorMessage)
 	if err != nil {
@@ -32,6 +33,7 @@ func parseReported(message string) (string, *Signature, error) {
 		return "", nil, fmt.Errorf("the text has %d bytes, the limit is %d", len(message), maxTextLen)
 	}
 	_, rest, ok := strings.Cut(message, "when calling:")
+	tvm := strings.HasPrefix(rest, "\n")
 	if !ok {
 		return "", nil, errors.New("it lacks \"when calling:\", so it contains no signature")
 	}
@@ -54,6 +56,9 @@ func parseReported(message string) (string, *Signature, error) {
 	}
 	if after = strings.TrimSpace(after); after == "" {
 		sig, err := kernelSignature(params)
+		if err == nil && tvm {
+			assumeAligned(sig)
+		}
 		return name, sig, err
 	}
 	if !strings.HasPrefix(after, "->") {
@@ -163,6 +168,16 @@ func kernelSignature(params []string) (*Signature, error) {
 		sig.Params[i] = p
 	}
 	return sig, nil
+}
+
+// assumeAligned notes what functions of TVM assume of tensors and do not check, in the
+// notation of package cuda/spec. Generated functions check it.
+func assumeAligned(sig *Signature) {
+	for i := range sig.Params {
+		if note, ok := strings.CutSuffix(sig.Params[i].Note, ")"); ok && sig.Params[i].Type.Name == "DLTensor*" {
+			sig.Params[i].Note = note + ", align=64)"
+		}
+	}
 }
 
 // kernelType maps the type of a kernel parameter to a registry type. What is

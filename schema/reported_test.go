@@ -50,6 +50,10 @@ func TestReportedNamesAndNotes(t *testing.T) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	_, sig, err = ParseReported("Expected 3 arguments when calling:\n  `f(a: Tensor([n, T.int64(4)], float32), h: T.handle, k: int32)`")
+	if err != nil || sig.Params[0].Note != "Tensor([n, T.int64(4)], float32, align=64)" || sig.Params[1].Note != "T.handle" || sig.Params[2].Note != "int32" {
+		t.Errorf("notes of TVM: %+v, %v", sig, err)
+	}
 	_, sig, err = ParseReported("when calling: `f(flag: bool, n: int)`")
 	if err != nil || sig.Params[0].Note != "" || sig.Params[1].Note != "" {
 		t.Errorf("a note that repeats the type: %+v, %v", sig, err)

@@ -19,6 +19,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -93,6 +94,22 @@ func PutTensor(c *Call, i int, x *tvmffi.Tensor, d tvmffi.DataType) {
 	if x != nil && o.Addr() != 0 && x.DataType() != d {
 		c.Put(i, core.AnyView{}, failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType()))
 		return
+	}
+	c.Object(i, o)
+}
+
+// PutAligned packs a tensor as argument i; nil is None. The address of its first element must
+// be divisible by align, a power of 2, unless the tensor is empty: the function assumes that,
+// and the process may die if it is not so.
+func PutAligned(c *Call, i int, x *tvmffi.Tensor, align int) {
+	o := Ref(x)
+	if x != nil && o.Addr() != 0 {
+		d := capi.PointerTo[abi.DLTensor](o.Addr() + abi.ObjectSize)
+		if off := (d.Data + uintptr(d.ByteOffset)) % uintptr(align); off != 0 && x.Len() > 0 {
+			c.Put(i, core.AnyView{}, failure.Errorf(failure.KindValue,
+				"misaligned Tensor data: the address is %d bytes after a multiple of %d, which the function assumes without a check: copy the tensor into one of tvmffi.NewTensor", off, align))
+			return
+		}
 	}
 	c.Object(i, o)
 }

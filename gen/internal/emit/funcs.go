@@ -162,6 +162,9 @@ func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 		g.If(jen.Id(p.Name).Op("!=").Nil()).Block(c.Dot("Bytes").Call(i, x))
 	case plan.PackPointer:
 		call := c.Dot("Object").Call(i, ref(x))
+		if p.Align > 1 {
+			call = bindrt("PutAligned").Call(b.call(), i, x, jen.Lit(p.Align))
+		}
 		if p.OrEmpty {
 			g.If(jen.Id(p.Name).Op("!=").Nil()).Block(call).Else().Block(bindrt("Put").Call(b.call(), i, value(p.OrEmpty, x)))
 		} else {

@@ -51,6 +51,8 @@ type Param struct {
 	Object *Object // of PackRef
 	// Element is the type of the elements, of PackTensor.
 	Element *spec.DType
+	// Align is what the address of a tensor of PackPointer must be divisible by, 0 for nothing.
+	Align int
 	// Optional is set if PackCallback takes nil as None. The library calls a typed
 	// function that is not optional without a check for None.
 	Optional bool

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"errors"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -49,6 +51,23 @@ func (p *planner) describeFunctions() {
 		if b.schema.Reported {
 			f.Sig = ""
 			f.Doc.Note = notes(b.schema.Signature)
+			f.align(b.schema.Signature)
+		}
+	}
+}
+
+// alignment is in the note of a tensor whose address the function does not check.
+var alignment = regexp.MustCompile(`, align=([1-9][0-9]{0,9})\)$`)
+
+// align makes the function check the alignment of tensors.
+func (f *Func) align(s *schema.Signature) {
+	if f.Call == nil || s == nil || len(s.Params) != len(f.Call.Params) {
+		return
+	}
+	for i := range f.Call.Params {
+		p := &f.Call.Params[i]
+		if m := alignment.FindStringSubmatch(s.Params[i].Note); m != nil && p.Pack == PackPointer && p.node.kind == kindTensor {
+			p.Align, _ = strconv.Atoi(m[1]) // few digits
 		}
 	}
 }
