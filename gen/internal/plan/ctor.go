@@ -37,7 +37,7 @@ func (p *planner) describeInit(o *Object) {
 		return
 	}
 	f := &Func{Name: initName, Owner: o, Constructor: true, Init: &Init{}, Call: &Call{Frame: "CallN"}, entry: e}
-	f.Doc = Doc{Intro: "makes a new " + o.Key + ".", Text: p.hinted(KindConstructor, e.Name, "")}
+	f.Doc = Doc{Intro: "makes a new " + o.Key + ".", Text: p.hinted(e, "")}
 	var keywords []Param
 	var positional []string
 	for _, field := range o.schema.AllFields(p.types) {

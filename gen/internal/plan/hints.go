@@ -56,14 +56,17 @@ func (p *planner) hintedDoc(kind Kind, name string) string {
 }
 
 // hinted returns the documentation of a type, a field or a constructor: that of the first
-// hint that has one, or else its own.
-func (p *planner) hinted(kind Kind, name, own string) string {
-	for _, h := range p.hintsFor(name, string(kind)+":"+name) {
+// hint that has one, or else its own. Types in a hint are an error, or noted in the entry.
+func (p *planner) hinted(e *Entry, own string) string {
+	var notes []string
+	for _, h := range p.hintsFor(e.Name, e.id()) {
+		h.notes = &notes
 		if len(h.item.Types) > 0 || h.item.Returns != "" {
-			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", kind))
+			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", e.Kind))
 		}
 	}
-	return cmp.Or(p.hintedDoc(kind, name), own)
+	e.LeftOut = strings.Join(notes, "; ")
+	return cmp.Or(p.hintedDoc(e.Kind, e.Name), own)
 }
 
 // namespaceDocs returns what names files say about namespaces, by the directory of the
@@ -124,7 +127,7 @@ type sourcedHint struct {
 // fail reports a problem of one part of the hint.
 func (h *sourcedHint) fail(err error, part ...string) {
 	switch {
-	case h.key == "" && h.notes != nil:
+	case h.key == "":
 		*h.notes = append(*h.notes, strings.Join(append(part, err.Error()), ": "))
 	case h.key != "" && !h.pattern:
 		h.planner.failAt(err, append([]string{"functions", h.key}, part...)...)

@@ -75,7 +75,7 @@ type Doc struct {
 func (p *planner) describeTypes() {
 	for _, t := range p.bound {
 		o := t.object
-		o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: p.hinted(KindType, o.Key, t.schema.Doc)}
+		o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: p.hinted(o.entry, t.schema.Doc)}
 		for i := range t.schema.Fields {
 			p.describeField(o, &t.schema.Fields[i])
 		}
@@ -97,7 +97,7 @@ func (p *planner) describeField(o *Object, f *schema.Field) {
 		return
 	}
 	field := &Field{Name: f.Name, Sig: f.Type.String(), entry: e}
-	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: p.hinted(KindField, e.Name, f.Doc)}
+	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: p.hinted(e, f.Doc)}
 	o.Fields = append(o.Fields, field)
 	n, err := p.resolve(f.Type)
 	if key := p.late(f.Type); err == nil && key != "" {

@@ -13,6 +13,7 @@ import (
 	yamltoken "github.com/goccy/go-yaml/token"
 
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // positioned puts file, line and column in front of an error of the YAML reader.
@@ -31,7 +32,7 @@ func explained(e yaml.Error) string {
 	message, word := e.GetMessage(), e.GetToken().Value
 	switch e := e.(type) {
 	case *yaml.UnknownFieldError:
-		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec]())
+		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec](), keysOf[hints.Item]())
 		slices.Sort(keys)
 		if near := nearest.Question(word, slices.Compact(keys)); near != "" {
 			return message + near
@@ -81,7 +82,7 @@ func locate(file string, data []byte, path string) string {
 	}
 	for path != "" {
 		if node := nodeAt(tree, path); node != nil {
-			p := firstToken(node).Position
+			p := entryToken(tree, node).Position
 			return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
@@ -99,6 +100,20 @@ func nodeAt(tree *ast.File, path string) ast.Node {
 		return nil
 	}
 	return node
+}
+
+// entryToken is where the entry of a node starts. A mapping that stands under a key starts
+// there, because what is wrong with it as a whole may be the key.
+func entryToken(tree *ast.File, node ast.Node) *yamltoken.Token {
+	switch node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		for _, doc := range tree.Docs {
+			if entry, ok := ast.Parent(doc, node).(*ast.MappingValueNode); ok && entry.Value == node {
+				return entry.Key.GetToken()
+			}
+		}
+	}
+	return firstToken(node)
 }
 
 // firstToken is where a node starts; the token of a mapping is its first colon.
