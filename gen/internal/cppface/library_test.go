@@ -62,7 +62,7 @@ func kindsLibrary() *face.Library {
 		"array": typ(face.KindArray, counter), "array_of_any": typ(face.KindArray), "list": typ(face.KindList, int64Type),
 		"map": typ(face.KindMap, stringType, int64Type), "map_of_any": typ(face.KindMap), "dict": typ(face.KindDict, stringType, int64Type),
 		"shape": typ(face.KindShape), "tensor": typ(face.KindTensor), "lent": {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{float32Type}},
-		"module": typ(face.KindModule), "object": typ(face.KindObject), "foreign": {Kind: face.KindForeign, Key: "other.Type"}, "class_": counter,
+		"module": typ(face.KindModule), "object": typ(face.KindObject), "class_": counter,
 		"color": {Kind: face.KindEnum, Enum: color}, "mode": {Kind: face.KindEnum, Enum: mode}, "error_value": typ(face.KindErrorValue),
 		"callable": typ(face.KindCallable, int64Type, int64Type, stringType), "callback_of_record": typ(face.KindCallable, typ(face.KindNone), treeType),
 		"function": typ(face.KindFunction), "iterator": typ(face.KindIterator, typ(face.KindTuple, stringType, int64Type)),

@@ -14,7 +14,7 @@ var values = map[face.Kind]string{
 	face.KindNone: "void", face.KindAny: "ffi::Any", face.KindBool: "bool", face.KindBigInt: "detail::BigInt",
 	face.KindString: "ffi::String", face.KindBytes: "ffi::Bytes", face.KindDataType: "DLDataType", face.KindDevice: "DLDevice",
 	face.KindPointer: "void*", face.KindShape: "ffi::Shape", face.KindTensor: "ffi::Tensor", face.KindModule: "ffi::Module",
-	face.KindObject: "ffi::ObjectRef", face.KindForeign: "ffi::ObjectRef", face.KindErrorValue: "ffi::Error", face.KindFunction: "ffi::Function",
+	face.KindObject: "ffi::ObjectRef", face.KindErrorValue: "ffi::Error", face.KindFunction: "ffi::Function",
 	// Only a result of a function is an iterator that C++ knows.
 	face.KindIterator: "ffi::Function",
 }

@@ -212,11 +212,8 @@ const (
 	KindShape
 	KindTensor
 	KindModule
-	// KindObject is any object.
+	// KindObject is any object, or one whose type another library registers.
 	KindObject
-	// KindForeign is an object of the type with the key Key, which another library
-	// registers.
-	KindForeign
 	// KindClass is an object of Class.
 	KindClass
 	// KindEnum is a value of Enum.
@@ -246,8 +243,6 @@ type Type struct {
 	Class    *Class
 	Enum     *Enum
 	Record   *Record
-	// Key is the type key of KindForeign.
-	Key string
 	// Lent is set for a KindTensor that is a slice in Go: one dimension, elements of
 	// Elems[0], memory that is not copied.
 	Lent bool

@@ -158,15 +158,12 @@ func (b *builder) pointer(u *types.Pointer) *Type {
 	case isClass && d.Class.Opaque:
 		return d
 	case object && d.Kind == KindRecord:
-		return &Type{Kind: KindForeign, Key: foreignKey(named)}
+		return &Type{Kind: KindObject}
 	case object:
 		return d
 	}
 	return optional(d)
 }
-
-// foreignKey returns the type key of a generated type if its package tells, otherwise "".
-func foreignKey(*types.Named) string { return "" }
 
 func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
 

@@ -135,7 +135,7 @@ func (w *writer) functionDoc(f *face.Function, d def, params []parameter, result
 		doc += section("Returns", result)
 	}
 	if f.Fails {
-		doc += section("Raises", "Exception", "    The error of Go. Its kind names the class, which is RuntimeError for an ordinary error.")
+		doc += section("Raises", "RuntimeError", "    If Go returns an ordinary error. An error with a kind raises the class of that name,", "    such as ValueError.")
 	}
 	return doc
 }

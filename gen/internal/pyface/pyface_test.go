@@ -74,8 +74,8 @@ var want = [face.Kinds][2]string{
 	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
 	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},
 	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
-	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"}, face.KindForeign: {"tvm_ffi.Object", "tvm_ffi.Object"},
-	face.KindClass: {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
+	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"},
+	face.KindClass:  {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
 	face.KindCallable: {"Callable[[Sequence[str]], Sequence[int]]", "Callable[[Sequence[str]], Sequence[int]]"},
 	face.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, face.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
 }

@@ -60,7 +60,7 @@ var scalars = map[face.Kind]string{
 
 // objects are classes of tvm_ffi.
 var objects = map[face.Kind]string{
-	face.KindModule: "Module", face.KindObject: "Object", face.KindForeign: "Object", face.KindShape: "Shape",
+	face.KindModule: "Module", face.KindObject: "Object", face.KindShape: "Shape",
 }
 
 // typeText writes a type.

@@ -31,7 +31,7 @@ func (w *writer) param(t *face.Type, name string) (typ, expr string) {
 		return w.optional(t.Elems[0], name)
 	case face.KindErrorValue:
 		return optionOf + "<&::tvm_ffi::Error>", "library::optional(" + name + ", |x| " + okValue + "(library::shared(x)))?"
-	case face.KindObject, face.KindForeign:
+	case face.KindObject:
 		return "&(impl ::tvm_ffi::ObjectRefCore + ::tvm_ffi::AnyCompatible)", w.to(t, name)
 	case face.KindCallable:
 		return "impl " + w.signature(t), "{ let f = " + name + "; " + w.closure(t) + " }"

@@ -36,7 +36,7 @@ func everything() *face.Library {
 		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
 		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},
 		{Kind: face.KindShape}, {Kind: face.KindTensor}, {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}}}, {Kind: face.KindModule},
-		{Kind: face.KindObject}, {Kind: face.KindForeign, Key: "other.Thing"}, {Kind: face.KindClass, Class: base}, {Kind: face.KindClass, Class: opaque},
+		{Kind: face.KindObject}, {Kind: face.KindClass, Class: base}, {Kind: face.KindClass, Class: opaque},
 		{Kind: face.KindEnum, Enum: color}, {Kind: face.KindEnum, Enum: mode}, {Kind: face.KindErrorValue},
 		{Kind: face.KindCallable, Elems: []*face.Type{text, integer, {Kind: face.KindClass, Class: base}}}, {Kind: face.KindCallable, Elems: []*face.Type{{Kind: face.KindNone}}},
 		{Kind: face.KindFunction}, {Kind: face.KindIterator, Elems: []*face.Type{text}},

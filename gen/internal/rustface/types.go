@@ -23,7 +23,7 @@ var plain = map[face.Kind]string{
 	face.KindDataType: "::tvm_ffi::DLDataType", face.KindDevice: "::tvm_ffi::DLDevice", face.KindPointer: "*mut ::std::ffi::c_void",
 	face.KindList: "library::List", face.KindDict: "library::Dict",
 	face.KindShape: "::tvm_ffi::Shape", face.KindTensor: "::tvm_ffi::Tensor", face.KindModule: "::tvm_ffi::Module",
-	face.KindObject: objectRef, face.KindForeign: objectRef, face.KindFunction: "::tvm_ffi::Function",
+	face.KindObject: objectRef, face.KindFunction: "::tvm_ffi::Function",
 	face.KindErrorValue: optionOf + "<::tvm_ffi::Error>",
 }
 
@@ -97,7 +97,7 @@ func (w *writer) ffi(t *face.Type) string {
 	case face.KindFloat:
 		return "f64"
 	case face.KindBool, face.KindBigInt, face.KindDataType, face.KindDevice, face.KindShape, face.KindTensor, face.KindModule,
-		face.KindObject, face.KindForeign, face.KindFunction, face.KindClass:
+		face.KindObject, face.KindFunction, face.KindClass:
 		return w.value(t)
 	case face.KindString:
 		return "::tvm_ffi::String"

@@ -1,8 +1,13 @@
 package source
 
 import (
+	"go/ast"
+	"go/constant"
+	"go/parser"
 	"go/types"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,12 +56,49 @@ func (r *reader) setDefault(f *Function, d directive, name, text string) {
 		return
 	}
 	if text != "nil" || !hasNil(p.Type) {
-		if why := r.refuseDefault(text, p.Type); why != "" {
+		why := r.refuseDefault(text, p.Type)
+		if value, ok := r.constant(d, text, p.Type); ok && why != "" {
+			text, why = value, r.refuseDefault(value, p.Type)
+		}
+		if why != "" {
 			r.fail(d.pos, "parameter %s of %s: %s", name, f.GoName, strings.ReplaceAll(strings.ReplaceAll(why, "a tag cannot", "a directive cannot"), "remove default=", "remove "+name+"="))
 			return
 		}
 	}
 	p.Default = &text
+}
+
+// constant returns the value of a constant whose name, such as Limit or math.MaxInt16, is the
+// default of a parameter of type t, as a default has it. The file of the directive must see it.
+// A text is never a name, because a default that is a text stands for itself.
+func (r *reader) constant(d directive, name string, t types.Type) (text string, ok bool) {
+	if p, isPointer := types.Unalias(t).Underlying().(*types.Pointer); isPointer {
+		t = p.Elem()
+	}
+	switch x, err := parser.ParseExpr(name); x.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		if err != nil {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	c, err := types.Eval(r.pkg.Fset, r.pkg.Types, d.pos, name)
+	b, isBasic := types.Unalias(t).Underlying().(*types.Basic)
+	if err != nil || c.Value == nil || !isBasic || !types.AssignableTo(c.Type, t) {
+		return "", false
+	}
+	switch value := c.Value; {
+	case b.Info()&types.IsBoolean != 0:
+		return value.String(), true
+	case b.Info()&types.IsInteger != 0:
+		value = constant.ToInt(value)
+		return value.ExactString(), value.Kind() == constant.Int
+	case b.Info()&types.IsFloat != 0:
+		x, _ := constant.Float64Val(constant.ToFloat(value))
+		return strconv.FormatFloat(x, 'g', -1, 64), !math.IsInf(x, 0)
+	}
+	return "", false
 }
 
 // hasNil reports whether nil is a default that other languages can give, as None.

@@ -66,6 +66,33 @@ func Unsigned(a uint64) {}
 //tvmffi:export a=x // want `parameter a of BadValue: the default "x" is not a valid float64`
 func BadValue(a float64) {}
 
+const (
+	large       = 300
+	whole int32 = 1
+	part        = 1.5
+	huge        = 1e400
+)
+
+var variable = 1
+
+//tvmffi:export a=large // want `parameter a of LargeConstant: the default "300" does not fit int8`
+func LargeConstant(a int8) {}
+
+//tvmffi:export a=whole // want `parameter a of OtherConstant: the default "whole" is not a valid int64`
+func OtherConstant(a int64) {}
+
+//tvmffi:export a=part // want `parameter a of PartConstant: the default "part" is not a valid int64`
+func PartConstant(a int64) {}
+
+//tvmffi:export a=huge // want `parameter a of HugeConstant: the default "huge" is not a valid float64`
+func HugeConstant(a float64) {}
+
+//tvmffi:export a=variable // want `parameter a of NotConstant: the default "variable" is not a valid int`
+func NotConstant(a int) {}
+
+//tvmffi:export a=1+1 // want `parameter a of Expression: the default "1+1" is not a valid int`
+func Expression(a int) {}
+
 //tvmffi:export
 func Unnamed(a []struct { // want `parameter a of Unnamed: a struct without a name: declare a type`
 	X int `ffi:"x"`

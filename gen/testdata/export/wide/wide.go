@@ -52,10 +52,18 @@ func Logged(level string, values ...any) {}
 // Mode is how to search.
 type Mode uint8
 
-//tvmffi:export search limit=0x10 mode=2 sep=", " // a comment
+//tvmffi:export search limit=0x10 mode=fast sep=", " // a comment
 func Search(text string, exact *bool, limit int, mode Mode, sep string) []string { return nil }
 
-//tvmffi:export text=x ratio=1.5 up=true dtype=float16 none=nil some=7 nan=NaN f=nil
+// Constants may be defaults.
+const (
+	seven      = 7
+	half       = 1 / 2.0
+	on         = true
+	fast  Mode = 2
+)
+
+//tvmffi:export text=x ratio=1.5 up=on dtype=float16 none=nil some=seven nan=NaN f=nil
 func Defaults(text string, ratio float32, up bool, dtype tvmffi.DataType, none, some *int16, nan float64, f func(int64) error, rest ...string) {
 }
 
@@ -131,7 +139,7 @@ type Store struct{ values map[string]Color }
 
 // OpenStore opens a store.
 //
-//tvmffi:constructor size=-1 scale=0.5 name=a,b color=2 dtype=float32 mode=nil
+//tvmffi:constructor size=-1 scale=half name=a,b color=Blue dtype=float32 mode=nil
 func OpenStore(path string, size int, scale float64, name string, color Color, dtype tvmffi.DataType, mode *uint8, rest ...string) (*Store, error) {
 	return &Store{}, nil
 }
