@@ -6,6 +6,8 @@
 //
 // TVMFFI_TEST_WHEEL names another pinned version of apache-tvm-ffi to test against.
 // TVMFFI_TEST_EMULATOR is the command that runs the programs of this platform, where the kernel cannot.
+// TVMFFI_TEST_PACK names a folder of "bench/gpu -pack", and TVMFFI_TEST_IMAGES the images in it that fit the driver: what
+// a test needs comes from there.
 // TVMFFI_TEST_GC makes the collector run all the time, in every test that imports this package.
 package nativetest
 
@@ -121,12 +123,6 @@ func Pinned(t testing.TB, pkg string) wheel.Dir {
 	return wheel.Dir{}
 }
 
-// FakeCUDA returns the path of a CUDA driver without a GPU, made of testdata/fakecuda.
-func FakeCUDA(t testing.TB, flags ...string) string {
-	t.Helper()
-	return Build(t, "fakecuda/fakecuda", Sources("fakecuda/state.h"), Standalone(), Flags(append(flags, "-ldl")...))
-}
-
 // NeedOptimised skips a test of allocations or times in a build that differs from that of users: with the race
 // detector or with flags of the compiler.
 func NeedOptimised(t testing.TB) {
@@ -142,6 +138,9 @@ func NeedOptimised(t testing.TB) {
 // Library returns the path of libtvm_ffi.
 func Library(t testing.TB) string {
 	t.Helper()
+	if Packed() != "" {
+		return packed(t, "lib/libtvm_ffi.so")
+	}
 	return Wheel(t, Version()).Library()
 }
 

@@ -1,52 +1,69 @@
-// What the fake driver knows: devices, contexts, memory, streams, graphs, and the log of calls. The functions of the
-// driver are in fakecuda.cc.
+// What the fake driver knows: devices, memory, and the log of calls. Work and its order are in engine.h.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
 namespace {
 
 enum {
   kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
-  kInvalidContext = 201, kNoBinary = 209, kInvalidPTX = 218, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-  kPeerAlready = 704, kCaptureUnsupported = 900, kGraphUpdate = 910, kUnknown = 999,
+  kInvalidContext = 201, kNoBinary = 209, kInvalidPTX = 218, kUnsupportedPTX = 222, kInvalidHandle = 400, kIllegalState = 401, kNotFound = 500, kNotReady = 600,
+  kIllegalAddress = 700, kLaunchTimeout = 702, kPeerAlready = 704, kHostRegistered = 712, kHostNotRegistered = 713, kMisalignedAddress = 716,
+  kNotPermitted = 800, kNotSupported = 801, kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901, kCaptureMerge = 902, kCaptureUnmatched = 903, kCaptureUnjoined = 904, kCaptureIsolation = 905,
+  kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kGraphUpdate = 910, kUnknown = 999,
 };
 
 #ifdef FAKE_OLD
 const int kVersion = 11020;
 #else
-const int kVersion = 12040;
+const int kVersion = 13000;
 #endif
 
-struct Pool { int device; uint64_t attributes[9]; std::set<int> access; };
-struct Block { size_t size; int device; bool host; Pool* pool = nullptr; };
-struct Function;
-struct Dim { unsigned x, y, z; };
-struct Node { int type; Function* f; Dim grid, block; unsigned shared; std::function<void()> work; };  // type: 0 kernel, 1 copy, 2 fill
-struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
-struct Stream { int device; unsigned flags; int priority; bool capturing = false; std::vector<std::shared_ptr<Node>> work; };
-struct Event { int device; unsigned flags; bool recorded = false; float at = 0; };
-struct Function { std::string name; int device; std::vector<size_t> sizes; int shared = 0, dynamic = 0, threads = 1024; };
-struct Module { int device; std::map<std::string, std::unique_ptr<Function>> functions; std::map<std::string, std::vector<char>> globals; };
-struct Graph { std::vector<std::shared_ptr<Node>> work; };
-struct GraphExec { int device; Graph* of; std::vector<std::shared_ptr<Node>> names, work; };  // names are the nodes of the graph
+// The CUDA version of the driver, which FAKECUDA_VERSION changes.
+int version() {
+  const char* v = std::getenv("FAKECUDA_VERSION");
+  return v ? std::atoi(v) : kVersion;
+}
 
-const size_t kTotal = size_t(1) << 30;
-std::recursive_mutex mutex;
+struct Task;
+struct Stream;
+struct Pool {
+  int device;
+  uint64_t attributes[9];
+  std::set<int> access;
+  int handles = 0;         // 1: it can be shared as a file
+  uint64_t imported = 0;   // the pool of another process
+  int pid = 0;             // of that process
+};
+struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
+
+const size_t kTotal = size_t(1) << 30;  // bytes of a device
+std::mutex mutex;
 std::vector<std::string> log_lines;
 struct Failure { int code, skip, times; };
 std::map<std::string, Failure> failures;
@@ -54,13 +71,6 @@ Device devices[2];
 char contexts[2];  // their addresses are the primary contexts
 bool initialized = false;
 float clock_ms = 0;
-std::map<uintptr_t, Block> blocks;
-std::set<Stream*> streams;
-std::set<Event*> events;
-std::set<Module*> modules;
-std::set<Function*> functions;
-std::set<Graph*> graph_set;
-std::set<GraphExec*> executables;
 Pool default_pools[2] = {{0, {0, 1, 1, 1}, {}}, {1, {0, 1, 1, 1}, {}}};
 std::set<Pool*> pools;
 
@@ -72,6 +82,282 @@ int device_count() {
   const char* n = std::getenv("FAKECUDA_DEVICES");
   return n ? std::atoi(n) : 2;
 }
+
+unsigned long long num(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+// ---- violations: what a real driver would not report, but what would spoil results
+
+std::vector<std::string> violations;
+
+// Notes that the program did something wrong. With FAKECUDA_ABORT=1 the process ends.
+__attribute__((format(printf, 1, 2))) void violation(const char* format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  violations.push_back(text);
+  const char* end = std::getenv("FAKECUDA_ABORT");
+  if (end && *end == '1') {
+    std::fprintf(stderr, "fakecuda: %s\n", text);
+    std::abort();
+  }
+}
+
+// ---- memory
+
+// Ranges is a set of bytes.
+struct Ranges {
+  std::map<uintptr_t, uintptr_t> parts;  // begin to end
+  void add(uintptr_t from, uintptr_t to) {
+    if (from >= to) return;
+    auto p = parts.upper_bound(from);
+    if (p != parts.begin() && std::prev(p)->second >= from) --p;
+    while (p != parts.end() && p->first <= to) {
+      from = std::min(from, p->first);
+      to = std::max(to, p->second);
+      p = parts.erase(p);
+    }
+    parts[from] = to;
+  }
+  void remove(uintptr_t from, uintptr_t to) {
+    std::map<uintptr_t, uintptr_t> left;
+    for (auto& p : parts) {
+      if (p.first < std::min(p.second, from)) left[p.first] = std::min(p.second, from);
+      if (std::max(p.first, to) < p.second) left[std::max(p.first, to)] = p.second;
+    }
+    parts = std::move(left);
+  }
+  bool has(uintptr_t from, uintptr_t to) const {
+    if (from >= to) return true;
+    auto p = parts.upper_bound(from);
+    return p != parts.begin() && std::prev(p)->second >= to;
+  }
+};
+
+enum class Kind { device, host, managed, variable };
+// GraphMemory is memory that a node of a graph allocates at each launch, at one address.
+struct GraphMemory {
+  uintptr_t address;
+  size_t size;
+  int device;
+  bool out = false;  // a launch has allocated it and nobody has freed it, as the calls of the program go
+};
+// Block is memory of the driver.
+struct Block {
+  size_t size;
+  int device;
+  Kind kind;
+  Pool* pool = nullptr;   // of stream-ordered memory
+  bool promised = false;  // its allocation waits in a stream
+  bool ending = false;    // its end waits in a stream
+  GraphMemory* graph = nullptr;  // while promised is true it is not allocated
+  const char* ended = nullptr;  // the function that freed it
+  bool foreign = false;   // memory of another process
+  bool mapped = false;    // virtual memory, for the devices of access
+  std::set<int> access;
+  uintptr_t reservation = 0;
+  size_t reserved = 0;
+  int handles = 0;
+  Ranges written;
+};
+std::map<uintptr_t, Block> blocks;
+std::map<uintptr_t, Block> graves;  // freed, still mapped, filled with 0xDD
+struct Registration { size_t size; unsigned flags; };
+std::map<uintptr_t, Registration> registered;  // memory of the program that it pinned
+std::map<uintptr_t, unsigned> host_flags;      // of cuMemHostAlloc
+std::map<uintptr_t, uintptr_t> aliases;        // of write-combined memory: its address for kernels
+
+// All memory is taken from one file, so that another process can map it. Freed memory is not used again until
+// the arena is full.
+const size_t kArena = size_t(16) << 30;
+struct Arena { int file = -1; uintptr_t base = 0, next = 0; } arena;
+
+bool open_arena() {
+  if (arena.base) return true;
+  arena.file = memfd_create("fakecuda", MFD_CLOEXEC);
+  if (arena.file < 0 || ftruncate(arena.file, static_cast<off_t>(kArena))) return false;
+  void* p = mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena.file, 0);
+  if (p == MAP_FAILED) return false;
+  arena.base = arena.next = reinterpret_cast<uintptr_t>(p);
+  return true;
+}
+
+// Finds a place of n bytes, with a gap behind it.
+uintptr_t place(size_t n) {
+  if (!open_arena()) return 0;
+  const size_t want = (n + 511) / 256 * 256;
+  for (int round = 0; round < 2; ++round) {
+    for (;;) {
+      if (arena.next + want > arena.base + kArena) break;
+      auto b = blocks.lower_bound(arena.next);
+      if (b != blocks.begin() && std::prev(b)->first + std::prev(b)->second.size > arena.next) b = std::prev(b);
+      if (b == blocks.end() || b->first >= arena.next + want) {
+        auto g = graves.lower_bound(arena.next);
+        if (g != graves.begin() && std::prev(g)->first + std::prev(g)->second.size > arena.next) g = std::prev(g);
+        while (g != graves.end() && g->first < arena.next + want) g = graves.erase(g);
+        uintptr_t p = arena.next;
+        arena.next += want;
+        return p;
+      }
+      arena.next = (b->first + b->second.size + 511) / 256 * 256;
+    }
+    arena.next = arena.base;
+  }
+  return 0;
+}
+
+const size_t kFilled = size_t(4) << 20;  // the most bytes that are filled
+size_t buried = 0;
+
+int allocate(uintptr_t* out, size_t n, Kind kind, int dev, Pool* pool = nullptr) {
+  if (n == 0) return kInvalidValue;
+  const bool host = kind == Kind::host;
+  if (!host && n > kTotal - devices[dev].used) return kOutOfMemory;
+  uintptr_t p = place(n);
+  if (!p) return kOutOfMemory;
+  std::memset(reinterpret_cast<void*>(p), 0xCD, std::min(n, kFilled));
+  Block b{n, dev, kind};
+  b.pool = pool;
+  if (kind != Kind::device) b.written.add(p, p + n);  // the host writes these unseen
+  blocks[p] = b;
+  *out = p;
+  if (pool) {
+    pool->attributes[5] = pool->attributes[7] += n;
+    for (int i : {6, 8}) pool->attributes[i] = std::max(pool->attributes[i], pool->attributes[7]);
+  }
+  if (!host) devices[dev].used += n;
+  return kOk;
+}
+
+// What the driver holds for the allocations of graphs, by device.
+struct GraphUse { size_t used = 0, used_high = 0, reserved = 0, reserved_high = 0; } graph_use[2];
+
+void count_graph_memory(int dev, size_t more, size_t less) {
+  GraphUse& u = graph_use[dev];
+  u.used += more;
+  u.used -= std::min(u.used, less);
+  u.reserved = std::max(u.reserved, u.used);
+  u.used_high = std::max(u.used_high, u.used);
+  u.reserved_high = std::max(u.reserved_high, u.reserved);
+}
+
+// Ends memory: its content is overwritten, and later uses are violations.
+void bury(uintptr_t p, const char* how) {
+  auto b = blocks.find(p);
+  if (b->second.graph) {  // the next launch allocates it again
+    if (!b->second.promised) count_graph_memory(b->second.device, 0, b->second.size);
+    b->second.promised = true;
+    b->second.ending = false;
+    b->second.written = Ranges();
+    std::memset(reinterpret_cast<void*>(p), 0xDD, std::min(b->second.size, kFilled));
+    return;
+  }
+  if (b->second.foreign) {  // the other process keeps it: only the mapping ends
+    uintptr_t from = p / 4096 * 4096;
+    mmap(reinterpret_cast<void*>(from), p + b->second.size - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  } else if (b->second.kind != Kind::host) {
+    devices[b->second.device].used -= b->second.size;
+  }
+  Pool* pool = b->second.pool;
+  if (pool && (pools.count(pool) || pool == &default_pools[b->second.device])) pool->attributes[7] -= b->second.size;
+  b->second.ended = how;
+  std::memset(reinterpret_cast<void*>(p), 0xDD, std::min(b->second.size, kFilled));
+  buried += b->second.size;
+  graves[p] = std::move(b->second);
+  blocks.erase(b);
+  while (buried > (size_t(256) << 20) && !graves.empty()) {  // give pages back; the place stays known as freed
+    for (auto& g : graves) {
+      uintptr_t from = (g.first + 4095) / 4096 * 4096, to = (g.first + g.second.size) / 4096 * 4096;
+      if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_REMOVE);
+    }
+    buried = 0;
+  }
+}
+
+int release(uintptr_t p, bool host, const char* how) {
+  auto b = blocks.find(p);
+  if (b == blocks.end() || registered.count(p) || b->second.mapped || (b->second.kind == Kind::host) != host || b->second.kind == Kind::variable || b->second.ending) return kInvalidValue;
+  if (GraphMemory* m = b->second.graph) {
+    if (!m->out) return kInvalidValue;
+    m->out = false;
+  }
+  bury(p, how);
+  return kOk;
+}
+
+template <class Map>
+auto around(Map& m, uintptr_t p, size_t n) {
+  auto b = m.upper_bound(p);
+  if (b == m.begin()) return m.end();
+  --b;
+  if (p - b->first > b->second.size || n > b->second.size - (p - b->first)) return m.end();
+  return b;
+}
+
+// Whether [p, p+n) lies in one allocation; its device, -1 for the host, in *of.
+bool inside(uintptr_t p, size_t n, int* of = nullptr) {
+  auto b = around(blocks, p, n);
+  if (b == blocks.end()) return false;
+  if (of) *of = b->second.kind == Kind::host ? -1 : b->second.device;
+  return true;
+}
+
+// Whether memory of the host is pinned.
+bool pinned(uintptr_t p, size_t n) {
+  auto b = around(blocks, p, n);
+  return b != blocks.end() && b->second.kind == Kind::host;
+}
+
+// More ways to reach memory of another device, which the files of areas add to: whether a device may use a block.
+std::vector<std::function<bool(int dev, uintptr_t start, const Block&)>> reaches;
+
+bool reachable(int dev, uintptr_t start, const Block& b) {
+  if (b.mapped) return dev < 0 ? !b.access.empty() : b.access.count(dev) > 0;
+  if (dev < 0 || b.device == dev || b.kind == Kind::host || b.kind == Kind::managed) return true;
+  if (b.pool ? b.pool->access.count(dev) > 0 : devices[dev].peers.count(b.device) > 0) return true;
+  for (auto& r : reaches)
+    if (r(dev, start, b)) return true;
+  return false;
+}
+
+// Checks that work may use a range, at the moment when it runs. dev is the device whose kernel does it, -1 for a
+// copy of the driver. Otherwise the program has made a mistake, and the memory must not be touched if the result is false.
+bool use(const std::string& who, uintptr_t p, size_t n, int dev, bool write) {
+  if (n == 0) return true;
+  const char* does = write ? "writes" : "reads";
+  auto b = around(blocks, p, n);
+  if (b == blocks.end()) {
+    auto g = around(graves, p, n);
+    if (g != graves.end()) {
+      violation("%s %s %zu bytes at %zx of freed memory: %zu bytes at %zx, freed by %s", who.c_str(), does, n, p, g->second.size, g->first, g->second.ended);
+      return true;  // it is still mapped; what is there is garbage, as on a device
+    }
+    violation("%s %s %zu bytes at %zx, which is not memory of the driver", who.c_str(), does, n, p);
+    const bool mapped = p >= arena.base && p + n <= arena.next;  // a little beyond an allocation, which no device notices
+    if (dev >= 0 && !mapped) devices[dev].sticky = kIllegalAddress;
+    return false;
+  }
+  if (b->second.promised) violation("%s %s %zu bytes at %zx before the allocation in stream order", who.c_str(), does, n, p);
+  if (!reachable(dev, b->first, b->second)) {
+    violation("%s %s %zu bytes at %zx: device %d has no access to memory of device %d", who.c_str(), does, n, p, dev, b->second.device);
+    devices[std::max(dev, 0)].sticky = kIllegalAddress;
+    return false;
+  }
+  if (write) b->second.written.add(p, p + n);
+  else if (!b->second.written.has(p, p + n)) violation("%s reads %zu bytes at %zx that nothing has written", who.c_str(), n, p);
+  return true;
+}
+
+// ---- calls
+
+void tick();
+
+// Whether this thread runs a function of the host, which must not call the driver.
+thread_local bool in_host_function = false;
+
+// The lock that this thread holds, which work of the host and slow calls release meanwhile.
+thread_local std::unique_lock<std::mutex>* held = nullptr;
 
 // Logs a call; returns the code that was asked for it.
 __attribute__((format(printf, 2, 3))) int enter(const char* name, const char* format, ...) {
@@ -90,7 +376,17 @@ __attribute__((format(printf, 2, 3))) int enter(const char* name, const char* fo
     std::fflush(file);
   }
   static const std::string sleep = std::getenv("FAKECUDA_SLEEP") ? std::getenv("FAKECUDA_SLEEP") : "";
-  if (sleep.compare(0, sleep.find('='), name) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(sleep.c_str() + sleep.find('=') + 1)));
+  if (sleep.compare(0, sleep.find('='), name) == 0) {  // other calls overtake it
+    auto lock = held;
+    lock->unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(sleep.c_str() + sleep.find('=') + 1)));
+    lock->lock();
+  }
+  if (in_host_function) {
+    violation("a function of the host calls %s", name);
+    return kNotPermitted;
+  }
+  tick();
   auto f = failures.find(name);
   if (f != failures.end()) {
     if (f->second.skip > 0) {
@@ -111,7 +407,13 @@ int device() {
   return -1;
 }
 
-#define LOCK std::lock_guard<std::recursive_mutex> lock(mutex)
+struct Lock {
+  std::unique_lock<std::mutex> lock{mutex};
+  Lock() { held = &lock; }
+  ~Lock() { held = nullptr; }
+};
+
+#define LOCK Lock lock
 #define CALL(...)                                            \
   LOCK;                                                      \
   if (int rc = enter(__func__, __VA_ARGS__)) return rc
@@ -119,201 +421,8 @@ int device() {
   int dev = device();                                        \
   if (dev < 0) return kInvalidContext;                       \
   if (devices[dev].sticky) return devices[dev].sticky
-#define STREAM(h)                                            \
-  Stream* st = static_cast<Stream*>(h);                      \
-  if (st && (!streams.count(st) || st->device != dev)) return kInvalidHandle
-
-unsigned long long num(const void* p) { return reinterpret_cast<uintptr_t>(p); }
-
-// Whether [p, p+n) lies in one allocation; its device, -1 for the host, in *of.
-bool inside(uintptr_t p, size_t n, int* of = nullptr) {
-  auto b = blocks.upper_bound(p);
-  if (b == blocks.begin()) return false;
-  --b;
-  if (p - b->first > b->second.size || n > b->second.size - (p - b->first)) return false;
-  if (of) *of = b->second.host ? -1 : b->second.device;
-  return true;
-}
-
-int allocate(uintptr_t* out, size_t n, bool host, int dev, Pool* pool = nullptr) {
-  if (n == 0) return kInvalidValue;
-  if (!host && n > kTotal - devices[dev].used) return kOutOfMemory;
-  void* p = nullptr;
-  if (posix_memalign(&p, 256, n)) return kOutOfMemory;
-  std::memset(p, 0xCD, n);
-  *out = reinterpret_cast<uintptr_t>(p);
-  blocks[*out] = {n, dev, host, pool};
-  if (pool) {
-    pool->attributes[5] = pool->attributes[7] += n;
-    for (int i : {6, 8}) pool->attributes[i] = std::max(pool->attributes[i], pool->attributes[7]);
-  }
-  if (!host) devices[dev].used += n;
-  return kOk;
-}
-
-int release(uintptr_t p, bool host) {
-  auto b = blocks.find(p);
-  if (b == blocks.end() || b->second.host != host) return kInvalidValue;
-  if (!host) devices[b->second.device].used -= b->second.size;
-  if (pools.count(b->second.pool) || b->second.pool == &default_pools[b->second.device]) b->second.pool->attributes[7] -= b->second.size;
-  std::free(reinterpret_cast<void*>(p));
-  blocks.erase(b);
-  return kOk;
-}
-
-// Runs work now, or records it.
-int queue(Stream* st, Node node) {
-  if (st && st->capturing) st->work.push_back(std::make_shared<Node>(std::move(node)));
-  else node.work();
-  return kOk;
-}
-int queue(Stream* st, std::function<void()> work, int type = 1) { return queue(st, Node{type, nullptr, {}, {}, 0, std::move(work)}); }
-
-void copy(uintptr_t dst, uintptr_t src, size_t n) { std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<void*>(src), n); }
-
-template <class T>
-int fill(uintptr_t p, T v, size_t n, Stream* st) {
-  if (p % sizeof(T) || !inside(p, n * sizeof(T))) return kInvalidValue;
-  return queue(st, [=] { for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v; }, 2);
-}
-
-void run(const Function* f, const std::vector<std::vector<char>>& args, unsigned long long threads) {
-  auto get = [&](size_t i, auto* v) { std::memcpy(v, args[i].data(), sizeof *v); };
-  if (f->name == "add_one" && args.size() == 3) {
-    uint64_t a, b; uint32_t n;
-    get(0, &a); get(1, &b); get(2, &n);
-    for (uint32_t i = 0; i < n && i < threads; ++i) reinterpret_cast<float*>(b)[i] = reinterpret_cast<float*>(a)[i] + 1;
-  } else if (f->name == "saxpy" && args.size() == 4) {
-    uint32_t n; float a; uint64_t x, y;
-    get(0, &n); get(1, &a); get(2, &x); get(3, &y);
-    for (uint32_t i = 0; i < n && i < threads; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
-  } else if (f->name == "crash") {
-    devices[f->device].sticky = kIllegalAddress;
-  }
-}
-
-// Reads the arguments that the array of pointers holds, and logs them as bytes.
-std::vector<std::vector<char>> arguments(const Function* f, void** params, std::string* text) {
-  std::vector<std::vector<char>> args;
-  for (size_t i = 0; i < f->sizes.size(); ++i) {
-    const char* p = static_cast<const char*>(params[i]);
-    args.emplace_back(p, p + f->sizes[i]);
-    *text += i ? "," : "";
-    char hex[3];
-    for (char c : args.back()) { std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(c)); *text += hex; }
-  }
-  return args;
-}
-
-size_t size_of(const std::string& type) {  // such as .u32
-  return type.size() < 3 ? 0 : std::atoi(type.c_str() + 2) / 8;
-}
-
-// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name.
-size_t declared(const std::string& text, std::string* name) {
-  size_t size = 0, at = 0;
-  while ((at = text.find('.', at)) != std::string::npos) {
-    size_t end = text.find_first_of(" \t\n,)", at);
-    std::string word = text.substr(at, end - at);
-    if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
-      size = size_of(word);
-      size_t from = text.find_first_not_of(" \t\n", end), to = text.find_first_of(" \t\n,)[;", from);
-      *name = text.substr(from, to - from);
-      if (to != std::string::npos && text[to] == '[') size *= std::atoi(text.c_str() + to + 1);
-      break;
-    }
-    at = end == std::string::npos ? text.size() : end;
-  }
-  return size;
-}
-
-void parse(Module* m, const std::string& ptx) {
-  size_t at = 0;
-  std::string name;
-  while ((at = ptx.find(".global ", at)) != std::string::npos) {
-    size_t n = declared(ptx.substr(at, ptx.find(';', at) - at), &name);
-    m->globals[name] = std::vector<char>(n);
-    char* p = m->globals[name].data();
-    blocks[reinterpret_cast<uintptr_t>(p)] = {n, m->device, true};
-    at += 8;
-  }
-  at = 0;
-  while ((at = ptx.find(".entry ", at)) != std::string::npos) {
-    at += 7;
-    size_t open = ptx.find('(', at), close = ptx.find(')', open), next = ptx.find(".entry ", close);
-    auto f = std::make_unique<Function>();
-    f->name = ptx.substr(at, open - at);
-    f->device = m->device;
-    std::string params = ptx.substr(open + 1, close - open - 1), body = ptx.substr(close, next - close);
-    for (size_t p = 0; (p = params.find(".param", p)) != std::string::npos; p += 6)
-      f->sizes.push_back(declared(params.substr(p + 6), &name));
-    for (size_t p = 0; (p = body.find(".shared ", p)) != std::string::npos; p += 8)
-      f->shared += static_cast<int>(declared(body.substr(p), &name));
-    size_t most = body.find(".maxntid ");
-    if (most != std::string::npos) f->threads = std::atoi(body.c_str() + most + 9);
-    f->dynamic = 49152 - f->shared;
-    functions.insert(f.get());
-    m->functions[f->name] = std::move(f);
-  }
-}
-
-template <class T>
-T at(const char* p, size_t offset) {
-  T v;
-  std::memcpy(&v, p + offset, sizeof v);
-  return v;
-}
-
-// Whether code for an architecture such as 75 runs on the devices, which are 90 and 75.
-bool runs_on(int arch, int device) { return arch / 10 == (device ? 7 : 9) && arch % 10 <= (device ? 5 : 0); }
-
-// Reads names and parameters of the kernels of a cubin: the section .nv.info.NAME has a record for each parameter.
-// Returns the error for the code of another architecture. The caller has checked that the offsets are inside.
-int parse_cubin(Module* m, const char* elf) {
-  int arch = static_cast<int>(at<uint32_t>(elf, 48) >> 8 & 0xff);  // 0 in the headers that tests make up
-  if (arch != 0 && !runs_on(arch, m->device)) return kNoBinary;
-  const char* table = elf + at<uint64_t>(elf, 40);
-  size_t n = at<uint16_t>(elf, 60);
-  if (n == 0) return kOk;
-  const char* names = elf + at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 24);
-  const std::string info = ".nv.info.";
-  for (size_t i = 0; i < n; ++i) {
-    const char* section = table + 64 * i;
-    std::string name = names + at<uint32_t>(section, 0);
-    if (name.compare(0, info.size(), info) != 0) continue;
-    auto f = std::make_unique<Function>();
-    f->name = name.substr(info.size());
-    f->device = m->device;
-    f->dynamic = 49152;
-    const char *p = elf + at<uint64_t>(section, 24), *end = p + at<uint64_t>(section, 32);
-    std::map<int, size_t> sizes;
-    while (end - p >= 4) {
-      unsigned char format = at<unsigned char>(p, 0), what = at<unsigned char>(p, 1);
-      uint16_t length = format == 4 ? at<uint16_t>(p, 2) : 0;
-      if (what == 0x17 && length == 12) sizes[at<uint16_t>(p, 8)] = at<uint32_t>(p, 12) >> 18;
-      p += 4 + length;
-    }
-    for (auto& s : sizes) f->sizes.push_back(s.second);
-    functions.insert(f.get());
-    m->functions[f->name] = std::move(f);
-  }
-  return kOk;
-}
-
-// A launch, or the error of one that cannot be.
-int launch(Function* f, Dim grid, Dim block, unsigned shared, std::vector<std::vector<char>> args, Node* out) {
-  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return kInvalidValue;
-  unsigned long long n = 1ull * block.x * block.y * block.z;
-  if (n > static_cast<unsigned>(f->threads) || static_cast<int>(shared) > f->dynamic) return kInvalidValue;
-  n *= 1ull * grid.x * grid.y * grid.z;
-  *out = Node{0, f, grid, block, shared, [=] { run(f, args, n); }};
-  return kOk;
-}
-
-int start(Function* f, Dim grid, Dim block, unsigned shared, Stream* st, std::vector<std::vector<char>> args) {
-  Node node;
-  int rc = launch(f, grid, block, shared, std::move(args), &node);
-  return rc ? rc : queue(st, node);
-}
+#define DEVICE(d)                                            \
+  d -= 10;                                                   \
+  if (d < 0 || d >= device_count()) return kInvalidDevice
 
 }  // namespace

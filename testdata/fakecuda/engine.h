@@ -1,0 +1,440 @@
+// Work of the fake driver: tasks, their order, streams, events and captures.
+//
+// A call that queues work makes a task. A task runs when something waits for it, or earlier if the seed says so, but
+// never before the tasks that it must come after. So a program that forgot to wait sees old memory, and one that
+// freed memory too early uses poisoned memory. The seeds:
+//
+//   0            each task runs as soon as it may, which is an infinitely fast device
+//   1            a task runs only when something waits for it, the oldest first
+//   4, 8, 12..   the same, but the newest first
+//   5, 9, 13..   when something waits, what nobody waits for runs too; the streams have ranks that the seed chooses
+//   2, 6, 10..   when something waits, everything runs in any order
+//   3, 7, 11..   some work runs at each call, in any order
+#pragma once
+
+#include "state.h"
+
+namespace {
+
+struct Task {
+  std::string what;
+  int device = 0;
+  bool blocking = false, legacy = false;  // the kind of its stream
+  unsigned rank = 0, stream = 0;          // of its stream, and its number
+  std::vector<std::shared_ptr<Task>> after;
+  std::function<void()> work;
+  std::function<bool()> ready;  // empty: as soon as the tasks before are done
+  bool host = false;            // a function of the host: it runs without the lock
+  bool driven = false;          // it also runs if nothing waits for it, after a while
+  enum { waiting, running, done } state = waiting;
+  std::chrono::steady_clock::time_point since;
+  std::list<std::shared_ptr<Task>>::iterator place;
+};
+using TaskRef = std::shared_ptr<Task>;
+
+std::list<TaskRef> pending;  // in the order in which they were queued
+std::condition_variable changed;
+
+std::mt19937 random_numbers;
+unsigned seed = [] {
+  const char* s = std::getenv("FAKECUDA_SEED");
+  unsigned n = s ? static_cast<unsigned>(std::atoi(s)) : 1;
+  random_numbers.seed(n);
+  return n;
+}();
+unsigned below(size_t n) { return static_cast<unsigned>(random_numbers() % n); }
+
+enum class Order { eager, oldest, newest, ranks, any, early };
+Order order() {
+  const Order random[] = {Order::newest, Order::ranks, Order::any, Order::early};
+  return seed == 0 ? Order::eager : seed == 1 ? Order::oldest : random[seed % 4];
+}
+
+bool runnable(const Task& t) {
+  if (t.state != Task::waiting) return false;
+  for (auto& a : t.after)
+    if (a->state != Task::done) return false;
+  return !t.ready || t.ready();
+}
+
+void run(TaskRef t) {
+  t->state = Task::running;
+  if (t->work && devices[t->device].sticky == 0) {
+    if (t->host) {
+      auto lock = held;
+      lock->unlock();
+      std::thread([t] { in_host_function = true; t->work(); }).join();  // functions of the host run on a thread of the driver
+      lock->lock();
+      held = lock;
+    } else {
+      t->work();
+    }
+  }
+  t->state = Task::done;
+  t->after.clear();
+  t->work = nullptr;
+  pending.erase(t->place);
+  changed.notify_all();
+}
+
+void collect(const TaskRef& t, std::set<Task*>* into) {
+  std::vector<Task*> left{t.get()};
+  while (!left.empty()) {
+    Task* next = left.back();
+    left.pop_back();
+    if (next->state == Task::done || !into->insert(next).second) continue;
+    for (auto& a : next->after) left.push_back(a.get());
+  }
+}
+
+// Chooses one of several tasks that may run now, which are in the order in which they were queued.
+TaskRef choose(const std::vector<TaskRef>& now) {
+  switch (order()) {
+    case Order::eager:
+    case Order::oldest: return now.front();
+    case Order::newest: return now.back();
+    case Order::ranks:
+      if (below(8)) return *std::min_element(now.begin(), now.end(), [](auto& a, auto& b) { return a->rank < b->rank; });
+      [[fallthrough]];
+    default: return now[below(now.size())];
+  }
+}
+
+// Runs tasks until one is done, or without patience until it needs a value that is not there. What else runs meanwhile is
+// chosen by the seed.
+void force(const TaskRef& target, bool patient = true) {
+  auto start = std::chrono::steady_clock::now();
+  while (target && target->state != Task::done) {
+    std::set<Task*> needed;
+    collect(target, &needed);
+    std::vector<TaskRef> now, others;
+    bool busy = false, waits = false;
+    for (auto& t : pending) {
+      bool need = needed.count(t.get()) > 0;
+      busy |= need && t->state == Task::running;
+      waits |= need && t->state == Task::waiting && t->ready;
+      if (t->host && !need) continue;
+      if (runnable(*t)) (need ? now : others).push_back(t);
+    }
+    if (order() >= Order::ranks) now.insert(now.end(), others.begin(), others.end());
+    if (!now.empty()) {
+      run(choose(now));
+      start = std::chrono::steady_clock::now();
+      continue;
+    }
+    if (!busy && !waits) return;  // its device is lost
+    if (waits && !patient) return;
+    if (waits && std::chrono::steady_clock::now() - start > std::chrono::seconds(10)) {
+      violation("%s waits for a value that nobody writes", target->what.c_str());
+      devices[target->device].sticky = kLaunchTimeout;
+      for (auto& t : pending) t->ready = nullptr;
+      continue;
+    }
+    changed.wait_for(*held, std::chrono::milliseconds(1));
+  }
+}
+
+void force_all(int dev) {  // -1 for all devices
+  for (;;) {
+    TaskRef last;
+    for (auto& t : pending)
+      if (dev < 0 || t->device == dev) last = t;
+    if (!last) return;
+    force(last);
+    if (last->state != Task::done) return;
+  }
+}
+
+// Some work happens at any time.
+void tick() {
+  if (order() != Order::early) return;
+  for (unsigned n = below(4); n > 1; --n) {
+    std::vector<TaskRef> now;
+    for (auto& t : pending)
+      if (!t->host && runnable(*t)) now.push_back(t);
+    if (now.empty()) return;
+    run(now[below(now.size())]);
+  }
+}
+
+// Runs what the program may expect without waiting: functions of the host, and values that are written for it.
+std::atomic<bool> exiting{false}, driving{false};
+void drive() {
+  while (!exiting) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    LOCK;
+    auto now = std::chrono::steady_clock::now();
+    TaskRef late;
+    for (auto& t : pending)
+      if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) { late = t; break; }
+    std::set<Task*> needed;
+    if (late) collect(late, &needed);
+    std::vector<TaskRef> ready;
+    for (auto& t : pending)
+      if (needed.count(t.get()) && runnable(*t)) ready.push_back(t);
+    for (auto& t : ready)
+      if (!exiting && runnable(*t)) run(t);
+  }
+  driving = false;
+}
+
+// ---- streams
+
+struct Node;
+struct Graph;
+// Capture is a capture that has begun and not ended.
+struct Capture {
+  Stream* origin;
+  int mode, thread;  // mode 0 global, 1 of the thread, 2 relaxed
+  bool invalid = false;
+  Graph* graph;
+};
+unsigned made = 0;  // streams
+struct Stream {
+  int device;
+  unsigned flags;
+  int priority;
+  bool legacy = false;
+  unsigned number = ++made;
+  TaskRef last;
+  std::shared_ptr<Capture> capture;
+  std::vector<Node*> tail;  // what the next captured node comes after
+  bool waits_for_default() const { return !legacy && !(flags & 1); }
+};
+struct Event {
+  int device;
+  unsigned flags;
+  TaskRef record;      // the last one
+  bool recorded = false;
+  float at = 0;        // milliseconds
+  std::shared_ptr<Capture> capture;  // if it was recorded on a captured stream
+  std::vector<Node*> tail;
+  uint64_t* counts = nullptr;        // of an event of several processes: how often it was recorded, and that was done
+  bool opened = false;               // it is of another process
+};
+struct Function { std::string name; int device; std::vector<size_t> sizes; int shared = 0, dynamic = 0, threads = 1024; };
+struct Dim { unsigned x, y, z; };
+
+// Node is a part of a graph. Its work is queued once for each launch.
+struct Node {
+  int type;  // CUgraphNodeType: 0 kernel, 1 copy, 2 fill, 3 host, 4 graph, 5 empty, 6 wait, 7 record, 10 allocation, 11 free, 13 conditional
+  std::string what;
+  std::function<void()> work;
+  Function* f = nullptr;
+  Dim grid{}, block{};
+  unsigned shared = 0;
+  std::function<bool()> ready;
+  bool host = false, driven = false, enabled = true;
+  uintptr_t memory = 0;  // of an allocation or its end
+  std::vector<Node*> after;
+  std::vector<int> children;  // the types of the nodes of a child graph
+  std::function<void(Node*)> copied;  // completes a copy for an executable graph
+  // Of a conditional node of an executable graph: what each body runs, and the nodes of the program that stand for it.
+  struct Body { std::vector<Node*> names; std::vector<std::shared_ptr<Node>> nodes; };
+  std::shared_ptr<std::vector<Body>> inside;
+  // Queues a part that is more than one task, such as a child graph: it gets the tasks to come after and returns the last one.
+  std::function<TaskRef(Stream*, std::vector<TaskRef>)> expand;
+};
+using NodeRef = std::shared_ptr<Node>;
+unsigned long long graphs_made = 0;
+struct Graph {
+  std::vector<NodeRef> nodes;
+  std::vector<std::shared_ptr<void>> objects;  // of the user, which live as long as the graph and what is made of it
+  unsigned long long serial = ++graphs_made;   // an address may be that of a graph before
+};
+
+std::set<Stream*> streams;
+std::set<Event*> events;
+std::set<Function*> functions;
+std::set<Graph*> graph_set;
+Stream default_streams[2] = {{0, 0, 0, true}, {1, 0, 0, true}};
+
+// The stream of a handle on a device: 0 and 1 are the legacy default stream, 2 is the default stream of the thread.
+Stream* stream_of(void* h, int dev) {
+  if (num(h) <= 1) return &default_streams[dev];
+  if (num(h) == 2) {
+    static std::map<std::pair<int, int>, Stream> own;
+    auto at = own.emplace(std::make_pair(thread_number, dev), Stream{dev, 0, 0});
+    return &at.first->second;
+  }
+  auto st = static_cast<Stream*>(h);
+  return streams.count(st) && st->device == dev ? st : nullptr;
+}
+
+#define STREAM(h)                                            \
+  Stream* st = stream_of(h, dev);                            \
+  if (!st) return kInvalidHandle
+
+TaskRef task(std::string what, std::function<void()> work) {
+  auto t = std::make_shared<Task>();
+  t->what = std::move(what);
+  t->work = std::move(work);
+  return t;
+}
+
+// Adds a task that has its predecessors.
+void start(Stream* st, TaskRef t) {
+  t->device = st->device;
+  t->blocking = st->waits_for_default();
+  t->rank = st->number * 2654435761u ^ seed * 2246822519u;
+  t->legacy = st->legacy;
+  t->stream = st->number;
+  t->since = std::chrono::steady_clock::now();
+  t->place = pending.insert(pending.end(), t);
+  if (t->driven) {
+    if (!driving.exchange(true)) std::thread(drive).detach();
+  }
+}
+
+// The queue of a real driver has an end too. How much work fits into the queue of one stream: 0 is any number.
+std::atomic<size_t> queue_length{[] {
+  const char* n = std::getenv("FAKECUDA_QUEUE");
+  return static_cast<size_t>(n ? std::atoi(n) : 0);
+}()};
+
+// Blocks the calling thread until the work of a stream fits into its queue. Other threads may call the driver
+// meanwhile. The stream may end then, so it is known by its number.
+void fit(unsigned stream) {
+  for (size_t most = queue_length; most > 0;) {
+    TaskRef first;
+    size_t n = 0;
+    for (auto& t : pending)
+      if (t->stream == stream && n++ == 0) first = t;
+    if (n <= most) return;
+    force(first);
+    if (first->state != Task::done) return;  // its device is lost
+  }
+}
+
+// Queues a task behind the work of a stream, and behind that of the default stream as the kinds of streams ask for.
+void submit(Stream* st, TaskRef t) {
+  if (st->last) t->after.push_back(st->last);
+  for (auto p = pending.rbegin(); p != pending.rend(); ++p) {
+    const Task& other = **p;
+    if (other.device != st->device) continue;
+    if (st->legacy && (other.blocking || other.legacy)) t->after.push_back(*p);
+    if (st->waits_for_default() && other.legacy) {
+      t->after.push_back(*p);
+      break;  // that one comes after the others
+    }
+  }
+  st->last = t;
+  start(st, t);
+  if (seed == 0 && runnable(*t) && !t->host) run(t);
+  while (pending.size() > 1024) {  // all streams together
+    TaskRef first = pending.front();
+    force(first);
+    if (first->state != Task::done) break;
+  }
+  fit(t->stream);
+}
+
+// ---- captures
+
+std::set<std::shared_ptr<Capture>> captures;
+
+// Ends a capture with an error, which the end of the capture reports.
+int spoil(const std::shared_ptr<Capture>& c, int code) {
+  c->invalid = true;
+  return code;
+}
+
+// Whether a stream of a device is in a capture, which events may have led there from another device.
+bool on_device(const std::shared_ptr<Capture>& c, int dev) {
+  return std::any_of(streams.begin(), streams.end(), [&](Stream* s) { return s->capture == c && s->device == dev; });
+}
+
+thread_local int capture_mode = 0;  // cuThreadExchangeStreamCaptureMode
+
+// The error of a call that is not allowed while this thread captures, which spoils the capture.
+int unsafe() {
+  int rc = kOk;
+  if (capture_mode == 2) return rc;
+  for (auto& c : captures)
+    if (c->mode != 2 && (c->thread == thread_number || (c->mode == 0 && capture_mode == 0))) rc = spoil(c, kCaptureUnsupported);
+  return rc;
+}
+#define UNSAFE() \
+  if (int rc = unsafe()) return rc
+
+// The error of using the default stream while a stream that waits for it is captured.
+int implicit(const Stream* st) {
+  int rc = kOk;
+  if (!st->legacy) return rc;
+  for (auto s : streams)
+    if (s->capture && s->device == st->device && s->waits_for_default()) rc = spoil(s->capture, kCaptureImplicit);
+  return rc;
+}
+
+// The error of waiting for a whole device of which a stream is captured.
+int broad(int dev) {
+  int rc = kOk;
+  for (auto& c : captures)
+    if (on_device(c, dev)) rc = spoil(c, kCaptureUnsupported);
+  return rc;
+}
+
+Node* add(Graph* g, Node node, std::vector<Node*> after) {
+  node.after = std::move(after);
+  g->nodes.push_back(std::make_shared<Node>(std::move(node)));
+  return g->nodes.back().get();
+}
+
+TaskRef task_of(const Node& n) {
+  auto t = task(n.what, n.enabled ? n.work : nullptr);
+  t->ready = n.ready;
+  t->host = n.host && n.enabled;
+  t->driven = n.driven;
+  return t;
+}
+
+// Queues work on a stream, or records it as a part of a graph.
+int queue(Stream* st, Node node) {
+  if (int rc = implicit(st)) return rc;
+  if (!st->capture) {
+    submit(st, task_of(node));
+    return kOk;
+  }
+  if (st->capture->invalid) return kCaptureInvalidated;
+  st->tail = {add(st->capture->graph, std::move(node), st->tail)};
+  return kOk;
+}
+Node work(int type, std::string what, std::function<void()> f) {
+  Node n{};
+  n.type = type;
+  n.what = std::move(what);
+  n.work = std::move(f);
+  return n;
+}
+
+// Waits for a stream; the error of doing so, or of the work.
+int wait(Stream* st) {
+  if (st->capture) return spoil(st->capture, kCaptureUnsupported);
+  if (int rc = implicit(st)) return rc;
+  if (st->legacy) {  // it comes after the streams that wait for it
+    auto mark = task("a wait", nullptr);
+    submit(st, mark);
+  }
+  force(st->last);
+  return devices[st->device].sticky;
+}
+
+// ---- what work does
+
+void copy(const std::string& who, uintptr_t dst, uintptr_t src, size_t n, bool from_host, bool to_host) {
+  if (!from_host && !use(who, src, n, -1, false)) return;
+  if (!to_host && !use(who, dst, n, -1, true)) return;
+  std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<void*>(src), n);
+}
+
+template <class T>
+int fill(const char* who, uintptr_t p, T v, size_t n, Stream* st) {
+  if (p % sizeof(T) || !inside(p, n * sizeof(T))) return kInvalidValue;
+  std::string name = who;
+  return queue(st, work(2, name, [=] {
+    if (!use(name, p, n * sizeof(T), -1, true)) return;
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v;
+  }));
+}
+
+}  // namespace

@@ -1,0 +1,207 @@
+// Modules and kernels of the fake driver: what an image declares, and what the kernels do that have a meaning here.
+//
+// add_one(const float* a, float* b, int n) and saxpy(int n, float a, const float* x, float* y) do what they are called.
+// read_all(const float* a, float* sum, int n) writes the sum, crash and misaligned make the error of the device sticky, all others do nothing.
+#pragma once
+
+#include "engine.h"
+
+namespace {
+
+struct Module { int device; std::map<std::string, std::unique_ptr<Function>> functions; std::map<std::string, std::vector<char>> globals; };
+std::set<Module*> modules;
+
+using Arguments = std::vector<std::vector<char>>;
+// More kernels, by name, which the files of areas add to. They get the device, the arguments, and the number of threads.
+std::map<std::string, std::function<void(int dev, const Arguments&, unsigned long long threads)>> kernels;
+
+template <class T>
+T argument(const Arguments& args, size_t i) {
+  T v{};
+  std::memcpy(&v, args[i].data(), std::min(sizeof v, args[i].size()));
+  return v;
+}
+
+void run(const Function* f, const std::string& name, int dev, const Arguments& args, unsigned long long threads) {
+  if (!functions.count(const_cast<Function*>(f))) {
+    violation("kernel %s runs after its module was unloaded", name.c_str());
+    return;
+  }
+  const std::string who = "kernel " + name;
+  auto kernel = kernels.find(name);
+  if (kernel != kernels.end()) {
+    kernel->second(dev, args, threads);
+  } else if (name == "add_one" && args.size() == 3) {
+    auto a = argument<uint64_t>(args, 0), b = argument<uint64_t>(args, 1);
+    size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 2), threads);
+    if (!use(who, a, 4 * n, dev, false) || !use(who, b, 4 * n, dev, true)) return;
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(b)[i] = reinterpret_cast<float*>(a)[i] + 1;
+  } else if (name == "saxpy" && args.size() == 4) {
+    size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 0), threads);
+    auto a = argument<float>(args, 1);
+    auto x = argument<uint64_t>(args, 2), y = argument<uint64_t>(args, 3);
+    if (!use(who, x, 4 * n, dev, false) || !use(who, y, 4 * n, dev, false) || !use(who, y, 4 * n, dev, true)) return;
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
+  } else if (name == "read_all" && args.size() == 3) {
+    auto a = argument<uint64_t>(args, 0), sum = argument<uint64_t>(args, 1);
+    size_t n = argument<uint32_t>(args, 2);
+    if (!use(who, a, 4 * n, dev, false) || !use(who, sum, 4, dev, true)) return;
+    float s = 0;
+    for (size_t i = 0; i < n; ++i) s += reinterpret_cast<float*>(a)[i];
+    *reinterpret_cast<float*>(sum) = s;
+  } else if (name == "crash") {
+    devices[dev].sticky = kIllegalAddress;
+  } else if (name == "misaligned") {
+    devices[dev].sticky = kMisalignedAddress;
+  }
+}
+
+// Reads the arguments that the array of pointers holds, and logs them as bytes.
+Arguments arguments(const Function* f, void** params, std::string* text) {
+  Arguments args;
+  for (size_t i = 0; i < f->sizes.size(); ++i) {
+    const char* p = static_cast<const char*>(params[i]);
+    args.emplace_back(p, p + f->sizes[i]);
+    *text += i ? "," : "";
+    char hex[3];
+    for (char c : args.back()) { std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(c)); *text += hex; }
+  }
+  return args;
+}
+
+size_t size_of(const std::string& type) {  // such as .u32
+  return type.size() < 3 ? 0 : std::atoi(type.c_str() + 2) / 8;
+}
+
+// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name.
+size_t declared(const std::string& text, std::string* name) {
+  size_t size = 0, at = 0;
+  while ((at = text.find('.', at)) != std::string::npos) {
+    size_t end = text.find_first_of(" \t\n,)", at);
+    std::string word = text.substr(at, end - at);
+    if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
+      size = size_of(word);
+      size_t from = text.find_first_not_of(" \t\n", end), to = text.find_first_of(" \t\n,)[;", from);
+      *name = text.substr(from, to - from);
+      if (to != std::string::npos && text[to] == '[') size *= std::atoi(text.c_str() + to + 1);
+      break;
+    }
+    at = end == std::string::npos ? text.size() : end;
+  }
+  return size;
+}
+
+void parse(Module* m, const std::string& ptx) {
+  size_t at = 0;
+  std::string name;
+  while ((at = ptx.find(".global ", at)) != std::string::npos) {
+    size_t n = declared(ptx.substr(at, ptx.find(';', at) - at), &name);
+    m->globals[name] = std::vector<char>(n);
+    char* p = m->globals[name].data();
+    Block b{n, m->device, Kind::variable};
+    b.written.add(reinterpret_cast<uintptr_t>(p), reinterpret_cast<uintptr_t>(p) + n);
+    blocks[reinterpret_cast<uintptr_t>(p)] = b;
+    at += 8;
+  }
+  at = 0;
+  while ((at = ptx.find(".entry ", at)) != std::string::npos) {
+    at += 7;
+    size_t open = ptx.find('(', at), close = ptx.find(')', open), next = ptx.find(".entry ", close);
+    auto f = std::make_unique<Function>();
+    f->name = ptx.substr(at, open - at);
+    f->device = m->device;
+    std::string params = ptx.substr(open + 1, close - open - 1), body = ptx.substr(close, next - close);
+    for (size_t p = 0; (p = params.find(".param", p)) != std::string::npos; p += 6)
+      f->sizes.push_back(declared(params.substr(p + 6), &name));
+    for (size_t p = 0; (p = body.find(".shared ", p)) != std::string::npos; p += 8)
+      f->shared += static_cast<int>(declared(body.substr(p), &name));
+    size_t most = body.find(".maxntid ");
+    if (most != std::string::npos) f->threads = std::atoi(body.c_str() + most + 9);
+    f->dynamic = 49152 - f->shared;
+    functions.insert(f.get());
+    m->functions[f->name] = std::move(f);
+  }
+}
+
+template <class T>
+T at(const char* p, size_t offset) {
+  T v;
+  std::memcpy(&v, p + offset, sizeof v);
+  return v;
+}
+
+// Whether code for an architecture such as 75 runs on the devices, which are 90 and 75.
+bool runs_on(int arch, int device) { return arch / 10 == (device ? 7 : 9) && arch % 10 <= (device ? 5 : 0); }
+
+// Reads names and parameters of the kernels of a cubin: the section .nv.info.NAME has a record for each parameter.
+// Returns the error for the code of another architecture. The caller has checked that the offsets are inside.
+int parse_cubin(Module* m, const char* elf) {
+  // The compilers of CUDA 12 write the architecture of devices before sm_100 into the first byte, under version 7 of the ABI.
+  // CUDA 13 has another layout of the flags, version 8, which older drivers do not know.
+  const unsigned char layout = at<unsigned char>(elf, 8);
+  if (layout >= 8 && version() < 13000) return kInvalidImage;
+  int arch = static_cast<int>(at<uint32_t>(elf, 48) >> (layout == 7 ? 0 : 8) & 0xff);  // 0 in the headers that tests make up
+  if (arch != 0 && !runs_on(arch, m->device)) return kNoBinary;
+  const char* table = elf + at<uint64_t>(elf, 40);
+  size_t n = at<uint16_t>(elf, 60);
+  if (n == 0) return kOk;
+  if (at<uint16_t>(elf, 62) >= n) return kInvalidImage;
+  const char* names = elf + at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 24);
+  const std::string info = ".nv.info.";
+  for (size_t i = 0; i < n; ++i) {
+    const char* section = table + 64 * i;
+    const size_t length = at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 32), from = at<uint32_t>(section, 0);
+    if (from >= length) continue;  // a section without a name
+    std::string name(names + from, strnlen(names + from, length - from));
+    if (name.compare(0, info.size(), info) != 0) continue;
+    auto f = std::make_unique<Function>();
+    f->name = name.substr(info.size());
+    f->device = m->device;
+    f->dynamic = 49152;
+    const char *p = elf + at<uint64_t>(section, 24), *end = p + at<uint64_t>(section, 32);
+    std::map<int, size_t> sizes;
+    while (end - p >= 4) {
+      unsigned char format = at<unsigned char>(p, 0), what = at<unsigned char>(p, 1);
+      uint16_t length = format == 4 ? at<uint16_t>(p, 2) : 0;
+      if (what == 0x17 && length == 12) sizes[at<uint16_t>(p, 8)] = at<uint32_t>(p, 12) >> 18;
+      p += 4 + length;
+    }
+    for (auto& s : sizes) f->sizes.push_back(s.second);
+    functions.insert(f.get());
+    m->functions[f->name] = std::move(f);
+  }
+  return kOk;
+}
+
+// Whether PTX is newer than the driver: its version 8.4 came with CUDA 12.4, 8.8 with 12.9, 9.0 with 13.0.
+bool newer_ptx(const std::string& ptx) {
+  int major = 0, minor = 0;
+  size_t found = ptx.find(".version ");
+  if (found == std::string::npos || std::sscanf(ptx.c_str() + found, ".version %d.%d", &major, &minor) != 2 || major < 8) return false;
+  if (major == 8 && minor > 5) ++minor;
+  return version() >= 12000 && 1000 * (major + 4) + 10 * minor > version();
+}
+
+// A launch, or the error of one that cannot be.
+int launch(Function* f, Dim grid, Dim block, unsigned shared, Arguments args, Node* out) {
+  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return kInvalidValue;
+  unsigned long long n = 1ull * block.x * block.y * block.z;
+  if (n > static_cast<unsigned>(f->threads) || static_cast<int>(shared) > f->dynamic) return kInvalidValue;
+  n *= 1ull * grid.x * grid.y * grid.z;
+  const std::string name = f->name;
+  const int dev = f->device;
+  *out = work(0, "kernel " + name, [=] { run(f, name, dev, args, n); });
+  out->f = f;
+  out->grid = grid;
+  out->block = block;
+  out->shared = shared;
+  return kOk;
+}
+
+int start_kernel(Function* f, Dim grid, Dim block, unsigned shared, Stream* st, Arguments args) {
+  Node node;
+  int rc = launch(f, grid, block, shared, std::move(args), &node);
+  return rc ? rc : queue(st, node);
+}
+
+}  // namespace
