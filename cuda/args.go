@@ -33,21 +33,11 @@ type pinned interface {
 	devicePointer() (uintptr, error)
 }
 
-func (h *Host[T]) devicePointer() (uintptr, error) {
-	if h == nil || h.freed.Load() {
-		return 0, valueError("the pinned host memory is nil or was freed")
-	}
-	if h.s == nil {
-		return 0, valueError("the pinned host memory is a zero Host: AllocHost makes one")
-	}
-	return h.address, nil
-}
-
 // pack writes the arguments of a launch.
 func (p *packer) pack(k *Kernel, args []any) error {
 	n := len(args)
 	if k.known && n != len(k.params) {
-		return typeError("launch of %q: the kernel has %d parameters, the launch %d arguments", k.name, len(k.params), n)
+		return typeError("launch of %q: the kernel has %d parameters, found %d arguments: pass one for each", k.name, len(k.params), n)
 	}
 	if n > cap(p.words) {
 		p.words, p.addresses = make([]uint64, n), make([]uintptr, n)
@@ -56,12 +46,15 @@ func (p *packer) pack(k *Kernel, args []any) error {
 	for i, arg := range args {
 		want := -1
 		if k.known {
-			want = k.params[i]
+			want = k.wants[i]
 		}
 		bits, size, err := word(k.m.s, arg, want)
 		if size == 0 && err == nil {
 			bits, size, err = p.append(reflect.ValueOf(arg))
 			p.large = append(p.large, i)
+			if size == 0 && err == nil {
+				err = typeError("a %T has no bytes, and no parameter of C is that small: pass a uint8 for an empty struct of C++, or leave it out", arg)
+			}
 		}
 		if err != nil {
 			if e, ok := err.(*tvmffi.Error); ok {
@@ -69,8 +62,8 @@ func (p *packer) pack(k *Kernel, args []any) error {
 			}
 			return err
 		}
-		if size != want && want >= 0 {
-			return typeError("launch of %q: argument %d: the kernel wants %d bytes, %T has %d", k.name, i, want, arg, size)
+		if size != want && want >= 0 && (size != pointer || want != 8) {
+			return mismatch(k, i, arg, want, size)
 		}
 		p.words[i], p.addresses[i] = bits, uintptr(unsafe.Pointer(&p.words[i]))
 	}
@@ -80,13 +73,27 @@ func (p *packer) pack(k *Kernel, args []any) error {
 	return nil
 }
 
+// pointer stands for the 8 bytes of an address, where it is known that they are one.
+const pointer = 1 << 30
+
+// mismatch is the error of an argument whose size is not that of the parameter.
+func mismatch(k *Kernel, i int, arg any, want, size int) error {
+	if want == pointer {
+		return typeError("launch of %q: argument %d: the parameter is a pointer and %T is not: pass device memory, or the address as a tvmffi.Pointer", k.name, i, arg)
+	}
+	if size == pointer {
+		size = 8
+	}
+	return typeError("launch of %q: argument %d: the kernel wants %d bytes, %T has %d", k.name, i, want, arg, size)
+}
+
 // word returns the bytes of an argument and their number, which is 0 for the kinds that
-// append writes. want is the size of the parameter or -1.
+// append writes, and pointer for addresses. want is the size of the parameter, pointer, or -1.
 func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 	switch v := arg.(type) {
 	case *Memory:
 		a, err := v.at(s)
-		return uint64(a), 8, err
+		return uint64(a), pointer, err
 	case *tvmffi.Tensor:
 		c, err := cell(v)
 		if err != nil {
@@ -94,16 +101,16 @@ func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 		}
 		switch c.Device.Type {
 		case abi.DLCUDA:
-			if Device(c.Device.ID) != s.device {
-				return 0, 0, valueError("the tensor is on cuda:%d, the kernel on %s: copy it there first", c.Device.ID, s.device)
+			if d := Device(c.Device.ID); d != s.device && !s.reaches(d) {
+				return 0, 0, valueError("the tensor is on %s, the kernel on %s: copy it there first, or let %s use it by Device.EnablePeerAccess or Pool.AllowAccess", d, s.device, s.device)
 			}
 		case abi.DLCUDAManaged, abi.DLCUDAHost:
 		default:
 			return 0, 0, valueError("the tensor is on %s, not on %s: copy it there first", tvmffi.Device(c.Device), s.device)
 		}
-		return uint64(c.Data + uintptr(c.ByteOffset)), 8, nil
+		return uint64(c.Data + uintptr(c.ByteOffset)), pointer, nil
 	case tvmffi.Pointer:
-		return uint64(v.Address), 8, nil
+		return uint64(v.Address), pointer, nil
 	case int32:
 		return uint64(uint32(v)), 4, nil
 	case uint32:
@@ -120,7 +127,7 @@ func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 		return whole(int64(v), want)
 	case uint:
 		if uint64(v) > math.MaxInt64 {
-			if want == 8 {
+			if want == 8 || want == pointer {
 				return uint64(v), 8, nil
 			}
 			return 0, 0, valueError("%d does not fit: pass a uint64", v)
@@ -128,7 +135,7 @@ func word(s *state, arg any, want int) (bits uint64, size int, err error) {
 		return whole(int64(v), want)
 	case pinned:
 		a, err := v.devicePointer()
-		return uint64(a), 8, err
+		return uint64(a), pointer, err
 	case nil:
 		return 0, 0, typeError("it is nil: pass tvmffi.Pointer{} for a null pointer")
 	}
@@ -144,6 +151,8 @@ func whole(v int64, want int) (bits uint64, size int, err error) {
 	switch want {
 	case 1, 2, 4, 8:
 		return uint64(v), want, nil
+	case pointer: // which the caller refuses
+		return uint64(v), 8, nil
 	case -1:
 		return 0, 0, typeError("the driver does not report the size of the parameter: pass an int32 or an int64 in place of an int")
 	}
@@ -163,6 +172,15 @@ func (p *packer) u8(v uint8)   { p.data = append(p.data, v) }
 func (p *packer) u16(v uint16) { p.data = binary.NativeEndian.AppendUint16(p.data, v) }
 func (p *packer) u32(v uint32) { p.data = binary.NativeEndian.AppendUint32(p.data, v) }
 func (p *packer) u64(v uint64) { p.data = binary.NativeEndian.AppendUint64(p.data, v) }
+
+// badField is the error about a field, which is the given one if the field is a struct itself.
+func badField(t reflect.Type, i int, err error) error {
+	f := t.Field(i)
+	if f.Type.Kind() == reflect.Struct {
+		return err
+	}
+	return typeError("a %s cannot be the parameter of a kernel: its field %s is of type %s; fields are numbers, bools, and arrays and structs of these", t, f.Name, f.Type)
+}
 
 // value writes the other kinds, with the padding of structs.
 func (p *packer) value(v reflect.Value) error {
@@ -211,10 +229,15 @@ func (p *packer) value(v reflect.Value) error {
 		for i := range v.NumField() {
 			p.pad(start + int(v.Type().Field(i).Offset))
 			if err := p.value(v.Field(i)); err != nil {
-				return err
+				return badField(v.Type(), i, err)
 			}
 		}
 		p.pad(start + int(v.Type().Size()))
+	case reflect.Pointer:
+		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Array {
+			return typeError("a %s cannot be the parameter of a kernel: pass device memory, or the value that it points to", v.Type())
+		}
+		fallthrough
 	default:
 		return typeError("a %s cannot be the parameter of a kernel: pass device memory or sized numbers", v.Type())
 	}

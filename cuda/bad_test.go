@@ -22,7 +22,7 @@ func TestBadInput(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k, small := kernel(t, m, "add_one"), kernel(t, m, "small")
-	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
 	defer mem.Free()
 	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
 	defer there.Free()
@@ -69,10 +69,18 @@ func TestBadInput(t *testing.T) {
 			return err
 		}, cuda.ErrNoBinaryForGPU, []string{"no code for sm_75, there is k.sm_90.cubin", "cuda:1", "build the image for the compute capability"}},
 		{"wrong architecture, says the driver", failing("cuModuleLoadDataEx", cuda.ErrNoBinaryForGPU, load([]byte(ptx))), cuda.ErrNoBinaryForGPU, []string{"a module of", "cuda:1", "or ship PTX"}},
+		{"PTX too new, of a file", func() error {
+			im, err := cuda.ImageFS(fstest.MapFS{"k.ptx": {Data: []byte("// text\n.version 9.5\n.target sm_75, debug\n")}}, "*")
+			if err != nil {
+				return err
+			}
+			_, err = im.Kernel(1, "k")
+			return err
+		}, cuda.ErrUnsupportedPTX, []string{"for k.ptx, a module of 42 bytes (PTX 9.5 for sm_75) on cuda:1, whose driver is of CUDA 13.0; the PTX is newer than the driver"}},
 		{"PTX too new", failing("cuModuleLoadDataEx", cuda.ErrUnsupportedPTX, load([]byte(ptx))), cuda.ErrUnsupportedPTX, []string{"update the driver"}},
 		{"no image", load(nil), cuda.ErrInvalidImage, []string{"the image is empty", "pass the bytes of a cubin"}},
 		{"broken image", load([]byte("\x7fELF")), cuda.ErrInvalidImage, []string{"no cubin"}},
-		{"broken PTX", load([]byte(".version 8.0\n syntax_error")), cuda.ErrInvalidPTX, []string{"a module of 26 bytes on cuda:1", "Parsing error near"}},
+		{"broken PTX", load([]byte(".version 8.0\n syntax_error")), cuda.ErrInvalidPTX, []string{"a module of 26 bytes (PTX 8.0) on cuda:1\n", "Parsing error near"}},
 		{"missing kernel", func() error { _, err := m.Kernel("saxpi"); return err }, cuda.ErrNotFound, []string{`the kernel "saxpi"`, `unless the kernel is extern "C"`}},
 		{"missing variable", func() error { _, err := m.Global("tabel"); return err }, cuda.ErrNotFound, []string{`the variable "tabel"`, "look at the names in the image"}},
 		{"grid of zero", launch(with(func(c *cuda.LaunchConfig) { c.Grid = cuda.GridFor(0, 32) }), mem, mem, 16), value, []string{`launch of "add_one"`, "the grid 0 x 1 x 1", "x must be 1 to 2147483647"}},
@@ -95,9 +103,11 @@ func TestBadInput(t *testing.T) {
 		{"nil", first(nil), typ, []string{"argument 0: it is nil", "pass tvmffi.Pointer{} for a null pointer"}},
 		{"slice of the host", first(make([]float32, 16)), typ, []string{"argument 0: a []float32 cannot be the parameter", "pass device memory"}},
 		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the kernel wants 8 bytes, float32 has 4"}},
-		{"arguments missing", launch(good, mem), typ, []string{"the kernel has 3 parameters, the launch 1 arguments"}},
+		{"arguments missing", launch(good, mem), typ, []string{"the kernel has 3 parameters, found 1 arguments: pass one for each"}},
 		{"stream of another device", launch(with(func(c *cuda.LaunchConfig) { c.Stream = st0 }), mem, mem, 16), value, []string{"the stream is of cuda:0, the operation on cuda:1", "use a stream of that device"}},
-		{"copy on a stream of another device", func() error { return cuda.Copy(mem, mem, st0) }, value, []string{"the stream is of cuda:0"}},
+		{"copy on a stream of another device", func() error {
+			return cuda.Copy(must[*cuda.Memory](t)(mem.Part(0, 8)), must[*cuda.Memory](t)(mem.Part(8, 8)), st0)
+		}, value, []string{"the stream is of cuda:0"}},
 		{"out of memory", func() error { _, err := cuda.Device(1).Alloc(1 << 40); return err }, cuda.ErrOutOfMemory, []string{"1099511627776 bytes on cuda:1", "free memory of the device or ask for less"}},
 		{"out of memory on a stream", func() error { _, err := cuda.Device(1).AllocAsync(1<<40, st1); return err }, cuda.ErrOutOfMemory, []string{"bytes on cuda:1", "ask for less"}},
 		{"out of pinned memory", failing("cuMemHostAlloc", cuda.ErrOutOfMemory, func() error { _, err := cuda.AllocHost[int64](1, 8); return err }), cuda.ErrOutOfMemory, []string{"64 bytes of pinned host memory"}},
@@ -132,10 +142,14 @@ func TestZeroValues(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k := kernel(t, m, "add_one")
-	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
 	defer mem.Free()
 	host := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
 	defer host.Free()
+	stream := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	defer stream.Close()
+	b := must[*cuda.GraphBuilder](t)(cuda.Device(1).NewGraph())
+	defer b.Close()
 	var noKernel *cuda.Kernel
 	var noMemory cuda.Memory
 	var noHost cuda.Host[float32]
@@ -150,22 +164,35 @@ func TestZeroValues(t *testing.T) {
 		run  func() error
 		says string
 	}{
-		"memory":         {func() error { return k.Launch(c, &noMemory, mem, 16) }, "argument 0: the memory is a zero Memory: Alloc of a device makes one"},
-		"tensor of it":   {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 1); return err }, "the memory is a zero Memory"},
-		"no elements":    {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 0); return err }, "the memory is a zero Memory"},
-		"part of it":     {func() error { _, err := noMemory.Part(0, 0); return err }, "the memory is a zero Memory"},
-		"copy to it":     {func() error { return cuda.Copy(&noMemory, mem, nil) }, "the memory is a zero Memory"},
-		"fill":           {func() error { return cuda.Fill(&noMemory, uint8(1), nil) }, "the memory is a zero Memory"},
-		"pinned":         {func() error { return k.Launch(c, &noHost, mem, 16) }, "argument 0: the pinned host memory is a zero Host: AllocHost makes one"},
-		"copy of it":     {func() error { return cuda.CopyInAsync(mem, &noHost, nil) }, "the pinned host memory is a zero Host"},
-		"stream":         {func() error { return k.Launch(on, mem, mem, 16) }, "a zero value of package cuda stands for nothing"},
-		"copy on it":     {func() error { return cuda.CopyOutAsync(host, mem, &noStream) }, "a zero value of package cuda"},
-		"with it":        {func() error { return cuda.WithStream(&noStream, nothing) }, "a zero value of package cuda"},
-		"its capture":    {func() error { _, err := noStream.Capture(nothing); return err }, "a zero value of package cuda"},
-		"module":         {func() error { _, err := new(cuda.Module).Kernel("k"); return err }, "a zero value of package cuda"},
-		"image":          {func() error { _, err := new(cuda.Image).Kernel(1, "k"); return err }, "a zero Image has no code: NewImage and ImageFS make one"},
-		"kernel":         {func() error { return new(cuda.Kernel).Launch(c) }, "the module is nil"},
-		"its memory":     {func() error { _, err := new(cuda.Kernel).MaxDynamicSharedMemory(); return err }, "the module is nil"},
+		"memory":         {func() error { return k.Launch(c, &noMemory, mem, 16) }, "argument 0: a zero Memory stands for nothing, in the call of Kernel.Launch: make one with Device.Alloc or AllocOf"},
+		"tensor of it":   {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 1); return err }, "a zero Memory stands for nothing, in the call of Memory.Tensor: make one with"},
+		"no elements":    {func() error { _, err := noMemory.Tensor(tvmffi.Float32, 0); return err }, "a zero Memory stands for nothing, in the call of Memory.Tensor: make one with"},
+		"part of it":     {func() error { _, err := noMemory.Part(0, 0); return err }, "a zero Memory stands for nothing, in the call of Memory.Part"},
+		"copy to it":     {func() error { return cuda.Copy(&noMemory, mem, nil) }, "a zero Memory stands for nothing, in the call of Copy:"},
+		"fill":           {func() error { return cuda.Fill(&noMemory, uint8(1), nil) }, "a zero Memory stands for nothing, in the call of Fill:"},
+		"pinned":         {func() error { return k.Launch(c, &noHost, mem, 16) }, "argument 0: a zero Host stands for nothing, in the call of Kernel.Launch: make one with AllocHost"},
+		"copy of it":     {func() error { return cuda.CopyInAsync(mem, &noHost, nil) }, "a zero Host stands for nothing, in the call of CopyInAsync: make one with AllocHost"},
+		"stream":         {func() error { return k.Launch(on, mem, mem, 16) }, "a zero Stream stands for nothing, in the call of Kernel.Launch: make one with Device.NewStream or Device.DefaultStream"},
+		"copy on it":     {func() error { return cuda.CopyOutAsync(host, mem, &noStream) }, "a zero Stream stands for nothing, in the call of CopyOutAsync:"},
+		"with it":        {func() error { return cuda.WithStream(&noStream, nothing) }, "a zero Stream stands for nothing, in the call of WithStream:"},
+		"its capture":    {func() error { _, err := noStream.Capture(nothing); return err }, "a zero Stream stands for nothing, in the call of Stream.Capture:"},
+		"module":         {func() error { _, err := new(cuda.Module).Kernel("k"); return err }, "a zero Module stands for nothing, in the call of Module.Kernel: make one with Device.LoadModule"},
+		"image":          {func() error { _, err := new(cuda.Image).Kernel(1, "k"); return err }, "a zero Image stands for nothing, in the call of Image.Kernel: make one with NewImage or ImageFS"},
+		"event":          {func() error { return new(cuda.Event).Record(nil) }, "a zero Event stands for nothing, in the call of Event.Record: make one with Device.NewEvent"},
+		"wait for it":    {func() error { return stream.Wait(new(cuda.Event)) }, "a zero Event stands for nothing, in the call of Stream.Wait:"},
+		"pool":           {func() error { _, err := new(cuda.Pool).Alloc(8, nil); return err }, "a zero Pool stands for nothing, in the call of Pool.Alloc: make one with Device.NewPool or"},
+		"physical":       {func() error { _, err := new(cuda.Physical).File(); return err }, "a zero Physical stands for nothing, in the call of Physical.File: make one with Device.AllocPhysical"},
+		"addresses":      {func() error { return new(cuda.Addresses).Unmap(0) }, "a zero Addresses stands for nothing, in the call of Addresses.Unmap: make one with Device.Reserve"},
+		"multicast":      {func() error { return new(cuda.Multicast).Unbind(0, 0, 8) }, "a zero Multicast stands for nothing, in the call of Multicast.Unbind: make one with NewMulticast"},
+		"green context":  {func() error { _, err := new(cuda.GreenContext).NewStream(); return err }, "a zero GreenContext stands for nothing, in the call of GreenContext.NewStream:"},
+		"multiprocessor": {func() error { _, err := cuda.Device(0).NewGreenContext(cuda.SMs{}); return err }, "a zero SMs stands for nothing, in the call of Device.NewGreenContext: make one with Device.SMs"},
+		"graph":          {func() error { return new(cuda.Graph).Launch(nil) }, "a zero Graph stands for nothing, in the call of Graph.Launch: make one with Stream.Capture or"},
+		"builder":        {func() error { _, err := new(cuda.GraphBuilder).After().Empty(); return err }, "a zero GraphBuilder stands for nothing, in the call of GraphPlace.Empty:"},
+		"node":           {func() error { return new(cuda.GraphNode).DependOn() }, "a zero GraphNode stands for nothing, in the call of GraphNode.DependOn: make one with a method"},
+		"node before":    {func() error { _, err := b.After(new(cuda.GraphNode)).Empty(); return err }, "node 1 (empty): node 0 of those before it: a zero GraphNode stands for nothing, in the call of GraphPlace.Empty"},
+		"condition":      {func() error { _, _, err := b.After().If(new(cuda.GraphCondition)); return err }, "a zero GraphCondition stands for nothing, in the call of GraphPlace.If: make one with GraphBuilder.NewCondition"},
+		"kernel":         {func() error { return new(cuda.Kernel).Launch(c) }, "a zero Kernel stands for nothing, in the call of Kernel.Launch: make one with Module.Kernel or Image.Kernel"},
+		"its memory":     {func() error { _, err := new(cuda.Kernel).MaxDynamicSharedMemory(); return err }, "a zero Kernel stands for nothing, in the call of Kernel.MaxDynamicSharedMemory:"},
 		"nil kernel":     {func() error { return noKernel.Launch(c) }, "the kernel is nil"},
 		"its blocks":     {func() error { _, err := noKernel.MaxActiveBlocks(32, 0); return err }, "the kernel is nil"},
 		"its clusters":   {func() error { _, err := noKernel.MaxActiveClusters(c); return err }, "the kernel is nil"},
@@ -194,12 +221,13 @@ func TestIllegalAddress(t *testing.T) {
 	k, crash := kernel(t, m, "saxpy"), kernel(t, m, "crash")
 	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
 	defer st.Close()
-	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
+	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: st}
 	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, 1, float32(1), mem, mem) }))
 	defer graph.Close()
 	pinThread(t, f)
-	ok(t, crash.Launch(c)) // the error comes out of a later call
+	ok(t, crash.Launch(c)) // the error comes out of a later call, at the latest when the program waits
+	wantError(t, st.Synchronize(), cuda.ErrIllegalAddress)
 	calls := map[string]func() error{
 		"Synchronize": st.Synchronize,
 		"Device":      cuda.Device(1).Synchronize,

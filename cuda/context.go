@@ -2,7 +2,9 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -22,6 +24,10 @@ const (
 	modules
 	graphs
 	pools
+	greenContexts
+	reservations // of addresses
+	physical     // memory without addresses
+	multicasts
 	kinds
 )
 
@@ -36,7 +42,12 @@ type state struct {
 	users   atomic.Int64   // operations that run now
 	live    [kinds]atomic.Int64
 
-	limits func() (*limits, error) // read once
+	limits   func() (*limits, error)  // read once
+	priority atomic.Pointer[[2]int32] // the least and the greatest of streams, once read
+
+	order  order
+	keeper keeper
+	peers  peers
 }
 
 // start loads the driver and lists the devices, once.
@@ -122,12 +133,16 @@ func (s *state) held() (uintptr, error) {
 
 // Release gives back the primary context that this package retained. It is an
 // error while an operation runs on the device or anything that this package made
-// there is live. The next use retains the context again.
+// there is live, or while a stream keeps values ([Stream.Keep]). It waits for the device if
+// something was freed during a capture. The next use retains the context again; peer access
+// must be enabled again then.
 func (d Device) Release() error {
 	s, err := stateOf(d)
 	if err != nil {
 		return err
 	}
+	s.endLate()
+	s.lookAll()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.context.Swap(0)
@@ -137,20 +152,50 @@ func (d Device) Release() error {
 	// An operation that starts now waits for the lock and retains the context again.
 	if l := d.live(s); l != (Live{}) || s.users.Load() != 0 {
 		s.context.Store(c)
-		return valueError("the context of %s is in use: %d operations, %+v; free and close them first", d, s.users.Load(), l)
+		return valueError("the context of %s is in use: %d operations run; left are %s; free and close them first", d, s.users.Load(), l)
 	}
+	if err := s.hidden(c); err != nil {
+		s.context.Store(c)
+		return err
+	}
+	s.forgetPeers()
 	return failed(driver.Call(driver.DevicePrimaryCtxRelease, s.handle), driver.DevicePrimaryCtxRelease, d.String())
 }
 
 // Live is what this package has made on a device and nobody has freed yet.
 type Live struct {
-	Allocations int64 // of memory, on the device and pinned on the host
-	Bytes       int64 // in these allocations
-	Streams     int64
-	Events      int64
-	Modules     int64
-	Graphs      int64
-	Pools       int64
+	Allocations   int64 // of memory, on the device and pinned on the host, and memory of others that Free ends
+	Bytes         int64 // in these allocations
+	Streams       int64
+	Events        int64
+	Modules       int64
+	Graphs        int64
+	Pools         int64
+	GreenContexts int64
+	Addresses     int64 // ranges of addresses
+	Physical      int64 // physical memory without addresses
+	Multicasts    int64
+}
+
+// String names what is left, such as "allocations: 1 of 16 bytes, streams: 2".
+func (l Live) String() string {
+	var parts []string
+	if l.Allocations != 0 {
+		parts = append(parts, fmt.Sprintf("allocations: %d of %d bytes", l.Allocations, l.Bytes))
+	}
+	for _, c := range []struct {
+		what string
+		n    int64
+	}{{"streams", l.Streams}, {"events", l.Events}, {"modules", l.Modules}, {"graphs", l.Graphs}, {"pools", l.Pools}, {"green contexts", l.GreenContexts},
+		{"ranges of addresses", l.Addresses}, {"pieces of physical memory", l.Physical}, {"multicast objects", l.Multicasts}} {
+		if c.n != 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", c.what, c.n))
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Live counts what the program has not freed yet, which is how a test finds
@@ -165,7 +210,7 @@ func (d Device) Live() Live {
 
 func (d Device) live(s *state) Live {
 	n := func(k kind) int64 { return s.live[k].Load() }
-	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools)}
+	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools), n(greenContexts), n(reservations), n(physical), n(multicasts)}
 }
 
 // scratch is memory for arguments and results of the driver, reused so that an
@@ -357,14 +402,18 @@ func (r *resource) open(s *state, what string, handle uintptr, k kind, end drive
 }
 
 // get returns the handle, or the error of using it after Close.
-func (r *resource) get() (uintptr, error) {
-	if h := r.handle.Load(); h != 0 {
-		return h, nil
+func (r *resource) get(t *thing) (h uintptr, err error) {
+	if h = r.handle.Load(); h == 0 {
+		err = r.ended(t)
 	}
+	return h, err
+}
+
+func (r *resource) ended(t *thing) error {
 	if r.s == nil {
-		return 0, valueError("a zero value of package cuda stands for nothing: methods of Device make what it has")
+		return t.zero()
 	}
-	return 0, valueError("the %s is closed: it must not be used any more", r.what)
+	return valueError("the %s is closed: it must not be used any more", r.what)
 }
 
 // shut calls the destroying function once; whatever that returns, there is

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -20,7 +19,8 @@ func bytesOf[T Scalar](s []T) (unsafe.Pointer, int64) {
 	return unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)) * int64(unsafe.Sizeof(zero))
 }
 
-// AllocOf allocates device memory and copies a slice into it.
+// AllocOf allocates device memory and copies a slice into it. The memory holds the slice
+// when AllocOf returns, for work on every stream.
 func AllocOf[T Scalar](d Device, src []T) (*Memory, error) {
 	_, bytes := bytesOf(src)
 	m, err := d.Alloc(bytes)
@@ -34,19 +34,27 @@ func AllocOf[T Scalar](d Device, src []T) (*Memory, error) {
 	return m, nil
 }
 
-// CopyIn copies a slice to the start of device memory and waits until that is
-// done. Work on the default stream of CUDA happens before it; for other streams
-// synchronise them first.
+// CopyIn copies a slice to the start of device memory. When it returns the memory holds the
+// slice, for work on every stream, and the slice may be changed.
+//
+// The copy comes after all work queued before on the default stream of CUDA, on the streams
+// of this package that were not made by [NonBlocking], and inside [WithStream] on that
+// stream. Work on any other stream that uses the memory must be done before: synchronise
+// that stream. That is the order of cuMemcpyHtoD; but the driver may end that before the
+// device has the data, whereas CopyIn waits. It does not touch the default stream, so it does
+// not disturb a capture of another goroutine; the work of a stream that is captured is not
+// waited for. Inside [Stream.Capture] it is an error.
 func CopyIn[T Scalar](dst *Memory, src []T) error {
 	p, bytes := bytesOf(src)
-	return copyHost(driver.MemcpyHtoD, dst, p, bytes)
+	return copyHost(driver.MemcpyHtoDAsync, dst, p, bytes)
 }
 
-// CopyOut fills a slice from the start of device memory. It waits and is ordered like
-// [CopyIn].
+// CopyOut fills a slice from the start of device memory. The slice is complete when it
+// returns. It is ordered like [CopyIn]: a stream with [NonBlocking] must be synchronised
+// before its results are read.
 func CopyOut[T Scalar](dst []T, src *Memory) error {
 	p, bytes := bytesOf(dst)
-	return copyHost(driver.MemcpyDtoH, src, p, bytes)
+	return copyHost(driver.MemcpyDtoHAsync, src, p, bytes)
 }
 
 func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err error) {
@@ -60,26 +68,35 @@ func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err e
 	if bytes == 0 {
 		return nil
 	}
+	if err := outside("CopyIn or CopyOut", "copy before it, or by CopyInAsync and CopyOutAsync on the stream"); err != nil {
+		return err
+	}
 	g, err := m.s.enter()
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	if f == driver.MemcpyHtoD {
-		err = g.callGo(f, address, uintptr(host), uintptr(bytes))
-	} else {
-		err = g.callGo(f, uintptr(host), address, uintptr(bytes))
-	}
-	runtime.KeepAlive(m.tensor)
+	err = g.copyNow(f, address, host, bytes)
+	runtime.KeepAlive(m)
 	if err != nil {
 		return about(err, "%d bytes on %s", bytes, m.s.device)
 	}
 	return nil
 }
 
+// apart refuses a copy of bytes onto each other, which the driver does in no certain order.
+func apart(to, from uintptr, bytes int64) error {
+	if n := uintptr(bytes); to < from+n && from < to+n {
+		return valueError("the source and the destination of %d bytes overlap: copy through other memory", bytes)
+	}
+	return nil
+}
+
 // Copy copies all of src to the start of dst, in the order of a stream of the
 // device of dst, without waiting. The two may be on different devices: the driver
-// goes through the host where they cannot reach each other.
+// goes through the host where they cannot reach each other, and work on src that is
+// queued on the other device must be waited for, by [Stream.Wait] or otherwise. Both must
+// live until the copy is done: see [Stream.Keep]. They must not overlap.
 func Copy(dst, src *Memory, stream *Stream) (err error) {
 	to, err := dst.at(nil)
 	if err != nil {
@@ -95,8 +112,14 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 	if src.size == 0 {
 		return nil
 	}
+	if err := apart(to, from, src.size); err != nil {
+		return err
+	}
 	if dst.s == src.s {
-		if err := dst.s.queue(driver.MemcpyDtoDAsync, stream, to, from, uintptr(src.size)); err != nil {
+		err := dst.s.queue(driver.MemcpyDtoDAsync, stream, to, from, uintptr(src.size))
+		runtime.KeepAlive(dst)
+		runtime.KeepAlive(src)
+		if err != nil {
 			return about(err, "%d bytes on %s", src.size, dst.s.device)
 		}
 		return nil
@@ -116,20 +139,27 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 	}
 	defer src.s.users.Add(-1)
 	here := dst.s.context.Load()
-	return about(g.call(driver.MemcpyPeerAsync, to, here, from, there, uintptr(src.size), h), "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
+	err = g.call(driver.MemcpyPeerAsync, to, here, from, there, uintptr(src.size), h)
+	runtime.KeepAlive(dst)
+	runtime.KeepAlive(src)
+	return about(err, "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
 }
 
 // Fill sets all elements of the memory to a value, in the order of a stream,
-// without waiting. T has 1, 2 or 4 bytes and divides the size of the memory.
-func Fill[T ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~float32](dst *Memory, value T, stream *Stream) error {
+// without waiting. The size of T divides the size of the memory, which must live until the
+// work is done: see [Stream.Keep]. Values of 8 bytes whose halves differ are two fills, one
+// after the other.
+func Fill[T Fillable](dst *Memory, value T, stream *Stream) error {
 	size := int64(unsafe.Sizeof(value))
 	switch p := unsafe.Pointer(&value); size {
 	case 1:
 		return fill(driver.MemsetD8Async, dst, uintptr(*(*uint8)(p)), size, stream)
 	case 2:
 		return fill(driver.MemsetD16Async, dst, uintptr(*(*uint16)(p)), size, stream)
-	default:
+	case 4:
 		return fill(driver.MemsetD32Async, dst, uintptr(*(*uint32)(p)), size, stream)
+	default:
+		return fill64(dst, *(*uint64)(p), stream)
 	}
 }
 
@@ -144,87 +174,12 @@ func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) e
 	if m.size == 0 {
 		return nil
 	}
-	if err := m.s.queue(f, stream, address, value, uintptr(m.size/size)); err != nil {
+	err = m.s.queue(f, stream, address, value, uintptr(m.size/size))
+	runtime.KeepAlive(m)
+	if err != nil {
 		return about(err, "%d bytes on %s", m.size, m.s.device)
 	}
 	return nil
-}
-
-// Host is pinned memory of the host, which devices copy from and to without
-// waiting for the host. It is memory of the driver, not of Go: no Go pointers in
-// it, and none of its slices may be used after Free.
-type Host[T Scalar] struct {
-	s       *state
-	address uintptr
-	n       int
-	freed   atomic.Bool
-}
-
-// AllocHost allocates pinned memory for n elements. All devices can use it; it is
-// counted for d.
-func AllocHost[T Scalar](d Device, n int) (h *Host[T], err error) {
-	s, err := stateOf(d)
-	if err != nil {
-		return nil, err
-	}
-	var zero T
-	if size := int(unsafe.Sizeof(zero)); n < 0 || n > 1<<56/size {
-		return nil, valueError("pinned memory for %d elements: the number is negative or too large", n)
-	}
-	h = &Host[T]{s: s, n: n}
-	if n == 0 {
-		return h, nil
-	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	const portable = 1
-	if err := g.call(driver.MemHostAlloc, g.out(0), uintptr(h.bytes()), portable); err != nil {
-		return nil, about(err, "%d bytes of pinned host memory", h.bytes())
-	}
-	h.address = g.result(0)
-	s.live[allocations].Add(1)
-	s.live[allocated].Add(h.bytes())
-	return h, nil
-}
-
-func (h *Host[T]) bytes() int64 {
-	var zero T
-	return int64(h.n) * int64(unsafe.Sizeof(zero))
-}
-
-// Slice returns the memory as a slice, nil after Free. While an asynchronous copy
-// uses it, the program must not.
-func (h *Host[T]) Slice() []T {
-	if h == nil || h.freed.Load() || h.n == 0 {
-		return nil
-	}
-	return unsafe.Slice((*T)(driver.Pointer(h.address)), h.n)
-}
-
-// Free frees the memory. Copies that use it must be done. A second call does
-// nothing.
-func (h *Host[T]) Free() (err error) {
-	if h == nil || h.freed.Load() {
-		return nil
-	}
-	if h.address == 0 {
-		h.freed.Store(true)
-		return nil
-	}
-	g, err := h.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if h.freed.Swap(true) {
-		return nil
-	}
-	h.s.live[allocations].Add(-1)
-	h.s.live[allocated].Add(-h.bytes())
-	return about(g.call(driver.MemFreeHost, h.address), "%d bytes of pinned host memory", h.bytes())
 }
 
 // CopyInAsync copies pinned memory to the start of device memory in the order of
@@ -246,7 +201,7 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 	if err != nil {
 		return err
 	}
-	there, err := h.devicePointer()
+	there, err := h.hostPointer()
 	if err != nil {
 		return err
 	}

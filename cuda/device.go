@@ -102,6 +102,7 @@ const (
 	MaxGridDimZ                  Attribute = 7
 	MaxSharedMemoryPerBlock      Attribute = 8 // bytes, without opt-in
 	WarpSize                     Attribute = 10
+	MaxPitch                     Attribute = 11 // bytes, of copies and fills of rows
 	MaxRegistersPerBlock         Attribute = 12
 	ClockRate                    Attribute = 13 // kHz
 	MultiprocessorCount          Attribute = 16
@@ -116,11 +117,19 @@ const (
 	ComputeCapabilityMinor       Attribute = 76
 	MaxSharedMemoryPerSM         Attribute = 81 // bytes
 	ManagedMemory                Attribute = 83
+	ConcurrentManagedAccess      Attribute = 89 // whether the host may use managed memory while kernels run
 	CooperativeLaunch            Attribute = 95
 	MaxSharedMemoryPerBlockOptIn Attribute = 97 // bytes
+	FlushRemoteWrites            Attribute = 98 // whether WaitFlush can be used
 	MaxBlocksPerMultiprocessor   Attribute = 106
+	MaxPersistingL2              Attribute = 108 // bytes
+	MaxAccessWindow              Attribute = 109 // bytes, 0 where there are no windows
+	ReadOnlyHostRegister         Attribute = 113 // whether HostReadOnly can be used
 	MemoryPoolsSupported         Attribute = 115
 	ClusterLaunch                Attribute = 120
+	WaitValue64                  Attribute = 122 // whether WaitValue and WriteValue can use 8 bytes
+	WaitValueNor                 Attribute = 123 // whether WaitNor can be used
+	MulticastSupported           Attribute = 132
 )
 
 // Attribute returns the value of an attribute of the device.
@@ -177,8 +186,12 @@ func (s *state) readLimits() (*limits, error) {
 
 // Properties holds the properties of a device that most programs need.
 type Properties struct {
-	Name                      string
-	UUID                      string // as nvidia-smi prints it: "GPU-..."
+	Name string
+	// UUID is the identifier that nvidia-smi prints: "GPU-..." or, for an instance of a
+	// device that is split by MIG, "MIG-...". A driver before CUDA 11.4 reports that of the
+	// whole device for an instance too. NVIDIA has no call that says which one it is: a
+	// device for which the functions of before and after CUDA 11.4 differ is an instance.
+	UUID                      string
 	PCIBusID                  string // domain:bus:device.function
 	TotalMemory               int64  // bytes
 	Major, Minor              int    // compute capability
@@ -218,7 +231,6 @@ func (d Device) Properties() (p Properties, err error) {
 	}
 	b := new(struct {
 		name, bus [256]byte
-		uuid      [16]byte
 		total     uint64
 	})
 	// The functions without a length ignore the third argument.
@@ -229,18 +241,19 @@ func (d Device) Properties() (p Properties, err error) {
 	}{
 		{driver.DeviceGetName, unsafe.Pointer(&b.name), uintptr(len(b.name))},
 		{driver.DeviceGetPCIBusID, unsafe.Pointer(&b.bus), uintptr(len(b.bus))},
-		{driver.DeviceGetUUID, unsafe.Pointer(&b.uuid), s.handle},
 		{driver.DeviceTotalMem, unsafe.Pointer(&b.total), s.handle},
 	} {
 		if rc := driver.Call(c.f, uintptr(c.out), c.second, s.handle); rc != 0 {
 			return p, failed(rc, c.f, d.String())
 		}
 	}
-	id := hex.EncodeToString(b.uuid[:])
+	uuid, err := s.uuid()
+	if err != nil {
+		return p, err
+	}
 	p = Properties{
 		Name: text(b.name[:]), PCIBusID: text(b.bus[:]), TotalMemory: int64(b.total),
-		UUID:  "GPU-" + id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:],
-		Major: l.major, Minor: l.minor, MaxThreadsPerBlock: l.threads,
+		UUID: uuid, Major: l.major, Minor: l.minor, MaxThreadsPerBlock: l.threads,
 		MaxBlock:             Dim3{uint32(l.block[0]), uint32(l.block[1]), uint32(l.block[2])},
 		MaxGrid:              Dim3{uint32(l.grid[0]), uint32(l.grid[1]), uint32(l.grid[2])},
 		SharedMemoryPerBlock: l.shared, SharedMemoryPerBlockOptIn: l.sharedMax,
@@ -252,6 +265,31 @@ func (d Device) Properties() (p Properties, err error) {
 		return Properties{}, err
 	}
 	return p, nil
+}
+
+// uuid returns the identifier of the device or of the MIG instance.
+func (s *state) uuid() (string, error) {
+	read := func(f driver.Func) (id [16]byte, err error) {
+		out := new([16]byte)
+		rc := driver.Call(f, uintptr(unsafe.Pointer(out)), s.handle)
+		return *out, failed(rc, f, s.device.String())
+	}
+	id, err := read(driver.DeviceGetUUID)
+	if err != nil {
+		return "", err
+	}
+	kind := "GPU-"
+	if driver.Has(driver.DeviceGetUUIDv2) {
+		own, err := read(driver.DeviceGetUUIDv2)
+		if err != nil {
+			return "", err
+		}
+		if own != id {
+			id, kind = own, "MIG-"
+		}
+	}
+	h := hex.EncodeToString(id[:])
+	return kind + h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }
 
 // text reads a C string from a buffer.
@@ -277,14 +315,25 @@ func (d Device) MemoryInfo() (free, total int64, err error) {
 	return int64(g.result(0)), int64(g.result(1)), nil
 }
 
-// Synchronize waits until all work of the device is done. It reports errors of
-// kernels that ran before.
-func (d Device) Synchronize() error {
+// Synchronize waits until all work of the device is done, on every stream. It reports
+// errors of kernels that ran before. While a stream of the device is captured it is an
+// error, because the driver refuses it and the capture would fail.
+func (d Device) Synchronize() (err error) {
 	s, err := stateOf(d)
 	if err != nil {
 		return err
 	}
-	return about(s.do(driver.CtxSynchronize), "%s", d)
+	if err := outside("Synchronize of "+d.String(), "wait after the launch of the graph"); err != nil {
+		return err
+	}
+	g, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	err = about(g.wait(), "%s", d)
+	s.lookAll()
+	return errors.Join(err, s.order.lateError())
 }
 
 // CanAccessPeer reports whether kernels on d can use memory of the other device.
@@ -304,8 +353,9 @@ func (d Device) CanAccessPeer(other Device) (bool, error) {
 	return *v != 0, nil
 }
 
-// EnablePeerAccess lets kernels on d use memory of the other device. Twice is
-// harmless.
+// EnablePeerAccess lets kernels on d use memory of the other device, that of earlier
+// allocations too, and launches on d accept it from then on. Memory of pools, which is
+// that of AllocAsync too, needs [Pool.AllowAccess] in its place. Twice is harmless.
 func (d Device) EnablePeerAccess(other Device) (err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -315,13 +365,17 @@ func (d Device) EnablePeerAccess(other Device) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := outside("EnablePeerAccess", "enable it before"); err != nil {
+		return err
+	}
 	context, err := o.acquire()
 	if err != nil {
 		return err
 	}
 	defer o.users.Add(-1)
 	err = s.do(driver.CtxEnablePeerAccess, context, 0)
-	if errors.Is(err, errPeerAccessAlreadyGiven) {
+	if err == nil || errors.Is(err, errPeerAccessAlreadyGiven) {
+		s.peers.memory.allow(other)
 		return nil
 	}
 	return about(err, "%s and %s", d, other)

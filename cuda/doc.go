@@ -17,7 +17,8 @@
 // TVMFFI_CUDA_LIBRARY names, and initialises it, once, from any goroutine. Where
 // that fails, every function returns the same error, for which
 // errors.Is(err, [ErrUnavailable]) holds; it names the missing item. A function
-// that an older driver lacks is an error of its call only.
+// that an older driver lacks is an error of its call only. For tests without a GPU
+// there is a driver that runs on the host: docs/KERNELS.md says how to build it.
 //
 // # Devices and threads
 //
@@ -34,6 +35,40 @@
 // A nil [*Stream] is the environment stream of the device: the stream that
 // libtvm_ffi holds for the calling thread, which [WithStream] sets, and the
 // default stream of CUDA where there is none.
+//
+// # Order
+//
+// Work on one stream runs in the order in which it was queued. Work on two streams runs in
+// any order, unless one waits for an [Event] of the other ([Stream.Wait]), the program waits
+// between them, or one of them is the default stream: that waits for all streams not made by
+// [NonBlocking], and they for it.
+//
+// What returns a result has waited: [CopyIn], [CopyOut] and [AllocOf] are complete for every
+// stream when they return, and come after the work that their docs name. What takes a
+// stream only queues, and what it uses must live until the work is done. [Memory.Free],
+// Free of [Host], and Close of [Module] wait for the device, so they are safe at any time;
+// [Memory.FreeAsync] frees in the order of a stream. Close of streams, events and graphs
+// does not wait: the driver keeps those until their work is done. [Stream.Keep] holds tensors
+// and other values of Go until a stream has come so far.
+//
+// # Captures
+//
+// Inside [Stream.Capture] calls that wait, allocate or free at once are refused with a
+// ValueError before the driver sees them, so the capture goes on. Other goroutines may use
+// the device meanwhile: what Free and Close of modules end then, the next call ends that
+// waits for the device after the capture. [Device.Synchronize] is refused, and so is the
+// default stream unless all captured streams were made by [NonBlocking]. That holds for each
+// device of which a stream has joined the capture, too. This package knows of its own
+// captures only: those of other
+// libraries fail with an error of the driver, [ErrCaptureUnsupported] to
+// [ErrCaptureWrongThread].
+//
+// # Several devices
+//
+// Memory of one device is refused by launches on another one until
+// [Device.EnablePeerAccess] allows it, or for memory of pools [Pool.AllowAccess]. The kernels
+// of generated code accept tensors of such a device, too. Free waits for the device of the
+// memory: work of a peer that uses it must be done before. [Copy] needs no access.
 //
 // # Ownership
 //
@@ -55,12 +90,73 @@
 // *tvmffi.Error of kind ValueError or TypeError. After a sticky error
 // ([Error.Sticky]) no call on that device succeeds for the rest of the process.
 //
+// # Memory of the host
+//
+// Asynchronous copies take pinned memory ([Host]), because the driver may use it after the
+// call. A slice of Go is not pinned: the calls that take one ([CopyInAt], [CopyOutAt]) wait
+// for the stream before they return, and [Staging] copies it to pinned memory first.
+// [RegisterHost] pins memory of C, and [PinHost] a slice of Go until Free.
+//
+// # Compared with cuda.core and CuPy
+//
+// The table names what the modules of cuda.core 1.2 and CuPy 14.2 have, "-" is for nothing.
+//
+//	what                             this package                    cuda.core                      CuPy
+//	copies at offsets                CopyRange, CopyInAt, CopyOutAt  Buffer.copy_to, no offsets     MemoryPointer
+//	slices without waiting           Staging, CopyInVia              -                              pinned memory pool
+//	rows and boxes, peers too        CopyBox                         -                              runtime.memcpy2DAsync
+//	fills of 8 bytes, of boxes       Fill, FillBox                   Buffer.fill, 4 bytes           ndarray.fill, a kernel
+//	pinned, mapped, write-combined   AllocHost, Host.Mapped          PinnedMemoryResource           runtime.hostAlloc
+//	memory pinned in place           RegisterHost, PinHost           -                              runtime.hostRegister
+//	what an address is               Device.About                    Buffer.is_host_accessible      pointerGetAttributes
+//	managed memory                   Prefetch, Advise, ManagedInfo   ManagedBuffer                  runtime.memPrefetchAsync
+//	memory of a peer                 EnablePeerAccess, AllowAccess   peer_accessible_by             runtime.deviceEnablePeerAccess
+//	memory of processes              ShareIPC, OpenIPC               -                              runtime.ipcGetMemHandle
+//	pools of processes               Pool.File, OpenPool             Buffer.ipc_descriptor          -
+//	events of processes              ShareIPC, OpenIPCEvent          Event.ipc_descriptor           runtime.ipcGetEventHandle
+//	memory that grows in place       Reserve, AllocPhysical          VirtualMemoryResource          -
+//	multicast memory                 NewMulticast                    -                              -
+//	priorities of streams            Priority, PriorityRange         StreamOptions.priority         Stream(priority=)
+//	priority of a launch             LaunchConfig.Priority           -                              -
+//	access windows of the L2         SetAccessWindow, Window         -                              -
+//	waits for words of memory        WaitValue, WriteValue           -                              -
+//	values held for a stream         Stream.Keep                     -                              -
+//	how the host waits               SetSchedule                     events only                    events only
+//	limits of a device               Limit, SetLimit                 -                              runtime.deviceSetLimit
+//	green contexts                   SMs, NewGreenContext            SMResource, Context            -
+//	UUID of a MIG instance           Properties.UUID                 Device.uuid, no prefix         properties, no prefix
+//	profiler on and off              StartProfiler, StopProfiler     -                              cuda.profiler
+//	ranges in profiles               package cuda/nvtx               the package nvtx               cuda.nvtx, no domains
+//	compile CUDA C++                 package cuda/nvrtc              Program                        RawModule, RawKernel
+//	link PTX and cubins              Link, package cuda/nvjitlink    Linker                         LinkState, no cubins
+//	link LTO IR                      package cuda/nvjitlink          Linker                         -
+//	versions for the driver          CompileFor, LinkFor             Linker                         -
+//	graphs of captured work          Stream.Capture                  GraphBuilder                   Stream.begin_capture
+//	graphs of single nodes           Device.NewGraph                 GraphDefinition                -
+//	captured work as one node        GraphPlace.Capture              GraphBuilder.embed             -
+//	new parameters of all nodes      Graph.Update, UpdateFrom        Graph.update                   -
+//	new parameters of one node       Graph.SetKernel, SetCopy, ...   Graph[node].update             -
+//	a node switched off              Graph.Enable                    enable, disable                -
+//	if, else, while, switch          GraphPlace.If, IfElse, ...      if_then, if_else, ...          -
+//	functions of the host in graphs  GraphPlace.Call                 callback                       launch_host_func
+//	memory of graphs                 GraphPlace.Alloc, AutoFree      allocate, GraphMemoryResource  -
+//	a picture of a graph             DOT                             debug_dot_print                debug_dot_str
+//
 // # Files
 //
 //	devices and contexts           device.go, context.go
-//	memory                         memory.go, pool.go, copy.go
-//	streams and what runs on them  stream.go, hostfunc.go, graph.go
+//	memory                         memory.go, pool.go, copy.go, peer.go, hostmemory.go
+//	more copies and fills          transfer.go, boxcopy.go
+//	what an address is, advice     pointerinfo.go, managed.go
+//	memory of other processes      ipc.go, ipc_linux.go, ipc_other.go
+//	virtual and multicast memory   virtual.go, physical.go, multicast.go
+//	streams and what runs on them  stream.go, streamattr.go, waitvalue.go, hostfunc.go, graph.go
+//	what waits for what            order.go, lane.go, keep.go
+//	parts of a device              greencontext.go
+//	settings of a device           schedule.go, limit.go, profiler.go
+//	graphs of single nodes         graphbuild.go, graphnode.go, graphcopy.go, graphmem.go, conditional.go, dot.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
+//	forms of code, linking         imagekind.go, link.go
 //	kernels for other languages    packed.go
 //	errors                         error.go
 package cuda

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -26,25 +27,46 @@ const (
 	ErrInvalidImage           Code = 200
 	ErrInvalidContext         Code = 201
 	ErrNoBinaryForGPU         Code = 209
+	ErrECCUncorrectable       Code = 214
 	ErrInvalidPTX             Code = 218
+	ErrNVLinkUncorrectable    Code = 220
 	ErrUnsupportedPTX         Code = 222
+	ErrContained              Code = 226
 	ErrInvalidHandle          Code = 400
+	ErrIllegalState           Code = 401
 	ErrNotFound               Code = 500
 	ErrNotReady               Code = 600
 	ErrIllegalAddress         Code = 700
 	ErrLaunchOutOfResources   Code = 701
 	ErrLaunchTimeout          Code = 702
+	ErrContextDestroyed       Code = 709
 	ErrAssert                 Code = 710
+	ErrHardwareStack          Code = 714
+	ErrIllegalInstruction     Code = 715
+	ErrMisalignedAddress      Code = 716
+	ErrInvalidAddressSpace    Code = 717
+	ErrInvalidPC              Code = 718
 	ErrLaunchFailed           Code = 719
+	ErrCooperativeTooLarge    Code = 720
+	ErrTensorMemoryLeak       Code = 721
 	ErrNotSupported           Code = 801
 	ErrDriverMismatch         Code = 803
-	ErrCooperativeTooLarge    Code = 720
 	ErrCaptureUnsupported     Code = 900
 	ErrCaptureInvalidated     Code = 901
+	ErrCaptureMerge           Code = 902
+	ErrCaptureUnmatched       Code = 903
+	ErrCaptureUnjoined        Code = 904
+	ErrCaptureIsolation       Code = 905
+	ErrCaptureImplicit        Code = 906
+	ErrCapturedEvent          Code = 907
+	ErrCaptureWrongThread     Code = 908
 	ErrGraphUpdate            Code = 910
+	ErrExternalDevice         Code = 911
 	ErrUnknown                Code = 999
 	errFunctionMissing        Code = Code(driver.Missing)
 	errPeerAccessAlreadyGiven Code = 704
+	errContextActive          Code = 708
+	errUnsupportedLimit       Code = 215
 )
 
 // Error says that c is a code of CUDA, by name where it is one of the constants.
@@ -59,13 +81,20 @@ var names = map[Code]string{
 	ErrInvalidValue: "CUDA_ERROR_INVALID_VALUE", ErrOutOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", ErrNotInitialized: "CUDA_ERROR_NOT_INITIALIZED",
 	ErrNoDevice: "CUDA_ERROR_NO_DEVICE", ErrInvalidDevice: "CUDA_ERROR_INVALID_DEVICE", ErrInvalidImage: "CUDA_ERROR_INVALID_IMAGE",
 	ErrInvalidContext: "CUDA_ERROR_INVALID_CONTEXT", ErrNoBinaryForGPU: "CUDA_ERROR_NO_BINARY_FOR_GPU", ErrInvalidPTX: "CUDA_ERROR_INVALID_PTX",
-	ErrUnsupportedPTX: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ErrInvalidHandle: "CUDA_ERROR_INVALID_HANDLE", ErrNotFound: "CUDA_ERROR_NOT_FOUND",
+	ErrUnsupportedPTX: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ErrInvalidHandle: "CUDA_ERROR_INVALID_HANDLE", ErrIllegalState: "CUDA_ERROR_ILLEGAL_STATE", ErrNotFound: "CUDA_ERROR_NOT_FOUND",
 	ErrNotReady: "CUDA_ERROR_NOT_READY", ErrIllegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS", ErrLaunchOutOfResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
 	ErrLaunchTimeout: "CUDA_ERROR_LAUNCH_TIMEOUT", ErrAssert: "CUDA_ERROR_ASSERT", ErrLaunchFailed: "CUDA_ERROR_LAUNCH_FAILED",
 	ErrNotSupported: "CUDA_ERROR_NOT_SUPPORTED", ErrDriverMismatch: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
 	ErrCaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", ErrCaptureInvalidated: "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
 	ErrCooperativeTooLarge: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", ErrGraphUpdate: "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
-	ErrUnknown: "CUDA_ERROR_UNKNOWN",
+	ErrUnknown: "CUDA_ERROR_UNKNOWN", ErrECCUncorrectable: "CUDA_ERROR_ECC_UNCORRECTABLE", ErrNVLinkUncorrectable: "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+	ErrContained: "CUDA_ERROR_CONTAINED", ErrContextDestroyed: "CUDA_ERROR_CONTEXT_IS_DESTROYED", ErrHardwareStack: "CUDA_ERROR_HARDWARE_STACK_ERROR",
+	ErrIllegalInstruction: "CUDA_ERROR_ILLEGAL_INSTRUCTION", ErrMisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
+	ErrInvalidAddressSpace: "CUDA_ERROR_INVALID_ADDRESS_SPACE", ErrInvalidPC: "CUDA_ERROR_INVALID_PC", ErrTensorMemoryLeak: "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+	ErrCaptureMerge: "CUDA_ERROR_STREAM_CAPTURE_MERGE", ErrCaptureUnmatched: "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", ErrCaptureUnjoined: "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", ErrCaptureImplicit: "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", ErrCapturedEvent: "CUDA_ERROR_CAPTURED_EVENT",
+	ErrCaptureWrongThread: "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", ErrExternalDevice: "CUDA_ERROR_EXTERNAL_DEVICE",
+	errContextActive: "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", errUnsupportedLimit: "CUDA_ERROR_UNSUPPORTED_LIMIT",
 }
 
 // remedies are what a user can do about a code.
@@ -76,16 +105,36 @@ var remedies = map[Code]string{
 	ErrUnsupportedPTX:       "the PTX is newer than the driver: update the driver, or build for an older PTX version",
 	ErrDriverMismatch:       "the driver library and the kernel module differ: restart the machine or reinstall the driver",
 	ErrNotInitialized:       "reinstall the NVIDIA driver",
-	ErrIllegalAddress:       "a kernel used memory that is not its own; no call on this device succeeds until the process ends",
-	ErrLaunchFailed:         "a kernel crashed; no call on this device succeeds until the process ends",
-	ErrAssert:               "an assert in a kernel failed; no call on this device succeeds until the process ends",
-	ErrLaunchTimeout:        "a kernel ran too long; no call on this device succeeds until the process ends",
+	ErrIllegalAddress:       "a kernel used memory that is not its own",
+	ErrLaunchFailed:         "a kernel crashed",
+	ErrAssert:               "an assert in a kernel failed",
+	ErrLaunchTimeout:        "a kernel ran too long",
+	ErrECCUncorrectable:     "the memory of the device is damaged: look at nvidia-smi -q -d ECC, and reset or replace the device",
+	ErrNVLinkUncorrectable:  "a link between devices failed: look at nvidia-smi nvlink -e",
+	ErrContained:            "a kernel used memory of a peer that is not its own, or the hardware failed",
+	ErrHardwareStack:        "the stack of a kernel is corrupt or too small",
+	ErrIllegalInstruction:   "a kernel has an instruction that this device does not know",
+	ErrMisalignedAddress:    "a kernel used an address that is not a multiple of the size of the element: look at offsets of views",
+	ErrInvalidAddressSpace:  "a kernel used an address of another kind of memory than the instruction takes",
+	ErrInvalidPC:            "a kernel jumped to an address without code",
+	ErrTensorMemoryLeak:     "a kernel ended before it freed its tensor memory",
 	ErrNotFound:             "look at the names in the image",
 	ErrLaunchOutOfResources: "the block is too large for the registers or the shared memory of the device: launch fewer threads, or see Kernel.Info",
 	ErrNotSupported:         "this device or driver cannot do it: see Properties",
 	ErrCooperativeTooLarge:  "all blocks of a cooperative launch must run at once: use no more than Kernel.MaxActiveBlocks for each multiprocessor",
 	ErrGraphUpdate:          "the work must be of the same form: capture a new graph",
+	ErrIllegalState:         "a stream that is captured cannot be captured again: end the first capture before",
+	errContextActive:        "the context is in use and this driver changes it only before: call it first, before anything uses the device",
+	errUnsupportedLimit:     "devices of this compute capability do not have the limit",
 	ErrCaptureInvalidated:   "a call that cannot be captured was made on the stream",
+	ErrCaptureUnsupported:   "a stream is captured that the call would wait for: make the call before or after the capture",
+	ErrCaptureMerge:         "the work would join two captures: wait only for events of one",
+	ErrCaptureUnmatched:     "the capture began on another stream: end it there",
+	ErrCaptureUnjoined:      "a stream that joined the capture was not joined back: let the captured stream wait for an event of it",
+	ErrCaptureIsolation:     "captured work cannot wait for an event from before the capture: wait for it before Capture",
+	ErrCaptureImplicit:      "the default stream waits for a stream that is captured: capture a stream of NewStream(NonBlocking()), or use another stream here",
+	ErrCapturedEvent:        "the event was last recorded in a capture, whose work does not run: record it again outside",
+	ErrCaptureWrongThread:   "Capture must stay on its thread",
 }
 
 // Error is a failure that the driver reported, or the lack of a driver.
@@ -129,6 +178,9 @@ func (e *Error) Error() string {
 	if remedy, ok := remedies[Code(e.Number)]; ok {
 		b.WriteString("; " + remedy)
 	}
+	if e.Sticky() {
+		b.WriteString("; no call on this device succeeds until the process ends")
+	}
 	if e.Log != "" {
 		b.WriteString("\n" + e.Log)
 	}
@@ -148,10 +200,12 @@ func (e *Error) Is(target error) bool {
 }
 
 // Sticky reports whether the context of the device is lost: every later call on
-// it fails with the same code until the process ends.
+// it fails until the process ends. These are the codes of which NVIDIA says so,
+// those of damaged hardware, and 725 and 726, which stand among them and have no name yet.
 func (e *Error) Sticky() bool {
 	switch Code(e.Number) {
-	case ErrIllegalAddress, ErrLaunchTimeout, ErrAssert, 714, 715, 716, 717, 718, ErrLaunchFailed:
+	case ErrECCUncorrectable, ErrNVLinkUncorrectable, ErrContained, ErrIllegalAddress, ErrLaunchTimeout, ErrContextDestroyed, ErrAssert, ErrHardwareStack,
+		ErrIllegalInstruction, ErrMisalignedAddress, ErrInvalidAddressSpace, ErrInvalidPC, ErrLaunchFailed, ErrTensorMemoryLeak, 725, 726, ErrExternalDevice:
 		return true
 	}
 	return false
@@ -189,6 +243,66 @@ func about(err error, format string, args ...any) error {
 func valueError(format string, args ...any) error {
 	return tvmffi.NewError("ValueError", fmt.Sprintf(format, args...))
 }
+
+// thing is a type of this package whose zero value stands for nothing.
+type thing struct{ name, makers string }
+
+var (
+	aStream       = &thing{"Stream", "Device.NewStream or Device.DefaultStream"}
+	anEvent       = &thing{"Event", "Device.NewEvent"}
+	aMemory       = &thing{"Memory", "Device.Alloc or AllocOf"}
+	aHost         = &thing{"Host", "AllocHost"}
+	aPool         = &thing{"Pool", "Device.NewPool or Device.DefaultPool"}
+	aPhysical     = &thing{"Physical", "Device.AllocPhysical"}
+	anAddresses   = &thing{"Addresses", "Device.Reserve"}
+	aMulticast    = &thing{"Multicast", "NewMulticast"}
+	anImage       = &thing{"Image", "NewImage or ImageFS"}
+	aModule       = &thing{"Module", "Device.LoadModule"}
+	aKernel       = &thing{"Kernel", "Module.Kernel or Image.Kernel"}
+	aGraph        = &thing{"Graph", "Stream.Capture or GraphBuilder.Instantiate"}
+	aGraphBuilder = &thing{"GraphBuilder", "Device.NewGraph"}
+	aGraphNode    = &thing{"GraphNode", "a method of GraphPlace such as Kernel"}
+	aCondition    = &thing{"GraphCondition", "GraphBuilder.NewCondition"}
+	anSMs         = &thing{"SMs", "Device.SMs"}
+	aGreenContext = &thing{"GreenContext", "Device.NewGreenContext"}
+)
+
+// zero is the error about a zero value.
+func (t *thing) zero() error {
+	in := ""
+	if call := called(); call != "" {
+		in = ", in the call of " + call
+	}
+	return valueError("a zero %s stands for nothing%s: make one with %s", t.name, in, t.makers)
+}
+
+// called names the function or method of this package that the program has called, such as
+// "Kernel.Launch". It is "" where generated code has.
+func called() (name string) {
+	const self = "github.com/tvmffi-go/tvmffi/cuda."
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		function, ours := strings.CutPrefix(f.Function, self)
+		if !ours {
+			break
+		}
+		// Such as (*Kernel).Launch, Device.Alloc, CopyIn[...], (*Host[...]).Part.
+		function = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(function)
+		of, last, method := strings.Cut(function, ".")
+		if !method {
+			last = of
+		}
+		if upper(of) && upper(last) && !strings.Contains(last, ".") { // not a func inside a method
+			name = function
+		}
+	}
+	return name
+}
+
+func upper(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }
 
 func typeError(format string, args ...any) error {
 	return tvmffi.NewError("TypeError", fmt.Sprintf(format, args...))

@@ -64,3 +64,70 @@ func saxpy(file string) ([]float32, error) {
 	}
 	return result, nil
 }
+
+// A loop on the device: a kernel decides after each step whether there is another one. The kernel takes
+// the handle as its last parameter and calls cudaGraphSetConditional(handle, error > limit).
+func ExampleGraphPlace_While() {
+	if err := iterate("solve.ptx"); errors.Is(err, cuda.ErrUnavailable) {
+		log.Print("no GPU here: ", err)
+	} else if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func iterate(file string) error {
+	image, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	const device, n = cuda.Device(0), 1 << 20
+	module, err := device.LoadModule(image)
+	if err != nil {
+		return err
+	}
+	defer module.Close()
+	step, err := module.Kernel("step")
+	if err != nil {
+		return err
+	}
+	x, err := device.Alloc(4 * n)
+	if err != nil {
+		return err
+	}
+	defer x.Free()
+	b, err := device.NewGraph()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	start, err := cuda.FillNode(b.After(), x, float32(1))
+	if err != nil {
+		return err
+	}
+	more, err := b.NewCondition(1)
+	if err != nil {
+		return err
+	}
+	_, body, err := b.After(start).While(more)
+	if err != nil {
+		return err
+	}
+	config := cuda.LaunchConfig{Grid: cuda.GridFor(n, 256), Block: cuda.Dim(256)}
+	if _, err := body.After().Kernel(step, config, x, n, more.Handle()); err != nil {
+		return err
+	}
+	graph, err := b.Instantiate()
+	if err != nil {
+		return err
+	}
+	defer graph.Close()
+	stream, err := device.NewStream()
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if err := graph.Launch(stream); err != nil {
+		return err
+	}
+	return stream.Synchronize()
+}

@@ -5,31 +5,62 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// Graph is captured work that can be queued again at the cost of one launch. One
-// goroutine at a time may change it, by Update and [GraphKernel.Set].
+// Graph is work that can be queued again at the cost of one launch: what [Stream.Capture]
+// has recorded, or what a [GraphBuilder] describes. One goroutine at a time may change it, by
+// Update, [Graph.SetKernel] and the other methods that set something.
+//
+// A graph keeps arguments alive that are objects of Go, until they are replaced or it is closed. A
+// launch that is queued by then still uses them: synchronise its stream before, or let the
+// stream keep them by [Stream.Keep].
 type Graph struct {
 	resource
-	captured uintptr // the work that it was made of, which names its parts
+	captured  uintptr              // the work that it was made of, which names its parts
+	from      *GraphBuilder        // in place of captured
+	nodes     int                  // that the builder had when the graph was made
+	keeping   *GraphNode           // that allocates what the graph does not free
+	kept      *GraphBuilder        // of UpdateFrom
+	read      *GraphBuilder        // the nodes of captured work, once they were asked for
+	arguments map[*GraphNode][]any // of nodes that were set: kept alive
+
+	// calls is held for each call of the driver with the graph, or with the captured work: NVIDIA
+	// forbids two of them at a time, also those that only read.
+	calls sync.Mutex
 }
 
 // Capture calls f and records the work that it queues on the stream, and on
 // streams that wait for it by events, in place of running it. f stays on one OS
 // thread; with libtvm_ffi loaded the stream is its environment stream there, so
-// that FFI functions are captured too. f must not wait for the device, and what
-// its work uses must live as long as the graph. If f fails or panics, the capture
-// ends and its work is thrown away. The caller closes the graph.
-func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
+// that FFI functions are captured too. What its work uses must live as long as the
+// graph. If f fails or panics, the capture ends and its work is thrown away. The
+// caller closes the graph.
+//
+// The driver refuses calls in f that wait, or that allocate or free at once; the capture
+// would fail. This package refuses them before: Synchronize and Done, CopyIn and CopyOut,
+// Alloc and Free. Kernels may be loaded there. Other goroutines may go on with everything
+// but [Device.Synchronize] of this device. Unless the stream was made by [NonBlocking],
+// nobody can use the default stream either, which waits for it; this package refuses
+// that too. Capture starts when the calls that wait for the device have returned: Synchronize,
+// Free, and Close of modules. Its end waits for nothing. The same holds for another device of
+// which a stream waits for an event of the capture, until no capture runs in the process.
+//
+// Memory that f allocates by [Device.AllocAsync] on the stream is allocated by each launch. If f
+// does not free it by FreeAsync, the work after a launch can use it; it must be freed before
+// the next launch, unless the graph is made with [AutoFree], and after the last one.
+func (st *Stream) Capture(f func() error, options ...GraphOption) (graph *Graph, err error) {
 	h, err := st.capturable()
 	if err != nil {
 		return nil, err
 	}
 	err = st.record(h, f, func(g *guard, captured uintptr) error {
-		if err := g.call(driver.GraphInstantiateWithFlags, g.out(0), captured, 0); err != nil {
+		if err := g.call(driver.GraphInstantiateWithFlags, g.out(0), captured, instantiateFlags(options)); err != nil {
 			return errors.Join(about(err, "a graph on %s", st.s.device), g.call(driver.GraphDestroy, captured))
 		}
 		graph = &Graph{captured: captured}
@@ -69,11 +100,11 @@ func (st *Stream) capturable() (uintptr, error) {
 
 // capture returns the work that f queues, which the caller destroys.
 func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr, err error) {
-	// Other threads may go on with calls that a capture does not allow.
-	const threadLocal = 1
-	if err := g.call(driver.StreamBeginCapture, h, threadLocal); err != nil {
-		return 0, about(err, "the stream of %s", st.s.device)
+	ends, err := st.begin(g, h)
+	if err != nil {
+		return 0, err
 	}
+	defer ends()
 	ended := false
 	end := func() (uintptr, error) {
 		ended = true
@@ -108,16 +139,53 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 }
 
 // Launch queues the work of the graph on a stream of its device, without waiting.
-// A graph does not run beside itself: the second launch waits for the first.
+// A graph does not run beside itself: the second launch waits for the first. Several goroutines
+// may launch it.
 func (gr *Graph) Launch(stream *Stream) error {
 	h, err := gr.live()
 	if err != nil {
 		return err
 	}
-	if err := gr.s.queue(driver.GraphLaunch, stream, h); err != nil {
-		return about(err, "the %s", gr.what)
+	w := withins.Get().(*ccall.Within)
+	defer withins.Put(w)
+	w.Args[0], w.Args[1], w.Lookup = h, 0, 0
+	if stream != nil {
+		if w.Args[1], err = stream.of(gr.s); err != nil {
+			return err
+		}
+	} else if findEnv() {
+		w.Lookup, w.LookupArgs, w.LookupTo = envGet.Load(), [2]uintptr{abi.DLCUDA, uintptr(gr.s.device)}, uintptr(unsafe.Pointer(&w.Args[1]))
 	}
-	return nil
+	if on := w.Args[1]; on <= streamLegacy && gr.s.order.legacy.Load() != 0 {
+		if err := gr.s.launchable(on, stream == nil); err != nil {
+			return err
+		}
+	}
+	if w.Want, err = gr.s.held(); err != nil {
+		return err
+	}
+	if err := gr.lock(); err != nil {
+		return err
+	}
+	err, left := gr.s.within(w, driver.GraphLaunch)
+	gr.calls.Unlock()
+	if err != nil {
+		err = gr.explain(err)
+	}
+	if left != nil {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// explain says what a failed launch was for, and why a graph cannot be launched twice.
+func (gr *Graph) explain(err error) error {
+	if errors.Is(err, ErrInvalidValue) {
+		if n := gr.unfreed(); n != nil {
+			return about(err, "the %s: %s has memory of the last launch that nobody has freed; free it before the next launch, or make the graph with AutoFree", gr.what, n)
+		}
+	}
+	return about(err, "the %s", gr.what)
 }
 
 // Update replaces the work of the graph by what f queues on the stream, which is
@@ -138,14 +206,7 @@ func (gr *Graph) Update(stream *Stream, f func() error) error {
 		return valueError("the stream is of %s, the graph on %s: use a stream of that device", stream.s.device, gr.s.device)
 	}
 	return stream.record(on, f, func(g *guard, captured uintptr) error {
-		g.scratch.out[1] = 0 // of which 4 bytes are written
-		err := g.call(driver.GraphExecUpdate, h, captured, g.out(0), g.out(1))
-		if e, ok := err.(*Error); ok {
-			e.Item = "the " + gr.what
-			if reason := g.result(1); reason < uintptr(len(updateResults)) && updateResults[reason] != "" {
-				e.Item += " (" + updateResults[reason] + ")"
-			}
-		}
+		err := gr.update(g, h, captured)
 		return cmp.Or(err, about(g.call(driver.GraphDestroy, captured), "the %s", gr.what))
 	})
 }
@@ -156,13 +217,6 @@ var updateResults = [...]string{
 	6: "the driver cannot change a part", 7: "the change of the function is not possible", 8: "attributes differ",
 }
 
-// GraphKernel is the launch of a kernel in a graph.
-type GraphKernel struct {
-	graph *Graph
-	node  uintptr
-	k     *Kernel
-}
-
 // kernelNode is CUDA_KERNEL_NODE_PARAMS of CUDA 10.
 type kernelNode struct {
 	function      uintptr
@@ -171,97 +225,185 @@ type kernelNode struct {
 	params, extra uintptr
 }
 
-// Kernels returns the launches of a kernel in the graph, in the order in which the
-// driver lists them: that of the capture, on one stream.
-func (gr *Graph) Kernels(k *Kernel) (launches []*GraphKernel, err error) {
+// Kernels returns the nodes that launch a kernel in the graph, in the order in which the
+// driver lists them: that of the capture, on one stream. Those inside bodies and child
+// graphs are not among them. [Graph.SetKernel] changes one.
+func (gr *Graph) Kernels(k *Kernel) (launches []*GraphNode, err error) {
 	if _, err := gr.live(); err != nil {
 		return nil, err
 	}
-	if k == nil {
-		return nil, valueError("the kernel is nil")
+	if err := k.usable(); err != nil {
+		return nil, err
 	}
-	g, err := gr.s.enter()
+	nodes, err := gr.Nodes()
 	if err != nil {
 		return nil, err
 	}
-	defer g.leave(&err)
-	if err := g.call(driver.GraphGetNodes, gr.captured, 0, g.out(0)); err != nil {
-		return nil, about(err, "the %s", gr.what)
-	}
-	nodes := make([]uintptr, g.result(0))
-	if len(nodes) == 0 {
-		return nil, nil
-	}
-	if err := g.callGo(driver.GraphGetNodes, gr.captured, uintptr(unsafe.Pointer(unsafe.SliceData(nodes))), g.out(0)); err != nil {
-		return nil, about(err, "the %s", gr.what)
-	}
-	p := new(kernelNode)
-	for _, node := range nodes {
-		const kernelType = 0
-		if err := g.call(driver.GraphNodeGetType, node, g.out(0)); err != nil {
-			return nil, about(err, "the %s", gr.what)
-		}
-		if uint32(g.result(0)) != kernelType {
-			continue
-		}
-		if err := g.callGo(driver.GraphKernelNodeGetParams, node, uintptr(unsafe.Pointer(p))); err != nil {
-			return nil, about(err, "the %s", gr.what)
-		}
-		if p.function == k.handle {
-			launches = append(launches, &GraphKernel{gr, node, k})
+	for _, n := range nodes {
+		if n.kind == nodeKernel && n.launch.function == k.handle {
+			launches = append(launches, n)
 		}
 	}
-	return slices.Clip(launches), nil
+	return launches, nil
 }
 
-// Set changes grid, block, shared memory and arguments of the launch, for launches
-// of the graph from now on. Stream, cluster and the other attributes stay as they were
-// captured; they must be left out of c.
-func (n *GraphKernel) Set(c LaunchConfig, args ...any) (err error) {
-	if n == nil {
-		return valueError("the launch in the graph is nil")
-	}
-	h, err := n.graph.live()
+// SetKernel changes kernel, grid, block, shared memory and arguments of a node, for launches of
+// the graph from now on. Stream, cluster and the other attributes stay as they are in the
+// graph; they must be left out of c. The node may be in the body of a conditional node: for the
+// parameters of nodes there NVIDIA's rules are those for other nodes.
+func (gr *Graph) SetKernel(n *GraphNode, k *Kernel, c LaunchConfig, args ...any) (err error) {
+	h, node, err := gr.part(n)
 	if err != nil {
 		return err
 	}
-	if _, err := n.k.m.live(); err != nil {
+	if n.kind != nodeKernel {
+		return valueError("%s is not a kernel", n)
+	}
+	if err := k.usable(); err != nil {
 		return err
 	}
-	if c.Stream != nil || !c.Cluster.none() || c.Cooperative || c.Programmatic {
-		return valueError("launch of %q in a graph: stream, cluster and attributes stay as they were captured: leave them out", n.k.name)
+	if k.m.s != gr.s {
+		return valueError("the kernel %q is of %s, the graph on %s: load the module there", k.name, k.m.s.device, gr.s.device)
 	}
-	if err := n.k.check(&c); err != nil {
+	if c.Stream != nil || c.extended() {
+		return valueError("launch of %q in a graph: stream, cluster and attributes stay as they were captured or added: leave them out", k.name)
+	}
+	if err := k.check(&c); err != nil {
 		return err
 	}
 	l := launches.Get().(*launch)
 	defer launches.Put(l)
-	if err := l.pack(n.k, args); err != nil {
+	if err := l.pack(k, args); err != nil {
 		return err
 	}
-	g, err := n.graph.s.enter()
+	g, err := gr.s.enter()
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	if err := n.k.reserve(c.Shared); err != nil {
+	if err := k.reserve(c.Shared); err != nil {
 		return err
 	}
-	p := &kernelNode{function: n.k.handle, grid: c.Grid, block: c.Block, shared: uint32(c.Shared), params: l.params()}
-	err = g.callGo(driver.GraphExecKernelNodeSetParams, h, n.node, uintptr(unsafe.Pointer(p)))
+	p := &kernelNode{function: k.handle, grid: c.Grid, block: c.Block, shared: uint32(c.Shared), params: l.params()}
+	if err := gr.lock(); err != nil {
+		return err
+	}
+	defer gr.calls.Unlock()
+	err = g.callGo(driver.GraphExecKernelNodeSetParams, h, node, uintptr(unsafe.Pointer(p)))
 	runtime.KeepAlive(l)
 	runtime.KeepAlive(args)
 	if err != nil {
-		return about(err, "the kernel %q in the %s", n.k.name, n.graph.what)
+		return gr.about(n, err)
 	}
+	gr.keep(n, args)
 	return nil
+}
+
+// keep keeps the new arguments of a node alive as long as the graph.
+func (gr *Graph) keep(n *GraphNode, args []any) {
+	if gr.arguments == nil {
+		gr.arguments = map[*GraphNode][]any{}
+	}
+	gr.arguments[n] = args
+}
+
+// SetEvent changes the event of a node that records one or waits for one, for launches of the
+// graph from now on.
+func (gr *Graph) SetEvent(n *GraphNode, e *Event) error {
+	h, node, err := gr.part(n)
+	if err != nil {
+		return err
+	}
+	event, err := e.live()
+	if err != nil {
+		return err
+	}
+	f := driver.GraphExecEventRecordNodeSetEvent
+	switch n.kind {
+	case nodeRecord:
+		if e.s != gr.s {
+			return valueError("the event is of %s, the graph on %s: use an event of that device", e.s.device, gr.s.device)
+		}
+	case nodeWait:
+		f = driver.GraphExecEventWaitNodeSetEvent
+	default:
+		return valueError("%s has no event", n)
+	}
+	if err := gr.lock(); err != nil {
+		return err
+	}
+	defer gr.calls.Unlock()
+	if err := gr.s.do(f, h, node, event); err != nil {
+		return gr.about(n, err)
+	}
+	gr.keep(n, []any{e})
+	return nil
+}
+
+// SetChild replaces the parameters of a child graph, for launches of the graph from now on, by
+// those of a builder that has nodes of the same kinds, added in the same order.
+func (gr *Graph) SetChild(n *GraphNode, other *GraphBuilder) error {
+	h, node, err := gr.part(n)
+	if err != nil {
+		return err
+	}
+	if n.kind != nodeChild {
+		return valueError("%s is not a child graph", n)
+	}
+	child, err := other.asChild(gr.s)
+	if err != nil {
+		return err
+	}
+	if err := gr.lock(); err != nil {
+		return err
+	}
+	defer gr.calls.Unlock()
+	if err := gr.s.do(driver.GraphExecChildGraphNodeSetParams, h, node, child); err != nil {
+		return gr.about(n, err)
+	}
+	gr.keep(n, []any{slices.Clone(other.nodes)})
+	return nil
+}
+
+// Enable switches a node on or off for launches of the graph from now on; a node that is off does
+// nothing, and those behind it run as usual. It must be a kernel, a copy or a fill, and may be in
+// the body of a conditional node.
+func (gr *Graph) Enable(n *GraphNode, on bool) error {
+	h, node, err := gr.part(n)
+	if err != nil {
+		return err
+	}
+	switch n.kind {
+	case nodeKernel, nodeCopy, nodeFill:
+	default:
+		return valueError("%s cannot be switched off: only kernels, copies and fills can", n)
+	}
+	enabled := uintptr(0)
+	if on {
+		enabled = 1
+	}
+	if err := gr.lock(); err != nil {
+		return err
+	}
+	defer gr.calls.Unlock()
+	return gr.about(n, gr.s.do(driver.GraphNodeSetEnabled, h, node, enabled))
 }
 
 func (gr *Graph) live() (uintptr, error) {
 	if gr == nil {
 		return 0, valueError("the graph is nil")
 	}
-	return gr.get()
+	return gr.get(aGraph)
+}
+
+// lock takes gr.calls for a call of the driver. Close may have come since the caller looked.
+func (gr *Graph) lock() error {
+	gr.calls.Lock()
+	if _, err := gr.live(); err != nil {
+		gr.calls.Unlock()
+		return err
+	}
+	return nil
 }
 
 // Close destroys the graph; launches that are queued still run. A second call
@@ -280,5 +422,5 @@ func (gr *Graph) Close() (err error) {
 		return nil
 	}
 	gr.s.live[graphs].Add(-1)
-	return about(cmp.Or(g.call(driver.GraphExecDestroy, h), g.call(driver.GraphDestroy, gr.captured)), "the %s", gr.what)
+	return about(gr.destroy(&g, h), "the %s", gr.what)
 }

@@ -1,15 +1,13 @@
 package cuda
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
 // HostCall is a function of Go that was queued on a stream.
@@ -24,8 +22,9 @@ type HostCall struct {
 // not call the function: Synchronize of the stream returns that error.
 func (c *HostCall) Done() <-chan struct{} { return c.done }
 
-// Err returns the error of the function, or its panic as an error of kind
-// RuntimeError. It is nil until the function has returned.
+// Err returns the error of the function, or its panic as a *tvmffi.Error of kind
+// RuntimeError, whose Backtrace has the stack. A panic with a *tvmffi.Error is that error. Err
+// returns nil until the function has returned.
 func (c *HostCall) Err() error {
 	select {
 	case <-c.done:
@@ -39,7 +38,7 @@ func (c *HostCall) Err() error {
 func (c *HostCall) run() {
 	defer func() {
 		if p := recover(); p != nil {
-			c.err = tvmffi.NewError("RuntimeError", fmt.Sprintf("panic in a function that a stream called: %v\n%s", p, debug.Stack()))
+			c.err = failure.Recovered(p, "a function that a stream called")
 		}
 		close(c.done)
 	}()
@@ -67,7 +66,8 @@ var hostCallback = sync.OnceValue(func() uintptr {
 // Call queues a function of Go on the stream: it runs when the work before it is
 // done, and the work after it waits until it has returned. It runs on a thread of
 // the driver. There it must not call CUDA (nor this package, nor a library that calls
-// CUDA), must not end its goroutine, and must not wait for work of the driver: it can
+// CUDA), must not end its goroutine, and must not wait for work of the driver, or for a
+// goroutine that waits for such work or queues some: the queue of a stream may be full. It can
 // send a message instead. [HostCall.Err] returns its error or its panic. On a stream that
 // is captured, Call is an error.
 func (st *Stream) Call(f func() error) (call *HostCall, err error) {
@@ -87,11 +87,8 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	}
 	defer g.leave(&err)
 	// A graph would call the function once for each launch, for as long as it lives.
-	if err := g.call(driver.StreamIsCapturing, h, g.out(0)); err != nil {
-		return nil, about(err, "the stream of %s", st.s.device)
-	}
-	if uint32(g.result(0)) != 0 {
-		return nil, valueError("the stream of %s is being captured: queue Go functions before or after the launch of the graph", st.s.device)
+	if err := g.idle(h, "Call"); err != nil {
+		return nil, err
 	}
 	id := hostCallLast.Add(1)
 	call = &HostCall{f: f, done: make(chan struct{})}

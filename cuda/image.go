@@ -69,25 +69,30 @@ type Image struct {
 	variants []variant
 	options  []ModuleOption
 
-	mu     sync.Mutex
+	mu     sync.Mutex // held for no call of the driver
 	loaded map[Device]*loadedImage
+	left   []*Module // that Close could not unload
 }
 
+// loadedImage is an image on one device. Loading code may wait for the work of the device,
+// which only those do who use the image there.
 type loadedImage struct {
-	module  *Module
+	mu      sync.Mutex
+	module  *Module // nil until it is loaded
 	kernels map[string]*Kernel
+	closed  bool // by Close of the image, which the next use loads again
 }
 
 type variant struct {
-	name  string
-	arch  Arch // zero where the driver chooses
+	name  string // of the file, "" for NewImage
+	arch  Arch   // zero where the driver chooses
 	ptx   bool
 	bytes []byte
 }
 
 // NewImage makes an image of a cubin, a fatbin or PTX text for all devices.
 func NewImage(image []byte, options ...ModuleOption) *Image {
-	return &Image{variants: []variant{{name: "image", bytes: image}}, options: options}
+	return &Image{variants: []variant{{bytes: image}}, options: options}
 }
 
 var archInName = regexp.MustCompile(`(?:^|[._-])((?:sm|compute)_\d+[af]?)(?:[._-]|$)`)
@@ -168,46 +173,71 @@ func (im *Image) choose(d Device) (*variant, error) {
 
 // Module returns the image as it is loaded on a device. It belongs to the image.
 func (im *Image) Module(d Device) (*Module, error) {
-	im.mu.Lock()
-	defer im.mu.Unlock()
 	l, err := im.on(d)
 	if err != nil {
 		return nil, err
 	}
+	defer l.mu.Unlock()
 	return l.module, nil
 }
 
+// on returns the image as it is loaded on a device, locked.
 func (im *Image) on(d Device) (*loadedImage, error) {
 	if len(im.variants) == 0 {
-		return nil, valueError("a zero Image has no code: NewImage and ImageFS make one")
+		return nil, anImage.zero()
 	}
-	if l := im.loaded[d]; l != nil {
+	for {
+		l := im.entry(d)
+		l.mu.Lock()
+		if l.closed {
+			l.mu.Unlock()
+			continue
+		}
+		if err := im.load(l, d); err != nil {
+			l.mu.Unlock()
+			return nil, err
+		}
 		return l, nil
 	}
-	v, err := im.choose(d)
-	if err != nil {
-		return nil, err
-	}
-	m, err := d.LoadModule(v.bytes, im.options...)
-	if err != nil {
-		return nil, err
-	}
+}
+
+func (im *Image) entry(d Device) *loadedImage {
+	im.mu.Lock()
+	defer im.mu.Unlock()
 	if im.loaded == nil {
 		im.loaded = map[Device]*loadedImage{}
 	}
-	l := &loadedImage{module: m, kernels: map[string]*Kernel{}}
-	im.loaded[d] = l
-	return l, nil
+	l := im.loaded[d]
+	if l == nil {
+		l = &loadedImage{kernels: map[string]*Kernel{}}
+		im.loaded[d] = l
+	}
+	return l
+}
+
+// load loads the image on a device unless that is done. l.mu is held.
+func (im *Image) load(l *loadedImage, d Device) error {
+	if l.module != nil {
+		return nil
+	}
+	v, err := im.choose(d)
+	if err != nil {
+		return err
+	}
+	l.module, err = d.LoadModule(v.bytes, im.options...)
+	if e, ok := err.(*Error); ok && v.name != "" && e.Item != "" {
+		e.Item = v.name + ", " + e.Item
+	}
+	return err
 }
 
 // Kernel returns a kernel of the image on a device; the same one each time.
 func (im *Image) Kernel(d Device, name string) (*Kernel, error) {
-	im.mu.Lock()
-	defer im.mu.Unlock()
 	l, err := im.on(d)
 	if err != nil {
 		return nil, err
 	}
+	defer l.mu.Unlock()
 	if k := l.kernels[name]; k != nil {
 		return k, nil
 	}
@@ -220,14 +250,28 @@ func (im *Image) Kernel(d Device, name string) (*Kernel, error) {
 }
 
 // Close unloads the image from all devices. Its kernels must not be used any
-// more; the next use of the image loads it again.
+// more; the next use of the image loads it again. What cannot be unloaded stays, see
+// [Module.Close], and Close can be called again.
 func (im *Image) Close() error {
 	im.mu.Lock()
-	defer im.mu.Unlock()
-	var err error
-	for _, l := range im.loaded {
-		err = errors.Join(err, l.module.Close())
+	loaded, left := im.loaded, im.left
+	im.loaded, im.left = nil, nil
+	im.mu.Unlock()
+	for _, l := range loaded {
+		l.mu.Lock()
+		if l.closed = true; l.module != nil {
+			left = append(left, l.module)
+		}
+		l.mu.Unlock()
 	}
-	im.loaded = nil
+	var err error
+	for _, m := range left {
+		err = errors.Join(err, m.Close()) // waits for the device
+		if m.handle.Load() != 0 {
+			im.mu.Lock()
+			im.left = append(im.left, m)
+			im.mu.Unlock()
+		}
+	}
 	return err
 }

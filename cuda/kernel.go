@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -18,8 +19,10 @@ type Kernel struct {
 	handle uintptr
 	info   KernelInfo
 	params []int // sizes in bytes, nil where the driver cannot report them
+	wants  []int // params, and pointer for those that the code calls pointers
 	known  bool
 
+	limits  atomic.Pointer[limits] // of the device, nil before the first launch
 	mu      sync.Mutex
 	dynamic atomic.Int64 // what the kernel may have of dynamic shared memory now
 }
@@ -55,6 +58,11 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
+	back, err := g.relax() // the driver may load the code only now
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(symbol))); err != nil {
 		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
 	}
@@ -88,6 +96,14 @@ func (k *Kernel) readParams(g *guard) {
 		rc := driver.Call(driver.FuncGetParamInfo, k.handle, uintptr(i), g.out(0), g.out(1))
 		if Code(rc) == ErrInvalidValue {
 			k.known, k.info.Parameters = true, i
+			k.wants = slices.Clone(k.params)
+			if pointers := k.m.pointers[k.name]; len(pointers) == i {
+				for i, is := range pointers {
+					if is && k.wants[i] == 8 {
+						k.wants[i] = pointer
+					}
+				}
+			}
 			return
 		}
 		if rc != 0 {
@@ -100,8 +116,11 @@ func (k *Kernel) readParams(g *guard) {
 
 // usable returns an error if there is no kernel, or its module was closed.
 func (k *Kernel) usable() error {
-	if k == nil {
+	switch {
+	case k == nil:
 		return valueError("the kernel is nil")
+	case k.m == nil:
+		return aKernel.zero()
 	}
 	_, err := k.m.live()
 	return err

@@ -68,13 +68,28 @@ type LaunchConfig struct {
 	// Programmatic lets the kernel start before the previous one on the stream has
 	// ended; it waits for it by cudaGridDependencySynchronize.
 	Programmatic bool
+	// RemoteDomain launches the kernel in the second domain of memory barriers: its
+	// barriers do not wait for the memory of other kernels, such as those that
+	// communicate with other devices. What it writes, kernels of the other domain see only
+	// after a barrier of system scope. Devices of compute capability before 9.0 ignore it.
+	RemoteDomain bool
+	// Priority is the priority of this launch, which is clamped to
+	// [Device.PriorityRange]; 0 is that of the stream.
+	Priority int
+	// Window is the access window of this launch, nil for that of the stream.
+	Window *AccessWindow
+}
+
+// extended reports whether the launch has attributes, which cuLaunchKernelEx takes.
+func (c *LaunchConfig) extended() bool {
+	return !c.Cluster.none() || c.Cooperative || c.Programmatic || c.RemoteDomain || c.Priority != 0 || c.Window != nil
 }
 
 // launchAttribute is CUlaunchAttribute.
 type launchAttribute struct {
 	id    uint32
 	_     uint32
-	value [16]uint32
+	value attributeValue
 }
 
 // The numbers of CUlaunchAttributeID.
@@ -82,6 +97,8 @@ const (
 	launchCooperative  = 2
 	launchCluster      = 4
 	launchProgrammatic = 6
+	launchPriority     = 8
+	launchDomain       = 10
 )
 
 // launchConfig is CUlaunchConfig.
@@ -97,7 +114,7 @@ type launchConfig struct {
 type launch struct {
 	within     ccall.Within
 	config     launchConfig
-	attributes [3]launchAttribute
+	attributes [6]launchAttribute
 	packer
 }
 
@@ -105,7 +122,7 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 
 // Launch queues the kernel on a stream and returns without waiting; an error of
 // the kernel itself comes out of a later call. The arguments are the parameters
-// of the kernel in order:
+// of the kernel in order, which errors count from 0:
 //   - *Memory, *Host, *tvmffi.Tensor: the address of the data. The tensor may have
 //     any strides: the kernel must know them.
 //   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
@@ -115,11 +132,16 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 //   - structs and arrays of these without pointers: with the layout that Go gives
 //     them, which is that of C.
 //
-// Where the driver can report them (CUDA 12.4), the number and the sizes are checked. The
-// memory must live until the kernel has run.
+// Where the driver can report them (CUDA 12.4), the number and the sizes are checked. Which
+// parameters are pointers is known for PTX that marks them with .ptr, such as that of LLVM: a
+// number is refused there. PTX of nvcc and NVRTC, cubins and fatbins do not tell: a number of 8
+// bytes is then taken as an address, and one that is not an address crashes the kernel. Memory
+// and tensors may be of another device whose memory this one may use
+// ([Device.EnablePeerAccess], [Pool.AllowAccess]). They must live until the kernel has run:
+// Free waits for that, and [Stream.Keep] keeps tensors.
 func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
-	if k == nil {
-		return valueError("the kernel is nil")
+	if k == nil || k.m == nil {
+		return k.usable()
 	}
 	if _, err := k.m.live(); err != nil {
 		return err
@@ -152,8 +174,13 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 	if err := k.reserve(c.Shared); err != nil {
 		return err
 	}
+	if h <= streamLegacy && k.m.s.order.legacy.Load() != 0 {
+		if err := k.m.s.launchable(h, env); err != nil {
+			return err
+		}
+	}
 	f, stream := driver.LaunchKernel, &w.Args[8]
-	if c.Cluster.none() && !c.Cooperative && !c.Programmatic {
+	if !c.extended() {
 		a := &w.Args // not a literal, which the compiler would build elsewhere and copy
 		a[0], a[1], a[2], a[3] = k.handle, uintptr(c.Grid.X), uintptr(c.Grid.Y), uintptr(c.Grid.Z)
 		a[4], a[5], a[6] = uintptr(c.Block.X), uintptr(c.Block.Y), uintptr(c.Block.Z)
@@ -189,7 +216,7 @@ func (l *launch) extend(c *LaunchConfig, stream uintptr) {
 	add := func(id uint32, value ...uint32) {
 		a := &l.attributes[l.config.n]
 		*a = launchAttribute{id: id}
-		copy(a.value[:], value)
+		copy(a.value.words()[:], value)
 		l.config.n++
 	}
 	if !c.Cluster.none() {
@@ -201,26 +228,42 @@ func (l *launch) extend(c *LaunchConfig, stream uintptr) {
 	if c.Programmatic {
 		add(launchProgrammatic, 1)
 	}
+	if c.RemoteDomain {
+		const remote = 1
+		add(launchDomain, remote)
+	}
+	if c.Priority != 0 {
+		add(launchPriority, uint32(int32(c.Priority)))
+	}
+	if c.Window != nil {
+		add(attributeWindow)
+		*l.attributes[l.config.n-1].value.window() = c.Window.policy()
+	}
 	l.config.attributes = uintptr(unsafe.Pointer(&l.attributes))
 }
 
 // check refuses a launch that the device cannot do.
 func (k *Kernel) check(c *LaunchConfig) error {
-	l, err := k.m.s.limits()
-	if err != nil {
-		return err
+	l := k.limits.Load()
+	if l == nil {
+		var err error
+		if l, err = k.m.s.limits(); err != nil {
+			return err
+		}
+		k.limits.Store(l)
 	}
 	// Numbers from 1 on, in one comparison each.
 	if g, b := &c.Grid, &c.Block; g.X-1 < uint32(l.grid[0]) && g.Y-1 < uint32(l.grid[1]) && g.Z-1 < uint32(l.grid[2]) &&
 		b.X-1 < uint32(l.block[0]) && b.Y-1 < uint32(l.block[1]) && b.Z-1 < uint32(l.block[2]) &&
 		uint64(b.X)*uint64(b.Y)*uint64(b.Z) <= uint64(min(l.threads, k.info.MaxThreadsPerBlock)) &&
-		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster.none() && !c.Cooperative {
+		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster.none() && !c.Cooperative && c.Priority == 0 && c.Window == nil {
 		return nil
 	}
 	return k.closer(c, l)
 }
 
-// closer is check for a launch that is wrong, has clusters or is cooperative.
+// closer is check for a launch that is wrong, has clusters, a priority or a window, or is
+// cooperative. It clamps the priority.
 func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	for _, d := range []struct {
 		what  string
@@ -250,6 +293,16 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	}
 	if c.Cooperative && !l.coop {
 		return valueError("launch of %q: %s cannot launch cooperatively", k.name, k.m.s.device)
+	}
+	if c.Priority != 0 {
+		p, err := k.m.s.priorities()
+		if err != nil {
+			return err
+		}
+		c.Priority = max(int(p[1]), min(c.Priority, int(p[0])))
+	}
+	if c.Window != nil {
+		return c.Window.check(k.m.s)
 	}
 	return nil
 }

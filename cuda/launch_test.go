@@ -83,7 +83,7 @@ func TestBrokenImages(t *testing.T) {
 	host[18] = 62
 	far := slices.Clone(elf)
 	far[128+24], far[128+32] = 200, 100
-	fat := append([]byte{0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0}, make([]byte, 8)...)
+	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
 	fatbin := must[*cuda.Module](t)(cuda.Device(0).LoadModule(fat))
 	ok(t, fatbin.Close())
 	f.calls()
@@ -96,7 +96,7 @@ func TestBrokenImages(t *testing.T) {
 		"host ELF":   {host, "no cubin"},
 		"cut ELF":    {elf[:200], "cut off"},
 		"far":        {far, "cut off"},
-		"cut fatbin": {fat[:20], "cut off"},
+		"cut fatbin": {fat[:len(fat)-1], "cut off"},
 		"wrapper":    {[]byte("\xb1\x43\x62\x46rest"), "pass the fatbin itself"},
 		"text":       {[]byte("hello"), "neither"},
 		"binary":     {[]byte(".version\x00more"), "neither"},
@@ -186,16 +186,17 @@ func TestLaunchArguments(t *testing.T) {
 		{6, nil, tvmffi.ErrType, "tvmffi.Pointer{}"},
 		{6, "text", tvmffi.ErrType, "a string cannot be the parameter"},
 		{6, []float32{1}, tvmffi.ErrType, "a []float32 cannot be the parameter"},
-		{6, &pair{}, tvmffi.ErrType, "cannot be the parameter"},
+		{6, &pair{}, tvmffi.ErrType, "a *cuda_test.pair cannot be the parameter of a kernel: pass device memory, or the value that it points to"},
 		{7, 1, tvmffi.ErrType, "wants 16 bytes"},
-		{7, struct{ S string }{"a"}, tvmffi.ErrType, "a string cannot"},
+		{7, struct{ S string }{"a"}, tvmffi.ErrType, "a struct { S string } cannot be the parameter of a kernel: its field S is of type string"},
+		{7, struct{ P struct{ Q [2]*int } }{}, tvmffi.ErrType, "a struct { Q [2]*int } cannot be the parameter of a kernel: its field Q is of type [2]*int"},
 	} {
 		args := slices.Clone(good)
 		args[bad.at] = bad.arg
 		wantError(t, k.Launch(c, args...), bad.kind, `launch of "many"`, fmt.Sprintf("argument %d: ", bad.at), bad.says)
 	}
-	wantError(t, k.Launch(c, good[1:]...), tvmffi.ErrType, "8 parameters, the launch 7 arguments")
-	wantError(t, k.Launch(c, append(good, 1)...), tvmffi.ErrType, "8 parameters, the launch 9 arguments")
+	wantError(t, k.Launch(c, good[1:]...), tvmffi.ErrType, "8 parameters, found 7 arguments: pass one for each")
+	wantError(t, k.Launch(c, append(good, 1)...), tvmffi.ErrType, "8 parameters, found 9 arguments: pass one for each")
 	f.expect() // nothing of this reached the driver
 
 	nothing := kernel(t, m, "nothing")
@@ -441,8 +442,10 @@ func TestAllocations(t *testing.T) {
 	defer st.Close()
 	e := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
 	defer e.Close()
-	mem := must[*cuda.Memory](t)(cuda.Device(0).Alloc(4096))
+	mem := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
 	defer mem.Free()
+	other := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
+	defer other.Free()
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
 	ex := c
 	ex.Programmatic = true
@@ -454,7 +457,7 @@ func TestAllocations(t *testing.T) {
 		"Launch":     func() error { return k.Launch(c, args...) },
 		"LaunchEx":   func() error { return k.Launch(ex, args...) },
 		"Fill":       func() error { return cuda.Fill(mem, uint8(0), st) },
-		"Copy":       func() error { return cuda.Copy(mem, mem, st) },
+		"Copy":       func() error { return cuda.Copy(other, mem, st) },
 		"Record":     func() error { return e.Record(st) },
 		"Graph":      func() error { return graph.Launch(st) },
 		"WithDevice": func() error { return cuda.WithDevice(0, nothing) },

@@ -26,10 +26,10 @@ func memory(d cuda.Device, n ...float32) *cuda.Memory { return got(cuda.AllocOf(
 // owner frees its memory when it ends.
 type owner struct{ memory *cuda.Memory }
 
-// onDevice is the tensor 0, 1, 2, ... of n numbers. Its memory ends with it.
+// tensorOn is the tensor 0, 1, 2, ... of n numbers. Its memory ends with it.
 //
 //go:noinline
-func onDevice(d cuda.Device, n int) *tvmffi.Tensor {
+func tensorOn(d cuda.Device, n int) *tvmffi.Tensor {
 	s := make([]float32, n)
 	for i := range s {
 		s[i] = float32(i)
@@ -62,25 +62,25 @@ func TestLiveness(t *testing.T) {
 	runtimetest.Alive(t, []runtimetest.Use{
 		{"AllocOf and CopyOut", func() any { m := memory(0, 1, 2); defer m.Free(); return out(m) }, "[1 2]"},
 		{"CopyIn", func() any { got(0, cuda.CopyIn(y, numbers(4, 5, 6))); return out(y) }, "[4 5 6]"},
-		{"DeviceOf", func() any { return got(cuda.DeviceOf(onDevice(1, 1))) }, cuda.Device(1)},
-		{"TensorMemory", func() any { return out(got(cuda.TensorMemory(onDevice(0, 2)))) }, "[0 1]"},
-		{"CopyIn to a tensor", func() any { return cuda.CopyIn(got(cuda.TensorMemory(onDevice(0, 2))), numbers(3, 4)) }, nil},
+		{"DeviceOf", func() any { return got(cuda.DeviceOf(tensorOn(1, 1))) }, cuda.Device(1)},
+		{"TensorMemory", func() any { return out(got(cuda.TensorMemory(tensorOn(0, 2)))) }, "[0 1]"},
+		{"CopyIn to a tensor", func() any { return cuda.CopyIn(got(cuda.TensorMemory(tensorOn(0, 2))), numbers(3, 4)) }, nil},
 		{"Copy of tensors", func() any {
-			return cuda.Copy(got(cuda.TensorMemory(onDevice(0, 2))), got(cuda.TensorMemory(onDevice(0, 2))), nil)
+			return cuda.Copy(got(cuda.TensorMemory(tensorOn(0, 2))), got(cuda.TensorMemory(tensorOn(0, 2))), nil)
 		}, nil},
 		{"Copy between devices", func() any {
-			return cuda.Copy(got(cuda.TensorMemory(onDevice(0, 2))), got(cuda.TensorMemory(onDevice(1, 2))), nil)
+			return cuda.Copy(got(cuda.TensorMemory(tensorOn(0, 2))), got(cuda.TensorMemory(tensorOn(1, 2))), nil)
 		}, nil},
-		{"Fill", func() any { return cuda.Fill(got(cuda.TensorMemory(onDevice(0, 2))), float32(1), nil) }, nil},
-		{"Part", func() any { return out(got(got(cuda.TensorMemory(onDevice(0, 2))).Part(4, 4))) }, "[1]"},
+		{"Fill", func() any { return cuda.Fill(got(cuda.TensorMemory(tensorOn(0, 2))), float32(1), nil) }, nil},
+		{"Part", func() any { return out(got(got(cuda.TensorMemory(tensorOn(0, 2))).Part(4, 4))) }, "[1]"},
 		{"Memory.Tensor", func() any {
 			tensor := got(x.Tensor(tvmffi.Float32, 3))
 			return tensor.Shape()
 		}, []int64{3}},
 		{"Launch", func() any { got(0, addOne.Launch(c, x, y, 3)); return out(y) }, "[2 3 4]"},
-		{"Launch with a tensor", func() any { got(0, addOne.Launch(c, onDevice(0, 3), y, 3)); return out(y) }, "[1 2 3]"},
+		{"Launch with a tensor", func() any { got(0, addOne.Launch(c, tensorOn(0, 3), y, 3)); return out(y) }, "[1 2 3]"},
 		{"Launch with a struct", func() any {
-			return many.Launch(c, true, int16(-2), uint32(3), int64(-4), float32(1), 2.0, onDevice(0, 1), pair{7, 1})
+			return many.Launch(c, true, int16(-2), uint32(3), int64(-4), float32(1), 2.0, tensorOn(0, 1), pair{7, 1})
 		}, nil},
 		{"MaxActiveBlocks", func() any { return got(addOne.MaxActiveBlocks(32, 0)) > 0 }, true},
 		{"MaxActiveClusters", func() any {
@@ -105,11 +105,11 @@ func TestLiveness(t *testing.T) {
 			got(0, cuda.CopyIn(y, numbers(0, 0, 0)))
 			got(0, graph.Launch(st))
 			launches := got(graph.Kernels(saxpy))
-			got(0, launches[0].Set(c, 3, float32(10), x, y))
+			got(0, graph.SetKernel(launches[0], saxpy, c, 3, float32(10), x, y))
 			got(0, graph.Launch(st))
 			return out(y)
 		}, "[12 24 36]"},
-		{"GraphKernel.Set with a tensor", func() any {
+		{"Graph.SetKernel with a tensor", func() any {
 			st := got(cuda.Device(0).NewStream())
 			defer st.Close()
 			onStream := c
@@ -117,7 +117,7 @@ func TestLiveness(t *testing.T) {
 			graph := got(st.Capture(func() error { return saxpy.Launch(onStream, 3, float32(2), x, y) }))
 			defer graph.Close()
 			got(0, cuda.CopyIn(y, numbers(0, 0, 0)))
-			return got(graph.Kernels(saxpy))[0].Set(c, 3, float32(10), onDevice(0, 3), y)
+			return graph.SetKernel(got(graph.Kernels(saxpy))[0], saxpy, c, 3, float32(10), tensorOn(0, 3), y)
 		}, nil},
 		{"Host", func() any {
 			h := got(cuda.AllocHost[float32](0, 3))
@@ -129,6 +129,18 @@ func TestLiveness(t *testing.T) {
 			got(0, st.Synchronize())
 			return out(y)
 		}, "[7 8 9]"},
+		{"Stream.Keep", func() any {
+			st := got(cuda.Device(0).NewStream())
+			defer st.Close()
+			onStream := c
+			onStream.Stream = st
+			tensor := tensorOn(0, 3)
+			got(0, addOne.Launch(onStream, tensor, y, 3))
+			got(0, st.Keep(tensor, got(cuda.TensorMemory(tensorOn(0, 2)))))
+			tensor.Release()
+			got(0, st.Synchronize())
+			return out(y)
+		}, "[1 2 3]"},
 		{"Stream.Call", func() any {
 			st := got(cuda.Device(0).NewStream())
 			defer st.Close()

@@ -1,6 +1,10 @@
 package cuda
 
 import (
+	"errors"
+	"math"
+	"math/bits"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -20,13 +24,18 @@ type Memory struct {
 	parent  *Memory
 	tensor  *tvmffi.Tensor // kept alive by a view of it
 	module  *Module        // that holds the variable
+	node    *GraphNode     // that allocates it
 	managed bool
+	pool    *access                               // of the pool or the addresses that it is from, nil for other memory
+	inOrder bool                                  // FreeAsync may free it
+	check   func() error                          // whether what the memory is in can still be used
 	free    func(g *guard, address uintptr) error // nil for a view
 	freed   atomic.Bool
 }
 
-// Alloc allocates device memory. It is not cleared. 0 bytes give memory without
-// an address, which copies of nothing accept.
+// Alloc allocates device memory, which every stream may use at once. It is not cleared.
+// 0 bytes give memory without an address, which copies of nothing accept. Inside
+// [Stream.Capture] it is an error.
 func (d Device) Alloc(bytes int64) (*Memory, error) {
 	return d.alloc(bytes, false, driver.MemAlloc)
 }
@@ -67,6 +76,9 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	if bytes <= 0 {
 		return s.none(bytes)
 	}
+	if err := outside("Alloc", "allocate before it, or by AllocAsync on the stream"); err != nil {
+		return nil, err
+	}
 	g, err := s.enter()
 	if err != nil {
 		return nil, err
@@ -77,17 +89,22 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	if managed {
 		flags = attachGlobal
 	}
-	if err := g.call(f, g.out(0), uintptr(bytes), flags); err != nil {
+	err = g.call(f, g.out(0), uintptr(bytes), flags)
+	if errors.Is(err, ErrOutOfMemory) && s.order.late.any() && g.wait() == nil {
+		err = g.call(f, g.out(0), uintptr(bytes), flags) // there may be enough now
+	}
+	if err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
 	m = s.own(g.result(0), bytes, (*guard).free)
-	m.managed = managed
+	m.managed, m.inOrder = managed, !managed
 	return m, nil
 }
 
 // AllocAsync allocates device memory from the default pool of the device in the order of
 // a stream: work on the stream may use it from then on, other streams once they
-// wait for that point. Free and FreeAsync both end it.
+// wait for that point, by an event or by Synchronize. [CopyIn] and [CopyOut] are such other
+// streams. Free and FreeAsync both end it, also after the stream was closed.
 func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -108,7 +125,9 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := g.call(driver.MemAllocAsync, g.out(0), uintptr(bytes), h); err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
-	return s.own(g.result(0), bytes, (*guard).free), nil
+	m = s.own(g.result(0), bytes, (*guard).free)
+	m.pool, m.inOrder = &s.peers.defaultPool, true
+	return m, nil
 }
 
 func (s *state) none(bytes int64) (*Memory, error) {
@@ -125,9 +144,10 @@ func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) err
 	return &Memory{s: s, address: address, size: bytes, free: free}
 }
 
-// FromPointer describes device memory of another owner. If free is
-// not nil, the memory belongs to the caller of Free, which calls it once
-// with the device current.
+// FromPointer describes device memory of another owner. Memory that the driver knows to be
+// on another device, or to end before, is refused; see [Device.About]. If free is
+// not nil, the memory belongs to the caller of Free, which waits for the work of the
+// device and then calls it once, with the device current. FreeAsync refuses such memory.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -136,15 +156,21 @@ func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*M
 	if bytes < 0 || p.Address == 0 && bytes > 0 {
 		return nil, valueError("memory at %#x of %d bytes on %s: there is no such range", p.Address, bytes, d)
 	}
-	if free == nil {
-		return &Memory{s: s, address: p.Address, size: bytes}, nil
+	managed, err := s.foreign(p.Address, bytes)
+	if err != nil {
+		return nil, err
 	}
-	return s.own(p.Address, bytes, func(*guard, uintptr) error { return free() }), nil
+	if free == nil {
+		return &Memory{s: s, address: p.Address, size: bytes, managed: managed}, nil
+	}
+	m := s.own(p.Address, bytes, func(*guard, uintptr) error { return free() })
+	m.managed = managed
+	return m, nil
 }
 
 // TensorMemory returns the memory of a contiguous tensor on a CUDA device as a
 // view, which keeps the tensor alive; the tensor must not be released while the
-// view is used.
+// view is used, also not by work that is still queued: see [Stream.Keep].
 func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 	d, err := DeviceOf(t)
 	if err != nil {
@@ -161,7 +187,12 @@ func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{s: s, address: c.Data + uintptr(c.ByteOffset), size: t.DataType().Size(t.Len()), tensor: t}, nil
+	m := &Memory{s: s, address: c.Data + uintptr(c.ByteOffset), size: t.DataType().Size(t.Len()), tensor: t}
+	if m.managed, err = s.foreign(m.address, m.size); err != nil {
+		return nil, in("the tensor", err)
+	}
+	runtime.KeepAlive(t)
+	return m, nil
 }
 
 // cell returns the DLTensor of a tensor that is neither nil nor released.
@@ -192,6 +223,9 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 		}
 		n *= d
 	}
+	if high, low := bits.Mul64(uint64(n), uint64(dtype.Bits)*uint64(dtype.Lanes)); dtype.IsScalable() || high != 0 || low > math.MaxInt64 {
+		return nil, valueError("tensor: %s%v is too large, or only the hardware knows its size", dtype, shape)
+	}
 	if need := dtype.Size(n); need > m.size {
 		return nil, valueError("tensor: %s%v needs %d bytes, the memory has %d", dtype, shape, need, m.size)
 	}
@@ -203,16 +237,25 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 }
 
 // Part returns a view of bytes of the memory from offset on. The view ends when
-// m is freed.
+// m is freed, and shares its order and its access by other devices.
 func (m *Memory) Part(offset, bytes int64) (*Memory, error) {
-	address, err := m.at(nil)
+	address, err := m.part(offset, bytes)
 	if err != nil {
 		return nil, err
 	}
-	if offset < 0 || bytes < 0 || offset > m.size-bytes {
-		return nil, valueError("the part of %d bytes at %d is not inside the memory of %d bytes", bytes, offset, m.size)
+	return &Memory{s: m.s, address: address, size: bytes, parent: m, managed: m.managed, pool: m.pool}, nil
+}
+
+// part returns the address of a part.
+func (m *Memory) part(offset, bytes int64) (uintptr, error) {
+	address, err := m.at(nil)
+	if err != nil {
+		return 0, err
 	}
-	return &Memory{s: m.s, address: address + uintptr(offset), size: bytes, parent: m, managed: m.managed}, nil
+	if offset < 0 || bytes < 0 || offset > m.size-bytes {
+		return 0, valueError("the part of %d bytes at %d is not inside the memory of %d bytes", bytes, offset, m.size)
+	}
+	return address + uintptr(offset), nil
 }
 
 // Pointer returns the device address, which FFI functions take as void*.
@@ -234,8 +277,13 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		if p.freed.Load() {
 			return 0, valueError("the memory of %d bytes on %s was freed: it must not be used any more", m.size, m.s.device)
 		}
+		if p.check != nil {
+			if err := p.check(); err != nil {
+				return 0, err
+			}
+		}
 		if p.module != nil {
-			if _, err := p.module.get(); err != nil {
+			if _, err := p.module.live(); err != nil {
 				return 0, err
 			}
 		}
@@ -243,18 +291,30 @@ func (m *Memory) at(s *state) (uintptr, error) {
 	switch {
 	case s == m.s && s != nil:
 	case m.s == nil:
-		return 0, valueError("the memory is a zero Memory: Alloc of a device makes one")
-	case s != nil && !m.managed:
-		return 0, valueError("the memory is on %s, the operation on %s: copy it there first", m.s.device, s.device)
+		return 0, aMemory.zero()
+	case s != nil && !m.managed && !m.reachable(s):
+		return 0, m.unreachable(s)
 	}
 	return m.address, nil
 }
 
-// Free frees the memory. It waits for work of the device that may use it. A
-// second call, and a call for a view, does nothing.
+// Free waits for all work of the device, on every stream, and frees the memory. That
+// holds for memory of each origin: the driver itself need not wait, and it does
+// not for memory of [Device.AllocAsync] and [Pool.Alloc]. Work of other devices that
+// uses the memory must be done before. [Memory.FreeAsync] does not wait.
+//
+// The driver cannot wait for a device while a stream of it is captured. Inside
+// [Stream.Capture], Free is an error. While another goroutine captures, Free returns at
+// once; after that capture the next call that waits for the device frees the memory, such
+// as another Free, or Alloc where memory is short. [Device.Synchronize] returns the error if
+// that fails. If the wait fails and the device is not lost, the memory is not freed, and
+// Free can be called again. Otherwise a second call, and a call for a view, does nothing.
 func (m *Memory) Free() (err error) {
 	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
+	}
+	if err := outside("Free", "free after it; what the work of a graph uses must live as long as the graph"); err != nil {
+		return err
 	}
 	g, err := m.s.enter()
 	if err != nil {
@@ -264,18 +324,32 @@ func (m *Memory) Free() (err error) {
 	if m.freed.Swap(true) {
 		return nil
 	}
-	m.gone()
-	return about(m.free(&g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
+	what := func(err error) error { return about(err, "memory of %d bytes on %s", m.size, m.s.device) }
+	called, err := g.whenDone(func(g *guard) error {
+		m.gone()
+		return what(m.free(g, m.address))
+	})
+	if !called {
+		m.freed.Store(false) // work may still use it
+	}
+	return what(err)
 }
 
 // free is the free of memory that the driver allocated.
 func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, address) }
 
-// FreeAsync frees memory of [Device.AllocAsync] or [Pool.Alloc] in the order of a stream, without
-// waiting.
+// FreeAsync frees memory of [Device.AllocAsync], [Pool.Alloc] or [Device.Alloc] in the order
+// of a stream, without waiting: work that is queued there before may still use it. Any
+// stream of the device will do. Uses on other streams must come before that point: let the
+// stream wait for an event of theirs, or synchronise them. A second call, and a call for a
+// view, does nothing. Other memory is refused: Free ends it. After an error the memory is still
+// there, unless the device is lost. In a capture only memory that the capture allocates can be freed.
 func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
+	}
+	if !m.inOrder {
+		return valueError("FreeAsync of memory on %s that is not of AllocAsync, Pool.Alloc or Alloc: a stream cannot free it: call Free", m.s.device)
 	}
 	g, err := m.s.enter()
 	if err != nil {
@@ -289,8 +363,16 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if m.freed.Swap(true) {
 		return nil
 	}
-	m.gone()
-	return about(g.call(driver.MemFreeAsync, m.address, h), "memory of %d bytes on %s", m.size, m.s.device)
+	err = g.call(driver.MemFreeAsync, m.address, h)
+	if e, ok := err.(*Error); ok && !e.Sticky() {
+		m.freed.Store(false) // the memory is still there, and Free can end it
+		if errors.Is(err, ErrInvalidValue) && m.s.order.captures.Load() != 0 && g.captured(h) {
+			return about(err, "memory of %d bytes on %s: a stream that is captured frees only memory that AllocAsync or Pool.Alloc has allocated in the capture", m.size, m.s.device)
+		}
+	} else {
+		m.gone()
+	}
+	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }
 
 func (m *Memory) gone() {

@@ -7,15 +7,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ebitengine/purego"
+
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // free frees memory of the fake whose Free was made to fail.
 func free(t *testing.T, f *fake, address uintptr) {
 	t.Helper()
-	m := must[*cuda.Memory](t)(cuda.FromPointer(0, tvmffi.Pointer{Address: address}, 64, func() error { return nil }))
-	ok(t, m.FreeAsync(nil))
+	h := must[dynlib.Handle](t)(dynlib.Open(must[string](t)(cuda.DriverPath())))
+	end := must[uintptr](t)(h.Symbol("cuMemFree_v2"))
+	ok(t, cuda.WithDevice(0, func() error {
+		if rc, _, _ := purego.SyscallN(end, address); rc != 0 {
+			t.Errorf("cuMemFree failed with %d", rc)
+		}
+		return nil
+	}))
 	f.reset()
 }
 
@@ -127,9 +136,9 @@ func TestAllocErrors(t *testing.T) {
 	f.expect() // nothing of this reached the driver
 
 	// A copy that fails leaves nothing behind.
-	f.failing("cuMemcpyHtoD_v2", 1, 0)
+	f.failing("cuMemcpyHtoDAsync_v2", 1, 0)
 	_, err = cuda.AllocOf(0, []int32{1})
-	wantDriverError(t, err, cuda.ErrInvalidValue, "cuMemcpyHtoD")
+	wantDriverError(t, err, cuda.ErrInvalidValue, "cuMemcpyHtoDAsync")
 }
 
 func TestForeignMemory(t *testing.T) {
@@ -158,6 +167,7 @@ func TestPinnedAndAsync(t *testing.T) {
 	copy(h.Slice(), []float32{1, 2, 3, 4})
 	m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, st))
 	ok(t, cuda.CopyInAsync(m, h, st))
+	ok(t, st.Synchronize()) // the memory must not change before the copy is done
 	clear(h.Slice())
 	ok(t, cuda.CopyOutAsync(h, m, st))
 	ok(t, st.Synchronize())

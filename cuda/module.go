@@ -2,8 +2,8 @@ package cuda
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
 	"unsafe"
@@ -12,7 +12,10 @@ import (
 )
 
 // Module is code loaded on one device.
-type Module struct{ resource }
+type Module struct {
+	resource
+	pointers map[string][]bool // of kernels in PTX that says so: which parameters are pointers
+}
 
 // ModuleOption changes how the driver compiles PTX.
 type ModuleOption func(*jit)
@@ -50,6 +53,25 @@ func (j *jit) set(option uint32, value uintptr) {
 	j.n = max(j.n, at+1)
 }
 
+// newJIT returns options with room for the logs.
+func newJIT(options []ModuleOption) *jit {
+	j := new(jit)
+	for _, o := range options {
+		o(j)
+	}
+	j.set(jitErrorLog, uintptr(unsafe.Pointer(&j.failure)))
+	j.set(jitErrorLogSize, uintptr(len(j.failure)))
+	j.set(jitInfoLog, uintptr(unsafe.Pointer(&j.info)))
+	j.set(jitInfoLogSize, uintptr(len(j.info)))
+	return j
+}
+
+// log returns what the compiler or the linker wrote about a failure.
+func (j *jit) log() string {
+	text, _, _ := strings.Cut(string(j.failure[:]), "\x00")
+	return text
+}
+
 // MaxRegisters limits the registers of a thread.
 func MaxRegisters(n int) ModuleOption {
 	return func(j *jit) { j.set(jitMaxRegisters, uintptr(uint32(n))) }
@@ -78,14 +100,7 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 	if err := checkImage(image); err != nil {
 		return nil, err
 	}
-	j := new(jit)
-	for _, o := range options {
-		o(j)
-	}
-	j.set(jitErrorLog, uintptr(unsafe.Pointer(&j.failure)))
-	j.set(jitErrorLogSize, uintptr(len(j.failure)))
-	j.set(jitInfoLog, uintptr(unsafe.Pointer(&j.info)))
-	j.set(jitInfoLogSize, uintptr(len(j.info)))
+	j := newJIT(options)
 	// PTX ends with a NUL; for the other formats it does not count.
 	text := append(bytes.Clone(image), 0)
 	g, err := s.enter()
@@ -93,17 +108,41 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 		return nil, err
 	}
 	defer g.leave(&err)
+	back, err := g.relax()
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	err = g.callGo(driver.ModuleLoadDataEx, g.out(0), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(j.n),
 		uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
 	runtime.KeepAlive(j)
 	if e, ok := err.(*Error); ok {
-		e.Item = fmt.Sprintf("a module of %d bytes on %s", len(image), d)
-		e.Log, _, _ = strings.Cut(string(j.failure[:]), "\x00")
+		e.Item = moduleText(image) + " on " + d.String()
+		if Code(e.Number) == ErrUnsupportedPTX {
+			e.Item += ", whose driver is of CUDA " + driver.VersionText(driver.Version())
+		}
+		e.Log = j.log()
 		return nil, e
 	}
-	m = &Module{}
+	m = &Module{pointers: pointerParams(image)}
 	m.open(s, "module on "+d.String(), g.result(0), modules, driver.ModuleUnload)
 	return m, nil
+}
+
+// ptxHead finds the version of PTX in a text, and what it is for.
+var ptxHead = regexp.MustCompile(`(?m)^\s*\.version\s+(\d+\.\d+)(?:\s+\.target\s+(\w+))?`)
+
+// moduleText says for messages what an image is.
+func moduleText(image []byte) string {
+	text := fmt.Sprintf("a module of %d bytes", len(image))
+	if m := ptxHead.FindSubmatch(image); m != nil && KindOf(image) == ImagePTX {
+		text += " (PTX " + string(m[1])
+		if len(m[2]) > 0 {
+			text += " for " + string(m[2])
+		}
+		text += ")"
+	}
+	return text
 }
 
 // checkImage refuses an image that the driver would read beyond its end, because it
@@ -111,34 +150,23 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 func checkImage(image []byte) error {
 	broken := func(format string, args ...any) error {
 		return &Error{Number: int(ErrInvalidImage), Name: names[ErrInvalidImage], Text: fmt.Sprintf(format, args...), Call: driver.ModuleLoadDataEx.String(),
-			Item: fmt.Sprintf("a module of %d bytes", len(image))}
+			Item: moduleText(image)}
 	}
 	size := uint64(len(image))
-	u16 := func(at uint64) uint64 { return uint64(binary.LittleEndian.Uint16(image[at:])) }
-	u64 := func(at uint64) uint64 { return binary.LittleEndian.Uint64(image[at:]) }
-	inside := func(at, n uint64) bool { return at <= size && n <= size-at }
 	switch {
 	case size == 0:
 		return broken("the image is empty: pass the bytes of a cubin, a fatbin or PTX")
-	case bytes.HasPrefix(image, []byte("\x7fELF")):
-		const header, machineCUDA, noBits = 64, 190, 8
-		if size < header || image[4] != 2 || u16(18) != machineCUDA {
+	case bytes.HasPrefix(image, elfMagic):
+		if KindOf(image) != ImageCubin || size < elfHeader || image[4] != 2 {
 			return broken("the image is an ELF file but no cubin")
 		}
-		segments, segment, sections, section := u64(32), u16(54), u64(40), u16(58)
-		for i := range u16(56) {
-			if p := segments + i*segment; segment < 56 || !inside(segments, (i+1)*segment) || !inside(u64(p+8), u64(p+32)) {
-				return broken("the image is a cubin that was cut off")
-			}
+		if !wholeCubin(image) {
+			return broken("the image is a cubin that was cut off")
 		}
-		for i := range u16(60) {
-			p := sections + i*section
-			if section < 64 || !inside(sections, (i+1)*section) || binary.LittleEndian.Uint32(image[p+4:]) != noBits && !inside(u64(p+24), u64(p+32)) {
-				return broken("the image is a cubin that was cut off")
-			}
-		}
-	case bytes.HasPrefix(image, []byte("\x50\xed\x55\xba")):
-		if size < 16 || !inside(u16(6), u64(8)) {
+	case bytes.HasPrefix(image, ltoMagic):
+		return broken("the image is LTO IR, which the driver does not load: link it first, with package nvjitlink, or compile it without -dlto")
+	case bytes.HasPrefix(image, fatbinMagic):
+		if !wholeFatbin(image) {
 			return broken("the image is a fatbin that was cut off")
 		}
 	case bytes.HasPrefix(image, []byte("\xb1\x43\x62\x46")):
@@ -149,13 +177,36 @@ func checkImage(image []byte) error {
 	return nil
 }
 
-// Close unloads the module. Its kernels must not be used any more, nor graphs
-// that launch them. A second call does nothing.
-func (m *Module) Close() error {
-	if m == nil {
+// Close waits for all work of the device and unloads the module: the code of a kernel that
+// is queued must not go away. Its kernels must not be used any more, nor graphs that
+// launch them. As with [Memory.Free], it is an error inside [Stream.Capture], and while another
+// goroutine captures it returns at once: after that capture the next call that waits for the
+// device unloads the module. If the wait fails and the device is not lost, Close can be called
+// again. Otherwise a second call does nothing.
+func (m *Module) Close() (err error) {
+	if m == nil || m.handle.Load() == 0 {
 		return nil
 	}
-	return m.shut()
+	if err := outside("Close of a module", "close it after that"); err != nil {
+		return err
+	}
+	g, err := m.s.enter()
+	if err != nil {
+		return about(err, "the %s", m.what)
+	}
+	defer g.leave(&err)
+	h := m.handle.Swap(0)
+	if h == 0 {
+		return nil
+	}
+	called, err := g.whenDone(func(g *guard) error {
+		m.s.live[m.kind].Add(-1)
+		return about(g.call(m.close, h), "the %s", m.what)
+	})
+	if !called {
+		m.handle.Store(h)
+	}
+	return about(err, "the %s", m.what)
 }
 
 // Device returns the device of the module.
@@ -165,7 +216,7 @@ func (m *Module) live() (uintptr, error) {
 	if m == nil {
 		return 0, valueError("the module is nil")
 	}
-	return m.get()
+	return m.get(aModule)
 }
 
 // enter makes the device of the module current, to look up a symbol. It returns the

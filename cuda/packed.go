@@ -15,10 +15,13 @@ func init() {
 // compared with those of the kernel when it was loaded.
 func launchPacked(l *packed.Launch) error {
 	k := l.Kernel.(*Kernel)
-	c := LaunchConfig{
-		Grid: Dim3{l.Grid[0], l.Grid[1], l.Grid[2]}, Block: Dim3{l.Block[0], l.Block[1], l.Block[2]}, Shared: l.Shared,
-		Cluster: Dim3{l.Cluster[0], l.Cluster[1], l.Cluster[2]}, Cooperative: l.Cooperative, Programmatic: l.Programmatic,
-	}
+	// Field by field: a literal would be built elsewhere in small pieces and copied in large ones, for which the
+	// processor has to wait.
+	var c LaunchConfig
+	c.Grid.X, c.Grid.Y, c.Grid.Z = l.Grid[0], l.Grid[1], l.Grid[2]
+	c.Block.X, c.Block.Y, c.Block.Z = l.Block[0], l.Block[1], l.Block[2]
+	c.Cluster.X, c.Cluster.Y, c.Cluster.Z = l.Cluster[0], l.Cluster[1], l.Cluster[2]
+	c.Shared, c.Cooperative, c.Programmatic = l.Shared, l.Cooperative, l.Programmatic
 	if _, err := k.m.live(); err != nil {
 		return err
 	}

@@ -11,7 +11,9 @@ import (
 type Pool struct {
 	resource
 	borrowed bool
+	imported bool    // of another process, which allocates
 	address  uintptr // of the default pool
+	access   *access // which devices may use its memory
 }
 
 // PoolAttribute is a number of CUmemPool_attribute. Those that can be set are
@@ -33,7 +35,7 @@ const (
 	// PoolReleaseThreshold is how many bytes the pool keeps when a stream is
 	// synchronised. It is 0 at first.
 	PoolReleaseThreshold PoolAttribute = 4
-	PoolReserved         PoolAttribute = 5 // bytes that the pool has of the system now
+	PoolReserved         PoolAttribute = 5 // bytes that the pool has taken from the system
 	PoolReservedHigh     PoolAttribute = 6 // the most that it had
 	PoolUsed             PoolAttribute = 7 // bytes of allocations now
 	PoolUsedHigh         PoolAttribute = 8 // the most that were
@@ -79,7 +81,7 @@ func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
 	if err := g.callGo(driver.MemPoolCreate, g.out(0), uintptr(unsafe.Pointer(properties))); err != nil {
 		return nil, about(err, "a memory pool on %s", d)
 	}
-	p = &Pool{}
+	p = &Pool{access: new(access)}
 	p.open(s, "memory pool of "+d.String(), g.result(0), pools, driver.MemPoolDestroy)
 	return p, nil
 }
@@ -99,7 +101,7 @@ func (d Device) DefaultPool() (p *Pool, err error) {
 	if err := g.call(driver.DeviceGetDefaultMemPool, g.out(0), s.handle); err != nil {
 		return nil, about(err, "%s", d)
 	}
-	p = &Pool{borrowed: true, address: g.result(0)}
+	p = &Pool{borrowed: true, address: g.result(0), access: &s.peers.defaultPool}
 	p.s, p.what = s, "default memory pool of "+d.String()
 	return p, nil
 }
@@ -111,7 +113,7 @@ func (p *Pool) get() (uintptr, error) {
 	case p.borrowed:
 		return p.address, nil
 	}
-	return p.resource.get()
+	return p.resource.get(aPool)
 }
 
 // on calls the driver with the pool as first argument.
@@ -133,6 +135,9 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.imported {
+		return nil, valueError("the %s is of another process: allocate there, and open the memory by OpenMemory", p.what)
+	}
 	if bytes <= 0 {
 		return p.s.none(bytes)
 	}
@@ -148,7 +153,9 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := g.call(driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on); err != nil {
 		return nil, about(err, "%d bytes of the %s", bytes, p.what)
 	}
-	return p.s.own(g.result(0), bytes, (*guard).free), nil
+	m = p.s.own(g.result(0), bytes, (*guard).free)
+	m.pool, m.inOrder = p.access, true
+	return m, nil
 }
 
 // Attribute reads an attribute of the pool.
@@ -196,14 +203,16 @@ func (p *Pool) SetAttribute(a PoolAttribute, value int64) (err error) {
 // number of bytes is left.
 func (p *Pool) Trim(keep int64) error { return p.on(driver.MemPoolTrimTo, uintptr(max(keep, 0)), 0) }
 
-// AllowAccess lets kernels on another device use the memory of the pool, which is
-// separate from [Device.EnablePeerAccess].
+// AllowAccess lets kernels on another device use the memory of the pool, that of earlier
+// allocations too. [Device.EnablePeerAccess] does not: the driver keeps the two apart.
+// Launches on the other device accept the memory from then on.
 func (p *Pool) AllowAccess(other Device) (err error) {
 	h, err := p.get()
 	if err != nil {
 		return err
 	}
-	if _, err := stateOf(other); err != nil {
+	o, err := stateOf(other)
+	if err != nil {
 		return err
 	}
 	g, err := p.s.enter()
@@ -216,6 +225,8 @@ func (p *Pool) AllowAccess(other Device) (err error) {
 	if err := g.callGo(driver.MemPoolSetAccess, h, uintptr(unsafe.Pointer(access)), 1); err != nil {
 		return about(err, "%s and the %s", other, p.what)
 	}
+	p.access.allow(other)
+	o.peers.pools.allow(p.s.device)
 	return nil
 }
 

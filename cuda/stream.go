@@ -22,7 +22,8 @@ import (
 type Stream struct {
 	resource
 	borrowed bool
-	address  uintptr // of a borrowed stream, 0 for the default stream
+	address  uintptr       // of a borrowed stream, 0 for the default stream
+	green    *GreenContext // that the stream is in, nil for the whole device
 }
 
 // StreamOption changes a new stream.
@@ -35,10 +36,13 @@ type streamConfig struct {
 
 // NonBlocking makes a stream that does not wait for the default stream of CUDA,
 // nor that for it.
-func NonBlocking() StreamOption { return func(c *streamConfig) { c.flags = 1 } }
+func NonBlocking() StreamOption { return func(c *streamConfig) { c.flags |= nonBlocking } }
+
+// nonBlocking is CU_STREAM_NON_BLOCKING.
+const nonBlocking = 1
 
 // Priority gives a stream a priority; lower numbers run first, 0 is normal, and
-// the driver clamps it to the range of the device.
+// the driver clamps it to the range of the device, [Device.PriorityRange].
 func Priority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = int32(max(math.MinInt32, min(p, math.MaxInt32))) }
 }
@@ -63,6 +67,9 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	}
 	st = &Stream{}
 	st.open(s, "stream of "+d.String(), g.result(0), streams, driver.StreamDestroy)
+	if c.flags&nonBlocking == 0 {
+		s.order.lanes.add(g.result(0))
+	}
 	return st, nil
 }
 
@@ -85,7 +92,7 @@ func (st *Stream) get() (uintptr, error) {
 	if st.borrowed {
 		return st.address, nil
 	}
-	return st.resource.get()
+	return st.resource.get(aStream)
 }
 
 // Pointer returns the stream as FFI functions take it, a null pointer after
@@ -98,13 +105,47 @@ func (st *Stream) Pointer() tvmffi.Pointer {
 // Device returns the device of the stream.
 func (st *Stream) Device() Device { return st.s.device }
 
-// Close destroys the stream. Work that is queued still runs. A second call does
-// nothing.
+// Close destroys the stream. Work that is queued still runs, and memory that was allocated
+// on the stream stays. For a stream that is captured it is an error, and the stream stays
+// open. A second call does nothing.
 func (st *Stream) Close() error {
 	if st == nil || st.borrowed {
 		return nil
 	}
-	return st.shut()
+	if c := st.green; c != nil { // not beside Close of that
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	return st.end()
+}
+
+// end is Close of a stream of this package.
+func (st *Stream) end() (err error) {
+	if st.handle.Load() == 0 {
+		return nil
+	}
+	g, err := st.s.enter()
+	if err != nil {
+		return about(err, "the %s", st.what)
+	}
+	defer g.leave(&err)
+	h := st.handle.Swap(0) // another Close does not destroy it meanwhile
+	if h == 0 {
+		return nil
+	}
+	if st.s.order.captures.Load() != 0 {
+		if err := g.idle(h, "Close"); err != nil {
+			st.handle.Store(h)
+			return err
+		}
+	}
+	st.s.live[streams].Add(-1)
+	if st.s.order.lanes.close(h) {
+		err = g.sweep()
+	} else {
+		err = g.call(driver.StreamDestroy, h)
+	}
+	return about(err, "the %s", st.what)
 }
 
 // on calls the driver with the stream as first argument.
@@ -127,11 +168,27 @@ func (st *Stream) on(f driver.Func, more ...uintptr) error {
 }
 
 // Synchronize waits until the work queued so far is done. It reports errors of
-// kernels that ran before.
-func (st *Stream) Synchronize() error { return st.on(driver.StreamSynchronize) }
+// kernels that ran before. For a stream that is captured it is an error, because its
+// work does not run; so it is inside [Stream.Capture].
+func (st *Stream) Synchronize() error {
+	if err := st.waitable("Synchronize"); err != nil {
+		return err
+	}
+	if err := st.on(driver.StreamSynchronize); err != nil {
+		return err
+	}
+	st.s.lookAll()
+	return nil
+}
 
-// Done reports whether the work queued so far is done.
-func (st *Stream) Done() (bool, error) { return done(st.on(driver.StreamQuery)) }
+// Done reports whether the work queued so far is done. It is an error where Synchronize
+// is one.
+func (st *Stream) Done() (bool, error) {
+	if err := st.waitable("Done"); err != nil {
+		return false, err
+	}
+	return done(st.on(driver.StreamQuery))
+}
 
 func done(err error) (bool, error) {
 	if errors.Is(err, ErrNotReady) {
@@ -141,21 +198,28 @@ func done(err error) (bool, error) {
 }
 
 // Wait makes work queued on the stream from now on wait for the event, which may
-// be of another device.
+// be of another device: for the last Record before this call. An event that was never
+// recorded is done, and then Wait does nothing.
 func (st *Stream) Wait(e *Event) error {
 	h, err := e.live()
 	if err != nil {
 		return err
 	}
-	return st.on(driver.StreamWaitEvent, h, 0)
+	if st == nil || st.s == nil {
+		return st.on(driver.StreamWaitEvent, h, 0) // which refuses it
+	}
+	return st.waitFor(e, h)
 }
 
-// stream returns the CUstream of an argument, on the device of g and its thread.
-func (g *guard) stream(st *Stream) (uintptr, error) {
+// stream returns the CUstream of an argument, on the device of g and its thread. It refuses
+// the default stream where a capture does not allow it.
+func (g *guard) stream(st *Stream) (h uintptr, err error) {
 	if st == nil {
-		return g.envStream(), nil
+		h = g.envStream()
+	} else if h, err = st.of(g.s); err != nil {
+		return 0, err
 	}
-	return st.of(g.s)
+	return h, g.s.usable(h)
 }
 
 // of returns the CUstream for an operation on a device.
@@ -170,6 +234,7 @@ func (st *Stream) of(s *state) (uintptr, error) {
 type Event struct {
 	resource
 	timing bool
+	shared bool // with other processes
 }
 
 // EventOption changes a new event.
@@ -183,6 +248,16 @@ func Timing() EventOption { return func(c *eventConfig) { c.flags &^= 2 } }
 // BlockingSync makes an event whose Synchronize sleeps instead of spinning.
 func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= 1 } }
 
+// Interprocess makes an event that other processes can open: see [Event.ShareIPC]. It
+// cannot be combined with [Timing].
+func Interprocess() EventOption { return func(c *eventConfig) { c.flags |= interprocess } }
+
+// The flags of events.
+const (
+	disableTiming = 2
+	interprocess  = 4
+)
+
 // NewEvent makes an event, without timing unless [Timing] is given. The caller
 // closes it.
 func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
@@ -190,10 +265,12 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const disableTiming = 2
 	c := eventConfig{flags: disableTiming}
 	for _, o := range options {
 		o(&c)
+	}
+	if c.flags&(interprocess|disableTiming) == interprocess {
+		return nil, valueError("an event on %s: Interprocess and Timing cannot be combined: make two events", d)
 	}
 	g, err := s.enter()
 	if err != nil {
@@ -203,7 +280,7 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
 		return nil, about(err, "an event on %s", d)
 	}
-	e = &Event{timing: c.flags&disableTiming == 0}
+	e = &Event{timing: c.flags&disableTiming == 0, shared: c.flags&interprocess != 0}
 	e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
 	return e, nil
 }
@@ -212,7 +289,7 @@ func (e *Event) live() (uintptr, error) {
 	if e == nil {
 		return 0, valueError("the event is nil")
 	}
-	return e.get()
+	return e.get(anEvent)
 }
 
 // Record sets the event to the end of the work queued on a stream of its device
@@ -229,19 +306,27 @@ func (e *Event) Record(stream *Stream) error {
 }
 
 // Synchronize waits until the work before the event is done; an event that was
-// never recorded is done.
+// never recorded is done. Inside [Stream.Capture], and for an event that was last recorded
+// on a stream that was captured, it is an error.
 func (e *Event) Synchronize() error {
 	h, err := e.live()
 	if err != nil {
 		return err
 	}
+	if err := outside("Synchronize of an event", "wait after the launch of the graph"); err != nil {
+		return err
+	}
 	return about(e.s.do(driver.EventSynchronize, h), "the %s", e.what)
 }
 
-// Done reports whether the work before the event is done.
+// Done reports whether the work before the event is done. It is an error where
+// Synchronize is one.
 func (e *Event) Done() (bool, error) {
 	h, err := e.live()
 	if err != nil {
+		return false, err
+	}
+	if err := outside("Done of an event", "ask after the launch of the graph"); err != nil {
 		return false, err
 	}
 	return done(about(e.s.do(driver.EventQuery, h), "the %s", e.what))
@@ -278,7 +363,13 @@ func Elapsed(from, to *Event) (t time.Duration, err error) {
 	}
 	defer g.leave(&err)
 	if err := g.call(driver.EventElapsedTime, g.out(0), a, b); err != nil {
-		return 0, about(err, "the two events")
+		switch {
+		case errors.Is(err, ErrInvalidHandle):
+			return 0, about(err, "two events of %s, of which one was never recorded: call Record of both first", from.s.device)
+		case errors.Is(err, ErrNotReady):
+			return 0, about(err, "two events of %s, of which one is not done: call Synchronize of the later one first", from.s.device)
+		}
+		return 0, about(err, "two events of %s", from.s.device)
 	}
 	milliseconds := math.Float32frombits(uint32(g.result(0)))
 	return time.Duration(float64(milliseconds) * float64(time.Millisecond)), nil

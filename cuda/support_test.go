@@ -9,12 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
-
-	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -55,8 +52,8 @@ func child(t *testing.T, name string, env ...string) string {
 
 // fake is the driver of testdata/fakecuda, loaded as the driver of this process.
 type fake struct {
-	t                      *testing.T
-	log, clear, fail, live uintptr
+	*fakecuda.Driver
+	t *testing.T
 }
 
 var fakeFile = sync.OnceValue(func() string { return os.Getenv("TVMFFI_CUDA_LIBRARY") })
@@ -83,14 +80,22 @@ func load(t *testing.T) *fake {
 	if err := cuda.Available(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := control(path)
+	d, err := fakecuda.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.t = t
+	f := &fake{d, t}
 	f.reset()
 	t.Cleanup(func() {
+		if bad := f.violated(); bad != "" {
+			t.Errorf("the work of the test did what a device does not forgive:\n%s", bad)
+		}
 		f.reset()
+		for d := range cuda.Device(2) { // what the package keeps for itself ends with the context
+			if err := d.Release(); err != nil {
+				t.Error(err)
+			}
+		}
 		if left := f.left(); left != [7]int{} {
 			t.Errorf("left on the driver: memory, bytes, streams, events, modules, graphs, pools = %v", left)
 		}
@@ -103,43 +108,26 @@ func load(t *testing.T) *fake {
 	return f
 }
 
-// control finds the functions of the fake for tests.
-func control(path string) (*fake, error) {
-	h, err := dynlib.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	f := &fake{}
-	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
-		if *to, err = h.Symbol(name); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
 // reset empties the log and lets every function work again.
-func (f *fake) reset() { purego.SyscallN(f.clear) }
+func (f *fake) reset() { f.Clear() }
 
-// left counts what the driver still holds, but contexts.
+// violated takes the list of what work did that a device does not forgive: uses of freed, unwritten or foreign
+// memory. Work that is still queued runs first.
+func (f *fake) violated() string { return f.Violations() }
+
+// left counts what the driver still holds, but contexts. Memory includes addresses, physical and multicast memory.
 func (f *fake) left() (n [7]int) {
-	for i, what := range [...]uintptr{0, 1, 2, 3, 4, 5, 7} {
-		r, _, _ := purego.SyscallN(f.live, what)
-		n[i] = int(r)
+	for i, what := range [...]fakecuda.Thing{fakecuda.Memory, fakecuda.Bytes, fakecuda.Streams, fakecuda.Events, fakecuda.Modules, fakecuda.Graphs, fakecuda.Pools} {
+		n[i] = f.Live(what)
 	}
+	n[0] += f.Live(fakecuda.Addresses) + f.Live(fakecuda.Physical) + f.Live(fakecuda.Multicasts)
 	return n
 }
 
-func (f *fake) contexts() int {
-	r, _, _ := purego.SyscallN(f.live, 6)
-	return int(r)
-}
+func (f *fake) contexts() int { return f.Live(fakecuda.Contexts) }
 
 // failing makes a function return code, after skip calls that work, once.
-func (f *fake) failing(name string, code, skip int) {
-	c := append([]byte(name), 0)
-	purego.SyscallN(f.fail, uintptr(unsafe.Pointer(&c[0])), uintptr(code), uintptr(skip), 1)
-}
+func (f *fake) failing(name string, code, skip int) { f.Fail(name, code, skip) }
 
 // call is one line of the log.
 type call struct {
@@ -150,11 +138,8 @@ func (c call) String() string { return strings.TrimSpace(c.name + " " + c.args) 
 
 // calls takes the log, which is empty then.
 func (f *fake) calls() []call {
-	n, _, _ := purego.SyscallN(f.log, 0, 0)
-	buf := make([]byte, n+1)
-	purego.SyscallN(f.log, uintptr(unsafe.Pointer(&buf[0])), n+1)
 	var calls []call
-	for line := range strings.Lines(string(buf[:n])) {
+	for line := range strings.Lines(f.Log()) {
 		thread, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		name, args, _ := strings.Cut(rest, " ")
 		calls = append(calls, call{thread, name, args})
@@ -214,6 +199,20 @@ func wantError(t *testing.T, err, target error, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("%q does not say %q", err, text)
 		}
+	}
+}
+
+// wantPanic asserts that err is a panic whose text is one line, and whose stack names the function alone that panicked.
+func wantPanic(t *testing.T, err error, text, function string) {
+	t.Helper()
+	wantError(t, err, tvmffi.ErrRuntime)
+	var e *tvmffi.Error
+	if !errors.As(err, &e) || e.Message != text {
+		t.Errorf("the error is %v, want %q", err, text)
+		return
+	}
+	if lines := strings.Split(strings.TrimSpace(e.Backtrace), "\n"); len(lines) != 1 || !strings.Contains(lines[0], ", in "+"github.com/tvmffi-go/tvmffi/cuda_test."+function) {
+		t.Errorf("the stack is\n%s\nwant %s alone", e.Backtrace, function)
 	}
 }
 

@@ -2,10 +2,13 @@ package cuda_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -26,7 +29,29 @@ func (c *closers) close(err *error) {
 	}
 }
 
-// scenario uses most of the package as a careful program would.
+// scenarios use the package as careful programs do: they free what they made, in whatever order their calls fail. A file
+// of tests adds its own. Together they call every function of the driver.
+var scenarios = map[string]func() error{"most": scenario, "questions": questions}
+
+// destroying are the functions whose failure leaves something behind that is not for the caller to free any more. What
+// happens to the thread when the context cannot be restored has a test of its own.
+var destroying = []string{"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphDestroy",
+	"cuGraphExecDestroy", "cuMemPoolDestroy", "cuStreamEndCapture", "cuLinkDestroy", "cuCtxSetCurrent"}
+
+// optional reports whether the calls of a scenario succeed without a function. Without cuEventQuery a
+// stream keeps values longer, and the picture of a graph does without two others.
+func optional(scenario, symbol string) bool {
+	return slices.Contains([]string{"cuFuncGetParamInfo", "cuGraphGetEdges_v2", "cuFuncGetName"}, symbol) || symbol == "cuEventQuery" && scenario == "most"
+}
+
+// replaced are the functions in place of which an old driver has another one.
+var replaced []string
+
+// elsewhere are the functions that no scenario calls, with tests of their own: those of the first use (TestNoDriver), what
+// ends the function of a node that could not be added (TestGraphFunctions), and loading inside Capture (TestLoadsInCapture).
+var elsewhere = []string{"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount", "cuUserObjectRelease",
+	"cuThreadExchangeStreamCaptureMode"}
+
 func scenario() (err error) {
 	const d = cuda.Device(1)
 	var c closers
@@ -37,6 +62,9 @@ func scenario() (err error) {
 			return err
 		}
 		c.add(m.Close)
+		if _, err := d.Link([]cuda.LinkInput{{Data: []byte(callerPTX)}, {Data: []byte(calleePTX)}}); err != nil {
+			return err
+		}
 		k, err := m.Kernel("saxpy")
 		if err != nil {
 			return err
@@ -79,6 +107,8 @@ func scenario() (err error) {
 			func() error { _, err := st.Done(); return err },
 			st.Synchronize,
 			from.Synchronize,
+			func() error { return k.Launch(launch, int32(2), float32(3), x, y) },
+			func() error { return st.Keep(x) },
 			func() error { return cuda.CopyOut(make([]float32, 2), x) },
 			d.Synchronize,
 		} {
@@ -118,7 +148,7 @@ func scenario() (err error) {
 				}
 				again := launch
 				again.Stream = nil
-				return nodes[0].Set(again, int32(1), float32(3), x, y)
+				return graph.SetKernel(nodes[0], k, again, int32(1), float32(3), x, y)
 			},
 			func() error { return graph.Launch(st) },
 			func() error { return pool.SetAttribute(cuda.PoolReleaseThreshold, 1<<20) },
@@ -143,61 +173,207 @@ func scenario() (err error) {
 	})
 }
 
+// questions asks about devices, memory, events and kernels, and uses both devices.
+func questions() (err error) {
+	const d = cuda.Device(1)
+	var c closers
+	defer c.close(&err)
+	c.add(cuda.Device(0).Release) // so that the context is retained again
+	m, err := d.LoadModule([]byte(ptx))
+	if err != nil {
+		return err
+	}
+	c.add(m.Close)
+	k, err := m.Kernel("nothing")
+	if err != nil {
+		return err
+	}
+	clustered, err := cuda.Device(0).LoadModule([]byte(ptx))
+	if err != nil {
+		return err
+	}
+	c.add(clustered.Close)
+	wide, err := clustered.Kernel("nothing")
+	if err != nil {
+		return err
+	}
+	from, err := d.NewEvent(cuda.Timing())
+	if err != nil {
+		return err
+	}
+	c.add(from.Close)
+	to, err := d.NewEvent(cuda.Timing())
+	if err != nil {
+		return err
+	}
+	c.add(to.Close)
+	x, err := d.AllocManaged(64)
+	if err != nil {
+		return err
+	}
+	c.add(x.Free)
+	y, err := cuda.Device(0).Alloc(64)
+	if err != nil {
+		return err
+	}
+	c.add(y.Free)
+	z, err := d.AllocAsync(64, nil)
+	if err != nil {
+		return err
+	}
+	c.add(z.Free) // if FreeAsync fails
+	for _, f := range []func() error{
+		func() error { _, err := d.Properties(); return err },
+		func() error { _, err := d.Attribute(cuda.ECCEnabled + 6); return err },
+		func() error { _, _, err := d.MemoryInfo(); return err },
+		func() error { _, err := d.CanAccessPeer(0); return err },
+		func() error { return d.EnablePeerAccess(0) },
+		func() error { return from.Record(nil) },
+		func() error { return cuda.Fill(x, uint8(1), nil) },
+		func() error { return cuda.Fill(z, uint16(1), nil) },
+		func() error { return cuda.Copy(y, x, nil) },
+		func() error { return z.FreeAsync(nil) },
+		func() error { return to.Record(nil) },
+		to.Synchronize,
+		func() error { _, err := to.Done(); return err },
+		func() error { _, err := cuda.Elapsed(from, to); return err },
+		func() error { _, err := m.Global("table"); return err },
+		func() error { _, err := k.MaxActiveBlocks(32, 0); return err },
+		func() error { _, _, err := k.SuggestBlock(0, 0); return err },
+		func() error {
+			_, err := wide.MaxActiveClusters(cuda.LaunchConfig{Grid: cuda.Dim(2), Block: cuda.Dim(32), Cluster: cuda.Dim(2)})
+			return err
+		},
+		d.Synchronize,
+	} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // TestEveryCallFails lets each call that a scenario makes of the driver fail once:
 // the error is typed, nothing is left, and the device is the one of before.
 func TestEveryCallFails(t *testing.T) {
 	f := load(t)
 	retain(t, f)
 	pinThread(t, f)
-	ok(t, scenario()) // the limits of the device are read once
-	f.reset()
-	ok(t, scenario())
-	calls := f.calls()
-	// What these leave behind is not for the caller to free any more; what happens
-	// to the thread when the context cannot be restored has a test of its own.
-	destroying := []string{"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphDestroy", "cuGraphExecDestroy", "cuMemPoolDestroy", "cuStreamEndCapture", "cuCtxSetCurrent"}
-	// The end of the list of parameters is an error by itself.
-	optional := []string{"cuFuncGetParamInfo"}
-	seen, failed := map[string]int{}, 0
-	for _, c := range calls {
-		skip := seen[c.name]
-		seen[c.name]++
-		if slices.Contains(destroying, c.name) {
-			continue
-		}
-		f.failing(c.name, int(cuda.ErrUnknown), skip)
-		err := scenario()
+	failed := 0
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		run := scenarios[name]
+		ok(t, run()) // the limits of the device are read once
+		release(t)
 		f.reset()
-		failed++
-		var e *cuda.Error
-		switch {
-		case slices.Contains(optional, c.name):
-			if err != nil {
-				t.Errorf("call %d of %s: %v", skip, c.name, err)
+		ok(t, run())
+		calls, seen := f.calls(), map[string]int{}
+		release(t)
+		for _, c := range calls {
+			skip := seen[c.name]
+			seen[c.name]++
+			if slices.Contains(destroying, c.name) {
+				continue
 			}
-		case !errors.As(err, &e) || !errors.Is(err, cuda.ErrUnknown) || !errors.Is(err, tvmffi.ErrRuntime):
-			// WithDevice restores the device even if it cannot see what is current.
-			if c.name != "cuCtxGetCurrent" || err != nil {
-				t.Errorf("call %d of %s: the error is %v", skip, c.name, err)
+			f.failing(c.name, int(cuda.ErrUnknown), skip)
+			err := run()
+			f.reset()
+			failed++
+			what := fmt.Sprintf("%s, call %d of %s", name, skip, c.name)
+			var e *cuda.Error
+			switch {
+			case optional(name, c.name):
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			case !errors.As(err, &e) || !errors.Is(err, cuda.ErrUnknown) || !errors.Is(err, tvmffi.ErrRuntime):
+				// WithDevice restores the device even if it cannot see what is current.
+				if c.name != "cuCtxGetCurrent" || err != nil {
+					t.Errorf("%s: the error is %v", what, err)
+				}
 			}
-		}
-		if left := f.left(); left != [7]int{} {
-			t.Fatalf("call %d of %s: left are memory, bytes, streams, events, modules, graphs, pools = %v", skip, c.name, left)
-		}
-		if l := cuda.Device(1).Live(); l != (cuda.Live{}) {
-			t.Fatalf("call %d of %s: live are %+v", skip, c.name, l)
-		}
-		if d, set, err := cuda.CurrentDevice(); err != nil || set {
-			t.Fatalf("call %d of %s: %s is left current (%v)", skip, c.name, d, err)
-		}
-	}
-	for _, name := range []string{"cuMemPoolCreate", "cuMemPoolSetAttribute", "cuMemPoolGetAttribute", "cuMemPoolSetAccess", "cuMemPoolTrimTo", "cuMemAllocFromPoolAsync", "cuDeviceGetDefaultMemPool",
-		"cuStreamIsCapturing", "cuLaunchHostFunc", "cuGraphExecUpdate", "cuGraphGetNodes", "cuGraphNodeGetType", "cuGraphKernelNodeGetParams", "cuGraphExecKernelNodeSetParams"} {
-		if seen[name] == 0 {
-			t.Errorf("%s was not made to fail", name)
+			f.clean(what)
 		}
 	}
 	if failed < 100 {
 		t.Errorf("only %d calls were made to fail", failed)
+	}
+}
+
+// release ends what the package keeps for itself, so that the next call makes it again.
+func release(t *testing.T) {
+	t.Helper()
+	for d := range cuda.Device(2) {
+		ok(t, d.Release())
+	}
+}
+
+// clean asserts that a scenario has left nothing, neither on the devices nor on the thread.
+func (f *fake) clean(what string) {
+	f.t.Helper()
+	release(f.t)
+	if left := f.left(); left != [7]int{} {
+		f.t.Fatalf("%s: left are memory, bytes, streams, events, modules, graphs, pools = %v", what, left)
+	}
+	for d := range cuda.Device(2) {
+		if l := d.Live(); l != (cuda.Live{}) {
+			f.t.Fatalf("%s: live on %s are %+v", what, d, l)
+		}
+	}
+	if d, set, err := cuda.CurrentDevice(); err != nil || set {
+		f.t.Fatalf("%s: %s is left current (%v)", what, d, err)
+	}
+	if bad := f.violated(); bad != "" {
+		f.t.Fatalf("%s: the work did what a device does not forgive:\n%s", what, bad)
+	}
+}
+
+// TestEveryFunctionMissing takes each function away that the scenarios call, as a driver does that is too old for it:
+// the error names the function and the version that brought it, nothing is left, and the device is the one of before.
+func TestEveryFunctionMissing(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	pinThread(t, f)
+	called := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		run := scenarios[name]
+		ok(t, run()) // the limits of the device are read once
+		release(t)
+		f.reset()
+		ok(t, run())
+		needed := map[string]bool{}
+		for _, c := range f.calls() {
+			needed[c.name] = true
+		}
+		release(t)
+		for function := range driver.All() {
+			symbol := function.Symbol()
+			// Without cuCtxSynchronize, which all drivers have, nothing can be freed.
+			if called[symbol] = called[symbol] || needed[symbol]; !needed[symbol] || slices.Contains(destroying, symbol) || symbol == "cuCtxSynchronize" {
+				continue
+			}
+			back := driver.Remove(function)
+			err := run()
+			back()
+			what := fmt.Sprintf("%s without %s", name, symbol)
+			var e *cuda.Error
+			switch {
+			case optional(name, symbol) || slices.Contains(replaced, symbol):
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			case !errors.As(err, &e) || e.Number != -1 || e.Call != function.String():
+				t.Errorf("%s: the error is %v", what, err)
+			default:
+				wantError(t, err, tvmffi.ErrRuntime, "which came with CUDA "+function.Since()+": update the NVIDIA driver")
+			}
+			f.clean(what)
+		}
+	}
+	for function := range driver.All() {
+		if symbol := function.Symbol(); !called[symbol] && !slices.Contains(elsewhere, symbol) {
+			t.Errorf("no scenario calls %s: add a call, or take it out of the table if nothing needs it", symbol)
+		} else if called[symbol] && slices.Contains(elsewhere, symbol) {
+			t.Errorf("a scenario calls %s: take it out of the list", symbol)
+		}
 	}
 }

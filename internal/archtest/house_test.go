@@ -21,6 +21,9 @@ var mostNames = map[string]int{
 	"runtime/define":     40,
 	"internal/core":      200,
 	"internal/codec":     110,
+	// Numbers, codes and options of CUDA are most of these.
+	"cuda":                 260,
+	"cuda/internal/driver": 200,
 }
 
 const (

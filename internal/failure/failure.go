@@ -378,6 +378,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt.",
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
 	"github.com/tvmffi-go/tvmffi/runtime/structural.",
+	"github.com/tvmffi-go/tvmffi/cuda.",
 }
 
 // ours reports whether a function belongs to the Go runtime or to this module.

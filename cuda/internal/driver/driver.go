@@ -130,12 +130,11 @@ func resolve(h dynlib.Handle, version int) {
 			addresses[i] = address
 			continue
 		}
-		symbol := e.symbol
-		if symbol == "" {
-			symbol = e.name
-		}
-		if address, err := h.Symbol(symbol); err == nil {
+		if address, err := h.Symbol(Func(i).Symbol()); err == nil {
 			addresses[i] = address
+		}
+		if version != 0 && e.since > version {
+			addresses[i] = 0 // a symbol of an older signature, or of no use before that version
 		}
 	}
 }
@@ -158,6 +157,14 @@ const Missing int32 = -1
 
 // Has reports whether the driver has the function.
 func Has(f Func) bool { return addresses[f] != 0 }
+
+// Remove takes a function away until the result is called, as a driver that is too old for it does. It is for
+// tests; no other goroutine may use the driver meanwhile.
+func Remove(f Func) (restore func()) {
+	before := addresses[f]
+	addresses[f] = 0
+	return func() { addresses[f] = before }
+}
 
 // Address returns the address of a function, 0 if the driver lacks it.
 func Address(f Func) uintptr { return addresses[f] }

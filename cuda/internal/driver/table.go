@@ -1,5 +1,10 @@
 package driver
 
+import (
+	"cmp"
+	"iter"
+)
+
 // Func names a function of the driver API.
 type Func int
 
@@ -39,8 +44,6 @@ const (
 	MemPoolDestroy
 	MemPoolSetAccess
 	MemAllocFromPoolAsync
-	MemcpyHtoD
-	MemcpyDtoH
 	MemcpyHtoDAsync
 	MemcpyDtoHAsync
 	MemcpyDtoDAsync
@@ -84,6 +87,117 @@ const (
 	GraphNodeGetType
 	GraphKernelNodeGetParams
 	GraphExecKernelNodeSetParams
+
+	// Memory: copies, the host, what an address is, advice.
+	Memcpy2DAsync
+	Memcpy3DAsync
+	Memcpy3DPeerAsync
+	MemsetD2D8Async
+	MemsetD2D16Async
+	MemsetD2D32Async
+	MemHostRegister
+	MemHostUnregister
+	MemHostGetDevicePointer
+	PointerGetAttributes
+	MemGetAddressRange
+	MemPrefetchAsync
+	MemAdvise
+	MemRangeGetAttribute
+
+	// Memory of other processes.
+	IpcGetMemHandle
+	IpcOpenMemHandle
+	IpcCloseMemHandle
+	IpcGetEventHandle
+	IpcOpenEventHandle
+	MemPoolExportToShareableHandle
+	MemPoolImportFromShareableHandle
+	MemPoolExportPointer
+	MemPoolImportPointer
+
+	// Virtual memory and multicast.
+	MemAddressReserve
+	MemAddressFree
+	MemCreate
+	MemRelease
+	MemMap
+	MemUnmap
+	MemSetAccess
+	MemGetAllocationGranularity
+	MemExportToShareableHandle
+	MemImportFromShareableHandle
+	MulticastCreate
+	MulticastAddDevice
+	MulticastBindMem
+	MulticastUnbind
+	MulticastGetGranularity
+
+	// Graphs.
+	GraphCreate
+	GraphAddKernelNode
+	GraphAddMemcpyNode
+	GraphAddMemsetNode
+	GraphAddHostNode
+	GraphAddEmptyNode
+	GraphAddChildGraphNode
+	GraphAddEventRecordNode
+	GraphAddEventWaitNode
+	GraphAddMemAllocNode
+	GraphAddMemFreeNode
+	GraphAddNode
+	GraphAddDependencies
+	GraphAddDependenciesData
+	GraphKernelNodeSetAttribute
+	GraphConditionalHandleCreate
+	GraphGetEdges
+	GraphGetEdgesData
+	FuncGetName
+	GraphExecMemcpyNodeSetParams
+	GraphExecMemsetNodeSetParams
+	GraphExecChildGraphNodeSetParams
+	GraphExecEventRecordNodeSetEvent
+	GraphExecEventWaitNodeSetEvent
+	GraphNodeSetEnabled
+	GraphUpload
+	UserObjectCreate
+	UserObjectRelease
+	GraphRetainUserObject
+	DeviceGetGraphMemAttribute
+	DeviceSetGraphMemAttribute
+	DeviceGraphMemTrim
+
+	// Streams and contexts.
+	ThreadExchangeStreamCaptureMode
+	StreamGetPriority
+	StreamGetFlags
+	StreamSetAttribute
+	StreamGetAttribute
+	StreamWaitValue32
+	StreamWaitValue64
+	StreamWriteValue32
+	StreamWriteValue64
+	CtxGetStreamPriorityRange
+	CtxGetLimit
+	CtxSetLimit
+	CtxResetPersistingL2Cache
+	DevicePrimaryCtxSetFlags
+	DevicePrimaryCtxGetState
+	DeviceGetUUIDv2
+	ProfilerStart
+	ProfilerStop
+	DeviceGetDevResource
+	DevSmResourceSplitByCount
+	DevResourceGenerateDesc
+	GreenCtxCreate
+	GreenCtxDestroy
+	GreenCtxStreamCreate
+
+	// Linking.
+	LinkCreate
+	LinkAddData
+	LinkComplete
+	LinkDestroy
+
 	functions int = iota
 )
 
@@ -130,8 +244,6 @@ var table = [functions]entry{
 	MemPoolDestroy:           {"cuMemPoolDestroy", "", 11020},
 	MemPoolSetAccess:         {"cuMemPoolSetAccess", "", 11020},
 	MemAllocFromPoolAsync:    {"cuMemAllocFromPoolAsync", "", 11020},
-	MemcpyHtoD:               {"cuMemcpyHtoD", "cuMemcpyHtoD_v2", 3020},
-	MemcpyDtoH:               {"cuMemcpyDtoH", "cuMemcpyDtoH_v2", 3020},
 	MemcpyHtoDAsync:          {"cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync_v2", 3020},
 	MemcpyDtoHAsync:          {"cuMemcpyDtoHAsync", "cuMemcpyDtoHAsync_v2", 3020},
 	MemcpyDtoDAsync:          {"cuMemcpyDtoDAsync", "cuMemcpyDtoDAsync_v2", 3020},
@@ -175,7 +287,131 @@ var table = [functions]entry{
 	GraphNodeGetType:                          {"cuGraphNodeGetType", "", 10000},
 	GraphKernelNodeGetParams:                  {"cuGraphKernelNodeGetParams", "", 10000},
 	GraphExecKernelNodeSetParams:              {"cuGraphExecKernelNodeSetParams", "", 10010},
+
+	// Memory: copies, the host, what an address is, advice.
+	Memcpy2DAsync:           {"cuMemcpy2DAsync", "cuMemcpy2DAsync_v2", 3020},
+	Memcpy3DAsync:           {"cuMemcpy3DAsync", "cuMemcpy3DAsync_v2", 3020},
+	Memcpy3DPeerAsync:       {"cuMemcpy3DPeerAsync", "", 4000},
+	MemsetD2D8Async:         {"cuMemsetD2D8Async", "", 3020},
+	MemsetD2D16Async:        {"cuMemsetD2D16Async", "", 3020},
+	MemsetD2D32Async:        {"cuMemsetD2D32Async", "", 3020},
+	MemHostRegister:         {"cuMemHostRegister", "cuMemHostRegister_v2", 6050},
+	MemHostUnregister:       {"cuMemHostUnregister", "", 4000},
+	MemHostGetDevicePointer: {"cuMemHostGetDevicePointer", "cuMemHostGetDevicePointer_v2", 3020},
+	PointerGetAttributes:    {"cuPointerGetAttributes", "", 7000},
+	MemGetAddressRange:      {"cuMemGetAddressRange", "cuMemGetAddressRange_v2", 3020},
+	MemPrefetchAsync:        {"cuMemPrefetchAsync", "", 8000},
+	MemAdvise:               {"cuMemAdvise", "", 8000},
+	MemRangeGetAttribute:    {"cuMemRangeGetAttribute", "", 8000},
+
+	// Memory of other processes.
+	IpcGetMemHandle:                  {"cuIpcGetMemHandle", "", 4010},
+	IpcOpenMemHandle:                 {"cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2", 11000},
+	IpcCloseMemHandle:                {"cuIpcCloseMemHandle", "", 4010},
+	IpcGetEventHandle:                {"cuIpcGetEventHandle", "", 4010},
+	IpcOpenEventHandle:               {"cuIpcOpenEventHandle", "", 4010},
+	MemPoolExportToShareableHandle:   {"cuMemPoolExportToShareableHandle", "", 11020},
+	MemPoolImportFromShareableHandle: {"cuMemPoolImportFromShareableHandle", "", 11020},
+	MemPoolExportPointer:             {"cuMemPoolExportPointer", "", 11020},
+	MemPoolImportPointer:             {"cuMemPoolImportPointer", "", 11020},
+
+	// Virtual memory and multicast.
+	MemAddressReserve:            {"cuMemAddressReserve", "", 10020},
+	MemAddressFree:               {"cuMemAddressFree", "", 10020},
+	MemCreate:                    {"cuMemCreate", "", 10020},
+	MemRelease:                   {"cuMemRelease", "", 10020},
+	MemMap:                       {"cuMemMap", "", 10020},
+	MemUnmap:                     {"cuMemUnmap", "", 10020},
+	MemSetAccess:                 {"cuMemSetAccess", "", 10020},
+	MemGetAllocationGranularity:  {"cuMemGetAllocationGranularity", "", 10020},
+	MemExportToShareableHandle:   {"cuMemExportToShareableHandle", "", 10020},
+	MemImportFromShareableHandle: {"cuMemImportFromShareableHandle", "", 10020},
+	MulticastCreate:              {"cuMulticastCreate", "", 12010},
+	MulticastAddDevice:           {"cuMulticastAddDevice", "", 12010},
+	MulticastBindMem:             {"cuMulticastBindMem", "", 12010},
+	MulticastUnbind:              {"cuMulticastUnbind", "", 12010},
+	MulticastGetGranularity:      {"cuMulticastGetGranularity", "", 12010},
+
+	// Graphs.
+	GraphCreate:                      {"cuGraphCreate", "", 10000},
+	GraphAddKernelNode:               {"cuGraphAddKernelNode", "", 10000},
+	GraphAddMemcpyNode:               {"cuGraphAddMemcpyNode", "", 10000},
+	GraphAddMemsetNode:               {"cuGraphAddMemsetNode", "", 10000},
+	GraphAddHostNode:                 {"cuGraphAddHostNode", "", 10000},
+	GraphAddEmptyNode:                {"cuGraphAddEmptyNode", "", 10000},
+	GraphAddChildGraphNode:           {"cuGraphAddChildGraphNode", "", 10000},
+	GraphAddEventRecordNode:          {"cuGraphAddEventRecordNode", "", 11010},
+	GraphAddEventWaitNode:            {"cuGraphAddEventWaitNode", "", 11010},
+	GraphAddMemAllocNode:             {"cuGraphAddMemAllocNode", "", 11040},
+	GraphAddMemFreeNode:              {"cuGraphAddMemFreeNode", "", 11040},
+	GraphAddNode:                     {"cuGraphAddNode", "", 12020},
+	GraphAddDependencies:             {"cuGraphAddDependencies", "", 10000},
+	GraphAddDependenciesData:         {"cuGraphAddDependencies", "cuGraphAddDependencies_v2", 12030},
+	GraphKernelNodeSetAttribute:      {"cuGraphKernelNodeSetAttribute", "", 11000},
+	GraphConditionalHandleCreate:     {"cuGraphConditionalHandleCreate", "", 12030},
+	GraphGetEdges:                    {"cuGraphGetEdges", "", 10000},
+	GraphGetEdgesData:                {"cuGraphGetEdges", "cuGraphGetEdges_v2", 12030},
+	FuncGetName:                      {"cuFuncGetName", "", 12030},
+	GraphExecMemcpyNodeSetParams:     {"cuGraphExecMemcpyNodeSetParams", "", 10020},
+	GraphExecMemsetNodeSetParams:     {"cuGraphExecMemsetNodeSetParams", "", 10020},
+	GraphExecChildGraphNodeSetParams: {"cuGraphExecChildGraphNodeSetParams", "", 11010},
+	GraphExecEventRecordNodeSetEvent: {"cuGraphExecEventRecordNodeSetEvent", "", 11010},
+	GraphExecEventWaitNodeSetEvent:   {"cuGraphExecEventWaitNodeSetEvent", "", 11010},
+	GraphNodeSetEnabled:              {"cuGraphNodeSetEnabled", "", 11060},
+	GraphUpload:                      {"cuGraphUpload", "", 11010},
+	UserObjectCreate:                 {"cuUserObjectCreate", "", 11030},
+	UserObjectRelease:                {"cuUserObjectRelease", "", 11030},
+	GraphRetainUserObject:            {"cuGraphRetainUserObject", "", 11030},
+	DeviceGetGraphMemAttribute:       {"cuDeviceGetGraphMemAttribute", "", 11040},
+	DeviceSetGraphMemAttribute:       {"cuDeviceSetGraphMemAttribute", "", 11040},
+	DeviceGraphMemTrim:               {"cuDeviceGraphMemTrim", "", 11040},
+
+	// Streams and contexts.
+	ThreadExchangeStreamCaptureMode: {"cuThreadExchangeStreamCaptureMode", "", 10010},
+	StreamGetPriority:               {"cuStreamGetPriority", "", 5050},
+	StreamGetFlags:                  {"cuStreamGetFlags", "", 5050},
+	StreamSetAttribute:              {"cuStreamSetAttribute", "", 11000},
+	StreamGetAttribute:              {"cuStreamGetAttribute", "", 11000},
+	StreamWaitValue32:               {"cuStreamWaitValue32", "cuStreamWaitValue32_v2", 11070},
+	StreamWaitValue64:               {"cuStreamWaitValue64", "cuStreamWaitValue64_v2", 11070},
+	StreamWriteValue32:              {"cuStreamWriteValue32", "cuStreamWriteValue32_v2", 11070},
+	StreamWriteValue64:              {"cuStreamWriteValue64", "cuStreamWriteValue64_v2", 11070},
+	CtxGetStreamPriorityRange:       {"cuCtxGetStreamPriorityRange", "", 5050},
+	CtxGetLimit:                     {"cuCtxGetLimit", "", 3010},
+	CtxSetLimit:                     {"cuCtxSetLimit", "", 3010},
+	CtxResetPersistingL2Cache:       {"cuCtxResetPersistingL2Cache", "", 11000},
+	DevicePrimaryCtxSetFlags:        {"cuDevicePrimaryCtxSetFlags", "cuDevicePrimaryCtxSetFlags_v2", 11000},
+	DevicePrimaryCtxGetState:        {"cuDevicePrimaryCtxGetState", "", 7000},
+	DeviceGetUUIDv2:                 {"cuDeviceGetUuid", "cuDeviceGetUuid_v2", 11040},
+	ProfilerStart:                   {"cuProfilerStart", "", 4000},
+	ProfilerStop:                    {"cuProfilerStop", "", 4000},
+	DeviceGetDevResource:            {"cuDeviceGetDevResource", "", 12040},
+	DevSmResourceSplitByCount:       {"cuDevSmResourceSplitByCount", "", 12040},
+	DevResourceGenerateDesc:         {"cuDevResourceGenerateDesc", "", 12040},
+	GreenCtxCreate:                  {"cuGreenCtxCreate", "", 12040},
+	GreenCtxDestroy:                 {"cuGreenCtxDestroy", "", 12040},
+	GreenCtxStreamCreate:            {"cuGreenCtxStreamCreate", "", 12050},
+
+	// Linking.
+	LinkCreate:   {"cuLinkCreate", "cuLinkCreate_v2", 6050},
+	LinkAddData:  {"cuLinkAddData", "cuLinkAddData_v2", 6050},
+	LinkComplete: {"cuLinkComplete", "", 5050},
+	LinkDestroy:  {"cuLinkDestroy", "", 5050},
 }
+
+// All returns the functions of the table.
+func All() iter.Seq[Func] {
+	return func(yield func(Func) bool) {
+		for f := range Func(functions) {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// Symbol returns the name that a driver exports the function by.
+func (f Func) Symbol() string { return cmp.Or(table[f].symbol, table[f].name) }
 
 // String returns the name of the function without its version.
 func (f Func) String() string { return table[f].name }

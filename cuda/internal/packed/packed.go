@@ -58,8 +58,10 @@ func (l *Launch) End() {
 func (l *Launch) Addresses() uintptr { return uintptr(unsafe.Pointer(&l.addresses)) }
 
 // Run launches; Sizes returns the sizes of the parameters of a *cuda.Kernel in
-// bytes, and false where the driver cannot report them. Package cuda sets both.
+// bytes, and false where the driver cannot report them; Reaches reports whether kernels on
+// a device may use memory of another one. Package cuda sets them.
 var (
-	Run   func(l *Launch) error
-	Sizes func(kernel any) ([]int, bool)
+	Reaches func(device, memory int32) bool
+	Run     func(l *Launch) error
+	Sizes   func(kernel any) ([]int, bool)
 )

@@ -1,0 +1,221 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// TestBrokenCaptures does in captures what they do not allow. The error names the rule, the capture has ended, nothing is
+// left, and the next capture of the same stream works.
+func TestBrokenCaptures(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	pinThread(t, f)
+	k := kernel(t, module(t, 0), "add_one")
+	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3, 4}))
+	defer x.Free()
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer other.Close()
+	done := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
+	defer done.Close()
+	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
+	onOther, onDefault := c, c
+	onOther.Stream, onDefault.Stream = other, def
+	launch := func() error { return k.Launch(c, x, x, 4) }
+	for _, bad := range []struct {
+		name string
+		f    func() error
+		code cuda.Code // 0 where this package refuses the call
+		says string
+	}{
+		{"a wait for the stream", st.Synchronize, 0, "Synchronize inside Capture: it would not be part of the graph"},
+		{"a question to the stream", func() error { _, err := st.Done(); return err }, 0, "Done inside Capture"},
+		{"a wait for a recorded event", func() error { return errors.Join(done.Record(st), done.Synchronize()) }, 0, "Synchronize of an event inside Capture"},
+		{"a question to a recorded event", func() error {
+			return errors.Join(done.Record(st), func() error { _, err := done.Done(); return err }())
+		}, 0, "ask after the launch of the graph"},
+		{"a wait for an event of before", func() error {
+			return errors.Join(done.Record(other), st.Wait(done))
+		}, cuda.ErrCaptureIsolation, "wait for it before Capture"},
+		{"another stream that does not come back", func() error {
+			return errors.Join(launch(), done.Record(st), other.Wait(done), k.Launch(onOther, x, x, 4))
+		}, cuda.ErrCaptureUnjoined, "let the captured stream wait for an event of it"},
+		{"the default stream", func() error { return k.Launch(onDefault, x, x, 4) }, 0, "the default stream of cuda:0 cannot be used"},
+		{"a capture in a capture", func() error { _, err := st.Capture(launch); return err }, 0, "Capture for a stream of cuda:0 that is captured"},
+		{"work after a mistake", func() error { _ = errors.Join(done.Record(other), st.Wait(done)); return launch() }, cuda.ErrCaptureInvalidated, "cuLaunchKernel"},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			before, live := f.left(), cuda.Device(0).Live()
+			graph, err := st.Capture(bad.f)
+			wantError(t, err, nil, bad.says)
+			if graph != nil {
+				t.Error("there is a graph")
+			}
+			if bad.code != 0 {
+				wantError(t, err, bad.code)
+			}
+			var ours *tvmffi.Error
+			var driver *cuda.Error
+			if !errors.As(err, &ours) && !errors.As(err, &driver) {
+				t.Errorf("%T has no type", err)
+			}
+			if left := f.left(); left != before || cuda.Device(0).Live() != live {
+				t.Errorf("left: %v and %+v, before %v and %+v", left, cuda.Device(0).Live(), before, live)
+			}
+			if d, set, err := cuda.CurrentDevice(); err != nil || set {
+				t.Errorf("%s is left current (%v)", d, err)
+			}
+			ok(t, cuda.CopyIn(x, []float32{1, 2, 3, 4}))
+			graph = must[*cuda.Graph](t)(st.Capture(launch))
+			ok(t, errors.Join(graph.Launch(st), st.Synchronize(), graph.Close()))
+			got := make([]float32, 4)
+			ok(t, cuda.CopyOut(got, x))
+			if !slices.Equal(got, []float32{2, 3, 4, 5}) {
+				t.Errorf("the next graph makes %v, want [2 3 4 5]", got)
+			}
+		})
+	}
+}
+
+// TestCaptureOfSeveralStreams captures a fork and a join: the graph has the order of the events.
+func TestCaptureOfSeveralStreams(t *testing.T) {
+	f := load(t)
+	defer f.unseed()
+	k := kernel(t, module(t, 0), "add_one")
+	x := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]float32, 4)))
+	defer x.Free()
+	var st [2]*cuda.Stream
+	var e [2]*cuda.Event
+	for i := range st {
+		st[i] = must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+		defer st[i].Close()
+		e[i] = must[*cuda.Event](t)(cuda.Device(0).NewEvent())
+		defer e[i].Close()
+	}
+	part := func(i int64) *cuda.Memory { return must[*cuda.Memory](t)(x.Part(4*i, 4)) }
+	launch := func(on, from, to int64) error {
+		return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st[on]}, part(from), part(to), 1)
+	}
+	graph := must[*cuda.Graph](t)(st[0].Capture(func() error {
+		return errors.Join(launch(0, 0, 0), e[0].Record(st[0]), st[1].Wait(e[0]), launch(0, 0, 1), launch(1, 0, 2),
+			e[1].Record(st[1]), st[0].Wait(e[1]), launch(0, 2, 3))
+	}))
+	defer graph.Close()
+	for seed := range seeds {
+		f.seed(seed)
+		ok(t, cuda.CopyIn(x, []float32{float32(seed), 0, 0, 0}))
+		ok(t, graph.Launch(st[0]))
+		ok(t, st[0].Synchronize())
+		got := make([]float32, 4)
+		ok(t, cuda.CopyOut(got, x))
+		if n := float32(seed); !slices.Equal(got, []float32{n + 1, n + 2, n + 2, n + 3}) {
+			t.Fatalf("seed %d: the graph makes %v", seed, got)
+		}
+	}
+}
+
+// TestCutImages loads each beginning of a cubin and a fatbin, and images with each byte of the header changed: what
+// the driver would read beyond its end never reaches it.
+func TestCutImages(t *testing.T) {
+	f := load(t)
+	elf := make([]byte, 256)
+	copy(elf, "\x7fELF\x02\x01\x01")
+	elf[18] = 190
+	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
+	for name, image := range map[string][]byte{"cubin": elf, "fatbin": fat} {
+		for n := range len(image) {
+			_, err := cuda.Device(0).LoadModule(image[:n:n])
+			wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
+		}
+		f.expect()
+		for at := range image {
+			for _, b := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+				changed := slices.Clone(image)
+				changed[at] = b
+				m, err := cuda.Device(0).LoadModule(changed)
+				if err == nil {
+					err = m.Close()
+				}
+				var e *cuda.Error
+				if err != nil && !errors.As(err, &e) {
+					t.Errorf("%s with %#x at %d: %v", name, b, at, err)
+				}
+			}
+		}
+		f.reset()
+	}
+}
+
+// TestEventsThatWereNotRecorded waits for, asks and measures events that nothing has recorded, and events whose work is
+// not done.
+func TestEventsThatWereNotRecorded(t *testing.T) {
+	f := load(t)
+	defer f.unseed()
+	f.seed(1) // nothing runs before something waits
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	var e [3]*cuda.Event
+	for i := range e {
+		e[i] = must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
+		defer e[i].Close()
+	}
+	ok(t, st.Wait(e[0]))
+	ok(t, e[0].Synchronize())
+	if !must[bool](t)(e[0].Done()) {
+		t.Error("an event that was never recorded is not done")
+	}
+	ok(t, e[1].Record(st))
+	for _, pair := range [][2]int{{0, 1}, {1, 0}, {0, 0}} {
+		_, err := cuda.Elapsed(e[pair[0]], e[pair[1]])
+		wantError(t, err, cuda.ErrInvalidHandle, "cuEventElapsedTime", "call Record of both first")
+	}
+	ok(t, e[2].Record(st))
+	_, err := cuda.Elapsed(e[1], e[2])
+	wantError(t, err, cuda.ErrNotReady, "cuEventElapsedTime", "call Synchronize of the later one first")
+	ok(t, e[2].Synchronize())
+	if d, err := cuda.Elapsed(e[1], e[2]); err != nil || d <= 0 {
+		t.Errorf("Elapsed is %v, %v", d, err)
+	}
+	ok(t, e[1].Close())
+	wantError(t, st.Wait(e[1]), tvmffi.ErrValue, "the event of cuda:0 is closed")
+	wantError(t, e[1].Record(st), tvmffi.ErrValue, "is closed")
+	var none *cuda.Event
+	for i, err := range []error{none.Record(st), none.Synchronize(), st.Wait(nil), func() error { _, err := none.Done(); return err }(),
+		func() error { _, err := cuda.Elapsed(none, e[0]); return err }()} {
+		wantError(t, err, tvmffi.ErrValue, "the event is nil")
+		if err == nil {
+			t.Error(fmt.Sprint("call ", i))
+		}
+	}
+}
+
+// TestNoPeerAccess uses memory of another device through a bare pointer, which no check sees: the device is lost.
+func TestNoPeerAccess(t *testing.T) {
+	f := load(t)
+	there := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1}))
+	defer there.Free()
+	k := kernel(t, module(t, 1), "add_one")
+	here := must[*cuda.Memory](t)(cuda.Device(1).Alloc(4))
+	ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, there.Pointer(), here, 1))
+	err := cuda.Device(1).Synchronize()
+	wantError(t, err, cuda.ErrIllegalAddress)
+	var e *cuda.Error
+	if !errors.As(err, &e) || !e.Sticky() {
+		t.Errorf("%v is not sticky", err)
+	}
+	wantError(t, here.Free(), cuda.ErrIllegalAddress)
+	if bad := f.violated(); !strings.HasPrefix(bad, "kernel add_one reads 4 bytes") {
+		t.Errorf("the violation is %q", bad)
+	}
+	f.reset()
+}

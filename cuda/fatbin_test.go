@@ -1,0 +1,162 @@
+package cuda_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+)
+
+// The kinds of images in a fatbin; fatIR is one that the driver does not load.
+const (
+	fatPTX   = 1
+	fatCubin = 2
+	fatIR    = 8
+)
+
+// fatImage is an image in a fatbin. zstd says that it counts as compressed, which it is not.
+type fatImage struct {
+	kind uint16
+	arch uint32
+	zstd bool
+	data []byte
+}
+
+// fatbin assembles a fatbin, as fatbinary with --compress=false does.
+func fatbin(images ...fatImage) []byte {
+	le := binary.LittleEndian
+	data := make([]byte, 16)
+	copy(data, "\x50\xed\x55\xba\x01\x00\x10\x00")
+	for _, im := range images {
+		entry := make([]byte, 64)
+		size := (len(im.data) + 7) / 8 * 8
+		le.PutUint16(entry, im.kind)
+		le.PutUint16(entry[2:], 0x101)
+		le.PutUint32(entry[4:], uint32(len(entry)))
+		le.PutUint64(entry[8:], uint64(size))
+		le.PutUint32(entry[28:], im.arch)
+		le.PutUint64(entry[40:], 0x11)
+		if im.zstd {
+			le.PutUint32(entry[16:], uint32(len(im.data)))
+			le.PutUint64(entry[40:], 0x8011)
+		}
+		data = append(append(data, entry...), im.data...)
+		data = append(data, make([]byte, size-len(im.data))...)
+	}
+	le.PutUint64(data[8:], uint64(len(data)-16))
+	return data
+}
+
+func ptxOf(arch uint32, kernel, version string) fatImage {
+	return fatImage{kind: fatPTX, arch: arch, data: fmt.Appendf(nil, ".version %s\n.target sm_%d\n.visible .entry %s(.param .u64 x) { ret; }\n", version, arch, kernel)}
+}
+
+// cubinOf makes a cubin with one kernel by the linker of the fake, whose cubins are for the device.
+func cubinOf(t *testing.T, d cuda.Device, arch uint32, kernel string) fatImage {
+	t.Helper()
+	code := must[[]byte](t)(d.Link([]cuda.LinkInput{{Data: ptxOf(70, kernel, "8.0").data}}))
+	binary.LittleEndian.PutUint32(code[48:], arch)
+	return fatImage{kind: fatCubin, arch: arch, data: code}
+}
+
+// TestFatbins loads fatbins on a device of sm_90 and one of sm_75, and finds out which of the images each gets. Which one
+// the real driver takes is what NVIDIA's text says; only a GPU can show that the fake does the same.
+func TestFatbins(t *testing.T) {
+	load(t)
+	c80, c90, c70, c75 := cubinOf(t, 0, 80, "c80"), cubinOf(t, 0, 90, "c90"), cubinOf(t, 1, 70, "c70"), cubinOf(t, 1, 75, "c75")
+	p70, p75, p80, p100 := ptxOf(70, "p70", "8.0"), ptxOf(75, "p75", "8.0"), ptxOf(80, "p80", "8.0"), ptxOf(100, "p100", "8.0")
+	newer, ir := ptxOf(90, "newer", "9.9"), fatImage{kind: fatIR, arch: 90, data: []byte("IR")}
+	packed := c90
+	packed.zstd = true
+	for i, c := range []struct {
+		images []fatImage
+		want   [2]any // of each device: a kernel or an error
+	}{
+		{[]fatImage{c80, c90, c70, c75, p70}, [2]any{"c90", "c75"}},
+		{[]fatImage{p80, p70, c70, c80}, [2]any{"p80", "c70"}}, // a cubin for sm_80 does not run on sm_90
+		{[]fatImage{p70, p75, p80, p100}, [2]any{"p80", "p75"}},
+		{[]fatImage{p75, p70, ir}, [2]any{"p75", "p75"}},
+		{[]fatImage{newer, p70}, [2]any{cuda.ErrUnsupportedPTX, "p70"}},
+		{[]fatImage{ir, c90}, [2]any{"c90", cuda.ErrNoBinaryForGPU}},
+		{[]fatImage{p100}, [2]any{cuda.ErrNoBinaryForGPU, cuda.ErrNoBinaryForGPU}},
+		{nil, [2]any{cuda.ErrNoBinaryForGPU, cuda.ErrNoBinaryForGPU}},
+		{[]fatImage{packed, p70}, [2]any{"", "p70"}},
+	} {
+		image := fatbin(c.images...)
+		if kind := cuda.KindOf(image); kind != cuda.ImageFatbin {
+			t.Errorf("%d: the fatbin is %s", i, kind)
+		}
+		for d := range cuda.Device(2) {
+			m, err := d.LoadModule(image)
+			if err != nil {
+				if want, _ := c.want[d].(error); !errors.Is(err, want) {
+					t.Errorf("%d on %s: %v, want %v", i, d, err, c.want[d])
+				}
+				continue
+			}
+			var have []string
+			for _, im := range []string{"c80", "c90", "c70", "c75", "p70", "p75", "p80", "p100", "newer"} {
+				if k, err := m.Kernel(im); err == nil {
+					have = append(have, k.Name())
+				}
+			}
+			if got := strings.Join(have, " "); got != c.want[d] {
+				t.Errorf("%d on %s: the image has %q, want %q", i, d, got, c.want[d])
+			}
+			ok(t, m.Close())
+		}
+	}
+}
+
+// TestFatbin_linked links a fatbin with PTX that calls a function of it.
+func TestFatbin_linked(t *testing.T) {
+	load(t)
+	callee := fatImage{kind: fatPTX, arch: 70, data: []byte(calleePTX)}
+	cubin := must[[]byte](t)(cuda.Device(0).Link([]cuda.LinkInput{{Data: []byte(callerPTX)}, {Name: "f.fatbin", Data: fatbin(callee, ptxOf(100, "p100", "8.0"))}}))
+	if cuda.KindOf(cubin) != cuda.ImageCubin {
+		t.Errorf("the result is %s", cuda.KindOf(cubin))
+	}
+	_, err := cuda.Device(1).Link([]cuda.LinkInput{{Data: fatbin(ptxOf(80, "p80", "8.0"))}})
+	wantError(t, err, cuda.ErrNoBinaryForGPU, "for input 0")
+}
+
+// TestFatbin_broken has fatbins of which the driver would read what is behind their end.
+func TestFatbin_broken(t *testing.T) {
+	f := load(t)
+	code := cubinOf(t, 0, 90, "c90")
+	whole := fatbin(ptxOf(70, "p70", "8.0"), code)
+	m := must[*cuda.Module](t)(cuda.Device(0).LoadModule(whole))
+	ok(t, m.Close())
+	f.calls()
+	second := 16 + 64 + (len(ptxOf(70, "p70", "8.0").data)+7)/8*8
+	change := func(at int, value uint64) []byte {
+		data := slices.Clone(whole)
+		binary.LittleEndian.PutUint64(data[at:], value)
+		return data
+	}
+	short := slices.Clone(whole[:second+32])
+	binary.LittleEndian.PutUint64(short[8:], uint64(len(short)-16))
+	cut := code
+	cut.data = cut.data[:len(cut.data)-16]
+	for name, image := range map[string][]byte{
+		"a size beyond the end":       change(16+8, uint64(len(whole))),
+		"a huge size":                 change(second+8, 1<<64-1),
+		"a header beyond the end":     change(second, 1<<62|fatCubin),
+		"a header of no bytes":        change(second, fatCubin),
+		"a tail without an image":     short,
+		"a cubin that was cut off":    fatbin(cut),
+		"a cubin that is not one":     fatbin(fatImage{kind: fatCubin, arch: 90, data: []byte("text of 16 bytes")}),
+		"a header of the fatbin of 8": change(0, 0x0008_0001_ba55_ed50),
+	} {
+		_, err := cuda.Device(0).LoadModule(image)
+		var e *cuda.Error
+		if !errors.As(err, &e) || e.Number != int(cuda.ErrInvalidImage) || !strings.Contains(err.Error(), "the image is a fatbin that was cut off") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f.expect() // none of them reached the driver
+}

@@ -1,0 +1,195 @@
+package cuda_test
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// outside returns memory that is not Go's: an aligned part of pinned memory of the
+// driver would be registered already, so it is mapped.
+func outside(t *testing.T, bytes int) tvmffi.Pointer {
+	t.Helper()
+	p, err := mapMemory(bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unmapMemory(p) })
+	return tvmffi.Pointer{Address: uintptr(unsafe.Pointer(&p[0]))}
+}
+
+func TestHostOptions(t *testing.T) {
+	f := load(t)
+	for _, c := range []struct {
+		options []cuda.HostOption
+		call    string
+		mapped  bool
+	}{
+		{nil, "cuMemHostAlloc 32 1", true},
+		{[]cuda.HostOption{cuda.HostMapped()}, "cuMemHostAlloc 32 3", true},
+		{[]cuda.HostOption{cuda.HostWriteCombined()}, "cuMemHostAlloc 32 5", false},
+		{[]cuda.HostOption{cuda.HostWriteCombined(), cuda.HostMapped()}, "cuMemHostAlloc 32 7", true},
+	} {
+		h := must[*cuda.Host[float64]](t)(cuda.AllocHost[float64](1, 4, c.options...))
+		f.expectCall(c.call)
+		if l := cuda.Device(1).Live(); l.Allocations != 1 || l.Bytes != 32 {
+			t.Errorf("%+v for %s", l, c.call)
+		}
+		m, err := h.Mapped(0) // all devices can use it
+		if c.mapped {
+			ok(t, err)
+			same := m.Pointer().Address == uintptr(unsafe.Pointer(&h.Slice()[0]))
+			if combined := len(c.options) == 2; m.Size() != 32 || m.Device() != 0 || same == combined {
+				t.Errorf("%s: mapped at %v of %s with %d bytes, at the address of the host: %t", c.call, m.Pointer(), m.Device(), m.Size(), same)
+			}
+		} else {
+			wantError(t, err, tvmffi.ErrValue, "no address for kernels", "HostMapped")
+		}
+		ok(t, h.Free())
+		if c.mapped {
+			wantError(t, cuda.CopyIn(m, []float64{1}), tvmffi.ErrValue, "was freed")
+		}
+	}
+	f.failing("cuMemHostGetDevicePointer_v2", 801, 0)
+	_, err := cuda.AllocHost[int8](0, 8, cuda.HostMapped())
+	wantDriverError(t, err, cuda.ErrNotSupported, "cuMemHostGetDevicePointer")
+	_, err = cuda.AllocHost[int8](0, 8, cuda.HostReadOnly())
+	wantError(t, err, tvmffi.ErrValue, "RegisterHost")
+	empty := must[*cuda.Host[int8]](t)(cuda.AllocHost[int8](0, 0))
+	ok(t, empty.Free())
+}
+
+// TestMappedKernel lets a kernel read and write memory of the host.
+func TestMappedKernel(t *testing.T) {
+	load(t)
+	k := kernel(t, module(t, 0), "add_one")
+	st := newStream(t, 0, cuda.NonBlocking())
+	in := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostWriteCombined(), cuda.HostMapped()))
+	out := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4))
+	copy(in.Slice(), []float32{1, 2, 3, 4})
+	to := must[*cuda.Memory](t)(must[*cuda.Host[float32]](t)(out.Part(1, 3)).Mapped(0))
+	ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}, in, to, int32(3)))
+	ok(t, st.Synchronize())
+	if got := out.Slice()[1:]; !slices.Equal(got, []float32{2, 3, 4}) {
+		t.Errorf("the kernel wrote %v, want [2 3 4]", got)
+	}
+	ok(t, in.Free())
+	ok(t, out.Free())
+}
+
+func TestRegisterHost(t *testing.T) {
+	f := load(t)
+	p := outside(t, 1<<13)
+	h := must[*cuda.Host[uint32]](t)(cuda.RegisterHost[uint32](1, p, 512))
+	f.expectCall("cuMemHostRegister_v2 " + hex(p.Address) + " 2048 1")
+	if l := cuda.Device(1).Live(); l.Allocations != 1 || l.Bytes != 2048 {
+		t.Errorf("live %+v, want one allocation of 2048 bytes", l)
+	}
+	st := newStream(t, 1, cuda.NonBlocking())
+	copy(h.Slice(), []uint32{5, 6, 7})
+	m := onDevice(t, 1, make([]byte, 2048))
+	ok(t, cuda.CopyInAsync(m, h, st))
+	got := make([]uint32, 3)
+	ok(t, cuda.CopyOutAt(got, m, 0, st))
+	if !slices.Equal(got, []uint32{5, 6, 7}) {
+		t.Errorf("the device has %v, want [5 6 7]", got)
+	}
+	_, err := h.Mapped(1)
+	wantError(t, err, tvmffi.ErrValue, "HostMapped")
+	_, err = cuda.RegisterHost[uint32](1, tvmffi.Pointer{Address: p.Address + 2048}, 8) // on the same page
+	wantDriverError(t, err, 712, "cuMemHostRegister")
+	f.failing("cuMemHostUnregister", 999, 0)
+	wantDriverError(t, h.Free(), cuda.ErrUnknown, "cuMemHostUnregister")
+	ok(t, h.Free())
+	if h.Slice() != nil {
+		t.Error("a slice after Free")
+	}
+	f.reset()
+	again := must[*cuda.Host[uint32]](t)(cuda.RegisterHost[uint32](1, tvmffi.Pointer{Address: p.Address + 4096}, 8, cuda.HostMapped()))
+	if m := must[*cuda.Memory](t)(again.Mapped(0)); m.Pointer().Address != p.Address+4096 {
+		t.Errorf("mapped at %v", m.Pointer())
+	}
+	ok(t, again.Free())
+	unregister(t, f, p)
+	_, err = cuda.RegisterHost[uint32](1, p, 8, cuda.HostReadOnly())
+	wantDriverError(t, err, cuda.ErrNotSupported, "cuMemHostRegister")
+	read := must[*cuda.Host[uint32]](t)(cuda.RegisterHost[uint32](0, p, 8, cuda.HostReadOnly()))
+	f.expectCall("cuMemHostRegister_v2 " + hex(p.Address) + " 32 9")
+	ok(t, read.Free())
+	f.calls()
+	for _, c := range []struct {
+		p       tvmffi.Pointer
+		n       int
+		options []cuda.HostOption
+		text    string
+	}{
+		{tvmffi.Pointer{}, 1, nil, "null pointer"},
+		{tvmffi.Pointer{Address: p.Address + 2}, 1, nil, "not aligned for elements of 4 bytes"},
+		{p, -1, nil, "-1 elements"},
+		{p, 1 << 60, nil, "too large"},
+		{p, 1, []cuda.HostOption{cuda.HostWriteCombined()}, "for AllocHost alone"},
+		{tvmffi.Pointer{Address: uintptr(unsafe.Pointer(new([64]uint32)))}, 64, nil, "in the heap of Go: pin the slice by PinHost"},
+	} {
+		_, err := cuda.RegisterHost[uint32](1, c.p, c.n, c.options...)
+		wantError(t, err, tvmffi.ErrValue, c.text)
+	}
+	f.expect() // nothing of this reached the driver
+	f.failing("cuMemHostGetDevicePointer_v2", 999, 0)
+	_, err = cuda.RegisterHost[uint32](1, p, 8, cuda.HostMapped())
+	wantDriverError(t, err, cuda.ErrUnknown, "cuMemHostGetDevicePointer")
+}
+
+// unregister ends a registration of the fake whose Free was made to fail.
+func unregister(t *testing.T, f *fake, p tvmffi.Pointer) {
+	t.Helper()
+	f.reset()
+	h, err := dynlib.Open(os.Getenv("TVMFFI_CUDA_LIBRARY"))
+	ok(t, err)
+	address := must[uintptr](t)(h.Symbol("cuMemHostUnregister"))
+	ok(t, cuda.WithDevice(0, func() error {
+		if rc, _, _ := purego.SyscallN(address, p.Address); int32(rc) != 0 {
+			t.Errorf("cuMemHostUnregister returns %d", int32(rc))
+		}
+		return nil
+	}))
+}
+
+func TestPinHost(t *testing.T) {
+	f := load(t)
+	s := make([]float32, 1<<12)
+	h := must[*cuda.Host[float32]](t)(cuda.PinHost(0, s, cuda.HostMapped()))
+	s = nil
+	for range 3 {
+		runtime.GC() // it stays
+	}
+	st := newStream(t, 0, cuda.NonBlocking())
+	m := must[*cuda.Memory](t)(cuda.Device(0).AllocAsync(1<<14, st))
+	ok(t, cuda.Fill(m, float32(2.5), st))
+	ok(t, cuda.CopyOutAsync(h, m, st))
+	ok(t, st.Synchronize())
+	if got := h.Slice(); len(got) != 1<<12 || got[0] != 2.5 || got[1<<12-1] != 2.5 {
+		t.Errorf("the slice begins with %v, want 2.5", got[:2])
+	}
+	ok(t, m.FreeAsync(st))
+	_, err := cuda.PinHost(0, h.Slice())
+	wantDriverError(t, err, 712, "cuMemHostRegister") // it is pinned already
+	ok(t, h.Free())
+	ok(t, h.Free())
+	empty := must[*cuda.Host[float32]](t)(cuda.PinHost(0, s))
+	ok(t, empty.Free())
+	f.failing("cuMemHostRegister_v2", 2, 0)
+	_, err = cuda.PinHost(0, make([]float32, 64))
+	wantDriverError(t, err, cuda.ErrOutOfMemory, "cuMemHostRegister")
+	_, err = cuda.PinHost(9, make([]float32, 64))
+	wantError(t, err, tvmffi.ErrValue, "there is no device cuda:9")
+	runtime.GC() // what failed is not pinned any more: a pinner that is collected ends the program
+	runtime.GC()
+}

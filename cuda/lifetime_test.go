@@ -1,0 +1,332 @@
+package cuda_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// TestFreeAsyncFails frees memory on a stream where the driver cannot: the memory is still the caller's, is counted, and
+// Free ends it.
+func TestFreeAsyncFails(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	retain(t, f)
+	st := must[*cuda.Stream](t)(d.NewStream())
+	defer st.Close()
+	wrong := must[*cuda.Stream](t)(cuda.StreamFromPointer(d, tvmffi.Pointer{Address: 0x1234}))
+	for name, fails := range map[string]func(m *cuda.Memory) error{
+		"a driver too old": func(m *cuda.Memory) error {
+			defer driver.Remove(driver.MemFreeAsync)()
+			return m.FreeAsync(st)
+		},
+		"no device": func(m *cuda.Memory) error {
+			f.failing("cuMemFreeAsync", int(cuda.ErrNotSupported), 0)
+			return m.FreeAsync(st)
+		},
+		"a stream of nobody": func(m *cuda.Memory) error { return m.FreeAsync(wrong) },
+		// NVIDIA, cuMemFreeAsync: during stream capture it "must be passed the address of a graph allocation".
+		"a capture": func(m *cuda.Memory) error {
+			var failed error
+			graph, err := st.Capture(func() error { failed = m.FreeAsync(st); return nil })
+			ok(t, errors.Join(err, graph.Close()))
+			wantError(t, failed, cuda.ErrInvalidValue, "a stream that is captured frees only memory that AllocAsync or Pool.Alloc has allocated in the capture")
+			return failed
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := must[*cuda.Memory](t)(cuda.AllocOf(d, []byte{1, 2, 3}))
+			wantError(t, fails(m), tvmffi.ErrRuntime)
+			got := make([]byte, 3)
+			ok(t, cuda.CopyOut(got, m))
+			if n := d.Live().Allocations; n != 1 {
+				t.Errorf("%d allocations are live, want 1", n)
+			}
+			ok(t, m.Free())
+			if n := d.Live().Allocations; n != 0 || f.left()[0] != 0 {
+				t.Errorf("%d allocations are live, and %d on the driver, want none", n, f.left()[0])
+			}
+		})
+	}
+}
+
+// TestFreeAsyncBesideCapture lets a free fail on a stream that is not captured, while another one is.
+func TestFreeAsyncBesideCapture(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	st := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
+	defer st.Close()
+	other := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
+	defer other.Close()
+	m := must[*cuda.Memory](t)(d.Alloc(3))
+	graph, err := st.Capture(func() error {
+		f.failing("cuMemFreeAsync", int(cuda.ErrInvalidValue), 0)
+		failed := m.FreeAsync(other)
+		wantError(t, failed, cuda.ErrInvalidValue, "memory of 3 bytes on cuda:0")
+		if strings.Contains(failed.Error(), "captured") {
+			t.Errorf("the error is about captures: %v", failed)
+		}
+		return nil
+	})
+	ok(t, errors.Join(err, graph.Close(), m.Free()))
+}
+
+// TestImageCloseFails closes an image where a module cannot be unloaded: the next use loads another one, and a later
+// Close unloads both.
+func TestImageCloseFails(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	retain(t, f)
+	st := must[*cuda.Stream](t)(d.NewStream())
+	defer st.Close()
+	im := cuda.NewImage([]byte(ptx))
+	k := must[*cuda.Kernel](t)(im.Kernel(d, "nothing"))
+	graph, err := st.Capture(func() error {
+		wantError(t, im.Close(), tvmffi.ErrValue, "Close of a module inside Capture")
+		return nil
+	})
+	ok(t, errors.Join(err, graph.Close()))
+	if again := must[*cuda.Kernel](t)(im.Kernel(d, "nothing")); again == k || d.Live().Modules != 2 {
+		t.Errorf("the image is loaded %d times, want 2", d.Live().Modules)
+	}
+	f.failing("cuCtxSynchronize", int(cuda.ErrUnknown), 0)
+	wantError(t, im.Close(), cuda.ErrUnknown)
+	ok(t, im.Close())
+	if n := d.Live().Modules; n != 0 {
+		t.Errorf("%d modules are left", n)
+	}
+}
+
+// TestStagingCloseInCapture closes staging memory inside Capture, which is refused as a whole.
+func TestStagingCloseInCapture(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	retain(t, f)
+	st := must[*cuda.Stream](t)(d.NewStream())
+	defer st.Close()
+	via := must[*cuda.Staging](t)(d.NewStaging(1024))
+	m := must[*cuda.Memory](t)(d.Alloc(3))
+	defer m.Free()
+	graph, err := st.Capture(func() error {
+		wantError(t, via.Close(), tvmffi.ErrValue, "Close of staging memory inside Capture")
+		return nil
+	})
+	ok(t, errors.Join(err, graph.Close()))
+	ok(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, st))
+	ok(t, via.Close())
+}
+
+// TestStagingEventFails lets the record of an event fail behind a copy: the part of the staging memory is not used again
+// before the device has read it.
+func TestStagingEventFails(t *testing.T) {
+	f := load(t)
+	defer f.unseed()
+	const d = cuda.Device(0)
+	st := must[*cuda.Stream](t)(d.NewStream())
+	defer st.Close()
+	for seed := range seeds {
+		f.seed(seed)
+		via := must[*cuda.Staging](t)(d.NewStaging(256))
+		m := must[*cuda.Memory](t)(d.Alloc(6))
+		f.failing("cuEventRecord", int(cuda.ErrUnknown), 0)
+		wantError(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, st), cuda.ErrUnknown)
+		ok(t, cuda.CopyInVia(via, m, 3, []byte{4, 5, 6}, st))
+		ok(t, st.Synchronize())
+		got := make([]byte, 6)
+		ok(t, cuda.CopyOut(got, m))
+		if !slices.Equal(got, []byte{1, 2, 3, 4, 5, 6}) {
+			t.Errorf("seed %d: %v arrives", seed, got)
+		}
+		ok(t, errors.Join(m.Free(), via.Close()))
+	}
+}
+
+// TestStagingParts copies eight times on one stream. It has three of the four parts at most, so each copy after the
+// third one waits for the oldest part and takes that one.
+func TestStagingParts(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	via := must[*cuda.Staging](t)(d.NewStaging(256))
+	m := must[*cuda.Memory](t)(d.Alloc(3))
+	defer m.Free()
+	f.calls()
+	for range 8 {
+		ok(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, nil))
+	}
+	all, waits := only(f.calls(), "cuEventSynchronize"), map[string]bool{}
+	for _, c := range all {
+		waits[c.args] = true
+	}
+	if len(all) != 5 || len(waits) != 3 {
+		t.Errorf("the copies wait %d times, for %d events; want 5 times, for 3", len(all), len(waits))
+	}
+	ok(t, via.Close())
+}
+
+// TestKeepInCapture keeps a value for a stream beside the one that is captured. The driver refuses to ask for the event
+// in a capture, which would fail.
+func TestKeepInCapture(t *testing.T) {
+	load(t)
+	const d = cuda.Device(0)
+	st := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
+	defer st.Close()
+	other := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
+	defer other.Close()
+	graph, err := st.Capture(func() error { return other.Keep(new(int)) })
+	ok(t, errors.Join(err, graph.Close(), other.Synchronize()))
+}
+
+// TestCopyAbandons lets the wait of a copy fail: the device may still write to the slice, which stays in memory.
+func TestCopyAbandons(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	m := must[*cuda.Memory](t)(cuda.AllocOf(d, make([]byte, 1<<16)))
+	defer m.Free()
+	ended := make(chan bool, 1)
+	func() {
+		s := make([]byte, 1<<16)
+		runtime.AddCleanup(&s[0], func(int) { ended <- true }, 0)
+		f.failing("cuStreamSynchronize", int(cuda.ErrUnknown), 0)
+		wantError(t, cuda.CopyOut(s, m), cuda.ErrUnknown)
+	}()
+	if collected(ended) {
+		t.Error("the slice was collected")
+	}
+}
+
+// collected reports whether the cleanup of a value runs.
+func collected(ended chan bool) bool {
+	for range 5 {
+		runtime.GC()
+		select {
+		case <-ended:
+			return true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// TestPinnedSliceEnds pins a slice of Go: it is kept until Free and not longer.
+func TestPinnedSliceEnds(t *testing.T) {
+	load(t)
+	ended := make(chan bool, 1)
+	pin := func() *cuda.Host[byte] {
+		s := make([]byte, 1<<16)
+		runtime.AddCleanup(&s[0], func(int) { ended <- true }, 0)
+		return must[*cuda.Host[byte]](t)(cuda.PinHost(0, s))
+	}
+	h := pin()
+	if collected(ended) {
+		t.Error("the slice was collected before Free")
+	}
+	ok(t, h.Free())
+	if !collected(ended) {
+		t.Error("the slice is there after Free")
+	}
+}
+
+func init() { children["forgotten pin"] = forgottenPin }
+
+// forgottenPin pins a slice and forgets the Host. The runtime ends a program that loses a pinner without Unpin.
+func forgottenPin() error {
+	if _, err := cuda.PinHost(0, make([]byte, 1<<16)); err != nil {
+		return err
+	}
+	for range 5 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+func TestForgottenPin(t *testing.T) {
+	load(t)
+	child(t, "forgotten pin", "TVMFFI_CUDA_LIBRARY="+os.Getenv("TVMFFI_CUDA_LIBRARY"))
+}
+
+// TestGraphKeepsNewArguments sets arguments of a kernel node: the graph keeps them alive until it is closed.
+func TestGraphKeepsNewArguments(t *testing.T) {
+	load(t)
+	const d = cuda.Device(0)
+	k := kernel(t, module(t, d), "add_one")
+	m := must[*cuda.Memory](t)(cuda.AllocOf(d, make([]float32, 4)))
+	defer m.Free()
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
+	b := must[*cuda.GraphBuilder](t)(d.NewGraph())
+	defer b.Close()
+	n := must[*cuda.GraphNode](t)(b.After().Kernel(k, c, m, m, 4))
+	gr := must[*cuda.Graph](t)(b.Instantiate())
+	ended := make(chan bool, 1)
+	func() {
+		part := must[*cuda.Memory](t)(m.Part(0, 16))
+		runtime.AddCleanup(part, func(int) { ended <- true }, 0)
+		ok(t, gr.SetKernel(n, k, c, part, part, 4))
+	}()
+	if collected(ended) {
+		t.Error("the argument was collected")
+	}
+	ok(t, gr.Close())
+}
+
+// TestFailedCallEnds lets the driver refuse a function for a stream: the package forgets it.
+func TestFailedCallEnds(t *testing.T) {
+	f := load(t)
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	defer st.Close()
+	ended := make(chan bool, 1)
+	func() {
+		held := new([64]byte)
+		runtime.AddCleanup(held, func(int) { ended <- true }, 0)
+		f.failing("cuLaunchHostFunc", int(cuda.ErrUnknown), 0)
+		_, err := st.Call(func() error { held[0]++; return nil })
+		wantError(t, err, cuda.ErrUnknown)
+	}()
+	if !collected(ended) {
+		t.Error("what the function uses is kept")
+	}
+}
+
+// TestWithDeviceAfterOthers lets a library inside WithDevice leave another context current, where WithDevice itself had
+// nothing to change: the former one is current again.
+func TestWithDeviceAfterOthers(t *testing.T) {
+	load(t)
+	ok(t, cuda.WithDevice(0, func() error {
+		ok(t, cuda.WithDevice(0, func() error {
+			if rc := driver.Call(driver.CtxSetCurrent, 0); rc != 0 {
+				t.Errorf("cuCtxSetCurrent: %d", rc)
+			}
+			return nil
+		}))
+		if d, set, err := cuda.CurrentDevice(); err != nil || !set || d != 0 {
+			t.Errorf("%s is current: %v %v", d, set, err)
+		}
+		return nil
+	}))
+}
+
+// TestReleaseAfterLateFree frees memory and a module while another goroutine captures. Nobody waits for the device
+// after that, so Release has to end them.
+func TestReleaseAfterLateFree(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	m := must[*cuda.Memory](t)(d.Alloc(16))
+	code := must[*cuda.Module](t)(d.LoadModule([]byte(ptx)))
+	st := must[*cuda.Stream](t)(d.NewStream())
+	graph, err := st.Capture(func() error {
+		beside(func() { ok(t, errors.Join(m.Free(), code.Close())) })
+		return nil
+	})
+	ok(t, errors.Join(err, graph.Close(), st.Close(), d.Release()))
+	if left := f.left(); left != [7]int{} {
+		t.Errorf("left on the driver: memory, bytes, streams, events, modules, graphs, pools = %v", left)
+	}
+}

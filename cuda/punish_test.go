@@ -1,0 +1,381 @@
+package cuda_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cuda"
+)
+
+// seeds is how many orders of work a program runs in.
+const seeds = 100
+
+// seed chooses the order in which the fake runs work, until the end of the test.
+func (f *fake) seed(n int) { f.Seed(n) }
+
+// unseed goes back to the order that the process began with.
+func (f *fake) unseed() {
+	n, err := strconv.Atoi(os.Getenv("FAKECUDA_SEED"))
+	if err != nil {
+		n = 1
+	}
+	f.seed(n)
+}
+
+// rig is what the programs of TestMistakes share.
+type rig struct {
+	t            *testing.T
+	addOne       *cuda.Kernel // of device 0
+	there        *cuda.Kernel // add_one of device 1
+	a, b         *cuda.Stream // of device 0, which do not wait for the default stream
+	blocking     *cuda.Stream // of device 0, which does
+	far          *cuda.Stream // of device 1
+	done, unused *cuda.Event  // of device 0
+	h, h2        *cuda.Host[float32]
+	x, y         *cuda.Memory // of device 0, 4 numbers each; x is 1, 2, 3, 4
+	config       cuda.LaunchConfig
+}
+
+func newRig(t *testing.T) *rig {
+	m, m1 := module(t, 0), module(t, 1)
+	r := &rig{t: t, addOne: kernel(t, m, "add_one"), there: kernel(t, m1, "add_one"), config: cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}}
+	stream := func(d cuda.Device, o ...cuda.StreamOption) *cuda.Stream {
+		st := must[*cuda.Stream](t)(d.NewStream(o...))
+		t.Cleanup(func() { ok(t, st.Close()) })
+		return st
+	}
+	r.a, r.b, r.blocking, r.far = stream(0, cuda.NonBlocking()), stream(0, cuda.NonBlocking()), stream(0), stream(1)
+	for _, e := range []**cuda.Event{&r.done, &r.unused} {
+		*e = must[*cuda.Event](t)(cuda.Device(0).NewEvent())
+		t.Cleanup(func() { ok(t, (*e).Close()) })
+	}
+	r.h, r.h2 = must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4)), must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4))
+	r.x, r.y = must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3, 4})), must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{0, 0, 0, 0}))
+	t.Cleanup(func() { ok(t, errors.Join(r.h.Free(), r.h2.Free(), r.x.Free(), r.y.Free())) })
+	return r
+}
+
+// begin gives all memory its first values, and waits.
+func (r *rig) begin() {
+	ok(r.t, cuda.Device(0).Synchronize())
+	ok(r.t, cuda.Device(1).Synchronize())
+	copy(r.h.Slice(), []float32{10, 20, 30, 40})
+	clear(r.h2.Slice())
+	ok(r.t, cuda.CopyIn(r.x, []float32{1, 2, 3, 4}))
+	ok(r.t, cuda.CopyIn(r.y, make([]float32, 4)))
+}
+
+// launch adds one on a stream of device 0.
+func (r *rig) launch(st *cuda.Stream, from, to any) { r.launchN(st, from, to, 4) }
+
+func (r *rig) launchN(st *cuda.Stream, from, to any, n int) {
+	r.t.Helper()
+	c := r.config
+	c.Stream = st
+	ok(r.t, r.addOne.Launch(c, from, to, n))
+}
+
+// out reads memory after all work of device 0.
+func (r *rig) out(m *cuda.Memory) []float32 {
+	r.t.Helper()
+	ok(r.t, cuda.Device(0).Synchronize())
+	got := make([]float32, 4)
+	ok(r.t, cuda.CopyOut(got, m))
+	return got
+}
+
+// a mistake is a program that is right, or with wrong makes one mistake with the order or the life of something.
+type mistake struct {
+	name string
+	want []float32
+	run  func(r *rig, wrong bool) []float32
+}
+
+var mistakes = []mistake{
+	{"a stream that does not wait for another one", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		r.launch(r.a, r.x, r.x)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		r.launch(r.b, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"an event recorded before the work", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		if wrong {
+			ok(r.t, r.done.Record(r.a))
+		}
+		r.launch(r.a, r.x, r.x)
+		if !wrong {
+			ok(r.t, r.done.Record(r.a))
+		}
+		ok(r.t, r.b.Wait(r.done))
+		r.launch(r.b, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"a wait for an event that was never recorded", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		r.launch(r.a, r.x, r.x)
+		ok(r.t, r.done.Record(r.a))
+		e := r.done
+		if wrong {
+			e = r.unused
+		}
+		ok(r.t, r.b.Wait(e))
+		r.launch(r.b, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"an event recorded on the wrong stream", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		r.launch(r.a, r.x, r.x)
+		st := r.a
+		if wrong {
+			st = r.b
+		}
+		ok(r.t, r.done.Record(st))
+		ok(r.t, r.b.Wait(r.done))
+		r.launch(r.b, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"a wait after the work", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		r.launch(r.a, r.x, r.x)
+		ok(r.t, r.done.Record(r.a))
+		if wrong {
+			r.launch(r.b, r.x, r.y)
+		}
+		ok(r.t, r.b.Wait(r.done))
+		if !wrong {
+			r.launch(r.b, r.x, r.y)
+		}
+		return r.out(r.y)
+	}},
+	{"pinned memory read before the copy is done", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, cuda.CopyOutAsync(r.h2, r.x, r.a))
+		if !wrong {
+			ok(r.t, r.a.Synchronize())
+		}
+		return slices.Clone(r.h2.Slice())
+	}},
+	{"a wait for the wrong stream", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, cuda.CopyOutAsync(r.h2, r.x, r.a))
+		st := r.a
+		if wrong {
+			st = r.b
+		}
+		ok(r.t, st.Synchronize())
+		return slices.Clone(r.h2.Slice())
+	}},
+	{"a wait for the wrong event", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, r.unused.Record(r.b))
+		ok(r.t, cuda.CopyOutAsync(r.h2, r.x, r.a))
+		ok(r.t, r.done.Record(r.a))
+		e := r.done
+		if wrong {
+			e = r.unused
+		}
+		ok(r.t, e.Synchronize())
+		return slices.Clone(r.h2.Slice())
+	}},
+	{"one question whether a stream is done, in place of a loop", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, cuda.CopyOutAsync(r.h2, r.x, r.a))
+		for {
+			done := must[bool](r.t)(r.a.Done())
+			if done || wrong {
+				return slices.Clone(r.h2.Slice())
+			}
+		}
+	}},
+	{"pinned memory changed before the copy is done", []float32{11, 21, 31, 41}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, cuda.CopyInAsync(r.x, r.h, r.a))
+		r.launch(r.a, r.x, r.y)
+		if !wrong {
+			ok(r.t, r.a.Synchronize())
+		}
+		clear(r.h.Slice())
+		return r.out(r.y)
+	}},
+	{"a copy on the wrong stream", []float32{11, 21, 31, 41}, func(r *rig, wrong bool) []float32 {
+		st := r.a
+		if wrong {
+			st = r.b
+		}
+		ok(r.t, cuda.CopyInAsync(r.x, r.h, st))
+		r.launch(r.a, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"a free in a stream that does not wait for the last use", []float32{8, 8, 8, 8}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		ok(r.t, cuda.Fill(m, float32(7), r.a))
+		r.launch(r.a, m, r.y)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		ok(r.t, m.FreeAsync(r.b))
+		return r.out(r.y)
+	}},
+	{"a use in a stream that does not wait for the allocation", []float32{8, 8, 8, 8}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		ok(r.t, cuda.Fill(m, float32(7), r.b))
+		r.launch(r.b, m, r.y)
+		ok(r.t, m.FreeAsync(r.b))
+		return r.out(r.y)
+	}},
+	{"memory of another owner who frees it too early", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		owner := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		view := must[*cuda.Memory](r.t)(cuda.FromPointer(0, owner.Pointer(), 16, nil))
+		ok(r.t, cuda.Copy(view, r.x, r.a))
+		if wrong {
+			ok(r.t, owner.FreeAsync(r.a))
+		}
+		r.launch(r.a, view, r.y)
+		if !wrong {
+			ok(r.t, owner.FreeAsync(r.a))
+		}
+		return r.out(r.y)
+	}},
+	{"memory that nothing has written", []float32{2, 2, 2, 2}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		if !wrong {
+			ok(r.t, cuda.Fill(m, float32(1), r.a))
+		}
+		r.launch(r.a, m, r.y)
+		ok(r.t, m.FreeAsync(r.a))
+		return r.out(r.y)
+	}},
+	{"memory of which a part is not written", []float32{2, 2, 2, 2}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		part := m
+		if wrong {
+			part = must[*cuda.Memory](r.t)(m.Part(0, 12))
+		}
+		ok(r.t, cuda.Fill(part, float32(1), r.a))
+		r.launch(r.a, m, r.y)
+		ok(r.t, m.FreeAsync(r.a))
+		return r.out(r.y)
+	}},
+	{"the default stream before a stream that does not wait for it", []float32{10, 10, 10, 10}, func(r *rig, wrong bool) []float32 {
+		ok(r.t, cuda.Fill(r.x, float32(9), nil))
+		st := r.blocking
+		if wrong {
+			st = r.a
+		}
+		r.launch(st, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"the default stream behind a stream that does not wait for it", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		st := r.blocking
+		if wrong {
+			st = r.a
+		}
+		r.launch(st, r.x, r.x)
+		r.launch(nil, r.x, r.y)
+		return r.out(r.y)
+	}},
+	{"a kernel that goes beyond the memory", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		n := 4
+		if wrong {
+			n = 5
+		}
+		r.launchN(r.a, r.x, r.y, n)
+		return r.out(r.y)
+	}},
+	{"a graph that does not wait for its input", []float32{11, 21, 31, 41}, func(r *rig, wrong bool) []float32 {
+		graph := must[*cuda.Graph](r.t)(r.a.Capture(func() error { r.launch(r.a, r.x, r.y); return nil }))
+		ok(r.t, cuda.CopyInAsync(r.x, r.h, r.b))
+		ok(r.t, r.done.Record(r.b))
+		if !wrong {
+			ok(r.t, r.a.Wait(r.done))
+		}
+		ok(r.t, graph.Launch(r.a))
+		ok(r.t, graph.Close()) // what is queued still runs
+		return r.out(r.y)
+	}},
+	{"a graph of memory that is freed before it runs", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.b))
+		ok(r.t, cuda.Copy(m, r.x, r.b))
+		ok(r.t, r.b.Synchronize())
+		graph := must[*cuda.Graph](r.t)(r.a.Capture(func() error { r.launch(r.a, m, r.y); return nil }))
+		ok(r.t, graph.Launch(r.a))
+		if !wrong {
+			ok(r.t, r.done.Record(r.a))
+			ok(r.t, r.b.Wait(r.done))
+		}
+		ok(r.t, m.FreeAsync(r.b))
+		ok(r.t, graph.Close())
+		return r.out(r.y)
+	}},
+	{"a function of the host that calls the driver", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		r.launch(r.a, r.x, r.y)
+		call := must[*cuda.HostCall](r.t)(r.a.Call(func() error {
+			if !wrong {
+				return nil
+			}
+			_, err := r.done.Done()
+			return err
+		}))
+		ok(r.t, r.a.Synchronize())
+		if wrong {
+			wantError(r.t, call.Err(), nil, "CUDA_ERROR_NOT_PERMITTED (800)")
+		}
+		return r.out(r.y)
+	}},
+	{"a copy to another device whose stream does not wait", []float32{3, 4, 5, 6}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.AllocOf(1, make([]float32, 4)))
+		r.launch(r.a, r.x, r.x)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.far.Wait(r.done))
+		}
+		ok(r.t, cuda.Copy(m, r.x, r.far))
+		c := r.config
+		c.Stream = r.far
+		ok(r.t, r.there.Launch(c, m, m, 4))
+		ok(r.t, cuda.Device(1).Synchronize())
+		got := make([]float32, 4)
+		ok(r.t, cuda.CopyOut(got, m))
+		ok(r.t, m.Free())
+		return got
+	}},
+}
+
+// TestMistakes runs programs in 100 orders of work. The right ones give the right result in each, and do nothing that
+// a device does not forgive. Each mistake shows in at least one.
+func TestMistakes(t *testing.T) {
+	f := load(t)
+	defer f.unseed()
+	r := newRig(t)
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			r.t = t
+			found, how := 0, ""
+			for seed := range seeds {
+				f.seed(seed)
+				r.begin()
+				got := m.run(r, false)
+				if bad := f.violated(); bad != "" || !slices.Equal(got, m.want) {
+					t.Fatalf("seed %d: the right program gives %v, want %v\n%s", seed, got, m.want, bad)
+				}
+				r.begin()
+				got = m.run(r, true)
+				if bad := f.violated(); bad != "" || !slices.Equal(got, m.want) {
+					found, how = found+1, fmt.Sprintf("seed %d: %v, want %v; %s", seed, got, m.want, bad)
+				}
+				f.reset()
+			}
+			if found == 0 {
+				t.Error("no order shows the mistake")
+			}
+			t.Logf("%d of %d orders show the mistake, such as %s", found, seeds, how)
+		})
+	}
+	if len(mistakes) < 15 {
+		t.Errorf("%d mistakes, want 15 at least", len(mistakes))
+	}
+}
