@@ -1,106 +1,104 @@
 package nvrtc
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/toolkit"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 
 	"github.com/ebitengine/purego"
 )
 
-// variable is the environment variable that names the file of NVRTC.
-const variable = "TVMFFI_NVRTC_LIBRARY"
-
-// library has the functions of the loaded NVRTC; it is written once, before load
-// returns.
-var library struct {
-	major, minor int
-	// size is that of the file, which distinguishes builds of one version.
-	size int64
-
-	version, errorString, create, destroy, compile, log, logSize, ptx, ptxSize, cubin, cubinSize, addName, lowered, numArchs, archs uintptr
+// place says where NVRTC is.
+var place = toolkit.Library{
+	Name:     "NVRTC",
+	Variable: "TVMFFI_NVRTC_LIBRARY",
+	Windows:  []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"},
+	Others:   []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
+	Packages: []toolkit.Package{
+		{Distribution: "nvidia-cuda-nvrtc", File: "nvidia/cu13/lib/libnvrtc.so.13", DLL: "nvidia/cu13/bin/x86_64/nvrtc64_130_0.dll"},
+		{Distribution: "nvidia-cuda-nvrtc-cu12", File: "nvidia/cuda_nvrtc/lib/libnvrtc.so.12", DLL: "nvidia/cuda_nvrtc/bin/nvrtc64_120_0.dll"},
+	},
+	File:        "libnvrtc.so",
+	Unavailable: ErrUnavailable,
 }
 
-var load = sync.OnceValue(func() error {
-	h, name, err := open()
-	if err != nil {
-		return err
-	}
-	l := &library
-	for symbol, at := range map[string]*uintptr{
-		"nvrtcVersion": &l.version, "nvrtcGetErrorString": &l.errorString, "nvrtcCreateProgram": &l.create,
+// library is a loaded NVRTC. It is written once, before load returns.
+type library struct {
+	version toolkit.Version
+	file    string
+	// size is that of the file, which distinguishes builds of one version.
+	size  int64
+	archs []cuda.Arch
+
+	versionOf, errorString, create, destroy, compile, log, logSize, ptx, ptxSize, cubin, cubinSize, addName, lowered, numArchs, supported uintptr
+	// These came later and may be 0.
+	ltoIR, ltoIRSize, bundled, installBundled uintptr
+
+	headers func() toolkit.Headers
+}
+
+// load loads each NVRTC of the machine, once. The newest is first.
+var load = sync.OnceValues(func() ([]*library, error) {
+	var libs []*library
+	err := place.Open(func(h dynlib.Handle, file string) error {
+		l := &library{file: file}
+		if err := l.open(h); err != nil {
+			return err
+		}
+		libs = append(libs, l)
+		return nil
+	})
+	slices.SortStableFunc(libs, func(a, b *library) int { return b.version.Compare(a.version) })
+	return libs, err
+})
+
+func (l *library) open(h dynlib.Handle) error {
+	err := toolkit.Symbols(h, l.file, "NVRTC 11.2 or newer is needed", map[string]*uintptr{
+		"nvrtcVersion": &l.versionOf, "nvrtcGetErrorString": &l.errorString, "nvrtcCreateProgram": &l.create,
 		"nvrtcDestroyProgram": &l.destroy, "nvrtcCompileProgram": &l.compile, "nvrtcGetProgramLog": &l.log,
 		"nvrtcGetProgramLogSize": &l.logSize, "nvrtcGetPTX": &l.ptx, "nvrtcGetPTXSize": &l.ptxSize, "nvrtcGetCUBIN": &l.cubin,
 		"nvrtcGetCUBINSize": &l.cubinSize, "nvrtcAddNameExpression": &l.addName, "nvrtcGetLoweredName": &l.lowered,
-		"nvrtcGetNumSupportedArchs": &l.numArchs, "nvrtcGetSupportedArchs": &l.archs,
+		"nvrtcGetNumSupportedArchs": &l.numArchs, "nvrtcGetSupportedArchs": &l.supported,
+	})
+	if err != nil {
+		return err
+	}
+	for symbol, at := range map[string]*uintptr{
+		"nvrtcGetLTOIR": &l.ltoIR, "nvrtcGetLTOIRSize": &l.ltoIRSize,
+		"nvrtcGetBundledHeadersInfo": &l.bundled, "nvrtcInstallBundledHeaders": &l.installBundled,
 	} {
-		if *at, err = h.Symbol(symbol); err != nil {
-			return fmt.Errorf("%w: %s has no %s: NVRTC 11.2 or newer is needed", ErrUnavailable, name, symbol)
+		if address, err := h.Symbol(symbol); err == nil {
+			*at = address
 		}
 	}
-	var major, minor int32
-	if err := status(call(l.version, uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)))); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	var major, minor, n int32
+	if err := l.status(call(l.versionOf, uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)))); err != nil {
+		return fmt.Errorf("%s: %w", l.file, err)
 	}
-	l.major, l.minor = int(major), int(minor)
-	if info, err := os.Stat(dynlib.File(l.version)); err == nil {
+	l.version = toolkit.Version{Major: int(major), Minor: int(minor)}
+	if err := l.status(call(l.numArchs, uintptr(unsafe.Pointer(&n)))); err != nil {
+		return fmt.Errorf("%s: %w", l.file, err)
+	}
+	numbers := make([]int32, max(n, 1))
+	if err := l.status(call(l.supported, uintptr(unsafe.Pointer(&numbers[0])))); err != nil {
+		return fmt.Errorf("%s: %w", l.file, err)
+	}
+	for _, v := range numbers[:n] {
+		l.archs = append(l.archs, cuda.Arch{Major: int(v) / 10, Minor: int(v) % 10})
+	}
+	if info, err := os.Stat(dynlib.File(l.versionOf)); err == nil {
 		l.size = info.Size()
 	}
+	l.headers = sync.OnceValue(l.findHeaders)
 	return nil
-})
-
-// packages are the distributions that have NVRTC, newest first.
-var packages = []struct{ distribution, file string }{
-	{"nvidia-cuda-nvrtc", "nvidia/cu13/lib/libnvrtc.so.13"},
-	{"nvidia-cuda-nvrtc-cu12", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
-}
-
-// candidates returns where NVRTC may be, in order, and why the cache is not searched.
-func candidates() (files []string, refused []error) {
-	if explicit := os.Getenv(variable); explicit != "" {
-		return []string{explicit}, nil
-	}
-	if runtime.GOOS == "windows" {
-		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"}, nil
-	}
-	files = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}
-	for _, p := range packages {
-		cached, err := sites.Cached(p.distribution, p.file)
-		if err != nil {
-			refused = append(refused, err)
-		}
-		for _, found := range append(sites.Find(p.distribution, p.file), cached...) {
-			files = append(files, found.File)
-		}
-	}
-	return append(files, "/usr/local/cuda/lib64/libnvrtc.so"), refused
-}
-
-func open() (dynlib.Handle, string, error) {
-	var tried []string
-	files, refused := candidates()
-	for _, name := range files {
-		h, err := dynlib.Open(name)
-		if err == nil {
-			return h, name, nil
-		}
-		tried = append(tried, err.Error())
-	}
-	for _, err := range refused {
-		tried = append(tried, err.Error())
-	}
-	remedy := "install the Python package nvidia-cuda-nvrtc or the CUDA toolkit, or set " + variable + " to the file of NVRTC"
-	if os.Getenv(variable) != "" {
-		remedy = "correct or unset " + variable
-	}
-	return 0, "", fmt.Errorf("%w; tried:\n  %s\n%s", ErrUnavailable, strings.Join(tried, "\n  "), remedy)
 }
 
 // call calls a function. Memory that is given as uintptr(unsafe.Pointer(x)) in the
@@ -113,11 +111,11 @@ func call(f uintptr, args ...uintptr) int32 {
 }
 
 // status makes an error of a result.
-func status(code int32) error {
+func (l *library) status(code int32) error {
 	if code == 0 {
 		return nil
 	}
-	text, _, _ := purego.SyscallN(library.errorString, uintptr(code))
+	text, _, _ := purego.SyscallN(l.errorString, uintptr(code))
 	return &Error{Name: cString(text), Code: int(code)}
 }
 
@@ -132,3 +130,6 @@ func cString(at uintptr) string {
 	}
 	return string(unsafe.Slice(capi.PointerTo[byte](at), n))
 }
+
+// errMissing is the error of a function that an older NVRTC lacks.
+var errMissing = errors.New("this NVRTC lacks the function")

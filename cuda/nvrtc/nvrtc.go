@@ -1,21 +1,50 @@
 // Package nvrtc compiles CUDA C++ while the program runs, to PTX or to a cubin
-// that cuda.Device.LoadModule takes. It needs the library NVRTC, and neither a GPU
-// nor a driver nor a toolkit.
+// that cuda.Device.LoadModule takes, or to LTO IR for package nvjitlink. It needs the library
+// NVRTC, and neither a GPU nor a driver nor a toolkit.
+//
+//	code, err := nvrtc.CompileFor(device, nvrtc.Program{Source: text})
+//	if err != nil {
+//		return err // with the log of the compiler
+//	}
+//	module, err := device.LoadModule(code.Image)
 //
 // # The library
 //
 // Nothing happens at import. The first use loads the file that the environment
-// variable TVMFFI_NVRTC_LIBRARY names. Without it, the first use takes the NVRTC that
-// the loader of the system finds, then that of an installed Python package
-// (nvidia-cuda-nvrtc), then that of a toolkit in /usr/local/cuda. Where there is none, every function
-// returns the same error, for which errors.Is(err, [ErrUnavailable]) holds.
+// variable TVMFFI_NVRTC_LIBRARY names. Without it, the first use loads each NVRTC that
+// the loader of the system finds, that installed Python packages have
+// (nvidia-cuda-nvrtc, nvidia-cuda-nvrtc-cu12), and that toolkits have (CUDA_HOME, CUDA_PATH,
+// /usr/local/cuda). Where there is none, every function returns the same error, for which
+// errors.Is(err, [ErrUnavailable]) holds.
+//
+// # Versions
+//
+// A driver loads cubins of compilers of its own major version of CUDA and of older ones, and
+// PTX of compilers that are not newer than the driver, whatever their major version: this is what NVIDIA calls
+// minor version compatibility. A driver of CUDA 12.4 loads a cubin of NVRTC 12.9, and neither PTX
+// of 12.9 nor anything of 13.0. [CompileFor] takes the newest NVRTC whose work
+// the driver loads on that device, and it is an error if there is none. [Compile] prefers it,
+// if there are several and the machine has a driver; otherwise it takes the newest, because the
+// image may be for another machine.
+//
+// # Headers
+//
+// Folders of CUDA headers are added after those of the options -I, if a header is not found there, so that
+// #include <cuda_fp16.h> and <cuda/std/array> work. They are those of a toolkit that
+// CUDA_HOME or CUDA_PATH names, of the toolkit or the site-packages folder that has the
+// NVRTC, of installed Python packages (nvidia-cuda-runtime, nvidia-cuda-cccl,
+// nvidia-cuda-crt; with -cu12 for CUDA 12), or of /usr/local/cuda, if their major version is that
+// of NVRTC. Where something is missing, an NVRTC that carries a copy of the headers, as 13.5 does,
+// unpacks it into the cache. The error for a header that was not found says what to install.
 //
 // # The cache
 //
 // Compiled programs are kept in the cache of the project (TVMFFI_CACHE, or the
-// folder tvmffi in the user's cache) by the hash of all that went into it. A program
-// that may read files, by an option such as -I or by an #include that is not among its
-// Headers, is compiled each time, because what lies there may change.
+// folder tvmffi in the user's cache) by the hash of all that went into it: the text, the options,
+// the version of NVRTC, Headers, and every file that an #include may name. A header that has changed,
+// that has gone, or that has appeared in a folder that is searched before, is seen. A program
+// is compiled each time if what it reads is not known: it has an #include of a macro, __TIME__ or __DATE__,
+// or an option for files such as --pch or one that this package does not know.
 package nvrtc
 
 import (
@@ -28,6 +57,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/toolkit"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -44,9 +74,10 @@ type Program struct {
 	Headers map[string]string
 	// Arch is what to compile for: "compute_90" gives PTX, which the driver compiles
 	// for any device from there on; "sm_90a" gives a cubin. "90" and "9.0" mean sm_90.
+	// For CompileFor it may be empty.
 	Arch string
 	// Options are those of NVRTC, such as "--std=c++20" and "-lineinfo". The
-	// architecture is not among them.
+	// architecture is not among them. With "-dlto" the result is LTO IR.
 	Options []string
 	// Kernels are expressions whose lowered names are wanted, such as
 	// "scale<float>": kernels that are templates, or are not extern "C".
@@ -55,9 +86,11 @@ type Program struct {
 
 // Code is a compiled program.
 type Code struct {
-	// Image is a cubin, or text of PTX.
+	// Image is a cubin, text of PTX, or LTO IR, which Kind tells. It is never empty.
 	Image []byte
-	PTX   bool
+	Kind  cuda.ImageKind
+	// Major and Minor are the version of the NVRTC that made it.
+	Major, Minor int
 	// Names has for each of Program.Kernels the name in the image.
 	Names map[string]string
 	// Log has the warnings of the compiler.
@@ -75,9 +108,11 @@ type Error struct {
 	Program string
 	// Log is the output of the compiler.
 	Log string
+	// Hint says what to do about a header that was not found, "" for other errors.
+	Hint string
 }
 
-// Error returns the name of the error and the log.
+// Error returns the name of the error, the log and the hint.
 func (e *Error) Error() string {
 	text := "nvrtc: "
 	if e.Program != "" {
@@ -86,6 +121,9 @@ func (e *Error) Error() string {
 	text += fmt.Sprintf("%s (%d)", e.Name, e.Code)
 	if e.Log != "" {
 		text += ":\n" + e.Log
+	}
+	if e.Hint != "" {
+		text += "\n" + e.Hint
 	}
 	return text
 }
@@ -97,69 +135,118 @@ func valueError(format string, args ...any) error {
 	return tvmffi.NewError("ValueError", "nvrtc: "+fmt.Sprintf(format, args...))
 }
 
-// Version returns the version of NVRTC, such as 13 and 5.
+// Version returns the version of the newest NVRTC, such as 13 and 5.
 func Version() (major, minor int, err error) {
-	if err := load(); err != nil {
+	libs, err := load()
+	if err != nil {
 		return 0, 0, err
 	}
-	return library.major, library.minor, nil
+	return libs[0].version.Major, libs[0].version.Minor, nil
 }
 
-// Architectures returns what the loaded NVRTC compiles for.
+// Architectures returns what the newest NVRTC compiles for.
 func Architectures() ([]cuda.Arch, error) {
-	if err := load(); err != nil {
+	libs, err := load()
+	if err != nil {
 		return nil, err
 	}
-	var n int32
-	if err := status(call(library.numArchs, uintptr(unsafe.Pointer(&n)))); err != nil {
-		return nil, err
-	}
-	numbers := make([]int32, max(n, 1))
-	if err := status(call(library.archs, uintptr(unsafe.Pointer(&numbers[0])))); err != nil {
-		return nil, err
-	}
-	archs := make([]cuda.Arch, 0, n)
-	for _, v := range numbers[:n] {
-		archs = append(archs, cuda.Arch{Major: int(v) / 10, Minor: int(v) % 10})
-	}
-	return archs, nil
+	return slices.Clone(libs[0].archs), nil
 }
 
 // Compile compiles a program. The output of the compiler is in the Log of the [*Error].
 // It may be called from any goroutine.
 func Compile(p Program) (*Code, error) {
-	if p.Name == "" {
-		p.Name = "program.cu"
-	}
-	ptx := strings.HasPrefix(p.Arch, "compute_")
-	arch, err := cuda.ParseArch(p.Arch)
+	t, err := p.prepare()
 	if err != nil {
 		return nil, err
 	}
+	libs, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return p.on(forAny(libs, t), t)
+}
+
+// CompileFor compiles a program for a device, by the newest NVRTC whose work the driver of this
+// machine loads. If Arch is empty, the result is a cubin for the device, or, if no NVRTC knows
+// the device, PTX for the newest architecture before it. It may be called from any goroutine.
+func CompileFor(d cuda.Device, p Program) (*Code, error) {
+	device, err := d.Arch()
+	if err != nil {
+		return nil, err
+	}
+	v, err := cuda.DriverVersion()
+	if err != nil {
+		return nil, err
+	}
+	given := p.Arch
+	if given == "" {
+		p.Arch = device.String()
+	}
+	t, err := p.prepare()
+	if err != nil {
+		return nil, err
+	}
+	libs, err := load()
+	if err != nil {
+		return nil, err
+	}
+	if given == "" {
+		t.arch = cuda.Arch{}
+	}
+	driver := toolkit.VersionOf(v)
+	l, t := forDevice(libs, t, device, driver)
+	if l == nil {
+		return nil, unsuited(p.Name, libs, t, d, driver)
+	}
+	return p.on(l, t)
+}
+
+// prepare completes and checks a program.
+func (p *Program) prepare() (t target, err error) {
+	if p.Name == "" {
+		p.Name = "program.cu"
+	}
+	if p.Arch == "" {
+		return t, valueError("compile %q: Arch is empty: name an architecture such as sm_90a or compute_80, or call CompileFor", p.Name)
+	}
+	t.kind = cuda.ImageCubin
+	if strings.HasPrefix(p.Arch, "compute_") {
+		t.kind = cuda.ImagePTX
+	}
+	if t.arch, err = cuda.ParseArch(p.Arch); err != nil {
+		return t, err
+	}
 	if err := p.check(); err != nil {
-		return nil, err
+		return t, err
 	}
-	if err := load(); err != nil {
-		return nil, err
+	if parse(p.Options).lto {
+		t.kind = cuda.ImageLTOIR
 	}
+	return t, nil
+}
+
+// on compiles a program that is prepared, or takes it from the cache.
+func (p *Program) on(l *library, t target) (*Code, error) {
 	options := slices.Clone(p.Options)
-	target := arch.String()
-	if ptx {
-		target = "compute_" + strings.TrimPrefix(target, "sm_")
+	options = append(options, "--gpu-architecture="+t.option())
+	if files := p.read(parse(options)); files.missing || files.problem != "" {
+		for _, dir := range l.headers().Folders {
+			options = append(options, "--include-path="+dir)
+		}
 	}
-	options = append(options, "--gpu-architecture="+target)
-	key := ""
-	if !p.readsFiles() {
-		key = p.key(options)
+	key := p.key(l, options)
+	if key != "" {
 		if c, ok := cached(key); ok {
 			return c, nil
 		}
 	}
-	c, err := p.compile(options, ptx)
+	c, err := p.compile(l, options, t.kind)
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
+	// A header may have changed in the meantime.
+	if key != "" && p.key(l, options) == key {
 		c.store(key)
 	}
 	return c, nil
@@ -177,10 +264,11 @@ func (p *Program) check() error {
 			return valueError("compile %q: a text has a NUL byte: remove it", p.Name)
 		}
 	}
-	for _, o := range p.Options {
-		if name, _, _ := strings.Cut(strings.TrimLeft(o, "-"), "="); name == "gpu-architecture" || name == "arch" {
-			return valueError("compile %q: the option %s: set Arch in place of it", p.Name, o)
-		}
+	switch o := parse(p.Options); {
+	case o.arch != "":
+		return valueError("compile %q: the option %s: set Arch in place of it", p.Name, o.arch)
+	case o.optix:
+		return valueError("compile %q: the option --optix-ir makes code for OptiX, which this package does not hand over: leave it out", p.Name)
 	}
 	return nil
 }
@@ -208,8 +296,11 @@ func (pin *pinned) list(texts []string) uintptr {
 	return uintptr(unsafe.Pointer(&l[0]))
 }
 
-// compile calls NVRTC.
-func (p *Program) compile(options []string, ptx bool) (_ *Code, err error) {
+// compile calls NVRTC. All that it is given a pointer to is pinned until the end, and the
+// program belongs to this call alone, all on one thread.
+func (p *Program) compile(l *library, options []string, kind cuda.ImageKind) (_ *Code, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var pin pinned
 	defer pin.Unpin()
 	names := slices.Sorted(maps.Keys(p.Headers))
@@ -219,45 +310,67 @@ func (p *Program) compile(options []string, ptx bool) (_ *Code, err error) {
 	}
 	program := new(uintptr)
 	pin.Pin(program)
-	err = status(call(library.create, uintptr(unsafe.Pointer(program)), pin.text(p.Source), pin.text(p.Name),
+	err = l.status(call(l.create, uintptr(unsafe.Pointer(program)), pin.text(p.Source), pin.text(p.Name),
 		uintptr(len(names)), pin.list(headers), pin.list(names)))
 	if err != nil {
 		return nil, p.failed(err, "")
 	}
-	defer call(library.destroy, uintptr(unsafe.Pointer(program)))
+	defer call(l.destroy, uintptr(unsafe.Pointer(program)))
 	for _, k := range p.Kernels {
-		if err := status(call(library.addName, *program, pin.text(k))); err != nil {
+		if err := l.status(call(l.addName, *program, pin.text(k))); err != nil {
 			return nil, p.failed(err, "the expression "+k)
 		}
 	}
-	compiled := status(call(library.compile, *program, uintptr(len(options)), pin.list(options)))
-	log, err := output(*program, library.logSize, library.log)
-	c := &Code{PTX: ptx, Names: map[string]string{}, Log: strings.TrimRight(string(log), "\x00\n")}
+	compiled := l.status(call(l.compile, *program, uintptr(len(options)), pin.list(options)))
+	log, err := l.output(*program, l.logSize, l.log)
+	c := &Code{Kind: kind, Major: l.version.Major, Minor: l.version.Minor, Names: map[string]string{}, Log: strings.TrimRight(string(log), "\x00\n")}
 	if compiled != nil {
-		return nil, p.failed(compiled, c.Log)
+		err := p.failed(compiled, c.Log)
+		if e, ok := err.(*Error); ok {
+			e.Hint = l.hint(c.Log, p.Arch)
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, p.failed(err, "")
 	}
-	size, data := library.cubinSize, library.cubin
-	if ptx {
-		size, data = library.ptxSize, library.ptx
-	}
-	if c.Image, err = output(*program, size, data); err != nil {
+	if c.Image, err = p.image(l, *program, kind); err != nil {
 		return nil, p.failed(err, c.Log)
-	}
-	if ptx {
-		c.Image = []byte(strings.TrimRight(string(c.Image), "\x00"))
 	}
 	for _, k := range p.Kernels {
 		name := new(uintptr)
 		pin.Pin(name)
-		if err := status(call(library.lowered, *program, pin.text(k), uintptr(unsafe.Pointer(name)))); err != nil {
+		if err := l.status(call(l.lowered, *program, pin.text(k), uintptr(unsafe.Pointer(name)))); err != nil {
 			return nil, p.failed(err, "the expression "+k)
 		}
 		c.Names[k] = cString(*name)
 	}
 	return c, nil
+}
+
+// image takes what the compiler has made, which is not empty.
+func (p *Program) image(l *library, program uintptr, kind cuda.ImageKind) ([]byte, error) {
+	size, data := l.cubinSize, l.cubin
+	switch kind {
+	case cuda.ImagePTX:
+		size, data = l.ptxSize, l.ptx
+	case cuda.ImageLTOIR:
+		size, data = l.ltoIRSize, l.ltoIR
+		if size == 0 || data == 0 {
+			return nil, valueError("compile %q: NVRTC %s does not give LTO IR: NVRTC 12.0 or newer does", p.Name, l.version)
+		}
+	}
+	image, err := l.output(program, size, data)
+	if err != nil {
+		return nil, err
+	}
+	if kind == cuda.ImagePTX {
+		image = []byte(strings.TrimRight(string(image), "\x00"))
+	}
+	if len(image) == 0 {
+		return nil, valueError("compile %q: NVRTC %s made nothing of the form %s with the options %q: leave out those that ask for another form", p.Name, l.version, kind, p.Options)
+	}
+	return image, nil
 }
 
 // failed adds to an error which program it is about.
@@ -269,13 +382,13 @@ func (p *Program) failed(err error, log string) error {
 }
 
 // output asks for the size of something and then for the thing.
-func output(program, size, data uintptr) ([]byte, error) {
+func (l *library) output(program, size, data uintptr) ([]byte, error) {
 	var n uintptr
-	if err := status(call(size, program, uintptr(unsafe.Pointer(&n)))); err != nil {
+	if err := l.status(call(size, program, uintptr(unsafe.Pointer(&n)))); err != nil {
 		return nil, err
 	}
 	b := make([]byte, max(n, 1))
-	if err := status(call(data, program, uintptr(unsafe.Pointer(&b[0])))); err != nil {
+	if err := l.status(call(data, program, uintptr(unsafe.Pointer(&b[0])))); err != nil {
 		return nil, err
 	}
 	return b[:n], nil
