@@ -1,0 +1,5 @@
+//go:build race
+
+package nvtx_test
+
+const raceEnabled = true
