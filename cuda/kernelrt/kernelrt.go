@@ -2,8 +2,9 @@
 // writes from the list kernels of a configuration. It is not for use by hand: it trusts
 // its caller, the generator.
 //
-// A generated func packs its arguments as [Value], as FFI functions get them, and
-// calls one func that checks them, works out the grid, and launches:
+// A generated func packs its arguments as [Value], as FFI functions get them, with the
+// elements of tuples and shapes in their places (see [Checks]), and calls one func that
+// checks them, works out the grid, and launches:
 //
 //	x := kernelrt.TensorAt(args, 0)
 //	if len(args) != 2 || !kernelrt.IsTensor(x, ...) || !kernelrt.IsInt(args[1]) {
@@ -19,8 +20,10 @@
 package kernelrt
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -70,31 +73,17 @@ type Image struct {
 	Options []string
 
 	mu     sync.Mutex
-	images map[string]*cuda.Image // by architecture, "" for files
+	images map[string]*cuda.Image // by architecture of the device, or Arch, "" for files
 	used   []*Kernel              // that were loaded
+	left   []*cuda.Image          // that Unload could not close
 }
 
-// kernel loads a kernel on a device.
+// kernel loads a kernel on a device. That may wait for the work of the device, so im.mu is not
+// held meanwhile.
 func (im *Image) kernel(d cuda.Device, k *Kernel) (*cuda.Kernel, error) {
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	arch := ""
-	if im.Source != nil {
-		var err error
-		if arch, err = im.target(d); err != nil {
-			return nil, err
-		}
-	}
-	image := im.images[arch]
-	if image == nil {
-		var err error
-		if image, err = im.make(arch); err != nil {
-			return nil, err
-		}
-		if im.images == nil {
-			im.images = map[string]*cuda.Image{}
-		}
-		im.images[arch] = image
+	image, err := im.image(d)
+	if err != nil {
+		return nil, err
 	}
 	loaded, err := image.Kernel(d, k.Entry)
 	if err != nil {
@@ -103,85 +92,89 @@ func (im *Image) kernel(d cuda.Device, k *Kernel) (*cuda.Kernel, error) {
 	if sizes, known := packed.Sizes(loaded); known && !slices.Equal(sizes, k.Sizes) {
 		return nil, typeError("kernel %q: its parameters have %v bytes, those of `%s` %v: correct args in the configuration", k.Entry, sizes, k.Name, k.Sizes)
 	}
-	if !slices.Contains(im.used, k) {
-		im.used = append(im.used, k)
-	}
-	if int(d) < len(k.on) {
-		k.on[d].Store(loaded)
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	for _, now := range im.images {
+		if now != image {
+			continue
+		}
+		if !slices.Contains(im.used, k) {
+			im.used = append(im.used, k)
+		}
+		if int(d) < len(k.on) {
+			k.on[d].Store(loaded)
+		}
 	}
 	return loaded, nil
 }
 
-func (im *Image) make(arch string) (*cuda.Image, error) {
+// image returns the image for a device, which the first call for an architecture makes.
+func (im *Image) image(d cuda.Device) (*cuda.Image, error) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	arch := im.Arch
+	if im.Source != nil && arch == "" {
+		device, err := d.Arch()
+		if err != nil {
+			return nil, err
+		}
+		arch = device.String()
+	}
+	image := im.images[arch]
+	if image == nil {
+		var err error
+		if image, err = im.make(d); err != nil {
+			return nil, err
+		}
+		if im.images == nil {
+			im.images = map[string]*cuda.Image{}
+		}
+		im.images[arch] = image
+	}
+	return image, nil
+}
+
+// make makes an image that the driver of the machine loads on a device.
+func (im *Image) make(d cuda.Device) (*cuda.Image, error) {
 	if im.Source == nil {
 		return cuda.ImageFS(im.Files, im.Pattern)
 	}
-	code, err := nvrtc.Compile(nvrtc.Program{Name: im.File, Source: *im.Source, Arch: arch, Options: im.Options})
+	code, err := nvrtc.CompileFor(d, nvrtc.Program{Name: im.File, Source: *im.Source, Arch: im.Arch, Options: im.Options})
 	if err != nil {
 		return nil, err
 	}
 	return cuda.NewImage(code.Image), nil
 }
 
-// target returns what to compile for: the architecture of the device, or the newest
-// before it that NVRTC knows, as PTX.
-func (im *Image) target(d cuda.Device) (string, error) {
-	if im.Arch != "" {
-		return im.Arch, nil
-	}
-	device, err := d.Arch()
-	if err != nil {
-		return "", err
-	}
-	known, err := nvrtc.Architectures()
-	if err != nil {
-		return "", err
-	}
-	arch := best(known, device)
-	if arch == "" {
-		return "", valueError("%s: NVRTC compiles for %v, %s is older than all of them: use an older NVRTC, or ship an image", im.File, known, d)
-	}
-	return arch, nil
-}
-
-// best chooses from what NVRTC knows; "" if the device is too old.
-func best(known []cuda.Arch, device cuda.Arch) string {
-	number := func(a cuda.Arch) int { return 10*a.Major + a.Minor }
-	newest := 0
-	for _, a := range known {
-		if a == device {
-			return a.String()
-		}
-		if n := number(a); n < number(device) {
-			newest = max(newest, n)
-		}
-	}
-	if newest == 0 {
-		return ""
-	}
-	return "compute_" + strconv.Itoa(newest)
-}
-
 // Unload unloads the images from all devices. No kernel of them may be in a call; the
-// next call loads them again.
+// next call loads them again. After an error it can be called again.
 func Unload(images ...*Image) error {
 	var first error
 	for _, im := range images {
-		im.mu.Lock()
-		for _, k := range im.used {
-			for i := range k.on {
-				k.on[i].Store(nil)
+		for _, image := range im.forget() {
+			if err := image.Close(); err != nil { // waits for the device
+				first = cmp.Or(first, err)
+				im.mu.Lock()
+				im.left = append(im.left, image) // which keeps what cannot be unloaded now
+				im.mu.Unlock()
 			}
 		}
-		for _, image := range im.images {
-			if err := image.Close(); err != nil && first == nil {
-				first = err
-			}
-		}
-		im.images, im.used = nil, nil
-		im.mu.Unlock()
 	}
 	return first
+}
+
+// forget lets the next call load the images again, and returns what there is to close.
+func (im *Image) forget() []*cuda.Image {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	for _, k := range im.used {
+		for i := range k.on {
+			k.on[i].Store(nil)
+		}
+	}
+	images := slices.AppendSeq(im.left, maps.Values(im.images))
+	im.images, im.used, im.left = nil, nil, nil
+	return images
 }
 
 // Dims are the values of the launch expressions of one call. A missing value is 1 in Grid

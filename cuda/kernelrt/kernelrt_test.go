@@ -89,6 +89,21 @@ func TestLaunch(t *testing.T) {
 	if got := strings.Join(f.calls(), "\n"); !strings.Contains(got, "cuModuleUnload") || !strings.Contains(got, "cuModuleLoadDataEx") {
 		t.Errorf("after Unload:\n%s", got)
 	}
+	// What the driver cannot unload now is unloaded by a second call.
+	before := cuda.Device(1).Live().Modules
+	f.failing("cuCtxSynchronize", int(cuda.ErrUnknown))
+	if err := Unload(); !errors.Is(err, cuda.ErrUnknown) {
+		t.Errorf("Unload where the wait fails: %v", err)
+	}
+	if n := cuda.Device(1).Live().Modules + cuda.Device(0).Live().Modules; n == 0 || before == 0 {
+		t.Error("no module is left")
+	}
+	ok(t, Unload())
+	for d := range cuda.Device(2) {
+		if n := d.Live().Modules; n != 0 {
+			t.Errorf("%d modules are left on %s", n, d)
+		}
+	}
 }
 
 func TestParameters(t *testing.T) {
@@ -113,6 +128,32 @@ func TestParameters(t *testing.T) {
 	if got := f.calls(); !slices.Contains(got, "cuLaunchKernelEx grid=6,1,1 block=64,1,1 shared=0 stream=0 attributes=4=2x1x1;2=1;6=1 args="+data+" extra=0") {
 		t.Errorf("calls\n%s", strings.Join(got, "\n"))
 	}
+}
+
+// TestPeers passes tensors of another device, without and with access to its memory.
+func TestPeers(t *testing.T) {
+	f := load(t)
+	x, y := f32(t, 1, 8), f32(t, 0, 8)
+	wantError := func(err error, says string) {
+		t.Helper()
+		if !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	const mismatch = "Mismatched device index on argument #1 when calling: `axpy("
+	wantError(Axpy(x, y, 1, nil), mismatch)
+	ok(t, cuda.Device(0).EnablePeerAccess(1)) // the other direction
+	wantError(Axpy(x, y, 1, nil), mismatch)
+	ok(t, cuda.Device(1).EnablePeerAccess(0))
+	f.calls()
+	ok(t, Axpy(x, y, 1, nil))
+	if got := strings.Join(f.calls(), "\n"); !strings.Contains(got, "cuCtxSetCurrent 1") || !strings.Contains(got, "cuLaunchKernel") {
+		t.Errorf("the calls are\n%s", got)
+	}
+	// The error is that of the first check which does not hold.
+	wantError(Axpy(x, f32(t, 0, 7), 1, nil), "Mismatched y.shape[0] on argument #1")
+	wantError(Mat(tensor(t, tvmffi.CUDA(1), tvmffi.Float16, []int64{3, 16}, strides(24, 1)), tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5}),
+		f32(t, 0, 3), 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{}, tvmffi.Pointer{}), "Mismatched c.shape[0] on argument #2")
 }
 
 func TestLaunchErrors(t *testing.T) {
@@ -183,6 +224,9 @@ func TestNoAllocations(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"stream":      func() error { return Axpy(x, y, 2, st) },
 		"environment": func() error { return Axpy(x, y, 2, nil) },
+		"nested": func() error {
+			return Nested(x, 64, [3]int64{1000, 4, 3}, -2, 1.5, st, nil, true, [2]int64{0, 1000}, y, tvmffi.Pointer{})
+		},
 		"mat": func() error {
 			return Mat(half, nil, nil, 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{}, tvmffi.Pointer{})
 		},

@@ -2,6 +2,8 @@ package kernelrt_test
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // program is a kernel in CUDA C++ that is compiled for the device at hand.
@@ -39,7 +42,7 @@ func TestNVRTC(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only")
 	}
-	t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
+	t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc-cu12").Path("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"))
 	f := load(t)
 	t.Setenv("TVMFFI_CACHE", t.TempDir()) // of NVRTC; what the test needs is there
 	const text = `extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
@@ -109,14 +112,31 @@ func TestNVRTC(t *testing.T) {
 	}
 }
 
-func TestBest(t *testing.T) {
-	known := []cuda.Arch{{Major: 7, Minor: 5}, {Major: 8}, {Major: 8, Minor: 9}, {Major: 9}, {Major: 10}, {Major: 12, Minor: 1}}
-	for device, want := range map[cuda.Arch]string{
-		{Major: 9}: "sm_90", {Major: 7, Minor: 5}: "sm_75", {Major: 8, Minor: 6}: "compute_80", {Major: 10, Minor: 3}: "compute_100",
-		{Major: 13}: "compute_121", {Major: 7}: "", {Major: 6, Minor: 1}: "",
-	} {
-		if got := kernelrt.Best(known, device); got != want {
-			t.Errorf("%v: %q, want %q", device, got, want)
-		}
+// TestNVRTC_version has an NVRTC whose PTX is newer than the driver: the error names both.
+func TestNVRTC_version(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only")
 	}
+	const child = "TVMFFI_TEST_CHILD"
+	if os.Getenv(child) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNVRTC_version$")
+		cmd.Env = append(os.Environ(), child+"=version", "FAKECUDA_VERSION=12020",
+			"TVMFFI_NVRTC_LIBRARY="+nativetest.Pinned(t, "nvidia-cuda-nvrtc-cu12").Path("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"))
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "SKIP") {
+			t.Errorf("the child ended with %v:\n%s", err, out)
+		}
+		return
+	}
+	load(t)
+	const text = `extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {}`
+	dims := &kernelrt.Dims{Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1}}
+	_, err := program(text, "saxpy", "compute_75").Begin(0, dims)
+	if err == nil || !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "makes PTX that the driver loads, which supports CUDA 12.2; there is:\n  NVRTC 12.4") {
+		t.Errorf("%v", err)
+	}
+	k := program(text, "saxpy", "")
+	if _, err := k.Begin(0, dims); err != nil { // a cubin needs the same major version only
+		t.Error(err)
+	}
+	ok(t, kernelrt.Unload(k.Image))
 }

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -20,8 +18,8 @@ import (
 
 // fake is the driver of testdata/fakecuda as the driver of this process.
 type fake struct {
-	t                      *testing.T
-	log, clear, fail, live uintptr
+	*fakecuda.Driver
+	t *testing.T
 }
 
 // load makes the fake the driver and loads libtvm_ffi. At the end of the test the
@@ -38,20 +36,22 @@ func load(t *testing.T) *fake {
 	}
 	ok(t, os.Setenv("TVMFFI_CUDA_LIBRARY", path))
 	ok(t, cuda.Available())
-	h, err := dynlib.Open(path)
+	d, err := fakecuda.Open(path)
 	ok(t, err)
-	f := &fake{t: t}
-	for name, to := range map[string]*uintptr{"fakecuda_log": &f.log, "fakecuda_clear": &f.clear, "fakecuda_fail": &f.fail, "fakecuda_live": &f.live} {
-		*to, err = h.Symbol(name)
-		ok(t, err)
-	}
+	f := &fake{d, t}
 	f.reset()
 	t.Cleanup(func() {
+		if bad := f.Violations(); bad != "" {
+			t.Errorf("the work of the test did what a device does not forgive:\n%s", bad)
+		}
 		f.reset()
 		ok(t, testkernels.Unload())
-		for i := range 6 {
-			if n, _, _ := purego.SyscallN(f.live, uintptr(i)); n != 0 {
-				t.Errorf("left on the driver: %d of kind %d", n, i)
+		for d := range cuda.Device(2) { // what package cuda keeps for itself ends with the context
+			ok(t, d.Release())
+		}
+		for what := range fakecuda.Contexts {
+			if n := f.Live(what); n != 0 {
+				t.Errorf("left on the driver: %d of kind %d", n, what)
 			}
 		}
 		for d := range cuda.Device(2) {
@@ -63,22 +63,17 @@ func load(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) reset() { purego.SyscallN(f.clear) }
+func (f *fake) reset() { f.Clear() }
 
 // failing makes a function return code once.
-func (f *fake) failing(name string, code int) {
-	c := append([]byte(name), 0)
-	purego.SyscallN(f.fail, uintptr(unsafe.Pointer(&c[0])), uintptr(code), 0, 1)
-}
+func (f *fake) failing(name string, code int) { f.Fail(name, code, 0) }
 
 // calls takes the log, which is empty then, without the numbers of threads.
 func (f *fake) calls() []string {
-	n, _, _ := purego.SyscallN(f.log, 0, 0)
-	buf := make([]byte, n+1)
-	purego.SyscallN(f.log, uintptr(unsafe.Pointer(&buf[0])), n+1)
+	log := f.Log()
 	f.reset()
 	var calls []string
-	for line := range strings.Lines(string(buf[:n])) {
+	for line := range strings.Lines(log) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		calls = append(calls, rest)
 	}

@@ -97,6 +97,17 @@ func IsNone(v Value) bool { return v.TypeIndex == abi.TypeNone }
 // IsInt reports whether v is an int or a bool.
 func IsInt(v Value) bool { return v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool }
 
+// IsBool reports whether v is a bool.
+func IsBool(v Value) bool { return v.TypeIndex == abi.TypeBool }
+
+// IsFloatOnly reports whether v is a float.
+func IsFloatOnly(v Value) bool { return v.TypeIndex == abi.TypeFloat }
+
+// EqualFloat reports whether v, a float, equals the float of these bits.
+func EqualFloat(v Value, bits uint64) bool {
+	return math.Float64frombits(v.Bits) == math.Float64frombits(bits)
+}
+
 // IsFloat reports whether v is a float, an int or a bool.
 func IsFloat(v Value) bool { return v.TypeIndex == abi.TypeFloat || IsInt(v) }
 
@@ -138,6 +149,12 @@ func IsIntTensor(t *Tensor, ndim, device int32, bits uint8, lanes uint16) bool {
 	return t != nil && t.NDim == ndim && t.Device.Type == device && (t.Shape != 0 || ndim == 0) &&
 		t.DType.Code <= abi.DLUInt && t.DType.Bits == bits && t.DType.Lanes == lanes
 }
+
+// Reaches reports whether kernels on a device may use the memory of a tensor that is on
+// another one, which the program has allowed by EnablePeerAccess or AllowAccess.
+func Reaches(device int64, t *Tensor) bool { return reaches(device, int64(t.Device.ID)) }
+
+func reaches(device, memory int64) bool { return packed.Reaches(int32(device), int32(memory)) }
 
 // Within reports whether a number is in a range.
 func Within(n, least, most int64) bool { return n >= least && n <= most }

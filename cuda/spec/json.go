@@ -10,12 +10,15 @@ import (
 
 // The JSON form has one object for each parameter, whose "type" is a data type or
 // tensor, shape, stream, env_stream, data_pointer, const or tuple. A dimension is a
-// number, a name, or an object with name, dtype and divisibility.
+// number, a name, or an object with name, dtype and divisibility, or with size and dtype.
 
 type jsonFunc struct {
-	Name   string      `json:"name"`
-	Params []jsonParam `json:"params"`
+	Name    string      `json:"name"`
+	Dialect string      `json:"dialect,omitempty"`
+	Params  []jsonParam `json:"params"`
 }
+
+const jsonTVM = "tvm"
 
 type jsonParam struct {
 	Name         string          `json:"name,omitempty"`
@@ -24,6 +27,7 @@ type jsonParam struct {
 	Shape        *[]jsonDim      `json:"shape,omitempty"`
 	Strides      []jsonDim       `json:"strides,omitempty"`
 	Align        int64           `json:"align,omitempty"`
+	Offset       *jsonDim        `json:"offset,omitempty"`
 	Device       string          `json:"device,omitempty"`
 	DeviceID     *jsonDim        `json:"device_id,omitempty"`
 	Divisibility int64           `json:"divisibility,omitempty"`
@@ -34,7 +38,8 @@ type jsonParam struct {
 }
 
 type jsonVar struct {
-	Name         string `json:"name"`
+	Size         *int64 `json:"size,omitempty"` // in place of a name, of a Size64
+	Name         string `json:"name,omitempty"`
 	DType        string `json:"dtype,omitempty"`
 	Divisibility int64  `json:"divisibility,omitempty"`
 }
@@ -52,7 +57,9 @@ func (d jsonDim) MarshalJSON() ([]byte, error) {
 		if d.DType == (DType{}) && d.Divisibility == 0 {
 			return json.Marshal(d.Name)
 		}
-		return json.Marshal(jsonVar{d.Name, d.DType.name(), d.Divisibility})
+		return json.Marshal(jsonVar{Name: d.Name, DType: d.DType.name(), Divisibility: d.Divisibility})
+	case Size64:
+		return json.Marshal(jsonVar{Size: (*int64)(&d), DType: Int64.name()})
 	}
 	return nil, fmt.Errorf("spec: a dimension is nil")
 }
@@ -71,6 +78,12 @@ func (d *jsonDim) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		t, err := dtypeOf(j.DType)
+		if j.Size != nil {
+			if d.dim = Size64(*j.Size); j.Name != "" || t != Int64 || j.Divisibility != 0 {
+				return fmt.Errorf("spec: the dimension %.80s has a size: it needs the dtype int64, and nothing more", data)
+			}
+			return err
+		}
 		d.dim = Var{j.Name, t, j.Divisibility}
 		return err
 	}
@@ -120,6 +133,9 @@ func (f *Func) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	j := jsonFunc{Name: f.Name, Params: []jsonParam{}}
+	if f.Dialect == TVM {
+		j.Dialect = jsonTVM
+	}
 	for _, p := range f.Params {
 		j.Params = append(j.Params, toJSON(p))
 	}
@@ -136,6 +152,13 @@ func (f *Func) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	read := Func{Name: j.Name}
+	switch j.Dialect {
+	case "":
+	case jsonTVM:
+		read.Dialect = TVM
+	default:
+		return fmt.Errorf("spec: %s: %.40q is not a dialect: write tvm, or leave it out for that of the CuTe DSL", j.Name, j.Dialect)
+	}
 	for _, p := range j.Params {
 		param, err := p.param(0)
 		if err != nil {
@@ -169,6 +192,9 @@ func toJSON(p Param) jsonParam {
 		j.Align, j.Device = p.Align, p.Device
 		if len(p.Strides) > 0 {
 			j.Strides = dimsToJSON(p.Strides)
+		}
+		if p.Offset != nil {
+			j.Offset = &jsonDim{p.Offset}
 		}
 		if p.DeviceID != nil {
 			// As in the other notation, a number stands beside the type of its device.
@@ -254,6 +280,9 @@ func (j *jsonParam) plain(depth int) (Param, error) {
 		p := Tensor{Name: j.Name, DType: t, Shape: shape, Align: j.Align, Device: j.Device}
 		if j.Strides != nil {
 			p.Strides = dims(j.Strides)
+		}
+		if j.Offset != nil {
+			p.Offset = j.Offset.dim
 		}
 		if j.DeviceID != nil {
 			p.DeviceID = j.DeviceID.dim

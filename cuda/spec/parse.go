@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,18 +40,15 @@ const (
 // errors of [Func.Validate].
 func Parse(text string) (*Func, error) {
 	p := parser{text: text}
-	f, err := p.function()
-	if err != nil {
-		return nil, err
-	}
-	return f, f.Validate()
+	return p.parse()
 }
 
 // ParseMessage reads the description in the message with which a kernel of the
-// CuTe DSL or of TVM refuses a call. Such a message leaves out strides,
-// alignment and device: they have the meaning of the zero value.
+// CuTe DSL or of TVM refuses a call; its form says which of the two is the dialect. Such a
+// message leaves out strides, alignment and device: they have the meaning of the zero value.
 func ParseMessage(message string) (*Func, error) {
 	_, rest, ok := strings.Cut(message, "when calling:")
+	tvm := strings.HasPrefix(rest, "\n")
 	if ok {
 		_, rest, ok = strings.Cut(rest, "`")
 	}
@@ -60,12 +56,22 @@ func ParseMessage(message string) (*Func, error) {
 	if !ok || !closed {
 		return nil, fmt.Errorf("spec: the message has no signature: it lacks \"when calling:\" with a text in backquotes after it")
 	}
-	return Parse(text)
+	p := parser{text: text, tvm: tvm}
+	return p.parse()
 }
 
 type parser struct {
 	text string
 	pos  int
+	tvm  bool
+}
+
+func (p *parser) parse() (*Func, error) {
+	f, err := p.function()
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Validate()
 }
 
 func (p *parser) errorf(format string, args ...any) error { return p.errorAt(p.pos, format, args...) }
@@ -144,7 +150,16 @@ func (p *parser) function() (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "tvm" && p.accept(":") {
+		p.tvm = true
+		if name, err = p.word("the name of the function, as in tvm: f(n: int32)"); err != nil {
+			return nil, err
+		}
+	}
 	f := &Func{Name: name}
+	if p.tvm {
+		f.Dialect = TVM
+	}
 	if err := p.expect("(", "after the name of the function"); err != nil {
 		return nil, err
 	}
@@ -240,11 +255,19 @@ func (p *parser) param(name string, depth int) (Param, error) {
 		}
 		return Optional{inner}, p.expect("]", "after the type in Optional")
 	}
+	return p.number(name, start, w)
+}
+
+// number reads the rest of a type that is a data type, of which w is the name.
+func (p *parser) number(name string, start int, w string) (Param, error) {
+	if p.tvm {
+		w = strings.TrimPrefix(w, "T.") // TVM writes T.handle
+	}
 	t, err := p.dtype(start, w)
 	if err != nil {
 		return nil, err
 	}
-	div, err := p.divisibility()
+	div, err := p.divisibility(t)
 	return Var{Name: name, DType: t, Divisibility: div}, err
 }
 
@@ -263,6 +286,9 @@ func (p *parser) element(depth int) (Param, error) {
 
 func (p *parser) dtype(at int, name string) (DType, error) {
 	t, err := ParseDType(name)
+	if (err != nil || name == "void") && p.tvm {
+		return DType{}, p.errorAt(at, "%q is not a type: write a data type such as float32, or Tensor or T.handle", name)
+	}
 	if err != nil || name == "void" {
 		return DType{}, p.errorAt(at, "%q is not a type: write a data type such as float32, or Tensor, Shape, Stream, EnvStream, DataPointer, None, Int, Bool, Float, Tuple or Optional", name)
 	}
@@ -272,7 +298,8 @@ func (p *parser) dtype(at int, name string) (DType, error) {
 	return t, nil
 }
 
-func (p *parser) divisibility() (int64, error) {
+// divisibility reads a divisor of values of type t, which is zero where only other places may say it.
+func (p *parser) divisibility(t DType) (int64, error) {
 	if !p.accept("%") {
 		return 0, nil
 	}
@@ -281,6 +308,9 @@ func (p *parser) divisibility() (int64, error) {
 	n, err := p.integer("a number after %, as in n % 8")
 	if err == nil && n < 1 {
 		err = p.errorAt(at, "a value cannot be divisible by %d: write a number from 1 on", n)
+	}
+	if err == nil && isDimType(t) && n > t.most() {
+		err = p.errorAt(at, "%s", badDivisor(n, t))
 	}
 	return n, err
 }
@@ -334,6 +364,13 @@ func (p *parser) dim() (Dim, error) {
 	if v.Name, err = p.word("a name"); err != nil {
 		return nil, err
 	}
+	if p.tvm && v.Name == "T.int64" && p.accept("(") {
+		n, err := p.integer("a dimension: a number")
+		if err != nil {
+			return nil, err
+		}
+		return Size64(n), p.expect(")", "after the number in T.int64")
+	}
 	if p.accept(":") {
 		p.space()
 		at := p.pos
@@ -345,129 +382,6 @@ func (p *parser) dim() (Dim, error) {
 			return nil, err
 		}
 	}
-	v.Divisibility, err = p.divisibility()
+	v.Divisibility, err = p.divisibility(v.DType)
 	return v, err
-}
-
-func (p *parser) tensor(name string) (Param, error) {
-	t := Tensor{Name: name}
-	err := p.expect("(", "after Tensor, as in Tensor([n], float32)")
-	if err != nil {
-		return nil, err
-	}
-	if t.Shape, err = p.dims(); err != nil {
-		return nil, err
-	}
-	if err := p.expect(",", "and a data type after the shape, as in Tensor([n], float32)"); err != nil {
-		return nil, err
-	}
-	p.space()
-	at := p.pos
-	w, err := p.word("the data type of the elements, such as float32")
-	if err != nil {
-		return nil, err
-	}
-	if t.DType, err = p.dtype(at, w); err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	for p.accept(",") {
-		p.space()
-		at := p.pos
-		key, err := p.word("strides=, align= or device=")
-		if err != nil {
-			return nil, err
-		}
-		if seen[key] {
-			return nil, p.errorAt(at, "%s stands there twice: remove one", key)
-		}
-		seen[key] = true
-		if key != "strides" && key != "align" && key != "device" {
-			return nil, p.errorAt(at, "%q is not a property of a tensor: write strides=, align= or device=", key)
-		}
-		if err := p.expect("=", "after "+key); err != nil {
-			return nil, err
-		}
-		switch key {
-		case "strides":
-			t.Strides, err = p.dims()
-		case "align":
-			p.space()
-			at := p.pos
-			if t.Align, err = p.integer("a number of bytes after align="); err == nil && !validAlign(t.Align) {
-				err = p.errorAt(at, "%s: %s", t.Name, badAlign(t.Align))
-			}
-		case "device":
-			if t.Device, err = p.word("the type of a device, such as cuda"); err == nil && p.accept(":") {
-				t.DeviceID, err = p.dim()
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return t, p.expect(")", "after the properties of Tensor")
-}
-
-func (p *parser) dataPointer(name string) (Param, error) {
-	d := DataPointer{Name: name}
-	if !p.accept("(") {
-		return d, nil
-	}
-	if err := p.expect("space", "in DataPointer(space=1)"); err != nil {
-		return nil, err
-	}
-	if err := p.expect("=", "after space"); err != nil {
-		return nil, err
-	}
-	p.space()
-	at := p.pos
-	n, err := p.integer("the number of the address space")
-	if err != nil {
-		return nil, err
-	}
-	if n < 0 || n > math.MaxInt32 {
-		return nil, p.errorAt(at, "%d is not an address space: write a number from 0 on", n)
-	}
-	d.Space = int(n)
-	return d, p.expect(")", "after the address space")
-}
-
-// constant reads what follows Int, Bool or Float.
-func (p *parser) constant(name, kind string) (Param, error) {
-	c := Const{Name: name}
-	if err := p.expect("(", "after "+kind+", which stands for a constant: write int32, bool or float32 for a value"); err != nil {
-		return nil, err
-	}
-	var err error
-	switch kind {
-	case "Int":
-		c.Value, err = p.integer("a whole number in Int()")
-	case "Bool":
-		switch {
-		case p.accept("True"):
-			c.Value = true
-		case p.accept("False"):
-			c.Value = false
-		default:
-			err = p.errorf("expected True or False in Bool(), found %s", p.found())
-		}
-	default:
-		p.space()
-		n := strings.IndexByte(p.text[p.pos:], ')')
-		if n < 0 {
-			n = len(p.text) - p.pos
-		}
-		number := strings.TrimSpace(p.text[p.pos : p.pos+n])
-		v, failed := strconv.ParseFloat(number, 64)
-		if failed != nil || strings.ContainsAny(number, "_xXpP") {
-			return nil, p.errorf("%.40q is not a number: write one like Float(1.5)", number)
-		}
-		c.Value = v
-		p.pos += n
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, p.expect(")", "after the value of "+kind)
 }

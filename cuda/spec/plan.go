@@ -40,6 +40,8 @@ type PlanVar struct {
 	Var
 	// Maybe says that all uses of the name are in optional arguments.
 	Maybe bool
+	// Constrained says that the description gives the name a type or a divisor.
+	Constrained bool
 }
 
 // Op is what a check does.
@@ -78,7 +80,20 @@ const (
 	OpMatch
 	// OpBind gives Var its value. It cannot fail.
 	OpBind
+	// OpSameDType wants a tensor with elements of DType, exactly.
+	OpSameDType
+	// OpCompact wants a tensor whose strides are those of Sizes in row-major order; the
+	// stride of a dimension of size 1 is not compared.
+	OpCompact
+	// OpNotNull wants a number that is not 0.
+	OpNotNull
 )
+
+// A PlanSize is a size in Check.Sizes: that of the variable Var, or Size if Var is -1.
+type PlanSize struct {
+	Var  int
+	Size int64
+}
 
 // Field is the number that a check compares.
 type Field uint8
@@ -95,6 +110,8 @@ const (
 	FieldNDim             // int32
 	FieldShape            // of a tensor
 	FieldStrides          // of a tensor; row-major where it has none
+	FieldData             // the address of a tensor, without the byte offset
+	FieldByteOffset       // of a tensor
 )
 
 // Accept is a set of kinds of values, by their type index.
@@ -111,6 +128,7 @@ const (
 	AcceptTensor                      // TypeTensor
 	AcceptShape                       // TypeShape
 	AcceptArray                       // TypeArray
+	AcceptObject                      // an object of any other type
 )
 
 // Check is one elementary check.
@@ -129,11 +147,21 @@ type Check struct {
 	Maybe bool
 	// UnlessOne says that the check holds if the size of dimension Index is 1.
 	UnlessOne bool
-	Accept    Accept
-	DType     DType
-	Want      int64
-	Min, Max  int64
-	Float     float64
+	// Peer says that for a kernel of this module the check of a device, which the spec does
+	// not name, also holds if the device Var may use the memory of the tensor's device.
+	Peer bool
+	// UnlessEmpty says that the check holds if one of Sizes is 0.
+	UnlessEmpty bool
+	// Sizes are those that a tensor of OpCompact, or of a check with UnlessEmpty, should have.
+	Sizes []PlanSize
+	// Bits is the width to which the number is cut before it is compared, as by a
+	// conversion between signed integers; 0 cuts nothing.
+	Bits     uint8
+	Accept   Accept
+	DType    DType
+	Want     int64
+	Min, Max int64
+	Float    float64
 	// Kind is the kind of the error, such as "ValueError", and Message its text; for
 	// an OpMatch without From the text of Source of the OpBind follows.
 	Kind, Message string

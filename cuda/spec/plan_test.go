@@ -58,6 +58,58 @@ func TestPlan(t *testing.T) {
 			dtype b float32
 			match b.shape[1] n
 			contiguous b`},
+		{"f(a: Tensor([_ % 8, _: int8, _], complex64, strides=[_: int64 % 2, _ % 4, 1], device=cuda:_))", `
+			count 1
+			type a DLTensor*|ffi.Tensor
+			equal a.ndim 3
+			equal a.device.type 2
+			dtype a complex64
+			range a.shape[0] -2147483648..2147483647
+			divisible a.shape[0] 8
+			range a.shape[1] -128..127
+			divisible a.strides[0] 2 unless shape[0] is 1
+			range a.strides[1] -2147483648..2147483647
+			divisible a.strides[1] 4 unless shape[1] is 1
+			equal a.strides[2] 1 unless shape[2] is 1`},
+		{"tvm: f(m: int16, a: Tensor([n, T.int64(4)], int8), h: T.handle, b: Tensor([m, n, _], float32, strides=[s, 2, 1], align=16), c: Tensor([], bool, align=1))", `
+			count 5
+			type m int|bool
+			bind m m in 16 bits
+			type a None|DLTensor*|ffi.Tensor
+			type h None|pointer|DLTensor*|ffi.Tensor|ffi.Shape|ffi.Array|ffi.Object
+			type b None|DLTensor*|ffi.Tensor
+			type c None|DLTensor*|ffi.Tensor
+			type a DLTensor*|ffi.Tensor
+			equal a.ndim 2
+			same dtype a int8
+			bind a.shape[0] n
+			equal a.device.type 1
+			bind a.device.index one device in 32 bits
+			type b DLTensor*|ffi.Tensor
+			equal b.ndim 3
+			same dtype b float32
+			bind b.strides[0] s
+			equal b.device.type 1
+			type c DLTensor*|ffi.Tensor
+			equal c.ndim 0
+			same dtype c bool
+			equal c.device.type 1
+			compact a [n, 4]
+			not null a.data unless [n, 4] is empty
+			match b.shape[0] m in 16 bits
+			match b.shape[1] n
+			match b.device.index one device in 32 bits
+			not null b.data unless [m, n, 1] is empty
+			match c.device.index one device in 32 bits
+			not null c.data unless [] is empty
+			equal a.shape[1] 4
+			equal a.byte_offset 0
+			equal b.strides[2] 1
+			equal b.strides[1] 2
+			equal b.byte_offset 0
+			equal c.byte_offset 0
+			divisible a.data 64 unless [n, 4] is empty
+			divisible b.data 16 unless [m, n, 1] is empty`},
 		{"f(o: Optional[Shape([n])], p: Optional[Shape([n, n])], s: Shape([n: int64, n]))", `
 			count 3
 			skip none o to 6

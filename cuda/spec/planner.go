@@ -19,6 +19,9 @@ func (f *Func) Plan() (*Plan, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
+	if f.Dialect == TVM {
+		return planTVM(f), nil
+	}
 	b := planner{plan: Plan{Func: f, Signature: f.Signature(), EnvStream: -1}, vars: map[string]int{}}
 	b.calling = " when calling: `" + b.plan.Signature + "`"
 	for _, p := range f.Params {
@@ -77,7 +80,7 @@ func (b *planner) collect(params []Param, optional bool) {
 		if !ok {
 			i = len(b.plan.Vars)
 			b.vars[v.Name] = i
-			b.plan.Vars = append(b.plan.Vars, PlanVar{Var{Name: v.Name}, true})
+			b.plan.Vars = append(b.plan.Vars, PlanVar{Var: Var{Name: v.Name}, Maybe: true})
 			b.bound = append(b.bound, unbound)
 		}
 		known := &b.plan.Vars[i]
@@ -88,6 +91,7 @@ func (b *planner) collect(params []Param, optional bool) {
 			known.Divisibility = v.Divisibility
 		}
 		known.Maybe = known.Maybe && optional
+		known.Constrained = known.Constrained || v.constrained()
 	}
 	dims := func(dims []Dim) {
 		for _, d := range dims {
@@ -286,14 +290,14 @@ func (c *context) deviceID(p Tensor) {
 		d = Var{Name: device + " device", DType: Int32}
 		if _, ok := b.vars[device+" device"]; !ok {
 			b.vars[device+" device"] = len(b.plan.Vars)
-			b.plan.Vars = append(b.plan.Vars, PlanVar{d.(Var), true})
+			b.plan.Vars = append(b.plan.Vars, PlanVar{Var: d.(Var), Maybe: true})
 			b.bound = append(b.bound, unbound)
 		}
 		if b.optional == 0 {
 			b.plan.Vars[b.vars[device+" device"]].Maybe = false
 		}
 	}
-	c.dim(d, quantity{field: FieldDeviceID, name: c.name + ".device.index", what: "device index", free: true})
+	c.dim(d, quantity{field: FieldDeviceID, name: c.name + ".device.index", what: "device index", free: true, peer: p.DeviceID == nil && device == "cuda"})
 }
 
 // quantity is the number that a dimension is compared with.
@@ -304,6 +308,7 @@ type quantity struct {
 	what      string // how messages call it, if it is not name
 	unlessOne bool
 	free      bool // any value may be bound: it is an int32 already
+	peer      bool // Check.Peer of an OpMatch
 }
 
 // dim plans the checks of one dimension, stride, number or device.
@@ -320,12 +325,18 @@ func (c *context) dim(d Dim, o quantity) {
 	}
 	v := d.(Var)
 	if v.Name == "_" {
+		if v.constrained() {
+			if v.DType == (DType{}) {
+				v.DType = Int32
+			}
+			c.limits(o, v, false)
+		}
 		return
 	}
 	i := c.b.vars[v.Name]
 	state := c.b.bound[i]
 	if state != unbound {
-		check.Op, check.Var, check.From = OpMatch, i, state
+		check.Op, check.Var, check.From, check.Peer = OpMatch, i, state, o.peer
 		check.Message = c.message("Mismatched "+o.what, "expected to match ")
 		if state >= 0 {
 			check.Message += c.b.plan.Checks[state].Source

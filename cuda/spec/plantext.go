@@ -2,15 +2,16 @@ package spec
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
 var opNames = [...]string{"count", "element", "skip none", "type", "element int", "dtype", "contiguous", "float",
-	"equal", "range", "divisible", "match", "bind"}
+	"equal", "range", "divisible", "match", "bind", "same dtype", "compact", "not null"}
 
-var fieldNames = [...]string{"", "", ".len", "[%d]", ".address", ".device.index", ".device.type", ".ndim", ".shape[%d]", ".strides[%d]"}
+var fieldNames = [...]string{"", "", ".len", "[%d]", ".address", ".device.index", ".device.type", ".ndim", ".shape[%d]", ".strides[%d]", ".data", ".byte_offset"}
 
-var kindNames = [...]string{"None", "int", "bool", "float", "pointer", "DLTensor*", "ffi.Tensor", "ffi.Shape", "ffi.Array"}
+var kindNames = [...]string{"None", "int", "bool", "float", "pointer", "DLTensor*", "ffi.Tensor", "ffi.Shape", "ffi.Array", "ffi.Object"}
 
 // String lists the kinds that a has.
 func (a Accept) String() string {
@@ -49,10 +50,12 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&s, " %s %s", name, c.Accept)
 		case OpElementInt:
 			fmt.Fprintf(&s, " %s[%d]", name, c.Index)
-		case OpDType:
+		case OpDType, OpSameDType:
 			fmt.Fprintf(&s, " %s %s", name, c.DType)
-		case OpContiguous:
+		case OpContiguous, OpNotNull:
 			fmt.Fprintf(&s, " %s", name)
+		case OpCompact:
+			fmt.Fprintf(&s, " %s %s", name, p.sizes(c))
 		case OpFloat:
 			fmt.Fprintf(&s, " %s %s", name, literal(c.Float))
 		case OpEqual, OpDivisible:
@@ -65,6 +68,12 @@ func (p *Plan) String() string {
 		if c.UnlessOne {
 			fmt.Fprintf(&s, " unless shape[%d] is 1", c.Index)
 		}
+		if c.UnlessEmpty {
+			fmt.Fprintf(&s, " unless %s is empty", p.sizes(c))
+		}
+		if c.Bits != 0 {
+			fmt.Fprintf(&s, " in %d bits", c.Bits)
+		}
 		if c.Maybe && c.Op == OpMatch {
 			s.WriteString(" if bound")
 		} else if c.Maybe {
@@ -73,4 +82,15 @@ func (p *Plan) String() string {
 		s.WriteByte('\n')
 	}
 	return s.String()
+}
+
+// sizes writes the sizes of a check.
+func (p *Plan) sizes(c *Check) string {
+	s := make([]string, len(c.Sizes))
+	for i, n := range c.Sizes {
+		if s[i] = strconv.FormatInt(n.Size, 10); n.Var >= 0 {
+			s[i] = p.Vars[n.Var].Name
+		}
+	}
+	return "[" + strings.Join(s, ", ") + "]"
 }

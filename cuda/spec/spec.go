@@ -1,15 +1,35 @@
 package spec
 
-import "github.com/tvmffi-go/tvmffi/internal/abi"
+import (
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+)
 
 // Func describes a function: its name, which is a part of messages, and its
 // parameters.
 type Func struct {
 	Name   string
 	Params []Param
+	// Dialect says whose checks and messages those of the function are.
+	Dialect Dialect
 }
 
-// New describes a function.
+// Dialect is the compiler whose kernels a function follows: in what is checked, in which
+// order, and with which messages.
+type Dialect uint8
+
+const (
+	// CuTe is the CuTe DSL.
+	CuTe Dialect = iota
+	// TVM is TVM 0.27. Its functions have parameters of the types Tensor and Var alone, and
+	// a text that begins with "tvm:". A tensor without a device is on the CPU, and without
+	// Align its memory must be aligned to 64 bytes: TVM assumes that and does not check it.
+	// A dimension without a type is an int64, because TVM refuses no size.
+	TVM
+)
+
+// New describes a function, of the dialect CuTe.
 func New(name string, params ...Param) *Func { return &Func{Name: name, Params: params} }
 
 // Param is a parameter, or an element of a [Tuple]: a [Tensor], [Shape], [Var],
@@ -17,7 +37,7 @@ func New(name string, params ...Param) *Func { return &Func{Name: name, Params: 
 // of a function have names; elements of a tuple need none.
 type Param interface{ name() string }
 
-// Dim is one size of a shape or one stride: a [Var] or a [Size].
+// Dim is one size of a shape or one stride: a [Var], a [Size] or a [Size64].
 type Dim interface{ dim() }
 
 // Size is a dimension that is known.
@@ -25,9 +45,15 @@ type Size int64
 
 func (Size) dim() {}
 
+// Size64 is a Size whose type in TVM is int64, which TVM's messages contain: they have
+// T.int64(4) in place of 4. Other dialects do not have it.
+type Size64 int64
+
+func (Size64) dim() {}
+
 // Var is a number: a parameter of its own, or a symbolic dimension. All places of
 // a function that use one name have one value; a name that is used once only
-// names the value.
+// names the value. The name "_" is for a value that nothing refers to.
 //
 // What one place says about a name holds for all, so the others may leave it out:
 // Var{Name: "n"}. Places that contradict each other are refused.
@@ -44,7 +70,12 @@ type Var struct {
 func (Var) dim()           {}
 func (v Var) name() string { return v.Name }
 
-// Any is a dimension that may have any value.
+// constrained reports whether v asks for more than a value of the type that dimensions have
+// without a word about it.
+func (v Var) constrained() bool { return v.DType != (DType{}) || v.Divisibility != 0 }
+
+// Any is a dimension that may have any value. With a type or a divisor it is one that
+// nothing refers to: each Var{Name: "_", Divisibility: 8} has a value of its own.
 var Any = Var{Name: "_"}
 
 // Sym names a dimension, of type int32 if no other place says more.
@@ -59,9 +90,12 @@ type Tensor struct {
 	// Without strides the tensor must be contiguous in row-major order.
 	Strides []Dim
 	// Align is what the address of the first element must be divisible by, in
-	// bytes; 0 says nothing.
+	// bytes; 0 says nothing, except in the dialect TVM.
 	Align int64
-	// Device is the type of the device; "" is "cuda".
+	// Offset is the byte offset that a tensor must have in the dialect TVM, a Size, or Any if
+	// it may have any. If it is nil, the tensor must have none.
+	Offset Dim
+	// Device is the type of the device; "" is "cuda", in the dialect TVM "cpu".
 	Device string
 	// DeviceID is the number of the device. If it is nil, all tensors of one device
 	// type are on one device, and the number of a "cpu" is not compared.
@@ -129,19 +163,23 @@ type DType struct {
 
 // The types of elements and numbers; [ParseDType] knows them all.
 var (
-	Bool         = DType{abi.DLBool, 8, 1}
-	Int8         = DType{abi.DLInt, 8, 1}
-	Int16        = DType{abi.DLInt, 16, 1}
-	Int32        = DType{abi.DLInt, 32, 1}
-	Int64        = DType{abi.DLInt, 64, 1}
-	Uint8        = DType{abi.DLUInt, 8, 1}
-	Uint16       = DType{abi.DLUInt, 16, 1}
-	Uint32       = DType{abi.DLUInt, 32, 1}
-	Uint64       = DType{abi.DLUInt, 64, 1}
-	Float16      = DType{abi.DLFloat, 16, 1}
-	BFloat16     = DType{abi.DLBfloat, 16, 1}
-	Float32      = DType{abi.DLFloat, 32, 1}
-	Float64      = DType{abi.DLFloat, 64, 1}
+	Bool     = DType{abi.DLBool, 8, 1}
+	Int8     = DType{abi.DLInt, 8, 1}
+	Int16    = DType{abi.DLInt, 16, 1}
+	Int32    = DType{abi.DLInt, 32, 1}
+	Int64    = DType{abi.DLInt, 64, 1}
+	Uint8    = DType{abi.DLUInt, 8, 1}
+	Uint16   = DType{abi.DLUInt, 16, 1}
+	Uint32   = DType{abi.DLUInt, 32, 1}
+	Uint64   = DType{abi.DLUInt, 64, 1}
+	Float16  = DType{abi.DLFloat, 16, 1}
+	BFloat16 = DType{abi.DLBfloat, 16, 1}
+	Float32  = DType{abi.DLFloat, 32, 1}
+	Float64  = DType{abi.DLFloat, 64, 1}
+	// Complex64 and Complex128 are two floats: the real and the imaginary part. They are
+	// types of elements; a number of this type cannot be an argument.
+	Complex64    = DType{abi.DLComplex, 64, 1}
+	Complex128   = DType{abi.DLComplex, 128, 1}
 	Float8E4M3FN = DType{abi.DLFloat8E4M3FN, 8, 1}
 	Float8E5M2   = DType{abi.DLFloat8E5M2, 8, 1}
 	// Float4E2M1FNx2 are two floats in one byte.
@@ -159,8 +197,16 @@ func (t DType) String() string {
 	return abi.DLDataType(t).String()
 }
 
-// ParseDType reads the name of a type, such as "float32", "bf16" or "int8x4".
+// ParseDType reads the name of a type, such as "float32", "bf16" or "int8x4". Unlike the
+// library it knows the names of complex numbers, such as "complex64".
 func ParseDType(name string) (DType, error) {
+	if rest, ok := strings.CutPrefix(name, "complex"); ok && rest != "" {
+		// What follows is read as that of a float: a width, and perhaps lanes.
+		if t, err := abi.ParseDLDataType("float" + rest); err == nil && t.Code == abi.DLFloat {
+			t.Code = abi.DLComplex
+			return DType(t), nil
+		}
+	}
 	t, err := abi.ParseDLDataType(name)
 	return DType(t), err
 }

@@ -24,7 +24,13 @@ var texts = []string{
 	"f(p: DataPointer, q: DataPointer(space=1), r: handle, a: Tensor([n], uint16), s: EnvStream)",
 	"f(a: None, b: Int(-5), c: Bool(True), d: Bool(False), e: Float(1.5), f: Float(1e+16), g: Float(1e-05), h: Float(-0.0), i: Float(inf), j: Float(nan), k: Float(1000000000000000.0), l: Float(0.0001))",
 	"f(t: Tuple[], u: Tuple[int32, Tuple[float32, Tensor([n, 2], float32)], m: int64 % 2, None], v: Shape([m]))",
+	"tvm: f(a: Tensor([n, T.int64(4), 5, _], float32, strides=[s: int16, n, T.int64(1), 2], align=16), b: Tensor([], uint8, device=cuda), n: int32, h: T.handle, f: bool)",
+	"tvm(n: int32)",
+	"tvm: f(a: Tensor([n], float32, offset=_), b: Tensor([n], float32, strides=[1], align=8, offset=16, device=cuda), c: Tensor([], int8, offset=0))",
+	"f(a: Tensor([n % 8, _ % 4, _: int64], complex64, strides=[s: int64 % 8, _: int64 % 2, 1]), b: Tensor([_: uint8], complex128), s: Shape([_: int8 % 3, _]))",
 	"f(a: Optional[Tensor([n], float32)], b: Optional[int32], c: Tuple[x: Optional[Stream]])",
+	// The greatest divisors and sizes.
+	"f(a: int8 % 127, b: uint8 % 255, c: int64 % 9223372036854775807, d: uint64 % 9223372036854775807, e: Tensor([n % 2147483647, 4294967296, 2147483647], int8, device=cuda:2147483647), g: Tensor([0, 9223372036854775807, 2], int8))",
 }
 
 func TestTextRoundTrip(t *testing.T) {
@@ -189,23 +195,53 @@ func TestParseErrors(t *testing.T) {
 		"f(s: Shape([n: uint24]))":          `spec: byte 15 of "f(s: Shape([n: uint24]))": there is no type uint24: integers have 1, 2, 4, 8, 16, 32, 64 or 128 bits`,
 		"f(b: bool1)":                       `spec: byte 5 of "f(b: bool1)": there is no type bool1: write bool`,
 		"f(b: Tensor([], bfloat8))":         `spec: byte 16 of "f(b: Tensor([], bfloat8))": there is no type bfloat8: write bfloat16`,
+		"f(a: Tensor([], complex32))":       `spec: byte 16 of "f(a: Tensor([], complex32))": there is no type complex32: write complex64 or complex128`,
+		"f(z: complex64)":                   `spec: f: z: a call cannot pass a number of type complex64: take its two parts, or a tensor`,
 		"f(h: handle32)":                    `spec: byte 5 of "f(h: handle32)": there is no type handle32: write handle`,
+		// Divisors and sizes that no value has.
+		"f(k: int8 % 300)":                                `spec: byte 12 of "f(k: int8 % 300)": the divisor 300 is more than the type int8 holds: write a number from 1 to 127, or another type`,
+		"f(k: int8 % 128)":                                `the divisor 128 is more than the type int8 holds: write a number from 1 to 127`,
+		"f(k: uint8 % 256)":                               `the divisor 256 is more than the type uint8 holds: write a number from 1 to 255`,
+		"f(a: Tensor([n: int16 % 32768], int8))":          `spec: byte 24 of "... Tensor([n: int16 % 32768], int8))": the divisor 32768 is more than the type int16 holds: write a number from 1 to 32767, or another type`,
+		"f(s: Shape([n: int8]), t: Shape([n % 200]))":     `spec: f: n: the divisor 200 is more than the type int8 holds: write a number from 1 to 127, or another type`,
+		"f(a: Tensor([n % 2147483648], int8))":            `spec: f: n: the divisor 2147483648 is more than the type int32 holds: write a number from 1 to 2147483647, or another type`,
+		"f(a: Tensor([_ % 2147483648], int8))":            `spec: f: a.shape[0]: the divisor 2147483648 is more than the type int32 holds: write a number from 1 to 2147483647, or another type`,
+		"f(k: bool % 2)":                                  `spec: f: k: only integers are divisible, not bool`,
+		"f(a: Tensor([4294967296, n, 2147483649], int8))": `spec: f: a: the sizes are those of more elements than an int64 counts: write smaller ones, or names`,
+		"f(a: Tensor([], int8, device=cuda:-1))":          `spec: f: a: -1 is not the number of a device: write one from 0 on, such as 1, or a name`,
+		"f(a: Tensor([], int8, device=cuda:2147483648))":  `spec: f: a: 2147483648 is not the number of a device: write one from 0 on, such as 1, or a name`,
 		// Descriptions that make no sense.
-		"f(a: int32, a: int8)":                                 `spec: f: two parameters have the name a`,
-		"f(a: Tensor([-1], int8))":                             `spec: f: a.shape[0]: the size -1 is negative`,
-		"f(a: Tensor([n], int8, strides=[1, 1]))":              `spec: f: a: it has 1 dimensions and 2 strides`,
-		"f(a: Tensor([n], int8, device=gpu))":                  `spec: f: a: "gpu" is not a type of device: write cpu, cuda, rocm, metal or another of DLPack`,
-		"f(a: Tensor([n: float32], int8))":                     `spec: f: dimension n: its type float32 is not an integer of at most 64 bits`,
-		"f(n: float32, a: Tensor([n], int8))":                  `spec: f: dimension n: its type float32 is not an integer of at most 64 bits`,
-		"f(s: Shape([n: int64]), t: Shape([n: int32]))":        `spec: f: n is of type int64 in one place and int32 in another`,
-		"f(s: Shape([n % 4]), t: Shape([n % 8]))":              `spec: f: n is divisible by 4 in one place and by 8 in another`,
-		"f(s: Shape([_ % 4]))":                                 `spec: f: s[0]: _ is any value: name the dimension`,
-		"f(x: float32 % 4)":                                    `spec: f: x: only integers are divisible, not float32`,
-		"f(x: int32x4)":                                        `spec: f: x: the type int32x4 of a number must be one of int, uint, bool, float16, bfloat16, float32, float64 and handle`,
-		"f(a: Tensor([n], float32, device=cpu), s: EnvStream)": `spec: f: s: there is no tensor on a device to take the current stream of: use Stream`,
-		"f(a: Tensor([n], float32), s: Tuple[EnvStream])":      `spec: f: s[0]: an EnvStream is not an argument, so it cannot stand in a Tuple or an Optional`,
-		"f(a: Optional[Optional[int32]])":                      `spec: f: a: an Optional of an Optional: write one`,
-		"f(a: Optional[None])":                                 `spec: f: a: an Optional of None: write None`,
+		"f(a: int32, a: int8)":                                                 `spec: f: two parameters have the name a: give one of them another name`,
+		"f(a: Tensor([-1], int8))":                                             `spec: f: a.shape[0]: the size -1 is negative: write a number from 0 on, a name, or _ for any value`,
+		"f(a: Tensor([n], int8, strides=[1, 1]))":                              `spec: f: a: it needs a stride for each dimension: the shape has 1, the strides have 2`,
+		"f(a: Tensor([n], int8, device=gpu))":                                  `spec: f: a: "gpu" is not a type of device: write cpu, cuda, rocm, metal or another of DLPack`,
+		"f(a: Tensor([n: float32], int8))":                                     `spec: f: dimension n: its type float32 is not an integer of at most 64 bits: write int32 or int64`,
+		"f(n: float32, a: Tensor([n], int8))":                                  `spec: f: dimension n: its type float32 is not an integer of at most 64 bits: write int32 or int64`,
+		"f(s: Shape([n: int64]), t: Shape([n: int32]))":                        `spec: f: n is of type int64 in one place and int32 in another: write one type`,
+		"f(s: Shape([n % 4]), t: Shape([n % 8]))":                              `spec: f: n is divisible by 4 in one place and by 8 in another: write one divisor`,
+		"f(s: Shape([_: float32]))":                                            `spec: f: s[0]: its type float32 is not an integer of at most 64 bits: write int32 or int64`,
+		"tvm: f(a: Tensor([n % 4], int8))":                                     `spec: f: a.shape[0]: functions of TVM do not ask for a divisor: remove % 4`,
+		"tvm: f(n: int32 % 4)":                                                 `spec: f: n: functions of TVM do not ask for a divisor: remove % 4`,
+		"tvm: f(s: Shape([n]))":                                                `spec: f: s: functions of TVM take tensors and numbers, not Shape`,
+		"tvm: f(s: Optional[Tensor([n], int8)])":                               `spec: f: s: functions of TVM take tensors and numbers, not Optional`,
+		"tvm: f(a: Tensor([n], int8, device=cuda:1))":                          `spec: f: a: all tensors of a function of TVM are on one device: leave its number out`,
+		"tvm: f(a: Tensor([T.int64(-4)], int8))":                               `spec: f: a.shape[0]: the size -4 is negative: write a number from 0 on, a name, or _ for any value`,
+		"tvm: f(a: Tensor([n], int8, offset=-4))":                              `spec: f: a: the offset of a tensor is a number of bytes from 0 on, or _ for any, in the dialect of TVM alone`,
+		"tvm: f(a: Tensor([n], int8, offset=n))":                               `the offset of a tensor is a number of bytes from 0 on, or _ for any`,
+		"tvm: f(a: Tensor([n], int8, offset=_: int64))":                        `the offset of a tensor is a number of bytes from 0 on, or _ for any`,
+		"f(a: Tensor([n], int8, offset=4))":                                    `spec: byte 23 of "...: Tensor([n], int8, offset=4))": "offset" is not a property of a tensor: write strides=, align= or device=`,
+		"tvm: f(a: Tensor([n], int8, space=4))":                                `"space" is not a property of a tensor: write strides=, align=, offset= or device=`,
+		"tvm: f(a: T.handl)":                                                   `spec: byte 10 of "tvm: f(a: T.handl)": "handl" is not a type: write a data type such as float32, or Tensor or T.handle`,
+		"f(a: Tensor([d: float32, c: float32, b: float32, a: float32], int8))": `spec: f: dimension a: its type float32 is not an integer of at most 64 bits: write int32 or int64`,
+		"tvm: (a: Tensor([1], int8))":                                          `expected the name of the function, as in tvm: f(n: int32), found '('`,
+		"tvm: f(a: Tensor([T.int64(x)], int8))":                                `expected a dimension: a number, found "x"`,
+		"f(a: Tensor([T.int64(4)], int8))":                                     `a dimension is a number or a name, not an expression`,
+		"f(x: float32 % 4)":                                                    `spec: f: x: only integers are divisible, not float32`,
+		"f(x: int32x4)":                                                        `spec: f: x: the type int32x4 of a number must be one of int, uint, bool, float16, bfloat16, float32, float64 and handle`,
+		"f(a: Tensor([n], float32, device=cpu), s: EnvStream)":                 `spec: f: s: there is no tensor on a device to take the current stream of: use Stream`,
+		"f(a: Tensor([n], float32), s: Tuple[EnvStream])":                      `spec: f: s[0]: an EnvStream is not an argument, so it cannot stand in a Tuple or an Optional`,
+		"f(a: Optional[Optional[int32]])":                                      `spec: f: a: an Optional of an Optional: write one`,
+		"f(a: Optional[None])":                                                 `spec: f: a: an Optional of None: write None`,
 	} {
 		_, err := spec.Parse(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.HasPrefix(want, "spec: ") && err.Error() != want {
@@ -248,9 +284,14 @@ func TestJSONErrors(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	f, err := spec.ParseMessage("Mismatched type on argument #1 when calling:\n  `add_one(A: Tensor([n], float32), B: Tensor([n], float32))`,\n  expected Tensor")
-	if err != nil || f.String() != texts[2] {
-		t.Errorf("the message reads as %v, %v, want %s", f, err, texts[2])
+	const text = "add_one(A: Tensor([n], float32), B: Tensor([n], float32))"
+	f, err := spec.ParseMessage("Mismatched type on argument #1 when calling:\n  `" + text + "`,\n  expected Tensor")
+	if err != nil || f.Dialect != spec.TVM || f.Signature() != text || f.String() != "tvm: "+text {
+		t.Errorf("the message reads as %v, %v, want that of TVM's %s", f, err, text)
+	}
+	f, err = spec.ParseMessage("Mismatched type on argument #1 when calling: `" + text + "`, expected Tensor")
+	if err != nil || f.Dialect != spec.CuTe || f.String() != text {
+		t.Errorf("the message reads as %v, %v, want %s", f, err, text)
 	}
 	for _, bad := range []string{"", "when calling: f()", "when calling: `f(", "out of memory"} {
 		if _, err := spec.ParseMessage(bad); err == nil || !strings.Contains(err.Error(), "has no signature") {
@@ -279,6 +320,7 @@ func TestNilParts(t *testing.T) {
 		{spec.New("f(", spec.Var{Name: "a", DType: spec.Int32}), `"f(" is not the name of a function`},
 		{spec.New("f", spec.Tensor{Name: "t", DType: spec.DType{Code: 200, Bits: 8, Lanes: 1}}), "is not an element type"},
 		{spec.New("f", spec.Var{Name: "a", DType: spec.Int32, Divisibility: -1}), "cannot be divisible by -1"},
+		{spec.New("f", spec.Tensor{Name: "a", DType: spec.Int8, Offset: spec.Any}), "in the dialect of TVM alone"},
 	} {
 		_, err := c.f.Plan()
 		if err == nil || !strings.Contains(err.Error(), c.want) {

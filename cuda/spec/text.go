@@ -13,12 +13,15 @@ import (
 func (f *Func) String() string { return f.text(true) }
 
 // Signature returns the text that the messages contain. It leaves out what the
-// CuTe DSL leaves out: an EnvStream, and what a type says beyond shape and data
-// type.
+// CuTe DSL and TVM leave out: the dialect, an EnvStream, and what a type says beyond shape
+// and data type.
 func (f *Func) Signature() string { return f.text(false) }
 
 func (f *Func) text(full bool) string {
-	w := writer{full: full}
+	w := writer{full: full, tvm: f.Dialect == TVM}
+	if full && w.tvm {
+		w.WriteString("tvm: ")
+	}
 	w.WriteString(f.Name)
 	w.WriteByte('(')
 	first := true
@@ -48,12 +51,15 @@ func nameOf(p Param) string {
 
 type writer struct {
 	strings.Builder
-	full bool
+	full, tvm bool
 }
 
 func (w *writer) param(p Param) {
 	switch p := p.(type) {
 	case Var:
+		if w.tvm && p.DType == Handle {
+			w.WriteString("T.")
+		}
 		w.WriteString(p.DType.String())
 		if w.full && p.Divisibility != 0 {
 			fmt.Fprintf(w, " %% %d", p.Divisibility)
@@ -108,6 +114,10 @@ func (w *writer) properties(t Tensor) {
 	if t.Align != 0 {
 		fmt.Fprintf(w, ", align=%d", t.Align)
 	}
+	if t.Offset != nil {
+		w.WriteString(", offset=")
+		w.dim(t.Offset)
+	}
 	if t.Device != "" || t.DeviceID != nil {
 		w.WriteString(", device=" + t.device())
 		if t.DeviceID != nil {
@@ -140,6 +150,8 @@ func (w *writer) dim(d Dim) {
 	switch d := d.(type) {
 	case Size:
 		w.WriteString(strconv.FormatInt(int64(d), 10))
+	case Size64:
+		fmt.Fprintf(w, "T.int64(%d)", int64(d))
 	case Var:
 		w.WriteString(d.Name)
 		if w.full && d.DType != (DType{}) {

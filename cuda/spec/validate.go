@@ -2,6 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -17,6 +20,9 @@ func (f *Func) Validate() error {
 	if !isName(f.Name) {
 		return fmt.Errorf("spec: %q is not the name of a function: use letters, digits, _, $ and dots", f.Name)
 	}
+	if f.Dialect > TVM {
+		return v.errorf("there is no dialect %d: use CuTe or TVM", f.Dialect)
+	}
 	for i, p := range f.Params {
 		if p == nil || nameOf(p) == "" {
 			return v.errorf("parameter %d has no name", i)
@@ -25,9 +31,13 @@ func (f *Func) Validate() error {
 			return err
 		}
 	}
-	for name, d := range v.vars {
+	for _, name := range slices.Sorted(maps.Keys(v.vars)) {
+		d := v.vars[name]
 		if d.dim && d.set && !isDimType(d.dtype) {
-			return v.errorf("dimension %s: its type %s is not an integer of at most 64 bits", name, d.dtype)
+			return v.errorf("dimension %s: its type %s is not an integer of at most 64 bits: write int32 or int64", name, d.dtype)
+		}
+		if err := v.divisor(name, d.dtype, d.div); err != nil {
+			return err
 		}
 	}
 	for _, p := range f.Params {
@@ -85,6 +95,10 @@ func (t DType) odd() string {
 		if t.Bits != 16 {
 			return "write bfloat16"
 		}
+	case abi.DLComplex:
+		if t.Bits != 64 && t.Bits != 128 {
+			return "write complex64 or complex128"
+		}
 	case abi.DLBool:
 		if t.Bits != 8 {
 			return "write bool"
@@ -95,6 +109,30 @@ func (t DType) odd() string {
 		}
 	}
 	return ""
+}
+
+// most is the greatest value of a type of dimensions.
+func (t DType) most() int64 {
+	if t.Code == abi.DLUInt && t.Bits < 64 {
+		return 1<<t.Bits - 1
+	}
+	return math.MaxInt64 >> (64 - min(t.Bits, 64))
+}
+
+func badDivisor(n int64, t DType) string {
+	return fmt.Sprintf("the divisor %d is more than the type %s holds: write a number from 1 to %d, or another type", n, t, t.most())
+}
+
+// divisor refuses a divisor that is greater than all values of the type. The zero DType is that
+// of a dimension about which nothing is said.
+func (v *validator) divisor(where string, t DType, n int64) error {
+	if t == (DType{}) {
+		t = Int32
+	}
+	if n > 0 && n > t.most() {
+		return v.errorf("%s: %s", where, badDivisor(n, t))
+	}
+	return nil
 }
 
 func validAlign(bytes int64) bool { return bytes > 0 && bytes&(bytes-1) == 0 }
@@ -127,6 +165,13 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 	if depth > maxDepth {
 		return v.errorf("%s: types nest deeper than %d", where, maxDepth)
 	}
+	switch p.(type) {
+	case Var, Tensor:
+	default:
+		if v.f.Dialect == TVM {
+			return v.errorf("%s: functions of TVM take tensors and numbers, not %s", where, strings.TrimPrefix(fmt.Sprintf("%T", p), "spec."))
+		}
+	}
 	if o, ok := p.(Optional); ok {
 		return v.optional(where, o, depth)
 	}
@@ -135,7 +180,7 @@ func (v *validator) param(where string, p Param, nested bool, depth int) error {
 			return v.errorf("%q is not the name of a parameter: use letters, digits, _, $ and dots", name)
 		}
 		if v.names[name] {
-			return v.errorf("two parameters have the name %s", name)
+			return v.errorf("two parameters have the name %s: give one of them another name", name)
 		}
 		v.names[name] = true
 	}
@@ -195,6 +240,9 @@ func (v *validator) scalar(where string, p Var) error {
 	if remedy := t.odd(); remedy != "" {
 		return v.errorf("%s: there is no type %s: %s", where, t, remedy)
 	}
+	if t.Code == abi.DLComplex {
+		return v.errorf("%s: a call cannot pass a number of type %s: take its two parts, or a tensor", where, t)
+	}
 	ok := t.Lanes == 1
 	switch t.Code {
 	case abi.DLInt, abi.DLUInt:
@@ -207,7 +255,7 @@ func (v *validator) scalar(where string, p Var) error {
 	if !ok {
 		return v.errorf("%s: the type %s of a number must be one of int, uint, bool, float16, bfloat16, float32, float64 and handle", where, t)
 	}
-	if !isDimType(t) && t != Bool && p.Divisibility != 0 {
+	if !isDimType(t) && p.Divisibility != 0 {
 		return v.errorf("%s: only integers are divisible, not %s", where, t)
 	}
 	return v.declare(where, p, false)
@@ -218,14 +266,17 @@ func (v *validator) declare(where string, p Var, dim bool) error {
 	if p.Divisibility < 0 {
 		return v.errorf("%s: a value cannot be divisible by %d", where, p.Divisibility)
 	}
-	if p.Name == "_" {
-		if dim && (p.DType != DType{} || p.Divisibility != 0) {
-			return v.errorf("%s: _ is any value: name the dimension", where)
-		}
-		return nil
+	if v.f.Dialect == TVM && p.Divisibility != 0 {
+		return v.errorf("%s: functions of TVM do not ask for a divisor: remove %% %d", where, p.Divisibility)
 	}
-	if p.Name == "" {
-		return nil // an element of a tuple
+	if p.Name == "_" {
+		if dim && p.DType != (DType{}) && !isDimType(p.DType) {
+			return v.errorf("%s: its type %s is not an integer of at most 64 bits: write int32 or int64", where, p.DType)
+		}
+		return v.divisor(where, p.DType, p.Divisibility)
+	}
+	if p.Name == "" { // an element of a tuple
+		return v.divisor(where, p.DType, p.Divisibility)
 	}
 	d := v.vars[p.Name]
 	if d == nil {
@@ -235,13 +286,13 @@ func (v *validator) declare(where string, p Var, dim bool) error {
 	d.dim = d.dim || dim
 	if p.DType != (DType{}) {
 		if d.set && d.dtype != p.DType {
-			return v.errorf("%s is of type %s in one place and %s in another", p.Name, d.dtype, p.DType)
+			return v.errorf("%s is of type %s in one place and %s in another: write one type", p.Name, d.dtype, p.DType)
 		}
 		d.dtype, d.set = p.DType, true
 	}
 	if p.Divisibility != 0 {
 		if d.div != 0 && d.div != p.Divisibility {
-			return v.errorf("%s is divisible by %d in one place and by %d in another", p.Name, d.div, p.Divisibility)
+			return v.errorf("%s is divisible by %d in one place and by %d in another: write one divisor", p.Name, d.div, p.Divisibility)
 		}
 		d.div = p.Divisibility
 	}
@@ -261,8 +312,13 @@ func (v *validator) dim(where string, d Dim, size bool) error {
 	switch d := d.(type) {
 	case Size:
 		if size && d < 0 {
-			return v.errorf("%s: the size %d is negative", where, d)
+			return v.errorf("%s: the size %d is negative: write a number from 0 on, a name, or _ for any value", where, d)
 		}
+	case Size64:
+		if v.f.Dialect != TVM {
+			return v.errorf("%s: only functions of TVM have sizes of the type int64: write %d", where, d)
+		}
+		return v.dim(where, Size(d), size)
 	case Var:
 		if !isName(d.Name) {
 			return v.errorf("%s: %q is not the name of a dimension: use letters, digits, _, $ and dots", where, d.Name)
@@ -286,7 +342,10 @@ func (v *validator) tensor(where string, t Tensor) error {
 		return err
 	}
 	if len(t.Strides) != 0 && len(t.Strides) != len(t.Shape) {
-		return v.errorf("%s: it has %d dimensions and %d strides", where, len(t.Shape), len(t.Strides))
+		return v.errorf("%s: it needs a stride for each dimension: the shape has %d, the strides have %d", where, len(t.Shape), len(t.Strides))
+	}
+	if !countable(t.Shape) {
+		return v.errorf("%s: the sizes are those of more elements than an int64 counts: write smaller ones, or names", where)
 	}
 	if err := v.dims(where+".strides", t.Strides, false); err != nil {
 		return err
@@ -298,8 +357,38 @@ func (v *validator) tensor(where string, t Tensor) error {
 	if !ok || abi.DeviceTypeName(kind) != t.device() || strings.ContainsAny(t.Device, " :") {
 		return v.errorf("%s: %q is not a type of device: write cpu, cuda, rocm, metal or another of DLPack", where, t.Device)
 	}
+	if n, ok := t.Offset.(Size); t.Offset != nil && (v.f.Dialect != TVM || t.Offset != Any && (!ok || n < 0)) {
+		return v.errorf("%s: the offset of a tensor is a number of bytes from 0 on, or _ for any, in the dialect of TVM alone", where)
+	}
+	if t.DeviceID != nil && v.f.Dialect == TVM {
+		return v.errorf("%s: all tensors of a function of TVM are on one device: leave its number out", where)
+	}
+	if n, ok := t.DeviceID.(Size); ok && (n < 0 || n > math.MaxInt32) {
+		return v.errorf("%s: %d is not the number of a device: write one from 0 on, such as 1, or a name", where, n)
+	}
 	if t.DeviceID != nil {
 		return v.dim(where+".device.index", t.DeviceID, true)
 	}
 	return nil
+}
+
+// countable reports whether an int64 counts the elements of all sizes that are known.
+func countable(shape []Dim) bool {
+	most := int64(math.MaxInt64)
+	for _, d := range shape {
+		var n int64
+		switch d := d.(type) {
+		case Size:
+			n = int64(d)
+		case Size64:
+			n = int64(d)
+		default:
+			continue
+		}
+		if n == 0 {
+			return true
+		}
+		most /= n
+	}
+	return most > 0
 }

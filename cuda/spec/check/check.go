@@ -1,5 +1,6 @@
 // Package check tests the arguments of a call against a description of package
-// spec, before native code sees them. The errors have the text of the CuTe DSL.
+// spec, before native code sees them. The errors have the text of the CuTe DSL, or of TVM
+// where the description has that dialect.
 //
 //	var add = check.MustCompile("add(a: Tensor([n], float32), b: Tensor([n], float32), k: int32)")
 //
@@ -50,6 +51,27 @@ func MustCompile(text string) *Checker {
 	return c
 }
 
+// tooMany is a number of arguments that no kernel takes.
+const tooMany = 200
+
+// Reported makes a Checker of the description that a kernel of the CuTe DSL or of TVM
+// reports. It asks f by a call with too many arguments, which no kernel accepts. What kernels
+// do not report has the meaning of the zero value: a Tensor of TVM must be on the CPU and
+// aligned to 64 bytes. For another meaning, change a description of spec.ParseMessage, and
+// call New.
+func Reported(f *tvmffi.Function) (*Checker, error) {
+	result, err := f.Call(make([]any, tooMany)...)
+	if err == nil {
+		result.Release()
+		return nil, tvmffi.NewError("ValueError", "the function takes any number of arguments, so it is not a kernel and reports nothing: describe it, and call Compile")
+	}
+	description, err := spec.ParseMessage(err.Error())
+	if err != nil {
+		return nil, tvmffi.WrapError("ValueError", err.Error(), err)
+	}
+	return New(description)
+}
+
 // Plan returns the checks, in order.
 func (c *Checker) Plan() *spec.Plan { return c.plan }
 
@@ -62,7 +84,7 @@ func (c *Checker) Plan() *spec.Plan { return c.plan }
 //   - tuples: any *tvmffi.Array, or []any;
 //   - None: nil, or a nil pointer to an object.
 //
-// The error is a *tvmffi.Error of the kind and with the message of the CuTe DSL.
+// The error is a *tvmffi.Error of the kind and with the message of the CuTe DSL, or of TVM.
 // Two mistakes are possible in Go only: an object that was released is a RuntimeError,
 // and an unsigned number beyond int64 is a ValueError.
 // Success allocates no memory; slices among the arguments are on the heap.

@@ -217,7 +217,7 @@ func TestFastAgrees(t *testing.T) {
 	use(t)
 	m := maker{t}
 	r := rand.New(rand.NewPCG(1, 2))
-	dims := []string{"n", "m", "2", "3", "_", "n", "k: int8 % 2"}
+	dims := []string{"n", "m", "2", "3", "_", "n", "k: int8 % 2", "_ % 2", "_: int8"}
 	devices := []string{"", ", device=cpu", ", device=cuda:1", ", device=cuda:d", ", device=cuda:m"}
 	var tensors []*tvmffi.Tensor
 	for range 60 {

@@ -66,7 +66,7 @@ func headBits(ndim int32, t spec.DType) uint64 {
 // compile makes the fast form of a plan.
 func compile(p *spec.Plan) fast {
 	f := fast{args: make([]argument, p.NumArgs)}
-	if len(p.Vars) > few {
+	if len(p.Vars) > few || p.Func.Dialect != spec.CuTe {
 		return fast{}
 	}
 	for i := range p.Checks {

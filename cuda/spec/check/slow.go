@@ -103,7 +103,7 @@ func (c *Checker) inOrder(v *Values, args source, values []run.Value) error {
 		}
 	}
 	nums, from := v.slots()
-	return fail(run.InOrder(c.plan, values, nums, from))
+	return fail(run.InOrder(c.plan, values, nums, from, nil)) // as the compiled kernel, which knows no peers
 }
 
 // fail makes the error of a check that does not hold.

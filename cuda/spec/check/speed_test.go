@@ -156,6 +156,7 @@ func TestNoAllocations(t *testing.T) {
 		{"f(t: Tuple[Tensor([n], float32), int32], s: Shape([n, 4]), c: Int(5), r: Shape([_]))", func(c *check.Checker) error {
 			return c.Check(pair, shape, 5, dims)
 		}},
+		{"tvm: f(t: Tensor([n], float32, device=cuda))", func(c *check.Checker) error { return c.Check(g) }},
 		{manyText(20), func(c *check.Checker) error { return c.Check(many...) }},
 	} {
 		checker := check.MustCompile(c.text)

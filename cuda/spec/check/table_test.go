@@ -13,8 +13,8 @@ import (
 var cuteSpecs = map[string]string{
 	"add":     "add(a: Tensor([n0], float32, strides=[1], align=4), b: Tensor([n0], float32, strides=[1], align=4), c: Tensor([n0], float32, strides=[1], align=4), k: int32, stream: Stream)",
 	"env":     "env(a: Tensor([n0], float32, strides=[1], align=4), k: int32, stream: EnvStream)",
-	"mat":     "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=2), b: Tensor([4, 3], float32, strides=[3, 1], align=16), alpha: float32, flag: bool)",
-	"strided": "strided(a: Tensor([n0: int64, n1], bfloat16, strides=[s0: int64 % 4, 1], align=2), b: Tensor([n0, n1, 2], bfloat16, strides=[s0, s1, 1], align=128))",
+	"mat":     "mat(a: Tensor([n0, n1 % 8], float16, strides=[_: int64 % 8, 1], align=2), b: Tensor([4, 3], float32, strides=[3, 1], align=16), alpha: float32, flag: bool)",
+	"strided": "strided(a: Tensor([n0: int64, n1], bfloat16, strides=[s0: int64 % 4, 1], align=2), b: Tensor([n0, n1, 2], bfloat16, strides=[s0, _: int32, 1], align=128))",
 	"ints":    "ints(i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64, u64: uint64, f64: float64, f16: float16, bf: bfloat16)",
 	"sizes":   "sizes(s: Shape([n0, 4, n1: int64]), a: Tensor([n2], float32, strides=[1], align=4))",
 	"pointer": "pointer(p: DataPointer(space=1), stream: Stream)",

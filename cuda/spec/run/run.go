@@ -17,8 +17,9 @@ type Refusal struct{ Kind, Message string }
 // InOrder does the checks of a plan for a call with the right number of arguments.
 // values has a Value for each operand; the caller has set those of the arguments. nums and
 // from have an element for each variable, all 0: InOrder stores the value in nums, and in
-// from the index of the check that gave it.
-func InOrder(p *spec.Plan, values []Value, nums []int64, from []int32) Refusal {
+// from the index of the check that gave it. reaches decides about spec.Check.Peer: whether
+// kernels on a device may use memory of another one. If it is nil, none may.
+func InOrder(p *spec.Plan, values []Value, nums []int64, from []int32, reaches func(device, memory int64) bool) Refusal {
 	for i := 1; i < len(p.Checks); i++ {
 		k := &p.Checks[i]
 		v := &values[k.Operand]
@@ -36,10 +37,13 @@ func InOrder(p *spec.Plan, values []Value, nums []int64, from []int32) Refusal {
 			continue
 		}
 		if k.Op == spec.OpBind {
-			nums[k.Var], from[k.Var] = v.number(k.Field, k.Index), int32(i)
+			nums[k.Var], from[k.Var] = cut(v.number(k.Field, k.Index), k.Bits), int32(i)
 			continue
 		}
-		if holds(k, v, nums) || k.UnlessOne && Size(v.tensor(), k.Index) == 1 {
+		if holds(k, v, nums) || k.UnlessOne && Size(v.tensor(), k.Index) == 1 || k.UnlessEmpty && empty(k.Sizes, nums) {
+			continue
+		}
+		if k.Peer && reaches != nil && reaches(nums[k.Var], v.number(k.Field, k.Index)) {
 			continue
 		}
 		if k.Op == spec.OpMatch {
@@ -71,13 +75,19 @@ func holds(k *spec.Check, v *Value, nums []int64) bool {
 			got.Code = k.DType.Code
 		}
 		return got == k.DType
+	case spec.OpSameDType:
+		return spec.DType(v.tensor().DType) == k.DType
+	case spec.OpCompact:
+		return compact(v.tensor(), k.Sizes, nums)
 	case spec.OpContiguous:
 		return Contiguous(v.tensor())
 	case spec.OpFloat:
 		return math.Float64frombits(v.bits) == k.Float
 	}
-	n := v.number(k.Field, k.Index)
+	n := cut(v.number(k.Field, k.Index), k.Bits)
 	switch k.Op {
+	case spec.OpNotNull:
+		return n != 0
 	case spec.OpEqual:
 		return n == k.Want
 	case spec.OpRange:
@@ -86,6 +96,47 @@ func holds(k *spec.Check, v *Value, nums []int64) bool {
 		return n%k.Want == 0
 	}
 	return n == nums[k.Var]
+}
+
+// cut keeps the lowest bits of n, the highest of which is the sign; all if bits is 0.
+func cut(n int64, bits uint8) int64 {
+	if bits == 0 {
+		return n
+	}
+	return n << (64 - bits) >> (64 - bits)
+}
+
+func sizeOf(s spec.PlanSize, nums []int64) int64 {
+	if s.Var >= 0 {
+		return nums[s.Var]
+	}
+	return s.Size
+}
+
+// empty reports whether one of the sizes is 0.
+func empty(sizes []spec.PlanSize, nums []int64) bool {
+	for _, s := range sizes {
+		if sizeOf(s, nums) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// compact reports whether the strides of a tensor are those of sizes in row-major order.
+func compact(t *Tensor, sizes []spec.PlanSize, nums []int64) bool {
+	if t.Strides == 0 {
+		return true
+	}
+	step := int64(1)
+	for i := len(sizes) - 1; i >= 0; i-- {
+		n := sizeOf(sizes[i], nums)
+		if n != 1 && Stride(t, i) != step {
+			return false
+		}
+		step *= n
+	}
+	return true
 }
 
 func isInteger(t spec.DType) bool { return t.Code == abi.DLInt || t.Code == abi.DLUInt }

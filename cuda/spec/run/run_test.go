@@ -69,7 +69,8 @@ func TestKind(t *testing.T) {
 		abi.TypeNone: spec.AcceptNone, abi.TypeInt: spec.AcceptInt, abi.TypeBool: spec.AcceptBool, abi.TypeFloat: spec.AcceptFloat,
 		abi.TypeOpaquePtr: spec.AcceptPointer, abi.TypeDLTensorPtr: spec.AcceptDLTensor, abi.TypeTensor: spec.AcceptTensor,
 		abi.TypeShape: spec.AcceptShape, abi.TypeArray: spec.AcceptArray, abi.TypeStr: 0, abi.TypeSmallStr: 0,
-		-1: 0, 127: 0, 128: 0, 1 << 30: 0, Released: 0, TooBig: 0,
+		abi.TypeBytes: 0, abi.TypeObject: spec.AcceptObject, abi.TypeFunction: spec.AcceptObject, 63: 0,
+		-1: 0, 127: spec.AcceptObject, 128: spec.AcceptObject, Released: 0, TooBig: 0,
 	} {
 		if got := Kind(index); got != want {
 			t.Errorf("type index %d: %v, want %v", index, got, want)

@@ -89,8 +89,11 @@ var kinds = [128]spec.Accept{
 
 // Kind returns the kind of a type index, 0 if no check accepts it.
 func Kind(t abi.TypeIndex) spec.Accept {
-	if uint32(t) < uint32(len(kinds)) {
+	if uint32(t) < uint32(len(kinds)) && kinds[t] != 0 {
 		return kinds[t]
+	}
+	if t.IsObject() && t != abi.TypeStr && t != abi.TypeBytes {
+		return spec.AcceptObject
 	}
 	return 0
 }
@@ -101,6 +104,29 @@ func (v *Value) at(i int) Value {
 		return v.element(v.memory, i)
 	}
 	return Of(unsafe.Slice((*abi.Any)(v.memory), v.n)[i])
+}
+
+// Elems returns the elements of an array, and whether it is one of n elements.
+func (v *Value) Elems(n int) ([]abi.Any, bool) {
+	if v.kind != argAnys || v.n != int64(n) {
+		return nil, false
+	}
+	return unsafe.Slice((*abi.Any)(v.memory), n), true
+}
+
+// Sizes returns the numbers of a shape, or of an array of ints, and whether it is one of n
+// numbers.
+func (v *Value) Sizes(n int) ([]int64, bool) {
+	if v.kind == argInts && v.n == int64(n) {
+		return unsafe.Slice((*int64)(v.memory), n), true
+	}
+	elems, ok := v.Elems(n)
+	sizes := make([]int64, len(elems))
+	for i, e := range elems {
+		sizes[i] = int64(e.Bits)
+		ok = ok && e.TypeIndex == abi.TypeInt
+	}
+	return sizes, ok
 }
 
 // isInt reports whether element i of a shape is an int.
@@ -138,6 +164,10 @@ func (v *Value) number(f spec.Field, i int) int64 {
 		return int64(v.tensor().Device.ID)
 	case spec.FieldDeviceType:
 		return int64(v.tensor().Device.Type)
+	case spec.FieldData:
+		return int64(v.tensor().Data)
+	case spec.FieldByteOffset:
+		return int64(v.tensor().ByteOffset)
 	case spec.FieldNDim:
 		return NDim(v.tensor())
 	case spec.FieldShape:

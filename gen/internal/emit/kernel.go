@@ -2,11 +2,13 @@ package emit
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/gen/internal/kernel"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
@@ -153,8 +155,9 @@ func paramType(p kernel.Param) jen.Code {
 
 // typedFunc writes the Go func that packs its arguments.
 func typedFunc(f *jen.File, k *kernel.Kernel) {
-	var params, args, keep []jen.Code
+	var params, keep []jen.Code
 	stream := jen.Nil()
+	values := map[int][]jen.Code{} // by operand
 	for i, p := range k.Params {
 		param := jen.Id(p.Name)
 		if i+1 == len(k.Params) || k.Params[i+1].Kind != p.Kind || k.Params[i+1].Type != p.Type {
@@ -167,12 +170,27 @@ func typedFunc(f *jen.File, k *kernel.Kernel) {
 		}
 		switch p.Kind {
 		case kernel.Stream:
-			args, stream = append(args, jen.Values()), jen.Id(p.Name) // the launch takes it apart from the others
+			values[p.Operand], stream = []jen.Code{nil}, jen.Id(p.Name) // the launch takes it apart from the others, which leaves its place empty
+		case kernel.Shape:
+			for d := range len(k.Plan.Operands[p.Operand].Param.(spec.Shape).Dims) {
+				values[p.Operand] = append(values[p.Operand], kernelrt("FromInt").Call(jen.Id(p.Name).Index(jen.Lit(d))))
+			}
 		default:
-			args = append(args, kernelrt(forms[p.Kind].pack).Call(arg))
+			values[p.Operand] = []jen.Code{kernelrt(forms[p.Kind].pack).Call(arg)}
 		}
 		if p.Kind == kernel.Tensor || p.Kind == kernel.Stream {
 			keep = append(keep, kernelrt("Keep").Call(jen.Id(p.Name)))
+		}
+	}
+	var args []jen.Code
+	for i := range k.Plan.Operands {
+		if c, ok := k.Plan.Operands[i].Param.(spec.Const); ok {
+			values[i] = []jen.Code{constant(c)}
+		}
+		for leaf, v := range values[i] {
+			if v != nil {
+				args = append(args, jen.Id("args").Index(jen.Lit(k.Leaf[i]+leaf)).Op("=").Add(v))
+			}
 		}
 	}
 	f.Line()
@@ -184,7 +202,11 @@ func typedFunc(f *jen.File, k *kernel.Kernel) {
 	}
 	comments(f, launchDoc(k))
 	f.Func().Id(k.GoName).Params(params...).Error().BlockFunc(func(g *jen.Group) {
-		g.Id("args").Op(":=").Index(jen.Op("...")).Add(kernelrt("Value")).Add(perLine(args))
+		// One by one: a literal would be built elsewhere and copied, for which the processor has to wait.
+		g.Var().Id("args").Index(jen.Lit(k.Leaves)).Add(kernelrt("Value"))
+		for _, a := range args {
+			g.Add(a)
+		}
 		g.Err().Op(":=").Id("launch"+k.GoName).Call(jen.Id("args").Index(jen.Op(":")), kernelrt("Stream").Values(field("On", stream)))
 		for _, c := range keep {
 			g.Add(c)
@@ -192,6 +214,22 @@ func typedFunc(f *jen.File, k *kernel.Kernel) {
 		g.Return(jen.Err())
 	})
 }
+
+// constant writes the value of an argument that the func does not have as a parameter.
+func constant(c spec.Const) jen.Code {
+	switch v := c.Value.(type) {
+	case bool:
+		return kernelrt("FromBool").Call(jen.Lit(v))
+	case int64:
+		return kernelrt("FromInt").Call(jen.Id(strconv.FormatInt(v, 10)))
+	case float64:
+		return kernelrt("FromFloat").Call(jen.Qual("math", "Float64frombits").Call(jen.Id(bitsText(v))))
+	}
+	return nil // None, which is the zero Value
+}
+
+// bitsText writes the bits of a float, which may be an infinity or NaN.
+func bitsText(v float64) string { return fmt.Sprintf("0x%x", math.Float64bits(v)) }
 
 // launchDoc documents how a kernel is launched.
 func launchDoc(k *kernel.Kernel) string {
@@ -233,16 +271,42 @@ func registerKernels(f *jen.File, pkg *kernel.Package) {
 	f.Func().Id("Unload").Params().Error().Block(jen.Return(kernelrt("Unload").Call(images...)))
 }
 
+// registeredType is the type of an argument in the metadata.
+func registeredType(p spec.Param, kind kernel.Kind) string {
+	switch p := p.(type) {
+	case spec.Tuple:
+		return "ffi.Array"
+	case spec.Shape:
+		return "ffi.Shape"
+	case spec.Const:
+		switch p.Value.(type) {
+		case bool:
+			return "bool"
+		case int64:
+			return "int"
+		case float64:
+			return "float"
+		}
+		return "None"
+	}
+	return forms[kind].registered
+}
+
 // registered writes a kernel as a function for all languages.
 func registered(pkg *kernel.Package, k *kernel.Kernel) jen.Code {
 	var names, types []string
+	kinds := map[int]kernel.Kind{}
 	for _, p := range k.Params {
-		at := k.Plan.Operands[p.Operand]
-		t := forms[p.Kind].registered
-		if at.Optional {
-			t = "Optional<" + t + ">"
+		kinds[p.Operand] = p.Kind
+	}
+	for i, at := range k.Plan.Operands {
+		if at.Parent < 0 {
+			t := registeredType(at.Param, kinds[i])
+			if at.Optional {
+				t = "Optional<" + t + ">"
+			}
+			names, types = append(names, at.Name), append(types, t)
 		}
-		names, types = append(names, at.Name), append(types, t)
 	}
 	doc := k.Plan.Func.String()
 	if k.Doc != "" {
@@ -253,9 +317,17 @@ func registered(pkg *kernel.Package, k *kernel.Kernel) jen.Code {
 		fields = append(fields, field("Global", jen.Lit(k.Register)))
 	}
 	call := jen.Return(jen.Id("launch"+k.GoName).Call(kernelrt("Values").Call(jen.Id("a")), kernelrt("Stream").Values()))
-	if k.Stream >= 0 {
-		call = jen.Id("args").Op(":=").Add(kernelrt("Values")).Call(jen.Id("a")).Line().
-			Return(jen.Id("launch"+k.GoName).Call(jen.Id("args"), kernelrt("StreamAt").Call(jen.Id("args"), jen.Lit(k.Plan.Operands[k.Stream].Arg))))
+	if k.Stream >= 0 || k.Nested {
+		call = jen.Id("args").Op(":=").Add(kernelrt("Values")).Call(jen.Id("a")).Line()
+		if k.Nested {
+			call = jen.List(jen.Id("args"), jen.Err()).Op(":=").Id("checks" + k.GoName).Dot("Open").Call(kernelrt("Values").Call(jen.Id("a"))).Line().
+				If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err())).Line()
+		}
+		stream := kernelrt("Stream").Values()
+		if k.Stream >= 0 {
+			stream = kernelrt("StreamAt").Call(jen.Id("args"), jen.Lit(k.Leaf[k.Stream]))
+		}
+		call.Return(jen.Id("launch"+k.GoName).Call(jen.Id("args"), stream))
 	}
 	return perLine(append(fields,
 		field("Doc", jen.Lit(doc)), field("Params", stringList(names)), field("Func", jen.Id(k.GoName)),

@@ -44,15 +44,42 @@ func checksTable(f *jen.File, k *kernel.Kernel) {
 		signature.Clone().Op("=").Lit(k.Plan.Signature),
 		calling.Clone().Op("=").Lit(" when calling: `").Op("+").Add(signature).Op("+").Lit("`"))
 	f.Line()
-	f.Var().Id("checks"+k.GoName).Op("=").Add(kernelrt("Checks")).Values(
-		field("Signature", signature), field("List", jen.Index().Qual(specPath, "Check").Add(perLine(rows))))
+	fields := []jen.Code{field("Signature", signature)}
+	if k.Nested {
+		fields = append(fields, field("Args", jen.Index().Add(kernelrt("Form")).ValuesFunc(func(g *jen.Group) {
+			for i, at := range k.Plan.Operands {
+				if at.Parent < 0 {
+					g.Add(form(k, i))
+				}
+			}
+		})))
+	}
+	f.Var().Id("checks" + k.GoName).Op("=").Add(kernelrt("Checks")).Values(append(fields, field("List", jen.Index().Qual(specPath, "Check").Add(perLine(rows))))...)
+}
+
+// form writes what an argument is made of.
+func form(k *kernel.Kernel, operand int) jen.Code {
+	switch p := k.Plan.Operands[operand].Param.(type) {
+	case spec.Shape:
+		return jen.Values(field("Name", jen.Lit(k.Plan.Operands[operand].Name)), field("Sizes", jen.Lit(len(p.Dims))), field("Shape", jen.True()))
+	case spec.Tuple:
+		elems := jen.Index().Add(kernelrt("Form")).ValuesFunc(func(g *jen.Group) {
+			for i := range k.Plan.Operands {
+				if k.Plan.Operands[i].Parent == operand {
+					g.Add(form(k, i))
+				}
+			}
+		})
+		return jen.Values(field("Name", jen.Lit(k.Plan.Operands[operand].Name)), field("Elems", elems))
+	}
+	return jen.Values(field("Name", jen.Lit(k.Plan.Operands[operand].Name)))
 }
 
 // The names of the constants of package spec, by their values.
 var (
-	opNames     = []string{"Count", "Element", "SkipNone", "Type", "ElementInt", "DType", "Contiguous", "Float", "Equal", "Range", "Divisible", "Match", "Bind"}
-	fieldNames  = []string{"None", "Value", "Len", "Dim", "Address", "DeviceID", "DeviceType", "NDim", "Shape", "Strides"}
-	acceptNames = []string{"None", "Int", "Bool", "Float", "Pointer", "DLTensor", "Tensor", "Shape", "Array"}
+	opNames     = []string{"Count", "Element", "SkipNone", "Type", "ElementInt", "DType", "Contiguous", "Float", "Equal", "Range", "Divisible", "Match", "Bind", "SameDType", "Compact", "NotNull"}
+	fieldNames  = []string{"None", "Value", "Len", "Dim", "Address", "DeviceID", "DeviceType", "NDim", "Shape", "Strides", "Data", "ByteOffset"}
+	acceptNames = []string{"None", "Int", "Bool", "Float", "Pointer", "DLTensor", "Tensor", "Shape", "Array", "Object"}
 )
 
 // checkRow writes the fields of a check that are not zero.
@@ -78,6 +105,8 @@ func checkRow(c spec.Check, message jen.Code) jen.Code {
 				}
 			}
 			value = jen.Id(strings.Join(kinds, " | "))
+		case float64:
+			value = jen.Qual("math", "Float64frombits").Call(jen.Id(bitsText(v)))
 		case spec.DType:
 			value = jen.Qual(specPath, dtypeText(v))
 		default:
@@ -113,7 +142,7 @@ func (w *acceptor) write() {
 	for i, name := range w.Tensors {
 		if name != "" {
 			names = append(names, name)
-			tensors = append(tensors, fmt.Sprintf("kernelrt.TensorAt(args, %d)", w.Plan.Operands[i].Arg))
+			tensors = append(tensors, fmt.Sprintf("kernelrt.TensorAt(args, %d)", w.Leaf[i]))
 		}
 	}
 	w.body.Id(strings.Join(names, ", ") + " := " + strings.Join(tensors, ", "))
@@ -173,7 +202,7 @@ func (w *acceptor) end() {
 		if len(w.line) > 1 {
 			line = "(" + line + ")"
 		}
-		line = fmt.Sprintf("!kernelrt.IsNone(args[%d]) && %s", at.Arg, line)
+		line = fmt.Sprintf("!kernelrt.IsNone(args[%d]) && %s", w.Leaf[w.operand], line)
 	}
 	w.refusals, w.line = append(w.refusals, line), nil
 }
@@ -190,8 +219,11 @@ func (w *acceptor) flush() {
 // check writes a check; later are those after it.
 func (w *acceptor) check(c *spec.Check, later []spec.Check) {
 	if c.Op == spec.OpCount {
-		w.refusals = append(w.refusals, fmt.Sprintf("len(args) != %d", c.Want))
+		w.refusals = append(w.refusals, fmt.Sprintf("len(args) != %d", w.Leaves))
 		return
+	}
+	if c.Op == spec.OpElement || c.Op == spec.OpElementInt || c.Field == spec.FieldLen {
+		return // what takes the arguments apart has done it
 	}
 	if c.Operand != w.operand {
 		w.end()
@@ -216,11 +248,16 @@ func (w *acceptor) check(c *spec.Check, later []spec.Check) {
 		if c.Field != spec.FieldNDim && c.Field != spec.FieldDeviceType { // see typ
 			w.refuse("%s != %d%s", value, c.Want, after)
 		}
+	case spec.OpFloat:
+		w.refuse("!kernelrt.EqualFloat(args[%d], %s)", w.Leaf[c.Operand], bitsText(c.Float))
 	case spec.OpRange:
 		w.refuse("%s!kernelrt.Within(%s, %d, %d)", before, value, c.Min, c.Max)
 	case spec.OpDivisible:
 		w.refuse("%s%s%%%d != 0%s", before, value, c.Want, after)
 	case spec.OpMatch:
+		if c.Peer {
+			after += fmt.Sprintf(" && !kernelrt.Reaches(%s, %s)", w.now[c.Var], w.Tensors[c.Operand])
+		}
 		w.refuse("%s%s != %s%s", before, value, w.now[c.Var], after)
 	case spec.OpBind:
 		w.bind(c, value, later)
@@ -234,13 +271,19 @@ func (w *acceptor) check(c *spec.Check, later []spec.Check) {
 func (w *acceptor) typ(c *spec.Check, later []spec.Check) {
 	t := w.Tensors[c.Operand]
 	if t == "" {
+		if c.Accept&spec.AcceptArray != 0 {
+			return // as OpElement
+		}
 		is := map[spec.Accept]string{
-			spec.AcceptInt | spec.AcceptBool:                      "IsInt",
+			spec.AcceptNone:                  "IsNone",
+			spec.AcceptBool:                  "IsBool",
+			spec.AcceptFloat:                 "IsFloatOnly",
+			spec.AcceptInt | spec.AcceptBool: "IsInt",
 			spec.AcceptFloat | spec.AcceptInt | spec.AcceptBool:   "IsFloat",
 			spec.AcceptPointer | spec.AcceptNone:                  "IsHandle",
 			spec.AcceptPointer | spec.AcceptNone | spec.AcceptInt: "IsAddress",
 		}[c.Accept]
-		w.refuse("!kernelrt.%s(args[%d])", is, w.Plan.Operands[c.Operand].Arg)
+		w.refuse("!kernelrt.%s(args[%d])", is, w.Leaf[c.Operand])
 		return
 	}
 	var ndim, device int64
@@ -301,6 +344,8 @@ func (w *acceptor) number(c *spec.Check) string {
 		return fmt.Sprintf("kernelrt.Size(%s, %d)", t, c.Index)
 	case spec.FieldStrides:
 		return fmt.Sprintf("kernelrt.Stride(%s, %d)", t, c.Index)
+	case spec.FieldDim:
+		return fmt.Sprintf("int64(args[%d].Bits)", w.Leaf[c.Operand]+c.Index)
 	}
-	return fmt.Sprintf("int64(args[%d].Bits)", w.Plan.Operands[c.Operand].Arg)
+	return fmt.Sprintf("int64(args[%d].Bits)", w.Leaf[c.Operand])
 }

@@ -63,9 +63,16 @@ func launchArg(k *kernel.Kernel, a kernel.Arg) string {
 	case k.Tensors[a.Operand] != "":
 		return fmt.Sprintf("kernelrt.Address(%s)", k.Tensors[a.Operand])
 	}
-	arg := k.Plan.Operands[a.Operand].Arg
+	arg := k.Leaf[a.Operand]
 	if a.Method == "Pointer" {
 		return fmt.Sprintf("uintptr(args[%d].Bits)", arg)
+	}
+	if strings.HasPrefix(a.Method, "Word") { // an element without a name
+		value := fmt.Sprintf("int64(args[%d].Bits)", arg)
+		if k.Plan.Operands[a.Operand].Param.(spec.Var).DType == spec.Bool {
+			value = fmt.Sprintf("kernelrt.Truth(%s)", value)
+		}
+		return value
 	}
 	return fmt.Sprintf("kernelrt.Float(args[%d])", arg)
 }

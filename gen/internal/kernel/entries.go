@@ -1,10 +1,7 @@
 package kernel
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +17,8 @@ func (k *Kernel) entry(contents map[string][]byte) {
 		key = "spec"
 	}
 	for _, file := range k.Images {
-		names, ok := entriesOf(file, contents[file])
-		if ok && !slices.Contains(names, k.Entry) {
+		found, ok := entriesOf(file, contents[file])
+		if names := namesOf(found); ok && !slices.Contains(names, k.Entry) {
 			k.fail(key, -1, "there is no kernel %s in %s, which has %s: %s", k.Entry, file, listed(names), remedyFor(k.Entry, names))
 		}
 	}
@@ -56,69 +53,6 @@ func listed(names []string) string {
 // mangles reports whether symbol may be what C++ makes of a plain name.
 func mangles(symbol, name string) bool {
 	return strings.HasPrefix(symbol, "_Z") && strings.Contains(symbol, strconv.Itoa(len(name))+name)
-}
-
-// entriesOf lists the kernels of an image, if it can be read.
-func entriesOf(file string, data []byte) (names []string, ok bool) {
-	switch path.Ext(file) {
-	case ".ptx":
-		return ptxEntries(data)
-	case ".cubin":
-		return cubinEntries(data)
-	case ".fatbin":
-		return fatbinEntries(data)
-	}
-	return nil, false
-}
-
-// ptxEntries reads the names of the kernels in PTX.
-func ptxEntries(data []byte) (names []string, ok bool) {
-	for _, m := range ptxEntry.FindAllSubmatch(withoutComments(data), -1) {
-		names = append(names, string(m[1]))
-	}
-	return names, len(data) > 0
-}
-
-var ptxEntry = regexp.MustCompile(`\.entry\s+([A-Za-z_$%][\w$]*)`)
-
-// cubinEntries reads the names of the sections: a kernel has one for its parameters.
-// Every offset is checked, because the file is foreign.
-func cubinEntries(data []byte) (names []string, ok bool) {
-	const (
-		machine       = 190 // EM_CUDA
-		header        = 64
-		sectionHeader = 64
-		parameters    = ".nv.constant0."
-	)
-	le := binary.LittleEndian
-	if len(data) < header || string(data[:6]) != "\x7fELF\x02\x01" || le.Uint16(data[18:]) != machine {
-		return nil, false
-	}
-	table, size := le.Uint64(data[40:]), uint64(len(data))
-	n, text := uint64(le.Uint16(data[60:])), uint64(le.Uint16(data[62:]))
-	if le.Uint16(data[58:]) != sectionHeader || table > size || n > (size-table)/sectionHeader || text >= n {
-		return nil, false
-	}
-	section := func(i uint64) []byte { return data[table+i*sectionHeader:] }
-	from, length := le.Uint64(section(text)[24:]), le.Uint64(section(text)[32:])
-	if from > size || length > size-from {
-		return nil, false
-	}
-	strs := data[from : from+length]
-	for i := range n {
-		at := uint64(le.Uint32(section(i)))
-		if at >= length {
-			return nil, false
-		}
-		name, _, ended := bytes.Cut(strs[at:], []byte{0})
-		if !ended {
-			return nil, false
-		}
-		if kernel, found := strings.CutPrefix(string(name), parameters); found {
-			names = append(names, kernel)
-		}
-	}
-	return names, true
 }
 
 // comments are those of C++ and of PTX, and texts in quotes, which may look like some.

@@ -55,7 +55,8 @@ func TestEntries(t *testing.T) {
 		{"a.sm_90.cubin", "\x7fELF", nil, false},
 		{"a.fatbin", string(whole), nil, false},
 	} {
-		got, ok := entriesOf(c.file, []byte(c.data))
+		entries, ok := entriesOf(c.file, []byte(c.data))
+		got := namesOf(entries)
 		if ok != c.ok || !slices.Equal(got, c.want) {
 			t.Errorf("%s %.30q: %q, %t, want %q, %t", c.file, c.data, got, ok, c.want, c.ok)
 		}
@@ -66,8 +67,8 @@ func FuzzCubin(f *testing.F) {
 	f.Add(cubin(".nv.constant0.saxpy"))
 	f.Add(cubin())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		names, ok := cubinEntries(data)
-		for _, name := range names {
+		entries, ok := cubinEntries(data)
+		for _, name := range namesOf(entries) {
 			if !ok || !bytes.Contains(data, []byte(".nv.constant0."+name)) {
 				t.Errorf("%q, %v, of a file without such a section", name, ok)
 			}

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -31,11 +30,11 @@ const (
 	mostInflated = 1 << 28
 )
 
-// fatbinEntries lists the kernels of all images in a fatbin; not ok if one of them
+// fatbinEntries lists the kernels of all images in a fatbin, with those that several images have; not ok if one of them
 // cannot be read. A device takes one image, and not each has to have every kernel,
 // because a program may ask for the architecture. Every size is checked, because the
 // file is foreign.
-func fatbinEntries(data []byte) (names []string, ok bool) {
+func fatbinEntries(data []byte) (entries []entry, ok bool) {
 	le := binary.LittleEndian
 	if len(data) < fatHeader || le.Uint32(data) != fatMagic {
 		return nil, false
@@ -56,7 +55,7 @@ func fatbinEntries(data []byte) (names []string, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		var found []string
+		var found []entry
 		switch kind := le.Uint16(data); kind {
 		case fatPTX:
 			found, ok = ptxEntries(image)
@@ -68,14 +67,10 @@ func fatbinEntries(data []byte) (names []string, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		for _, name := range found {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		entries = append(entries, found...)
 		data = data[header+size:]
 	}
-	return names, true
+	return entries, true
 }
 
 // fatImage returns the image of an entry as it was before compression.

@@ -83,7 +83,8 @@ func TestFatbin(t *testing.T) {
 		"two":        {append(fatbin(t, fatImageOf{2, 0, code}), fatbin(t, fatImageOf{2, 0, other})...), nil, false},
 		"no fatbin":  {code, nil, false},
 	} {
-		if got, ok := entriesOf("k.fatbin", c.data); ok != c.ok || !slices.Equal(got, c.want) {
+		entries, ok := entriesOf("k.fatbin", c.data)
+		if got := namesOf(entries); ok != c.ok || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, %t, want %q, %t", name, got, ok, c.want, c.ok)
 		}
 	}
@@ -92,23 +93,23 @@ func TestFatbin(t *testing.T) {
 	for _, flags := range []uint64{0, fatLZ4, fatZstd} {
 		whole := fatbin(t, fatImageOf{2, flags, code})
 		for n := range whole {
-			if names, ok := fatbinEntries(whole[:n]); ok {
-				t.Errorf("flags %x, the first %d bytes: %q", flags, n, names)
+			if entries, ok := fatbinEntries(whole[:n]); ok {
+				t.Errorf("flags %x, the first %d bytes: %v", flags, n, entries)
 			}
 		}
 		// A tail that is too short for an entry, which the size of the file includes.
 		for n := 1; n < fatEntry; n++ {
 			tail := append(bytes.Clone(whole), make([]byte, n)...)
 			binary.LittleEndian.PutUint64(tail[8:], uint64(len(tail)-fatHeader))
-			if names, ok := fatbinEntries(tail); ok {
-				t.Errorf("flags %x, a tail of %d bytes: %q", flags, n, names)
+			if entries, ok := fatbinEntries(tail); ok {
+				t.Errorf("flags %x, a tail of %d bytes: %v", flags, n, entries)
 			}
 		}
 		for at := range 16 + 72 {
 			broken := bytes.Clone(whole)
 			broken[at] ^= 0xFF
-			if names, ok := fatbinEntries(broken); ok && !slices.Equal(names, both) {
-				t.Errorf("flags %x, byte %d is wrong: %q", flags, at, names)
+			if entries, ok := fatbinEntries(broken); ok && !slices.Equal(namesOf(entries), both) {
+				t.Errorf("flags %x, byte %d is wrong: %v", flags, at, entries)
 			}
 		}
 	}
@@ -122,8 +123,8 @@ func FuzzFatbin(f *testing.F) {
 	binary.LittleEndian.PutUint64(short[8:], uint64(len(short)-fatHeader))
 	f.Add(short)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if names, ok := fatbinEntries(data); !ok && names != nil {
-			t.Errorf("%q of what cannot be read", names)
+		if entries, ok := fatbinEntries(data); !ok && entries != nil {
+			t.Errorf("%v of what cannot be read", entries)
 		}
 	})
 }

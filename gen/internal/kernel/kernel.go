@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/token"
@@ -94,12 +95,19 @@ type Kernel struct {
 	// by operand.
 	Locals  []string
 	Tensors []string
+	// Leaf has for each operand the index of its first value among those that a launch gets:
+	// a Tuple is taken apart into its elements, a Shape into its sizes. Leaves is their
+	// number, and Nested says that it is not that of the arguments, or not in their order.
+	Leaf   []int
+	Leaves int
+	Nested bool
 	// Known are the names of the flags that say whether a variable has a value, "" where
 	// that is known before the call.
 	Known []string
 
-	index int
-	p     *planner
+	index  int
+	p      *planner
+	passed []string // the names of Args in the description
 }
 
 // Param is a parameter of the Go func.
@@ -107,7 +115,7 @@ type Param struct {
 	Name    string // in Go
 	Operand int
 	Kind    Kind
-	// Type is the type in Go if Kind is Int or Uint.
+	// Type is the type in Go if Kind is Int, Uint or Shape.
 	Type string
 }
 
@@ -124,6 +132,7 @@ const (
 	Bool                // bool
 	Float32             // float32
 	Float64             // float64
+	Shape               // [n]int64
 )
 
 // Arg is a parameter of the kernel: an operand, or a variable.
@@ -163,17 +172,26 @@ func Make(name string, sources []Source, contents map[string][]byte) (*Package, 
 	for i, s := range sources {
 		k := &Kernel{Source: s, Stream: -1, Device: -1, index: i, p: p}
 		if k.describe() {
+			k.texts()
 			k.image()
+			k.files()
 			k.entry(contents)
 			before := len(p.errs)
 			k.params()
+			k.shapes()
 			if len(p.errs) == before {
 				k.names()
 				k.args()
 				k.launch()
 			}
 			if len(p.errs) == before {
+				k.clusters()
+			}
+			if len(p.errs) == before {
 				k.unused()
+			}
+			if len(p.errs) == before {
+				k.parameters(contents)
 			}
 		}
 		p.pkg.Kernels = append(p.pkg.Kernels, k)
@@ -189,11 +207,14 @@ func (k *Kernel) describe() bool {
 		return false
 	}
 	f, err := spec.Parse(k.Spec)
+	if err == nil && f.Dialect != spec.CuTe {
+		err = errors.New("kernels have the messages of the CuTe DSL: leave out the word tvm and its colon")
+	}
 	if err == nil {
 		k.Plan, err = f.Plan()
 	}
 	if err != nil {
-		k.fail("spec", -1, "%w", err)
+		k.fail("spec", -1, "%s", strings.TrimPrefix(err.Error(), "spec: ")) // the key says that
 		return false
 	}
 	if k.Entry == "" {
@@ -255,7 +276,7 @@ func (k *Kernel) image() {
 	for i, f := range k.Images {
 		switch ext := path.Ext(f); {
 		case ext != ".cubin" && ext != ".ptx" && ext != ".fatbin":
-			k.fail("image", i, "%s is not a .cubin, .ptx or .fatbin file", f)
+			k.fail("image", i, "%s is not a .cubin, .ptx or .fatbin file", cmp.Or(f, "an empty name"))
 		case ext == ".cubin" && !architecture.MatchString(path.Base(f)):
 			k.fail("image", i, "the name of the cubin %s has no architecture in it: call it %s.sm_90.cubin", f, strings.TrimSuffix(f, ext))
 		case path.Dir(f) != path.Dir(k.Images[0]):
@@ -278,53 +299,67 @@ func (k *Kernel) image() {
 	k.Image.Users = append(k.Image.Users, k)
 }
 
-// params finds the Go type of each parameter.
+// params finds the Go type of each parameter. The elements of tuples are parameters of the
+// Go func, and constants are not.
 func (k *Kernel) params() {
 	before := len(k.p.errs)
 	for i := range k.Plan.Operands {
 		at := &k.Plan.Operands[i]
-		if at.Parent >= 0 {
-			continue
-		}
 		if at.Name == "_" {
 			k.fail("spec", -1, "parameter %d has no name: give it one in place of _", at.Arg)
 		}
+		k.Leaf = append(k.Leaf, k.Leaves)
+		k.Leaves++
 		p := Param{Operand: i}
-		switch t := at.Param.(type) {
-		case spec.Tensor:
-			p.Kind = Tensor
-			switch t.Device {
-			case "", "cuda", "cuda_managed":
-				if !at.Optional && k.Device < 0 {
-					k.Device = i
-				}
-			case "cuda_host":
-			default:
-				k.fail("spec", -1, "%s: a kernel cannot read the memory of %s: take a tensor on cuda, cuda_managed or cuda_host", at.Name, t.Device)
-			}
-		case spec.Stream:
-			p.Kind = Stream
-			if k.Stream >= 0 {
-				k.fail("spec", -1, "%s: it is the second stream, and a kernel runs on one: remove one", at.Name)
-			}
-			k.Stream = i
-		case spec.DataPointer:
-			p.Kind = Pointer
-		case spec.Var:
-			k.scalar(at, t, &p)
-		case spec.Const:
-			k.fail("spec", -1, "%s: a constant is not an argument of a kernel: remove it, and name the instance of the kernel with entry", at.Name)
-		case spec.Shape, spec.Tuple:
-			k.fail("spec", -1, "%s: a kernel takes numbers and addresses: list what is in it as parameters", at.Name)
+		if k.param(i, &p) {
+			k.Params = append(k.Params, p)
 		}
-		if at.Optional && p.Kind != Tensor {
+		if _, tensor := at.Param.(spec.Tensor); at.Optional && !tensor {
 			k.fail("spec", -1, "%s: only a tensor can be optional: the kernel gets a null pointer for None", at.Name)
 		}
-		k.Params = append(k.Params, p)
 	}
 	if k.Device < 0 && len(k.p.errs) == before {
 		k.fail("spec", -1, "no tensor on cuda says on which device the kernel runs: take one that is not optional")
 	}
+}
+
+// param finds the Go type of an operand, and reports whether it is a parameter in Go.
+func (k *Kernel) param(i int, p *Param) bool {
+	at := &k.Plan.Operands[i]
+	switch t := at.Param.(type) {
+	case spec.Tensor:
+		p.Kind = Tensor
+		switch t.Device {
+		case "", "cuda", "cuda_managed":
+			if !at.Optional && k.Device < 0 {
+				k.Device = i
+			}
+		case "cuda_host":
+		default:
+			k.fail("spec", -1, "%s: a kernel cannot read the memory of %s: take a tensor on cuda, cuda_managed or cuda_host", at.Name, t.Device)
+		}
+	case spec.Stream:
+		p.Kind = Stream
+		if k.Stream >= 0 {
+			k.fail("spec", -1, "%s: it is the second stream, and a kernel runs on one: remove one", at.Name)
+		}
+		k.Stream = i
+	case spec.DataPointer:
+		p.Kind = Pointer
+	case spec.Var:
+		k.scalar(at, t, p)
+	case spec.Shape:
+		p.Kind, p.Type = Shape, fmt.Sprintf("[%d]int64", len(t.Dims))
+		k.Leaves += len(t.Dims) - 1
+		k.Nested = true
+	case spec.Tuple:
+		k.Leaves--
+		k.Nested = true
+		return false
+	case spec.Const:
+		return false
+	}
+	return true
 }
 
 func (k *Kernel) scalar(at *spec.Operand, t spec.Var, p *Param) {
@@ -376,6 +411,10 @@ func (k *Kernel) launch() {
 }
 
 func (k *Kernel) exprs(key string, texts []string, most [3]int64) []*Expr {
+	if i := slices.IndexFunc(texts, open); i >= 0 && slices.ContainsFunc(texts[i+1:], closing) {
+		k.fail(key, i, "%q is one part of an expression that a comma divides: quote the whole expression, as in [\"ceildiv(n, 256)\", m]", texts[i])
+		return nil
+	}
 	if len(texts) > 3 {
 		k.fail(key, 3, "%d sizes are too many: there are x, y and z", len(texts))
 		return nil
@@ -388,6 +427,13 @@ func (k *Kernel) exprs(key string, texts []string, most [3]int64) []*Expr {
 	}
 	return list
 }
+
+// open reports whether a text opens more parentheses than it closes. In a list of YAML,
+// [ceildiv(n, 256), m] has three items, and the first is open.
+func open(text string) bool { return strings.Count(text, "(") > strings.Count(text, ")") }
+
+// closing reports whether a text closes more parentheses than it opens.
+func closing(text string) bool { return strings.Count(text, "(") < strings.Count(text, ")") }
 
 // expr reads an expression; a constant must be in a range.
 func (k *Kernel) expr(key string, item int, text string, least, most int64) *Expr {
@@ -411,7 +457,12 @@ func (k *Kernel) expr(key string, item int, text string, least, most int64) *Exp
 func (k *Kernel) lookup(name string) (int, error) {
 	i := k.Plan.VarIndex(name)
 	if i < 0 {
-		return 0, fmt.Errorf("unknown name %s: the description has %s", name, k.known())
+		for _, o := range k.Plan.Operands {
+			if o.Name == name {
+				return 0, fmt.Errorf("%s is not a size or an integer: the description has %s", name, k.known())
+			}
+		}
+		return 0, fmt.Errorf("unknown name %s: the description has %s", cmp.Or(name, `""`), k.known())
 	}
 	if k.Plan.Vars[i].Maybe {
 		return 0, fmt.Errorf("%s has no value if the optional argument is None: use a size of an argument that is always there", name)
@@ -431,31 +482,4 @@ func (k *Kernel) known() string {
 		return "no names of sizes"
 	}
 	return strings.Join(names, ", ")
-}
-
-// Symbol is the name of the kernel as a function of a shared library: that in the
-// registry without the namespace. It may not be a C symbol; export refuses it then.
-func (k *Kernel) Symbol() string { return k.Register[strings.LastIndexByte(k.Register, '.')+1:] }
-
-// duplicates refuses two things of one name.
-func (p *planner) duplicates() {
-	names, registered := map[string]int{}, map[string]int{}
-	for i, k := range p.pkg.Kernels {
-		if k.Plan == nil {
-			continue
-		}
-		if j, ok := names[k.GoName]; ok {
-			p.fail(i, "name", -1, "kernels[%d] is called %s too: give one another name", j, k.GoName)
-		} else {
-			names[k.GoName] = i
-		}
-		if k.Register == "" {
-			k.Register = p.pkg.Name + "." + k.Plan.Func.Name
-		}
-		if j, ok := registered[k.Register]; ok {
-			p.fail(i, "register", -1, "kernels[%d] is registered as %s too: give one another name with register", j, k.Register)
-		} else {
-			registered[k.Register] = i
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,9 +51,9 @@ func (k *Kernel) names() {
 	k.Tensors = make([]string, len(k.Plan.Operands))
 	for i := range k.Params {
 		p := &k.Params[i]
-		p.Name = params.name(k.Plan.Operands[p.Operand].Name)
+		p.Name = params.name(k.path(p.Operand))
 		if p.Kind == Tensor {
-			k.Tensors[p.Operand] = locals.name(k.Plan.Operands[p.Operand].Name)
+			k.Tensors[p.Operand] = locals.name(k.path(p.Operand))
 		}
 	}
 	k.Locals, k.Known = make([]string, len(k.Plan.Vars)), make([]string, len(k.Plan.Vars))
@@ -66,13 +67,54 @@ func (k *Kernel) names() {
 	}
 }
 
-// args finds the parameters of the kernel.
+// path is the name of a parameter, after those of the tuples that it is in: "t k" for the
+// element k, and "t 1" for an element without a name.
+func (k *Kernel) path(operand int) string {
+	at := &k.Plan.Operands[operand]
+	name := ownName(at.Param)
+	if at.Parent < 0 {
+		return name
+	}
+	if name == "" {
+		name = strconv.Itoa(at.Index)
+	}
+	return k.path(at.Parent) + " " + name
+}
+
+// ownName is the name that the description gives a parameter or an element, "" for none.
+func ownName(p spec.Param) string {
+	switch p := p.(type) {
+	case spec.Tensor:
+		return p.Name
+	case spec.Var:
+		return p.Name
+	case spec.Stream:
+		return p.Name
+	case spec.DataPointer:
+		return p.Name
+	case spec.Shape:
+		return p.Name
+	case spec.Tuple:
+		return p.Name
+	}
+	return ""
+}
+
+// args finds the parameters of the kernel. Without a list they are all arguments, and the
+// names in each Shape.
 func (k *Kernel) args() {
 	names := k.Source.Args
 	if names == nil {
 		for _, p := range k.Params {
-			if p.Kind != Stream {
-				names = append(names, k.Plan.Operands[p.Operand].Name)
+			at := &k.Plan.Operands[p.Operand]
+			if shape, ok := at.Param.(spec.Shape); ok {
+				for _, d := range shape.Dims {
+					if v, ok := d.(spec.Var); ok && v.Name != "_" {
+						names = append(names, v.Name)
+					}
+				}
+			} else if p.Kind != Stream {
+				names = append(names, at.Name)
 			}
 		}
 	}
@@ -84,7 +126,7 @@ func (k *Kernel) args() {
 		if a, err := k.arg(name); err != nil {
 			k.fail("args", i, "%w", err)
 		} else {
-			k.Args = append(k.Args, a)
+			k.Args, k.passed = append(k.Args, a), append(k.passed, name)
 		}
 	}
 }
@@ -92,16 +134,18 @@ func (k *Kernel) args() {
 func (k *Kernel) arg(name string) (Arg, error) {
 	for _, p := range k.Params {
 		at := &k.Plan.Operands[p.Operand]
-		if at.Name != name {
+		if at.Name != name && ownName(at.Param) != name {
 			continue
 		}
 		a := Arg{Operand: p.Operand, Var: -1, Method: "Pointer", Size: 8}
 		switch p.Kind {
 		case Stream:
 			return a, fmt.Errorf("%s is the stream, which is not a parameter of the kernel: remove it", name)
+		case Shape:
+			return a, fmt.Errorf("%s is a Shape: name its sizes, and pass those names", name)
 		case Int, Uint, Bool:
-			a.Var = k.Plan.VarIndex(name)
-			return a.word(k.Plan.Vars[a.Var].DType)
+			a.Var = k.Plan.VarIndex(ownName(at.Param)) // -1 for an element without a name
+			return a.word(at.Param.(spec.Var).DType)
 		case Float32, Float64:
 			switch t := at.Param.(spec.Var).DType; t {
 			case spec.Float16:
@@ -115,6 +159,19 @@ func (k *Kernel) arg(name string) (Arg, error) {
 			}
 		}
 		return a, nil
+	}
+	for i := range k.Plan.Operands {
+		at := &k.Plan.Operands[i]
+		switch t := at.Param.(type) {
+		case spec.Tuple:
+			if at.Name == name || t.Name == name {
+				return Arg{}, fmt.Errorf("%s is a Tuple: pass its elements, by their names or as %s[0]", name, at.Name)
+			}
+		case spec.Const:
+			if at.Name == name || t.Name == name {
+				return Arg{}, fmt.Errorf("%s is a constant, which the kernel has: remove it", name)
+			}
+		}
 	}
 	v, err := k.lookup(name)
 	if err != nil {
@@ -165,11 +222,12 @@ func (k *Kernel) unused() {
 		c := &k.Plan.Checks[i]
 		if c.Op == spec.OpBind || c.Op == spec.OpMatch {
 			places[c.Var]++
-			dimension[c.Var] = dimension[c.Var] || c.Field == spec.FieldShape || c.Field == spec.FieldStrides
+			dimension[c.Var] = dimension[c.Var] || c.Field == spec.FieldShape || c.Field == spec.FieldStrides || c.Field == spec.FieldDim
 		}
 	}
 	for i, v := range k.Plan.Vars {
-		if dimension[i] && places[i] == 1 && uses[i] == 0 {
+		// A type or a divisor is a demand on the argument, which the checks use.
+		if dimension[i] && places[i] == 1 && uses[i] == 0 && !v.Constrained {
 			k.fail("spec", -1, "nothing uses the dimension %s: pass it in args, use it in the grid, or write _ for any value", v.Name)
 		}
 	}
@@ -179,13 +237,12 @@ func (k *Kernel) unused() {
 	}
 	for _, p := range k.Params {
 		at := &k.Plan.Operands[p.Operand]
-		v := k.Plan.VarIndex(at.Name)
 		if p.Kind == Int || p.Kind == Uint || p.Kind == Bool {
-			if uses[v] > 0 {
+			if v := k.Plan.VarIndex(ownName(at.Param)); v >= 0 && uses[v] > 0 {
 				continue
 			}
 		}
-		if p.Kind != Stream && !passed[p.Operand] {
+		if p.Kind != Stream && p.Kind != Shape && !passed[p.Operand] {
 			k.fail("args", -1, "the parameter %s goes nowhere: pass it in args, or remove it from the description", at.Name)
 		}
 	}

@@ -64,8 +64,14 @@ extern "C" __global__ void young(float* x) { *x = 1; }
 		if err != nil {
 			t.Fatal(err)
 		}
-		names, ok := fatbinEntries(data)
+		entries, ok := fatbinEntries(data)
+		names := namesOf(entries)
 		slices.Sort(names)
+		for _, e := range entries {
+			if want := map[string][]int{"saxpy": {4, 4, 8, 8}}[e.name]; want != nil && (!e.known || !slices.Equal(e.sizes, want)) {
+				t.Errorf("%s: the parameters of %s have %v bytes, %t, want %v", file, e.name, e.sizes, e.known, want)
+			}
+		}
 		if !ok || !slices.Equal(names, want) {
 			t.Errorf("%s: %q, %t, want %q", file, names, ok, want)
 		}
@@ -85,7 +91,7 @@ extern "C" __global__ void young(float* x) { *x = 1; }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, ok := fatbinEntries(data); ok {
-		t.Errorf("code for the linker: %q", names)
+	if entries, ok := fatbinEntries(data); ok {
+		t.Errorf("code for the linker: %v", entries)
 	}
 }

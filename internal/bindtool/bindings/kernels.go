@@ -117,6 +117,9 @@ func (r *kernelReader) embedded(pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%q is not a valid file name pattern: %w", pattern, err)
 	}
 	if len(found) == 0 {
+		if below, err := filepath.Glob(filepath.Join(r.root, filepath.FromSlash(pattern))); err == nil && len(below) > 0 {
+			return nil, fmt.Errorf("there is no file %s, but there is %s: name it from the folder of the configuration", console.Shown(full), console.Shown(below[0]))
+		}
 		return nil, fmt.Errorf("there is no file %s: build it, or correct the name", console.Shown(full))
 	}
 	slices.Sort(found)

@@ -5,6 +5,7 @@ package testkernels
 
 import (
 	"embed"
+	"math"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
@@ -24,10 +25,10 @@ var filesAxpy embed.FS
 
 var imageAxpy = kernelrt.Image{Files: &filesAxpy, Pattern: "*"}
 
-//go:embed "absent.fatbin"
-var filesAbsent embed.FS
+//go:embed "unread.fatbin"
+var filesMismatch embed.FS
 
-var imageAbsent = kernelrt.Image{Files: &filesAbsent, Pattern: "*"}
+var imageMismatch = kernelrt.Image{Files: &filesMismatch, Pattern: "*"}
 
 var kernelAxpy = kernelrt.Kernel{
 	Name: "axpy", Entry: "axpy", Image: &imageAxpy, Sizes: []int{4, 4, 8, 8},
@@ -42,12 +43,10 @@ var kernelAxpy = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // On a nil stream it runs on the environment stream.
 func Axpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromTensor(y),
-		kernelrt.FromFloat(float64(a)),
-		{},
-	}
+	var args [4]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromTensor(y)
+	args[2] = kernelrt.FromFloat(float64(a))
 	err := launchAxpy(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
 	kernelrt.Keep(y)
@@ -71,7 +70,7 @@ var checksAxpy = kernelrt.Checks{Signature: signatureAxpy, List: []spec.Check{
 	{Op: spec.OpBind, Field: spec.FieldShape},
 	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingAxpy + ", expected contiguous"},
 	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingAxpy + ", expected Tensor"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingAxpy + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingAxpy + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingAxpy + ", expected dtype=float32"},
@@ -85,7 +84,7 @@ func launchAxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
 	x, y := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
 	if len(args) != 4 ||
 		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
-		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
+		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), y) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
 		!kernelrt.IsFloat(args[2]) ||
 		!kernelrt.IsAddress(args[3]) {
 		return checksAxpy.Refuse(args)
@@ -118,19 +117,18 @@ var kernelMat = kernelrt.Kernel{
 // A grid without blocks is an error.
 // It runs on the environment stream.
 func Mat(a, b, c *tvmffi.Tensor, k int32, u uint64, flag bool, h, bf float32, f float64, p, q tvmffi.Pointer) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(a),
-		kernelrt.FromTensor(b),
-		kernelrt.FromTensor(c),
-		kernelrt.FromInt(int64(k)),
-		kernelrt.FromUint(u),
-		kernelrt.FromBool(flag),
-		kernelrt.FromFloat(float64(h)),
-		kernelrt.FromFloat(float64(bf)),
-		kernelrt.FromFloat(f),
-		kernelrt.FromPointer(p),
-		kernelrt.FromPointer(q),
-	}
+	var args [11]kernelrt.Value
+	args[0] = kernelrt.FromTensor(a)
+	args[1] = kernelrt.FromTensor(b)
+	args[2] = kernelrt.FromTensor(c)
+	args[3] = kernelrt.FromInt(int64(k))
+	args[4] = kernelrt.FromUint(u)
+	args[5] = kernelrt.FromBool(flag)
+	args[6] = kernelrt.FromFloat(float64(h))
+	args[7] = kernelrt.FromFloat(float64(bf))
+	args[8] = kernelrt.FromFloat(f)
+	args[9] = kernelrt.FromPointer(p)
+	args[10] = kernelrt.FromPointer(q)
 	err := launchMat(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(a)
 	kernelrt.Keep(b)
@@ -161,7 +159,7 @@ var checksMat = kernelrt.Checks{Signature: signatureMat, List: []spec.Check{
 	{Op: spec.OpEqual, Field: spec.FieldStrides, Index: 1, UnlessOne: true, Want: 1, Kind: "ValueError", Message: "Mismatched a.strides[1] on argument #0" + callingMat + ", expected to be 1"},
 	{Op: spec.OpSkipNone, Operand: 1, Want: 25},
 	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingMat + ", expected Tensor or None"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 7, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingMat + ", expected to match a.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 7, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingMat + ", expected to match a.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected ndim=2"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 0, Bits: 8, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected dtype=int8"},
@@ -171,7 +169,7 @@ var checksMat = kernelrt.Checks{Signature: signatureMat, List: []spec.Check{
 	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingMat + ", expected contiguous"},
 	{Op: spec.OpSkipNone, Operand: 2, Want: 35},
 	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingMat + ", expected Tensor or None"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 7, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingMat + ", expected to match a.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 7, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingMat + ", expected to match a.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 2, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 2, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 2, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingMat + ", expected dtype=float32"},
@@ -201,14 +199,14 @@ func launchMat(args []kernelrt.Value, stream kernelrt.Stream) error {
 	var mKnown bool
 	if len(args) != 11 ||
 		!kernelrt.IsTensor(a, 2, 2, kernelrt.DType{Code: 2, Bits: 16, Lanes: 1}) || int64(kernelrt.Address(a))%16 != 0 || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647) || !kernelrt.Within(kernelrt.Size(a, 1), -2147483648, 2147483647) || kernelrt.Size(a, 1)%8 != 0 || kernelrt.Stride(a, 0)%8 != 0 && kernelrt.Size(a, 0) != 1 || kernelrt.Stride(a, 1) != 1 && kernelrt.Size(a, 1) != 1 ||
-		!kernelrt.IsNone(args[1]) && (!kernelrt.IsIntTensor(b, 2, 2, 8, 1) || int64(b.Device.ID) != int64(a.Device.ID) || kernelrt.Size(b, 0) != kernelrt.Size(a, 1) || !kernelrt.Within(kernelrt.Size(b, 1), -2147483648, 2147483647)) {
+		!kernelrt.IsNone(args[1]) && (!kernelrt.IsIntTensor(b, 2, 2, 8, 1) || int64(b.Device.ID) != int64(a.Device.ID) && !kernelrt.Reaches(int64(a.Device.ID), b) || kernelrt.Size(b, 0) != kernelrt.Size(a, 1) || !kernelrt.Within(kernelrt.Size(b, 1), -2147483648, 2147483647)) {
 		return checksMat.Refuse(args)
 	}
 	if b != nil {
 		m, mKnown = kernelrt.Size(b, 1), true
 	}
 	if !kernelrt.IsNone(args[1]) && !kernelrt.Contiguous(b) ||
-		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(a.Device.ID) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(c)) ||
+		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(a.Device.ID) && !kernelrt.Reaches(int64(a.Device.ID), c) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(c)) ||
 		!kernelrt.IsInt(args[3]) || !kernelrt.Within(int64(args[3].Bits), -2147483648, 2147483647) || int64(args[3].Bits)%2 != 0 ||
 		!kernelrt.IsInt(args[4]) ||
 		!kernelrt.IsInt(args[5]) || !kernelrt.Within(int64(args[5].Bits), -128, 127) ||
@@ -259,10 +257,9 @@ var kernelTwo = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Two(a, b *tvmffi.Tensor) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(a),
-		kernelrt.FromTensor(b),
-	}
+	var args [2]kernelrt.Value
+	args[0] = kernelrt.FromTensor(a)
+	args[1] = kernelrt.FromTensor(b)
 	err := launchTwo(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(a)
 	kernelrt.Keep(b)
@@ -327,10 +324,8 @@ var kernelClustered = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // On a nil stream it runs on the environment stream.
 func Clustered(x *tvmffi.Tensor, stream *cuda.Stream) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		{},
-	}
+	var args [2]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
 	err := launchClustered(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
 	kernelrt.Keep(stream)
@@ -386,12 +381,11 @@ var kernelSizes = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Sizes(x *tvmffi.Tensor, k, b, s int64) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromInt(k),
-		kernelrt.FromInt(b),
-		kernelrt.FromInt(s),
-	}
+	var args [4]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromInt(k)
+	args[2] = kernelrt.FromInt(b)
+	args[3] = kernelrt.FromInt(s)
 	err := launchSizes(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
@@ -455,15 +449,14 @@ var kernelInts = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Ints(x *tvmffi.Tensor, i8 int8, u8 uint8, i16 int16, u16 uint16, u32 uint32, i64 int64) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromInt(int64(i8)),
-		kernelrt.FromUint(uint64(u8)),
-		kernelrt.FromInt(int64(i16)),
-		kernelrt.FromUint(uint64(u16)),
-		kernelrt.FromUint(uint64(u32)),
-		kernelrt.FromInt(i64),
-	}
+	var args [7]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromInt(int64(i8))
+	args[2] = kernelrt.FromUint(uint64(u8))
+	args[3] = kernelrt.FromInt(int64(i16))
+	args[4] = kernelrt.FromUint(uint64(u16))
+	args[5] = kernelrt.FromUint(uint64(u32))
+	args[6] = kernelrt.FromInt(i64)
 	err := launchInts(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
@@ -537,8 +530,345 @@ func launchInts(args []kernelrt.Value, stream kernelrt.Stream) error {
 	return l.Run(stream)
 }
 
+var kernelDemands = kernelrt.Kernel{
+	Name: "demands", Entry: "demands", Image: &imageAxpy, Sizes: []int{8, 8},
+	Grid: []string{"1"}, Block: []string{"1"},
+}
+
+// Demands launches the kernel demands:
+//
+//	demands(x: Tensor([n % 8, m: int64, _ % 4], complex64, strides=[s: int64 % 8, _: int64 % 2, 1]), y: Tensor([_: int8 % 2], complex128))
+//
+// The grid is 1, the block 1.
+// If the grid has no blocks, nothing is launched.
+// It runs on the environment stream.
+func Demands(x, y *tvmffi.Tensor) error {
+	var args [2]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromTensor(y)
+	err := launchDemands(args[:], kernelrt.Stream{On: nil})
+	kernelrt.Keep(x)
+	kernelrt.Keep(y)
+	return err
+}
+
+const (
+	signatureDemands = "demands(x: Tensor([n, m, _], complex64), y: Tensor([_], complex128))"
+	callingDemands   = " when calling: `" + signatureDemands + "`"
+)
+
+var checksDemands = kernelrt.Checks{Signature: signatureDemands, List: []spec.Check{
+	{Op: spec.OpCount, Want: 2, Kind: "TypeError", Message: "Expects 2 parameters" + callingDemands},
+	{Op: spec.OpType, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingDemands + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Var: 3},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Want: 3, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingDemands + ", expected ndim=3"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingDemands + ", expected device_type=cuda"},
+	{Op: spec.OpDType, DType: spec.DType{Code: 5, Bits: 64, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingDemands + ", expected dtype=complex64"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[0] on argument #0" + callingDemands + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpDivisible, Field: spec.FieldShape, Want: 8, Kind: "ValueError", Message: "Invalid x.shape[0] on argument #0" + callingDemands + ", expected to be divisible by 8"},
+	{Op: spec.OpBind, Field: spec.FieldShape},
+	{Op: spec.OpBind, Field: spec.FieldShape, Index: 1, Var: 1},
+	{Op: spec.OpRange, Field: spec.FieldShape, Index: 2, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound x.shape[2] on argument #0" + callingDemands + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpDivisible, Field: spec.FieldShape, Index: 2, Want: 4, Kind: "ValueError", Message: "Invalid x.shape[2] on argument #0" + callingDemands + ", expected to be divisible by 4"},
+	{Op: spec.OpDivisible, Field: spec.FieldStrides, UnlessOne: true, Want: 8, Kind: "ValueError", Message: "Invalid x.strides[0] on argument #0" + callingDemands + ", expected to be divisible by 8"},
+	{Op: spec.OpBind, Field: spec.FieldStrides, Var: 2},
+	{Op: spec.OpDivisible, Field: spec.FieldStrides, Index: 1, UnlessOne: true, Want: 2, Kind: "ValueError", Message: "Invalid x.strides[1] on argument #0" + callingDemands + ", expected to be divisible by 2"},
+	{Op: spec.OpEqual, Field: spec.FieldStrides, Index: 2, UnlessOne: true, Want: 1, Kind: "ValueError", Message: "Mismatched x.strides[2] on argument #0" + callingDemands + ", expected to be 1"},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingDemands + ", expected Tensor"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 3, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingDemands + ", expected to match x.device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingDemands + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingDemands + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 5, Bits: 128, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingDemands + ", expected dtype=complex128"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 1, Min: -128, Max: 127, Kind: "ValueError", Message: "Out of bound y.shape[0] on argument #1" + callingDemands + ", expected to be in int8 range [-128, 127]"},
+	{Op: spec.OpDivisible, Field: spec.FieldShape, Operand: 1, Want: 2, Kind: "ValueError", Message: "Invalid y.shape[0] on argument #1" + callingDemands + ", expected to be divisible by 2"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingDemands + ", expected contiguous"},
+}}
+
+func launchDemands(args []kernelrt.Value, stream kernelrt.Stream) error {
+	x, y := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
+	if len(args) != 2 ||
+		!kernelrt.IsTensor(x, 3, 2, kernelrt.DType{Code: 5, Bits: 64, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || kernelrt.Size(x, 0)%8 != 0 || !kernelrt.Within(kernelrt.Size(x, 2), -2147483648, 2147483647) || kernelrt.Size(x, 2)%4 != 0 || kernelrt.Stride(x, 0)%8 != 0 && kernelrt.Size(x, 0) != 1 || kernelrt.Stride(x, 1)%2 != 0 && kernelrt.Size(x, 1) != 1 || kernelrt.Stride(x, 2) != 1 && kernelrt.Size(x, 2) != 1 ||
+		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 5, Bits: 128, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), y) || !kernelrt.Within(kernelrt.Size(y, 0), -128, 127) || kernelrt.Size(y, 0)%2 != 0 || !kernelrt.Contiguous(y) {
+		return checksDemands.Refuse(args)
+	}
+	d := kernelrt.Dims{Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1}}
+	l, err := kernelDemands.Begin(x.Device.ID, &d)
+	if l == nil {
+		return err
+	}
+	l.Pointer(0, kernelrt.Address(x))
+	l.Pointer(1, kernelrt.Address(y))
+	return l.Run(stream)
+}
+
+var kernelNested = kernelrt.Kernel{
+	Name: "nested", Entry: "nested", Image: &imageAxpy, Sizes: []int{8, 4, 8, 1, 4, 8, 1, 8, 8},
+	Grid: []string{"n", "max(1, m)"}, Block: []string{"max(k, 1)"},
+}
+
+// Nested launches the kernel nested:
+//
+//	nested(p: Tuple[x: Tensor([n % 2], float32), k: int32], s: Shape([n, 4, m: int64]), t: Tuple[int8, Tuple[float32, Stream], Optional[Tensor([m], int8)]], c: Int(5), d: Tuple[Bool(True), Float(1.5), None, bool, Shape([_: uint8, n])], u: Tuple[y: Optional[Tensor([n], float32)], q: DataPointer])
+//
+// The grid is n x max(1, m), the block max(k, 1).
+// If the grid has no blocks, nothing is launched.
+// On a nil stream it runs on the environment stream.
+func Nested(pX *tvmffi.Tensor, pK int32, s [3]int64, t0 int8, t10 float32, t11 *cuda.Stream, t2 *tvmffi.Tensor, d3 bool, d4 [2]int64, uY *tvmffi.Tensor, uQ tvmffi.Pointer) error {
+	var args [18]kernelrt.Value
+	args[0] = kernelrt.FromTensor(pX)
+	args[1] = kernelrt.FromInt(int64(pK))
+	args[2] = kernelrt.FromInt(s[0])
+	args[3] = kernelrt.FromInt(s[1])
+	args[4] = kernelrt.FromInt(s[2])
+	args[5] = kernelrt.FromInt(int64(t0))
+	args[6] = kernelrt.FromFloat(float64(t10))
+	args[8] = kernelrt.FromTensor(t2)
+	args[9] = kernelrt.FromInt(5)
+	args[10] = kernelrt.FromBool(true)
+	args[11] = kernelrt.FromFloat(math.Float64frombits(0x3ff8000000000000))
+	args[13] = kernelrt.FromBool(d3)
+	args[14] = kernelrt.FromInt(d4[0])
+	args[15] = kernelrt.FromInt(d4[1])
+	args[16] = kernelrt.FromTensor(uY)
+	args[17] = kernelrt.FromPointer(uQ)
+	err := launchNested(args[:], kernelrt.Stream{On: t11})
+	kernelrt.Keep(pX)
+	kernelrt.Keep(t11)
+	kernelrt.Keep(t2)
+	kernelrt.Keep(uY)
+	return err
+}
+
+const (
+	signatureNested = "nested(p: Tuple[Tensor([n], float32), int32], s: Shape([n, 4, m]), t: Tuple[int8, Tuple[float32, Stream], Optional[Tensor([m], int8)]], c: Int(5), d: Tuple[Bool(True), Float(1.5), None, bool, Shape([_, n])], u: Tuple[Optional[Tensor([n], float32)], DataPointer])"
+	callingNested   = " when calling: `" + signatureNested + "`"
+)
+
+var checksNested = kernelrt.Checks{Signature: signatureNested, Args: []kernelrt.Form{{Name: "p", Elems: []kernelrt.Form{{Name: "p[0]"}, {Name: "p[1]"}}}, {Name: "s", Sizes: 3, Shape: true}, {Name: "t", Elems: []kernelrt.Form{{Name: "t[0]"}, {Name: "t[1]", Elems: []kernelrt.Form{{Name: "t[1][0]"}, {Name: "t[1][1]"}}}, {Name: "t[2]"}}}, {Name: "c"}, {Name: "d", Elems: []kernelrt.Form{{Name: "d[0]"}, {Name: "d[1]"}, {Name: "d[2]"}, {Name: "d[3]"}, {Name: "d[4]", Sizes: 2, Shape: true}}}, {Name: "u", Elems: []kernelrt.Form{{Name: "u[0]"}, {Name: "u[1]"}}}}, List: []spec.Check{
+	{Op: spec.OpCount, Want: 6, Kind: "TypeError", Message: "Expects 6 parameters" + callingNested},
+	{Op: spec.OpType, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingNested + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Want: 2, Kind: "ValueError", Message: "Mismatched tuple size on argument #0" + callingNested + ", expected tuple size=2"},
+	{Op: spec.OpElement, Want: 1},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on p[0] in argument #0" + callingNested + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Operand: 1, Var: 3},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on p[0] in argument #0" + callingNested + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on p[0] in argument #0" + callingNested + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on p[0] in argument #0" + callingNested + ", expected dtype=float32"},
+	{Op: spec.OpRange, Field: spec.FieldShape, Operand: 1, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound p[0].shape[0] on p[0] in argument #0" + callingNested + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpDivisible, Field: spec.FieldShape, Operand: 1, Want: 2, Kind: "ValueError", Message: "Invalid p[0].shape[0] on p[0] in argument #0" + callingNested + ", expected to be divisible by 2"},
+	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 1},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on p[0] in argument #0" + callingNested + ", expected contiguous"},
+	{Op: spec.OpElement, Index: 1, Want: 2},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on p[1] in argument #0" + callingNested + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 2, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound value on p[1] in argument #0" + callingNested + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldValue, Operand: 2, Var: 1},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptShape | spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingNested + ", expected ffi.Shape or ffi.Array"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 3, Want: 3, Kind: "ValueError", Message: "Mismatched Shape on argument #1" + callingNested + ", expected shape size=3"},
+	{Op: spec.OpElementInt, Operand: 3, Kind: "TypeError", Message: "Invalid shape element type s[0] on argument #1" + callingNested + ", expected int"},
+	{Op: spec.OpElementInt, Operand: 3, Index: 1, Kind: "TypeError", Message: "Invalid shape element type s[1] on argument #1" + callingNested + ", expected int"},
+	{Op: spec.OpElementInt, Operand: 3, Index: 2, Kind: "TypeError", Message: "Invalid shape element type s[2] on argument #1" + callingNested + ", expected int"},
+	{Op: spec.OpMatch, Field: spec.FieldDim, Operand: 3, Kind: "ValueError", Message: "Mismatched s[0] on argument #1" + callingNested + ", expected to match p[0].shape[0]"},
+	{Op: spec.OpEqual, Field: spec.FieldDim, Operand: 3, Index: 1, Want: 4, Kind: "ValueError", Message: "Mismatched s[1] on argument #1" + callingNested + ", expected to be 4"},
+	{Op: spec.OpBind, Field: spec.FieldDim, Operand: 3, Index: 2, Var: 2},
+	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingNested + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 4, Want: 3, Kind: "ValueError", Message: "Mismatched tuple size on argument #2" + callingNested + ", expected tuple size=3"},
+	{Op: spec.OpElement, Operand: 4, Want: 5},
+	{Op: spec.OpType, Operand: 5, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on t[0] in argument #2" + callingNested + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 5, Min: -128, Max: 127, Kind: "ValueError", Message: "Out of bound value on t[0] in argument #2" + callingNested + ", expected to be in int8 range [-128, 127]"},
+	{Op: spec.OpElement, Operand: 4, Index: 1, Want: 6},
+	{Op: spec.OpType, Operand: 6, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on t[1] in argument #2" + callingNested + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 6, Want: 2, Kind: "ValueError", Message: "Mismatched tuple size on t[1] in argument #2" + callingNested + ", expected tuple size=2"},
+	{Op: spec.OpElement, Operand: 6, Want: 7},
+	{Op: spec.OpType, Operand: 7, Accept: spec.AcceptInt | spec.AcceptBool | spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on t[1][0] in argument #2" + callingNested + ", expected float"},
+	{Op: spec.OpElement, Operand: 6, Index: 1, Want: 8},
+	{Op: spec.OpType, Operand: 8, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on t[1][1] in argument #2" + callingNested + ", expected handle or int"},
+	{Op: spec.OpElement, Operand: 4, Index: 2, Want: 9},
+	{Op: spec.OpSkipNone, Operand: 9, Want: 46},
+	{Op: spec.OpType, Operand: 9, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on t[2] in argument #2" + callingNested + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 9, Var: 3, Peer: true, Kind: "ValueError", Message: "Mismatched device index on t[2] in argument #2" + callingNested + ", expected to match p[0].device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 9, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on t[2] in argument #2" + callingNested + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 9, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on t[2] in argument #2" + callingNested + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 9, DType: spec.DType{Code: 0, Bits: 8, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on t[2] in argument #2" + callingNested + ", expected dtype=int8"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 9, Var: 2, Kind: "ValueError", Message: "Mismatched t[2].shape[0] on t[2] in argument #2" + callingNested + ", expected to match s[2]"},
+	{Op: spec.OpContiguous, Operand: 9, Kind: "ValueError", Message: "Mismatched Tensor on t[2] in argument #2" + callingNested + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 10, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingNested + ", expected int"},
+	{Op: spec.OpEqual, Field: spec.FieldValue, Operand: 10, Want: 5, Kind: "ValueError", Message: "Mismatched constexpr value on argument #3" + callingNested + ", expected 5"},
+	{Op: spec.OpType, Operand: 11, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingNested + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 11, Want: 5, Kind: "ValueError", Message: "Mismatched tuple size on argument #4" + callingNested + ", expected tuple size=5"},
+	{Op: spec.OpElement, Operand: 11, Want: 12},
+	{Op: spec.OpType, Operand: 12, Accept: spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on d[0] in argument #4" + callingNested + ", expected bool"},
+	{Op: spec.OpEqual, Field: spec.FieldValue, Operand: 12, Want: 1, Kind: "ValueError", Message: "Mismatched constexpr value on d[0] in argument #4" + callingNested + ", expected True"},
+	{Op: spec.OpElement, Operand: 11, Index: 1, Want: 13},
+	{Op: spec.OpType, Operand: 13, Accept: spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on d[1] in argument #4" + callingNested + ", expected float"},
+	{Op: spec.OpFloat, Operand: 13, Float: math.Float64frombits(0x3ff8000000000000), Kind: "ValueError", Message: "Mismatched constexpr value on d[1] in argument #4" + callingNested + ", expected 1.5"},
+	{Op: spec.OpElement, Operand: 11, Index: 2, Want: 14},
+	{Op: spec.OpType, Operand: 14, Accept: spec.AcceptNone, Kind: "TypeError", Message: "Mismatched type on d[2] in argument #4" + callingNested + ", expected None"},
+	{Op: spec.OpElement, Operand: 11, Index: 3, Want: 15},
+	{Op: spec.OpType, Operand: 15, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on d[3] in argument #4" + callingNested + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 15, Min: -128, Max: 127, Kind: "ValueError", Message: "Out of bound value on d[3] in argument #4" + callingNested + ", expected to be in bool range [-128, 127]"},
+	{Op: spec.OpElement, Operand: 11, Index: 4, Want: 16},
+	{Op: spec.OpType, Operand: 16, Accept: spec.AcceptShape | spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on d[4] in argument #4" + callingNested + ", expected ffi.Shape or ffi.Array"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 16, Want: 2, Kind: "ValueError", Message: "Mismatched Shape on d[4] in argument #4" + callingNested + ", expected shape size=2"},
+	{Op: spec.OpElementInt, Operand: 16, Kind: "TypeError", Message: "Invalid shape element type d[4][0] on d[4] in argument #4" + callingNested + ", expected int"},
+	{Op: spec.OpElementInt, Operand: 16, Index: 1, Kind: "TypeError", Message: "Invalid shape element type d[4][1] on d[4] in argument #4" + callingNested + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldDim, Operand: 16, Max: 255, Kind: "ValueError", Message: "Out of bound d[4][0] on d[4] in argument #4" + callingNested + ", expected to be in uint8 range [0, 255]"},
+	{Op: spec.OpMatch, Field: spec.FieldDim, Operand: 16, Index: 1, Kind: "ValueError", Message: "Mismatched d[4][1] on d[4] in argument #4" + callingNested + ", expected to match p[0].shape[0]"},
+	{Op: spec.OpType, Operand: 17, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #5" + callingNested + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 17, Want: 2, Kind: "ValueError", Message: "Mismatched tuple size on argument #5" + callingNested + ", expected tuple size=2"},
+	{Op: spec.OpElement, Operand: 17, Want: 18},
+	{Op: spec.OpSkipNone, Operand: 18, Want: 79},
+	{Op: spec.OpType, Operand: 18, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on u[0] in argument #5" + callingNested + ", expected Tensor or None"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 18, Var: 3, Peer: true, Kind: "ValueError", Message: "Mismatched device index on u[0] in argument #5" + callingNested + ", expected to match p[0].device.index"},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 18, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on u[0] in argument #5" + callingNested + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 18, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on u[0] in argument #5" + callingNested + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 18, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on u[0] in argument #5" + callingNested + ", expected dtype=float32"},
+	{Op: spec.OpMatch, Field: spec.FieldShape, Operand: 18, Kind: "ValueError", Message: "Mismatched u[0].shape[0] on u[0] in argument #5" + callingNested + ", expected to match p[0].shape[0]"},
+	{Op: spec.OpContiguous, Operand: 18, Kind: "ValueError", Message: "Mismatched Tensor on u[0] in argument #5" + callingNested + ", expected contiguous"},
+	{Op: spec.OpElement, Operand: 17, Index: 1, Want: 19},
+	{Op: spec.OpType, Operand: 19, Accept: spec.AcceptNone | spec.AcceptInt | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on u[1] in argument #5" + callingNested + ", expected handle or int"},
+}}
+
+func launchNested(args []kernelrt.Value, stream kernelrt.Stream) error {
+	pX, t2, uY := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 8), kernelrt.TensorAt(args, 16)
+	if len(args) != 18 ||
+		!kernelrt.IsTensor(pX, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(pX, 0), -2147483648, 2147483647) || kernelrt.Size(pX, 0)%2 != 0 || !kernelrt.Contiguous(pX) ||
+		!kernelrt.IsInt(args[1]) || !kernelrt.Within(int64(args[1].Bits), -2147483648, 2147483647) ||
+		int64(args[2].Bits) != kernelrt.Size(pX, 0) || int64(args[3].Bits) != 4 ||
+		!kernelrt.IsInt(args[5]) || !kernelrt.Within(int64(args[5].Bits), -128, 127) ||
+		!kernelrt.IsFloat(args[6]) ||
+		!kernelrt.IsAddress(args[7]) ||
+		!kernelrt.IsNone(args[8]) && (!kernelrt.IsIntTensor(t2, 1, 2, 8, 1) || int64(t2.Device.ID) != int64(pX.Device.ID) && !kernelrt.Reaches(int64(pX.Device.ID), t2) || kernelrt.Size(t2, 0) != int64(args[4].Bits) || !kernelrt.Contiguous(t2)) ||
+		!kernelrt.IsInt(args[9]) || int64(args[9].Bits) != 5 ||
+		!kernelrt.IsBool(args[10]) || int64(args[10].Bits) != 1 ||
+		!kernelrt.IsFloatOnly(args[11]) || !kernelrt.EqualFloat(args[11], 0x3ff8000000000000) ||
+		!kernelrt.IsNone(args[12]) ||
+		!kernelrt.IsInt(args[13]) || !kernelrt.Within(int64(args[13].Bits), -128, 127) ||
+		!kernelrt.Within(int64(args[14].Bits), 0, 255) || int64(args[15].Bits) != kernelrt.Size(pX, 0) ||
+		!kernelrt.IsNone(args[16]) && (!kernelrt.IsTensor(uY, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(uY.Device.ID) != int64(pX.Device.ID) && !kernelrt.Reaches(int64(pX.Device.ID), uY) || kernelrt.Size(uY, 0) != kernelrt.Size(pX, 0) || !kernelrt.Contiguous(uY)) ||
+		!kernelrt.IsAddress(args[17]) {
+		return checksNested.Refuse(args)
+	}
+	n := kernelrt.Size(pX, 0)
+	k := int64(args[1].Bits)
+	m := int64(args[4].Bits)
+	d := kernelrt.Dims{Grid: [3]int64{n, kernelrt.Max(1, m), 1}, Block: [3]int64{kernelrt.Max(k, 1), 1, 1}}
+	l, err := kernelNested.Begin(pX.Device.ID, &d)
+	if l == nil {
+		return err
+	}
+	l.Pointer(0, kernelrt.Address(pX))
+	l.Word32(1, k)
+	l.Word64(2, m)
+	l.Word8(3, int64(args[5].Bits))
+	l.Float32(4, kernelrt.Float(args[6]))
+	l.Pointer(5, kernelrt.Address(t2))
+	l.Word8(6, kernelrt.Truth(int64(args[13].Bits)))
+	l.Pointer(7, kernelrt.Address(uY))
+	l.Pointer(8, uintptr(args[17].Bits))
+	return l.Run(stream)
+}
+
+var kernelShaped = kernelrt.Kernel{
+	Name: "shaped", Entry: "shaped", Image: &imageAxpy, Sizes: []int{4, 1, 8, 1, 8},
+	Grid: []string{"max(1, a)"}, Block: []string{"32"},
+}
+
+// Shaped launches the kernel shaped:
+//
+//	shaped(s: Shape([a, 2, b: uint8]), x: Tensor([_], float32), c: Int(-3), d: Bool(False), e: None, f: Float(inf), g: Float(-0.0), t: Tuple[uint8, z: handle])
+//
+// The grid is max(1, a), the block 32.
+// If the grid has no blocks, nothing is launched.
+// It runs on the environment stream.
+func Shaped(s [3]int64, x *tvmffi.Tensor, t0 uint8, tZ tvmffi.Pointer) error {
+	var args [11]kernelrt.Value
+	args[0] = kernelrt.FromInt(s[0])
+	args[1] = kernelrt.FromInt(s[1])
+	args[2] = kernelrt.FromInt(s[2])
+	args[3] = kernelrt.FromTensor(x)
+	args[4] = kernelrt.FromInt(-3)
+	args[5] = kernelrt.FromBool(false)
+	args[7] = kernelrt.FromFloat(math.Float64frombits(0x7ff0000000000000))
+	args[8] = kernelrt.FromFloat(math.Float64frombits(0x8000000000000000))
+	args[9] = kernelrt.FromUint(uint64(t0))
+	args[10] = kernelrt.FromPointer(tZ)
+	err := launchShaped(args[:], kernelrt.Stream{On: nil})
+	kernelrt.Keep(x)
+	return err
+}
+
+const (
+	signatureShaped = "shaped(s: Shape([a, 2, b]), x: Tensor([_], float32), c: Int(-3), d: Bool(False), e: None, f: Float(inf), g: Float(-0.0), t: Tuple[uint8, handle])"
+	callingShaped   = " when calling: `" + signatureShaped + "`"
+)
+
+var checksShaped = kernelrt.Checks{Signature: signatureShaped, Args: []kernelrt.Form{{Name: "s", Sizes: 3, Shape: true}, {Name: "x"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}, {Name: "g"}, {Name: "t", Elems: []kernelrt.Form{{Name: "t[0]"}, {Name: "t[1]"}}}}, List: []spec.Check{
+	{Op: spec.OpCount, Want: 8, Kind: "TypeError", Message: "Expects 8 parameters" + callingShaped},
+	{Op: spec.OpType, Accept: spec.AcceptShape | spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #0" + callingShaped + ", expected ffi.Shape or ffi.Array"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Want: 3, Kind: "ValueError", Message: "Mismatched Shape on argument #0" + callingShaped + ", expected shape size=3"},
+	{Op: spec.OpElementInt, Kind: "TypeError", Message: "Invalid shape element type s[0] on argument #0" + callingShaped + ", expected int"},
+	{Op: spec.OpElementInt, Index: 1, Kind: "TypeError", Message: "Invalid shape element type s[1] on argument #0" + callingShaped + ", expected int"},
+	{Op: spec.OpElementInt, Index: 2, Kind: "TypeError", Message: "Invalid shape element type s[2] on argument #0" + callingShaped + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldDim, Min: -2147483648, Max: 2147483647, Kind: "ValueError", Message: "Out of bound s[0] on argument #0" + callingShaped + ", expected to be in int32 range [-2147483648, 2147483647]"},
+	{Op: spec.OpBind, Field: spec.FieldDim},
+	{Op: spec.OpEqual, Field: spec.FieldDim, Index: 1, Want: 2, Kind: "ValueError", Message: "Mismatched s[1] on argument #0" + callingShaped + ", expected to be 2"},
+	{Op: spec.OpRange, Field: spec.FieldDim, Index: 2, Max: 255, Kind: "ValueError", Message: "Out of bound s[2] on argument #0" + callingShaped + ", expected to be in uint8 range [0, 255]"},
+	{Op: spec.OpBind, Field: spec.FieldDim, Index: 2, Var: 1},
+	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingShaped + ", expected Tensor"},
+	{Op: spec.OpBind, Field: spec.FieldDeviceID, Operand: 1, Var: 2},
+	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingShaped + ", expected ndim=1"},
+	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingShaped + ", expected device_type=cuda"},
+	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingShaped + ", expected dtype=float32"},
+	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingShaped + ", expected contiguous"},
+	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingShaped + ", expected int"},
+	{Op: spec.OpEqual, Field: spec.FieldValue, Operand: 2, Want: -3, Kind: "ValueError", Message: "Mismatched constexpr value on argument #2" + callingShaped + ", expected -3"},
+	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingShaped + ", expected bool"},
+	{Op: spec.OpEqual, Field: spec.FieldValue, Operand: 3, Kind: "ValueError", Message: "Mismatched constexpr value on argument #3" + callingShaped + ", expected False"},
+	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptNone, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingShaped + ", expected None"},
+	{Op: spec.OpType, Operand: 5, Accept: spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #5" + callingShaped + ", expected float"},
+	{Op: spec.OpFloat, Operand: 5, Float: math.Float64frombits(0x7ff0000000000000), Kind: "ValueError", Message: "Mismatched constexpr value on argument #5" + callingShaped + ", expected inf"},
+	{Op: spec.OpType, Operand: 6, Accept: spec.AcceptFloat, Kind: "TypeError", Message: "Mismatched type on argument #6" + callingShaped + ", expected float"},
+	{Op: spec.OpFloat, Operand: 6, Kind: "ValueError", Message: "Mismatched constexpr value on argument #6" + callingShaped + ", expected -0.0"},
+	{Op: spec.OpType, Operand: 7, Accept: spec.AcceptArray, Kind: "TypeError", Message: "Mismatched type on argument #7" + callingShaped + ", expected ffi.Array for tuple"},
+	{Op: spec.OpEqual, Field: spec.FieldLen, Operand: 7, Want: 2, Kind: "ValueError", Message: "Mismatched tuple size on argument #7" + callingShaped + ", expected tuple size=2"},
+	{Op: spec.OpElement, Operand: 7, Want: 8},
+	{Op: spec.OpType, Operand: 8, Accept: spec.AcceptInt | spec.AcceptBool, Kind: "TypeError", Message: "Mismatched type on t[0] in argument #7" + callingShaped + ", expected int"},
+	{Op: spec.OpRange, Field: spec.FieldValue, Operand: 8, Max: 255, Kind: "ValueError", Message: "Out of bound value on t[0] in argument #7" + callingShaped + ", expected to be in uint8 range [0, 255]"},
+	{Op: spec.OpElement, Operand: 7, Index: 1, Want: 9},
+	{Op: spec.OpType, Operand: 9, Accept: spec.AcceptNone | spec.AcceptPointer, Kind: "TypeError", Message: "Mismatched type on t[1] in argument #7" + callingShaped + ", expected handle"},
+}}
+
+func launchShaped(args []kernelrt.Value, stream kernelrt.Stream) error {
+	x := kernelrt.TensorAt(args, 3)
+	if len(args) != 11 ||
+		!kernelrt.Within(int64(args[0].Bits), -2147483648, 2147483647) || int64(args[1].Bits) != 2 || !kernelrt.Within(int64(args[2].Bits), 0, 255) ||
+		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Contiguous(x) ||
+		!kernelrt.IsInt(args[4]) || int64(args[4].Bits) != -3 ||
+		!kernelrt.IsBool(args[5]) || int64(args[5].Bits) != 0 ||
+		!kernelrt.IsNone(args[6]) ||
+		!kernelrt.IsFloatOnly(args[7]) || !kernelrt.EqualFloat(args[7], 0x7ff0000000000000) ||
+		!kernelrt.IsFloatOnly(args[8]) || !kernelrt.EqualFloat(args[8], 0x8000000000000000) ||
+		!kernelrt.IsInt(args[9]) || !kernelrt.Within(int64(args[9].Bits), 0, 255) ||
+		!kernelrt.IsHandle(args[10]) {
+		return checksShaped.Refuse(args)
+	}
+	a := int64(args[0].Bits)
+	b := int64(args[2].Bits)
+	d := kernelrt.Dims{Grid: [3]int64{kernelrt.Max(1, a), 1, 1}, Block: [3]int64{32, 1, 1}}
+	l, err := kernelShaped.Begin(x.Device.ID, &d)
+	if l == nil {
+		return err
+	}
+	l.Word32(0, a)
+	l.Word8(1, b)
+	l.Pointer(2, kernelrt.Address(x))
+	l.Word8(3, int64(args[9].Bits))
+	l.Pointer(4, uintptr(args[10].Bits))
+	return l.Run(stream)
+}
+
 var kernelMismatch = kernelrt.Kernel{
-	Name: "mismatch", Entry: "mismatch", Image: &imageAxpy, Sizes: []int{8, 4},
+	Name: "mismatch", Entry: "mismatch", Image: &imageMismatch, Sizes: []int{8, 4},
 	Grid: []string{"n"}, Block: []string{"1"},
 }
 
@@ -550,10 +880,9 @@ var kernelMismatch = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Mismatch(x *tvmffi.Tensor, a float32) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromFloat(float64(a)),
-	}
+	var args [2]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromFloat(float64(a))
 	err := launchMismatch(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
@@ -596,7 +925,7 @@ func launchMismatch(args []kernelrt.Value, stream kernelrt.Stream) error {
 }
 
 var kernelAbsent = kernelrt.Kernel{
-	Name: "absent", Entry: "absent", Image: &imageAbsent, Sizes: []int{8},
+	Name: "absent", Entry: "absent", Image: &imageMismatch, Sizes: []int{8},
 	Grid: []string{"n"}, Block: []string{"1"},
 }
 
@@ -608,9 +937,8 @@ var kernelAbsent = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Absent(x *tvmffi.Tensor) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-	}
+	var args [1]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
 	err := launchAbsent(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	return err
@@ -662,13 +990,12 @@ var kernelOptionals = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // It runs on the environment stream.
 func Optionals(x, a, b, c, d *tvmffi.Tensor) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromTensor(a),
-		kernelrt.FromTensor(b),
-		kernelrt.FromTensor(c),
-		kernelrt.FromTensor(d),
-	}
+	var args [5]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromTensor(a)
+	args[2] = kernelrt.FromTensor(b)
+	args[3] = kernelrt.FromTensor(c)
+	args[4] = kernelrt.FromTensor(d)
 	err := launchOptionals(args[:], kernelrt.Stream{On: nil})
 	kernelrt.Keep(x)
 	kernelrt.Keep(a)
@@ -695,7 +1022,7 @@ var checksOptionals = kernelrt.Checks{Signature: signatureOptionals, List: []spe
 	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingOptionals + ", expected contiguous"},
 	{Op: spec.OpSkipNone, Operand: 1, Want: 18},
 	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingOptionals + ", expected Tensor or None"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 2, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingOptionals + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected dtype=float32"},
@@ -704,7 +1031,7 @@ var checksOptionals = kernelrt.Checks{Signature: signatureOptionals, List: []spe
 	{Op: spec.OpContiguous, Operand: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingOptionals + ", expected contiguous"},
 	{Op: spec.OpSkipNone, Operand: 2, Want: 28},
 	{Op: spec.OpType, Operand: 2, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #2" + callingOptionals + ", expected Tensor or None"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 2, Var: 2, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #2" + callingOptionals + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 2, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 2, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 2, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected dtype=float32"},
@@ -713,7 +1040,7 @@ var checksOptionals = kernelrt.Checks{Signature: signatureOptionals, List: []spe
 	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 2, Var: 1, Maybe: true, Source: "b.shape[0]"},
 	{Op: spec.OpContiguous, Operand: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #2" + callingOptionals + ", expected contiguous"},
 	{Op: spec.OpType, Operand: 3, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #3" + callingOptionals + ", expected Tensor"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 3, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #3" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 3, Var: 2, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #3" + callingOptionals + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 3, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 3, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 3, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected dtype=float32"},
@@ -722,7 +1049,7 @@ var checksOptionals = kernelrt.Checks{Signature: signatureOptionals, List: []spe
 	{Op: spec.OpBind, Field: spec.FieldShape, Operand: 3, Var: 1, Maybe: true, Source: "c.shape[0]"},
 	{Op: spec.OpContiguous, Operand: 3, Kind: "ValueError", Message: "Mismatched Tensor on argument #3" + callingOptionals + ", expected contiguous"},
 	{Op: spec.OpType, Operand: 4, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #4" + callingOptionals + ", expected Tensor"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 4, Var: 2, Kind: "ValueError", Message: "Mismatched device index on argument #4" + callingOptionals + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 4, Var: 2, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #4" + callingOptionals + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 4, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 4, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 4, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #4" + callingOptionals + ", expected dtype=float32"},
@@ -736,28 +1063,28 @@ func launchOptionals(args []kernelrt.Value, stream kernelrt.Stream) error {
 	var mKnown bool
 	if len(args) != 5 ||
 		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
-		!kernelrt.IsNone(args[1]) && (!kernelrt.IsTensor(a, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(a.Device.ID) != int64(x.Device.ID) || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647)) {
+		!kernelrt.IsNone(args[1]) && (!kernelrt.IsTensor(a, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(a.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), a) || !kernelrt.Within(kernelrt.Size(a, 0), -2147483648, 2147483647)) {
 		return checksOptionals.Refuse(args)
 	}
 	if a != nil {
 		m, mKnown = kernelrt.Size(a, 0), true
 	}
 	if !kernelrt.IsNone(args[1]) && !kernelrt.Contiguous(a) ||
-		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(b, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(b.Device.ID) != int64(x.Device.ID) || mKnown && kernelrt.Size(b, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(b, 0), -2147483648, 2147483647)) {
+		!kernelrt.IsNone(args[2]) && (!kernelrt.IsTensor(b, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(b.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), b) || mKnown && kernelrt.Size(b, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(b, 0), -2147483648, 2147483647)) {
 		return checksOptionals.Refuse(args)
 	}
 	if b != nil && !mKnown {
 		m, mKnown = kernelrt.Size(b, 0), true
 	}
 	if !kernelrt.IsNone(args[2]) && !kernelrt.Contiguous(b) ||
-		!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(x.Device.ID) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) {
+		!kernelrt.IsTensor(c, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(c.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), c) || mKnown && kernelrt.Size(c, 0) != m || !mKnown && !kernelrt.Within(kernelrt.Size(c, 0), -2147483648, 2147483647) {
 		return checksOptionals.Refuse(args)
 	}
 	if !mKnown {
 		m, mKnown = kernelrt.Size(c, 0), true
 	}
 	if !kernelrt.Contiguous(c) ||
-		!kernelrt.IsTensor(d_, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(d_.Device.ID) != int64(x.Device.ID) || kernelrt.Size(d_, 0) != m || !kernelrt.Contiguous(d_) {
+		!kernelrt.IsTensor(d_, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(d_.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), d_) || kernelrt.Size(d_, 0) != m || !kernelrt.Contiguous(d_) {
 		return checksOptionals.Refuse(args)
 	}
 	n := kernelrt.Size(x, 0)
@@ -841,6 +1168,44 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:      "demands",
+			Doc:       "demands(x: Tensor([n % 8, m: int64, _ % 4], complex64, strides=[s: int64 % 8, _: int64 % 2, 1]), y: Tensor([_: int8 % 2], complex128))",
+			Params:    []string{"x", "y"},
+			Func:      Demands,
+			Signature: "(DLTensor*, DLTensor*) -> None",
+			Call: func(a *kernelrt.Args) error {
+				return launchDemands(kernelrt.Values(a), kernelrt.Stream{})
+			},
+		},
+		{
+			Name:      "nested",
+			Doc:       "nested(p: Tuple[x: Tensor([n % 2], float32), k: int32], s: Shape([n, 4, m: int64]), t: Tuple[int8, Tuple[float32, Stream], Optional[Tensor([m], int8)]], c: Int(5), d: Tuple[Bool(True), Float(1.5), None, bool, Shape([_: uint8, n])], u: Tuple[y: Optional[Tensor([n], float32)], q: DataPointer])",
+			Params:    []string{"p", "s", "t", "c", "d", "u"},
+			Func:      Nested,
+			Signature: "(ffi.Array, ffi.Shape, ffi.Array, int, ffi.Array, ffi.Array) -> None",
+			Call: func(a *kernelrt.Args) error {
+				args, err := checksNested.Open(kernelrt.Values(a))
+				if err != nil {
+					return err
+				}
+				return launchNested(args, kernelrt.StreamAt(args, 7))
+			},
+		},
+		{
+			Name:      "shaped",
+			Doc:       "shaped(s: Shape([a, 2, b: uint8]), x: Tensor([_], float32), c: Int(-3), d: Bool(False), e: None, f: Float(inf), g: Float(-0.0), t: Tuple[uint8, z: handle])",
+			Params:    []string{"s", "x", "c", "d", "e", "f", "g", "t"},
+			Func:      Shaped,
+			Signature: "(ffi.Shape, DLTensor*, int, bool, None, float, float, ffi.Array) -> None",
+			Call: func(a *kernelrt.Args) error {
+				args, err := checksShaped.Open(kernelrt.Values(a))
+				if err != nil {
+					return err
+				}
+				return launchShaped(args, kernelrt.Stream{})
+			},
+		},
+		{
 			Name:      "mismatch",
 			Doc:       "mismatch(x: Tensor([n], float32), a: float32)",
 			Params:    []string{"x", "a"},
@@ -887,5 +1252,5 @@ func TVMFFIExports() *exportrt.Exports {
 // Unload unloads the kernels from all devices. None of them may be in a call; the next call
 // loads them again.
 func Unload() error {
-	return kernelrt.Unload(&imageAxpy, &imageAbsent)
+	return kernelrt.Unload(&imageAxpy, &imageMismatch)
 }

@@ -22,8 +22,21 @@ var kernels = map[string]struct {
 	kernel *kernelrt.Kernel
 }{
 	"axpy": {launchAxpy, &kernelAxpy}, "mat": {launchMat, &kernelMat}, "two": {launchTwo, &kernelTwo},
-	"clustered": {launchClustered, &kernelClustered}, "sizes": {launchSizes, &kernelSizes}, "ints": {launchInts, &kernelInts},
+	"clustered": {launchClustered, &kernelClustered}, "sizes": {launchSizes, &kernelSizes}, "ints": {launchInts, &kernelInts}, "demands": {launchDemands, &kernelDemands},
+	"nested": {opened(&checksNested, launchNested), &kernelNested}, "shaped": {opened(&checksShaped, launchShaped), &kernelShaped},
+
 	"mismatch": {launchMismatch, &kernelMismatch}, "absent": {launchAbsent, &kernelAbsent}, "optionals": {launchOptionals, &kernelOptionals},
+}
+
+// opened takes the arguments apart first, as the call from another language does.
+func opened(c *kernelrt.Checks, launch func([]kernelrt.Value, kernelrt.Stream) error) func([]kernelrt.Value, kernelrt.Stream) error {
+	return func(args []kernelrt.Value, stream kernelrt.Stream) error {
+		leaves, err := c.Open(args)
+		if err != nil {
+			return err
+		}
+		return launch(leaves, stream)
+	}
 }
 
 // mutator makes arguments: good ones, changed by the bytes of data.
@@ -64,6 +77,12 @@ func (m *mutator) value(p spec.Param) abi.Any {
 	if o, ok := p.(spec.Optional); ok {
 		p = o.Param
 	}
+	switch t := p.(type) {
+	case spec.Tuple:
+		return m.tuple(t, change)
+	case spec.Shape:
+		return m.shape(t, change)
+	}
 	t, ok := p.(spec.Tensor)
 	if !ok {
 		return m.scalar(p, change)
@@ -75,9 +94,89 @@ func (m *mutator) value(p spec.Param) abi.Any {
 	return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(address(m, []abi.DLTensor{d}))}
 }
 
+// sequence is the memory of an ffi.Array, or of an ffi.Shape, whose cell begins in the same
+// way.
+type sequence struct {
+	_    [abi.ObjectSize]byte
+	cell abi.SeqCell
+}
+
+func (m *mutator) array(elems []abi.Any) abi.Any {
+	s := []sequence{{cell: abi.SeqCell{Data: address(m, elems), Size: int64(len(elems))}}}
+	return abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(address(m, s))}
+}
+
+// tuple makes an array, perhaps of another length, whose elements are mutated too. Some of
+// those that may be None are.
+func (m *mutator) tuple(t spec.Tuple, change int) abi.Any {
+	var elems []abi.Any
+	for i, e := range t.Elems {
+		if _, ok := e.(spec.Optional); ok && (change+i)%2 == 0 {
+			elems = append(elems, abi.Any{})
+			continue
+		}
+		elems = append(elems, m.value(e))
+	}
+	switch {
+	case change == 1:
+		elems = append(elems, abi.Any{})
+	case change == 2 && len(elems) > 0:
+		elems = elems[1:]
+	case change == 3 && len(elems) > 0:
+		elems[m.next(len(elems))] = abi.Any{TypeIndex: indices[m.next(len(indices))], Bits: 8}
+	}
+	return m.array(elems)
+}
+
+// shape makes a shape or an array, perhaps of another length or with other elements.
+func (m *mutator) shape(t spec.Shape, change int) abi.Any {
+	var sizes []int64
+	for _, d := range t.Dims {
+		n := int64(8)
+		if size, ok := d.(spec.Size); ok {
+			n = int64(size)
+		}
+		sizes = append(sizes, n)
+	}
+	switch {
+	case change == 1:
+		sizes = append(sizes, 8)
+	case change == 2 && len(sizes) > 0:
+		sizes = sizes[1:]
+	case change >= 3 && change < 8 && len(sizes) > 0:
+		sizes[m.next(len(sizes))] = numbers[m.next(len(numbers))]
+	}
+	if change%2 == 0 {
+		s := []sequence{{cell: abi.SeqCell{Data: address(m, sizes), Size: int64(len(sizes))}}}
+		return abi.Any{TypeIndex: abi.TypeShape, Bits: uint64(address(m, s))}
+	}
+	var elems []abi.Any
+	for _, n := range sizes {
+		elems = append(elems, abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)})
+	}
+	if change == 9 && len(elems) > 0 {
+		elems[m.next(len(elems))].TypeIndex = indices[m.next(len(indices))]
+	}
+	return m.array(elems)
+}
+
 func (m *mutator) scalar(p spec.Param, change int) abi.Any {
 	v := abi.Any{TypeIndex: abi.TypeInt, Bits: 8}
 	switch t := p.(type) {
+	case spec.Const:
+		switch c := t.Value.(type) {
+		case nil:
+			v = abi.Any{}
+		case bool:
+			v = kernelrt.FromBool(c)
+		case int64:
+			v.Bits = uint64(c)
+		case float64:
+			v = kernelrt.FromFloat(c)
+		}
+		if change == 5 {
+			v.TypeIndex = indices[m.next(len(indices))]
+		}
 	case spec.Stream, spec.DataPointer:
 		v.TypeIndex = abi.TypeOpaquePtr
 	case spec.Var:
@@ -217,6 +316,18 @@ func (s subject) compare(t *testing.T, data []byte) (accepted bool) {
 // nothing is a byte that changes nothing.
 const nothing = 2*mutations - 1
 
+// changes calls f with data and each change after it.
+func (s subject) changes(data []byte, f func(data []byte)) {
+	for change := range byte(mutations) {
+		for at := range byte(2) {
+			for value := range byte(len(numbers)) {
+				f(append(data[:len(data):len(data)], change, at, value))
+				f(append(data[:len(data):len(data)], change, value, at))
+			}
+		}
+	}
+}
+
 // TestChecks changes each argument of each kernel in every way, with and without the
 // optional arguments.
 func TestChecks(t *testing.T) {
@@ -237,14 +348,14 @@ func TestChecks(t *testing.T) {
 		}
 		for i := range s.params {
 			for none := range byte(4) {
-				data := append([]byte{nothing, none}, bytes.Repeat([]byte{nothing}, i)...)
-				for change := range byte(mutations) {
-					for at := range byte(2) {
-						for value := range byte(len(numbers)) {
-							count(s.compare(t, append(data[:len(data):len(data)], change, at, value)))
-							count(s.compare(t, append(data[:len(data):len(data)], change, value, at)))
-						}
-					}
+				// In a Tuple the bytes after that for the Tuple are for its elements.
+				deep := 1
+				if _, ok := s.params[i].(spec.Tuple); ok && none == 0 {
+					deep = 9
+				}
+				for d := range deep {
+					data := append([]byte{nothing, none}, bytes.Repeat([]byte{nothing}, i+d)...)
+					s.changes(data, func(data []byte) { count(s.compare(t, data)) })
 				}
 			}
 		}
