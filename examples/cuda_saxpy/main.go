@@ -26,7 +26,7 @@ func main() {
 	case errors.Is(err, cuda.ErrUnavailable):
 		fmt.Fprintf(os.Stderr, "this example needs an NVIDIA GPU and its driver: %v\n", err)
 	case errors.Is(err, nvrtc.ErrUnavailable):
-		fmt.Fprintf(os.Stderr, "this example compiles its kernel with NVRTC: pip install nvidia-cuda-nvrtc, or set TVMFFI_NVRTC_LIBRARY: %v\n", err)
+		fmt.Fprintf(os.Stderr, "this example compiles its kernel with NVRTC: pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for a driver of CUDA 12), or set TVMFFI_NVRTC_LIBRARY: %v\n", err)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
 	default:

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -18,19 +17,18 @@ import (
 )
 
 // prepare makes a real NVRTC available, and the GPU of this machine, or else the driver
-// of testdata/fakecuda, which computes on the host.
+// of testdata/fakecuda, which computes on the host. In a pack of bench/gpu the kernel is compiled.
 func prepare(t *testing.T) {
 	t.Helper()
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only, and the fake driver is built for Linux")
+	nativetest.CUDA(t)
+	if nativetest.Packed() != "" {
+		return
 	}
-	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
-		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
+	driver, err := cuda.DriverVersion()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
-		t.Log("no GPU: on the fake driver")
-		t.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t))
-	}
+	nativetest.NVRTC(t, driver)
 }
 
 // TestRun runs the example.

@@ -27,6 +27,12 @@ var built struct {
 func build(t *testing.T) string {
 	t.Helper()
 	built.Do(t, func() {
+		if nativetest.Packed() != "" {
+			if err := cutekernels.Load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(packed(t))); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
 		python, _ := nativetest.CuTe(t)
 		dir, err := os.MkdirTemp("", "cute-")
 		if err != nil {
@@ -48,6 +54,31 @@ func build(t *testing.T) string {
 		built.schema = string(schema)
 	})
 	return built.schema
+}
+
+// packed returns the library of a pack of bench/gpu whose kernels run on the first device.
+func packed(t *testing.T) string {
+	t.Helper()
+	nativetest.CUDA(t)
+	device, err := cuda.Device(0).Arch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(nativetest.Packed(), "cute", "*", "libcutekernels.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		arch, err := cuda.ParseArch(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if arch.Major == device.Major && (arch.Minor == device.Minor || arch.Suffix == 0 && arch.Minor < device.Minor) {
+			return file
+		}
+	}
+	t.Fatalf("no library for %s: there is %q", device, files)
+	return ""
 }
 
 // TestSchema compares the metadata of the kernels with the schema that the bindings were

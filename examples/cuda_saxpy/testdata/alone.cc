@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   cuda("cuMemAlloc_v2", &py, bytes);
   cuda("cuMemcpyHtoD_v2", px, reinterpret_cast<uintptr_t>(x.data()), bytes);
   cuda("cuMemcpyHtoD_v2", py, reinterpret_cast<uintptr_t>(y.data()), bytes);
+  cuda("cuStreamSynchronize", static_cast<void*>(nullptr));  // the driver may still copy, and the stream does not wait for that
 
   ffi::Module lib = ffi::Module::LoadFromFile(argv[1]);
   ffi::Function saxpy = lib->GetFunction("saxpy").value();
