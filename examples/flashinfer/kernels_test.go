@@ -33,6 +33,10 @@ var built struct {
 func build(t *testing.T, name string) string {
 	t.Helper()
 	built.Do(t, func() {
+		if nativetest.Packed() != "" {
+			loadPacked(t)
+			return
+		}
 		environment, packages := nativetest.FlashInfer(t)
 		for name, value := range map[string]string{
 			"CUDA_HOME":      filepath.Join(packages, "nvidia", "cu13"),
@@ -58,10 +62,32 @@ func build(t *testing.T, name string) string {
 	return built.files[name]
 }
 
+// loadPacked loads the libraries that a pack of bench/gpu has, and forgets the others.
+func loadPacked(t *testing.T) {
+	t.Helper()
+	built.files = map[string]string{}
+	for name, l := range libraries {
+		file := filepath.Join(nativetest.Packed(), "flashinfer", "libflashinfer_"+name+".so")
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			delete(libraries, name)
+			continue
+		}
+		if err := l.load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(file)); err != nil {
+			t.Fatal(err)
+		}
+		built.files[name] = file
+	}
+	for _, name := range []string{"norm", "attention"} {
+		if built.files[name] == "" {
+			t.Fatalf("the pack has no library of %s: make it again with bench/gpu -pack DIR -libraries", name)
+		}
+	}
+}
+
 // TestSchema compares the metadata of the kernels with the schemas that the bindings were
 // made of.
 func TestSchema(t *testing.T) {
-	for name, count := range map[string]int{"norm": 11, "page": 5, "rope": 7} {
+	for name, count := range map[string]int{"norm": 11, "page": 5, "rope": 7, "attention": 6} {
 		file := build(t, name)
 		dumped := filepath.Join(t.TempDir(), name+".json")
 		if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", file, "-o", dumped).CombinedOutput(); err != nil {
@@ -75,16 +101,22 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestNames compares the names of parameters with those in FlashInfer's sources, which the
+// TestNames compares the names of parameters with those in the sources, which the
 // metadata does not have.
 func TestNames(t *testing.T) {
 	_, packages := nativetest.FlashInfer(t)
-	declared := regexp.MustCompile(`void (\w+)\(([^)]*)\);`)
+	declared := regexp.MustCompile(`(?m)^[\w<>]+ (\w+)\(([^)]*)\)(?:;| \{)`)
 	exported := regexp.MustCompile(`TVM_FFI_DLL_EXPORT_TYPED_FUNC\((\w+),\s*(\w+)\)`)
 	for name := range libraries {
-		source, err := os.ReadFile(kernels(packages, name).Files[1])
-		if err != nil {
-			t.Fatal(err)
+		var source []byte
+		for _, file := range kernels(packages, name).Files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_binding.cu") || name == "attention" {
+				source = append(source, text...)
+			}
 		}
 		parameters := map[string][]string{} // by the name in C++
 		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
@@ -137,6 +169,7 @@ func functions(t *testing.T, file, library string) (kernels []any) {
 }
 
 func TestRefused(t *testing.T) {
+	build(t, "norm") // before the loop: a pack has some of the libraries only
 	for name := range libraries {
 		build(t, name)
 		want, err := os.ReadFile("testdata/" + name + ".txt")
@@ -159,7 +192,7 @@ func TestResults(t *testing.T) {
 	build(t, "norm")
 	const rows, columns, eps = 5, 1024, 1e-6
 	if err := cuda.Available(); err != nil {
-		if err := results(); !errors.Is(err, cuda.ErrUnavailable) {
+		if err := resultsNorm(t.Output()); !errors.Is(err, cuda.ErrUnavailable) {
 			t.Errorf("results without a GPU: %v", err)
 		}
 		x, weight := onGPU(tvmffi.BFloat16, rows, columns), onGPU(tvmffi.BFloat16, columns)
@@ -203,7 +236,21 @@ func TestResults(t *testing.T) {
 			}
 		}
 	}
-	if err := results(); err != nil {
+	if err := resultsNorm(t.Output()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAttention compares decode and prefill with the definition in float64 where there is a GPU. TestLaunch shows what
+// goes to the driver without one.
+func TestAttention(t *testing.T) {
+	build(t, "attention")
+	err := resultsAttention(t.Output())
+	if cuda.Available() != nil {
+		if !errors.Is(err, cuda.ErrUnavailable) {
+			t.Errorf("results without a GPU: %v", err)
+		}
+	} else if err != nil {
 		t.Error(err)
 	}
 }

@@ -1,12 +1,14 @@
 // Flashinfer compiles kernels of FlashInfer with nvcc and calls them through the Go packages that
-// tvmffi-bind wrote for them: normalisation, pages of a cache of keys and values, and rotary
-// embedding. Without a GPU it shows what the kernels refuse; with one it runs one of norm too.
+// tvmffi-bind wrote for them: normalisation, pages of a cache of keys and values, rotary
+// embedding, and attention. Without a GPU it shows what the kernels refuse; with one it runs one of norm too,
+// and attention, whose results it compares with the definition.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"path/filepath"
@@ -15,25 +17,28 @@ import (
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	"github.com/tvmffi-go/tvmffi/examples/flashinfer/attention"
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/norm"
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/page"
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/rope"
 )
 
-const usage = `usage: go run . FOLDER [norm | page | rope]
+const usage = `usage: go run . FOLDER [norm | page | rope | attention]
 FOLDER is where the Python packages lie, flashinfer among them`
 
 // library is a set of kernels that FlashInfer compiles together, and its Go package.
 type library struct {
 	load    func(...tvmffi.LoadOption) error
 	refused func() ([]attempt, error)
+	results func(io.Writer) error // nil if nothing is computed
 }
 
 // libraries are those that this example has bindings of.
 var libraries = map[string]library{
-	"norm": {norm.Load, refusedNorm},
-	"page": {page.Load, refusedPage},
-	"rope": {rope.Load, refusedRope},
+	"norm":      {norm.Load, refusedNorm, resultsNorm},
+	"page":      {page.Load, refusedPage, nil},
+	"rope":      {rope.Load, refusedRope, nil},
+	"attention": {attention.Load, refusedAttention, resultsAttention},
 }
 
 func main() {
@@ -48,8 +53,8 @@ func main() {
 	if err == nil {
 		err = refused(os.Stdout, name)
 	}
-	if err == nil && name == "norm" {
-		err = results()
+	if compute := libraries[name].results; err == nil && compute != nil {
+		err = compute(os.Stdout)
 	}
 	if errors.Is(err, cuda.ErrUnavailable) {
 		fmt.Println("no results:", err)
@@ -69,20 +74,30 @@ func load(ctx context.Context, packages, name string) error {
 	return libraries[name].load(tvmffi.WithFile(file))
 }
 
-// kernels is what to compile of the sources that FlashInfer comes with.
+// kernels is what to compile of the sources that FlashInfer comes with. Those of attention are
+// templates, which the files in native/attention make kernels of.
 func kernels(packages, name string) native.Code {
 	data := filepath.Join(packages, "flashinfer", "data")
 	source := filepath.Join(data, "csrc")
-	return native.Code{
+	code := native.Code{
 		Name:      "flashinfer_" + name,
 		Files:     []string{filepath.Join(source, name+".cu"), filepath.Join(source, "flashinfer_"+name+"_binding.cu")},
 		Include:   []string{filepath.Join(data, "include"), source},
 		NVCCFlags: []string{"--expt-relaxed-constexpr", "-DENABLE_BF16", "-DENABLE_FP8"},
 	}
+	if name == "attention" {
+		own := filepath.Join("native", "attention")
+		code.Files = nil
+		for _, kind := range []string{"single_decode", "batch_decode", "single_prefill", "batch_prefill"} {
+			code.Files = append(code.Files, filepath.Join(own, kind+"_attention.cu"))
+		}
+		code.Include = append(code.Include, own)
+	}
+	return code
 }
 
-// results runs a kernel on the first GPU.
-func results() error {
+// resultsNorm runs a kernel on the first GPU.
+func resultsNorm(out io.Writer) error {
 	if err := cuda.Available(); err != nil {
 		return err
 	}
@@ -92,7 +107,7 @@ func results() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("rows divided by their root mean square:", got)
+	fmt.Fprintln(out, "rows divided by their root mean square:", got)
 	return nil
 }
 
