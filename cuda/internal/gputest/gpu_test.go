@@ -1,60 +1,94 @@
 package gputest
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/internal/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The fake driver does what the names of the kernels say; a GPU runs their code.
-const program = `extern "C" __global__ void add_one(const float* a, float* b, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) b[i] = a[i] + 1;
-}
-extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] += a * x[i];
-}
-extern "C" __global__ void crash() { *(volatile int*)8 = 1; }`
+// sources have the kernels. NVRTC compiles them, or bench/gpu -pack has compiled them before.
+//
+//go:embed *.cu
+var sources embed.FS
 
 const childName = "TVMFFI_GPUTEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childName) != "" {
-		if err := crash(); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	name := os.Getenv(childName)
+	if name == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	f := faults[name]
+	if f == nil {
+		f = readers[name]
+	}
+	if err := f(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(childDone)
+	os.Exit(0)
+}
+
+// childDone is the last line of a process that did what it was started for and saw what it expects.
+const childDone = "the process saw what it expects"
+
+// child runs one of the functions that TestMain knows in a process of its own.
+func child(t *testing.T, name, shared string, files ...*os.File) {
+	t.Helper()
+	cmd := nativetest.Command(t.Context(), nativetest.Self())
+	cmd.Env = append(os.Environ(), childName+"="+name, sharedName+"="+shared)
+	cmd.Stdin = strings.NewReader("") // there may be no /dev/null
+	cmd.ExtraFiles = files
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), childDone+"\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// supported ends a test, or its part, where the driver or the device lacks what it is about. bench/gpu lists that apart
+// from what passed. What was made before must end by Cleanup.
+func supported(t *testing.T, what string, err error) {
+	t.Helper()
+	var e *cuda.Error
+	if errors.As(err, &e) && (e.Number == -1 || errors.Is(err, cuda.ErrNotSupported)) {
+		unsupported(t, "%s: %v", what, err)
+	}
+	ok(t, err)
+}
+
+// unsupported ends a test, or its part, with the words that bench/gpu looks for.
+func unsupported(t *testing.T, format string, args ...any) {
+	t.Helper()
+	t.Skipf("not supported by this device: "+format, args...)
+}
+
+// onFake returns the driver without a GPU, nil with that of a GPU.
+func onFake() *fakecuda.Driver {
+	d, _ := fakecuda.Open(os.Getenv("TVMFFI_CUDA_LIBRARY"))
+	return d
 }
 
 // prepare finds a driver, NVRTC and libtvm_ffi, and returns the kernels on each device.
 func prepare(t *testing.T) []*cuda.Module {
 	t.Helper()
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the wheel of NVRTC is pinned for linux/amd64 only, and the fake driver is built for Linux")
-	}
 	ok(t, tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))))
-	if os.Getenv("TVMFFI_NVRTC_LIBRARY") == "" {
-		t.Setenv("TVMFFI_NVRTC_LIBRARY", nativetest.Pinned(t, "nvidia-cuda-nvrtc").Path("nvidia/cu13/lib/libnvrtc.so.13"))
-	}
-	if _, err := os.Stat("/dev/nvidiactl"); err != nil && os.Getenv("TVMFFI_CUDA_LIBRARY") == "" {
-		// Not for this test alone: a process has one driver.
-		ok(t, os.Setenv("TVMFFI_CUDA_LIBRARY", nativetest.FakeCUDA(t)))
+	nativetest.CUDA(t)
+	if nativetest.Images(t) == "" {
+		driver, err := cuda.DriverVersion()
+		ok(t, err)
+		nativetest.NVRTC(t, driver)
 	}
 	n, err := cuda.DeviceCount()
 	ok(t, err)
@@ -67,7 +101,13 @@ func prepare(t *testing.T) []*cuda.Module {
 		ok(t, err)
 		t.Logf("%s: %s", d, properties.Name)
 	}
+	fake := onFake()
 	t.Cleanup(func() {
+		if fake != nil {
+			if bad := fake.Violations(); bad != "" {
+				t.Errorf("the work of the test did what a device does not forgive:\n%s", bad)
+			}
+		}
 		for d, m := range modules {
 			ok(t, m.Close())
 			if left := cuda.Device(d).Live(); left != (cuda.Live{}) {
@@ -78,17 +118,41 @@ func prepare(t *testing.T) []*cuda.Module {
 	return modules
 }
 
-func load(d cuda.Device) (*cuda.Module, error) {
+// load loads the kernels of gpu.cu.
+func load(d cuda.Device) (*cuda.Module, error) { return loadFile(d, "gpu") }
+
+// loadFile loads the kernels of a file.
+func loadFile(d cuda.Device, name string) (*cuda.Module, error) {
+	if dir := os.Getenv("TVMFFI_TEST_IMAGES"); dir != "" {
+		image, err := cuda.ImageFS(os.DirFS(dir), name+".*")
+		if err != nil {
+			return nil, err
+		}
+		return image.Module(d)
+	}
 	arch, err := d.Arch()
 	if err != nil {
 		return nil, err
 	}
 	// Not PTX: an older driver refuses that of a newer NVRTC.
-	code, err := nvrtc.Compile(nvrtc.Program{Source: program, Arch: arch.String()})
+	code, err := compiled(name, arch.String())
 	if err != nil {
 		return nil, err
 	}
-	return d.LoadModule(code.Image)
+	return d.LoadModule(code)
+}
+
+// compiled compiles a file by NVRTC.
+func compiled(name, arch string, options ...string) ([]byte, error) {
+	source, err := sources.ReadFile(name + ".cu")
+	if err != nil {
+		return nil, err
+	}
+	code, err := nvrtc.Compile(nvrtc.Program{Name: name + ".cu", Source: string(source), Arch: arch, Options: options})
+	if err != nil {
+		return nil, err
+	}
+	return code.Image, nil
 }
 
 func ok(t *testing.T, err error) {
@@ -203,7 +267,7 @@ func launches(d cuda.Device, k *cuda.Kernel) (err error) {
 	}
 	defer func() { err = errors.Join(err, y.Free()) }()
 	for range rounds {
-		if err := k.Launch(cuda.LaunchConfig{Grid: cuda.GridFor(n, 256), Block: cuda.Dim(256), Stream: stream}, n, float32(2), x, y); err != nil {
+		if err := k.Launch(cuda.LaunchConfig{Grid: cuda.GridFor(n, 256), Block: cuda.Dim(256), Stream: stream}, int32(n), float32(2), x, y); err != nil {
 			return err
 		}
 	}
@@ -231,7 +295,7 @@ func TestEventsAndGraphs(t *testing.T) {
 		x, err := cuda.AllocOf(device, ramp(1000))
 		ok(t, err)
 		config := cuda.LaunchConfig{Grid: cuda.GridFor(1000, 128), Block: cuda.Dim(128), Stream: stream}
-		launch := func() error { return k.Launch(config, x, x, 1000) }
+		launch := func() error { return k.Launch(config, x, x, int32(1000)) }
 		var events [2]*cuda.Event
 		for i := range events {
 			events[i], err = device.NewEvent(cuda.Timing())
@@ -275,80 +339,30 @@ func TestWrong(t *testing.T) {
 			"missing kernel": {func() error { _, err := m.Kernel("absent"); return err }, cuda.ErrNotFound},
 			"broken image":   {func() error { _, err := device.LoadModule([]byte("\x7fELF")); return err }, cuda.ErrInvalidImage},
 			"no device":      {func() error { _, err := cuda.Device(99).Alloc(1); return err }, tvmffi.ErrValue},
-			"empty grid":     {func() error { return k.Launch(cuda.LaunchConfig{Block: cuda.Dim(1)}, x, x, 1) }, tvmffi.ErrValue},
-			"big block":      {func() error { return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(2048)}, x, x, 1) }, tvmffi.ErrValue},
-			"shared memory": {func() error {
-				return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Shared: 1 << 22}, x, x, 1)
+			"empty grid":     {func() error { return k.Launch(cuda.LaunchConfig{Block: cuda.Dim(1)}, x, x, int32(1)) }, tvmffi.ErrValue},
+			"big block": {func() error {
+				return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(2048)}, x, x, int32(1))
 			}, tvmffi.ErrValue},
-			"argument missing": {func() error { return k.Launch(good, x, x) }, tvmffi.ErrType},
+			"shared memory": {func() error {
+				return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Shared: 1 << 22}, x, x, int32(1))
+			}, tvmffi.ErrValue},
 		} {
 			if err := c.f(); !errors.Is(err, c.want) {
 				t.Errorf("%s, %s: %v, want %v", device, name, err, c.want)
 			}
-			ok(t, k.Launch(good, x, x, 64))
+			ok(t, k.Launch(good, x, x, int32(64)))
 			ok(t, device.Synchronize())
 		}
+		t.Run(device.String()+", number and sizes of arguments", func(t *testing.T) {
+			if driver, err := cuda.DriverVersion(); err != nil || driver < 12040 {
+				unsupported(t, "the parameters of kernels, which drivers of CUDA 12.4 and newer report (%d, %v)", driver, err)
+			}
+			if err := k.Launch(good, x, x); !errors.Is(err, tvmffi.ErrType) {
+				t.Errorf("an argument is missing: %v, want %v", err, tvmffi.ErrType)
+			}
+			ok(t, k.Launch(good, x, x, 64)) // an int takes the size of the parameter
+			ok(t, device.Synchronize())
+		})
 		ok(t, x.Free())
 	}
-}
-
-// TestCrash needs a process of its own: an illegal address makes the device useless.
-func TestCrash(t *testing.T) {
-	prepare(t)
-	exe, err := os.Executable()
-	ok(t, err)
-	cmd := nativetest.Command(t.Context(), exe)
-	cmd.Env = append(os.Environ(), childName+"=crash")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// TestNoLogWithoutGPU: the command that logs what a GPU did refuses where there is none.
-func TestNoLogWithoutGPU(t *testing.T) {
-	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
-		t.Skip("this machine has a GPU")
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("bench/gpu is for Linux")
-	}
-	root, err := nativetest.Root()
-	ok(t, err)
-	results := func() int {
-		list, err := filepath.Glob(filepath.Join(root, "bench", "results", "*-gpu.md"))
-		ok(t, err)
-		return len(list)
-	}
-	before := results()
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "bench", "gpu")).CombinedOutput()
-	var e *exec.ExitError
-	if !errors.As(err, &e) || e.ExitCode() != 2 || !strings.Contains(string(out), "there is no NVIDIA driver here") || !strings.Contains(string(out), "--gpus all") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if n := results(); n != before {
-		t.Errorf("%d logs were written", n-before)
-	}
-}
-
-func crash() error {
-	m, err := load(0)
-	if err != nil {
-		return err
-	}
-	k, err := m.Kernel("crash")
-	if err != nil {
-		return err
-	}
-	if err := k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}); err != nil {
-		return err
-	}
-	for _, f := range []func() error{
-		cuda.Device(0).Synchronize,
-		func() error { _, err := cuda.Device(0).Alloc(1); return err },
-	} {
-		if err := f(); !errors.Is(err, cuda.ErrIllegalAddress) {
-			return fmt.Errorf("after the crash: %v, want %v", err, cuda.ErrIllegalAddress)
-		}
-	}
-	return nil
 }
