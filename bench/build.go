@@ -68,10 +68,7 @@ func (t *tree) compile(ctx context.Context, source, file string, flags ...string
 		}
 		text = append(text, part...)
 	}
-	compiler := os.Getenv("CXX")
-	if compiler == "" {
-		compiler = "g++"
-	}
+	compiler := compilerName()
 	version, err := command(ctx, "", nil, compiler, "--version")
 	if err != nil {
 		return "", fmt.Errorf("install g++, or name a C++ compiler by CXX: %w", err)
@@ -112,13 +109,18 @@ func (t *tree) venv(ctx context.Context) (err error) {
 
 // environment makes a Python environment in the cache, and returns its Python.
 func (t *tree) environment(ctx context.Context, name string, pip ...string) (string, error) {
+	return t.environmentBy(ctx, "python3", name, pip...)
+}
+
+// environmentBy is environment with another Python.
+func (t *tree) environmentBy(ctx context.Context, interpreter, name string, pip ...string) (string, error) {
 	dir := filepath.Join(t.cache, name)
 	python := filepath.Join(dir, "bin", "python")
 	ready := filepath.Join(dir, ".complete")
 	if _, err := os.Stat(ready); err == nil {
 		return python, nil
 	}
-	if _, err := command(ctx, t.cache, nil, "python3", "-m", "venv", dir); err != nil {
+	if _, err := command(ctx, t.cache, nil, interpreter, "-m", "venv", dir); err != nil {
 		return "", err
 	}
 	fmt.Fprintln(os.Stderr, "installing", strings.Join(pip, " "))

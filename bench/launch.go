@@ -1,13 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/bench/gpupack"
 )
 
 // launchRows are the rows of the launches, which need a CUDA driver and so are not
@@ -18,6 +24,7 @@ var launchRows = []row{
 	{"saxpy", "saxpy of 256, typed and checked"},
 	{"saxpy_within", "the same, in `cuda.WithDevice`"},
 	{"empty2", "empty kernel on 2 streams from 2 threads, per launch over both"},
+	{"graph", "graph of 20 empty kernels, in `cuda.WithDevice`"},
 	{"busy", "kernel of 40000 cycles and what the device takes, on 1 stream"},
 	{"busy2", "the same on 2 streams from 2 threads, per launch over both"},
 }
@@ -28,10 +35,11 @@ var launchRows = []row{
 var launchGoals = []goal{
 	{"empty", "cpp", "empty", 1.05},
 	{"empty", "cupy", "empty", 0.6},
-	{"empty_within", "cpp", "empty", 1.05},
-	{"saxpy", "cpp", "saxpy", 1.1},
-	{"saxpy_within", "cpp", "saxpy", 1.1},
+	{"empty_within", "cpp", "empty", 1.02},
+	{"saxpy", "cpp", "saxpy", 1.05},
+	{"saxpy_within", "cpp", "saxpy", 1.05},
 	{"empty2", "cpp", "empty2", 1.1},
+	{"graph", "cpp", "graph", 1.02},
 	{"busy2", "ours", "busy", 1 / 1.8},
 }
 
@@ -62,41 +70,16 @@ func (t *tree) launchBuilt(ctx context.Context) (f launchFiles, err error) {
 // The names in a packed folder.
 func launchPacked(dir string) launchFiles {
 	at := func(name string) string { return filepath.Join(dir, name) }
-	return launchFiles{cpp: at("cpp"), ours: at("ours"), python: "python3", script: at("launch.py"), library: at("libtvm_ffi.so"), image: at("launch.ptx")}
-}
-
-// pack copies the peers into a folder, for a machine that has a GPU and no Go: there,
-// this program with -launch -peers DIR measures.
-func (t *tree) pack(ctx context.Context, dir string) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	from, err := t.launchBuilt(ctx)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	to := launchPacked(dir)
-	for _, c := range [][2]string{{from.cpp, to.cpp}, {from.ours, to.ours}, {from.script, to.script}, {from.library, to.library}, {from.image, to.image}} {
-		data, err := os.ReadFile(c[0])
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(c[1], data, 0o755); err != nil {
-			return err
-		}
-	}
-	return nil
+	return launchFiles{cpp: at(gpupack.PeerName), ours: at("bin/ours"), python: cmp.Or(os.Getenv("PYTHON"), "python3"), script: at("bin/launch.py"),
+		library: at(gpupack.LibraryName), image: at("bin/launch.ptx")}
 }
 
 // start starts peers; CuPy may be missing.
 func (f launchFiles) start(ctx context.Context, names ...string) (*team, error) {
 	all := &team{goals: launchGoals}
 	for _, name := range names {
-		args := map[string][]string{"cpp": {f.cpp}, "ours": {f.ours}, "cupy": {f.python, f.script}}[name]
+		loader := strings.Fields(os.Getenv(gpupack.LoaderVariable))
+		args := map[string][]string{"cpp": append(loader, f.cpp), "ours": append(loader, f.ours), "cupy": {f.python, f.script}}[name]
 		if name == "cupy" {
 			if f.missing == "" {
 				if _, err := command(ctx, "", nil, f.python, "-c", "import cupy; cupy.cuda.Device(0).use()"); err != nil {
@@ -116,6 +99,43 @@ func (f launchFiles) start(ctx context.Context, names ...string) (*team, error) 
 		all.peers = append(all.peers, p)
 	}
 	return all, nil
+}
+
+// overGoal is by how many ns a typed and checked launch may take longer than the crossing with cuLaunchKernel.
+const overGoal = 60
+
+var (
+	overResult   = regexp.MustCompile(`(?m)^BenchmarkTyped\S*\s.*?([0-9.]+) ns/over`)
+	overAllocate = regexp.MustCompile(`(?m)^BenchmarkTyped\S*\s.*?([0-9]+) allocs/op`)
+)
+
+// over measures launches on the driver that does nothing, by the benchmark of kernelrt, and returns what was missed.
+func (t *tree) over(ctx context.Context, times float64) (line, missed string, err error) {
+	if runtime.GOOS != "linux" {
+		return "typed launches were not measured: the driver that does nothing is built for Linux\n", "", nil
+	}
+	out, err := command(ctx, filepath.Dir(t.bench), []string{"CGO_ENABLED=0"}, "go", "test", "./cuda/kernelrt", "-run", "^$", "-bench", "^BenchmarkTyped$")
+	if err != nil {
+		return "", "", err
+	}
+	return overVerdict(out, times)
+}
+
+// overVerdict reads what the benchmark printed.
+func overVerdict(out string, times float64) (line, missed string, err error) {
+	ns, allocs := overResult.FindStringSubmatch(out), overAllocate.FindStringSubmatch(out)
+	if ns == nil || allocs == nil {
+		return "", "", fmt.Errorf("the benchmark of typed launches printed no result:\n%s", out)
+	}
+	over, err := strconv.ParseFloat(ns[1], 64)
+	if err != nil {
+		return "", "", err
+	}
+	line = fmt.Sprintf("a typed and checked launch takes %.1f ns over the crossing, at most %d, and %s allocations, at most 0\n", over, overGoal, allocs[1])
+	if over > overGoal*times || allocs[1] != "0" {
+		missed = fmt.Sprintf("a typed and checked launch: %.1f ns over the crossing, at most %d, and %s allocations", over, overGoal, allocs[1])
+	}
+	return line, missed, nil
 }
 
 // lastLine is the line in which Python reports an error.
@@ -148,8 +168,8 @@ func (t *tree) cupy(ctx context.Context) (string, error) {
 }
 
 // launches measures the launches with built peers, or those of a packed folder, and
-// returns the report; the error lists the missed targets.
-func launches(ctx context.Context, runs int, packed string) (string, error) {
+// returns the report. The error lists the missed targets, if they are judged.
+func launches(ctx context.Context, runs int, packed string, judge bool) (string, error) {
 	files := launchPacked(packed)
 	if packed == "" {
 		t, err := newTree(ctx)
@@ -181,6 +201,10 @@ func launches(ctx context.Context, runs int, packed string) (string, error) {
 		fmt.Fprintf(&b, "No column for %s.\n\n", missing)
 	}
 	verdicts, missed := m.launchVerdicts()
+	if !judge {
+		b.WriteString("The targets are not judged: the times are not those of a GPU.\n")
+		return b.String(), nil
+	}
 	b.WriteString(verdicts)
 	if len(missed) > 0 {
 		return b.String(), errors.New("missed: " + strings.Join(missed, "; "))

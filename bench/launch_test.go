@@ -48,8 +48,8 @@ func launchPeer(t *testing.T, files launchFiles, name string) func(item string) 
 	}
 }
 
-// packedPeers are the peers as another machine gets them.
-func packedPeers(t *testing.T) launchFiles {
+// builtPeers are the peers of this checkout.
+func builtPeers(t *testing.T) launchFiles {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the fake driver is built for Linux")
@@ -60,11 +60,11 @@ func packedPeers(t *testing.T) launchFiles {
 	if err != nil {
 		nativetest.Unavailable(t, err)
 	}
-	dir := t.TempDir()
-	if err := bench.pack(t.Context(), dir); err != nil {
+	files, err := bench.launchBuilt(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return launchPacked(dir)
+	return files
 }
 
 var (
@@ -105,20 +105,22 @@ func launched(calls []string) (launches []string, others map[string]int) {
 // arguments. C++ makes no other calls. Each launch of ours also asks for the current context
 // and, unless it is that of the device, switches twice.
 func TestLaunchPeers(t *testing.T) {
-	files := packedPeers(t)
+	files := builtPeers(t)
 	cpp, ours := launchPeer(t, files, "cpp"), launchPeer(t, files, "ours")
 	for _, c := range []struct {
 		item, cpp         string
 		threads, launches int
 		within, whole     bool
+		graphs            int
 	}{
-		{"empty", "empty", 1, 1200, false, false},
-		{"empty_within", "empty", 1, 1200, true, false},
-		{"saxpy", "saxpy", 1, 1200, false, false},
-		{"saxpy_within", "saxpy", 1, 1200, true, false},
-		{"empty2", "empty2", 2, 2400, true, false},
-		{"busy", "busy", 1, 300, false, true},
-		{"busy2", "busy2", 2, 600, false, true},
+		{"empty", "empty", 1, 1200, false, false, 0},
+		{"empty_within", "empty", 1, 1200, true, false, 0},
+		{"saxpy", "saxpy", 1, 1200, false, false, 0},
+		{"saxpy_within", "saxpy", 1, 1200, true, false, 0},
+		{"empty2", "empty2", 2, 2400, true, false, 0},
+		{"graph", "graph", 1, 0, true, false, 240},
+		{"busy", "busy", 1, 300, false, true, 0},
+		{"busy2", "busy2", 2, 600, false, true, 0},
 	} {
 		waits := 6 * c.threads // one after each batch of each thread
 		if c.whole {
@@ -127,16 +129,16 @@ func TestLaunchPeers(t *testing.T) {
 		cpp(c.cpp) // sets up
 		_, calls := cpp(c.cpp)
 		want, others := launched(calls)
-		if expected := map[string]int{"cuCtxSetCurrent": c.threads, "cuStreamSynchronize": waits}; len(want) != c.launches || !maps.Equal(others, expected) {
+		if expected := withGraphs(map[string]int{"cuCtxSetCurrent": c.threads, "cuStreamSynchronize": waits}, c.graphs); len(want) != c.launches || !maps.Equal(others, expected) {
 			t.Errorf("%s: C++ launched %d kernels, want %d; in addition it called %v, want %v", c.item, len(want), c.launches, others, expected)
 		}
 		ours(c.item) // loads the kernel
 		_, calls = ours(c.item)
 		got, others := launched(calls)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %d launches such as\n%s\nC++ has %d such as\n%s", c.item, len(got), got[0], len(want), want[0])
+			t.Errorf("%s: %d launches such as\n%s\nC++ has %d such as\n%s", c.item, len(got), got[:1], len(want), want[:1])
 		}
-		expected := map[string]int{"cuStreamSynchronize": waits, "cuCtxGetCurrent": c.launches + waits}
+		expected := withGraphs(map[string]int{"cuStreamSynchronize": waits, "cuCtxGetCurrent": c.launches + c.graphs + waits}, c.graphs)
 		if c.within { // in and out
 			expected["cuCtxGetCurrent"] += 2 * c.threads
 			expected["cuCtxSetCurrent"] = 2 * c.threads
@@ -149,10 +151,18 @@ func TestLaunchPeers(t *testing.T) {
 	}
 }
 
+// withGraphs adds the launches of graphs to a count of calls.
+func withGraphs(calls map[string]int, n int) map[string]int {
+	if n > 0 {
+		calls["cuGraphLaunch"] = n
+	}
+	return calls
+}
+
 // TestLaunchTime checks that the time of a busy launch includes waiting for the device,
 // and that of an empty one does not.
 func TestLaunchTime(t *testing.T) {
-	files := packedPeers(t)
+	files := builtPeers(t)
 	const wait = 100e6 // ns, of 200 launches or 50
 	t.Setenv("FAKECUDA_SLEEP", "cuStreamSynchronize=100")
 	for _, name := range []string{"cpp", "ours"} {
@@ -184,7 +194,7 @@ func TestLaunchVerdicts(t *testing.T) {
 	for _, line := range []string{
 		"| empty kernel of 3 arguments | times C++ | 1.05 | 1.040 | met |",
 		"| empty kernel of 3 arguments | times CuPy | 0.6 |  | not measured |",
-		"| saxpy of 256, typed and checked | times C++ | 1.1 | 1.110 | **missed** |",
+		"| saxpy of 256, typed and checked | times C++ | 1.05 | 1.110 | **missed** |",
 		"per launch over both | times one stream | 0.556 | 0.500 | met |",
 	} {
 		if !strings.Contains(table, line+"\n") {
@@ -192,8 +202,9 @@ func TestLaunchVerdicts(t *testing.T) {
 		}
 	}
 	want := []string{ // not CuPy, which may be missing
-		"the same, in `cuda.WithDevice`: not measured", "saxpy of 256, typed and checked, 1.110 times C++, at most 1.1",
+		"the same, in `cuda.WithDevice`: not measured", "saxpy of 256, typed and checked, 1.110 times C++, at most 1.05",
 		"the same, in `cuda.WithDevice`: not measured", "empty kernel on 2 streams from 2 threads, per launch over both: not measured",
+		"graph of 20 empty kernels, in `cuda.WithDevice`: not measured",
 	}
 	if !slices.Equal(missed, want) {
 		t.Errorf("missed: %q", missed)
@@ -203,5 +214,22 @@ func TestLaunchVerdicts(t *testing.T) {
 	}
 	if text := m.launchTable(); !strings.Contains(text, "| saxpy of 256, typed and checked | 100 | 111 (1.11x) 0a |  |") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestOverVerdict: a launch that is too slow, or allocates, is missed, and so is a benchmark without a result.
+func TestOverVerdict(t *testing.T) {
+	for _, c := range []struct {
+		ns, allocs string
+		times      float64
+		missed     bool
+	}{{"44.50", "0", 1, false}, {"60.01", "0", 1, true}, {"60.01", "0", 2, false}, {"120.1", "0", 2, true}, {"44.50", "1", 2, true}} {
+		line, missed, err := overVerdict("goos: linux\nBenchmarkTyped-2   \t 21418\t "+c.ns+" ns/over\t 33 B/op\t "+c.allocs+" allocs/op\nPASS\n", c.times)
+		if err != nil || missed != "" != c.missed || !strings.Contains(line, "ns over the crossing, at most 60, and "+c.allocs) {
+			t.Errorf("%+v: %q, missed %q, %v", c, line, missed, err)
+		}
+	}
+	if _, _, err := overVerdict("PASS\n", 1); err == nil || !strings.Contains(err.Error(), "printed no result") {
+		t.Errorf("no result: %v", err)
 	}
 }

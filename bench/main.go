@@ -25,7 +25,13 @@ type options struct {
 	engines bool
 	launch  bool
 	peers   string
+	judge   bool
 	pack    string
+	parts   string
+	images  string
+	source  string
+
+	libraries bool
 }
 
 func main() {
@@ -41,7 +47,12 @@ func main() {
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
 	flag.StringVar(&o.peers, "peers", "", "with -launch, the folder that -pack has made")
-	flag.StringVar(&o.pack, "pack", "", "build what -launch needs into this folder and do nothing else: for a machine with a GPU and without Go")
+	flag.BoolVar(&o.judge, "judge", true, "with -launch, fail if a target is missed; false is for a driver without a GPU")
+	flag.StringVar(&o.pack, "pack", "", "make a folder with all that runs on a GPU and do nothing else; bench/gpu -pack does this")
+	flag.StringVar(&o.parts, "parts", "", "with -pack, only these parts, separated by commas: "+strings.Join(packParts, ", "))
+	flag.BoolVar(&o.libraries, "libraries", false, "with -pack, also the parts with kernels of libraries: "+strings.Join(libraryParts, ", ")+"; their compilers have 2 GB")
+	flag.StringVar(&o.images, "images", "", "compile -source for all architectures into this folder and do nothing else; -pack does this")
+	flag.StringVar(&o.source, "source", "", "with -images, the file in CUDA C++, or several that are linked, separated by commas")
 	flag.Parse()
 	if o.times < 1 || o.times > 1 && !o.check {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")
@@ -57,9 +68,12 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	if o.launch {
-		report, err := launches(ctx, o.runs, o.peers)
+		report, err := launches(ctx, o.runs, o.peers, o.judge)
 		fmt.Print(report)
 		return err
+	}
+	if o.images != "" {
+		return compileAll(o.source, o.images)
 	}
 	t, err := newTree(ctx)
 	if err != nil {
@@ -77,7 +91,7 @@ func run(ctx context.Context, o options) error {
 	case o.engines:
 		return t.engines(ctx, o)
 	case o.pack != "":
-		return t.pack(ctx, o.pack)
+		return t.pack(ctx, o.pack, o.parts, o.libraries)
 	}
 	return t.full(ctx, o)
 }
@@ -254,5 +268,10 @@ func check(ctx context.Context, t *tree, times float64) error {
 	if missed := generations[0].missed(times); missed != "" {
 		err = errors.Join(err, errors.New(missed))
 	}
-	return err
+	line, late, failed := t.over(ctx, times)
+	fmt.Print(line)
+	if late != "" {
+		err = errors.Join(err, errors.New(late))
+	}
+	return errors.Join(err, failed)
 }

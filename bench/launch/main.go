@@ -30,6 +30,8 @@ const (
 	elements     = 256   // of the vectors
 	launches     = 200   // in a batch; the queue of a stream has more room
 	busyLaunches = 50    // in a batch of kernels that take time
+	nodes        = 20    // of the graph
+	graphs       = 40    // launched in a batch
 	batches      = 5     // that count, after one that does not
 	cycles       = 40000 // of the kernel that takes time
 )
@@ -69,6 +71,16 @@ func main() {
 	}
 	empty := func(i int) error { return emptyKernel.Launch(emptyConfig[i], memory[0], memory[1], int32(elements)) }
 	saxpy := func(i int) error { return kernels.Saxpy(vectors[0], vectors[1], 2, streams[i]) }
+	// The graph is on the first stream.
+	graph := must(streams[0].Capture(func() error {
+		for range nodes {
+			if err := empty(0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	replay := func(i int) error { return graph.Launch(streams[i]) }
 	busy := func(i int) error { return busyKernel.Launch(busyConfig[i], int64(cycles)) }
 	serve([]item{
 		{name: "empty", threads: 1, launches: launches, launch: empty},
@@ -76,6 +88,7 @@ func main() {
 		{name: "empty2", threads: 2, launches: launches, within: true, launch: empty},
 		{name: "saxpy", threads: 1, launches: launches, launch: saxpy},
 		{name: "saxpy_within", threads: 1, launches: launches, within: true, launch: saxpy},
+		{name: "graph", threads: 1, launches: graphs, within: true, launch: replay},
 		{name: "busy", threads: 1, launches: busyLaunches, whole: true, launch: busy},
 		{name: "busy2", threads: 2, launches: busyLaunches, whole: true, launch: busy},
 	})

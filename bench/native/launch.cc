@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -37,6 +38,7 @@ int (*get_error_name)(int, const char**);
 Launch* launch_kernel;
 int (*synchronize)(void*);
 int (*set_current)(void*);
+int (*graph_launch)(void*, void*);
 
 inline void check(int rc, const char* what) {
   if (__builtin_expect(rc == 0, 1)) return;
@@ -48,11 +50,13 @@ inline void check(int rc, const char* what) {
 const int kElements = 256;      // of the vectors
 const int kLaunches = 200;      // in a batch; the queue of a stream has more room
 const int kBusyLaunches = 50;   // in a batch of kernels that take time
+const int kNodes = 20;          // of the graph
+const int kGraphs = 40;         // launched in a batch
 const int kBatches = 5;         // that count, after one that does not
 const long long kCycles = 40000;  // of the kernel that takes time
 
 void* context;
-void *empty, *saxpy, *busy;
+void *empty, *saxpy, *busy, *graph;
 void* streams[2];
 uintptr_t x, y;
 
@@ -70,6 +74,8 @@ void launch_saxpy(void* stream) {
   void* params[] = {&n, &a, &px, &py};
   check(launch_kernel(saxpy, (kElements + 255) / 256, 1, 1, 256, 1, 1, 0, stream, params, nullptr), "cuLaunchKernel");
 }
+
+void launch_graph(void* stream) { check(graph_launch(graph, stream), "cuGraphLaunch"); }
 
 void launch_busy(void* stream) {
   long long cycles = kCycles;
@@ -125,11 +131,14 @@ int main(int argc, char** argv) {
   const char* name = std::getenv("TVMFFI_CUDA_LIBRARY");
   if (!name || !*name) name = "libcuda.so.1";
   if (argc != 3) fail("usage", "launch LIBTVM_FFI launch.ptx");
-  if (!(driver = dlopen(name, RTLD_NOW))) fail(name, dlerror());
+  driver = dlopen(name, RTLD_NOW);
+  if (!driver && !std::strchr(name, '/')) driver = dlopen("/usr/lib/wsl/lib/libcuda.so.1", RTLD_NOW);  // as package cuda does
+  if (!driver) fail(name, dlerror());
   get_error_name = symbol<int(int, const char**)>("cuGetErrorName");
   launch_kernel = symbol<Launch>("cuLaunchKernel");
   synchronize = symbol<int(void*)>("cuStreamSynchronize");
   set_current = symbol<int(void*)>("cuCtxSetCurrent");
+  graph_launch = symbol<int(void*, void*)>("cuGraphLaunch");
   check(symbol<int(unsigned)>("cuInit")(0), "cuInit");
   int device = 0;
   check(symbol<int(int*, int)>("cuDeviceGet")(&device, 0), "cuDeviceGet");
@@ -153,10 +162,20 @@ int main(int argc, char** argv) {
     check(symbol<int(uintptr_t*, size_t)>("cuMemAlloc_v2")(p, sizeof zeros), "cuMemAlloc");
     check(symbol<int(uintptr_t, const void*, size_t)>("cuMemcpyHtoD_v2")(*p, zeros, sizeof zeros), "cuMemcpyHtoD");
   }
+  // A copy of memory that is not pinned may not have reached the device when it returns, and the streams do not wait.
+  check(symbol<int()>("cuCtxSynchronize")(), "cuCtxSynchronize");
+
+  const int kThreadLocal = 1;
+  void* captured = nullptr;
+  check(symbol<int(void*, int)>("cuStreamBeginCapture_v2")(streams[0], kThreadLocal), "cuStreamBeginCapture");
+  for (int i = 0; i < kNodes; ++i) launch_empty(streams[0]);
+  check(symbol<int(void*, void**)>("cuStreamEndCapture")(streams[0], &captured), "cuStreamEndCapture");
+  check(symbol<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&graph, captured, 0), "cuGraphInstantiate");
 
   const std::map<std::string, std::function<double()>> items = {
       {"empty", [] { return measure<launch_empty>(1, kLaunches, false); }},
       {"empty2", [] { return measure<launch_empty>(2, kLaunches, false); }},
+      {"graph", [] { return measure<launch_graph>(1, kGraphs, false); }},
       {"saxpy", [] { return measure<launch_saxpy>(1, kLaunches, false); }},
       {"busy", [] { return measure<launch_busy>(1, kBusyLaunches, true); }},
       {"busy2", [] { return measure<launch_busy>(2, kBusyLaunches, true); }},

@@ -39,12 +39,10 @@ var kernelSaxpy = kernelrt.Kernel{
 // If the grid has no blocks, nothing is launched.
 // On a nil stream it runs on the environment stream.
 func Saxpy(x, y *tvmffi.Tensor, a float32, stream *cuda.Stream) error {
-	args := [...]kernelrt.Value{
-		kernelrt.FromTensor(x),
-		kernelrt.FromTensor(y),
-		kernelrt.FromFloat(float64(a)),
-		{},
-	}
+	var args [4]kernelrt.Value
+	args[0] = kernelrt.FromTensor(x)
+	args[1] = kernelrt.FromTensor(y)
+	args[2] = kernelrt.FromFloat(float64(a))
 	err := launchSaxpy(args[:], kernelrt.Stream{On: stream})
 	kernelrt.Keep(x)
 	kernelrt.Keep(y)
@@ -68,7 +66,7 @@ var checksSaxpy = kernelrt.Checks{Signature: signatureSaxpy, List: []spec.Check{
 	{Op: spec.OpBind, Field: spec.FieldShape},
 	{Op: spec.OpContiguous, Kind: "ValueError", Message: "Mismatched Tensor on argument #0" + callingSaxpy + ", expected contiguous"},
 	{Op: spec.OpType, Operand: 1, Accept: spec.AcceptDLTensor | spec.AcceptTensor, Kind: "TypeError", Message: "Mismatched type on argument #1" + callingSaxpy + ", expected Tensor"},
-	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingSaxpy + ", expected to match x.device.index"},
+	{Op: spec.OpMatch, Field: spec.FieldDeviceID, Operand: 1, Var: 1, Peer: true, Kind: "ValueError", Message: "Mismatched device index on argument #1" + callingSaxpy + ", expected to match x.device.index"},
 	{Op: spec.OpEqual, Field: spec.FieldNDim, Operand: 1, Want: 1, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected ndim=1"},
 	{Op: spec.OpEqual, Field: spec.FieldDeviceType, Operand: 1, Want: 2, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected device_type=cuda"},
 	{Op: spec.OpDType, Operand: 1, DType: spec.DType{Code: 2, Bits: 32, Lanes: 1}, Kind: "ValueError", Message: "Mismatched Tensor on argument #1" + callingSaxpy + ", expected dtype=float32"},
@@ -82,7 +80,7 @@ func launchSaxpy(args []kernelrt.Value, stream kernelrt.Stream) error {
 	x, y := kernelrt.TensorAt(args, 0), kernelrt.TensorAt(args, 1)
 	if len(args) != 4 ||
 		!kernelrt.IsTensor(x, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || !kernelrt.Within(kernelrt.Size(x, 0), -2147483648, 2147483647) || !kernelrt.Contiguous(x) ||
-		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
+		!kernelrt.IsTensor(y, 1, 2, kernelrt.DType{Code: 2, Bits: 32, Lanes: 1}) || int64(y.Device.ID) != int64(x.Device.ID) && !kernelrt.Reaches(int64(x.Device.ID), y) || kernelrt.Size(y, 0) != kernelrt.Size(x, 0) || !kernelrt.Contiguous(y) ||
 		!kernelrt.IsFloat(args[2]) ||
 		!kernelrt.IsAddress(args[3]) {
 		return checksSaxpy.Refuse(args)
