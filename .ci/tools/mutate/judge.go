@@ -33,8 +33,11 @@ type judge struct {
 	locked *os.File
 }
 
-// lock keeps other runs out of work until the process ends.
+// lock makes the folder work and keeps other runs out of it until the process ends.
 func (j *judge) lock() error {
+	if err := os.MkdirAll(j.work, 0o700); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(filepath.Join(j.work, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err

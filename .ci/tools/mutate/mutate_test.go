@@ -217,7 +217,7 @@ func TestTry_hangs(t *testing.T) {
 }
 
 func TestLock(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "new")
 	first, second := judge{work: dir}, judge{work: dir}
 	if err := first.lock(); err != nil {
 		t.Fatal(err)
