@@ -113,6 +113,7 @@ func TestNoDriver(t *testing.T) {
 		says []string
 	}{
 		"no such file": {[]string{"TVMFFI_CUDA_LIBRARY=/nowhere/libcuda.so.1"}, []string{"0 ", "CUDA is not available", "/nowhere/libcuda.so.1", "unset TVMFFI_CUDA_LIBRARY"}},
+		"no folder":    {[]string{"TVMFFI_CUDA_LIBRARY=libnowhere.so.1"}, []string{"0 ", "unset TVMFFI_CUDA_LIBRARY: a name without a folder", "write ./ before"}},
 		"no driver":    {[]string{"TVMFFI_CUDA_LIBRARY=libm.so.6"}, []string{"libm.so.6 is not a CUDA driver", "cuInit"}},
 		"no device":    {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_INIT=100"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuInit", "no GPU"}},
 		"zero devices": {[]string{"TVMFFI_CUDA_LIBRARY=" + fakePath, "FAKECUDA_DEVICES=0"}, []string{"100 CUDA_ERROR_NO_DEVICE", "cuDeviceGetCount"}},
@@ -277,13 +278,14 @@ func TestDeviceRestored(t *testing.T) {
 		f.reset()
 		m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
 		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 0", "cuMemAlloc_v2 64", "cuCtxSetCurrent 1")
+		at := m.Pointer()
 		f.failing("cuMemFree_v2", 700, 0)
 		wantDriverError(t, m.Free(), cuda.ErrIllegalAddress, "cuMemFree")
 		f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 0", "cuCtxSynchronize", "cuMemFree_v2", "cuCtxSetCurrent 1")
 		// The failure came instead of the call: the memory is still there.
-		p := must[*cuda.Memory](t)(cuda.FromPointer(0, m.Pointer(), 64, nil))
+		p := must[*cuda.Memory](t)(cuda.FromPointer(0, at, 64, nil))
 		ok(t, p.Free())
-		free(t, f, m.Pointer().Address)
+		free(t, f, at.Address)
 		f.failing("cuCtxSetCurrent", 201, 0)
 		_, err := cuda.Device(0).Alloc(64)
 		wantDriverError(t, err, cuda.ErrInvalidContext, "cuCtxSetCurrent")

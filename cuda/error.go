@@ -41,6 +41,8 @@ const (
 	ErrLaunchTimeout          Code = 702
 	ErrContextDestroyed       Code = 709
 	ErrAssert                 Code = 710
+	ErrAlreadyPinned          Code = 712 // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+	ErrNotPinned              Code = 713 // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 	ErrHardwareStack          Code = 714
 	ErrIllegalInstruction     Code = 715
 	ErrMisalignedAddress      Code = 716
@@ -91,6 +93,7 @@ var names = map[Code]string{
 	ErrContained: "CUDA_ERROR_CONTAINED", ErrContextDestroyed: "CUDA_ERROR_CONTEXT_IS_DESTROYED", ErrHardwareStack: "CUDA_ERROR_HARDWARE_STACK_ERROR",
 	ErrIllegalInstruction: "CUDA_ERROR_ILLEGAL_INSTRUCTION", ErrMisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
 	ErrInvalidAddressSpace: "CUDA_ERROR_INVALID_ADDRESS_SPACE", ErrInvalidPC: "CUDA_ERROR_INVALID_PC", ErrTensorMemoryLeak: "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+	ErrAlreadyPinned: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", ErrNotPinned: "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
 	ErrCaptureMerge: "CUDA_ERROR_STREAM_CAPTURE_MERGE", ErrCaptureUnmatched: "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", ErrCaptureUnjoined: "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
 	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", ErrCaptureImplicit: "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", ErrCapturedEvent: "CUDA_ERROR_CAPTURED_EVENT",
 	ErrCaptureWrongThread: "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", ErrExternalDevice: "CUDA_ERROR_EXTERNAL_DEVICE",
@@ -107,6 +110,7 @@ var remedies = map[Code]string{
 	ErrNotInitialized:       "reinstall the NVIDIA driver",
 	ErrIllegalAddress:       "a kernel used memory that is not its own",
 	ErrLaunchFailed:         "a kernel crashed",
+	ErrAlreadyPinned:        "a page of the memory is pinned already: free what has pinned it, or use that",
 	ErrAssert:               "an assert in a kernel failed",
 	ErrLaunchTimeout:        "a kernel ran too long",
 	ErrECCUncorrectable:     "the memory of the device is damaged: look at nvidia-smi -q -d ECC, and reset or replace the device",
@@ -167,6 +171,8 @@ func (e *Error) Error() string {
 	}
 	if e.Name != "" {
 		fmt.Fprintf(&b, "%s (%d): ", e.Name, e.Number)
+	} else if e.Number > 0 {
+		fmt.Fprintf(&b, "%d: ", e.Number)
 	}
 	b.WriteString(e.Text)
 	if e.Call != "" {

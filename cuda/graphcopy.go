@@ -330,7 +330,7 @@ func FillBoxNode[T Fillable](p GraphPlace, dst Region, value T, size Extent) (*G
 
 // fills adds a fill.
 func (p GraphPlace) fills(f *fillNode, flat bool, memory any) (*GraphNode, error) {
-	n := &GraphNode{kind: nodeFill, label: "fill of " + Extent{Width: int64(f.width) * int64(f.size), Height: int64(f.height)}.text(), flat: flat, arguments: []any{memory}}
+	n := &GraphNode{kind: nodeFill, label: "fill of " + Extent{Width: int64(f.width) * int64(f.size), Height: int64(f.height)}.text(), flat: flat, element: f.size, arguments: []any{memory}}
 	return p.put(n, func(a *adding) error {
 		return a.call(driver.GraphAddMemsetNode, uintptr(unsafe.Pointer(f)), a.g.s.context.Load())
 	})
@@ -366,6 +366,9 @@ func SetFill[T Fillable](gr *Graph, n *GraphNode, dst *Memory, value T) (err err
 	f, err := flatFill(gr.s, dst, value)
 	if err != nil {
 		return err
+	}
+	if n.element != 0 && n.element != f.size {
+		return valueError("the elements of %s have the size %d, found %d: fill with a value of that size, or make a new graph", n, n.element, f.size)
 	}
 	g, err := gr.s.enter()
 	if err != nil {

@@ -47,6 +47,7 @@ func TestGraphCopies(t *testing.T) {
 		{"node 2 (fill of 16 bytes) is not a copy", func() error { return second.SetCopy(fill, x, y) }},
 		{"node 1 (copy of 8 bytes, cuda:1 to cuda:0) is not a fill", func() error { return cuda.SetFill(second, peer, x, uint8(1)) }},
 		{"the source has 16 bytes, the destination has 8", func() error { return second.SetCopy(peer, far, x) }},
+		{"the elements of node 2 (fill of 16 bytes) have the size 1, found 4: ", func() error { return cuda.SetFill(second, fill, x, float32(1)) }},
 		{"is not an array of elements of 4 bytes", func() error { return cuda.SetFill(second, fill, part, uint32(1)) }},
 		{"the host memory has 32 bytes", func() error { return cuda.SetCopyIn(second, peer, x, short) }},
 		{"the host memory has 32 bytes", func() error { return cuda.SetCopyOut(second, peer, short, x) }},

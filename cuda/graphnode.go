@@ -25,6 +25,7 @@ type GraphNode struct {
 
 	launch    kernelNode      // of a kernel; the arguments are not kept
 	flat      bool            // a copy or fill of one dimension, which can be changed
+	element   uint32          // of a fill: the bytes of an element, 0 if the node was captured
 	direction [2]uint32       // of a copy: the kinds of memory of the source and the destination
 	call      *graphCall      // of a function of Go
 	child     []*GraphNode    // copies of the nodes of a child graph

@@ -207,8 +207,13 @@ func (h *Host[T]) gone() bool {
 	return h.freed.Load() || h.parent != nil && h.parent.gone()
 }
 
-// Len returns the number of elements.
-func (h *Host[T]) Len() int { return h.n }
+// Len returns the number of elements, 0 for nil.
+func (h *Host[T]) Len() int {
+	if h == nil {
+		return 0
+	}
+	return h.n
+}
 
 // Slice returns the memory as a slice, nil after Free. While an asynchronous copy
 // uses it, the program must not.

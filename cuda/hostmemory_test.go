@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -180,11 +181,18 @@ func TestPinHost(t *testing.T) {
 	}
 	ok(t, m.FreeAsync(st))
 	_, err := cuda.PinHost(0, h.Slice())
-	wantDriverError(t, err, 712, "cuMemHostRegister") // it is pinned already
+	wantDriverError(t, err, cuda.ErrAlreadyPinned, "cuMemHostRegister")
+	if text := err.Error(); !strings.Contains(text, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (712)") || !strings.Contains(text, "a page of the memory is pinned already") {
+		t.Errorf("memory that is pinned already: %s", text)
+	}
 	ok(t, h.Free())
 	ok(t, h.Free())
 	empty := must[*cuda.Host[float32]](t)(cuda.PinHost(0, s))
 	ok(t, empty.Free())
+	f.failing("cuMemHostRegister_v2", 798, 0)
+	_, err = cuda.PinHost(0, make([]float32, 64))
+	wantDriverError(t, err, 798, "cuMemHostRegister")
+	wantError(t, err, nil, "CUDA Error: 798: the driver does not describe this code, in cuMemHostRegister")
 	f.failing("cuMemHostRegister_v2", 2, 0)
 	_, err = cuda.PinHost(0, make([]float32, 64))
 	wantDriverError(t, err, cuda.ErrOutOfMemory, "cuMemHostRegister")

@@ -258,11 +258,23 @@ func (m *Memory) part(offset, bytes int64) (uintptr, error) {
 	return address + uintptr(offset), nil
 }
 
-// Pointer returns the device address, which FFI functions take as void*.
-func (m *Memory) Pointer() tvmffi.Pointer { return tvmffi.Pointer{Address: m.address} }
+// Pointer returns the device address, which FFI functions take as void*. It is null for memory
+// that was freed or is nil.
+func (m *Memory) Pointer() tvmffi.Pointer {
+	address, err := m.at(nil)
+	if err != nil {
+		return tvmffi.Pointer{}
+	}
+	return tvmffi.Pointer{Address: address}
+}
 
-// Size returns the number of bytes.
-func (m *Memory) Size() int64 { return m.size }
+// Size returns the number of bytes, 0 for nil.
+func (m *Memory) Size() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.size
+}
 
 // Device returns the device of the memory.
 func (m *Memory) Device() Device { return m.s.device }

@@ -28,6 +28,27 @@ func free(t *testing.T, f *fake, address uintptr) {
 	f.reset()
 }
 
+// TestNothing asks memory that is not there.
+func TestNothing(t *testing.T) {
+	load(t)
+	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
+	part := must[*cuda.Memory](t)(m.Part(8, 8))
+	if a, b := m.Pointer().Address, part.Pointer().Address; a == 0 || b != a+8 {
+		t.Errorf("the memory is at %#x, its part at %#x", a, b)
+	}
+	ok(t, m.Free())
+	var none *cuda.Memory
+	for _, gone := range []*cuda.Memory{m, part, none, {}} {
+		if p := gone.Pointer(); p.Address != 0 {
+			t.Errorf("the pointer is %#x, want null", p.Address)
+		}
+	}
+	var host *cuda.Host[float32]
+	if m.Size() != 64 || none.Size() != 0 || host.Len() != 0 {
+		t.Errorf("the sizes are %d, %d and %d, want 64, 0 and 0", m.Size(), none.Size(), host.Len())
+	}
+}
+
 func roundTrip[T cuda.Scalar](t *testing.T, values ...T) {
 	t.Helper()
 	m := must[*cuda.Memory](t)(cuda.AllocOf(1, values))

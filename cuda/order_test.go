@@ -234,8 +234,9 @@ func TestFreeAsyncOfOthers(t *testing.T) {
 		t.Errorf("the function of the owner was called %d times", freed)
 	}
 	ok(t, managed.Free())
+	at := m.Pointer()
 	ok(t, m.FreeAsync(st)) // NVIDIA: in the order of a stream, too
-	f.expectCall("cuMemFreeAsync " + hex(m.Pointer().Address) + " " + hex(st.Pointer().Address))
+	f.expectCall("cuMemFreeAsync " + hex(at.Address) + " " + hex(st.Pointer().Address))
 }
 
 var defaultPoolIsShared bool

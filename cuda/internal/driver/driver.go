@@ -88,6 +88,9 @@ func load() error {
 	remedy := "install the NVIDIA driver (the CUDA toolkit is not needed; in a container, start it with --gpus all), or set " + Variable + " to the file of the driver"
 	if os.Getenv(Variable) != "" {
 		remedy = "correct or unset " + Variable
+		if !strings.ContainsAny(os.Getenv(Variable), `/\`) {
+			remedy += ": a name without a folder is looked for where the dynamic linker looks, write ./ before a file of the current folder"
+		}
 	}
 	return &NotFoundError{"the CUDA driver library was not found; tried:\n  " + strings.Join(tried, "\n  ") + "\n" + remedy}
 }
