@@ -15,6 +15,8 @@ func (k *Kernel) entry(contents map[string][]byte) {
 	key := "entry"
 	if k.Entry == k.Plan.Func.Name { // which it is if the configuration does not say
 		key = "spec"
+	} else if !symbol.MatchString(k.Entry) { // which texts refuses
+		return
 	}
 	for _, file := range k.Images {
 		found, ok := entriesOf(file, contents[file])

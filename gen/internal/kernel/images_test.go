@@ -127,6 +127,10 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s with %q: the place is %s[%d], want %s[%d]", c.image, c.args, e.Key, e.Item, c.key, c.item)
 		}
 	}
+	_, err := Make("kernels", []Source{{Spec: description, Images: []string{"k.ptx"}, Entry: "saxpy<float>", Grid: []string{"1"}, Block: []string{"1"}}}, contents)
+	if err == nil || !strings.Contains(err.Error(), "write it as PTX has it") || strings.Contains(err.Error(), "there is no kernel") {
+		t.Errorf("an entry that cannot be a name: %v", err)
+	}
 }
 
 // cubinAbout assembles an image with one kernel and the section about it.
