@@ -270,7 +270,7 @@ func (g *guard) copyBox(to, from box, x Extent, stream uintptr, peer bool) error
 	f := driver.Memcpy3DAsync
 	if peer {
 		f = driver.Memcpy3DPeerAsync
-		c.srcContext, c.dstContext = from.s.context.Load(), to.s.context.Load()
+		c.srcContext, c.dstContext = from.s.current(), to.s.current()
 	}
 	return g.callGo(f, uintptr(unsafe.Pointer(c)), stream)
 }

@@ -30,7 +30,7 @@ func (b *GraphBuilder) NewCondition(start uint32) (c *GraphCondition, err error)
 	}
 	defer g.leave(&err)
 	const assignAtLaunch = 1
-	if err := g.call(driver.GraphConditionalHandleCreate, g.out(0), h, b.s.context.Load(), uintptr(start), assignAtLaunch); err != nil {
+	if err := g.call(driver.GraphConditionalHandleCreate, g.out(0), h, b.s.current(), uintptr(start), assignAtLaunch); err != nil {
 		return nil, about(err, "a condition of the %s", b.root.what)
 	}
 	c = &GraphCondition{b: b, handle: uint64(g.result(0))}
@@ -122,7 +122,7 @@ func (p GraphPlace) conditional(c *GraphCondition, what uint32, bodies int, labe
 	}
 	n, err = p.put(&GraphNode{kind: nodeConditional, label: label}, func(a *adding) error {
 		// In memory of Go, which the driver writes the address of the bodies to.
-		params := &nodeParams{kind: nodeConditional, condition: c.handle, what: what, size: uint32(bodies), context: s.context.Load()}
+		params := &nodeParams{kind: nodeConditional, condition: c.handle, what: what, size: uint32(bodies), context: s.current()}
 		if err := a.call(driver.GraphAddNode, uintptr(unsafe.Pointer(params))); err != nil {
 			return err
 		}

@@ -131,6 +131,23 @@ func (s *state) held() (uintptr, error) {
 	return c, err
 }
 
+// current returns the primary context for an operation that runs and so keeps it. A Release that
+// looks whether it may takes it away for a moment.
+func (s *state) current() uintptr {
+	c, _ := s.held()
+	return c
+}
+
+// owns reports whether a context is the primary context, once a Release that runs has looked.
+func (s *state) owns(context uintptr) bool {
+	if s.context.Load() == context {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.context.Load() == context
+}
+
 // Release gives back the primary context that this package retained. It is an
 // error while an operation runs on the device or anything that this package made
 // there is live, or while a stream keeps values ([Stream.Keep]). It waits for the device if

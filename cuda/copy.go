@@ -138,7 +138,7 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	defer src.s.users.Add(-1)
-	here := dst.s.context.Load()
+	here := dst.s.current()
 	err = g.call(driver.MemcpyPeerAsync, to, here, from, there, uintptr(src.size), h)
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)

@@ -74,7 +74,7 @@ func CurrentDevice() (Device, bool, error) {
 		return 0, false, failed(rc, driver.CtxGetCurrent, "")
 	}
 	for _, s := range states {
-		if *current != 0 && s.context.Load() == *current {
+		if *current != 0 && s.owns(*current) {
 			return s.device, true, nil
 		}
 	}
@@ -331,7 +331,7 @@ func (d Device) Synchronize() (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	err = about(g.wait(), "%s", d)
+	err = about(g.finish(), "%s", d)
 	s.lookAll()
 	return errors.Join(err, s.order.lateError())
 }

@@ -27,12 +27,14 @@ func (gr *Graph) Nodes() (nodes []*GraphNode, err error) {
 		}
 		return nodes, nil
 	}
-	if gr.read == nil {
-		if gr.read, err = gr.readCaptured(); err != nil {
+	if gr.read.Load() == nil {
+		b, err := gr.readCaptured()
+		if err != nil {
 			return nil, err
 		}
+		gr.read.CompareAndSwap(nil, b) // two goroutines that ask first get the same nodes
 	}
-	return gr.read.Nodes(), nil
+	return gr.read.Load().Nodes(), nil
 }
 
 // readCaptured returns the captured work with its nodes.
@@ -168,9 +170,14 @@ func (gr *Graph) DOT() (string, error) {
 		return "", err
 	}
 	if gr.from == nil {
-		if err := gr.read.readEdges(); err != nil {
+		b, err := gr.readCaptured() // nodes of its own, which it completes
+		if err != nil {
+			return "", err
+		}
+		if err := b.readEdges(); err != nil {
 			return "", about(err, "the %s", gr.what)
 		}
+		nodes = b.nodes
 	}
 	return picture(nodes), nil
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -22,13 +23,13 @@ import (
 // stream keep them by [Stream.Keep].
 type Graph struct {
 	resource
-	captured  uintptr              // the work that it was made of, which names its parts
-	from      *GraphBuilder        // in place of captured
-	nodes     int                  // that the builder had when the graph was made
-	keeping   *GraphNode           // that allocates what the graph does not free
-	kept      *GraphBuilder        // of UpdateFrom
-	read      *GraphBuilder        // the nodes of captured work, once they were asked for
-	arguments map[*GraphNode][]any // of nodes that were set: kept alive
+	captured  uintptr                      // the work that it was made of, which names its parts
+	from      *GraphBuilder                // in place of captured
+	nodes     int                          // that the builder had when the graph was made
+	keeping   *GraphNode                   // that allocates what the graph does not free
+	kept      *GraphBuilder                // of UpdateFrom
+	read      atomic.Pointer[GraphBuilder] // the nodes of captured work, once they were asked for
+	arguments map[*GraphNode][]any         // of nodes that were set: kept alive
 
 	// calls is held for each call of the driver with the graph, or with the captured work: NVIDIA
 	// forbids two of them at a time, also those that only read.
@@ -295,7 +296,7 @@ func (gr *Graph) SetKernel(n *GraphNode, k *Kernel, c LaunchConfig, args ...any)
 	if err != nil {
 		return gr.about(n, err)
 	}
-	gr.keep(n, args)
+	gr.keep(n, slices.Clone(args)) // the slice is the caller's
 	return nil
 }
 

@@ -271,8 +271,9 @@ func (b *GraphBuilder) Instantiate(options ...GraphOption) (graph *Graph, err er
 	switch {
 	case b.owner != nil:
 		return nil, valueError("a body of %s cannot be launched: make a graph of the builder that has the node", b.owner)
-	case b.broken != nil:
-		return nil, valueError("%s is not complete, because the driver refused a part of it: make a new graph", b.broken)
+	}
+	if err := b.whole(); err != nil {
+		return nil, err
 	}
 	for i, c := range b.conditions {
 		if c.node == nil {
@@ -299,6 +300,14 @@ func (b *GraphBuilder) Instantiate(options ...GraphOption) (graph *Graph, err er
 	graph.open(b.s, "graph on "+b.s.device.String(), g.result(0), graphs, driver.GraphExecDestroy)
 	b.made = graph
 	return graph, nil
+}
+
+// whole refuses a graph with a node that the driver has and the program does not.
+func (b *GraphBuilder) whole() error {
+	if n := b.root.broken; n != nil {
+		return valueError("%s is not complete, because the driver refused a part of it: make a new graph", n)
+	}
+	return nil
 }
 
 // single returns a node that a graph with a second instance, or a child graph, must not
@@ -328,6 +337,9 @@ func (gr *Graph) UpdateFrom(b *GraphBuilder) (err error) {
 	}
 	if b.owner != nil {
 		return valueError("a body of %s cannot be a graph: use the builder that has the node", b.owner)
+	}
+	if err := b.whole(); err != nil {
+		return err
 	}
 	g, err := gr.s.enter()
 	if err != nil {

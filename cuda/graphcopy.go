@@ -91,7 +91,7 @@ func hostCopy[T Scalar](s *state, m *Memory, h *Host[T], in bool) (*graphCopy, e
 func (p GraphPlace) copies(c *graphCopy, keep ...any) (*GraphNode, error) {
 	n := &GraphNode{kind: nodeCopy, label: c.label, flat: c.height == 1 && c.depth == 1, direction: [2]uint32{c.srcType, c.dstType}, arguments: keep}
 	return p.put(n, func(a *adding) error {
-		return a.call(driver.GraphAddMemcpyNode, uintptr(unsafe.Pointer(&c.copy3D)), a.g.s.context.Load())
+		return a.call(driver.GraphAddMemcpyNode, uintptr(unsafe.Pointer(&c.copy3D)), a.g.s.current())
 	})
 }
 
@@ -201,7 +201,7 @@ func (gr *Graph) setCopy(n *GraphNode, c *graphCopy, keep ...any) (err error) {
 		return err
 	}
 	defer gr.calls.Unlock()
-	if err := g.callGo(driver.GraphExecMemcpyNodeSetParams, h, node, uintptr(unsafe.Pointer(&c.copy3D)), gr.s.context.Load()); err != nil {
+	if err := g.callGo(driver.GraphExecMemcpyNodeSetParams, h, node, uintptr(unsafe.Pointer(&c.copy3D)), gr.s.current()); err != nil {
 		return gr.about(n, err)
 	}
 	gr.keep(n, keep)
@@ -332,7 +332,7 @@ func FillBoxNode[T Fillable](p GraphPlace, dst Region, value T, size Extent) (*G
 func (p GraphPlace) fills(f *fillNode, flat bool, memory any) (*GraphNode, error) {
 	n := &GraphNode{kind: nodeFill, label: "fill of " + Extent{Width: int64(f.width) * int64(f.size), Height: int64(f.height)}.text(), flat: flat, element: f.size, arguments: []any{memory}}
 	return p.put(n, func(a *adding) error {
-		return a.call(driver.GraphAddMemsetNode, uintptr(unsafe.Pointer(f)), a.g.s.context.Load())
+		return a.call(driver.GraphAddMemsetNode, uintptr(unsafe.Pointer(f)), a.g.s.current())
 	})
 }
 
@@ -379,7 +379,7 @@ func SetFill[T Fillable](gr *Graph, n *GraphNode, dst *Memory, value T) (err err
 		return err
 	}
 	defer gr.calls.Unlock()
-	if err := g.callGo(driver.GraphExecMemsetNodeSetParams, h, node, uintptr(unsafe.Pointer(f)), gr.s.context.Load()); err != nil {
+	if err := g.callGo(driver.GraphExecMemsetNodeSetParams, h, node, uintptr(unsafe.Pointer(f)), gr.s.current()); err != nil {
 		return gr.about(n, err)
 	}
 	gr.keep(n, []any{dst})

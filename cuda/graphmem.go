@@ -71,7 +71,7 @@ func (gr *Graph) Free(m *Memory, stream *Stream) error {
 	switch {
 	case m.node == nil || m.node.b.root != gr.from:
 		return valueError("the memory of %d bytes was not allocated by a node of this graph", m.size)
-	case m.node.freed != nil:
+	case m.node.freed != nil && m.node.freed.index <= gr.nodes: // a later node is not part of the graph
 		return valueError("the memory of %s is freed by %s", m.node, m.node.freed)
 	}
 	return about(gr.s.queue(driver.MemFreeAsync, stream, address), "the memory of %s", m.node)

@@ -86,7 +86,7 @@ func (p GraphPlace) Kernel(k *Kernel, c LaunchConfig, args ...any) (*GraphNode, 
 	if err := k.usable(); err != nil {
 		return nil, err
 	}
-	n := &GraphNode{kind: nodeKernel, label: fmt.Sprintf("kernel %q", k.name), arguments: args}
+	n := &GraphNode{kind: nodeKernel, label: fmt.Sprintf("kernel %q", k.name), arguments: slices.Clone(args)}
 	if _, err := p.b.live(); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,10 @@ func (p GraphPlace) Record(e *Event) (*GraphNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.b != nil && e.s != p.b.s {
+	if _, err := p.b.live(); err != nil {
+		return nil, err
+	}
+	if e.s != p.b.s {
 		return nil, valueError("the event is of %s, the graph on %s: use an event of that device", e.s.device, p.b.s.device)
 	}
 	return p.put(&GraphNode{kind: nodeRecord, label: "record of an event", arguments: []any{e}}, func(a *adding) error {
@@ -238,6 +241,9 @@ func (p GraphPlace) Child(other *GraphBuilder) (*GraphNode, error) {
 func (b *GraphBuilder) asChild(s *state) (uintptr, error) {
 	h, err := b.live()
 	if err != nil {
+		return 0, err
+	}
+	if err := b.whole(); err != nil {
 		return 0, err
 	}
 	switch single := b.single(); {

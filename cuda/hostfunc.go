@@ -86,14 +86,11 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
-	// A graph would call the function once for each launch, for as long as it lives.
-	if err := g.idle(h, "Call"); err != nil {
-		return nil, err
-	}
 	id := hostCallLast.Add(1)
 	call = &HostCall{f: f, done: make(chan struct{})}
 	hostCalls.Store(id, call)
-	if err := g.call(driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
+	// A graph would call the function once for each launch, for as long as it lives.
+	if err := g.uncaptured(h, "Call", driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
 		hostCalls.Delete(id)
 		return nil, about(err, "a function on the stream of %s", st.s.device)
 	}

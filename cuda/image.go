@@ -90,7 +90,8 @@ type variant struct {
 	bytes []byte
 }
 
-// NewImage makes an image of a cubin, a fatbin or PTX text for all devices.
+// NewImage makes an image of a cubin, a fatbin or PTX text for all devices. It keeps the slice,
+// which must not change: each device loads it on first use.
 func NewImage(image []byte, options ...ModuleOption) *Image {
 	return &Image{variants: []variant{{bytes: image}}, options: options}
 }

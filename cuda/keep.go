@@ -49,15 +49,12 @@ func (st *Stream) Keep(values ...any) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	if err := g.idle(h, "Keep"); err != nil {
-		return err
-	}
 	k := &st.s.keeper
 	event, err := k.event(&g)
 	if err != nil {
 		return err
 	}
-	if err := g.call(driver.EventRecord, event, h); err != nil {
+	if err := g.uncaptured(h, "Keep", driver.EventRecord, event, h); err != nil {
 		k.mu.Lock()
 		k.spare = append(k.spare, event)
 		k.mu.Unlock()

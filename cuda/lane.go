@@ -332,6 +332,20 @@ func (g *guard) after(l *lane, c copier, refuse bool) error {
 	return g.call(driver.StreamWaitEvent, c.stream, c.event, 0) // for the event as it is now
 }
 
+// uncaptured makes a call for a stream that is not captured, and does not become captured before
+// the call returns.
+func (g *guard) uncaptured(h uintptr, what string, f driver.Func, args ...uintptr) error {
+	ls := &g.s.order.lanes
+	l := ls.use(h)
+	defer ls.drop(l)
+	l.join.RLock()
+	defer l.join.RUnlock()
+	if err := g.idle(h, what); err != nil {
+		return err
+	}
+	return g.call(f, args...)
+}
+
 // mark records an event on a stream that is not captured.
 func (g *guard) mark(l *lane, event uintptr, refuse bool) (captured bool, err error) {
 	l.join.RLock() // it does not become captured meanwhile

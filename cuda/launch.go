@@ -74,7 +74,7 @@ type LaunchConfig struct {
 	// after a barrier of system scope. Devices of compute capability before 9.0 ignore it.
 	RemoteDomain bool
 	// Priority is the priority of this launch, which is clamped to
-	// [Device.PriorityRange]; 0 is that of the stream.
+	// [Device.PriorityRange]; 0 is that of the stream, and so is what is clamped to 0.
 	Priority int
 	// Window is the access window of this launch, nil for that of the stream.
 	Window *AccessWindow

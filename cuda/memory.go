@@ -18,19 +18,20 @@ import (
 // Memory is a range of device memory: an allocation, a part of one, or memory
 // of another owner.
 type Memory struct {
-	s       *state
-	address uintptr
-	size    int64 // bytes
-	parent  *Memory
-	tensor  *tvmffi.Tensor // kept alive by a view of it
-	module  *Module        // that holds the variable
-	node    *GraphNode     // that allocates it
-	managed bool
-	pool    *access                               // of the pool or the addresses that it is from, nil for other memory
-	inOrder bool                                  // FreeAsync may free it
-	check   func() error                          // whether what the memory is in can still be used
-	free    func(g *guard, address uintptr) error // nil for a view
-	freed   atomic.Bool
+	s        *state
+	address  uintptr
+	size     int64 // bytes
+	parent   *Memory
+	tensor   *tvmffi.Tensor // kept alive by a view of it
+	module   *Module        // that holds the variable
+	node     *GraphNode     // that allocates it
+	managed  bool
+	pool     *access                               // of the pool or the addresses that it is from, nil for other memory
+	inOrder  bool                                  // FreeAsync may free it
+	recorded bool                                  // by a capture: each launch of the graph allocates it again
+	check    func() error                          // whether what the memory is in can still be used
+	free     func(g *guard, address uintptr) error // nil for a view
+	freed    atomic.Bool
 }
 
 // Alloc allocates device memory, which every stream may use at once. It is not cleared.
@@ -90,7 +91,7 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 		flags = attachGlobal
 	}
 	err = g.call(f, g.out(0), uintptr(bytes), flags)
-	if errors.Is(err, ErrOutOfMemory) && s.order.late.any() && g.wait() == nil {
+	if errors.Is(err, ErrOutOfMemory) && s.order.late.any() && g.finish() == nil {
 		err = g.call(f, g.out(0), uintptr(bytes), flags) // there may be enough now
 	}
 	if err != nil {
@@ -125,9 +126,20 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := g.call(driver.MemAllocAsync, g.out(0), uintptr(bytes), h); err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
-	m = s.own(g.result(0), bytes, (*guard).free)
-	m.pool, m.inOrder = &s.peers.defaultPool, true
+	m = g.ordered(h, g.result(0), bytes)
+	m.pool = &s.peers.defaultPool
 	return m, nil
+}
+
+// ordered makes the Memory of an allocation on a stream.
+func (g *guard) ordered(h, address uintptr, bytes int64) *Memory {
+	m := g.s.own(address, bytes, (*guard).free)
+	m.inOrder = true
+	if g.s.order.captures.Load() != 0 && g.captured(h) {
+		m.recorded = true
+		m.gone() // the graph has it
+	}
+	return m
 }
 
 func (s *state) none(bytes int64) (*Memory, error) {
@@ -294,6 +306,11 @@ func (m *Memory) at(s *state) (uintptr, error) {
 				return 0, err
 			}
 		}
+		if p.tensor != nil {
+			if _, err := cell(p.tensor); err != nil {
+				return 0, err
+			}
+		}
 		if p.module != nil {
 			if _, err := p.module.live(); err != nil {
 				return 0, err
@@ -338,7 +355,11 @@ func (m *Memory) Free() (err error) {
 	}
 	what := func(err error) error { return about(err, "memory of %d bytes on %s", m.size, m.s.device) }
 	called, err := g.whenDone(func(g *guard) error {
-		m.gone()
+		if m.recorded {
+			defer m.freed.Store(false) // until the next launch
+		} else {
+			m.gone()
+		}
 		return what(m.free(g, m.address))
 	})
 	if !called {
@@ -355,7 +376,9 @@ func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, addr
 // stream of the device will do. Uses on other streams must come before that point: let the
 // stream wait for an event of theirs, or synchronise them. A second call, and a call for a
 // view, does nothing. Other memory is refused: Free ends it. After an error the memory is still
-// there, unless the device is lost. In a capture only memory that the capture allocates can be freed.
+// there, unless the device is lost. In a capture only memory that the capture allocates can be
+// freed. If the capture does not free it, each launch allocates it again: free it after each
+// launch, once.
 func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
@@ -381,8 +404,10 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 		if errors.Is(err, ErrInvalidValue) && m.s.order.captures.Load() != 0 && g.captured(h) {
 			return about(err, "memory of %d bytes on %s: a stream that is captured frees only memory that AllocAsync or Pool.Alloc has allocated in the capture", m.size, m.s.device)
 		}
-	} else {
+	} else if !m.recorded {
 		m.gone()
+	} else if !g.captured(h) {
+		m.freed.Store(false) // until the next launch
 	}
 	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }

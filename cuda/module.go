@@ -240,6 +240,11 @@ func (m *Module) Global(name string) (v *Memory, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
+	back, err := g.relax() // the driver may load the code only now
+	if err != nil {
+		return nil, err
+	}
+	defer back()
 	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(symbol))); err != nil {
 		return nil, about(err, "the variable %q", name)
 	}

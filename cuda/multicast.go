@@ -156,6 +156,11 @@ func (m *Multicast) Unbind(d Device, offset, bytes int64) error {
 	if err := outside("Unbind", "unbind after it"); err != nil {
 		return err
 	}
+	defer func() {
+		for _, s := range m.devices {
+			s.endLate()
+		}
+	}()
 	lost, err := settle(m.devices)
 	if err != nil {
 		return err

@@ -30,8 +30,9 @@ import (
 //
 //   - order.mu for reading, by [Device.Synchronize] and Free: another one of those waits for
 //     the same device. Only the begin of a capture wants it for writing, and its docs say so.
-//   - lane.join, over cuEventRecord and cuStreamWaitEvent: who wants it queues work on the
-//     same stream. The begin of a capture of that stream waits without another lock.
+//   - lane.join, over cuEventRecord, cuStreamWaitEvent and cuLaunchHostFunc: who wants it
+//     queues work on the same stream. The begin of a capture of that stream waits without
+//     another lock.
 //   - order.mu for writing and lane.join, over cuStreamWaitEvent for an event of another device
 //     on which something is captured. Who wants one of them must not wait for the device, or
 //     queue a copy, before it is known whether the stream has joined that capture.
@@ -213,21 +214,27 @@ func (o *order) less() {
 	}
 }
 
-// wait waits for all work of the device, and refuses where a stream of it is captured.
-func (g *guard) wait() error {
-	o := &g.s.order
-	last := o.late.last()
-	o.mu.RLock()
-	if o.captures.Load() != 0 {
-		o.mu.RUnlock()
-		return valueError("Synchronize of %s while a stream of it is captured: the driver refuses it and the capture would fail: wait for one stream or event, or until Capture has returned", g.s.device)
-	}
-	err := g.call(driver.CtxSynchronize)
-	o.mu.RUnlock()
-	if idle(err) {
+// finish waits for all work of the device and then frees what was freed during captures. Who
+// calls it holds no lock: that may be a function of the program. It refuses where a stream of
+// the device is captured.
+func (g *guard) finish() error {
+	last := g.s.order.late.last()
+	err := g.wait()
+	if e, ok := err.(*Error); err == nil || ok && e.Sticky() {
 		g.freeLate(last, err)
 	}
 	return err
+}
+
+// wait is finish for a caller that holds a lock. It frees nothing.
+func (g *guard) wait() error {
+	o := &g.s.order
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.captures.Load() != 0 {
+		return valueError("Synchronize of %s while a stream of it is captured: the driver refuses it and the capture would fail: wait for one stream or event, or until Capture has returned", g.s.device)
+	}
+	return g.call(driver.CtxSynchronize)
 }
 
 // idle reports whether no work runs after a wait with an error: either it is done, or the
@@ -308,7 +315,7 @@ func (s *state) endLate() {
 	}
 	var ignored error
 	defer g.leave(&ignored)
-	_ = g.wait() // what could not be freed is live still
+	_ = g.finish() // what could not be freed is live still
 }
 
 // any reports whether something waits to be freed.

@@ -30,6 +30,9 @@ type peers struct {
 
 // reachable reports whether kernels on the device of s may use the memory.
 func (m *Memory) reachable(s *state) bool {
+	for m.parent != nil { // which has the pool and the tensor
+		m = m.parent
+	}
 	switch {
 	case m.pool != nil:
 		return m.pool.has(s.device)

@@ -153,8 +153,8 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := g.call(driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on); err != nil {
 		return nil, about(err, "%d bytes of the %s", bytes, p.what)
 	}
-	m = p.s.own(g.result(0), bytes, (*guard).free)
-	m.pool, m.inOrder = p.access, true
+	m = g.ordered(on, g.result(0), bytes)
+	m.pool = p.access
 	return m, nil
 }
 

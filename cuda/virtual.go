@@ -263,6 +263,7 @@ func (a *Addresses) Unmap(offset int64) (err error) {
 	if err := a.begin(); err != nil {
 		return err
 	}
+	defer a.endLate()
 	defer a.change.Unlock()
 	at := slices.IndexFunc(a.mapped, func(m mapped) bool { return m.offset == offset })
 	if at < 0 {
@@ -291,6 +292,16 @@ func (a *Addresses) unmap(at int) (err error) {
 		return about(err, "%d bytes at %d of addresses on %s", m.size, m.offset, a.s.device)
 	}
 	return lost
+}
+
+// endLate frees what was freed during captures, when the lock of the addresses is not held.
+func (a *Addresses) endLate() {
+	a.change.Lock()
+	devices := slices.Clone(a.devices)
+	a.change.Unlock()
+	for _, s := range devices {
+		s.endLate()
+	}
 }
 
 // settle waits for all work of devices. No work runs on a device that is lost, whose error
@@ -323,10 +334,12 @@ func (a *Addresses) Close() error {
 		return nil
 	}
 	a.change.Lock()
-	defer a.change.Unlock()
 	if a.closed {
+		a.change.Unlock()
 		return nil
 	}
+	defer a.endLate()
+	defer a.change.Unlock()
 	var first error
 	for n := len(a.mapped); n > 0; n = len(a.mapped) {
 		err := a.unmap(n - 1)
