@@ -95,7 +95,9 @@ type GraphPlace struct {
 
 // After returns the place behind all of the given nodes: a node that is added there runs
 // when they are done. Without nodes it runs as soon as the graph is launched.
-func (b *GraphBuilder) After(nodes ...*GraphNode) GraphPlace { return GraphPlace{b, nodes} }
+func (b *GraphBuilder) After(nodes ...*GraphNode) GraphPlace {
+	return GraphPlace{b, slices.Clone(nodes)}
+}
 
 // adding is a node that is being added.
 type adding struct {
