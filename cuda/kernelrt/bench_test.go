@@ -123,6 +123,18 @@ func BenchmarkPlain(b *testing.B) {
 	over(b, func() error { return k.Launch(c, int32(256), float32(2), x, y) })
 }
 
+// BenchmarkGraph is the launch of a graph. The crossing beside it has more arguments, and the same driver functions in it.
+func BenchmarkGraph(b *testing.B) {
+	bench(b)
+	st, err := cuda.Device(0).NewStream(cuda.NonBlocking())
+	ok(b, err)
+	defer st.Close()
+	graph, err := st.Capture(func() error { return nil })
+	ok(b, err)
+	defer graph.Close()
+	over(b, func() error { return graph.Launch(st) })
+}
+
 // BenchmarkInterpreter is the check of the same arguments by package check.
 func BenchmarkInterpreter(b *testing.B) {
 	bench(b)

@@ -46,6 +46,7 @@ EXPORT int cuMemcpyHtoDAsync_v2(uintptr_t, const void*, size_t, void*) { return 
 EXPORT int cuStreamCreateWithPriority(void** s, unsigned, int) { *s = &thing; return 0; }
 EXPORT int cuStreamDestroy_v2(void*) { return 0; }
 EXPORT int cuStreamSynchronize(void*) { return 0; }
+EXPORT int cuStreamIsCapturing(void*, int* status) { *status = 0; return 0; }
 EXPORT int cuStreamBeginCapture_v2(void*, int) { return 0; }
 EXPORT int cuStreamEndCapture(void*, void** g) { *g = &thing; return 0; }
 EXPORT int cuGraphInstantiateWithFlags(void** g, void*, unsigned long long) { *g = &thing; return 0; }
