@@ -60,6 +60,31 @@ func TestWaitValue(t *testing.T) {
 	}
 }
 
+// TestWaitBesideCall queues a function of the host behind a wait: the fake runs both of its own accord, and the word
+// that another stream writes later too.
+func TestWaitBesideCall(t *testing.T) {
+	f := load(t)
+	defer f.unseed()
+	const d = cuda.Device(0)
+	waiter, writer := must[*cuda.Stream](t)(d.NewStream()), must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
+	defer waiter.Close()
+	defer writer.Close()
+	h := must[*cuda.Host[uint32]](t)(cuda.AllocHost[uint32](d, 1))
+	defer h.Free()
+	for seed := range seeds {
+		f.seed(seed)
+		clear(h.Slice())
+		var called atomic.Bool
+		ok(t, cuda.WaitValue(h, 0, uint32(5), cuda.WaitEqual, waiter))
+		must[*cuda.HostCall](t)(waiter.Call(func() error { called.Store(true); return nil }))
+		ok(t, cuda.WriteValue(h, 0, uint32(5), writer))
+		if err := waiter.Synchronize(); err != nil || !called.Load() {
+			t.Fatalf("seed %d: called %t, %v", seed, called.Load(), err)
+		}
+		ok(t, writer.Synchronize())
+	}
+}
+
 // TestWaitHost has words in memory of the host: the program ends a wait, and sees what a stream writes.
 func TestWaitHost(t *testing.T) {
 	load(t)

@@ -164,11 +164,9 @@ void drive() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     LOCK;
     auto now = std::chrono::steady_clock::now();
-    TaskRef late;
+    std::set<Task*> needed;  // by any of them: the first may wait for a value that a later one writes
     for (auto& t : pending)
-      if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) { late = t; break; }
-    std::set<Task*> needed;
-    if (late) collect(late, &needed);
+      if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) collect(t, &needed);
     std::vector<TaskRef> ready;
     for (auto& t : pending)
       if (needed.count(t.get()) && runnable(*t)) ready.push_back(t);
