@@ -144,6 +144,38 @@ func TestKernelsRun(t *testing.T) {
 	}
 }
 
+// TestKernelsOfTheProgram runs kernels that have the names of those that the fake models, but other parameters: they do
+// nothing, like all others.
+func TestKernelsOfTheProgram(t *testing.T) {
+	load(t)
+	const d = cuda.Device(0)
+	params := map[string]string{
+		"add_one": "u64 u64", "saxpy": "u32 u32 u64 u64 u64", "read_all": "u64 u64 u64", "crash": "u32", "misaligned": "", "set_conditional": "u32 u64",
+		"count_down": "u64", "add_to": "", "step": "u64 u32",
+	}
+	source := ".version 8.0\n"
+	for name, types := range params {
+		var list []string
+		for i, typ := range strings.Fields(types) {
+			list = append(list, fmt.Sprintf(".param .%s p%d", typ, i))
+		}
+		source += fmt.Sprintf(".visible .entry %s(%s) { ret; }\n", name, strings.Join(list, ", "))
+	}
+	m := must[*cuda.Module](t)(d.LoadModule([]byte(source)))
+	defer m.Close()
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
+	for name, types := range params {
+		var args []any
+		for i := range strings.Fields(types) {
+			args = append(args, i+1) // as addresses they are those of nothing
+		}
+		ok(t, kernel(t, m, name).Launch(c, args...))
+		if err := d.Synchronize(); err != nil {
+			t.Errorf("%s(%s): %v", name, types, err)
+		}
+	}
+}
+
 func TestLaunchArguments(t *testing.T) {
 	f := load(t)
 	m := module(t, 1)

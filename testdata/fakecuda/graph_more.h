@@ -539,24 +539,24 @@ EXPORT int cuDeviceGraphMemTrim(int d) { CALL("%d", d); DEVICE(d); graph_use[d].
 
 namespace {
 const bool graph_kernels = [] {
-  kernels["set_conditional"] = [](int dev, const Arguments& args, unsigned long long) { set_condition(dev, argument<uint64_t>(args, 0), argument<uint32_t>(args, 1)); };
-  kernels["count_down"] = [](int dev, const Arguments& args, unsigned long long) {
+  models["set_conditional"] = {{8, 4}, [](int dev, const Arguments& args, unsigned long long) { set_condition(dev, argument<uint64_t>(args, 0), argument<uint32_t>(args, 1)); }};
+  models["count_down"] = {{8, 8}, [](int dev, const Arguments& args, unsigned long long) {
     auto n = argument<uint64_t>(args, 1);
     if (!use("kernel count_down", n, 4, dev, false) || !use("kernel count_down", n, 4, dev, true)) return;
     set_condition(dev, argument<uint64_t>(args, 0), --*reinterpret_cast<int32_t*>(n) > 0);
-  };
-  kernels["add_to"] = [](int dev, const Arguments& args, unsigned long long) {
+  }};
+  models["add_to"] = {{8, 4}, [](int dev, const Arguments& args, unsigned long long) {
     auto n = argument<uint64_t>(args, 0);
     if (!use("kernel add_to", n, 4, dev, false) || !use("kernel add_to", n, 4, dev, true)) return;
     *reinterpret_cast<int32_t*>(n) += argument<int32_t>(args, 1);
-  };
-  kernels["step"] = [](int dev, const Arguments& args, unsigned long long threads) {
+  }};
+  models["step"] = {{8, 4, 8}, [](int dev, const Arguments& args, unsigned long long threads) {
     auto x = argument<uint64_t>(args, 0);
     size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 1), threads);
-    if (!use("kernel step", x, 4 * n, dev, false) || !use("kernel step", x, 4 * n, dev, true)) return;
+    if (!use("kernel step", x, 4 * std::max<size_t>(n, 1), dev, false) || !use("kernel step", x, 4 * n, dev, true)) return;
     for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(x)[i] += 1;
     set_condition(dev, argument<uint64_t>(args, 2), *reinterpret_cast<float*>(x) < 3);
-  };
+  }};
   return true;
 }();
 }  // namespace

@@ -1,7 +1,8 @@
 // Modules and kernels of the fake driver: what an image declares, and what the kernels do that have a meaning here.
 //
 // add_one(const float* a, float* b, int n) and saxpy(int n, float a, const float* x, float* y) do what they are called.
-// read_all(const float* a, float* sum, int n) writes the sum, crash and misaligned make the error of the device sticky, all others do nothing.
+// read_all(const float* a, float* sum, int n) writes the sum, crash() and misaligned(float*) make the error of the device sticky.
+// All others do nothing, also those with one of these names and other parameters.
 #pragma once
 
 #include "engine.h"
@@ -12,14 +13,53 @@ struct Module { int device; std::map<std::string, std::unique_ptr<Function>> fun
 std::set<Module*> modules;
 
 using Arguments = std::vector<std::vector<char>>;
-// More kernels, by name, which the files of areas add to. They get the device, the arguments, and the number of threads.
-std::map<std::string, std::function<void(int dev, const Arguments&, unsigned long long threads)>> kernels;
+// Model is what a kernel with parameters of these sizes does. It gets the device, the arguments, and the number of threads.
+struct Model {
+  std::vector<size_t> sizes;
+  std::function<void(int dev, const Arguments&, unsigned long long threads)> run;
+};
 
 template <class T>
 T argument(const Arguments& args, size_t i) {
   T v{};
-  std::memcpy(&v, args[i].data(), std::min(sizeof v, args[i].size()));
+  if (i < args.size()) std::memcpy(&v, args[i].data(), std::min(sizeof v, args[i].size()));
   return v;
+}
+
+// The models by name, which the files of areas add to.
+std::map<std::string, Model> models = {
+    {"add_one", {{8, 8, 4}, [](int dev, const Arguments& args, unsigned long long threads) {
+      auto a = argument<uint64_t>(args, 0), b = argument<uint64_t>(args, 1);
+      size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 2), threads);
+      if (!use("kernel add_one", a, 4 * n, dev, false) || !use("kernel add_one", b, 4 * n, dev, true)) return;
+      for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(b)[i] = reinterpret_cast<float*>(a)[i] + 1;
+    }}},
+    {"saxpy", {{4, 4, 8, 8}, [](int dev, const Arguments& args, unsigned long long threads) {
+      size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 0), threads);
+      auto a = argument<float>(args, 1);
+      auto x = argument<uint64_t>(args, 2), y = argument<uint64_t>(args, 3);
+      if (!use("kernel saxpy", x, 4 * n, dev, false) || !use("kernel saxpy", y, 4 * n, dev, false) || !use("kernel saxpy", y, 4 * n, dev, true)) return;
+      for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
+    }}},
+    {"read_all", {{8, 8, 4}, [](int dev, const Arguments& args, unsigned long long) {
+      auto a = argument<uint64_t>(args, 0), sum = argument<uint64_t>(args, 1);
+      size_t n = argument<uint32_t>(args, 2);
+      if (!use("kernel read_all", a, 4 * n, dev, false) || !use("kernel read_all", sum, 4, dev, true)) return;
+      float s = 0;
+      for (size_t i = 0; i < n; ++i) s += reinterpret_cast<float*>(a)[i];
+      *reinterpret_cast<float*>(sum) = s;
+    }}},
+    {"crash", {{}, [](int dev, const Arguments&, unsigned long long) { devices[dev].sticky = kIllegalAddress; }}},
+    {"misaligned", {{8}, [](int dev, const Arguments&, unsigned long long) { devices[dev].sticky = kMisalignedAddress; }}},
+};
+
+// The model of a kernel, or null.
+const Model* model_of(const std::string& name, const Arguments& args) {
+  auto m = models.find(name);
+  if (m == models.end() || m->second.sizes.size() != args.size()) return nullptr;
+  for (size_t i = 0; i < args.size(); ++i)
+    if (m->second.sizes[i] != args[i].size()) return nullptr;
+  return &m->second;
 }
 
 void run(const Function* f, const std::string& name, int dev, const Arguments& args, unsigned long long threads) {
@@ -27,33 +67,7 @@ void run(const Function* f, const std::string& name, int dev, const Arguments& a
     violation("kernel %s runs after its module was unloaded", name.c_str());
     return;
   }
-  const std::string who = "kernel " + name;
-  auto kernel = kernels.find(name);
-  if (kernel != kernels.end()) {
-    kernel->second(dev, args, threads);
-  } else if (name == "add_one" && args.size() == 3) {
-    auto a = argument<uint64_t>(args, 0), b = argument<uint64_t>(args, 1);
-    size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 2), threads);
-    if (!use(who, a, 4 * n, dev, false) || !use(who, b, 4 * n, dev, true)) return;
-    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(b)[i] = reinterpret_cast<float*>(a)[i] + 1;
-  } else if (name == "saxpy" && args.size() == 4) {
-    size_t n = std::min<unsigned long long>(argument<uint32_t>(args, 0), threads);
-    auto a = argument<float>(args, 1);
-    auto x = argument<uint64_t>(args, 2), y = argument<uint64_t>(args, 3);
-    if (!use(who, x, 4 * n, dev, false) || !use(who, y, 4 * n, dev, false) || !use(who, y, 4 * n, dev, true)) return;
-    for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
-  } else if (name == "read_all" && args.size() == 3) {
-    auto a = argument<uint64_t>(args, 0), sum = argument<uint64_t>(args, 1);
-    size_t n = argument<uint32_t>(args, 2);
-    if (!use(who, a, 4 * n, dev, false) || !use(who, sum, 4, dev, true)) return;
-    float s = 0;
-    for (size_t i = 0; i < n; ++i) s += reinterpret_cast<float*>(a)[i];
-    *reinterpret_cast<float*>(sum) = s;
-  } else if (name == "crash") {
-    devices[dev].sticky = kIllegalAddress;
-  } else if (name == "misaligned") {
-    devices[dev].sticky = kMisalignedAddress;
-  }
+  if (const Model* m = model_of(name, args)) m->run(dev, args, threads);
 }
 
 // Reads the arguments that the array of pointers holds, and logs them as bytes.
