@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // seeds is how many orders of work a program runs in.
@@ -30,6 +31,7 @@ func (f *fake) unseed() {
 type rig struct {
 	t            *testing.T
 	addOne       *cuda.Kernel // of device 0
+	many         *cuda.Kernel // of device 0, of which the fake knows the parameters only
 	there        *cuda.Kernel // add_one of device 1
 	a, b         *cuda.Stream // of device 0, which do not wait for the default stream
 	blocking     *cuda.Stream // of device 0, which does
@@ -42,7 +44,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	m, m1 := module(t, 0), module(t, 1)
-	r := &rig{t: t, addOne: kernel(t, m, "add_one"), there: kernel(t, m1, "add_one"), config: cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}}
+	r := &rig{t: t, addOne: kernel(t, m, "add_one"), many: kernel(t, m, "many"), there: kernel(t, m1, "add_one"), config: cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}}
 	stream := func(d cuda.Device, o ...cuda.StreamOption) *cuda.Stream {
 		st := must[*cuda.Stream](t)(d.NewStream(o...))
 		t.Cleanup(func() { ok(t, st.Close()) })
@@ -77,6 +79,14 @@ func (r *rig) launchN(st *cuda.Stream, from, to any, n int) {
 	c := r.config
 	c.Stream = st
 	ok(r.t, r.addOne.Launch(c, from, to, n))
+}
+
+// pass launches the kernel that does nothing, on a stream of device 0.
+func (r *rig) pass(st *cuda.Stream, p any) {
+	r.t.Helper()
+	c := r.config
+	c.Stream = st
+	ok(r.t, r.many.Launch(c, 1, 2, 3, 4, float32(5), 6.0, p, [2]uint64{}))
 }
 
 // out reads memory after all work of device 0.
@@ -216,6 +226,17 @@ var mistakes = []mistake{
 		ok(r.t, m.FreeAsync(r.b))
 		return r.out(r.y)
 	}},
+	{"memory for a kernel that nobody models, freed in a stream that does not wait", []float32{0, 0, 0, 0}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
+		ok(r.t, r.a.Synchronize())
+		r.pass(r.a, m)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		ok(r.t, m.FreeAsync(r.b))
+		return r.out(r.y)
+	}},
 	{"a use in a stream that does not wait for the allocation", []float32{8, 8, 8, 8}, func(r *rig, wrong bool) []float32 {
 		m := must[*cuda.Memory](r.t)(cuda.Device(0).AllocAsync(16, r.a))
 		ok(r.t, r.done.Record(r.a))
@@ -343,6 +364,48 @@ var mistakes = []mistake{
 		ok(r.t, m.Free())
 		return got
 	}},
+}
+
+// TestFreedArguments passes addresses to a kernel of which the fake knows the parameters only: one in freed memory is a
+// mistake, when the kernel runs.
+func TestFreedArguments(t *testing.T) {
+	f := load(t)
+	r := newRig(t)
+	live, m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(16)), must[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
+	p := m.Pointer().Address
+	pointer := func(p uintptr) tvmffi.Pointer { return tvmffi.Pointer{Address: p} }
+	graph := must[*cuda.Graph](t)(r.a.Capture(func() error { r.pass(r.a, m); return nil }))
+	defer graph.Close()
+	ok(t, graph.Launch(r.a))
+	r.pass(r.a, m) // runs before Free, which waits
+	ok(t, m.Free())
+	for _, c := range []struct {
+		name  string
+		run   func()
+		where uintptr // 0 for what is right
+	}{
+		{"before Free", func() {}, 0},
+		{"the address", func() { r.pass(r.a, pointer(p)) }, p},
+		{"the last byte", func() { r.pass(r.a, pointer(p+15)) }, p + 15},
+		{"the end", func() { r.pass(r.a, pointer(p+16)) }, 0},
+		{"other memory", func() { r.pass(r.a, live) }, 0},
+		{"a number", func() { r.pass(r.a, 1<<40) }, 0},
+		{"a graph", func() { ok(t, graph.Launch(r.a)) }, p},
+		{"in a structure", func() {
+			c := r.config
+			ok(t, r.many.Launch(c, 1, 2, 3, 4, float32(5), 6.0, live, [2]uint64{uint64(p), uint64(p)}))
+		}, 0},
+	} {
+		c.run()
+		want := ""
+		if c.where != 0 {
+			want = fmt.Sprintf("kernel many receives %x, which was freed by cuMemFree: 16 bytes at %x\n", c.where, p)
+		}
+		if bad := f.violated(); bad != want {
+			t.Errorf("%s: the violations are %q, want %q", c.name, bad, want)
+		}
+	}
+	ok(t, live.Free())
 }
 
 // TestMistakes runs programs in 100 orders of work. The right ones give the right result in each, and do nothing that

@@ -2,7 +2,7 @@
 //
 // add_one(const float* a, float* b, int n) and saxpy(int n, float a, const float* x, float* y) do what they are called.
 // read_all(const float* a, float* sum, int n) writes the sum, crash() and misaligned(float*) make the error of the device sticky.
-// All others do nothing, also those with one of these names and other parameters.
+// All others do nothing, also those with one of these names and other parameters, but must not receive addresses in freed memory.
 #pragma once
 
 #include "engine.h"
@@ -62,12 +62,24 @@ const Model* model_of(const std::string& name, const Arguments& args) {
   return &m->second;
 }
 
+// What a kernel without a model uses is not known, but it has no use for an address in freed memory.
+void check_freed(const std::string& name, const Arguments& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].size() != 8) continue;
+    uintptr_t p = argument<uint64_t>(args, i);
+    auto g = around(graves, p, 1);
+    if (g == graves.end() || around(blocks, p, 1) != blocks.end()) continue;
+    violation("kernel %s receives %zx, which was freed by %s: %zu bytes at %zx", name.c_str(), p, g->second.ended, g->second.size, g->first);
+  }
+}
+
 void run(const Function* f, const std::string& name, int dev, const Arguments& args, unsigned long long threads) {
   if (!functions.count(const_cast<Function*>(f))) {
     violation("kernel %s runs after its module was unloaded", name.c_str());
     return;
   }
   if (const Model* m = model_of(name, args)) m->run(dev, args, threads);
+  else check_freed(name, args);
 }
 
 // Reads the arguments that the array of pointers holds, and logs them as bytes.
