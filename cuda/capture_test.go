@@ -199,6 +199,84 @@ func TestEventsThatWereNotRecorded(t *testing.T) {
 	}
 }
 
+// TestCapturedEvents looks at events that were last recorded in a capture, which is an error until they are recorded again.
+func TestCapturedEvents(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(4))
+	defer m.Free()
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+	defer st.Close()
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+	defer other.Close()
+	var e [2]*cuda.Event
+	for i := range e {
+		e[i] = must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
+		defer e[i].Close()
+	}
+	calls := map[string]func() error{
+		"cuEventSynchronize": e[1].Synchronize,
+		"cuEventQuery":       func() error { _, err := e[1].Done(); return err },
+		"cuEventElapsedTime": func() error { _, err := cuda.Elapsed(e[0], e[1]); return err },
+	}
+	refused := func() {
+		t.Helper()
+		for name, call := range calls {
+			err := call()
+			wantDriverError(t, err, cuda.ErrCapturedEvent, name)
+			if err != nil && strings.Contains(err.Error(), "never recorded") {
+				t.Errorf("%v, but it was recorded in a capture", err)
+			}
+		}
+	}
+	allowed := func() {
+		t.Helper()
+		for name, call := range calls {
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	record := func() error { return errors.Join(e[0].Record(st), cuda.Fill(m, uint8(1), st), e[1].Record(st)) }
+	for range 2 { // with events that were never recorded, then with those that were
+		graph := must[*cuda.Graph](t)(st.Capture(record))
+		refused()
+		ok(t, other.Wait(e[1])) // which is not an error
+		ok(t, graph.Launch(st))
+		ok(t, st.Synchronize())
+		refused() // the nodes of the graph are not records
+		ok(t, graph.Close())
+		refused()
+		ok(t, record())
+		ok(t, st.Synchronize())
+		allowed()
+	}
+	// While a capture goes on, asking ends it. Inside Capture the package refuses all but Elapsed, so another goroutine asks.
+	for name, call := range calls {
+		_, err := st.Capture(func() error {
+			if err := record(); err != nil {
+				return err
+			}
+			asked := make(chan error)
+			go func() { asked <- call() }()
+			wantDriverError(t, <-asked, cuda.ErrCapturedEvent, name)
+			return nil
+		})
+		wantError(t, err, cuda.ErrCaptureInvalidated)
+		refused()
+	}
+	// A node of a graph that records an event does so for real.
+	b := must[*cuda.GraphBuilder](t)(cuda.Device(0).NewGraph())
+	first := node(t)(b.After().Record(e[0]))
+	node(t)(b.After(first).Record(e[1]))
+	graph := must[*cuda.Graph](t)(b.Instantiate())
+	defer graph.Close()
+	ok(t, graph.Launch(st))
+	ok(t, st.Synchronize())
+	allowed()
+	ok(t, b.Close())
+}
+
 // TestNoPeerAccess uses memory of another device through a bare pointer, which no check sees: the device is lost.
 func TestNoPeerAccess(t *testing.T) {
 	f := load(t)

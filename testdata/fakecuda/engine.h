@@ -205,7 +205,8 @@ struct Event {
   TaskRef record;      // the last one
   bool recorded = false;
   float at = 0;        // milliseconds
-  std::shared_ptr<Capture> capture;  // if it was recorded on a captured stream
+  bool captured = false;             // the last record was in a capture, so nothing recorded it for real
+  std::shared_ptr<Capture> capture;  // that one, until it ends
   std::vector<Node*> tail;
   uint64_t* counts = nullptr;        // of an event of several processes: how often it was recorded, and that was done
   bool opened = false;               // it is of another process

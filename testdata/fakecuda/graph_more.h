@@ -363,7 +363,11 @@ static void record_in_graph(Node* node, Event* ev) {
       ev->at = clock_ms += 1.5f;
     });
     t->after = after;
-    if (events.count(ev)) ev->record = t;
+    if (events.count(ev)) {
+      ev->record = t;
+      ev->captured = false;
+      ev->capture = nullptr;
+    }
     start(st, t);
     return t;
   };

@@ -171,10 +171,12 @@ EXPORT int cuEventRecord(void* e, void* s) {
   if (int rc = implicit(st)) return rc;
   if (st->capture) {
     if (st->capture->invalid) return kCaptureInvalidated;
+    ev->captured = true;
     ev->capture = st->capture;
     ev->tail = st->tail;
     return kOk;
   }
+  ev->captured = false;
   ev->capture = nullptr;
   uint64_t* counts = ev->counts;
   if (counts) __atomic_add_fetch(&counts[0], 1, __ATOMIC_SEQ_CST);
@@ -189,10 +191,15 @@ EXPORT int cuEventRecord(void* e, void* s) {
   submit(st, t);
   return kOk;
 }
+// The error of looking at an event that was last recorded in a capture. If that goes on, it is spoiled.
+int captured(Event* ev) {
+  if (!ev->captured) return kOk;
+  return ev->capture ? spoil(ev->capture, kCapturedEvent) : int(kCapturedEvent);
+}
 #define EVENT(e)                                              \
   auto ev = static_cast<Event*>(e);                           \
   if (!events.count(ev)) return kInvalidHandle;               \
-  if (ev->capture) return spoil(ev->capture, kCapturedEvent)
+  if (int rc = captured(ev)) return rc
 EXPORT int cuEventSynchronize(void* e) {
   CALL("%llx", num(e)); EVENT(e);
   int dev = ev->device;
@@ -214,7 +221,10 @@ EXPORT int cuEventQuery(void* e) {
 EXPORT int cuEventElapsedTime(float* ms, void* a, void* b) {
   CALL("%llx %llx", num(a), num(b));
   auto x = static_cast<Event*>(a), y = static_cast<Event*>(b);
-  if (!events.count(x) || !events.count(y) || x->flags & 2 || y->flags & 2 || !x->record || !y->record) return kInvalidHandle;
+  if (!events.count(x) || !events.count(y) || x->flags & 2 || y->flags & 2) return kInvalidHandle;
+  if (int rc = captured(x)) return rc;
+  if (int rc = captured(y)) return rc;
+  if (!x->record || !y->record) return kInvalidHandle;
   if (x->record->state != Task::done || y->record->state != Task::done) return kNotReady;
   *ms = y->at - x->at;
   return kOk;
