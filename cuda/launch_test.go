@@ -71,6 +71,57 @@ func TestModules(t *testing.T) {
 	wantError(t, cuda.CopyOut(got, table), tvmffi.ErrValue, "is closed")
 }
 
+// TestVariables finds the variables of PTX, and of a cubin that is linked of it.
+func TestVariables(t *testing.T) {
+	load(t)
+	const source = `.version 8.0
+.target sm_70 // .global .u32 comment;
+/* .global .u32 comment2; */
+.visible .global .align 4 .u32 counter = 7;
+.global	.align 8 .f64 scale = 0d3FF8000000000000;
+.extern .global .align 4 .u32 elsewhere;
+.const .align 4 .b8 table[8] = {1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
+.const .align 4 .b8 none[12];
+.global .align 8 .u64 address = counter;
+.visible .entry k(.param .u64 .ptr .global .align 4 p) {
+	.pragma "}";
+	ld.const.u32 %r1, [table];
+	.shared .align 4 .b8 tile[16];
+	ret;
+}
+.global .align 2 .u16 last[3] = {
+	1, 2,
+	3 };
+`
+	variables := map[string][]byte{
+		"counter": {7, 0, 0, 0}, "scale": {0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, "table": {1, 0, 0, 0, 255, 255, 255, 255}, "none": make([]byte, 12),
+		"address": make([]byte, 8), "last": {1, 0, 2, 0, 3, 0},
+	}
+	for d := range cuda.Device(2) {
+		linked := must[[]byte](t)(d.Link([]cuda.LinkInput{{Data: []byte(source)}}))
+		for _, image := range [][]byte{[]byte(source), linked} {
+			m := must[*cuda.Module](t)(d.LoadModule(image))
+			for name, want := range variables {
+				v := must[*cuda.Memory](t)(m.Global(name))
+				got := make([]byte, len(want))
+				if v.Size() != int64(len(want)) {
+					t.Errorf("%s has %d bytes, want %d", name, v.Size(), len(want))
+					continue
+				}
+				ok(t, cuda.CopyOut(got, v))
+				if !slices.Equal(got, want) {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+			for _, name := range []string{"comment", "comment2", "elsewhere", "p", "tile"} {
+				_, err := m.Global(name)
+				wantDriverError(t, err, cuda.ErrNotFound, "cuModuleGetGlobal")
+			}
+			ok(t, m.Close())
+		}
+	}
+}
+
 func TestBrokenImages(t *testing.T) {
 	f := load(t)
 	elf := make([]byte, 256)

@@ -4,8 +4,8 @@
 // is a violation that fails the test (state.h). Each call is logged with its OS thread and arguments; any call can be
 // made to fail. It checks what the real driver checks about contexts, handles, captures and sizes.
 //
-// PTX and cubins, also in fatbins (fatbin.h), are read as far as names, parameters and sizes of kernels go (kernels.h says
-// what kernels do).
+// PTX and cubins, also in fatbins (fatbin.h), are read as far as variables, and names, parameters and sizes of kernels go
+// (kernels.h says what kernels do).
 //
 // The environment: FAKECUDA_SEED chooses the order (1 without it), FAKECUDA_ABORT=1 ends the process at the first violation,
 // FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the

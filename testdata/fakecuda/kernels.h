@@ -99,14 +99,16 @@ size_t size_of(const std::string& type) {  // such as .u32
   return type.size() < 3 ? 0 : std::atoi(type.c_str() + 2) / 8;
 }
 
-// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name.
-size_t declared(const std::string& text, std::string* name) {
+// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name, in *element the size
+// of one element.
+size_t declared(const std::string& text, std::string* name, size_t* element = nullptr) {
   size_t size = 0, at = 0;
   while ((at = text.find('.', at)) != std::string::npos) {
     size_t end = text.find_first_of(" \t\n,)", at);
     std::string word = text.substr(at, end - at);
     if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
       size = size_of(word);
+      if (element) *element = size;
       size_t from = text.find_first_not_of(" \t\n", end), to = text.find_first_of(" \t\n,)[;", from);
       *name = text.substr(from, to - from);
       if (to != std::string::npos && text[to] == '[') size *= std::atoi(text.c_str() + to + 1);
@@ -117,19 +119,82 @@ size_t declared(const std::string& text, std::string* name) {
   return size;
 }
 
+// Adds a variable of a module, if it has a size and is not there.
+void add_variable(Module* m, const std::string& name, std::vector<char> value) {
+  const size_t n = value.size();
+  if (n == 0 || m->globals.count(name)) return;
+  const uintptr_t p = reinterpret_cast<uintptr_t>((m->globals[name] = std::move(value)).data());
+  Block b{n, m->device, Kind::variable};
+  b.written.add(p, p + n);
+  blocks[p] = b;
+}
+
+// PTX with spaces in place of comments, strings, and what parentheses and braces hold. All lines stay.
+std::string outline(const std::string& ptx) {
+  std::string out = ptx;
+  int depth = 0;
+  auto blank = [&](size_t from, size_t to) {
+    for (; from < to; ++from)
+      if (out[from] != '\n') out[from] = ' ';
+  };
+  for (size_t i = 0; i < ptx.size(); ++i) {
+    size_t end;
+    if (ptx.compare(i, 2, "//") == 0) {
+      end = ptx.find('\n', i);
+    } else if (ptx.compare(i, 2, "/*") == 0) {
+      end = ptx.find("*/", i + 2);
+      if (end != std::string::npos) end += 2;
+    } else if (ptx[i] == '"') {
+      end = ptx.find_first_of("\"\n", i + 1);
+      if (end != std::string::npos) ++end;
+    } else {
+      if ((ptx[i] == ')' || ptx[i] == '}') && depth > 0) --depth;
+      if (depth > 0) blank(i, i + 1);
+      if (ptx[i] == '(' || ptx[i] == '{') ++depth;
+      continue;
+    }
+    end = std::min(end, ptx.size());
+    blank(i, end);
+    i = end - 1;
+  }
+  return out;
+}
+
+// Reads numbers such as "{1, 0x2, 0f3F800000}" into elements, until something else comes, such as the address of a variable.
+void read_numbers(const std::string& text, size_t element, std::vector<char>* value) {
+  for (size_t i = text.find_first_not_of(" \t\n{,"), n = 0; i != std::string::npos && n + element <= value->size(); n += element) {
+    const bool exact = text[i] == '0' && std::strchr("fFdD", text[i + 1]) && text[i + 1];
+    char* end = nullptr;
+    const char* from = text.c_str() + i + (exact ? 2 : 0);
+    const unsigned long long v = std::strtoull(from, &end, exact ? 16 : 0);
+    if (end == from) return;
+    std::memcpy(value->data() + n, &v, std::min(element, sizeof v));
+    i = text.find_first_not_of(" \t\n,", static_cast<size_t>(end - text.c_str()));
+  }
+}
+
+// Reads the names, sizes and values of variables, but those of other modules.
+void parse_variables(Module* m, const std::string& ptx) {
+  const std::string text = outline(ptx);
+  std::string name;
+  for (const std::string space : {".global", ".const"}) {
+    for (size_t at = 0; (at = text.find(space, at)) != std::string::npos; at += space.size()) {
+      const size_t begin = text.find_last_of(";}", at) + 1, end = text.find(';', at);
+      if (at + space.size() == text.size() || !std::isspace(static_cast<unsigned char>(text[at + space.size()]))) continue;
+      if (text.substr(begin, at - begin).find(".extern") != std::string::npos) continue;
+      size_t element = 0;
+      std::vector<char> value(declared(text.substr(at, end - at), &name, &element));
+      const size_t is = text.find('=', at);
+      if (element > 0 && is < end) read_numbers(ptx.substr(is + 1, end - is - 1), element, &value);
+      add_variable(m, name, std::move(value));
+    }
+  }
+}
+
 void parse(Module* m, const std::string& ptx) {
   size_t at = 0;
   std::string name;
-  while ((at = ptx.find(".global ", at)) != std::string::npos) {
-    size_t n = declared(ptx.substr(at, ptx.find(';', at) - at), &name);
-    m->globals[name] = std::vector<char>(n);
-    char* p = m->globals[name].data();
-    Block b{n, m->device, Kind::variable};
-    b.written.add(reinterpret_cast<uintptr_t>(p), reinterpret_cast<uintptr_t>(p) + n);
-    blocks[reinterpret_cast<uintptr_t>(p)] = b;
-    at += 8;
-  }
-  at = 0;
+  parse_variables(m, ptx);
   while ((at = ptx.find(".entry ", at)) != std::string::npos) {
     at += 7;
     size_t open = ptx.find('(', at), close = ptx.find(')', open), next = ptx.find(".entry ", close);
@@ -159,7 +224,11 @@ T at(const char* p, size_t offset) {
 // Whether code for an architecture such as 75 runs on the devices, which are 90 and 75.
 bool runs_on(int arch, int device) { return arch / 10 == (device ? 7 : 9) && arch % 10 <= (device ? 5 : 0); }
 
+// Whether a section of a cubin has variables.
+bool has_variables(const std::string& section) { return section == ".nv.global" || section == ".nv.global.init" || section.compare(0, 13, ".nv.constant3") == 0; }
+
 // Reads names and parameters of the kernels of a cubin: the section .nv.info.NAME has a record for each parameter.
+// The table of symbols has the variables.
 // Returns the error for the code of another architecture. The caller has checked that the offsets are inside.
 int parse_cubin(Module* m, const char* elf) {
   // The compilers of CUDA 12 write the architecture of devices before sm_100 into the first byte, under version 7 of the ABI.
@@ -172,13 +241,30 @@ int parse_cubin(Module* m, const char* elf) {
   size_t n = at<uint16_t>(elf, 60);
   if (n == 0) return kOk;
   if (at<uint16_t>(elf, 62) >= n) return kInvalidImage;
-  const char* names = elf + at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 24);
+  const uint32_t kSymbols = 2, kNoBits = 8;
+  auto type_of = [&](size_t section) { return at<uint32_t>(table + 64 * section, 4); };
+  auto body_of = [&](size_t section) { return elf + at<uint64_t>(table + 64 * section, 24); };
+  auto size_of = [&](size_t section) { return type_of(section) == kNoBits ? 0 : at<uint64_t>(table + 64 * section, 32); };
+  auto text = [&](size_t strings, uint32_t from) {  // empty for what has no name
+    const size_t length = size_of(strings);
+    return from >= length ? std::string() : std::string(body_of(strings) + from, strnlen(body_of(strings) + from, length - from));
+  };
+  auto name_of = [&](size_t section) { return text(at<uint16_t>(elf, 62), at<uint32_t>(table + 64 * section, 0)); };
   const std::string info = ".nv.info.";
   for (size_t i = 0; i < n; ++i) {
     const char* section = table + 64 * i;
-    const size_t length = at<uint64_t>(table + 64 * at<uint16_t>(elf, 62), 32), from = at<uint32_t>(section, 0);
-    if (from >= length) continue;  // a section without a name
-    std::string name(names + from, strnlen(names + from, length - from));
+    const uint32_t strings = at<uint32_t>(section, 40);
+    for (size_t s = 0; type_of(i) == kSymbols && strings < n && s + 24 <= size_of(i); s += 24) {
+      const char* symbol = body_of(i) + s;
+      const uint16_t in = at<uint16_t>(symbol, 6);
+      if ((symbol[4] & 15) != 1 || in >= n || !has_variables(name_of(in))) continue;
+      const uint64_t from = at<uint64_t>(symbol, 8), size = at<uint64_t>(symbol, 16), room = at<uint64_t>(table + 64 * in, 32);
+      if (size > kTotal || from > room || size > room - from) continue;
+      std::vector<char> value(size);
+      if (type_of(in) != kNoBits) value.assign(body_of(in) + from, body_of(in) + from + size);
+      add_variable(m, text(strings, at<uint32_t>(symbol, 0)), std::move(value));
+    }
+    const std::string name = name_of(i);
     if (name.compare(0, info.size(), info) != 0) continue;
     auto f = std::make_unique<Function>();
     f->name = name.substr(info.size());

@@ -18,17 +18,19 @@ struct Link {
 };
 std::set<Link*> links;
 
-// Makes a cubin with a section .nv.info.NAME for each kernel, which has a record for each parameter.
+// Makes a cubin with a section .nv.info.NAME for each kernel, which has a record for each parameter, and a symbol for each
+// variable.
 std::string cubin_of(const Module& m) {
   std::string names(1, '\0'), bodies, table(64, '\0');
   auto put = [](std::string* s, size_t at, auto v) { std::memcpy(&(*s)[at], &v, sizeof v); };
   size_t count = 1;
-  auto section = [&](const std::string& name, const std::string& body, uint32_t type) {
+  auto section = [&](const std::string& name, const std::string& body, uint32_t type, size_t link = 0) {
     std::string header(64, '\0');
     put(&header, 0, static_cast<uint32_t>(names.size()));
     put(&header, 4, type);
     put(&header, 24, static_cast<uint64_t>(64 + bodies.size()));
     put(&header, 32, static_cast<uint64_t>(body.size()));
+    put(&header, 40, static_cast<uint32_t>(link));
     names += name + '\0';
     bodies += body;
     table += header;
@@ -47,10 +49,25 @@ std::string cubin_of(const Module& m) {
     }
     section(".nv.info." + f.first, info, 0x70000000);
   }
+  std::string values, strings(1, '\0'), symbols(24, '\0');
+  for (auto& g : m.globals) {
+    std::string symbol(24, '\0');
+    put(&symbol, 0, static_cast<uint32_t>(strings.size()));
+    symbol[4] = 1;  // an object
+    put(&symbol, 6, static_cast<uint16_t>(count));
+    put(&symbol, 8, static_cast<uint64_t>(values.size()));
+    put(&symbol, 16, static_cast<uint64_t>(g.second.size()));
+    symbols += symbol;
+    strings += g.first + '\0';
+    values.append(g.second.begin(), g.second.end());
+  }
+  section(".nv.global.init", values, 1);
+  section(".strtab", strings, 3);
+  section(".symtab", symbols, 2, count - 1);
   names += std::string(".shstrtab") + '\0';
-  std::string strings = names;
+  std::string sections = names;
   names.resize(names.size() - 10);
-  section(".shstrtab", strings, 3);
+  section(".shstrtab", sections, 3);
   std::string elf(64, '\0');
   elf.replace(0, 7, "\x7f" "ELF\x02\x01\x01", 7);
   elf[8] = 7;
