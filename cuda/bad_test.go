@@ -262,3 +262,17 @@ func TestIllegalAddress(t *testing.T) {
 	ok(t, other.Free())
 	f.reset()
 }
+
+// TestTexts has names and texts of codes that the package does not know: they are those of the driver.
+func TestTexts(t *testing.T) {
+	f := load(t)
+	for code, says := range map[cuda.Code]string{
+		712: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (712): part or all of the requested memory range is already mapped",
+		713: "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED (713): pointer does not correspond to a registered memory region",
+	} {
+		f.failing("cuMemAlloc_v2", int(code), 0)
+		_, err := cuda.Device(0).Alloc(1)
+		wantDriverError(t, err, code, "cuMemAlloc")
+		wantError(t, err, nil, says)
+	}
+}

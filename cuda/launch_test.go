@@ -384,6 +384,26 @@ func TestLaunchConfig(t *testing.T) {
 	wantDriverError(t, err, cuda.ErrInvalidValue, "cuFuncSetAttribute")
 }
 
+// TestCooperativeLaunch launches as many blocks as can run at once, and one more.
+func TestCooperativeLaunch(t *testing.T) {
+	load(t)
+	const d = cuda.Device(0)
+	k := kernel(t, module(t, d), "nothing")
+	multiprocessors := must[cuda.Properties](t)(d.Properties()).Multiprocessors
+	for _, threads := range []int{1, 32, 96, 1024} {
+		c := cuda.LaunchConfig{Block: cuda.Dim(threads), Cooperative: true}
+		most := must[int](t)(k.MaxActiveBlocks(threads, 0)) * multiprocessors
+		c.Grid = cuda.Dim(most)
+		ok(t, k.Launch(c))
+		c.Grid = cuda.Dim(most+1, 1)
+		err := k.Launch(c)
+		wantDriverError(t, err, cuda.ErrCooperativeTooLarge, "cuLaunchKernelEx")
+		wantError(t, err, nil, "too many blocks in cooperative launch")
+		c.Cooperative, c.Programmatic = false, true
+		ok(t, k.Launch(c))
+	}
+}
+
 // TestLaunchSwitches: a launch whose device cannot be made current, or the former one
 // again, says so, and what the launch itself says is not lost.
 func TestLaunchSwitches(t *testing.T) {

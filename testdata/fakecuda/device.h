@@ -21,7 +21,10 @@ static const std::map<int, std::pair<const char*, const char*>> texts = {
     {500, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}}, {600, {"CUDA_ERROR_NOT_READY", "device not ready"}},
     {910, {"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"}},
     {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
+    {712, {"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"}},
+    {713, {"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"}},
     {716, {"CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"}},
+    {720, {"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"}},
     {803, {"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"}},
     {708, {"CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", "cannot set while device is active in this process"}}, {800, {"CUDA_ERROR_NOT_PERMITTED", "operation not permitted"}},
     {801, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}}, {702, {"CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"}},
@@ -70,7 +73,7 @@ EXPORT int cuDeviceGetAttribute(int* v, int a, int d) {
   DEVICE(d);
   static const std::map<int, std::pair<int, int>> values = {  // device 0, device 1
       {1, {1024, 512}}, {2, {1024, 1024}}, {3, {1024, 1024}}, {4, {64, 64}}, {5, {2147483647, 2147483647}}, {6, {65535, 65535}},
-      {7, {65535, 65535}}, {8, {49152, 49152}}, {10, {32, 32}}, {11, {2147483647, 2147483647}}, {12, {65536, 65536}}, {13, {1980000, 1590000}}, {16, {132, 40}},
+      {7, {65535, 65535}}, {8, {49152, 49152}}, {10, {32, 32}}, {11, {2147483647, 2147483647}}, {12, {65536, 65536}}, {13, {1980000, 1590000}}, {16, {kMultiprocessors[0], kMultiprocessors[1]}},
       {38, {52428800, 4194304}}, {39, {2048, 1024}}, {75, {9, 7}}, {76, {0, 5}}, {81, {233472, 65536}}, {83, {1, 1}}, {95, {1, 0}},
       {97, {232448, 65536}}, {106, {32, 16}}, {115, {1, 1}}, {120, {1, 0}},
   };

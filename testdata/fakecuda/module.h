@@ -92,9 +92,11 @@ EXPORT int cuLaunchKernel(void* h, unsigned gx, unsigned gy, unsigned gz, unsign
   CONTEXT(); STREAM(s); FUNCTION(h);
   return f->device == dev ? start_kernel(f, {gx, gy, gz}, {bx, by, bz}, shared, st, args) : kInvalidHandle;
 }
+// How many blocks of a kernel run on a multiprocessor at once.
+unsigned active_blocks(unsigned long long threads) { return static_cast<unsigned>(2048 / threads); }
 EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void* h, int threads, size_t shared) {
   CALL("%d %zu", threads, shared); CONTEXT(); FUNCTION(h);
-  *n = 2048 / threads;
+  *n = static_cast<int>(active_blocks(static_cast<unsigned>(threads)));
   return kOk;
 }
 EXPORT int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, void* h, void*, size_t shared, int limit) {
@@ -138,6 +140,10 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig* c, void* h, void** params, void*
   if (int rc = enter(__func__, "grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%llx attributes=%s args=%s extra=%llx", c->gx, c->gy, c->gz, c->bx, c->by, c->bz,
                      c->shared, num(c->stream), attrs.c_str(), text.c_str(), num(extra))) return rc;
   CONTEXT(); STREAM(c->stream); FUNCTION(h);
+  const unsigned long long blocks = 1ull * c->gx * c->gy * c->gz, threads = 1ull * c->bx * c->by * c->bz;
+  const bool fits = threads > 0 && threads <= static_cast<unsigned>(f->threads);  // otherwise the launch is an error for that
+  for (unsigned i = 0; i < c->n; ++i)
+    if (c->attrs[i].id == 2 && c->attrs[i].value.words[0] && fits && blocks > 1ull * active_blocks(threads) * kMultiprocessors[dev]) return kCooperativeTooLarge;
   return f->device == dev ? start_kernel(f, {c->gx, c->gy, c->gz}, {c->bx, c->by, c->bz}, c->shared, st, args) : kInvalidHandle;
 }
 #endif

@@ -32,7 +32,7 @@ namespace {
 enum {
   kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
   kInvalidContext = 201, kNoBinary = 209, kInvalidPTX = 218, kUnsupportedPTX = 222, kInvalidHandle = 400, kIllegalState = 401, kNotFound = 500, kNotReady = 600,
-  kIllegalAddress = 700, kLaunchTimeout = 702, kPeerAlready = 704, kHostRegistered = 712, kHostNotRegistered = 713, kMisalignedAddress = 716,
+  kIllegalAddress = 700, kLaunchTimeout = 702, kPeerAlready = 704, kHostRegistered = 712, kHostNotRegistered = 713, kMisalignedAddress = 716, kCooperativeTooLarge = 720,
   kNotPermitted = 800, kNotSupported = 801, kCaptureUnsupported = 900,
   kCaptureInvalidated = 901, kCaptureMerge = 902, kCaptureUnmatched = 903, kCaptureUnjoined = 904, kCaptureIsolation = 905,
   kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kGraphUpdate = 910, kUnknown = 999,
@@ -63,6 +63,7 @@ struct Pool {
 struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
 
 const size_t kTotal = size_t(1) << 30;  // bytes of a device
+const int kMultiprocessors[2] = {132, 40};
 std::mutex mutex;
 std::vector<std::string> log_lines;
 struct Failure { int code, skip, times; };
