@@ -162,13 +162,72 @@ func TestBrokenImages(t *testing.T) {
 	_, err := cuda.Device(0).LoadModule([]byte(".version 8.0\n syntax_error"))
 	wantDriverError(t, err, cuda.ErrInvalidPTX, "cuModuleLoadDataEx")
 	var e *cuda.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Log, "line 3") || !strings.HasSuffix(err.Error(), e.Log) {
+	if !errors.As(err, &e) || !strings.Contains(e.Log, "line 2") || !strings.HasSuffix(err.Error(), e.Log) {
 		t.Errorf("%q has no log", err)
 	}
 	f.failing("cuModuleLoadDataEx", 209, 0)
 	_, err = cuda.Device(0).LoadModule([]byte(ptx))
 	wantDriverError(t, err, cuda.ErrNoBinaryForGPU, "cuModuleLoadDataEx")
 	wantError(t, err, nil, "compute capability")
+}
+
+// TestBrokenPTX has text behind a directive. Comments, debug sections and lists of values are not such text.
+func TestBrokenPTX(t *testing.T) {
+	load(t)
+	const good = `// a comment { ( "
+.version 8.0
+.target sm_70,
+  debug
+.address_size
+  64
+.file 1 "dir/a{.cu", 1, 2
+.extern .func (.param .b32 r) twice (.param .b32 a)
+;
+.global .u32 a[2] = {1, 2}, b = 3;
+.visible .func (.param .b32 r) once(.param .b32 a) { { ret; } }
+.visible .entry k(.param .u64 p) .maxntid 64, 1, 1 { /* } */ .pragma "nounroll"; call (r), twice, (a); ret; } // }
+.const .align 4 .b8 c[4] = {
+1, 2, 3, 4
+};
+	.section	.debug_str {
+info: .b8 95 ; .b8 0 }
+@@DWARF .byte 1
+.section .debug_loc	{	}
+.file 2 "b.cu"
+`
+	for name, text := range map[string]string{"all": good, "the version alone": ".version 8.0", "a comment at the end": good + "// foo bar", "a comment that is open": good + "/* foo bar"} {
+		m, err := cuda.Device(0).LoadModule([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		ok(t, m.Close())
+	}
+	for n := range len(good) { // what is cut off may be accepted, but does not end the process
+		if m, err := cuda.Device(0).LoadModule([]byte(good)[:n]); err == nil {
+			ok(t, m.Close())
+		}
+	}
+	for text, want := range map[string]string{
+		ptx + " foo bar":                                                            fmt.Sprintf("line %d; fatal   : Parsing error near 'foo': syntax error", strings.Count(ptx, "\n")+1),
+		".version 8.0\n.global .u32 x; 5\n":                                         "line 2; fatal   : Parsing error near '5'",
+		".version 8.0\n.file 1 \"a.cu\"\n foo bar\n":                                "line 3; fatal   : Parsing error near 'foo'",
+		".version 8.0\n.visible .entry k() { ret; }\n\n}\n":                         "line 4; fatal   : Parsing error near '}'",
+		".version 8.0\n.visible .entry k() { ret; } // text\nvisible .entry l() {}": "line 3; fatal   : Parsing error near 'visible'",
+	} {
+		fat := fatbin(fatImage{kind: fatPTX, arch: 70, data: []byte(text)})
+		for _, image := range [][]byte{[]byte(text), fat} {
+			_, err := cuda.Device(0).LoadModule(image)
+			wantDriverError(t, err, cuda.ErrInvalidPTX, "cuModuleLoadDataEx")
+			var e *cuda.Error
+			if !errors.As(err, &e) || !strings.Contains(e.Log, want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+		_, err := cuda.Device(0).Link([]cuda.LinkInput{{Data: []byte(text)}})
+		wantDriverError(t, err, cuda.ErrInvalidPTX, "cuLinkAddData")
+		wantError(t, err, nil, want)
+	}
 }
 
 func TestKernelsRun(t *testing.T) {

@@ -76,7 +76,7 @@ func TestLink_errors(t *testing.T) {
 		{[]cuda.LinkInput{{Name: "b.lto", Data: []byte(lto)}}, tvmffi.ErrValue, "b.lto is LTO IR, which the driver does not link: use package nvjitlink, or compile it without -dlto"},
 		{[]cuda.LinkInput{{Data: []byte(callerPTX)}}, cuda.ErrInvalidImage, "Undefined reference to 'twice'"},
 		{[]cuda.LinkInput{{Data: []byte(calleePTX)}, {Data: []byte(ptx)}, {Data: []byte(ptx)}}, cuda.ErrInvalidImage, "for a link on cuda:1\nerror   : Multiple definition of '"},
-		{[]cuda.LinkInput{{Name: "b.ptx", Data: []byte(".version 8.0\nsyntax_error")}}, cuda.ErrInvalidPTX, "for b.ptx\nptxas application ptx input, line 3"},
+		{[]cuda.LinkInput{{Name: "b.ptx", Data: []byte(".version 8.0\nsyntax_error")}}, cuda.ErrInvalidPTX, "for b.ptx\nptxas application ptx input, line 2"},
 		{[]cuda.LinkInput{{Data: []byte(strings.ReplaceAll(ptx, ".version 8.0", ".version 9.5"))}}, cuda.ErrUnsupportedPTX, "update the driver"},
 	} {
 		_, err := d.Link(c.inputs)

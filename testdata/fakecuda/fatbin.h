@@ -36,8 +36,8 @@ int parse_ptx(Module* m, const std::string& ptx) {
   return kOk;
 }
 
-// Reads the chosen image; if that is PTX, *ptx gets the text.
-int parse_fatbin(Module* m, const char* fatbin, std::string* ptx) {
+// Reads the chosen image; if that is PTX, *ptx gets the text, and the log of errors what is wrong with it.
+int parse_fatbin(Module* m, const char* fatbin, std::string* ptx, char* failure, size_t room) {
   std::vector<FatEntry> entries;
   if (!fat_entries(fatbin, &entries)) {
     violation("the driver gets a fatbin with an image that ends beyond it");
@@ -53,6 +53,7 @@ int parse_fatbin(Module* m, const char* fatbin, std::string* ptx) {
   if (best->compressed) return kOk;
   if (best->kind == 2) return parse_cubin(m, best->image);
   *ptx = std::string(best->image, strnlen(best->image, best->size));
+  if (int rc = check_ptx(*ptx, failure, room)) return rc;
   return parse_ptx(m, *ptx);
 }
 

@@ -109,7 +109,9 @@ size_t declared(const std::string& text, std::string* name, size_t* element = nu
     if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
       size = size_of(word);
       if (element) *element = size;
-      size_t from = text.find_first_not_of(" \t\n", end), to = text.find_first_of(" \t\n,)[;", from);
+      size_t from = text.find_first_not_of(" \t\n", end);
+      if (from == std::string::npos) return 0;  // it is cut off
+      size_t to = text.find_first_of(" \t\n,)[;", from);
       *name = text.substr(from, to - from);
       if (to != std::string::npos && text[to] == '[') size *= std::atoi(text.c_str() + to + 1);
       break;
@@ -160,6 +162,45 @@ std::string outline(const std::string& ptx) {
   return out;
 }
 
+const std::string kBlanks = " \t\r\n\f\v";
+
+// Whether a line of PTX is a whole directive of those that end with the line.
+bool ends_with_line(const std::string& line) {
+  for (const char* name : {".version", ".target", ".address_size", ".file"}) {
+    const size_t n = std::strlen(name), from = line.find_first_not_of(kBlanks);
+    if (from == std::string::npos || line.compare(from, n, name) != 0) continue;
+    const size_t first = line.find_first_not_of(kBlanks, from + n);
+    return first != std::string::npos && first > from + n && line[line.find_last_not_of(kBlanks)] != ',';
+  }
+  return false;
+}
+
+// The error of PTX that has anything but a directive after the end of one. The log of errors gets a line about it. What
+// directives hold is not checked, but that it is not the word syntax_error.
+int check_ptx(const std::string& ptx, char* failure, size_t room) {
+  const std::string text = outline(ptx);
+  size_t bad = ptx.find("syntax_error"), line = 0;
+  for (size_t i = 0; bad == std::string::npos && i < text.size(); ++i) {
+    const char* follow = nullptr;  // what may begin after this place
+    if (text[i] == '}') follow = ".@#;,";  // also the rest of a directive, if these were values
+    if (text[i] == ';') follow = ".@#;";
+    if (text[i] == '\n') {
+      if (ends_with_line(text.substr(line, i - line))) follow = ".@#,";
+      line = i + 1;
+    }
+    if (!follow) continue;
+    const size_t next = text.find_first_not_of(kBlanks, i + 1);
+    if (next != std::string::npos && !std::strchr(follow, text[next])) bad = next;
+  }
+  if (bad == std::string::npos) return kOk;
+  const size_t end = ptx.find_first_of(kBlanks + ";,(){}", bad);
+  if (failure) {
+    std::snprintf(failure, room, "ptxas application ptx input, line %d; fatal   : Parsing error near '%s': syntax error",
+                  static_cast<int>(std::count(ptx.begin(), ptx.begin() + static_cast<std::ptrdiff_t>(bad), '\n')) + 1, ptx.substr(bad, std::max(end, bad + 1) - bad).c_str());
+  }
+  return kInvalidPTX;
+}
+
 // Reads numbers such as "{1, 0x2, 0f3F800000}" into elements, until something else comes, such as the address of a variable.
 void read_numbers(const std::string& text, size_t element, std::vector<char>* value) {
   for (size_t i = text.find_first_not_of(" \t\n{,"), n = 0; i != std::string::npos && n + element <= value->size(); n += element) {
@@ -167,7 +208,7 @@ void read_numbers(const std::string& text, size_t element, std::vector<char>* va
     char* end = nullptr;
     const char* from = text.c_str() + i + (exact ? 2 : 0);
     const unsigned long long v = std::strtoull(from, &end, exact ? 16 : 0);
-    if (end == from) return;
+    if (end == from || *end == '.') return;
     std::memcpy(value->data() + n, &v, std::min(element, sizeof v));
     i = text.find_first_not_of(" \t\n,", static_cast<size_t>(end - text.c_str()));
   }
@@ -183,7 +224,9 @@ void parse_variables(Module* m, const std::string& ptx) {
       if (at + space.size() == text.size() || !std::isspace(static_cast<unsigned char>(text[at + space.size()]))) continue;
       if (text.substr(begin, at - begin).find(".extern") != std::string::npos) continue;
       size_t element = 0;
-      std::vector<char> value(declared(text.substr(at, end - at), &name, &element));
+      const size_t size = declared(text.substr(at, end - at), &name, &element);
+      if (size > kTotal) continue;
+      std::vector<char> value(size);
       const size_t is = text.find('=', at);
       if (element > 0 && is < end) read_numbers(ptx.substr(is + 1, end - is - 1), element, &value);
       add_variable(m, name, std::move(value));
@@ -198,6 +241,7 @@ void parse(Module* m, const std::string& ptx) {
   while ((at = ptx.find(".entry ", at)) != std::string::npos) {
     at += 7;
     size_t open = ptx.find('(', at), close = ptx.find(')', open), next = ptx.find(".entry ", close);
+    if (close == std::string::npos) return;  // it is cut off
     auto f = std::make_unique<Function>();
     f->name = ptx.substr(at, open - at);
     f->device = m->device;

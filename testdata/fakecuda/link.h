@@ -114,10 +114,7 @@ int add(Link* l, int type, const char* data, size_t n) {
         violation("cuLinkAddData gets PTX that does not end with a NUL");
         return kInvalidValue;
       }
-      if (std::strstr(data, "syntax_error")) {
-        if (l->failure) std::snprintf(l->failure, l->room, "ptxas application ptx input, line 3; fatal   : Parsing error near 'syntax_error'");
-        return kInvalidPTX;
-      }
+      if (int rc = check_ptx(data, l->failure, l->room)) return rc;
       if (newer_ptx(data)) return kUnsupportedPTX;
       if (again(l, data)) return kOk;
       parse(&l->parts, data);
@@ -127,7 +124,7 @@ int add(Link* l, int type, const char* data, size_t n) {
     case 2: {
       if (n < 16 || std::memcmp(data, "\x50\xed\x55\xba", 4) != 0 || at<uint64_t>(data, 8) > n - 16) return kInvalidImage;
       std::string ptx;
-      if (int rc = parse_fatbin(&l->parts, data, &ptx)) return rc;
+      if (int rc = parse_fatbin(&l->parts, data, &ptx, l->failure, l->room)) return rc;
       functions_of(l, ptx);
       return kOk;
     }

@@ -20,14 +20,10 @@ EXPORT int cuModuleLoadDataEx(void** out, const void* image, unsigned n, const i
     if (int rc = parse_cubin(m.get(), text)) return rc;
   } else if (std::memcmp(text, "\x50\xed\x55\xba", 4) == 0) {
     std::string ptx;
-    if (int rc = parse_fatbin(m.get(), text, &ptx)) return rc;
+    if (int rc = parse_fatbin(m.get(), text, &ptx, failure, room)) return rc;
   } else {
     std::string ptx = text;
-    size_t bad = ptx.find("syntax_error");
-    if (bad != std::string::npos) {
-      if (failure) std::snprintf(failure, room, "ptxas application ptx input, line 3; fatal   : Parsing error near 'syntax_error'");
-      return kInvalidPTX;
-    }
+    if (int rc = check_ptx(ptx, failure, room)) return rc;
     if (int rc = parse_ptx(m.get(), ptx)) return rc;
   }
   modules.insert(m.get());
