@@ -84,7 +84,7 @@ func mismatch(k *Kernel, i int, arg any, want, size int) error {
 	if size == pointer {
 		size = 8
 	}
-	return typeError("launch of %q: argument %d: the kernel wants %d bytes, %T has %d", k.name, i, want, arg, size)
+	return typeError("launch of %q: argument %d: the parameter has %d bytes and %T has %d: pass a type of that size", k.name, i, want, arg, size)
 }
 
 // word returns the bytes of an argument and their number, which is 0 for the kinds that
@@ -156,7 +156,7 @@ func whole(v int64, want int) (bits uint64, size int, err error) {
 	case -1:
 		return 0, 0, typeError("the driver does not report the size of the parameter: pass an int32 or an int64 in place of an int")
 	}
-	return 0, 0, typeError("the kernel wants %d bytes, an integer is given", want)
+	return 0, 0, typeError("the parameter has %d bytes and cannot be an integer: pass a struct or an array of that size", want)
 }
 
 // append writes an argument of another kind behind the others, and returns where it
@@ -179,7 +179,7 @@ func badField(t reflect.Type, i int, err error) error {
 	if f.Type.Kind() == reflect.Struct {
 		return err
 	}
-	return typeError("a %s cannot be the parameter of a kernel: its field %s is of type %s; fields are numbers, bools, and arrays and structs of these", t, f.Name, f.Type)
+	return typeError("a %s cannot be the parameter of a kernel: its field %s is of type %s; fields must be bools, sized numbers such as int32, or arrays and structs of these", t, f.Name, f.Type)
 }
 
 // value writes the other kinds, with the padding of structs.

@@ -79,7 +79,7 @@ func TestBadInput(t *testing.T) {
 		}, cuda.ErrUnsupportedPTX, []string{"for k.ptx, a module of 42 bytes (PTX 9.5 for sm_75) on cuda:1, whose driver is of CUDA 13.0; the PTX is newer than the driver"}},
 		{"PTX too new", failing("cuModuleLoadDataEx", cuda.ErrUnsupportedPTX, load([]byte(ptx))), cuda.ErrUnsupportedPTX, []string{"update the driver"}},
 		{"no image", load(nil), cuda.ErrInvalidImage, []string{"the image is empty", "pass the bytes of a cubin"}},
-		{"broken image", load([]byte("\x7fELF")), cuda.ErrInvalidImage, []string{"no cubin"}},
+		{"broken image", load([]byte("\x7fELF")), cuda.ErrInvalidImage, []string{"an ELF file and not a cubin"}},
 		{"broken PTX", load([]byte(".version 8.0\n syntax_error")), cuda.ErrInvalidPTX, []string{"a module of 26 bytes (PTX 8.0) on cuda:1\n", "Parsing error near"}},
 		{"missing kernel", func() error { _, err := m.Kernel("saxpi"); return err }, cuda.ErrNotFound, []string{`the kernel "saxpi"`, `unless the kernel is extern "C"`}},
 		{"missing variable", func() error { _, err := m.Global("tabel"); return err }, cuda.ErrNotFound, []string{`the variable "tabel"`, "look at the names in the image"}},
@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 		{"pinned memory freed", first(pinned), value, []string{"argument 0: the pinned host memory is nil or was freed"}},
 		{"nil", first(nil), typ, []string{"argument 0: it is nil", "pass tvmffi.Pointer{} for a null pointer"}},
 		{"slice of the host", first(make([]float32, 16)), typ, []string{"argument 0: a []float32 cannot be the parameter", "pass device memory"}},
-		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the kernel wants 8 bytes, float32 has 4"}},
+		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the parameter has 8 bytes and float32 has 4"}},
 		{"arguments missing", launch(good, mem), typ, []string{"the kernel has 3 parameters, found 1 arguments: pass one for each"}},
 		{"stream of another device", launch(with(func(c *cuda.LaunchConfig) { c.Stream = st0 }), mem, mem, 16), value, []string{"the stream is of cuda:0, the operation on cuda:1", "use a stream of that device"}},
 		{"copy on a stream of another device", func() error {
@@ -111,7 +111,7 @@ func TestBadInput(t *testing.T) {
 		{"out of memory", func() error { _, err := cuda.Device(1).Alloc(1 << 40); return err }, cuda.ErrOutOfMemory, []string{"1099511627776 bytes on cuda:1", "free memory of the device or ask for less"}},
 		{"out of memory on a stream", func() error { _, err := cuda.Device(1).AllocAsync(1<<40, st1); return err }, cuda.ErrOutOfMemory, []string{"bytes on cuda:1", "ask for less"}},
 		{"out of pinned memory", failing("cuMemHostAlloc", cuda.ErrOutOfMemory, func() error { _, err := cuda.AllocHost[int64](1, 8); return err }), cuda.ErrOutOfMemory, []string{"64 bytes of pinned host memory"}},
-		{"no such device", func() error { _, err := cuda.Device(2).Alloc(1); return err }, value, []string{"there is no device cuda:2: this machine has 2"}},
+		{"no such device", func() error { _, err := cuda.Device(2).Alloc(1); return err }, value, []string{"there is no device cuda:2: the program sees 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pinThread(t, f)

@@ -154,7 +154,7 @@ func besideCapture(t *testing.T, p ones, captured, joined, second *cuda.Stream, 
 	ok(t, ones{kernel(t, module, "add_one"), p.a, p.b}.on(second))
 	ok(t, module.Close()) // closed then, too
 	ok(t, second.Keep(1))
-	wantError(t, d.Synchronize(), tvmffi.ErrValue, "Synchronize of cuda:1 while a stream of it is captured", "wait for one stream or event")
+	wantError(t, d.Synchronize(), tvmffi.ErrValue, "a stream of cuda:1 is captured", "wait for one stream or event")
 	for _, st := range []*cuda.Stream{captured, joined} {
 		wantError(t, st.Synchronize(), tvmffi.ErrValue, "Synchronize for a stream of cuda:1 that is captured")
 		_, err := st.Done()

@@ -60,7 +60,7 @@ type box struct {
 // box checks that a region of an extent lies in its memory.
 func (r Region) box(what string, x Extent) (b box, err error) {
 	if r.Memory == nil {
-		return b, valueError("%s: the memory is nil", what)
+		return b, valueError("%s: the memory is nil: set Region.Memory", what)
 	}
 	s, address, size, host, err := r.Memory.span()
 	if err != nil {
@@ -89,7 +89,7 @@ func (r Region) box(what string, x Extent) (b box, err error) {
 	}
 	reach, fits := x.reach(r.Pitch, r.Rows)
 	if !fits || r.Offset > size-reach {
-		return b, valueError("%s: %d planes of %d rows of %d bytes, %d apart, from %d on are not inside the memory of %d bytes",
+		return b, valueError("%s: %d planes of %d rows of %d bytes, with a pitch of %d bytes, from %d on are not inside the memory of %d bytes: look at Offset, Pitch, Rows and the extent",
 			what, x.Depth, x.Height, x.Width, r.Pitch, r.Offset, size)
 	}
 	m, _ := r.Memory.(*Memory)
@@ -186,12 +186,11 @@ func (b box) sort() (kind uint32, host, device uintptr) {
 	return 2, 0, b.address
 }
 
-// CopyBox copies a box of bytes, such as a part of a matrix or of a volume, in the order of
-// a stream, without waiting. The two regions may be in device memory, also of two devices,
-// and in pinned memory of the host, which must live until the stream has done the copy. The
+// CopyBox copies a box of bytes, such as a part of a matrix or of a volume, in the order of a
+// stream, without waiting. Each region is in device memory or in pinned memory of the host, and
+// the two may be on different devices. Both must live until the stream has done the copy. The
 // stream is one of the device of the destination, or of the source where only that is device
-// memory. A pitch is at most what the device says ([MaxPitch]). The regions must not
-// overlap.
+// memory. A pitch is at most what the device says ([MaxPitch]). The regions must not overlap.
 func CopyBox(dst, src Region, size Extent, stream *Stream) (err error) {
 	x, empty, err := size.checked()
 	if err != nil {
@@ -275,9 +274,9 @@ func (g *guard) copyBox(to, from box, x Extent, stream uintptr, peer bool) error
 	return g.callGo(f, uintptr(unsafe.Pointer(c)), stream)
 }
 
-// FillBox sets all elements of a box of device memory to a value, in the order of a stream of
-// the device, without waiting. The width of the extent is in bytes and, like offset and
-// pitch, a multiple of the size of T.
+// FillBox sets all elements of a box of device memory to a value, in the order of a stream of the
+// device, without waiting. The width of the extent is in bytes and, like offset and pitch, a
+// multiple of the size of T. The memory must live until the stream has filled it.
 func FillBox[T Fillable](dst Region, value T, size Extent, stream *Stream) error {
 	n, word := unsafe.Sizeof(value), uint64(0)
 	switch p := unsafe.Pointer(&value); n {
@@ -303,10 +302,10 @@ func fillBox(dst Region, word uint64, n uintptr, size Extent, stream *Stream) (e
 		return err
 	}
 	if b.host {
-		return valueError("the memory is of the host: a fill is for device memory")
+		return valueError("the memory is of the host: fill Host.Slice in Go")
 	}
 	if (b.address|b.pitch|uintptr(x.Width))%n != 0 {
-		return valueError("rows of %d bytes at %#x, %d apart, are not arrays of elements of %d bytes", x.Width, b.address, b.pitch, n)
+		return valueError("rows of %d bytes at %#x with a pitch of %d bytes: all three must be multiples of the %d bytes of an element", x.Width, b.address, b.pitch, n)
 	}
 	if b.rows == uintptr(x.Height) { // planes without a gap are rows
 		x.Height, x.Depth = x.Height*x.Depth, 1

@@ -83,7 +83,7 @@ func TestBadBoxes(t *testing.T) {
 		{box(b, -1, 0, 0), box(a, 0, 0, 0), cuda.Extent{Width: 4}, "one is negative"},
 		{box(b, 0, 8, 0), box(a, 0, 3, 0), cuda.Extent{Width: 4, Height: 2}, "the source: rows of 4 bytes do not fit in the pitch of 3 bytes"},
 		{box(b, 0, 8, 0), box(a, 0, 8, 1), cuda.Extent{Width: 4, Height: 2, Depth: 2}, "planes of 2 rows do not fit in the 1 rows"},
-		{box(b, 97, 0, 0), box(a, 0, 0, 0), cuda.Extent{Width: 4}, "the destination: 1 planes of 1 rows of 4 bytes, 4 apart, from 97 on are not inside the memory of 100 bytes"},
+		{box(b, 97, 0, 0), box(a, 0, 0, 0), cuda.Extent{Width: 4}, "the destination: 1 planes of 1 rows of 4 bytes, with a pitch of 4 bytes, from 97 on are not inside the memory of 100 bytes"},
 		{box(b, 0, 20, 0), box(a, 0, 33, 0), cuda.Extent{Width: 4, Height: 4}, "are not inside"},
 		{box(b, 0, 8, 4), box(a, 0, 8, math.MaxInt64), cuda.Extent{Width: 4, Height: 2, Depth: 3}, "not inside"},
 		{box(b, 0, math.MaxInt64, 0), box(a, 0, 0, 0), cuda.Extent{Width: 4, Height: 3}, "not inside"},
@@ -157,8 +157,8 @@ func TestFillBox(t *testing.T) {
 	f.calls()
 	wide := cuda.Extent{Width: 8, Height: 2}
 	wantError(t, cuda.FillBox(cuda.Region{m, 0, 60, 0}, 1.0, wide, st), tvmffi.ErrValue, "not inside")
-	wantError(t, cuda.FillBox(cuda.Region{m, 0, 12, 0}, 1.0, wide, st), tvmffi.ErrValue, "12 apart, are not arrays of elements of 8 bytes")
-	wantError(t, cuda.FillBox(cuda.Region{m, 2, 16, 0}, float32(1), wide, st), tvmffi.ErrValue, "not arrays of elements of 4 bytes")
+	wantError(t, cuda.FillBox(cuda.Region{m, 0, 12, 0}, 1.0, wide, st), tvmffi.ErrValue, "with a pitch of 12 bytes: all three must be multiples of the 8 bytes of an element")
+	wantError(t, cuda.FillBox(cuda.Region{m, 2, 16, 0}, float32(1), wide, st), tvmffi.ErrValue, "must be multiples of the 4 bytes of an element")
 	wantError(t, cuda.FillBox(cuda.Region{m, 0, 16, 0}, float32(1), cuda.Extent{Width: 6}, st), tvmffi.ErrValue, "rows of 6 bytes")
 	wantError(t, cuda.FillBox(cuda.Region{host, 0, 0, 0}, float32(1), wide, st), tvmffi.ErrValue, "of the host")
 	wantError(t, cuda.FillBox(cuda.Region{}, float32(1), wide, st), tvmffi.ErrValue, "nil")

@@ -7,7 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 )
 
-// GraphCondition is a number that kernels of a graph set and that a conditional node looks at. A
+// GraphCondition is the number that controls a conditional node. Kernels of the graph set it. A
 // kernel takes [GraphCondition.Handle] as a parameter of type cudaGraphConditionalHandle, which
 // is an unsigned long long, and sets the number by cudaGraphSetConditional(handle, value).
 type GraphCondition struct {
@@ -61,10 +61,10 @@ type nodeParams struct {
 	_         uint64
 }
 
-// If adds a node that runs its body if the condition is not 0 by then. The body is a builder
-// without nodes, which ends with the graph. It may have kernels, copies, fills, child graphs, empty
-// nodes and conditional nodes. [Graph.SetKernel], [Graph.Enable] and the other methods that change a
-// node take those of the body too.
+// If adds a node that runs its body if the condition is not 0 when the launch reaches the node.
+// The body is a builder without nodes, which ends with the graph. It may have kernels, copies,
+// fills, child graphs, empty nodes and conditional nodes. [Graph.SetKernel], [Graph.Enable] and
+// the other methods that change a node take those of the body too.
 func (p GraphPlace) If(c *GraphCondition) (n *GraphNode, body *GraphBuilder, err error) {
 	n, bodies, err := p.conditional(c, conditionIf, 1, "if")
 	if err != nil {
@@ -145,7 +145,7 @@ func (p GraphPlace) conditional(c *GraphCondition, what uint32, bodies int, labe
 func (p GraphPlace) usable(c *GraphCondition) error {
 	switch {
 	case c == nil:
-		return valueError("the condition is nil: make one with NewCondition of the builder")
+		return aCondition.none()
 	case c.b == nil:
 		return aCondition.zero()
 	case c.node != nil:

@@ -92,7 +92,7 @@ func stateOf(d Device) (*state, error) {
 		return nil, err
 	}
 	if d < 0 || int(d) >= len(states) {
-		return nil, valueError("there is no device %s: this machine has %d, numbered from 0", d, len(states))
+		return nil, valueError("there is no device %s: the program sees %d, numbered from 0: look at CUDA_VISIBLE_DEVICES", d, len(states))
 	}
 	return states[d], nil
 }
@@ -169,7 +169,7 @@ func (d Device) Release() error {
 	// An operation that starts now waits for the lock and retains the context again.
 	if l := d.live(s); l != (Live{}) || s.users.Load() != 0 {
 		s.context.Store(c)
-		return valueError("the context of %s is in use: %d operations run; left are %s; free and close them first", d, s.users.Load(), l)
+		return valueError("the context of %s is in use: %d operations run, and these were not freed: %s: free or close them first", d, s.users.Load(), l)
 	}
 	if err := s.hidden(c); err != nil {
 		s.context.Store(c)
@@ -380,11 +380,11 @@ func (s *state) do(f driver.Func, args ...uintptr) error {
 	return err
 }
 
-// WithDevice calls f with the device current on the thread of the goroutine,
-// which f must not leave. The former device is current again when
-// WithDevice returns, also if f fails, panics, or makes another context current.
-// Calls of this package inside f do not switch again, and libraries that use the
-// current device see this one. Calls may be nested.
+// WithDevice calls f on one OS thread, on which the device is current. Goroutines that f starts
+// run on other threads, where it is not. The former device is current again when WithDevice
+// returns, also if f fails, panics, or makes another context current. Calls of this package
+// inside f do not switch again, and libraries that use the current device see this one. Calls may
+// be nested.
 func WithDevice(d Device, f func() error) (err error) {
 	s, err := stateOf(d)
 	if err != nil {

@@ -37,13 +37,13 @@ func AllocOf[T Scalar](d Device, src []T) (*Memory, error) {
 // CopyIn copies a slice to the start of device memory. When it returns the memory holds the
 // slice, for work on every stream, and the slice may be changed.
 //
-// The copy comes after all work queued before on the default stream of CUDA, on the streams
-// of this package that were not made by [NonBlocking], and inside [WithStream] on that
-// stream. Work on any other stream that uses the memory must be done before: synchronise
-// that stream. That is the order of cuMemcpyHtoD; but the driver may end that before the
-// device has the data, whereas CopyIn waits. It does not touch the default stream, so it does
-// not disturb a capture of another goroutine; the work of a stream that is captured is not
-// waited for. Inside [Stream.Capture] it is an error.
+// The copy comes after all work queued before on the default stream of CUDA, on the streams of
+// this package that were not made by [NonBlocking], and inside [WithStream] on that stream. Work
+// on any other stream that uses the memory must be done before: synchronise that stream.
+// cuMemcpyHtoD has the same order, but it may return before the device has the data; CopyIn
+// returns after that. It does not touch the default stream, so it does not disturb a capture of
+// another goroutine; the work of a stream that is captured is not waited for. Inside
+// [Stream.Capture] it is an error.
 func CopyIn[T Scalar](dst *Memory, src []T) error {
 	p, bytes := bytesOf(src)
 	return copyHost(driver.MemcpyHtoDAsync, dst, p, bytes)

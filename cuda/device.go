@@ -187,10 +187,9 @@ func (s *state) readLimits() (*limits, error) {
 // Properties holds the properties of a device that most programs need.
 type Properties struct {
 	Name string
-	// UUID is the identifier that nvidia-smi prints: "GPU-..." or, for an instance of a
-	// device that is split by MIG, "MIG-...". A driver before CUDA 11.4 reports that of the
-	// whole device for an instance too. NVIDIA has no call that says which one it is: a
-	// device for which the functions of before and after CUDA 11.4 differ is an instance.
+	// UUID is the identifier that nvidia-smi prints: "GPU-..." or, for an instance of a device
+	// that is split by MIG, "MIG-...". A driver before CUDA 11.4 reports that of the whole device
+	// for an instance too.
 	UUID                      string
 	PCIBusID                  string // domain:bus:device.function
 	TotalMemory               int64  // bytes
@@ -353,9 +352,9 @@ func (d Device) CanAccessPeer(other Device) (bool, error) {
 	return *v != 0, nil
 }
 
-// EnablePeerAccess lets kernels on d use memory of the other device, that of earlier
-// allocations too, and launches on d accept it from then on. Memory of pools, which is
-// that of AllocAsync too, needs [Pool.AllowAccess] in its place. Twice is harmless.
+// EnablePeerAccess lets kernels on d use memory of the other device, also memory that was
+// allocated earlier, and launches on d accept it from then on. Memory of pools, and so that of
+// AllocAsync, needs [Pool.AllowAccess] instead. A second call does nothing.
 func (d Device) EnablePeerAccess(other Device) (err error) {
 	s, err := stateOf(d)
 	if err != nil {

@@ -183,7 +183,7 @@ func TestProperties(t *testing.T) {
 	wantDriverError(t, err, cuda.ErrInvalidValue, "cuDeviceGetAttribute")
 	for _, d := range []cuda.Device{-1, 2, 99} {
 		_, err := d.Properties()
-		wantError(t, err, tvmffi.ErrValue, d.String(), "this machine has 2")
+		wantError(t, err, tvmffi.ErrValue, d.String(), "the program sees 2")
 	}
 	free, total, err := cuda.Device(0).MemoryInfo()
 	if err != nil || free != total || total != 1<<30 {
@@ -311,7 +311,7 @@ func TestRelease(t *testing.T) {
 		t.Fatalf("%d contexts are retained, want 2", n)
 	}
 	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(16))
-	wantError(t, cuda.Device(1).Release(), tvmffi.ErrValue, "0 operations run; left are allocations: 1 of 16 bytes; free and close them first")
+	wantError(t, cuda.Device(1).Release(), tvmffi.ErrValue, "0 operations run, and these were not freed: allocations: 1 of 16 bytes: free or close them first")
 	ok(t, m.Free())
 	wantError(t, cuda.WithDevice(1, func() error { return cuda.Device(1).Release() }), tvmffi.ErrValue, "1 operations")
 	ok(t, cuda.Device(1).Release())

@@ -43,24 +43,25 @@
 // between them, or one of them is the default stream: that waits for all streams not made by
 // [NonBlocking], and they for it.
 //
-// What returns a result has waited: [CopyIn], [CopyOut] and [AllocOf] are complete for every
-// stream when they return, and come after the work that their docs name. What takes a
-// stream only queues, and what it uses must live until the work is done. [Memory.Free],
-// Free of [Host], and Close of [Module] wait for the device, so they are safe at any time;
-// [Memory.FreeAsync] frees in the order of a stream. Close of streams, events and graphs
-// does not wait: the driver keeps those until their work is done. [Stream.Keep] holds tensors
-// and other values of Go until a stream has come so far.
+// [CopyIn], [CopyOut] and [AllocOf] wait: their copies are complete for every stream when they
+// return. Their docs name the work that they come after. Functions that take a stream queue work
+// and return at once, except [CopyInAt] and [CopyOutAt], which wait for the stream, and
+// [CopyInVia], which may wait for staging memory. What queued work uses must live until the work
+// is done: [Stream.Keep] keeps tensors and other values of Go alive that long. [Memory.Free],
+// Free of [Host], and Close of [Module] wait for the work of their device; the program waits for
+// work of other devices that uses them. [Memory.FreeAsync] frees in the order of a stream. Close
+// of streams, events and graphs does not wait: the driver keeps those until their work is done.
 //
 // # Captures
 //
-// Inside [Stream.Capture] calls that wait, allocate or free at once are refused with a
-// ValueError before the driver sees them, so the capture goes on. Other goroutines may use
-// the device meanwhile: what Free and Close of modules end then, the next call ends that
-// waits for the device after the capture. [Device.Synchronize] is refused, and so is the
-// default stream unless all captured streams were made by [NonBlocking]. That holds for each
-// device of which a stream has joined the capture, too. This package knows of its own
-// captures only: those of other
-// libraries fail with an error of the driver, [ErrCaptureUnsupported] to
+// Inside [Stream.Capture], calls that wait, allocate or free at once return a ValueError before
+// the driver sees them, so the capture goes on. Other goroutines may use the device meanwhile.
+// Memory and modules that they free are released by the first call after the capture that waits
+// for the device. [Device.Synchronize], [Addresses.Unmap], [Addresses.Close] and
+// [Multicast.Unbind] are errors until the capture ends. So is the use of the default stream,
+// unless all captured streams were made by [NonBlocking]. The same holds for each device of which
+// a stream has joined the capture. This package does not know captures that other libraries
+// began. There the driver refuses such a call, and the error is one of [ErrCaptureUnsupported] to
 // [ErrCaptureWrongThread].
 //
 // # Several devices
@@ -72,10 +73,11 @@
 //
 // # Ownership
 //
-// Memory, pools, streams, events, modules and graphs belong to the caller, who frees
-// them; twice is harmless, and use after that is an error. The collector frees
-// none of them: it cannot see the work on the device that still uses them.
-// [Device.Live] counts the things that are left.
+// What the program makes belongs to it, and it frees or closes it: memory of all kinds ([Memory],
+// [Host], [Staging], [Physical], [Multicast]), [Addresses], [Pool], [Stream], [Event], [Module],
+// [Image], [Graph], [GraphBuilder] and [GreenContext]. A second Free or Close does nothing, and
+// use after that is an error. The collector frees none of them: it cannot see the work on the
+// device that still uses them. [Device.Live] counts the things that are left.
 //
 // # Units
 //

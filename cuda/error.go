@@ -205,9 +205,9 @@ func (e *Error) Is(target error) bool {
 	return target == tvmffi.ErrRuntime || target == ErrUnavailable && e.unavailable
 }
 
-// Sticky reports whether the context of the device is lost: every later call on
-// it fails until the process ends. These are the codes of which NVIDIA says so,
-// those of damaged hardware, and 725 and 726, which stand among them and have no name yet.
+// Sticky reports whether the context of the device is lost: every later call on it fails until
+// the process ends. These are the codes that NVIDIA documents as such, those of damaged hardware,
+// and 725 and 726, which have no name yet.
 func (e *Error) Sticky() bool {
 	switch Code(e.Number) {
 	case ErrECCUncorrectable, ErrNVLinkUncorrectable, ErrContained, ErrIllegalAddress, ErrLaunchTimeout, ErrContextDestroyed, ErrAssert, ErrHardwareStack,
@@ -250,28 +250,35 @@ func valueError(format string, args ...any) error {
 	return tvmffi.NewError("ValueError", fmt.Sprintf(format, args...))
 }
 
-// thing is a type of this package whose zero value stands for nothing.
-type thing struct{ name, makers string }
+// thing is a type of this package that has no use as nil or as a zero value: its name, the words
+// for it, and what makes one.
+type thing struct{ name, words, makers string }
 
 var (
-	aStream       = &thing{"Stream", "Device.NewStream or Device.DefaultStream"}
-	anEvent       = &thing{"Event", "Device.NewEvent"}
-	aMemory       = &thing{"Memory", "Device.Alloc or AllocOf"}
-	aHost         = &thing{"Host", "AllocHost"}
-	aPool         = &thing{"Pool", "Device.NewPool or Device.DefaultPool"}
-	aPhysical     = &thing{"Physical", "Device.AllocPhysical"}
-	anAddresses   = &thing{"Addresses", "Device.Reserve"}
-	aMulticast    = &thing{"Multicast", "NewMulticast"}
-	anImage       = &thing{"Image", "NewImage or ImageFS"}
-	aModule       = &thing{"Module", "Device.LoadModule"}
-	aKernel       = &thing{"Kernel", "Module.Kernel or Image.Kernel"}
-	aGraph        = &thing{"Graph", "Stream.Capture or GraphBuilder.Instantiate"}
-	aGraphBuilder = &thing{"GraphBuilder", "Device.NewGraph"}
-	aGraphNode    = &thing{"GraphNode", "a method of GraphPlace such as Kernel"}
-	aCondition    = &thing{"GraphCondition", "GraphBuilder.NewCondition"}
-	anSMs         = &thing{"SMs", "Device.SMs"}
-	aGreenContext = &thing{"GreenContext", "Device.NewGreenContext"}
+	aStream       = &thing{"Stream", "stream", "Device.NewStream or Device.DefaultStream"}
+	anEvent       = &thing{"Event", "event", "Device.NewEvent"}
+	aMemory       = &thing{"Memory", "memory", "Device.Alloc or AllocOf"}
+	aHost         = &thing{"Host", "pinned host memory", "AllocHost"}
+	aPool         = &thing{"Pool", "memory pool", "Device.NewPool or Device.DefaultPool"}
+	aPhysical     = &thing{"Physical", "physical memory", "Device.AllocPhysical"}
+	anAddresses   = &thing{"Addresses", "range of addresses", "Device.Reserve"}
+	aMulticast    = &thing{"Multicast", "multicast memory", "NewMulticast"}
+	anImage       = &thing{"Image", "image", "NewImage or ImageFS"}
+	aModule       = &thing{"Module", "module", "Device.LoadModule"}
+	aKernel       = &thing{"Kernel", "kernel", "Module.Kernel or Image.Kernel"}
+	aGraph        = &thing{"Graph", "graph", "Stream.Capture or GraphBuilder.Instantiate"}
+	aGraphBuilder = &thing{"GraphBuilder", "graph builder", "Device.NewGraph"}
+	aGraphNode    = &thing{"GraphNode", "node", "a method of GraphPlace such as Kernel"}
+	aCondition    = &thing{"GraphCondition", "condition", "GraphBuilder.NewCondition"}
+	anSMs         = &thing{"SMs", "group of multiprocessors", "Device.SMs"}
+	aStaging      = &thing{"Staging", "staging memory", "Device.NewStaging"}
+	aGreenContext = &thing{"GreenContext", "green context", "Device.NewGreenContext"}
 )
+
+// none is the error about nil.
+func (t *thing) none() error {
+	return valueError("the %s is nil: make one with %s", t.words, t.makers)
+}
 
 // zero is the error about a zero value.
 func (t *thing) zero() error {

@@ -18,9 +18,9 @@ import (
 // has recorded, or what a [GraphBuilder] describes. One goroutine at a time may change it, by
 // Update, [Graph.SetKernel] and the other methods that set something.
 //
-// A graph keeps arguments alive that are objects of Go, until they are replaced or it is closed. A
-// launch that is queued by then still uses them: synchronise its stream before, or let the
-// stream keep them by [Stream.Keep].
+// A graph keeps arguments alive that are objects of Go, until they are replaced or it is closed.
+// Launches queued before still use the former ones: synchronise their stream first, or pass them
+// to [Stream.Keep].
 type Graph struct {
 	resource
 	captured  uintptr                      // the work that it was made of, which names its parts
@@ -43,14 +43,16 @@ type Graph struct {
 // graph. If f fails or panics, the capture ends and its work is thrown away. The
 // caller closes the graph.
 //
-// The driver refuses calls in f that wait, or that allocate or free at once; the capture
-// would fail. This package refuses them before: Synchronize and Done, CopyIn and CopyOut,
-// Alloc and Free. Kernels may be loaded there. Other goroutines may go on with everything
-// but [Device.Synchronize] of this device. Unless the stream was made by [NonBlocking],
-// nobody can use the default stream either, which waits for it; this package refuses
-// that too. Capture starts when the calls that wait for the device have returned: Synchronize,
-// Free, and Close of modules. Its end waits for nothing. The same holds for another device of
-// which a stream waits for an event of the capture, until no capture runs in the process.
+// The driver refuses calls in f that wait, or that allocate or free at once; the capture would
+// fail. This package refuses them before: Synchronize and Done, CopyIn and CopyOut, Alloc and
+// Free. Kernels may be loaded there. Other goroutines may use the device, except that
+// [Device.Synchronize], [Addresses.Unmap], [Addresses.Close] and [Multicast.Unbind] are errors
+// until the capture ends. Unless the stream was made by [NonBlocking], the default stream, which
+// waits for it, cannot be used either. Capture waits at its start until calls of other goroutines
+// that wait for the device have returned: Synchronize, Free, and Close of modules. Its end waits
+// for nothing. The same holds for another device of which a stream waits for an event of the
+// capture, until no capture runs in the process. Other goroutines must not use the stream itself
+// until Capture returns.
 //
 // Memory that f allocates by [Device.AllocAsync] on the stream is allocated by each launch. If f
 // does not free it by FreeAsync, the work after a launch can use it; it must be freed before
@@ -90,7 +92,7 @@ func (st *Stream) record(h uintptr, f func() error, use func(g *guard, captured 
 // capturable returns the CUstream if it can be captured.
 func (st *Stream) capturable() (uintptr, error) {
 	if st == nil {
-		return 0, valueError("the stream is nil: make one with NewStream")
+		return 0, aStream.none()
 	}
 	h, err := st.get()
 	if err == nil && h == 0 {
@@ -392,7 +394,7 @@ func (gr *Graph) Enable(n *GraphNode, on bool) error {
 
 func (gr *Graph) live() (uintptr, error) {
 	if gr == nil {
-		return 0, valueError("the graph is nil")
+		return 0, aGraph.none()
 	}
 	return gr.get(aGraph)
 }

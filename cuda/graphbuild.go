@@ -57,7 +57,7 @@ func (d Device) NewGraph() (b *GraphBuilder, err error) {
 func (b *GraphBuilder) live() (uintptr, error) {
 	switch {
 	case b == nil:
-		return 0, valueError("the graph builder is nil: make one with NewGraph of a device")
+		return 0, aGraphBuilder.none()
 	case b.from != nil:
 		if _, err := b.from.live(); err != nil {
 			return 0, err
@@ -322,9 +322,9 @@ func (b *GraphBuilder) single() *GraphNode {
 	return b.nodes[i]
 }
 
-// UpdateFrom replaces the parameters of the graph by those of a builder of the same form,
-// with the rules of [Graph.Update]. The nodes that change the graph stay those that it
-// was made of.
+// UpdateFrom replaces the parameters of the graph by those of a builder of the same form, with
+// the rules of [Graph.Update]. The methods that change the graph still take the nodes that it was
+// made of, not those of b.
 func (gr *Graph) UpdateFrom(b *GraphBuilder) (err error) {
 	h, err := gr.live()
 	if err != nil {
@@ -372,7 +372,7 @@ func (gr *Graph) Upload(stream *Stream) error {
 // made refuses a node that no builder has made.
 func (n *GraphNode) made() error {
 	if n == nil {
-		return valueError("the node is nil")
+		return aGraphNode.none()
 	}
 	if n.b == nil {
 		return aGraphNode.zero()
@@ -392,10 +392,10 @@ func (gr *Graph) part(n *GraphNode) (graph, node uintptr, err error) {
 	switch {
 	case n.b.from != nil:
 		if n.b.from != gr {
-			return 0, 0, valueError("%s is of another graph", n)
+			return 0, 0, valueError("%s is of another graph: pass a node of this one", n)
 		}
 	case n.b.root != gr.from:
-		return 0, 0, valueError("%s is of another graph", n)
+		return 0, 0, valueError("%s is of another graph: pass a node of this one", n)
 	case n.index > gr.nodes:
 		return 0, 0, valueError("%s was added after the graph was made: make a new graph", n)
 	}

@@ -119,8 +119,8 @@ func (p GraphPlace) Copy(dst, src *Memory) (*GraphNode, error) {
 	return p.copies(c, dst, src)
 }
 
-// CopyBox adds a copy of a box of bytes, as [CopyBox] does it. It cannot be changed in a graph
-// unless the box is one row.
+// CopyBox adds a copy of a box of bytes, as [CopyBox] does it. One region at least is on the
+// device of the graph. [Graph.SetCopy] cannot change the node unless the box is one row.
 func (p GraphPlace) CopyBox(dst, src Region, size Extent) (*GraphNode, error) {
 	s, err := p.on()
 	if err != nil {
@@ -188,9 +188,9 @@ func (gr *Graph) setCopy(n *GraphNode, c *graphCopy, keep ...any) (err error) {
 	case n.kind != nodeCopy:
 		return valueError("%s is not a copy", n)
 	case n.b.from == nil && !n.flat:
-		return valueError("%s has several rows: CUDA can change copies of one row only: make a new graph", n)
+		return valueError("%s has several rows, and CUDA can change copies of one row only: make a new graph", n)
 	case n.b.from == nil && n.direction != [2]uint32{c.srcType, c.dstType}:
-		return valueError("%s goes another way: the places of source and destination (host, device, two devices) cannot be changed", n)
+		return valueError("%s copies between other kinds of memory (host, one device, two devices), which cannot be changed: make a new graph", n)
 	}
 	g, err := gr.s.enter()
 	if err != nil {
@@ -292,8 +292,9 @@ func fillParams[T Fillable](value T) (*fillNode, error) {
 	return f, nil
 }
 
-// FillBoxNode adds a node that fills rows, as [FillBox] does. Planes must follow each other
-// without a gap.
+// FillBoxNode adds a node that fills rows, as [FillBox] does. The halves of a value of 8 bytes
+// must be equal: fill with other values by a kernel, or capture FillBox. Planes must follow each
+// other without a gap.
 func FillBoxNode[T Fillable](p GraphPlace, dst Region, value T, size Extent) (*GraphNode, error) {
 	s, err := p.on()
 	if err != nil {
@@ -317,7 +318,7 @@ func FillBoxNode[T Fillable](p GraphPlace, dst Region, value T, size Extent) (*G
 	case b.host || b.s != s:
 		return nil, valueError("the memory is not on %s: a fill is for memory of the device of its graph", s.device)
 	case (b.address|b.pitch|uintptr(x.Width))%unsafe.Sizeof(value) != 0:
-		return nil, valueError("rows of %d bytes at %#x, %d apart, are not arrays of elements of %d bytes", x.Width, b.address, b.pitch, unsafe.Sizeof(value))
+		return nil, valueError("rows of %d bytes at %#x with a pitch of %d bytes: all three must be multiples of the %d bytes of an element", x.Width, b.address, b.pitch, unsafe.Sizeof(value))
 	case x.Depth > 1 && b.rows != uintptr(x.Height):
 		return nil, valueError("planes of %d rows, %d from one to the next, are not one fill: add a node for each plane", x.Height, b.rows)
 	}
@@ -336,7 +337,8 @@ func (p GraphPlace) fills(f *fillNode, flat bool, memory any) (*GraphNode, error
 	})
 }
 
-// FillNode adds a node that sets all elements of memory to a value, as [Fill] does.
+// FillNode adds a node that sets all elements of memory to a value, as [Fill] does. The halves of
+// a value of 8 bytes must be equal: fill with other values by a kernel, or capture Fill.
 func FillNode[T Fillable](p GraphPlace, dst *Memory, value T) (*GraphNode, error) {
 	s, err := p.on()
 	if err != nil {

@@ -20,7 +20,7 @@ func TestGraphCopies(t *testing.T) {
 	gr := r.graph(r.b)
 	r.run(gr)
 	r.reads(y, 7, 8, 0, 0)
-	wantError(t, gr.SetCopy(peer, y, x), tvmffi.ErrValue, "node 1 (copy of 8 bytes, cuda:1 to cuda:0) goes another way")
+	wantError(t, gr.SetCopy(peer, y, x), tvmffi.ErrValue, "node 1 (copy of 8 bytes, cuda:1 to cuda:0) copies between other kinds of memory")
 	part := must[*cuda.Memory](t)(y.Part(2, 6))
 	none := must[*cuda.Memory](t)(r.d.Alloc(0))
 	empty, short := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 0)), must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 8))
@@ -113,7 +113,7 @@ func TestGraphBoxes(t *testing.T) {
 			_, err := cuda.FillBoxNode(at, cuda.Region{Memory: host}, uint8(0), cuda.Extent{Width: 8})
 			return err
 		}},
-		{"are not arrays of elements of 4 bytes", func() error {
+		{"must be multiples of the 4 bytes of an element", func() error {
 			_, err := cuda.FillBoxNode(at, cuda.Region{Memory: x, Offset: 2}, uint32(0), cuda.Extent{Width: 8})
 			return err
 		}},

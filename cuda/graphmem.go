@@ -16,10 +16,10 @@ type allocParams struct {
 	address  uintptr
 }
 
-// Alloc adds a node that allocates memory on the device of the graph at each launch. The
-// address is the same each time. Nodes that come after may use the memory until a node of
+// Alloc adds a node that allocates memory on the device of the graph at each launch. The address
+// is the same each time. Nodes that come after may use the memory until a node of
 // [GraphPlace.Free]. Without such a node the work after a launch may use it too, until
-// [Graph.Free] ends it; it must be ended before the next launch unless the graph is made with
+// [Graph.Free] frees it; it must be freed before the next launch unless the graph is made with
 // [AutoFree]. Free of the memory itself does nothing.
 func (p GraphPlace) Alloc(bytes int64) (*GraphNode, *Memory, error) {
 	s, err := p.on()
@@ -38,8 +38,8 @@ func (p GraphPlace) Alloc(bytes int64) (*GraphNode, *Memory, error) {
 	return n, &Memory{s: s, address: a.address, size: bytes, node: n}, nil
 }
 
-// Free adds a node that ends memory of [GraphPlace.Alloc]. It comes after all nodes that
-// use the memory.
+// Free adds a node that frees memory of [GraphPlace.Alloc]. It comes after all nodes that use the
+// memory.
 func (p GraphPlace) Free(m *Memory) (*GraphNode, error) {
 	address, err := m.at(nil)
 	if err != nil {

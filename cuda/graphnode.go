@@ -203,8 +203,8 @@ func (p GraphPlace) Record(e *Event) (*GraphNode, error) {
 	})
 }
 
-// Wait adds a node that waits, at each launch, for what the event was recorded behind
-// then. The event may be of another device.
+// Wait adds a node that waits, at each launch, for the work before the latest Record of the
+// event. The event may be of another device.
 func (p GraphPlace) Wait(e *Event) (*GraphNode, error) {
 	h, err := e.live()
 	if err != nil {
@@ -353,7 +353,7 @@ type hostNode struct{ function, data uintptr }
 // and their launches are done. [GraphNode.CallErr] returns its error or its panic.
 func (p GraphPlace) Call(f func() error) (*GraphNode, error) {
 	if f == nil {
-		return nil, valueError("the function for the graph is nil")
+		return nil, valueError("the function for the graph is nil: pass one")
 	}
 	n := &GraphNode{kind: nodeHost, label: "Go function", call: &graphCall{f: f}}
 	return p.put(n, func(a *adding) error {

@@ -106,15 +106,15 @@ func (r SMs) valid() error {
 	return nil
 }
 
-// GreenContext is a part of a device: kernels in its streams run on its multiprocessors
-// only. Everything else is shared with the device: memory, modules, and kernels, which are
-// launched as usual with Stream set. Two green contexts of groups that do not overlap can
-// run at the same time; NVIDIA does not promise it. NVIDIA demands that an event and the stream
-// that records it are of one context, and does not say which one that is for a stream of a
-// green context, which only a GPU can show.
+// GreenContext is a part of a device: kernels in its streams run on its multiprocessors only.
+// Everything else is shared with the device: memory, modules, and kernels, which are launched as
+// usual with Stream set. Two green contexts of groups that do not overlap can run at the same
+// time; NVIDIA does not promise it. NVIDIA requires that an event and the stream that records it
+// belong to one context, and does not say which context a stream of a green context has. No test
+// on a GPU has shown it yet.
 //
-// Of its functions NVIDIA demands that one thread at a time calls them: this package
-// takes care of that.
+// NVIDIA requires that one thread at a time uses a green context: this package takes care of
+// that.
 type GreenContext struct {
 	resource
 	sms int
@@ -173,7 +173,7 @@ func (c *GreenContext) Device() Device { return c.s.device }
 // always [NonBlocking]. The caller closes it before the context.
 func (c *GreenContext) NewStream(options ...StreamOption) (st *Stream, err error) {
 	if c == nil {
-		return nil, errNilGreen()
+		return nil, aGreenContext.none()
 	}
 	var config streamConfig
 	for _, o := range append(slices.Clip(options), NonBlocking()) {
@@ -200,10 +200,6 @@ func (c *GreenContext) NewStream(options ...StreamOption) (st *Stream, err error
 }
 
 func (st *Stream) closed() bool { return st.handle.Load() == 0 }
-
-func errNilGreen() error {
-	return valueError("the green context is nil: NewGreenContext of a device makes one")
-}
 
 // Close destroys the context. It is an error while one of its streams is open, because
 // the driver could not destroy that one any more. A second call does nothing.

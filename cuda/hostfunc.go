@@ -72,10 +72,10 @@ var hostCallback = sync.OnceValue(func() uintptr {
 // is captured, Call is an error.
 func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	if f == nil {
-		return nil, valueError("the function for the stream is nil")
+		return nil, valueError("the function for the stream is nil: pass one")
 	}
 	if st == nil {
-		return nil, valueError("the stream is nil: use DefaultStream or NewStream of a device")
+		return nil, aStream.none()
 	}
 	h, err := st.get()
 	if err != nil {

@@ -63,9 +63,9 @@ func (m *Memory) ShareIPC() (out IPCMemory, err error) {
 	return IPCMemory{Handle: *handle, Offset: int64(address - base), Size: m.size}, nil
 }
 
-// OpenIPC opens memory of another process on the device that it is on. Free
-// closes it, after the work of the device that is queued; the memory stays with its owner. In the process
-// that shared it the driver refuses it.
+// OpenIPC opens memory of another process on the device that it is on. Free closes it, after the
+// work of the device that is queued; the memory stays with its owner. The process that shared the
+// memory cannot open it: the driver returns an error.
 func (d Device) OpenIPC(shared IPCMemory) (m *Memory, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -152,9 +152,9 @@ type IPCPoolMemory struct {
 	Size int64 // bytes
 }
 
-// File returns the pool as a file for another process: give it on by ExtraFiles of
-// os/exec, or over a Unix socket. The pool is made with [PoolForFile]. The caller closes
-// the file, which does not end the pool.
+// File returns the pool as a file for another process: pass it on by ExtraFiles of an exec.Cmd,
+// or over a Unix socket. The pool is made with [PoolForFile]. The caller closes the file, which
+// does not end the pool.
 func (p *Pool) File() (f *os.File, err error) {
 	h, err := p.get()
 	if err != nil {
@@ -174,9 +174,9 @@ func (p *Pool) File() (f *os.File, err error) {
 	})
 }
 
-// OpenPool opens a pool of another process from its file, on the device that the pool is
-// on. The file stays open, and the caller's. The pool does not allocate: [Pool.OpenMemory]
-// opens memory of it. The caller closes it.
+// OpenPool opens a pool of another process from its file, on the device that the pool is on.
+// OpenPool does not close the file. The pool does not allocate: [Pool.OpenMemory] opens memory of
+// it. The caller closes the pool.
 func (d Device) OpenPool(f *os.File) (p *Pool, err error) {
 	s, err := stateOf(d)
 	if err != nil {

@@ -30,12 +30,12 @@ type kept struct {
 // device by itself, and Keep does not delay it.
 //
 // Keep records an event and costs nothing where it is not called. The stream drops the values
-// when the work is done and the program then calls Keep for the stream, or Synchronize
-// of any stream or of the device. What the work of a graph uses must live as long as the
-// graph, so Keep for a stream that is captured is an error.
+// after the work is done, at the next Keep for this stream or the next Synchronize of the device
+// or of one of its streams. What the work of a graph uses must live as long as the graph, so Keep
+// for a stream that is captured is an error.
 func (st *Stream) Keep(values ...any) (err error) {
 	if st == nil {
-		return valueError("the stream is nil: use DefaultStream or NewStream of a device")
+		return aStream.none()
 	}
 	h, err := st.get()
 	if err != nil {

@@ -118,7 +118,7 @@ func (k *Kernel) readParams(g *guard) {
 func (k *Kernel) usable() error {
 	switch {
 	case k == nil:
-		return valueError("the kernel is nil")
+		return aKernel.none()
 	case k.m == nil:
 		return aKernel.zero()
 	}

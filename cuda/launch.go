@@ -37,9 +37,10 @@ func Dim(sizes ...int) Dim3 {
 	return Dim3{d[0], d[1], d[2]}
 }
 
-// GridFor returns the grid of blocks of the given number of threads that covers n
-// elements with one thread each; threads from n on must do nothing. For n = 0 it
-// is empty: there is nothing to launch.
+// GridFor returns the grid of blocks of the given number of threads that covers n elements with
+// one thread each; threads from n on must do nothing. If n or block is not positive, or there
+// would be more than 2^32-1 blocks, the grid has 0 blocks, which Launch refuses: skip the launch
+// for n = 0.
 func GridFor(n int64, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}
@@ -62,19 +63,22 @@ type LaunchConfig struct {
 	Stream *Stream
 	// Cluster is the size of the clusters in blocks, the zero value for none.
 	Cluster Dim3
-	// Cooperative makes all blocks run at the same time, so that they can
-	// synchronise with each other.
+	// Cooperative makes all blocks run at the same time, so that they can synchronise with each
+	// other. There may be as many as the device can run at once: [Kernel.MaxActiveBlocks] for
+	// each multiprocessor. Otherwise the error is [ErrCooperativeTooLarge].
 	Cooperative bool
-	// Programmatic lets the kernel start before the previous one on the stream has
-	// ended; it waits for it by cudaGridDependencySynchronize.
+	// Programmatic lets the kernel start before the previous one on the stream has ended. The
+	// kernel calls cudaGridDependencySynchronize to wait for that one. It needs compute
+	// capability 9.0.
 	Programmatic bool
-	// RemoteDomain launches the kernel in the second domain of memory barriers: its
-	// barriers do not wait for the memory of other kernels, such as those that
-	// communicate with other devices. What it writes, kernels of the other domain see only
-	// after a barrier of system scope. Devices of compute capability before 9.0 ignore it.
+	// RemoteDomain launches the kernel in the remote memory synchronization domain. Its memory
+	// fences do not wait for writes of kernels in the default domain, and the fences of those not
+	// for its writes. Kernels that communicate with other devices belong there. Kernels of one
+	// domain see writes of the other one only after a fence of system scope. Devices of compute
+	// capability before 9.0 ignore it.
 	RemoteDomain bool
-	// Priority is the priority of this launch, which is clamped to
-	// [Device.PriorityRange]; 0 is that of the stream, and so is what is clamped to 0.
+	// Priority is the priority of this launch, which is clamped to [Device.PriorityRange]. 0
+	// means the priority of the stream, also where clamping gives 0.
 	Priority int
 	// Window is the access window of this launch, nil for that of the stream.
 	Window *AccessWindow
@@ -127,10 +131,11 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 //     any strides: the kernel must know them.
 //   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
 //   - bool, sized integers, floats, complex numbers: as they are.
-//   - int, uint: in the size of the parameter, if they fit. An old driver cannot
-//     report the size; it refuses them.
-//   - structs and arrays of these without pointers: with the layout that Go gives
-//     them, which is that of C.
+//   - int, uint: in the size of the parameter, if they fit. A driver before CUDA 12.4 does not
+//     report the size; then they are an error.
+//   - structs and arrays of bools, sized integers, floats and complex numbers: with the layout of
+//     Go, which is that of C. The vector types of CUDA are aligned more strictly, float2 to 8
+//     bytes and float4 to 16: add fields for the padding.
 //
 // Where the driver can report them (CUDA 12.4), the number and the sizes are checked. Which
 // parameters are pointers is known for PTX that marks them with .ptr, such as that of LLVM: a
@@ -285,14 +290,14 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	}
 	if z := c.Cluster; !z.none() {
 		if !l.cluster {
-			return valueError("launch of %q: %s (compute capability %d.%d) has no clusters", k.name, k.m.s.device, l.major, l.minor)
+			return valueError("launch of %q: %s (compute capability %d.%d) has no clusters: leave Cluster out", k.name, k.m.s.device, l.major, l.minor)
 		}
 		if z.X == 0 || z.Y == 0 || z.Z == 0 || c.Grid.X%z.X != 0 || c.Grid.Y%z.Y != 0 || c.Grid.Z%z.Z != 0 {
 			return valueError("launch of %q: the cluster %d x %d x %d does not divide the grid %d x %d x %d", k.name, z.X, z.Y, z.Z, c.Grid.X, c.Grid.Y, c.Grid.Z)
 		}
 	}
 	if c.Cooperative && !l.coop {
-		return valueError("launch of %q: %s cannot launch cooperatively", k.name, k.m.s.device)
+		return valueError("launch of %q: %s cannot launch cooperatively: leave Cooperative out", k.name, k.m.s.device)
 	}
 	if c.Priority != 0 {
 		p, err := k.m.s.priorities()

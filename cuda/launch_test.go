@@ -143,8 +143,8 @@ func TestBrokenImages(t *testing.T) {
 		says  string
 	}{
 		"nil":        {nil, "empty"},
-		"short ELF":  {elf[:40], "no cubin"},
-		"host ELF":   {host, "no cubin"},
+		"short ELF":  {elf[:40], "an ELF file and not a cubin"},
+		"host ELF":   {host, "an ELF file and not a cubin"},
 		"cut ELF":    {elf[:200], "cut off"},
 		"far":        {far, "cut off"},
 		"cut fatbin": {fat[:len(fat)-1], "cut off"},
@@ -320,8 +320,8 @@ func TestLaunchArguments(t *testing.T) {
 		{0, 256, tvmffi.ErrValue, "256 does not fit in the 1 bytes"},
 		{1, -40000, tvmffi.ErrValue, "-40000 does not fit"},
 		{2, 1 << 32, tvmffi.ErrValue, "does not fit in the 4 bytes"},
-		{2, int64(1), tvmffi.ErrType, "argument 2: the kernel wants 4 bytes, int64 has 8"},
-		{4, 1.0, tvmffi.ErrType, "argument 4: the kernel wants 4 bytes, float64 has 8"},
+		{2, int64(1), tvmffi.ErrType, "argument 2: the parameter has 4 bytes and int64 has 8"},
+		{4, 1.0, tvmffi.ErrType, "argument 4: the parameter has 4 bytes and float64 has 8"},
 		{6, there, tvmffi.ErrValue, "the memory is on cuda:0, the operation on cuda:1"},
 		{6, gone, tvmffi.ErrValue, "was freed"},
 		{6, none, tvmffi.ErrValue, "nil"},
@@ -329,7 +329,7 @@ func TestLaunchArguments(t *testing.T) {
 		{6, "text", tvmffi.ErrType, "a string cannot be the parameter"},
 		{6, []float32{1}, tvmffi.ErrType, "a []float32 cannot be the parameter"},
 		{6, &pair{}, tvmffi.ErrType, "a *cuda_test.pair cannot be the parameter of a kernel: pass device memory, or the value that it points to"},
-		{7, 1, tvmffi.ErrType, "wants 16 bytes"},
+		{7, 1, tvmffi.ErrType, "the parameter has 16 bytes and cannot be an integer"},
 		{7, struct{ S string }{"a"}, tvmffi.ErrType, "a struct { S string } cannot be the parameter of a kernel: its field S is of type string"},
 		{7, struct{ P struct{ Q [2]*int } }{}, tvmffi.ErrType, "a struct { Q [2]*int } cannot be the parameter of a kernel: its field Q is of type [2]*int"},
 	} {

@@ -156,10 +156,11 @@ func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) err
 	return &Memory{s: s, address: address, size: bytes, free: free}
 }
 
-// FromPointer describes device memory of another owner. Memory that the driver knows to be
-// on another device, or to end before, is refused; see [Device.About]. If free is
-// not nil, the memory belongs to the caller of Free, which waits for the work of the
-// device and then calls it once, with the device current. FreeAsync refuses such memory.
+// FromPointer describes device memory of another owner. Memory that the driver knows to be on
+// another device, or to end before, is refused; see [Device.About]. If free is not nil,
+// [Memory.Free] waits for the work of the device and then calls free once, with the device
+// current. If it is nil, Free ends the use of the Memory only. [Memory.FreeAsync] refuses such
+// memory.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -248,8 +249,8 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 	return tvmffi.FromPointer(tvmffi.Pointer{Address: address}, dtype, device, m, shape...)
 }
 
-// Part returns a view of bytes of the memory from offset on. The view ends when
-// m is freed, and shares its order and its access by other devices.
+// Part returns a view of bytes of the memory from offset on. The view ends when m is freed.
+// Devices that may use m may use it too.
 func (m *Memory) Part(offset, bytes int64) (*Memory, error) {
 	address, err := m.part(offset, bytes)
 	if err != nil {
@@ -295,7 +296,7 @@ func (m *Memory) Device() Device { return m.s.device }
 // that is nil.
 func (m *Memory) at(s *state) (uintptr, error) {
 	if m == nil {
-		return 0, valueError("the memory is nil")
+		return 0, aMemory.none()
 	}
 	for p := m; p != nil; p = p.parent {
 		if p.freed.Load() {

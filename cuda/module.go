@@ -158,21 +158,21 @@ func checkImage(image []byte) error {
 		return broken("the image is empty: pass the bytes of a cubin, a fatbin or PTX")
 	case bytes.HasPrefix(image, elfMagic):
 		if KindOf(image) != ImageCubin || size < elfHeader || image[4] != 2 {
-			return broken("the image is an ELF file but no cubin")
+			return broken("the image is an ELF file and not a cubin: compile with nvcc -cubin, or link object files by Device.Link")
 		}
 		if !wholeCubin(image) {
-			return broken("the image is a cubin that was cut off")
+			return broken("the image is a cubin that was cut off: read or embed the whole file")
 		}
 	case bytes.HasPrefix(image, ltoMagic):
 		return broken("the image is LTO IR, which the driver does not load: link it first, with package nvjitlink, or compile it without -dlto")
 	case bytes.HasPrefix(image, fatbinMagic):
 		if !wholeFatbin(image) {
-			return broken("the image is a fatbin that was cut off")
+			return broken("the image is a fatbin that was cut off: read or embed the whole file")
 		}
 	case bytes.HasPrefix(image, []byte("\xb1\x43\x62\x46")):
 		return broken("the image is the wrapper of a fatbin, which holds addresses: pass the fatbin itself")
 	case bytes.IndexByte(bytes.TrimRight(image, "\x00"), 0) >= 0 || !bytes.Contains(image, []byte(".version")):
-		return broken("the image is neither a cubin nor a fatbin nor PTX")
+		return broken("the image is neither a cubin nor a fatbin nor PTX: pass one of these")
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (m *Module) Device() Device { return m.s.device }
 
 func (m *Module) live() (uintptr, error) {
 	if m == nil {
-		return 0, valueError("the module is nil")
+		return 0, aModule.none()
 	}
 	return m.get(aModule)
 }

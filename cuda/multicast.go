@@ -48,13 +48,13 @@ func (d Device) MulticastGranularity(devices int) (least, best int64, err error)
 	return least, best, err
 }
 
-// NewMulticast makes multicast memory of some devices, of the next multiple of the
-// granularity for each of them. It has no memory of its own yet: see [Multicast.Bind]. All devices
-// are given here because the driver blocks a Bind or a Map until the last one is added. The
-// caller closes it.
+// NewMulticast makes multicast memory of some devices. The size is rounded up to a multiple of
+// the granularity ([Device.MulticastGranularity]). It has no memory of its own yet: see
+// [Multicast.Bind]. All devices are given here because the driver blocks a Bind or a Map until
+// the last one is added. The caller closes it.
 func NewMulticast(bytes int64, devices ...Device) (m *Multicast, err error) {
 	if len(devices) == 0 {
-		return nil, valueError("multicast memory of no device: name the devices")
+		return nil, valueError("multicast memory without devices: pass at least one")
 	}
 	states := make([]*state, len(devices))
 	for i, d := range devices {
@@ -100,7 +100,7 @@ func NewMulticast(bytes int64, devices ...Device) (m *Multicast, err error) {
 
 func (m *Multicast) mapping() (handle uintptr, size int64, err error) {
 	if m == nil {
-		return 0, 0, valueError("the multicast memory is nil: NewMulticast makes some")
+		return 0, 0, aMulticast.none()
 	}
 	handle, err = m.get(aMulticast)
 	return handle, m.size, err
@@ -123,14 +123,14 @@ func (m *Multicast) part(d Device, offset, bytes int64) (handle uintptr, s *stat
 	case offset < 0 || bytes <= 0 || offset > m.size-bytes:
 		return 0, nil, valueError("%d bytes at %d are not inside the multicast memory of %d bytes", bytes, offset, m.size)
 	case offset%m.least != 0 || bytes%m.least != 0:
-		return 0, nil, valueError("%d bytes at %d of multicast memory: both are to be multiples of %d", bytes, offset, m.least)
+		return 0, nil, valueError("%d bytes at %d of multicast memory: both must be multiples of %d", bytes, offset, m.least)
 	}
 	return handle, s, nil
 }
 
-// Bind gives a part of the multicast memory on the device of p the memory of p from an
-// offset on. Both offsets and the size are multiples of the granularity. p may be closed
-// then.
+// Bind backs a part of the multicast memory, on the device of p, with memory of p: bytes at
+// offset with as many at from. Both offsets and the size are multiples of the granularity. The
+// caller may close p after that.
 func (m *Multicast) Bind(offset int64, p *Physical, from, bytes int64) error {
 	memory, size, err := p.mapping()
 	if err != nil {
@@ -146,8 +146,8 @@ func (m *Multicast) Bind(offset int64, p *Physical, from, bytes int64) error {
 	return about(s.do(driver.MulticastBindMem, h, uintptr(offset), memory, uintptr(from), uintptr(bytes), 0), "%d bytes at %d of multicast memory on %s", bytes, offset, s.device)
 }
 
-// Unbind takes away what one Bind gave, whose numbers it takes, after the work
-// of all the devices.
+// Unbind undoes one Bind, whose offset and size it takes. It waits first for the work of all the
+// devices. While a stream of one of them is captured, it is an error.
 func (m *Multicast) Unbind(d Device, offset, bytes int64) error {
 	h, s, err := m.part(d, offset, bytes)
 	if err != nil {

@@ -232,7 +232,7 @@ func (g *guard) wait() error {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	if o.captures.Load() != 0 {
-		return valueError("Synchronize of %s while a stream of it is captured: the driver refuses it and the capture would fail: wait for one stream or event, or until Capture has returned", g.s.device)
+		return valueError("a stream of %s is captured, so the program cannot wait for all work of the device: wait for one stream or event, or until Capture has returned", g.s.device)
 	}
 	return g.call(driver.CtxSynchronize)
 }

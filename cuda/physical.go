@@ -45,14 +45,15 @@ type Mappable interface {
 
 func (p *Physical) mapping() (handle uintptr, size int64, err error) {
 	if p == nil {
-		return 0, 0, valueError("the physical memory is nil: AllocPhysical of a device makes some")
+		return 0, 0, aPhysical.none()
 	}
 	handle, err = p.get(aPhysical)
 	return handle, p.size, err
 }
 
-// AllocPhysical allocates physical memory, of the next multiple of the granularity. It is
-// not cleared. The caller closes it, which may be as soon as it is mapped.
+// AllocPhysical allocates physical memory. The size is rounded up to a multiple of the
+// granularity ([Device.Granularity]). The memory is not cleared. The caller closes it, which may
+// be as soon as it is mapped.
 func (d Device) AllocPhysical(bytes int64, options ...PhysicalOption) (p *Physical, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -119,8 +120,8 @@ func (p *Physical) File() (f *os.File, err error) {
 	})
 }
 
-// OpenPhysical opens physical memory of another process from its file. bytes is what
-// Size returned there. The file stays open, and the caller's. The caller closes the memory.
+// OpenPhysical opens physical memory of another process from its file. bytes is what Size
+// returned there. OpenPhysical does not close the file. The caller closes the memory.
 func (d Device) OpenPhysical(f *os.File, bytes int64) (p *Physical, err error) {
 	s, err := stateOf(d)
 	if err != nil {

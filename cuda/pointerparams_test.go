@@ -56,8 +56,8 @@ func TestPointerParameters(t *testing.T) {
 		wantError(t, k.Launch(c, x, int64(7), two, arg), tvmffi.ErrType, `launch of "mixed": argument 3: `+says)
 	}
 	wantError(t, k.Launch(c, uint(1<<63), 7, two, x), tvmffi.ErrType, "the parameter is a pointer and uint is not")
-	wantError(t, k.Launch(c, x, 7, x, x), tvmffi.ErrType, "argument 2: the kernel wants 16 bytes, *cuda.Memory has 8")
-	wantError(t, k.Launch(c, x, int32(7), two, x), tvmffi.ErrType, "argument 1: the kernel wants 8 bytes, int32 has 4")
+	wantError(t, k.Launch(c, x, 7, x, x), tvmffi.ErrType, "argument 2: the parameter has 16 bytes and *cuda.Memory has 8")
+	wantError(t, k.Launch(c, x, int32(7), two, x), tvmffi.ErrType, "argument 1: the parameter has 8 bytes and int32 has 4")
 	if calls := only(f.calls(), "cuLaunchKernel"); len(calls) != 0 {
 		t.Errorf("the driver has launched: %q", calls)
 	}

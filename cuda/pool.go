@@ -16,12 +16,11 @@ type Pool struct {
 	access   *access // which devices may use its memory
 }
 
-// PoolAttribute is a number of CUmemPool_attribute. Those that can be set are
-// switches (0 or 1), except for PoolReleaseThreshold.
+// PoolAttribute is a number of CUmemPool_attribute.
 type PoolAttribute int32
 
-// The attributes of pools. All but the last four can be set; the two of high-water
-// marks can be set to 0.
+// The attributes of pools. The first three are 0 or 1, the others numbers of bytes. PoolReserved
+// and PoolUsed cannot be set, PoolReservedHigh and PoolUsedHigh only to 0.
 const (
 	// PoolReuseFollowEvents lets memory that one stream has freed be used by another
 	// that waits for it by an event. It is on by default, like the next two.
@@ -53,8 +52,8 @@ type poolProperties struct {
 // PoolOption changes a new pool.
 type PoolOption func(*poolProperties)
 
-// PoolMaxSize limits a pool, in bytes; without it the pool grows as needed. Drivers of
-// CUDA 11 refuse it.
+// PoolMaxSize limits a pool, in bytes; without it, or with 0, the system determines the limit.
+// Drivers of CUDA 11 refuse it.
 func PoolMaxSize(bytes int64) PoolOption {
 	return func(p *poolProperties) { p.maxSize = uint64(max(bytes, 0)) }
 }
@@ -109,7 +108,7 @@ func (d Device) DefaultPool() (p *Pool, err error) {
 func (p *Pool) get() (uintptr, error) {
 	switch {
 	case p == nil:
-		return 0, valueError("the memory pool is nil: take DefaultPool or NewPool of a device")
+		return 0, aPool.none()
 	case p.borrowed:
 		return p.address, nil
 	}

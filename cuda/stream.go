@@ -151,7 +151,7 @@ func (st *Stream) end() (err error) {
 // on calls the driver with the stream as first argument.
 func (st *Stream) on(f driver.Func, more ...uintptr) error {
 	if st == nil {
-		return valueError("the stream is nil: use DefaultStream or NewStream of a device")
+		return aStream.none()
 	}
 	h, err := st.get()
 	if err != nil {
@@ -287,7 +287,7 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 
 func (e *Event) live() (uintptr, error) {
 	if e == nil {
-		return 0, valueError("the event is nil")
+		return 0, anEvent.none()
 	}
 	return e.get(anEvent)
 }
@@ -426,13 +426,14 @@ func setEnvStream(d Device, h uintptr) (before uintptr, err error) {
 	return *old, nil
 }
 
-// WithStream calls f like [WithDevice] with the device of the stream, and with the
-// stream as environment stream of the thread: FFI functions that f calls, and
-// operations of this package with a nil stream, run on it. The former stream is
-// back when WithStream returns, also if f fails or panics. It loads libtvm_ffi.
+// WithStream calls f like [WithDevice] with the device of the stream, and with the stream as
+// environment stream of the thread: FFI functions that f calls, and operations of this package
+// with a nil stream, run on it. Goroutines that f starts run on other threads, where the stream
+// is not set. The former stream is back when WithStream returns, also if f fails or panics. It
+// loads libtvm_ffi.
 func WithStream(stream *Stream, f func() error) error {
 	if stream == nil {
-		return valueError("the stream is nil: use DefaultStream or NewStream of a device")
+		return aStream.none()
 	}
 	if _, err := stream.get(); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (st *Stream) attribute(id uintptr) (v *attributeValue, err error) {
 // enter returns the CUstream with its device current. The caller leaves.
 func (st *Stream) enter() (uintptr, guard, error) {
 	if st == nil {
-		return 0, guard{}, valueError("the stream is nil: use DefaultStream or NewStream of a device")
+		return 0, guard{}, aStream.none()
 	}
 	h, err := st.get()
 	if err != nil {

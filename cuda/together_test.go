@@ -224,7 +224,7 @@ func stagesTogether(o ones) error {
 func waitsTogether(d cuda.Device) error {
 	for range 4 {
 		err := d.Synchronize()
-		if err != nil && !(errors.Is(err, tvmffi.ErrValue) && strings.Contains(err.Error(), "while a stream of it is captured")) {
+		if err != nil && !(errors.Is(err, tvmffi.ErrValue) && strings.Contains(err.Error(), "a stream of cuda:0 is captured, so the program cannot wait")) {
 			return err
 		}
 		runtime.Gosched()

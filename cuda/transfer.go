@@ -74,12 +74,12 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 // stages is the number of parts of a Staging: one is filled while others are copied.
 const stages = 4
 
-// Staging is pinned memory of the host through which slices of Go go to a device without
-// waiting for the device. Its copies may come from any goroutine and run on any stream
-// of the device.
+// Staging is pinned memory of the host through which slices of Go go to a device. A copy waits
+// only if the memory is in use. Its copies may come from any goroutine and run on any stream of
+// the device.
 //
-// It has four parts. Copies on one stream use three of them at most, so that a stream that waits
-// long does not keep copies on another one from going on. Two such streams can have them all.
+// It has four parts. Copies on one stream use three of them at most, so that a slow stream does
+// not block copies on another one. Two slow streams can use all four.
 type Staging struct {
 	host *Host[byte]
 
@@ -103,9 +103,9 @@ type stage struct {
 	turn   uint64 // when that was queued
 }
 
-// NewStaging allocates pinned memory of a number of bytes for copies to the device. A copy
-// waits only for earlier ones that fill the memory: take twice the size of the slices
-// that are under way. The caller closes it.
+// NewStaging allocates pinned memory of a number of bytes for copies to the device. A copy waits
+// when its stream uses three of the four parts, or when all are in use: take at least twice the
+// size of the slices that are in flight. The caller closes it.
 func (d Device) NewStaging(bytes int64) (_ *Staging, err error) {
 	part := bytes / stages &^ 63
 	if part <= 0 {
@@ -143,8 +143,11 @@ func CopyInVia[T Scalar](via *Staging, dst *Memory, offset int64, src []T, strea
 	if err != nil || bytes == 0 {
 		return err
 	}
-	if via == nil || via.host == nil {
-		return valueError("the staging memory is nil: NewStaging of a device makes one")
+	switch {
+	case via == nil:
+		return aStaging.none()
+	case via.host == nil:
+		return aStaging.zero()
 	}
 	if err := outside("CopyInVia", "copy before it, or by CopyInAsync on the stream"); err != nil {
 		return err

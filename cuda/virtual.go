@@ -72,8 +72,8 @@ type Addresses struct {
 
 type mapped struct{ offset, size int64 }
 
-// Reserve reserves addresses, of the next multiple of the granularity, which costs no
-// memory. The caller closes it.
+// Reserve reserves a range of addresses, which costs no memory. The size is rounded up to a
+// multiple of the granularity ([Device.Granularity]). The caller closes it.
 func (d Device) Reserve(bytes int64) (a *Addresses, err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -126,7 +126,7 @@ func (a *Addresses) begin() error {
 // none is the error of a range that nobody has reserved.
 func (a *Addresses) none() error {
 	if a == nil {
-		return valueError("the range of addresses is nil: Reserve of a device makes one")
+		return anAddresses.none()
 	}
 	return anAddresses.zero()
 }
@@ -143,7 +143,7 @@ func (a *Addresses) set(list []mapped) {
 // mapped there yet.
 func (a *Addresses) Map(offset int64, what Mappable) (err error) {
 	if what == nil {
-		return valueError("the memory to map is nil: AllocPhysical of a device makes some")
+		return valueError("the memory to map is nil: pass memory of Device.AllocPhysical or NewMulticast")
 	}
 	h, size, err := what.mapping()
 	if err != nil {
@@ -257,8 +257,8 @@ func (a *Addresses) covers(offset, bytes int64) error {
 	return nil
 }
 
-// Unmap ends the mapping that begins at an offset, after the work of the devices that may
-// use it.
+// Unmap ends the mapping that begins at an offset. It waits first for the work of the devices
+// that may use it. While a stream of one of them is captured, it is an error.
 func (a *Addresses) Unmap(offset int64) (err error) {
 	if err := a.begin(); err != nil {
 		return err

@@ -174,7 +174,7 @@ func TestBadVirtual(t *testing.T) {
 		wantError(t, a.Close(), tvmffi.ErrValue, "inside Capture")
 		unmapped := make(chan error)
 		go func() { unmapped <- a.Unmap(granule) }()
-		wantError(t, <-unmapped, tvmffi.ErrValue, "while a stream of it is captured")
+		wantError(t, <-unmapped, tvmffi.ErrValue, "a stream of cuda:0 is captured")
 		return cuda.Fill(must[*cuda.Memory](t)(a.Memory(granule, 8)), uint8(1), st)
 	}))
 	ok(t, graph.Close())
@@ -224,7 +224,7 @@ func TestMulticast(t *testing.T) {
 	}{
 		{m.Bind(3*granule, small, 0, granule), "are not inside the multicast memory of 4194304 bytes"},
 		{m.Bind(0, small, 0, 0), "are not inside"},
-		{m.Bind(0, small, 0, 100), "both are to be multiples of 2097152"},
+		{m.Bind(0, small, 0, 100), "both must be multiples of 2097152"},
 		{m.Bind(0, small, 0, 2*granule), "are not inside the physical memory of 2097152 bytes"},
 		{m.Bind(0, small, 5, granule), "not inside the physical memory of 2097152 bytes, or not at a multiple"},
 		{m.Bind(0, nil, 0, granule), "the physical memory is nil"},

@@ -44,11 +44,11 @@ const (
 	WaitFlush Condition = 1 << 30
 )
 
-// WaitValue makes the work queued on the stream from now on wait until the word at an
-// offset (in bytes) of the memory fulfils the condition. [WriteValue] may write the word, or
-// a kernel, or in a *[Host] the program by sync/atomic. The memory must not be managed. The
-// offset is a multiple of the size of the word; words of 8 bytes need the attribute
-// WaitValue64.
+// WaitValue makes the work queued on the stream from now on wait until the word at an offset (in
+// bytes) of the memory fulfils the condition. [WriteValue] may write the word, or a kernel, or in
+// a *[Host] the program by sync/atomic. The memory must not be managed. The offset is a multiple
+// of the size of the word; words of 8 bytes need the attribute WaitValue64. The memory must live
+// until the wait has ended; a *[Host] needs an address on the device, see [HostMapped].
 //
 // The driver does not see who ends the wait. A wait that nobody ends blocks the stream
 // forever, and Synchronize with it. Work that must come first may be behind the wait in a
@@ -143,7 +143,7 @@ func (op valueOp) supported(s *state, size int64) error {
 			if err != nil {
 				return err
 			}
-			return valueError("%s does not have streams with %s", s.device, need.what)
+			return valueError("streams of %s do not support %s", s.device, need.what)
 		}
 	}
 	return nil

@@ -174,9 +174,9 @@ func TestWaitRefused(t *testing.T) {
 		"the memory is on cuda:1":                                              cuda.WaitValue(far, 0, uint32(0), cuda.WaitEqual, st),
 		"is closed":                                                            cuda.WaitValue(m, 0, uint32(0), cuda.WaitEqual, closed),
 		"a zero Stream stands for nothing, in the call of WaitValue: make one": cuda.WaitValue(m, 0, uint32(0), cuda.WaitEqual, new(cuda.Stream)),
-		"cuda:1 does not have streams with words of 8 bytes":                   cuda.WaitValue(far, 0, uint64(0), cuda.WaitEqual, nil),
-		"cuda:1 does not have streams with the condition WaitNor":              cuda.WaitValue(far, 0, uint32(0), cuda.WaitNor, nil),
-		"cuda:1 does not have streams with WaitFlush: leave it out if no ot":   cuda.WaitValue(far, 0, uint32(0), cuda.WaitEqual|cuda.WaitFlush, nil),
+		"streams of cuda:1 do not support words of 8 bytes":                    cuda.WaitValue(far, 0, uint64(0), cuda.WaitEqual, nil),
+		"streams of cuda:1 do not support the condition WaitNor":               cuda.WaitValue(far, 0, uint32(0), cuda.WaitNor, nil),
+		"streams of cuda:1 do not support WaitFlush: leave it out if no ot":    cuda.WaitValue(far, 0, uint32(0), cuda.WaitEqual|cuda.WaitFlush, nil),
 	} {
 		wantError(t, err, tvmffi.ErrValue, text)
 	}

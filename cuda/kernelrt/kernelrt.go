@@ -177,8 +177,8 @@ func (im *Image) forget() []*cuda.Image {
 	return images
 }
 
-// Dims are the values of the launch expressions of one call. A missing value is 1 in Grid
-// and Block and 0 in Cluster and Shared.
+// Dims are the values of the launch expressions of one call. The generated code fills in all of
+// them: where the description names none, 1 in Grid and Block, and 0 in Cluster and Shared.
 type Dims struct {
 	Grid, Block, Cluster [3]int64
 	Shared               int64

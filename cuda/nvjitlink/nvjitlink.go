@@ -12,18 +12,20 @@
 // # The library
 //
 // Nothing happens at import. The first use loads the file that the environment variable
-// TVMFFI_NVJITLINK_LIBRARY names. Without it, the first use loads each nvJitLink that the loader of
-// the system finds, that installed Python packages have (nvidia-nvjitlink, nvidia-nvjitlink-cu12), and
-// that toolkits have (CUDA_HOME, CUDA_PATH, and on Linux /usr/local/cuda). Where there is none, the
-// error is one for which errors.Is(err, [ErrUnavailable]) holds. CUDA 11 has no nvJitLink.
+// TVMFFI_NVJITLINK_LIBRARY names. Without it, the first use loads each nvJitLink that the loader
+// of the system finds, that installed Python packages have (nvidia-nvjitlink,
+// nvidia-nvjitlink-cu12), and that toolkits have (CUDA_HOME, CUDA_PATH, and on Linux
+// /usr/local/cuda). Where there is none, [Link] returns an error for which errors.Is(err,
+// [ErrUnavailable]) holds, and [LinkFor] tries the linker in the driver. CUDA 11 has no
+// nvJitLink.
 //
 // # Versions
 //
 // A driver loads the cubin of an nvJitLink of its own major version of CUDA or of an older one.
-// nvJitLink must not be older than the compilers of its inputs, and LTO IR must come from a compiler of its own
-// major version.
-// [LinkFor] takes the newest nvJitLink whose cubin the driver loads. Where there is none, the
-// driver links, by cuda.Device.Link, which does not know LTO IR.
+// nvJitLink must not be older than the compilers of its inputs, and LTO IR must come from a
+// compiler of its own major version. [LinkFor] takes the newest nvJitLink whose cubin the driver
+// loads. Where there is none, it tries the linker in the driver (cuda.Device.Link), which does
+// not know LTO IR.
 package nvjitlink
 
 import (
@@ -129,8 +131,9 @@ func Link(p Program) (*Code, error) {
 }
 
 // LinkFor links a program for a device, by the newest nvJitLink whose result the driver of this
-// machine loads. Where there is none, the driver links, unless an input is LTO IR or the
-// options are others than -maxrregcount=N, -lineinfo and -g. It may be called from any goroutine.
+// machine loads. Where there is none, the linker in the driver links if Arch is "", no input is
+// LTO IR, and all options are among -maxrregcount=N, -lineinfo and -g; otherwise LinkFor returns
+// an error. It may be called from any goroutine.
 func LinkFor(d cuda.Device, p Program) (*Code, error) {
 	device, err := d.Arch()
 	if err != nil {

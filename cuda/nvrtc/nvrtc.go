@@ -10,32 +10,33 @@
 //
 // # The library
 //
-// Nothing happens at import. The first use loads the file that the environment
-// variable TVMFFI_NVRTC_LIBRARY names. Without it, the first use loads each NVRTC that
-// the loader of the system finds, that installed Python packages have
-// (nvidia-cuda-nvrtc, nvidia-cuda-nvrtc-cu12), and that toolkits have (CUDA_HOME, CUDA_PATH,
-// /usr/local/cuda). Where there is none, every function returns the same error, for which
-// errors.Is(err, [ErrUnavailable]) holds.
+// Nothing happens at import. The first use loads the file that the environment variable
+// TVMFFI_NVRTC_LIBRARY names. Without it, the first use loads each NVRTC that the loader of the
+// system finds, that installed Python packages have (nvidia-cuda-nvrtc, nvidia-cuda-nvrtc-cu12),
+// and that toolkits have (CUDA_HOME, CUDA_PATH, and on Linux /usr/local/cuda). Where there is
+// none, each call with a valid program returns an error for which errors.Is(err,
+// [ErrUnavailable]) holds.
 //
 // # Versions
 //
-// A driver loads cubins of compilers of its own major version of CUDA and of older ones, and
-// PTX of compilers that are not newer than the driver, whatever their major version: this is what NVIDIA calls
-// minor version compatibility. A driver of CUDA 12.4 loads a cubin of NVRTC 12.9, and neither PTX
-// of 12.9 nor anything of 13.0. [CompileFor] takes the newest NVRTC whose work
-// the driver loads on that device, and it is an error if there is none. [Compile] prefers it,
-// if there are several and the machine has a driver; otherwise it takes the newest, because the
-// image may be for another machine.
+// A driver loads cubins of compilers of its own major version of CUDA and of older ones, and PTX
+// of compilers that are not newer than the driver, whatever their major version: this is what
+// NVIDIA calls minor version compatibility. A driver of CUDA 12.4 loads a cubin of NVRTC 12.9,
+// and neither PTX of 12.9 nor anything of 13.0. [CompileFor] takes the newest NVRTC whose result
+// the driver loads on that device, and it is an error if there is none. [Compile] prefers it, if
+// there are several and the machine has a driver; otherwise it takes the newest one that knows
+// Arch, because the image may be for another machine.
 //
 // # Headers
 //
 // Folders of CUDA headers are added after those of the options -I, if a header is not found there, so that
 // #include <cuda_fp16.h> and <cuda/std/array> work. They are those of a toolkit that
-// CUDA_HOME or CUDA_PATH names, of the toolkit or the site-packages folder that has the
-// NVRTC, of installed Python packages (nvidia-cuda-runtime, nvidia-cuda-cccl,
-// nvidia-cuda-crt; with -cu12 for CUDA 12), or of /usr/local/cuda, if their major version is that
-// of NVRTC. Where something is missing, an NVRTC that carries a copy of the headers, as 13.5 does,
-// unpacks it into the cache. The error for a header that was not found says what to install.
+// CUDA_HOME or CUDA_PATH names, of the toolkit or the site-packages folder that has the NVRTC, of
+// installed Python packages (nvidia-cuda-runtime, nvidia-cuda-cccl, nvidia-cuda-crt; for CUDA 12
+// nvidia-cuda-runtime-cu12, nvidia-cuda-cccl-cu12, nvidia-cuda-nvcc-cu12), or of /usr/local/cuda,
+// if their major version is that of NVRTC. Where something is missing, an NVRTC that carries a
+// copy of the headers, as 13.5 does, unpacks it into the cache. The error for a header that was
+// not found says what to install.
 //
 // # The cache
 //
@@ -108,7 +109,8 @@ type Error struct {
 	Program string
 	// Log is the output of the compiler.
 	Log string
-	// Hint says what to do about a header that was not found, "" for other errors.
+	// Hint says what to do about a header that was not found, or an architecture that this NVRTC
+	// does not know. It is "" for other errors.
 	Hint string
 }
 
@@ -268,7 +270,7 @@ func (p *Program) check() error {
 	case o.arch != "":
 		return valueError("compile %q: the option %s: set Arch in place of it", p.Name, o.arch)
 	case o.optix:
-		return valueError("compile %q: the option --optix-ir makes code for OptiX, which this package does not hand over: leave it out", p.Name)
+		return valueError("compile %q: the option --optix-ir makes code for OptiX, which this package does not return: leave it out", p.Name)
 	}
 	return nil
 }

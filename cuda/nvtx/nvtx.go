@@ -9,10 +9,9 @@
 //
 // # Profilers
 //
-// A profiler names its library by the environment variable NVTX_INJECTION64_PATH, which
-// the first call of this package loads. [Tool] says whether there is one, and what is wrong with
-// it. Two more ways of NVTX are left out: a tool that is linked into the program, and one
-// that the CUDA driver hands out.
+// A profiler sets NVTX_INJECTION64_PATH to its library. The first call of this package loads that
+// library. [Tool] says whether there is one, and what is wrong with it. Two more ways of NVTX are
+// left out: a tool that is linked into the program, and one that the CUDA driver hands out.
 //
 // # Goroutines
 //

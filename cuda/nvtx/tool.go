@@ -103,9 +103,9 @@ func look() bool {
 	return state.Load() == present
 }
 
-// Tool returns the file of the profiler that listens, "" if there is none, and why one that
-// the environment names cannot be used. Without a profiler that works, the
-// functions of this package do nothing.
+// Tool returns the file that NVTX_INJECTION64_PATH names, "" if it names none, and an error if
+// that file cannot be used as a profiler. Without a profiler the functions of this package do
+// nothing.
 func Tool() (path string, err error) {
 	look()
 	return tool.path, tool.err

@@ -117,8 +117,8 @@ type Stream struct{ Name string }
 
 func (s Stream) name() string { return s.Name }
 
-// EnvStream is a stream that is not an argument: it is the current stream of the
-// device of the first tensor that is not on the CPU.
+// EnvStream is a stream that is not an argument: it is the current stream of the device of the
+// first tensor that is neither optional nor on the CPU.
 type EnvStream struct{ Name string }
 
 func (s EnvStream) name() string { return s.Name }

@@ -10,8 +10,8 @@
 // The environment: FAKECUDA_SEED chooses the order (1 without it), FAKECUDA_ABORT=1 ends the process at the first violation,
 // FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
 // number of devices, FAKECUDA_QUEUE how much work a stream takes before the next call that queues work there blocks (0, the
-// default, is any number), FAKECUDA_LOG a file that gets the log too, and FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
-// function and the milliseconds that it sleeps. With -DFAKE_OLD it is the driver of CUDA 11.2: no cuGetProcAddress, no
+// default, is any number), FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
+// function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. With -DFAKE_OLD it is the driver of CUDA 11.2: no cuGetProcAddress, no
 // function that came later.
 #include "device.h"
 #include "graph.h"
