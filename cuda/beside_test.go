@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -365,8 +366,9 @@ func manyCaptures(o ones, st *cuda.Stream, captures bool) error {
 // untilIn waits until a goroutine is in all of the functions.
 func untilIn(functions ...string) { untilSoMany(1, functions...) }
 
-// untilSoMany waits until n goroutines or more are in all of the functions.
+// untilSoMany waits until n goroutines or more are in all of the functions. After two minutes it panics.
 func untilSoMany(n int, functions ...string) {
+	late := time.Now().Add(2 * time.Minute)
 	for stack := make([]byte, 1<<20); ; runtime.Gosched() {
 		in := 0
 		for one := range strings.SplitSeq(string(stack[:runtime.Stack(stack, true)]), "\n\n") {
@@ -377,6 +379,9 @@ func untilSoMany(n int, functions ...string) {
 		}
 		if in >= n {
 			return
+		}
+		if time.Now().After(late) {
+			panic(fmt.Sprintf("%d goroutines are in %q, want %d", in, functions, n))
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestCopyBesideCopy(t *testing.T) {
 	go func() {
 		copied <- cuda.WithStream(s.st, func() error { return cuda.CopyOut(make([]float32, 4), o.a) })
 	}()
-	untilIn("(*guard).copyOn", "driver.Call")
+	untilIn("(*guard).copyOn", "driver.CallWith")
 	s.inTime("a copy", func() error { return cuda.CopyIn(o.b, []float32{1}) })
 	s.goOn()
 	ok(t, <-copied)

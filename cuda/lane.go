@@ -18,7 +18,8 @@ type lane struct {
 	number uint64  // in the order in which the lanes were made
 
 	// join is held for writing while the stream begins a capture or may join one, and for
-	// reading while a copy asks whether the stream is captured and records an event there.
+	// reading while a call asks whether the stream is captured and queues work or records an
+	// event there.
 	join sync.RWMutex
 
 	// The next ones are guarded by lanes.mu.
@@ -32,6 +33,7 @@ type lane struct {
 type lanes struct {
 	mu    sync.Mutex // held for no call of the driver
 	list  []*lane    // by number
+	free  []*lane    // that are not in the list, to be used again
 	made  uint64
 	spare []copier // that no copy uses
 }
@@ -50,8 +52,14 @@ func (ls *lanes) add(h uintptr) {
 
 // new adds a lane. ls.mu is held.
 func (ls *lanes) new(h uintptr) *lane {
+	var l *lane
+	if n := len(ls.free); n > 0 {
+		l, ls.free = ls.free[n-1], ls.free[:n-1]
+	} else {
+		l = new(lane)
+	}
 	ls.made++
-	l := &lane{stream: h, number: ls.made}
+	l.stream, l.number, l.open, l.closed = h, ls.made, false, false
 	ls.list = append(ls.list, l)
 	return l
 }
@@ -95,9 +103,12 @@ func (ls *lanes) drop(l *lane) {
 	}
 }
 
+// remove forgets a lane that nobody uses, also its number: the next new lane is the same one. ls.mu
+// is held.
 func (ls *lanes) remove(l *lane) {
 	i, _ := slices.BinarySearchFunc(ls.list, l.number, byNumber)
 	ls.list = slices.Delete(ls.list, i, i+1)
+	ls.free = append(ls.free, l)
 }
 
 // empty reports whether there is nothing to end.
@@ -248,10 +259,15 @@ func (s *state) visit() bool {
 func (g *guard) sweep() (err error) {
 	ls := &g.s.order.lanes
 	inside := capturing() // where the driver refuses to be asked
-	for l := ls.claim(0); l != nil; l = ls.claim(l.number) {
-		rc := int32(ErrNotReady)
+	for number := uint64(0); ; {
+		l := ls.claim(number)
+		if l == nil {
+			return err
+		}
+		number = l.number
+		stream, rc := l.stream, int32(ErrNotReady)
 		if !inside {
-			rc = g.raw(driver.StreamQuery, l.stream)
+			rc = g.raw(driver.StreamQuery, stream)
 		}
 		if Code(rc) == ErrNotReady {
 			ls.drop(l)
@@ -264,9 +280,8 @@ func (g *guard) sweep() (err error) {
 		if failed := failed(rc, driver.StreamQuery, ""); failed != nil && !failed.(*Error).Sticky() {
 			err = cmp.Or(err, failed)
 		}
-		err = cmp.Or(err, g.call(driver.StreamDestroy, l.stream))
+		err = cmp.Or(err, g.call(driver.StreamDestroy, stream))
 	}
-	return err
 }
 
 // copier returns a stream for one copy, which the caller gives back.
@@ -312,14 +327,18 @@ func (g *guard) follow(c copier) error {
 		}
 	}
 	last := ls.last()
-	for l := ls.next(0, last); l != nil; l = ls.next(l.number, last) {
+	for number := uint64(0); ; {
+		l := ls.next(number, last)
+		if l == nil {
+			return nil
+		}
+		number = l.number
 		err := g.after(l, c, false)
 		ls.drop(l)
 		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // after lets a copier wait for the work of a stream. A captured stream is refused or
@@ -385,12 +404,13 @@ func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, byt
 //
 // The driver has staged pageable memory, or is done with it, when the call that queues the
 // copy returns, but not pinned memory: host stays alive until the stream is done. It is on
-// the heap, because it escapes to abandoned, and so it does not move.
+// the heap, because it escapes to abandoned, and so it does not move: its address may be a number
+// here, without the allocation of callGo.
 func (g *guard) copyOn(on uintptr, f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) (err error) {
 	if f == driver.MemcpyHtoDAsync {
-		err = g.callGo(f, address, uintptr(host), uintptr(bytes), on)
+		err = g.call(f, address, uintptr(host), uintptr(bytes), on)
 	} else {
-		err = g.callGo(f, uintptr(host), address, uintptr(bytes), on)
+		err = g.call(f, uintptr(host), address, uintptr(bytes), on)
 	}
 	if err != nil {
 		return err

@@ -615,11 +615,15 @@ func TestAllocations(t *testing.T) {
 	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, args...) }))
 	defer graph.Close()
 	nothing := func() error { return nil }
+	slice := make([]byte, 4096)
 	for name, f := range map[string]func() error{
 		"Launch":     func() error { return k.Launch(c, args...) },
 		"LaunchEx":   func() error { return k.Launch(ex, args...) },
 		"Fill":       func() error { return cuda.Fill(mem, uint8(0), st) },
 		"Copy":       func() error { return cuda.Copy(other, mem, st) },
+		"CopyIn":     func() error { return cuda.CopyIn(mem, slice) },
+		"CopyOut":    func() error { return cuda.CopyOut(slice, mem) },
+		"CopyInAt":   func() error { return cuda.CopyInAt(mem, 0, slice, st) },
 		"Record":     func() error { return e.Record(st) },
 		"Graph":      func() error { return graph.Launch(st) },
 		"WithDevice": func() error { return cuda.WithDevice(0, nothing) },

@@ -30,9 +30,9 @@ import (
 //
 //   - order.mu for reading, by [Device.Synchronize] and Free: another one of those waits for
 //     the same device. Only the begin of a capture wants it for writing, and its docs say so.
-//   - lane.join, over cuEventRecord, cuStreamWaitEvent and cuLaunchHostFunc: who wants it
-//     queues work on the same stream. The begin of a capture of that stream waits without
-//     another lock.
+//   - lane.join, over cuEventRecord, cuStreamWaitEvent, cuLaunchHostFunc and the copies of
+//     Staging: who wants it queues work on the same stream. The begin of a capture of that
+//     stream waits without another lock.
 //   - order.mu for writing and lane.join, over cuStreamWaitEvent for an event of another device
 //     on which something is captured. Who wants one of them must not wait for the device, or
 //     queue a copy, before it is known whether the stream has joined that capture.

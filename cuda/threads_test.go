@@ -25,6 +25,7 @@ func init() {
 	children["copies and captures"] = copiesAndCaptures
 	children["a capture that does not begin"] = captureNotBegun
 	children["Staging that waits"] = stagingThatWaits
+	children["Staging and a capture"] = stagingAndCapture
 	children["green Close"] = greenClose
 	children["two devices and waits"] = twoDevicesAndWaits
 }
@@ -324,6 +325,43 @@ func captureNotBegun() error {
 		return err
 	}
 	return errors.Join(cuda.Fill(m, uint8(1), def), graph.Close(), event.Close(), m.Free(), st[0].Close(), st[1].Close(), st[2].Close())
+}
+
+// TestStagingBesideCapture begins a capture of a stream while another goroutine queues a copy there: the copy runs, and the
+// graph does not have it.
+func TestStagingBesideCapture(t *testing.T) {
+	slowly(t, "Staging and a capture", "cuMemcpyHtoDAsync_v2=100")
+}
+
+func stagingAndCapture() error {
+	const d = cuda.Device(0)
+	via, err := d.NewStaging(4 * 64)
+	if err != nil {
+		return err
+	}
+	st, err := d.NewStream(cuda.NonBlocking())
+	if err != nil {
+		return err
+	}
+	m, err := d.Alloc(64)
+	if err != nil {
+		return err
+	}
+	want, got := numbered(64, 1), make([]byte, 64)
+	copied := make(chan error, 1)
+	go func() { copied <- cuda.CopyInVia(via, m, 0, want, st) }()
+	untilIn("(*Staging).queue", "driver.CallWith")
+	graph, err := st.Capture(func() error { return <-copied })
+	if err := errors.Join(err, st.Synchronize(), cuda.CopyOut(got, m)); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("the memory has %d, want %d", got, want)
+	}
+	if nodes, err := graph.Nodes(); err != nil || len(nodes) != 0 {
+		return fmt.Errorf("the graph has the nodes %v and the error %v, want none", nodes, err)
+	}
+	return errors.Join(graph.Close(), via.Close(), m.Free(), st.Close())
 }
 
 // TestStagingWaitsForItsOwn lets a copy wait for a part of a Staging that a copy on the same stream has, while a stream

@@ -47,7 +47,7 @@ func CopyOutAt[T Scalar](dst []T, src *Memory, offset int64, stream *Stream) err
 // copySlice copies between a slice and device memory on a stream and waits. Unsafe memory:
 // host points to the elements of a slice that the caller owns; copyOn keeps them.
 func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, bytes int64, stream *Stream) (err error) {
-	part, err := m.Part(offset, bytes)
+	address, err := m.part(offset, bytes)
 	if err != nil || bytes == 0 {
 		return err
 	}
@@ -66,9 +66,12 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 	if err := g.idle(h, "a copy of a slice"); err != nil {
 		return err
 	}
-	err = g.copyOn(h, f, part.address, host, bytes)
-	runtime.KeepAlive(part)
-	return about(err, "%d bytes on %s", bytes, m.s.device)
+	err = g.copyOn(h, f, address, host, bytes)
+	runtime.KeepAlive(m)
+	if err != nil {
+		return about(err, "%d bytes on %s", bytes, m.s.device)
+	}
+	return nil
 }
 
 // stages is the number of parts of a Staging: one is filled while others are copied.
@@ -132,11 +135,11 @@ func (d Device) NewStaging(bytes int64) (_ *Staging, err error) {
 	return x, nil
 }
 
-// CopyInVia copies a slice to an offset of device memory, in bytes, in the order of a
-// stream of that device. When it returns the slice is copied to the staging memory and may
-// change; the device has it when the stream has come that far. A stream that is captured is
-// refused: the graph would copy what the staging memory holds at its launch. Where an
-// error of the driver comes after some of the parts, those are copied.
+// CopyInVia copies a slice to an offset of device memory, in bytes, in the order of a stream of
+// that device. When it returns the slice is copied to the staging memory and may change; the
+// device has it when the stream has come that far. A stream that is captured is refused: the
+// graph would copy what the staging memory holds at its launch. Where an error comes after some
+// of the parts, those are copied.
 func CopyInVia[T Scalar](via *Staging, dst *Memory, offset int64, src []T, stream *Stream) error {
 	p, bytes := bytesOf(src)
 	to, err := dst.part(offset, bytes)
@@ -167,20 +170,19 @@ func (x *Staging) copy(dst *Memory, to uintptr, src []byte, stream *Stream) (err
 	if err != nil {
 		return err
 	}
-	if err := g.idle(h, "a copy of a slice"); err != nil {
-		return err
-	}
 	if err := x.begin(dst.s); err != nil {
 		return err
 	}
 	defer x.end()
+	l := dst.s.order.lanes.use(h)
+	defer dst.s.order.lanes.drop(l)
 	for len(src) > 0 {
 		p, err := x.take(&g, h)
 		if err != nil {
 			return err
 		}
 		n := copy(p.memory.Slice(), src)
-		if err := x.queue(&g, p, to, n, h); err != nil {
+		if err := x.queue(&g, p, to, n, l); err != nil {
 			return err
 		}
 		to, src = to+uintptr(n), src[n:]
@@ -211,23 +213,34 @@ func (x *Staging) end() {
 }
 
 // queue copies n bytes of a part that was taken, and gives the part back.
-func (x *Staging) queue(g *guard, p *stage, to uintptr, n int, h uintptr) error {
-	copies := false
-	defer func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.turn++
-		p.taken, p.copies, p.turn = false, copies, x.turn
-	}()
-	if err := g.call(driver.MemcpyHtoDAsync, to, p.memory.address, uintptr(n), h); err != nil {
-		return about(err, "%d bytes on %s", n, g.s.device)
+func (x *Staging) queue(g *guard, p *stage, to uintptr, n int, l *lane) error {
+	copies, err := p.send(g, to, n, l)
+	if err != nil && copies {
+		g.raw(driver.StreamSynchronize, l.stream) // nothing else says when the copy is done
+		copies = false
 	}
-	if err := g.call(driver.EventRecord, p.copied.handle.Load(), h); err != nil {
-		g.raw(driver.StreamSynchronize, h) // the part may be used again after that
-		return about(err, "the %s", p.copied.what)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.turn++
+	p.taken, p.copies, p.turn = false, copies, x.turn
+	return err
+}
+
+// send queues the copy of n bytes and the record of its event on a stream that is not captured, and
+// that does not become captured before it returns. It reports whether the copy is queued.
+func (p *stage) send(g *guard, to uintptr, n int, l *lane) (copies bool, err error) {
+	l.join.RLock()
+	defer l.join.RUnlock()
+	if err := g.idle(l.stream, "a copy of a slice"); err != nil {
+		return false, err
 	}
-	copies = true
-	return nil
+	if err := g.call(driver.MemcpyHtoDAsync, to, p.memory.address, uintptr(n), l.stream); err != nil {
+		return false, about(err, "%d bytes on %s", n, g.s.device)
+	}
+	if err := g.call(driver.EventRecord, p.copied.handle.Load(), l.stream); err != nil {
+		return true, about(err, "the %s", p.copied.what)
+	}
+	return true, nil
 }
 
 // take takes a part for a copy on a stream. It waits for no copy on another stream while it

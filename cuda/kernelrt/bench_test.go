@@ -135,6 +135,41 @@ func BenchmarkGraph(b *testing.B) {
 	over(b, func() error { return graph.Launch(st) })
 }
 
+// BenchmarkCopies is what copies of a slice cost without the copy itself.
+func BenchmarkCopies(b *testing.B) {
+	bench(b)
+	const d, n = cuda.Device(0), 256
+	m, err := d.Alloc(n)
+	ok(b, err)
+	defer m.Free()
+	via, err := d.NewStaging(4 * n)
+	ok(b, err)
+	defer via.Close()
+	blocking, err := d.NewStream()
+	ok(b, err)
+	defer blocking.Close()
+	nonBlocking, err := d.NewStream(cuda.NonBlocking())
+	ok(b, err)
+	defer nonBlocking.Close()
+	s := make([]byte, n)
+	for _, c := range []struct {
+		name string
+		copy func() error
+	}{
+		{"CopyIn", func() error { return cuda.CopyIn(m, s) }},
+		{"CopyOut", func() error { return cuda.CopyOut(s, m) }},
+		{"CopyInVia", func() error { return cuda.CopyInVia(via, m, 0, s, blocking) }},
+		{"CopyInVia, NonBlocking", func() error { return cuda.CopyInVia(via, m, 0, s, nonBlocking) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				ok(b, c.copy())
+			}
+		})
+	}
+}
+
 // BenchmarkInterpreter is the check of the same arguments by package check.
 func BenchmarkInterpreter(b *testing.B) {
 	bench(b)

@@ -1,8 +1,9 @@
 // A driver that does nothing, for measurements: every function returns at once, without a lock, a check or a log. What
-// a launch costs on it is the crossing and the work of the caller. It has one device and no memory: addresses that it
-// gives out must not be read or written. Tests use fakecuda.cc.
+// a launch costs on it is the crossing and the work of the caller. It has one device without memory: device addresses
+// that it gives out must not be read or written. Tests use fakecuda.cc.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -43,9 +44,18 @@ EXPORT int cuMemAlloc_v2(uintptr_t* p, size_t) { *p = 1 << 20; return 0; }
 EXPORT int cuMemFree_v2(uintptr_t) { return 0; }
 EXPORT int cuMemcpyHtoD_v2(uintptr_t, const void*, size_t) { return 0; }
 EXPORT int cuMemcpyHtoDAsync_v2(uintptr_t, const void*, size_t, void*) { return 0; }
+EXPORT int cuMemHostAlloc(void** p, size_t n, unsigned) { *p = std::calloc(n, 1); return *p ? 0 : 2; }
+EXPORT int cuMemFreeHost(void* p) { std::free(p); return 0; }
+EXPORT int cuEventCreate(void** e, unsigned) { *e = &thing; return 0; }
+EXPORT int cuEventRecord(void*, void*) { return 0; }
+EXPORT int cuEventQuery(void*) { return 0; }
+EXPORT int cuEventSynchronize(void*) { return 0; }
+EXPORT int cuEventDestroy_v2(void*) { return 0; }
+EXPORT int cuMemcpyDtoHAsync_v2(void*, uintptr_t, size_t, void*) { return 0; }
 EXPORT int cuStreamCreateWithPriority(void** s, unsigned, int) { *s = &thing; return 0; }
 EXPORT int cuStreamDestroy_v2(void*) { return 0; }
 EXPORT int cuStreamSynchronize(void*) { return 0; }
+EXPORT int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 EXPORT int cuStreamIsCapturing(void*, int* status) { *status = 0; return 0; }
 EXPORT int cuStreamBeginCapture_v2(void*, int) { return 0; }
 EXPORT int cuStreamEndCapture(void*, void** g) { *g = &thing; return 0; }
