@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -138,7 +139,7 @@ func (p GraphPlace) conditional(c *GraphCondition, what uint32, bodies int, labe
 		return nil, nil, err
 	}
 	c.node = n
-	return n, n.bodies, err
+	return n, slices.Clone(n.bodies), err // the slice is the caller's
 }
 
 // usable refuses a condition that the node cannot have.

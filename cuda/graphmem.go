@@ -52,7 +52,7 @@ func (p GraphPlace) Free(m *Memory) (*GraphNode, error) {
 		return nil, valueError("the memory of %s is freed by %s already", m.node, m.node.freed)
 	}
 	n, err := p.put(&GraphNode{kind: nodeFree, label: "free of " + m.node.String()}, func(a *adding) error { return a.call(driver.GraphAddMemFreeNode, address) })
-	if n != nil {
+	if n != nil && p.b.root == m.node.b.root { // another graph may free the memory too, once
 		m.node.freed = n
 	}
 	return n, err

@@ -133,8 +133,11 @@ func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOpti
 		}
 		h.address = address
 		h.close = func(g *guard) error {
-			defer release()
-			return g.call(driver.MemHostUnregister, address)
+			err := g.call(driver.MemHostUnregister, address)
+			if e, ok := err.(*Error); !ok || e.Sticky() {
+				release() // otherwise the driver may use the pages still
+			}
+			return err
 		}
 		return h.find(g, c.flags)
 	})

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+	"weak"
 
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -200,4 +202,27 @@ func TestPinHost(t *testing.T) {
 	wantError(t, err, tvmffi.ErrValue, "there is no device cuda:9")
 	runtime.GC() // what failed is not pinned any more: a pinner that is collected ends the program
 	runtime.GC()
+}
+
+// TestPinHostUnregisterFails lets the end of a registration fail: the driver has the pages still, so the slice stays.
+func TestPinHostUnregisterFails(t *testing.T) {
+	f := load(t)
+	s := make([]byte, 8192)
+	at, address := weak.Make(&s[0]), uintptr(unsafe.Pointer(&s[0]))
+	h := must[*cuda.Host[byte]](t)(cuda.PinHost(0, s))
+	f.failing("cuMemHostUnregister", int(cuda.ErrInvalidValue), 0)
+	wantError(t, h.Free(), cuda.ErrInvalidValue)
+	s, h = nil, nil
+	for range 3 {
+		runtime.GC()
+	}
+	if at.Value() == nil {
+		t.Error("the slice was collected while the driver has its pages")
+	}
+	ok(t, cuda.WithDevice(0, func() error {
+		if rc := driver.Call(driver.MemHostUnregister, address); rc != 0 {
+			t.Errorf("cuMemHostUnregister returns %d", rc)
+		}
+		return nil
+	}))
 }

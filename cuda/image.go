@@ -93,7 +93,7 @@ type variant struct {
 // NewImage makes an image of a cubin, a fatbin or PTX text for all devices. It keeps the slice,
 // which must not change: each device loads it on first use.
 func NewImage(image []byte, options ...ModuleOption) *Image {
-	return &Image{variants: []variant{{bytes: image}}, options: options}
+	return &Image{variants: []variant{{bytes: image}}, options: slices.Clone(options)} // the slice is the caller's
 }
 
 var archInName = regexp.MustCompile(`(?:^|[._-])((?:sm|compute)_\d+[af]?)(?:[._-]|$)`)
@@ -110,7 +110,7 @@ func ImageFS(files fs.FS, pattern string, options ...ModuleOption) (*Image, erro
 	if len(names) == 0 {
 		return nil, valueError("no file matches %q", pattern)
 	}
-	im := &Image{options: options}
+	im := &Image{options: slices.Clone(options)}
 	for _, name := range names {
 		v := variant{name: name, ptx: path.Ext(name) == ".ptx"}
 		m := archInName.FindStringSubmatch(path.Base(name))

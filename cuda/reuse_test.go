@@ -4,8 +4,10 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 	"weak"
 
@@ -289,4 +291,41 @@ func TestFreeOfLaterNode(t *testing.T) {
 	ok(t, gr.Free(m, r.st))
 	ok(t, gr.Close())
 	wantError(t, r.graph(r.b).Free(m, r.st), tvmffi.ErrValue, "is freed by node 3")
+}
+
+// TestReusedOptions changes slices that the program has given to an image, or has got from Switch.
+func TestReusedOptions(t *testing.T) {
+	r := newGraphRig(t, 0)
+	options := []cuda.ModuleOption{cuda.MaxRegisters(32)}
+	images := []*cuda.Image{
+		cuda.NewImage([]byte(ptx), options...),
+		must[*cuda.Image](t)(cuda.ImageFS(fstest.MapFS{"a.ptx": {Data: []byte(ptx)}}, "*.ptx", options...)),
+	}
+	options[0] = nil
+	for _, im := range images {
+		must[*cuda.Module](t)(im.Module(0))
+		ok(t, im.Close())
+	}
+	_, bodies, err := r.b.After().Switch(must[*cuda.GraphCondition](t)(r.b.NewCondition(0)), 2)
+	ok(t, err)
+	must[*cuda.GraphNode](t)(bodies[0].After().Empty())
+	bodies[0], bodies[1] = nil, nil
+	if dot := must[string](t)(r.b.DOT()); !strings.Contains(dot, "empty") {
+		t.Errorf("the picture lacks the node of the body:\n%s", dot)
+	}
+}
+
+// TestFreeOfAnotherGraph frees memory of a node in the graph of another builder, which is closed then. The graph that
+// allocates the memory can still free it.
+func TestFreeOfAnotherGraph(t *testing.T) {
+	r := newGraphRig(t, 0)
+	_, m, err := r.b.After().Alloc(16)
+	ok(t, err)
+	gr := r.graph(r.b)
+	other := must[*cuda.GraphBuilder](t)(r.d.NewGraph())
+	must[*cuda.GraphNode](t)(other.After().Free(m))
+	ok(t, other.Close())
+	r.run(gr)
+	ok(t, errors.Join(gr.Free(m, r.st), r.st.Synchronize()))
+	must[*cuda.GraphNode](t)(r.b.After(r.b.Nodes()...).Free(m))
 }
