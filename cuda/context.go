@@ -158,8 +158,9 @@ func (d Device) Release() error {
 	if err != nil {
 		return err
 	}
-	s.endLate()
-	s.lookAll()
+	if err := errors.Join(s.endLate(), s.lookAll()); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.context.Swap(0)
@@ -280,12 +281,31 @@ func (g *guard) result(i int) uintptr { return g.scratch.out[i] }
 
 const formerDevice = "the device that was current before"
 
+// again makes the device current again after a function of the program, which may have made
+// another one current.
+func (g *guard) again(err *error) {
+	context, rc := g.s.current(), g.raw(driver.CtxGetCurrent, g.out(0))
+	if rc == 0 && g.result(0) == context {
+		return
+	}
+	if rc := g.raw(driver.CtxSetCurrent, context); rc != 0 {
+		also(err, failed(rc, driver.CtxSetCurrent, g.s.device.String()))
+	}
+}
+
+// also adds an error to another one; both may be nil.
+func also(err *error, more error) {
+	if more != nil {
+		*err = errors.Join(*err, more)
+	}
+}
+
 // leave makes the former context current again. It runs on every way out of an
 // operation, panics included, and adds its own failure to *err.
 func (g *guard) leave(err *error) {
 	if g.switched {
 		if rc := g.raw(driver.CtxSetCurrent, g.before); rc != 0 {
-			*err = errors.Join(*err, failed(rc, driver.CtxSetCurrent, formerDevice))
+			also(err, failed(rc, driver.CtxSetCurrent, formerDevice))
 			// The thread stays with this goroutine and ends with it: no other goroutine
 			// may get it with the wrong device.
 			runtime.LockOSThread()

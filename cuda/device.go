@@ -331,8 +331,7 @@ func (d Device) Synchronize() (err error) {
 	}
 	defer g.leave(&err)
 	err = about(g.finish(), "%s", d)
-	s.lookAll()
-	return errors.Join(err, s.order.lateError())
+	return errors.Join(err, s.lookAll(), s.order.lateError())
 }
 
 // CanAccessPeer reports whether kernels on d can use memory of the other device.

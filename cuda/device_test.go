@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -379,4 +380,60 @@ func TestManyGoroutines(t *testing.T) {
 			t.Errorf("thread %s is left on device %s", thread, device)
 		}
 	}
+}
+
+// none makes no device current on the thread, as functions of the program may.
+func none() error {
+	if rc := driver.Call(driver.CtxSetCurrent, 0); rc != 0 {
+		return fmt.Errorf("cuCtxSetCurrent: %d", rc)
+	}
+	return nil
+}
+
+// TestFunctionChangesDevice calls functions of the program that change the current device: the operation goes on with its
+// own device, and the former one is current after it.
+func TestFunctionChangesDevice(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	retain(t, f)
+	st := newStream(t, d, cuda.NonBlocking())
+	a := must[*cuda.Memory](t)(d.Alloc(8))
+	lent := func() *cuda.Memory { return must[*cuda.Memory](t)(cuda.FromPointer(d, a.Pointer(), 8, none)) }
+	current := func(what string) {
+		t.Helper()
+		if now, found, err := cuda.CurrentDevice(); !found || now != d || err != nil {
+			t.Errorf("%s: the current device is %s, %t, %v, want %s", what, now, found, err, d)
+		}
+	}
+	ok(t, cuda.WithDevice(d, func() error {
+		err := lent().Free()
+		current("Free")
+		graph, failed := st.Capture(func() error { return errors.Join(cuda.Fill(a, uint8(1), st), none()) })
+		current("Capture")
+		return errors.Join(err, failed, graph.Close())
+	}))
+	// Freed during a capture, and ended by an Alloc that needs memory.
+	late := lent()
+	graph := must[*cuda.Graph](t)(st.Capture(func() error {
+		freed := make(chan error)
+		go func() { freed <- late.Free() }()
+		return <-freed
+	}))
+	f.failing("cuMemAlloc_v2", int(cuda.ErrOutOfMemory), 0)
+	m := must[*cuda.Memory](t)(d.Alloc(8))
+	ok(t, errors.Join(m.Free(), graph.Close(), a.Free()))
+}
+
+// TestRestoreFailsLate lets the former device fail to become current after a wait is done, when what Keep has kept is
+// dropped.
+func TestRestoreFailsLate(t *testing.T) {
+	f := load(t)
+	retain(t, f)
+	st := newStream(t, 0)
+	ok(t, st.Keep(1))
+	ok(t, cuda.WithDevice(1, func() error {
+		f.failing("cuCtxSetCurrent", int(cuda.ErrInvalidValue), 3)
+		wantError(t, st.Synchronize(), cuda.ErrInvalidValue, "the device that was current before")
+		return nil
+	}))
 }

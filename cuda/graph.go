@@ -109,10 +109,13 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 	}
 	defer ends()
 	ended := false
-	end := func() (uintptr, error) {
+	end := func() (captured uintptr, err error) {
 		ended = true
-		err := g.call(driver.StreamEndCapture, h, g.out(0))
-		return g.result(0), about(err, "the stream of %s", st.s.device)
+		var left error
+		g.again(&left) // f may have changed the device
+		err = about(g.call(driver.StreamEndCapture, h, g.out(0)), "the stream of %s", st.s.device)
+		also(&err, left)
+		return g.result(0), err
 	}
 	defer func() {
 		if ended {

@@ -162,7 +162,7 @@ func (k *keeper) look(g *guard, stream uintptr) {
 }
 
 // lookAll is look for all streams, after the program has waited for one of them.
-func (s *state) lookAll() {
+func (s *state) lookAll() (err error) {
 	k := &s.keeper
 	k.mu.Lock()
 	streams := make([]uintptr, 0, len(k.kept))
@@ -171,17 +171,17 @@ func (s *state) lookAll() {
 	}
 	k.mu.Unlock()
 	if len(streams) == 0 {
-		return
+		return nil
 	}
 	g, err := s.enter()
 	if err != nil {
-		return // the next call sees the error too
+		return nil // the next call sees the error too
 	}
-	var ignored error
-	defer g.leave(&ignored)
+	defer g.leave(&err)
 	for _, h := range streams {
 		k.look(&g, h)
 	}
+	return nil
 }
 
 // empty reports whether there is nothing to close.

@@ -176,7 +176,10 @@ func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*M
 	if free == nil {
 		return &Memory{s: s, address: p.Address, size: bytes, managed: managed}, nil
 	}
-	m := s.own(p.Address, bytes, func(*guard, uintptr) error { return free() })
+	m := s.own(p.Address, bytes, func(g *guard, _ uintptr) (err error) {
+		defer g.again(&err)
+		return free()
+	})
 	m.managed = managed
 	return m, nil
 }

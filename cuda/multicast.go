@@ -148,7 +148,7 @@ func (m *Multicast) Bind(offset int64, p *Physical, from, bytes int64) error {
 
 // Unbind undoes one Bind, whose offset and size it takes. It waits first for the work of all the
 // devices. While a stream of one of them is captured, it is an error.
-func (m *Multicast) Unbind(d Device, offset, bytes int64) error {
+func (m *Multicast) Unbind(d Device, offset, bytes int64) (err error) {
 	h, s, err := m.part(d, offset, bytes)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (m *Multicast) Unbind(d Device, offset, bytes int64) error {
 	}
 	defer func() {
 		for _, s := range m.devices {
-			s.endLate()
+			also(&err, s.endLate())
 		}
 	}()
 	lost, err := settle(m.devices)

@@ -305,17 +305,17 @@ func (g *guard) freeLate(last uint64, lost error) {
 }
 
 // endLate frees what was postponed, if nothing is captured any more.
-func (s *state) endLate() {
+func (s *state) endLate() (err error) {
 	if !s.order.late.any() || capturing() {
-		return
+		return nil
 	}
 	g, err := s.enter()
 	if err != nil {
-		return // the next call sees the error too
+		return nil // the next call sees the error too
 	}
-	var ignored error
-	defer g.leave(&ignored)
+	defer g.leave(&err)
 	_ = g.finish() // what could not be freed is live still
+	return nil
 }
 
 // any reports whether something waits to be freed.

@@ -177,8 +177,7 @@ func (st *Stream) Synchronize() error {
 	if err := st.on(driver.StreamSynchronize); err != nil {
 		return err
 	}
-	st.s.lookAll()
-	return nil
+	return st.s.lookAll()
 }
 
 // Done reports whether the work queued so far is done. It is an error where Synchronize

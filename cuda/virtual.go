@@ -263,7 +263,7 @@ func (a *Addresses) Unmap(offset int64) (err error) {
 	if err := a.begin(); err != nil {
 		return err
 	}
-	defer a.endLate()
+	defer a.endLate(&err)
 	defer a.change.Unlock()
 	at := slices.IndexFunc(a.mapped, func(m mapped) bool { return m.offset == offset })
 	if at < 0 {
@@ -295,12 +295,12 @@ func (a *Addresses) unmap(at int) (err error) {
 }
 
 // endLate frees what was freed during captures, when the lock of the addresses is not held.
-func (a *Addresses) endLate() {
+func (a *Addresses) endLate(err *error) {
 	a.change.Lock()
 	devices := slices.Clone(a.devices)
 	a.change.Unlock()
 	for _, s := range devices {
-		s.endLate()
+		also(err, s.endLate())
 	}
 }
 
@@ -329,7 +329,7 @@ func (s *state) settle() (err error) {
 
 // Close unmaps what is mapped, as [Addresses.Unmap] does, and gives up the addresses. A
 // second call does nothing. Where unmapping fails, it can be called again.
-func (a *Addresses) Close() error {
+func (a *Addresses) Close() (err error) {
 	if a == nil || a.s == nil {
 		return nil
 	}
@@ -338,7 +338,7 @@ func (a *Addresses) Close() error {
 		a.change.Unlock()
 		return nil
 	}
-	defer a.endLate()
+	defer a.endLate(&err)
 	defer a.change.Unlock()
 	var first error
 	for n := len(a.mapped); n > 0; n = len(a.mapped) {
