@@ -33,7 +33,9 @@ type Graph struct {
 
 	// calls is held for each call of the driver with the graph, or with the captured work: NVIDIA
 	// forbids two of them at a time, also those that only read.
-	calls sync.Mutex
+	calls     sync.Mutex
+	recording *recording    // whose memory the graph allocates, nil for none; calls is held
+	launches  atomic.Uint64 // with a recording
 }
 
 // Capture calls f and records the work that it queues on the stream, and on
@@ -49,10 +51,10 @@ type Graph struct {
 // [Device.Synchronize], [Addresses.Unmap], [Addresses.Close] and [Multicast.Unbind] are errors
 // until the capture ends. Unless the stream was made by [NonBlocking], the default stream, which
 // waits for it, cannot be used either. Capture waits at its start until calls of other goroutines
-// that wait for the device have returned: Synchronize, Free, and Close of modules. Its end waits
-// for nothing. The same holds for another device of which a stream waits for an event of the
-// capture, until no capture runs in the process. Other goroutines must not use the stream itself
-// until Capture returns.
+// that wait for the device have returned: Synchronize, Free, Unmap, Unbind, and Close of modules,
+// addresses and staging memory. Its end waits for nothing. The same holds for another device of
+// which a stream waits for an event of the capture, until no capture runs in the process. Other
+// goroutines must not use the stream itself until Capture returns.
 //
 // Memory that f allocates by [Device.AllocAsync] on the stream is allocated by each launch. If f
 // does not free it by FreeAsync, the work after a launch can use it; it must be freed before
@@ -62,30 +64,33 @@ func (st *Stream) Capture(f func() error, options ...GraphOption) (graph *Graph,
 	if err != nil {
 		return nil, err
 	}
-	err = st.record(h, f, func(g *guard, captured uintptr) error {
+	err = st.record(h, f, func(g *guard, captured uintptr, r *recording) error {
 		if err := g.call(driver.GraphInstantiateWithFlags, g.out(0), captured, instantiateFlags(options)); err != nil {
 			return errors.Join(about(err, "a graph on %s", st.s.device), g.call(driver.GraphDestroy, captured))
 		}
 		graph = &Graph{captured: captured}
 		graph.open(st.s, "graph on "+st.s.device.String(), g.result(0), graphs, driver.GraphExecDestroy)
+		graph.has(r)
 		return nil
 	})
 	return graph, err
 }
 
 // record captures what f queues and gives it to use, on one thread.
-func (st *Stream) record(h uintptr, f func() error, use func(g *guard, captured uintptr) error) error {
+func (st *Stream) record(h uintptr, f func() error, use func(g *guard, captured uintptr, r *recording) error) error {
 	return WithDevice(st.s.device, func() (err error) {
 		g, err := st.s.enter()
 		if err != nil {
 			return err
 		}
 		defer g.leave(&err)
-		captured, err := st.capture(&g, h, f)
+		captured, r, err := st.capture(&g, h, f)
 		if err != nil {
 			return err
 		}
-		return use(&g, captured)
+		err = use(&g, captured, r)
+		r.thrown.Store(r.of.Load() == nil)
+		return err
 	})
 }
 
@@ -102,10 +107,10 @@ func (st *Stream) capturable() (uintptr, error) {
 }
 
 // capture returns the work that f queues, which the caller destroys.
-func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr, err error) {
-	ends, err := st.begin(g, h)
+func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr, r *recording, err error) {
+	r, ends, err := st.begin(g, h)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer ends()
 	ended := false
@@ -122,6 +127,7 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 			return
 		}
 		// f panicked: the graph is useless, and the panic continues.
+		r.thrown.Store(true)
 		if captured, err := end(); err == nil && captured != 0 {
 			driver.Call(driver.GraphDestroy, captured)
 		}
@@ -133,15 +139,16 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 	failure := run()
 	captured, err = end()
 	if err != nil || failure != nil {
+		r.thrown.Store(true)
 		if err == nil && captured != 0 {
 			err = g.call(driver.GraphDestroy, captured)
 		}
 		if failure != nil && err != nil {
-			return 0, errors.Join(failure, err)
+			return 0, nil, errors.Join(failure, err)
 		}
-		return 0, cmp.Or(failure, err)
+		return 0, nil, cmp.Or(failure, err)
 	}
-	return captured, nil
+	return captured, r, nil
 }
 
 // Launch queues the work of the graph on a stream of its device, without waiting.
@@ -174,6 +181,9 @@ func (gr *Graph) Launch(stream *Stream) error {
 		return err
 	}
 	err, left := gr.s.within(w, driver.GraphLaunch)
+	if gr.recording != nil && err == nil {
+		gr.launches.Add(1)
+	}
 	gr.calls.Unlock()
 	if err != nil {
 		err = gr.explain(err)
@@ -211,8 +221,8 @@ func (gr *Graph) Update(stream *Stream, f func() error) error {
 	if stream.s != gr.s {
 		return valueError("the stream is of %s, the graph on %s: use a stream of that device", stream.s.device, gr.s.device)
 	}
-	return stream.record(on, f, func(g *guard, captured uintptr) error {
-		err := gr.update(g, h, captured)
+	return stream.record(on, f, func(g *guard, captured uintptr, r *recording) error {
+		err := gr.update(g, h, captured, r)
 		return cmp.Or(err, about(g.call(driver.GraphDestroy, captured), "the %s", gr.what))
 	})
 }

@@ -348,7 +348,7 @@ func (gr *Graph) UpdateFrom(b *GraphBuilder) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	err = gr.update(&g, h, from)
+	err = gr.update(&g, h, from, nil)
 	if err == nil {
 		gr.kept = b // whose arguments the graph uses now
 	}
@@ -413,8 +413,9 @@ func (gr *Graph) about(n *GraphNode, err error) error {
 	return about(err, "%s in the %s", n, gr.what)
 }
 
-// update calls the driver for Update and UpdateFrom.
-func (gr *Graph) update(g *guard, h, from uintptr) error {
+// update calls the driver for Update and UpdateFrom. r is the recording of the work, nil for that
+// of a builder.
+func (gr *Graph) update(g *guard, h, from uintptr, r *recording) error {
 	if err := gr.lock(); err != nil {
 		return err
 	}
@@ -426,6 +427,9 @@ func (gr *Graph) update(g *guard, h, from uintptr) error {
 		if reason := g.result(1); reason < uintptr(len(updateResults)) && updateResults[reason] != "" {
 			e.Item += " (" + updateResults[reason] + ")"
 		}
+	}
+	if err == nil {
+		gr.has(r)
 	}
 	return err
 }

@@ -285,7 +285,7 @@ func (p GraphPlace) Capture(stream *Stream, f func() error) (n *GraphNode, err e
 	if stream.s != p.b.s {
 		return nil, valueError("the stream is of %s, the graph on %s: use a stream of that device", stream.s.device, p.b.s.device)
 	}
-	err = stream.record(h, f, func(g *guard, captured uintptr) error {
+	err = stream.record(h, f, func(g *guard, captured uintptr, _ *recording) error {
 		var failed error
 		n, failed = p.put(&GraphNode{kind: nodeChild, label: "captured graph"}, func(a *adding) error { return a.call(driver.GraphAddChildGraphNode, captured) })
 		if err := g.call(driver.GraphDestroy, captured); failed == nil { // the node has a copy

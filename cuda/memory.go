@@ -18,20 +18,20 @@ import (
 // Memory is a range of device memory: an allocation, a part of one, or memory
 // of another owner.
 type Memory struct {
-	s        *state
-	address  uintptr
-	size     int64 // bytes
-	parent   *Memory
-	tensor   *tvmffi.Tensor // kept alive by a view of it
-	module   *Module        // that holds the variable
-	node     *GraphNode     // that allocates it
-	managed  bool
-	pool     *access                               // of the pool or the addresses that it is from, nil for other memory
-	inOrder  bool                                  // FreeAsync may free it
-	recorded bool                                  // by a capture: each launch of the graph allocates it again
-	check    func() error                          // whether what the memory is in can still be used
-	free     func(g *guard, address uintptr) error // nil for a view
-	freed    atomic.Bool
+	s         *state
+	address   uintptr
+	size      int64 // bytes
+	parent    *Memory
+	tensor    *tvmffi.Tensor // kept alive by a view of it
+	module    *Module        // that holds the variable
+	node      *GraphNode     // that allocates it
+	managed   bool
+	pool      *access                               // of the pool or the addresses that it is from, nil for other memory
+	inOrder   bool                                  // FreeAsync may free it
+	recording *recording                            // that allocates it, nil outside captures
+	check     func() error                          // whether what the memory is in can still be used
+	free      func(g *guard, address uintptr) error // nil for a view
+	freed     atomic.Uint64                         // which allocation was, see made
 }
 
 // Alloc allocates device memory, which every stream may use at once. It is not cleared.
@@ -123,23 +123,88 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.call(driver.MemAllocAsync, g.out(0), uintptr(bytes), h); err != nil {
+	m, err = g.ordered(h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
+	if err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
-	m = g.ordered(h, g.result(0), bytes)
 	m.pool = &s.peers.defaultPool
 	return m, nil
 }
 
-// ordered makes the Memory of an allocation on a stream.
-func (g *guard) ordered(h, address uintptr, bytes int64) *Memory {
-	m := g.s.own(address, bytes, (*guard).free)
-	m.inOrder = true
-	if g.s.order.captures.Load() != 0 && g.captured(h) {
-		m.recorded = true
+// ordered allocates memory on a stream by a call of the driver, which writes the address to
+// out(0).
+func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) (*Memory, error) {
+	ls := &g.s.order.lanes
+	l := ls.use(h)
+	defer ls.drop(l)
+	l.join.RLock() // no capture begins between the question and the call
+	defer l.join.RUnlock()
+	r, err := g.recording(h)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil {
+		r.memory.Store(true)
+	}
+	if err := g.call(f, args...); err != nil {
+		return nil, err
+	}
+	m := g.s.own(g.result(0), bytes, (*guard).free)
+	m.inOrder, m.recording = true, r
+	if r != nil {
 		m.gone() // the graph has it
 	}
-	return m
+	return m, nil
+}
+
+// made returns how often the memory was allocated: once, or by each launch of the graph of a
+// capture. Each allocation is freed once.
+func (m *Memory) made() uint64 {
+	switch r := m.recording; {
+	case r == nil:
+		return 1
+	case r.unknown:
+		return m.freed.Load() + 1 // 0 for forever
+	default:
+		return r.launches()
+	}
+}
+
+// forever is the freed of memory that the graph frees itself.
+const forever = math.MaxUint64
+
+// done reports whether the memory was freed, and not allocated again since.
+func (m *Memory) done() bool {
+	freed := m.freed.Load()
+	return freed != 0 && freed >= m.made()
+}
+
+// claim lets one caller free an allocation that nobody has freed. It returns what freed was, for
+// a caller that could not.
+func (m *Memory) claim(allocation uint64) (before uint64, ok bool) {
+	for {
+		before = m.freed.Load()
+		if before >= allocation {
+			return before, false
+		}
+		if m.freed.CompareAndSwap(before, allocation) {
+			return before, true
+		}
+	}
+}
+
+// ended returns an error if the memory itself, whatever it is a part of, is not there any more.
+func (m *Memory) ended() error {
+	if r := m.recording; r != nil && r.thrown.Load() {
+		return valueError("memory of %d bytes on %s: the capture that allocates it was thrown away, so it does not exist", m.size, m.s.device)
+	}
+	if !m.done() {
+		return nil
+	}
+	if m.recording != nil && m.freed.Load() != forever {
+		return valueError("the memory of %d bytes on %s was freed: it must not be used until the next launch of the graph that allocates it", m.size, m.s.device)
+	}
+	return valueError("the memory of %d bytes on %s was freed: it must not be used any more", m.size, m.s.device)
 }
 
 func (s *state) none(bytes int64) (*Memory, error) {
@@ -302,8 +367,8 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		return 0, aMemory.none()
 	}
 	for p := m; p != nil; p = p.parent {
-		if p.freed.Load() {
-			return 0, valueError("the memory of %d bytes on %s was freed: it must not be used any more", m.size, m.s.device)
+		if err := p.ended(); err != nil {
+			return 0, err
 		}
 		if p.check != nil {
 			if err := p.check(); err != nil {
@@ -343,7 +408,7 @@ func (m *Memory) at(s *state) (uintptr, error) {
 // that fails. If the wait fails and the device is not lost, the memory is not freed, and
 // Free can be called again. Otherwise a second call, and a call for a view, does nothing.
 func (m *Memory) Free() (err error) {
-	if m == nil || m.free == nil || m.freed.Load() {
+	if m == nil || m.free == nil || m.done() {
 		return nil
 	}
 	if err := outside("Free", "free after it; what the work of a graph uses must live as long as the graph"); err != nil {
@@ -354,20 +419,23 @@ func (m *Memory) Free() (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	if m.freed.Swap(true) {
+	allocation := m.made()
+	before, ok := m.claim(allocation)
+	if !ok {
 		return nil
 	}
 	what := func(err error) error { return about(err, "memory of %d bytes on %s", m.size, m.s.device) }
 	called, err := g.whenDone(func(g *guard) error {
-		if m.recorded {
-			defer m.freed.Store(false) // until the next launch
-		} else {
+		switch {
+		case m.recording == nil:
 			m.gone()
+		case !m.recording.unknown && m.made() != allocation:
+			return nil // a later launch has freed it, and allocated it again
 		}
 		return what(m.free(g, m.address))
 	})
 	if !called {
-		m.freed.Store(false) // work may still use it
+		m.freed.CompareAndSwap(allocation, before) // work may still use it
 	}
 	return what(err)
 }
@@ -375,16 +443,17 @@ func (m *Memory) Free() (err error) {
 // free is the free of memory that the driver allocated.
 func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, address) }
 
-// FreeAsync frees memory of [Device.AllocAsync], [Pool.Alloc] or [Device.Alloc] in the order
-// of a stream, without waiting: work that is queued there before may still use it. Any
-// stream of the device will do. Uses on other streams must come before that point: let the
-// stream wait for an event of theirs, or synchronise them. A second call, and a call for a
-// view, does nothing. Other memory is refused: Free ends it. After an error the memory is still
-// there, unless the device is lost. In a capture only memory that the capture allocates can be
-// freed. If the capture does not free it, each launch allocates it again: free it after each
-// launch, once.
+// FreeAsync frees memory of [Device.AllocAsync], [Pool.Alloc] or [Device.Alloc] in the order of a
+// stream, without waiting: work that is queued there before may still use it. Any stream of the
+// device will do. Uses on other streams must come before that point: let the stream wait for an
+// event of theirs, or synchronise them. A second call, and a call for a view, does nothing. Other
+// memory is refused: Free ends it. After an error the memory is still there, unless the device is
+// lost. In a capture only memory that the capture allocates can be freed. If the capture does not
+// free it, each launch allocates it again: it is freed after each launch, once, by Free or
+// FreeAsync, and must not be used until the next one. For a capture that another library has
+// begun, this package does not know the launches: the program frees such memory once for each.
 func (m *Memory) FreeAsync(stream *Stream) (err error) {
-	if m == nil || m.free == nil || m.freed.Load() {
+	if m == nil || m.free == nil || m.done() {
 		return nil
 	}
 	if !m.inOrder {
@@ -399,21 +468,37 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	if m.freed.Swap(true) {
+	ls := &m.s.order.lanes
+	l := ls.use(h)
+	defer ls.drop(l)
+	l.join.RLock() // no capture begins between the question and the call
+	defer l.join.RUnlock()
+	r, err := g.recording(h)
+	if err != nil {
+		return err
+	}
+	allocation := m.made()
+	switch {
+	case r == nil:
+	case m.recording == nil || m.recording.id != r.id:
+		return valueError("FreeAsync of memory of %d bytes on %s for a stream that is captured: a capture frees only memory that it allocates by AllocAsync or Pool.Alloc: free this after it", m.size, m.s.device)
+	default:
+		allocation = forever
+	}
+	before, ok := m.claim(allocation)
+	if !ok {
 		return nil
 	}
 	err = g.call(driver.MemFreeAsync, m.address, h)
 	if e, ok := err.(*Error); ok && !e.Sticky() {
-		m.freed.Store(false) // the memory is still there, and Free can end it
-		if errors.Is(err, ErrInvalidValue) && m.s.order.captures.Load() != 0 && g.captured(h) {
-			return about(err, "memory of %d bytes on %s: a stream that is captured frees only memory that AllocAsync or Pool.Alloc has allocated in the capture", m.size, m.s.device)
-		}
-	} else if !m.recorded {
+		m.freed.CompareAndSwap(allocation, before) // the memory is still there, and Free can end it
+	} else if m.recording == nil {
 		m.gone()
-	} else if !g.captured(h) {
-		m.freed.Store(false) // until the next launch
 	}
-	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
+	if err != nil {
+		return about(err, "memory of %d bytes on %s", m.size, m.s.device)
+	}
+	return nil
 }
 
 func (m *Memory) gone() {

@@ -28,11 +28,13 @@ import (
 // thousand launches. Either may last until another goroutine does something, so it has to
 // be free to do it. These locks are held meanwhile, and only by who would wait anyway:
 //
-//   - order.mu for reading, by [Device.Synchronize] and Free: another one of those waits for
-//     the same device. Only the begin of a capture wants it for writing, and its docs say so.
-//   - lane.join, over cuEventRecord, cuStreamWaitEvent, cuLaunchHostFunc and the copies of
-//     Staging: who wants it queues work on the same stream. The begin of a capture of that
-//     stream waits without another lock.
+//   - order.mu for reading, by all that waits for the device ([Device.Synchronize], Free, Close
+//     of modules, addresses and staging memory, Unmap, Unbind, Alloc where memory is short):
+//     another one of those waits for the same device. Only the begin of a capture wants it for
+//     writing, and its docs say so.
+//   - lane.join, over cuEventRecord, cuStreamWaitEvent, cuLaunchHostFunc, cuMemAllocAsync,
+//     cuMemFreeAsync and the copies of Staging: who wants it queues work on the same stream. The
+//     begin of a capture of that stream waits without another lock.
 //   - order.mu for writing and lane.join, over cuStreamWaitEvent for an event of another device
 //     on which something is captured. Who wants one of them must not wait for the device, or
 //     queue a copy, before it is known whether the stream has joined that capture.
@@ -79,6 +81,8 @@ type captureThreads struct {
 	// guests are devices of which a stream has joined a capture that began on another one. Each
 	// counts as captured until no capture runs: the driver does not say which one has ended there.
 	guests []*state
+	// recordings are those of this package.
+	recordings []*recording
 }
 
 // add notes a capture of a thread.
@@ -142,13 +146,13 @@ func (st *Stream) legacy(g *guard, h uintptr) (bool, error) {
 
 // begin begins the capture of a stream on the calling thread, which is pinned. The caller
 // calls the func that it returns after the end of the capture.
-func (st *Stream) begin(g *guard, h uintptr) (ends func(), err error) {
+func (st *Stream) begin(g *guard, h uintptr) (r *recording, ends func(), err error) {
 	if err := g.idle(h, "Capture"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	legacy, err := st.legacy(g, h)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o, thread := &st.s.order, capi.ThreadID()
 	// Other threads may go on with calls that a capture does not allow.
@@ -163,12 +167,22 @@ func (st *Stream) begin(g *guard, h uintptr) (ends func(), err error) {
 	if o.captures.Add(1); legacy {
 		o.legacy.Add(1)
 	}
-	ends = func() { st.s.ended(thread, legacy) }
+	ends = func() {
+		capturers.over(r)
+		st.s.ended(thread, legacy)
+	}
 	if err := g.call(driver.StreamBeginCapture, h, threadLocal); err != nil {
 		ends() // what was to be freed meanwhile waits for the lock still
-		return nil, about(err, "the stream of %s", st.s.device)
+		return nil, nil, about(err, "the stream of %s", st.s.device)
 	}
-	return ends, nil
+	if r, err = capturers.begun(g, h); err != nil {
+		if g.raw(driver.StreamEndCapture, h, g.out(0)) == 0 {
+			g.raw(driver.GraphDestroy, g.result(0))
+		}
+		ends()
+		return nil, nil, err
+	}
+	return r, ends, nil
 }
 
 // lock locks what the begin of a capture needs: o.mu and the join of the lane. It waits for

@@ -149,10 +149,10 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.call(driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on); err != nil {
+	m, err = g.ordered(on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
+	if err != nil {
 		return nil, about(err, "%d bytes of the %s", bytes, p.what)
 	}
-	m = g.ordered(on, g.result(0), bytes)
 	m.pool = p.access
 	return m, nil
 }

@@ -186,6 +186,7 @@ struct Capture {
   int mode, thread;  // mode 0 global, 1 of the thread, 2 relaxed
   bool invalid = false;
   Graph* graph;
+  unsigned long long id;
 };
 unsigned made = 0;  // streams
 struct Stream {

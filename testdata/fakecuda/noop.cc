@@ -57,6 +57,7 @@ EXPORT int cuStreamDestroy_v2(void*) { return 0; }
 EXPORT int cuStreamSynchronize(void*) { return 0; }
 EXPORT int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 EXPORT int cuStreamIsCapturing(void*, int* status) { *status = 0; return 0; }
+EXPORT int cuStreamGetCaptureInfo(void*, int* status, unsigned long long*) { *status = 0; return 0; }
 EXPORT int cuStreamBeginCapture_v2(void*, int) { return 0; }
 EXPORT int cuStreamEndCapture(void*, void** g) { *g = &thing; return 0; }
 EXPORT int cuGraphInstantiateWithFlags(void** g, void*, unsigned long long) { *g = &thing; return 0; }

@@ -59,6 +59,7 @@ const (
 	StreamBeginCapture
 	StreamEndCapture
 	StreamIsCapturing
+	StreamGetCaptureInfo
 	LaunchHostFunc
 	EventCreate
 	EventDestroy
@@ -259,6 +260,7 @@ var table = [functions]entry{
 	StreamBeginCapture:       {"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
 	StreamEndCapture:         {"cuStreamEndCapture", "", 10000},
 	StreamIsCapturing:        {"cuStreamIsCapturing", "", 10000},
+	StreamGetCaptureInfo:     {"cuStreamGetCaptureInfo", "", 10010},
 	LaunchHostFunc:           {"cuLaunchHostFunc", "", 10000},
 	EventCreate:              {"cuEventCreate", "", 2000},
 	EventDestroy:             {"cuEventDestroy", "cuEventDestroy_v2", 4000},
