@@ -429,11 +429,12 @@ func TestFunctionChangesDevice(t *testing.T) {
 func TestRestoreFailsLate(t *testing.T) {
 	f := load(t)
 	retain(t, f)
-	st := newStream(t, 0)
-	ok(t, st.Keep(1))
+	s := newStuck(t, 0)
+	ok(t, s.st.Keep(1))
+	s.goOn()
 	ok(t, cuda.WithDevice(1, func() error {
 		f.failing("cuCtxSetCurrent", int(cuda.ErrInvalidValue), 3)
-		wantError(t, st.Synchronize(), cuda.ErrInvalidValue, "the device that was current before")
+		wantError(t, s.st.Synchronize(), cuda.ErrInvalidValue, "the device that was current before")
 		return nil
 	}))
 }

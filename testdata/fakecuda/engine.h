@@ -27,6 +27,7 @@ struct Task {
   bool host = false;            // a function of the host: it runs without the lock
   bool driven = false;          // it also runs if nothing waits for it, after a while
   enum { waiting, running, done } state = waiting;
+  unsigned long long mark = 0;  // of the last set that it was in
   std::chrono::steady_clock::time_point since;
   std::list<std::shared_ptr<Task>>::iterator place;
 };
@@ -77,12 +78,15 @@ void run(TaskRef t) {
   changed.notify_all();
 }
 
-void collect(const TaskRef& t, std::set<Task*>* into) {
+// Puts a task and all that it waits for into a set: that of the tasks with the same mark.
+unsigned long long marks;
+void collect(const TaskRef& t, unsigned long long mark) {
   std::vector<Task*> left{t.get()};
   while (!left.empty()) {
     Task* next = left.back();
     left.pop_back();
-    if (next->state == Task::done || !into->insert(next).second) continue;
+    if (next->state == Task::done || next->mark == mark) continue;
+    next->mark = mark;
     for (auto& a : next->after) left.push_back(a.get());
   }
 }
@@ -105,12 +109,12 @@ TaskRef choose(const std::vector<TaskRef>& now) {
 void force(const TaskRef& target, bool patient = true) {
   auto start = std::chrono::steady_clock::now();
   while (target && target->state != Task::done) {
-    std::set<Task*> needed;
-    collect(target, &needed);
+    const auto needed = ++marks;
+    collect(target, needed);
     std::vector<TaskRef> now, others;
     bool busy = false, waits = false;
     for (auto& t : pending) {
-      bool need = needed.count(t.get()) > 0;
+      bool need = t->mark == needed;
       busy |= need && t->state == Task::running;
       waits |= need && t->state == Task::waiting && t->ready;
       if (t->host && !need) continue;
@@ -164,12 +168,12 @@ void drive() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     LOCK;
     auto now = std::chrono::steady_clock::now();
-    std::set<Task*> needed;  // by any of them: the first may wait for a value that a later one writes
+    const auto needed = ++marks;  // by any of them: the first may wait for a value that a later one writes
     for (auto& t : pending)
-      if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) collect(t, &needed);
+      if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) collect(t, needed);
     std::vector<TaskRef> ready;
     for (auto& t : pending)
-      if (needed.count(t.get()) && runnable(*t)) ready.push_back(t);
+      if (t->mark == needed && runnable(*t)) ready.push_back(t);
     for (auto& t : ready)
       if (!exiting && runnable(*t)) run(t);
   }
@@ -312,8 +316,8 @@ void submit(Stream* st, TaskRef t) {
   for (auto p = pending.rbegin(); p != pending.rend(); ++p) {
     const Task& other = **p;
     if (other.device != st->device) continue;
-    if (st->legacy && (other.blocking || other.legacy)) t->after.push_back(*p);
-    if (st->waits_for_default() && other.legacy) {
+    if (st->legacy && other.blocking) t->after.push_back(*p);
+    if ((st->legacy || st->waits_for_default()) && other.legacy) {
       t->after.push_back(*p);
       break;  // that one comes after the others
     }

@@ -36,10 +36,10 @@ EXPORT int cuStreamSynchronize(void* s) { CALL("%llx", num(s)); CONTEXT(); STREA
 int ask(const TaskRef& t, int dev) {
   if (!t || t->state == Task::done) return devices[dev].sticky;
   if (below(3) == 0) {
-    std::set<Task*> needed;
-    collect(t, &needed);
+    const auto needed = ++marks;
+    collect(t, needed);
     for (auto p : std::vector<TaskRef>(pending.begin(), pending.end()))
-      if (needed.count(p.get()) && runnable(*p)) { run(p); break; }
+      if (p->mark == needed && runnable(*p)) { run(p); break; }
   }
   return t->state == Task::done ? devices[dev].sticky : kNotReady;
 }
