@@ -50,11 +50,12 @@ type Graph struct {
 // Free. Kernels may be loaded there. Other goroutines may use the device, except that
 // [Device.Synchronize], [Addresses.Unmap], [Addresses.Close] and [Multicast.Unbind] are errors
 // until the capture ends. Unless the stream was made by [NonBlocking], the default stream, which
-// waits for it, cannot be used either. Capture waits at its start until calls of other goroutines
-// that wait for the device have returned: Synchronize, Free, Unmap, Unbind, and Close of modules,
-// addresses and staging memory. Its end waits for nothing. The same holds for another device of
-// which a stream waits for an event of the capture, until no capture runs in the process. Other
-// goroutines must not use the stream itself until Capture returns.
+// waits for it, cannot be used either; work that another goroutine queues there at the moment
+// when Capture begins can make it fail. Capture waits at its start until calls of other
+// goroutines that wait for the device have returned: Synchronize, Free, Unmap, Unbind, and Close
+// of modules, addresses and staging memory. Its end waits for nothing. The same holds for another
+// device of which a stream waits for an event of the capture, until no capture runs in the
+// process. Other goroutines must not use the stream itself until Capture returns.
 //
 // Memory that f allocates by [Device.AllocAsync] on the stream is allocated by each launch. If f
 // does not free it by FreeAsync, the work after a launch can use it; it must be freed before

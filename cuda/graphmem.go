@@ -20,7 +20,8 @@ type allocParams struct {
 // is the same each time. Nodes that come after may use the memory until a node of
 // [GraphPlace.Free]. Without such a node the work after a launch may use it too, until
 // [Graph.Free] frees it; it must be freed before the next launch unless the graph is made with
-// [AutoFree]. Free of the memory itself does nothing.
+// [AutoFree], and before the graph is closed. Free of the memory itself does nothing. When the
+// graph and the builder are closed, use of the memory is an error.
 func (p GraphPlace) Alloc(bytes int64) (*GraphNode, *Memory, error) {
 	s, err := p.on()
 	if err != nil {
@@ -36,6 +37,13 @@ func (p GraphPlace) Alloc(bytes int64) (*GraphNode, *Memory, error) {
 		return nil, nil, err
 	}
 	return n, &Memory{s: s, address: a.address, size: bytes, node: n}, nil
+}
+
+// ended reports whether nothing launches the node any more: the builder is closed, after which it
+// makes no graph, and so is the last graph.
+func (n *GraphNode) ended() bool {
+	b := n.b.root
+	return b.handle.Load() == 0 && (b.made == nil || b.made.handle.Load() == 0)
 }
 
 // Free adds a node that frees memory of [GraphPlace.Alloc]. It comes after all nodes that use the

@@ -370,6 +370,9 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		if err := p.ended(); err != nil {
 			return 0, err
 		}
+		if p.node != nil && p.node.ended() {
+			return 0, valueError("the memory of %d bytes on %s is that of %s, whose graph and builder are closed: it must not be used any more", m.size, m.s.device, p.node)
+		}
 		if p.check != nil {
 			if err := p.check(); err != nil {
 				return 0, err

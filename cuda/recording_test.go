@@ -192,3 +192,21 @@ func TestAllocBesideCapture(t *testing.T) {
 		t.Errorf("%d allocations are live, want %d", n, before)
 	}
 }
+
+// TestNodeMemoryEnds uses memory of a node of a graph: as long as the builder or a graph of it is there.
+func TestNodeMemoryEnds(t *testing.T) {
+	r := newGraphRig(t, 0)
+	b := must[*cuda.GraphBuilder](t)(r.d.NewGraph())
+	_, m, err := b.After().Alloc(16)
+	ok(t, err)
+	part := must[*cuda.Memory](t)(m.Part(4, 4))
+	gr := must[*cuda.Graph](t)(b.Instantiate())
+	ok(t, b.Close())
+	r.run(gr)
+	ok(t, cuda.Fill(part, uint32(7), r.st))
+	ok(t, errors.Join(gr.Free(m, r.st), r.st.Synchronize(), gr.Close()))
+	wantError(t, cuda.Fill(part, uint32(7), r.st), tvmffi.ErrValue, "the memory of 4 bytes on cuda:0 is that of node 1 (allocation of 16 bytes), whose graph and builder are closed")
+	if p := m.Pointer(); p.Address != 0 {
+		t.Errorf("the address is %#x", p.Address)
+	}
+}
