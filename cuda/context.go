@@ -235,7 +235,7 @@ func (d Device) live(s *state) Live {
 // operation allocates nothing.
 type scratch struct {
 	out  [4]uintptr
-	args [12]uintptr
+	call ccall.Within
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -290,6 +290,7 @@ func (g *guard) again(err *error) {
 	}
 	if rc := g.raw(driver.CtxSetCurrent, context); rc != 0 {
 		also(err, failed(rc, driver.CtxSetCurrent, g.s.device.String()))
+		g.switched = true // leave has something to restore now
 	}
 }
 
@@ -319,8 +320,8 @@ func (g *guard) leave(err *error) {
 // raw calls the driver without an allocation. The caller keeps memory that an
 // argument points to alive and on the heap, as the results of g.out are.
 func (g *guard) raw(f driver.Func, args ...uintptr) int32 {
-	n := copy(g.scratch.args[:], args)
-	return driver.CallWith(f, g.scratch.args[:n])
+	copy(g.scratch.call.Args[:], args)
+	return driver.CallWith(f, &g.scratch.call)
 }
 
 // call is raw with an error.
@@ -339,9 +340,9 @@ func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error
 	if err != nil {
 		return err
 	}
-	n := copy(g.scratch.args[:], args)
-	g.scratch.args[n] = on
-	return failed(driver.CallWith(f, g.scratch.args[:n+1]), f, "")
+	n := copy(g.scratch.call.Args[:], args)
+	g.scratch.call.Args[n] = on
+	return failed(driver.CallWith(f, &g.scratch.call), f, "")
 }
 
 // callGo is call for arguments that point to memory of Go, which is kept alive

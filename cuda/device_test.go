@@ -408,6 +408,9 @@ func TestFunctionChangesDevice(t *testing.T) {
 	ok(t, cuda.WithDevice(d, func() error {
 		err := lent().Free()
 		current("Free")
+		f.failing("cuCtxSetCurrent", int(cuda.ErrInvalidContext), 1)
+		wantDriverError(t, lent().Free(), cuda.ErrInvalidContext, "cuCtxSetCurrent")
+		current("a Free that fails")
 		graph, failed := st.Capture(func() error { return errors.Join(cuda.Fill(a, uint8(1), st), none()) })
 		current("Capture")
 		return errors.Join(err, failed, graph.Close())

@@ -224,8 +224,7 @@ func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) err
 // FromPointer describes device memory of another owner. Memory that the driver knows to be on
 // another device, or to end before, is refused; see [Device.About]. If free is not nil,
 // [Memory.Free] waits for the work of the device and then calls free once, with the device
-// current. If it is nil, Free ends the use of the Memory only. [Memory.FreeAsync] refuses such
-// memory.
+// current. If it is nil, Free does nothing. [Memory.FreeAsync] refuses such memory.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -404,12 +403,13 @@ func (m *Memory) at(s *state) (uintptr, error) {
 // not for memory of [Device.AllocAsync] and [Pool.Alloc]. Work of other devices that
 // uses the memory must be done before. [Memory.FreeAsync] does not wait.
 //
-// The driver cannot wait for a device while a stream of it is captured. Inside
-// [Stream.Capture], Free is an error. While another goroutine captures, Free returns at
-// once; after that capture the next call that waits for the device frees the memory, such
-// as another Free, or Alloc where memory is short. [Device.Synchronize] returns the error if
-// that fails. If the wait fails and the device is not lost, the memory is not freed, and
-// Free can be called again. Otherwise a second call, and a call for a view, does nothing.
+// The driver cannot wait for a device while a stream of it is captured. Inside [Stream.Capture],
+// Free is an error. While another goroutine captures, Free returns at once; after that capture
+// the next call that waits for the device frees the memory, such as another Free, or Alloc where
+// memory is short. [Device.Synchronize] returns the error if that fails. If the wait fails and
+// the device is not lost, the memory is not freed, and Free can be called again. Otherwise a
+// second call, and a call for a view, does nothing. Memory that a capture allocates is freed once
+// after each launch of its graph; before the first one Free does nothing.
 func (m *Memory) Free() (err error) {
 	if m == nil || m.free == nil || m.done() {
 		return nil

@@ -408,7 +408,7 @@ func (g *guard) envStream() uintptr {
 	if !findEnv() {
 		return 0
 	}
-	args := g.scratch.args[:2] // on the heap already
+	args := g.scratch.call.Args[:2] // on the heap already
 	args[0], args[1] = abi.DLCUDA, uintptr(g.s.device)
 	h, _, _ := purego.SyscallN(envGet.Load(), args...)
 	return h

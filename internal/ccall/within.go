@@ -6,7 +6,7 @@ package ccall
 // all that it points to lie in Go heap memory or in C memory, which do not move, and are
 // kept alive by the caller; never on a goroutine stack.
 type Within struct {
-	Get  uintptr // int Get(uintptr *value)
+	Get  uintptr // int Get(uintptr *value); 0 for a call with any value
 	Set  uintptr // int Set(uintptr value)
 	Want uintptr
 	// Lookup, unless it is 0, runs before Fn: uintptr Lookup(LookupArgs...). Its

@@ -10,8 +10,10 @@ TEXT tvmffi_callWithin(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BX
 	SUBQ  $withinStack__size, SP
 	MOVQ  DI, BX
-	LEAQ  Within_Before(BX), DI
 	MOVQ  Within_Get(BX), AX
+	TESTQ AX, AX
+	JEQ   ready
+	LEAQ  Within_Before(BX), DI
 	CALL  AX
 	TESTL AX, AX
 	JNE   failed

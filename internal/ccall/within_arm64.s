@@ -12,8 +12,9 @@ TEXT tvmffi_callWithin(SB), NOSPLIT|NOFRAME, $0
 	MOVD  R19, saved5_r19(RSP)
 	SUB   $withinStack__size, RSP
 	MOVD  R0, R19
-	ADD   $Within_Before, R19, R0
 	MOVD  Within_Get(R19), R9
+	CBZ   R9, ready
+	ADD   $Within_Before, R19, R0
 	BL    (R9)
 	CBNZW R0, failed
 	MOVD  Within_Want(R19), R0

@@ -10,6 +10,6 @@ var _callWithin byte
 // CallWithin makes the call of w.
 func CallWithin(w *Within) {
 	Collect()
-	w.Step, w.RC, w.Back = AtGet, 0, 0
+	w.Step, w.RC, w.Back, w.Before = AtGet, 0, 0, w.Want
 	cgocall(uintptr(unsafe.Pointer(&_callWithin)), unsafe.Pointer(w))
 }

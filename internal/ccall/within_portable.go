@@ -12,12 +12,14 @@ import (
 // CallWithin makes the call of w.
 func CallWithin(w *Within) {
 	Collect()
-	w.Step, w.RC, w.Back = AtGet, 0, 0
+	w.Step, w.RC, w.Back, w.Before = AtGet, 0, 0, w.Want
 	// The value belongs to the OS thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if w.RC = w.one(w.Get, uintptr(unsafe.Pointer(&w.Before))); w.RC != 0 {
-		return
+	if w.Get != 0 {
+		if w.RC = w.one(w.Get, uintptr(unsafe.Pointer(&w.Before))); w.RC != 0 {
+			return
+		}
 	}
 	if w.Before != w.Want {
 		w.Step = AtSet

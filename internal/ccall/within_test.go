@@ -55,16 +55,17 @@ func TestCallWithin(t *testing.T) {
 	seen, sets := *(**[12]uintptr)(unsafe.Pointer(&seenAt)), *(**uintptr)(unsafe.Pointer(&setsAt))
 	w := new(ccall.Within)
 	heap = w
-	w.Get, w.Set, w.Fn = symbol("get"), symbol("set"), symbol("call")
+	w.Set, w.Fn = symbol("set"), symbol("call")
 	for _, c := range []struct {
 		name                    string
 		want                    uintptr
-		lookup                  bool
+		lookup, any             bool
 		get, set, result        int32
 		step, rc, back, changes int64
 	}{
 		{name: "same", want: 0, step: ccall.AtFn},
 		{name: "other", want: 7, step: ccall.AtFn, changes: 2},
+		{name: "any", want: 7, any: true, get: 3, result: -5, step: ccall.AtFn, rc: -5},
 		{name: "failing", want: 7, result: -5, step: ccall.AtFn, rc: -5, changes: 2},
 		{name: "lookup", want: 7, lookup: true, step: ccall.AtFn, changes: 2},
 		{name: "no get", want: 7, get: 3, step: ccall.AtGet, rc: 3},
@@ -76,7 +77,10 @@ func TestCallWithin(t *testing.T) {
 		for i := range w.Args {
 			w.Args[i] = uintptr(i+1) << 32
 		}
-		w.Want, w.Lookup = c.want, 0
+		w.Want, w.Lookup, w.Get = c.want, 0, symbol("get")
+		if c.any {
+			w.Get = 0
+		}
 		if c.lookup {
 			w.Lookup, w.LookupArgs, w.LookupTo = symbol("lookup"), [2]uintptr{5, 3}, uintptr(unsafe.Pointer(&w.Args[8]))
 		}
@@ -88,6 +92,9 @@ func TestCallWithin(t *testing.T) {
 		if c.step == ccall.AtFn {
 			copy(want[:], w.Args[:])
 			want[11] = c.want
+		}
+		if c.any {
+			want[11] = 0 // the value stays as it is
 		}
 		if c.lookup && w.Args[8] != 5037 {
 			t.Errorf("%s: %d was found", c.name, w.Args[8])

