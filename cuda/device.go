@@ -334,6 +334,24 @@ func (d Device) Synchronize() (err error) {
 	return errors.Join(err, s.lookAll(), s.order.lateError())
 }
 
+// StartProfiler tells a profiler that was started with the program, such as Nsight
+// Systems with --capture-range=cudaProfilerApi, to collect from here on. Without one, and
+// a second time, it does nothing. Package cuda/nvtx names the parts of a program in a
+// profile.
+func (d Device) StartProfiler() error { return d.profiler(driver.ProfilerStart) }
+
+// StopProfiler ends what [Device.StartProfiler] began. Kernels that are still queued may
+// be missing in the profile: synchronise first.
+func (d Device) StopProfiler() error { return d.profiler(driver.ProfilerStop) }
+
+func (d Device) profiler(f driver.Func) error {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	return about(s.do(f), "%s", d)
+}
+
 // CanAccessPeer reports whether kernels on d can use memory of the other device.
 func (d Device) CanAccessPeer(other Device) (bool, error) {
 	s, err := stateOf(d)

@@ -154,8 +154,9 @@
 //	virtual and multicast memory   virtual.go, physical.go, multicast.go
 //	streams and what runs on them  stream.go, streamattr.go, waitvalue.go, hostfunc.go, graph.go
 //	what waits for what            order.go, lane.go, keep.go
+//	memory of captures             recording.go
 //	parts of a device              greencontext.go
-//	settings of a device           schedule.go, limit.go, profiler.go
+//	settings of a device           schedule.go, limit.go
 //	graphs of single nodes         graphbuild.go, graphnode.go, graphcopy.go, graphmem.go, conditional.go, dot.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
 //	forms of code, linking         imagekind.go, link.go

@@ -157,56 +157,6 @@ func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) 
 	return m, nil
 }
 
-// made returns how often the memory was allocated: once, or by each launch of the graph of a
-// capture. Each allocation is freed once.
-func (m *Memory) made() uint64 {
-	switch r := m.recording; {
-	case r == nil:
-		return 1
-	case r.unknown:
-		return m.freed.Load() + 1 // 0 for forever
-	default:
-		return r.launches()
-	}
-}
-
-// forever is the freed of memory that the graph frees itself.
-const forever = math.MaxUint64
-
-// done reports whether the memory was freed, and not allocated again since.
-func (m *Memory) done() bool {
-	freed := m.freed.Load()
-	return freed != 0 && freed >= m.made()
-}
-
-// claim lets one caller free an allocation that nobody has freed. It returns what freed was, for
-// a caller that could not.
-func (m *Memory) claim(allocation uint64) (before uint64, ok bool) {
-	for {
-		before = m.freed.Load()
-		if before >= allocation {
-			return before, false
-		}
-		if m.freed.CompareAndSwap(before, allocation) {
-			return before, true
-		}
-	}
-}
-
-// ended returns an error if the memory itself, whatever it is a part of, is not there any more.
-func (m *Memory) ended() error {
-	if r := m.recording; r != nil && r.thrown.Load() {
-		return valueError("memory of %d bytes on %s: the capture that allocates it was thrown away, so it does not exist", m.size, m.s.device)
-	}
-	if !m.done() {
-		return nil
-	}
-	if m.recording != nil && m.freed.Load() != forever {
-		return valueError("the memory of %d bytes on %s was freed: it must not be used until the next launch of the graph that allocates it", m.size, m.s.device)
-	}
-	return valueError("the memory of %d bytes on %s was freed: it must not be used any more", m.size, m.s.device)
-}
-
 func (s *state) none(bytes int64) (*Memory, error) {
 	if bytes < 0 {
 		return nil, valueError("allocation of %d bytes on %s: the size is negative", bytes, s.device)

@@ -80,9 +80,8 @@ type captureThreads struct {
 	threads map[int]int // how many captures
 	// guests are devices of which a stream has joined a capture that began on another one. Each
 	// counts as captured until no capture runs: the driver does not say which one has ended there.
-	guests []*state
-	// recordings are those of this package.
-	recordings []*recording
+	guests     []*state
+	recordings []*recording // by this package
 }
 
 // add notes a capture of a thread.
