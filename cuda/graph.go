@@ -115,13 +115,15 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 	}
 	defer ends()
 	ended := false
-	end := func() (captured uintptr, err error) {
+	end := func() (captured uintptr, err error) { // both, if the work is there and the device is not current
 		ended = true
 		var left error
 		g.again(&left) // f may have changed the device
-		err = about(g.call(driver.StreamEndCapture, h, g.out(0)), "the stream of %s", st.s.device)
-		also(&err, left)
-		return g.result(0), err
+		if err := g.call(driver.StreamEndCapture, h, g.out(0)); err != nil {
+			also(&left, about(err, "the stream of %s", st.s.device))
+			return 0, left
+		}
+		return g.result(0), left
 	}
 	defer func() {
 		if ended {
@@ -129,7 +131,7 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 		}
 		// f panicked: the graph is useless, and the panic continues.
 		r.thrown.Store(true)
-		if captured, err := end(); err == nil && captured != 0 {
+		if captured, _ := end(); captured != 0 {
 			driver.Call(driver.GraphDestroy, captured)
 		}
 	}()
@@ -141,8 +143,8 @@ func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr
 	captured, err = end()
 	if err != nil || failure != nil {
 		r.thrown.Store(true)
-		if err == nil && captured != 0 {
-			err = g.call(driver.GraphDestroy, captured)
+		if captured != 0 {
+			also(&err, g.call(driver.GraphDestroy, captured))
 		}
 		if failure != nil && err != nil {
 			return 0, nil, errors.Join(failure, err)
@@ -181,9 +183,13 @@ func (gr *Graph) Launch(stream *Stream) error {
 	if err := gr.lock(); err != nil {
 		return err
 	}
+	counted := gr.recording != nil
+	if counted {
+		gr.launches.Add(1) // before: the work may have run when the driver returns
+	}
 	err, left := gr.s.within(w, driver.GraphLaunch)
-	if gr.recording != nil && err == nil {
-		gr.launches.Add(1)
+	if counted && err != nil {
+		gr.launches.Add(^uint64(0))
 	}
 	gr.calls.Unlock()
 	if err != nil {

@@ -28,6 +28,7 @@ type GraphBuilder struct {
 
 	// In the root alone:
 	made       *Graph // the last graph
+	given      *Graph // the last one that has got the nodes by UpdateFrom
 	conditions []*GraphCondition
 	last       int        // nodes so far, in bodies too
 	broken     *GraphNode // that the driver made and then could not complete
@@ -351,6 +352,7 @@ func (gr *Graph) UpdateFrom(b *GraphBuilder) (err error) {
 	err = gr.update(&g, h, from, nil)
 	if err == nil {
 		gr.kept = b // whose arguments the graph uses now
+		b.given = gr
 	}
 	return err
 }
@@ -434,10 +436,11 @@ func (gr *Graph) update(g *guard, h, from uintptr, r *recording) error {
 	return err
 }
 
-// close destroys the graph, and the captured work that names its parts.
+// destroy destroys the graph, and the captured work that names its parts.
 func (gr *Graph) destroy(g *guard, h uintptr) error {
 	gr.calls.Lock()
 	defer gr.calls.Unlock()
+	gr.has(nil) // memory of a capture does not keep the graph
 	err := g.call(driver.GraphExecDestroy, h)
 	if gr.from != nil {
 		return err

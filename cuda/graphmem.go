@@ -40,10 +40,11 @@ func (p GraphPlace) Alloc(bytes int64) (*GraphNode, *Memory, error) {
 }
 
 // ended reports whether nothing launches the node any more: the builder is closed, after which it
-// makes no graph, and so is the last graph.
+// makes no graph, and so are the last graphs that have its nodes.
 func (n *GraphNode) ended() bool {
+	closed := func(gr *Graph) bool { return gr == nil || gr.handle.Load() == 0 }
 	b := n.b.root
-	return b.handle.Load() == 0 && (b.made == nil || b.made.handle.Load() == 0)
+	return b.handle.Load() == 0 && closed(b.made) && closed(b.given)
 }
 
 // Free adds a node that frees memory of [GraphPlace.Alloc]. It comes after all nodes that use the

@@ -110,16 +110,20 @@ func PinHost[T Scalar](d Device, s []T, options ...HostOption) (*Host[T], error)
 		p.Unpin()
 		pinners.Delete(p)
 	}
-	h, err := registerHost[T](d, uintptr(unsafe.Pointer(&s[0])), len(s), options, release)
-	if err != nil {
-		release()
-	}
-	return h, err
+	return registerHost[T](d, uintptr(unsafe.Pointer(&s[0])), len(s), options, release)
 }
 
 var pinners sync.Map // of *runtime.Pinner
 
-func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOption, release func()) (*Host[T], error) {
+// registerHost registers memory. It calls release as soon as the driver does not have the memory:
+// in Free, and where it fails.
+func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOption, release func()) (h *Host[T], err error) {
+	registered := false
+	defer func() {
+		if err != nil && !registered {
+			release()
+		}
+	}()
 	c := hostConfig{flags: hostPortable}
 	for _, o := range options {
 		o(&c)
@@ -131,6 +135,7 @@ func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOpti
 		if err := g.call(driver.MemHostRegister, address, uintptr(h.bytes()), c.flags); err != nil {
 			return about(err, "%d bytes of host memory at %#x", h.bytes(), address)
 		}
+		registered = true
 		h.address = address
 		h.close = func(g *guard) error {
 			err := g.call(driver.MemHostUnregister, address)
@@ -168,7 +173,7 @@ func pinHost[T Scalar](d Device, call string, n int, pin func(*guard, *Host[T]) 
 	defer g.leave(&err)
 	if err := pin(&g, h); err != nil {
 		if h.close != nil {
-			h.close(&g)
+			also(&err, h.close(&g))
 		}
 		return nil, err
 	}

@@ -219,10 +219,28 @@ func TestPinHostUnregisterFails(t *testing.T) {
 	if at.Value() == nil {
 		t.Error("the slice was collected while the driver has its pages")
 	}
-	ok(t, cuda.WithDevice(0, func() error {
-		if rc := driver.Call(driver.MemHostUnregister, address); rc != 0 {
-			t.Errorf("cuMemHostUnregister returns %d", rc)
-		}
-		return nil
-	}))
+	unregister := func() {
+		ok(t, cuda.WithDevice(0, func() error {
+			if rc := driver.Call(driver.MemHostUnregister, address); rc != 0 {
+				t.Errorf("cuMemHostUnregister returns %d", rc)
+			}
+			return nil
+		}))
+	}
+	unregister()
+	// The same in PinHost, after another mistake.
+	s = make([]byte, 8192)
+	at, address = weak.Make(&s[0]), uintptr(unsafe.Pointer(&s[0]))
+	f.failing("cuMemHostGetDevicePointer_v2", int(cuda.ErrUnknown), 0)
+	f.failing("cuMemHostUnregister", int(cuda.ErrInvalidValue), 0)
+	_, err := cuda.PinHost(0, s, cuda.HostMapped())
+	wantError(t, err, cuda.ErrUnknown, "cuMemHostGetDevicePointer", "cuMemHostUnregister")
+	s = nil
+	for range 3 {
+		runtime.GC()
+	}
+	if at.Value() == nil {
+		t.Error("the slice was collected while the driver has its pages")
+	}
+	unregister()
 }

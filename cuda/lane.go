@@ -103,8 +103,8 @@ func (ls *lanes) drop(l *lane) {
 	}
 }
 
-// remove forgets a lane that nobody uses, also its number: the next new lane is the same one. ls.mu
-// is held.
+// remove takes a lane that nobody uses out of the list. new uses it again, with another number.
+// ls.mu is held.
 func (ls *lanes) remove(l *lane) {
 	i, _ := slices.BinarySearchFunc(ls.list, l.number, byNumber)
 	ls.list = slices.Delete(ls.list, i, i+1)

@@ -379,10 +379,12 @@ func (m *Memory) Free() (err error) {
 	}
 	what := func(err error) error { return about(err, "memory of %d bytes on %s", m.size, m.s.device) }
 	called, err := g.whenDone(func(g *guard) error {
-		switch {
-		case m.recording == nil:
+		if m.recording == nil {
 			m.gone()
-		case !m.recording.unknown && m.made() != allocation:
+			return what(m.free(g, m.address))
+		}
+		defer m.recording.still()() // no launch comes between
+		if !m.recording.unknown && m.made() != allocation {
 			return nil // a later launch has freed it, and allocated it again
 		}
 		return what(m.free(g, m.address))

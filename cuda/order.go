@@ -39,7 +39,7 @@ import (
 //     on which something is captured. Who wants one of them must not wait for the device, or
 //     queue a copy, before it is known whether the stream has joined that capture.
 //   - Graph.calls, over cuGraphLaunch and all other calls with the graph: NVIDIA lets one
-//     thread at a time use it.
+//     thread at a time use it. And over cuMemFree of memory of its capture, after a wait.
 //   - loadedImage.mu and Kernel.mu, over what loads code: who wants one of these would load
 //     the same code on the same device.
 //   - Addresses.change, while Unmap waits: who wants it maps or unmaps in the same range.

@@ -21,8 +21,9 @@ type recording struct {
 	unknown bool
 }
 
-// recorded is the graph that has the work of a recording, and its launches before it got that
-// work. Without a graph, the work was launched so often, and is not launched any more.
+// recorded is the graph that has the work of a recording. launches is how often it was launched
+// before it got the work. If graph is nil, nothing launches the work any more, and launches is how
+// often that was done.
 type recorded struct {
 	graph    *Graph
 	launches uint64
@@ -30,13 +31,33 @@ type recorded struct {
 
 // launches returns how often the work was launched.
 func (r *recording) launches() uint64 {
-	switch of := r.of.Load(); {
-	case of == nil:
-		return 0
-	case of.graph == nil:
-		return of.launches
-	default:
-		return of.graph.launches.Load() - of.launches
+	for {
+		of := r.of.Load()
+		if of == nil {
+			return 0
+		}
+		if of.graph == nil {
+			return of.launches
+		}
+		n := of.graph.launches.Load() - of.launches
+		if r.of.Load() == of { // those launches were of this work
+			return n
+		}
+	}
+}
+
+// still keeps the work from being launched until the caller calls the func that it returns.
+func (r *recording) still() (goOn func()) {
+	for {
+		of := r.of.Load()
+		if of == nil || of.graph == nil {
+			return func() {}
+		}
+		of.graph.calls.Lock()
+		if r.of.Load() == of {
+			return of.graph.calls.Unlock
+		}
+		of.graph.calls.Unlock()
 	}
 }
 
@@ -74,24 +95,22 @@ func (c *captureThreads) over(r *recording) {
 	c.recordings = slices.DeleteFunc(c.recordings, func(x *recording) bool { return x == r })
 }
 
-// captureID returns the driver's number of the capture that a stream is in, 0 for none.
+// captureID returns the driver's number of the capture that a stream is in, 0 for none, and for
+// one that has failed: there each call of the driver says so.
 func (g *guard) captureID(h uintptr) (uint64, error) {
 	if err := g.call(driver.StreamGetCaptureInfo, h, g.out(0), g.out(1)); err != nil {
 		return 0, about(err, "the stream of %s", g.s.device)
 	}
-	if uint32(g.result(0)) == 0 {
+	const active = 1 // CU_STREAM_CAPTURE_STATUS_ACTIVE
+	if uint32(g.result(0)) != active {
 		return 0, nil
 	}
 	return uint64(g.result(1)), nil
 }
 
 // recording returns the capture that a stream is in, nil for none. The caller holds the lane of the
-// stream for reading, so while this package captures nothing, the stream is not captured by
-// it.
+// stream for reading, so that this package does not begin a capture there.
 func (g *guard) recording(h uintptr) (*recording, error) {
-	if g.s.order.captures.Load() == 0 {
-		return nil, nil
-	}
 	id, err := g.captureID(h)
 	if err != nil || id == 0 {
 		return nil, err
@@ -114,13 +133,13 @@ func (m *Memory) made() uint64 {
 	case r == nil:
 		return 1
 	case r.unknown:
-		return m.freed.Load() + 1 // 0 for forever
+		return m.freed.Load() + 1 // 0 if the graph frees it, because forever+1 overflows
 	default:
 		return r.launches()
 	}
 }
 
-// forever is the freed of memory that the graph frees itself.
+// forever is the value of Memory.freed for memory that the graph itself frees.
 const forever = math.MaxUint64
 
 // done reports whether the memory was freed, and not allocated again since.

@@ -2,10 +2,14 @@ package cuda_test
 
 import (
 	"errors"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -209,4 +213,166 @@ func TestNodeMemoryEnds(t *testing.T) {
 	if p := m.Pointer(); p.Address != 0 {
 		t.Errorf("the address is %#x", p.Address)
 	}
+}
+
+// TestRecordedFreedAtOnce frees memory of a capture as soon as the work of a launch shows that it has begun, while the
+// launch itself may still be in the driver.
+func TestRecordedFreedAtOnce(t *testing.T) {
+	f := load(t)
+	f.seed(0) // work runs at once
+	defer f.unseed()
+	const d = cuda.Device(0)
+	st, other := newStream(t, d, cuda.NonBlocking()), newStream(t, d, cuda.NonBlocking())
+	h := must[*cuda.Host[uint32]](t)(cuda.AllocHost[uint32](d, 1))
+	defer h.Free()
+	word := &h.Slice()[0]
+	var m *cuda.Memory
+	graph := must[*cuda.Graph](t)(st.Capture(func() (err error) {
+		m, err = d.AllocAsync(4, st)
+		return errors.Join(err, cuda.Fill(m, uint32(7), st), cuda.CopyOutAsync(h, m, st))
+	}))
+	for i := range 200 {
+		atomic.StoreUint32(word, 0)
+		freed := make(chan error)
+		go func() {
+			for atomic.LoadUint32(word) != 7 {
+				runtime.Gosched()
+			}
+			freed <- m.FreeAsync(other)
+		}()
+		err := graph.Launch(st)
+		if err != nil {
+			atomic.StoreUint32(word, 7) // it frees nothing then
+		}
+		if err = errors.Join(err, <-freed); err != nil {
+			t.Fatalf("launch %d: %v", i, err)
+		}
+		ok(t, errors.Join(st.Synchronize(), other.Synchronize()))
+	}
+	ok(t, graph.Close())
+}
+
+// TestRecordedByOthers allocates and frees memory in captures that another library begins, while this package captures
+// another stream and while it does not.
+func TestRecordedByOthers(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	st, own := newStream(t, d, cuda.NonBlocking()), newStream(t, d, cuda.NonBlocking())
+	const threadLocal = 1
+	handle := st.Pointer().Address
+	// capture returns a graph of what step queues, captured by raw calls of the driver.
+	capture := func(step func() error) (exec uintptr, end func()) {
+		out := make([]uintptr, 1)
+		call := func(f driver.Func, args ...uintptr) {
+			t.Helper()
+			if rc := driver.Call(f, args...); rc != 0 {
+				t.Fatalf("%s: %d", f, rc)
+			}
+		}
+		call(driver.StreamBeginCapture, handle, threadLocal)
+		ok(t, step())
+		call(driver.StreamEndCapture, handle, uintptr(unsafe.Pointer(&out[0])))
+		captured := out[0]
+		call(driver.GraphInstantiateWithFlags, uintptr(unsafe.Pointer(&out[0])), captured, 0)
+		exec = out[0]
+		return exec, func() {
+			call(driver.GraphExecDestroy, exec)
+			call(driver.GraphDestroy, captured)
+		}
+	}
+	launch := func(exec uintptr) {
+		t.Helper()
+		if rc := driver.Call(driver.GraphLaunch, exec, handle); rc != 0 {
+			t.Fatalf("cuGraphLaunch: %d", rc)
+		}
+	}
+	for _, beside := range []bool{false, true} {
+		run := func(step func() error) error {
+			if !beside {
+				return step()
+			}
+			graph, err := own.Capture(step)
+			return errors.Join(err, graph.Close())
+		}
+		ok(t, cuda.WithDevice(d, func() error {
+			var m *cuda.Memory
+			exec, end := capture(func() error {
+				return run(func() (err error) {
+					m, err = d.AllocAsync(8, st)
+					return errors.Join(err, cuda.Fill(m, float32(2), st))
+				})
+			})
+			for range 3 {
+				launch(exec)
+				ok(t, st.Synchronize())
+				wantFloats(t, m, 2, 2)
+				f.reset()
+				ok(t, m.FreeAsync(st))
+				if n := frees(f); n != 1 {
+					t.Errorf("%t: %d calls of the driver free the memory, want 1", beside, n)
+				}
+			}
+			end()
+			exec, end = capture(func() error {
+				return run(func() (err error) { m, err = d.AllocAsync(8, st); return errors.Join(err, m.FreeAsync(st)) })
+			})
+			launch(exec)
+			ok(t, st.Synchronize())
+			f.reset()
+			ok(t, errors.Join(m.Free(), m.FreeAsync(st)))
+			if n := frees(f); n != 0 {
+				t.Errorf("%t: %d calls of the driver free memory that the graph frees", beside, n)
+			}
+			end()
+			return nil
+		}))
+	}
+}
+
+// TestRecordedInvalid frees memory in a capture that a call of another library has made invalid: the error says so.
+func TestRecordedInvalid(t *testing.T) {
+	load(t)
+	st := newStream(t, 0, cuda.NonBlocking())
+	_, err := st.Capture(func() error {
+		m, err := cuda.Device(0).AllocAsync(8, st)
+		ok(t, err)
+		if rc := driver.Call(driver.StreamSynchronize, st.Pointer().Address); rc == 0 {
+			t.Error("the driver waits for a stream that is captured")
+		}
+		_, _, err = cuda.Device(0).MemoryInfo()
+		ok(t, err)
+		if err := m.FreeAsync(st); errors.Is(err, tvmffi.ErrValue) {
+			t.Errorf("FreeAsync: %v", err)
+		}
+		_, err = cuda.Device(0).AllocAsync(8, st)
+		wantError(t, err, cuda.ErrCaptureInvalidated)
+		return nil
+	})
+	wantError(t, err, cuda.ErrCaptureInvalidated)
+}
+
+// TestNodeMemoryGiven asks for memory of a builder whose nodes a graph has got by UpdateFrom.
+func TestNodeMemoryGiven(t *testing.T) {
+	r := newGraphRig(t, 0)
+	x := r.memory(0, 0, 0, 0)
+	builder := func(v float32) (*cuda.GraphBuilder, *cuda.Memory) {
+		b := must[*cuda.GraphBuilder](t)(r.d.NewGraph())
+		n, m, err := b.After().Alloc(16)
+		ok(t, err)
+		n = must[*cuda.GraphNode](t)(cuda.FillNode(b.After(n), m, v))
+		n = must[*cuda.GraphNode](t)(b.After(n).Copy(x, m))
+		must[*cuda.GraphNode](t)(b.After(n).Free(m))
+		return b, m
+	}
+	first, _ := builder(2)
+	second, m := builder(3)
+	gr := must[*cuda.Graph](t)(first.Instantiate())
+	ok(t, errors.Join(gr.UpdateFrom(second), second.Close(), first.Close()))
+	r.run(gr)
+	r.reads(x, 3, 3, 3, 3)
+	if m.Pointer().Address == 0 {
+		t.Error("the memory has no address while a graph allocates it")
+	}
+	ok(t, gr.Close())
+	wantError(t, cuda.Fill(m, uint32(7), r.st), tvmffi.ErrValue, "whose graph and builder are closed")
 }

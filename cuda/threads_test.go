@@ -26,6 +26,8 @@ func init() {
 	children["a capture that does not begin"] = captureNotBegun
 	children["Staging that waits"] = stagingThatWaits
 	children["Staging and a capture"] = stagingAndCapture
+	children["Staging without an event"] = stagingWithoutEvent
+	children["a late free and a launch"] = lateFreeAndLaunch
 	children["green Close"] = greenClose
 	children["two devices and waits"] = twoDevicesAndWaits
 }
@@ -362,6 +364,97 @@ func stagingAndCapture() error {
 		return fmt.Errorf("the graph has the nodes %v and the error %v, want none", nodes, err)
 	}
 	return errors.Join(graph.Close(), via.Close(), m.Free(), st.Close())
+}
+
+// TestStagingWithoutEvent lets the record of an event fail behind a copy, and begins a capture of the stream while the copy
+// is waited for in place of the event: the capture is not disturbed.
+func TestStagingWithoutEvent(t *testing.T) {
+	slowly(t, "Staging without an event", "cuStreamSynchronize=100")
+}
+
+func stagingWithoutEvent() error {
+	const d = cuda.Device(0)
+	f, err := fakecuda.Open(os.Getenv("TVMFFI_CUDA_LIBRARY"))
+	if err != nil {
+		return err
+	}
+	via, err := d.NewStaging(4 * 64)
+	if err != nil {
+		return err
+	}
+	st, err := d.NewStream(cuda.NonBlocking())
+	if err != nil {
+		return err
+	}
+	m, err := d.Alloc(64)
+	if err != nil {
+		return err
+	}
+	f.Fail("cuEventRecord", int(cuda.ErrUnknown), 0)
+	copied := make(chan error, 1)
+	go func() { copied <- cuda.CopyInVia(via, m, 0, numbered(64, 1), st) }()
+	untilIn("(*Staging).queue", "driver.CallWith")
+	graph, err := st.Capture(func() error { return cuda.Fill(m, uint8(2), st) })
+	if err := errors.Join(err, graph.Launch(st), st.Synchronize()); err != nil {
+		return err
+	}
+	if err := <-copied; !errors.Is(err, cuda.ErrUnknown) {
+		return fmt.Errorf("the copy: %v", err)
+	}
+	f.Fail("cuEventRecord", int(cuda.ErrUnknown), 0)
+	f.Fail("cuStreamSynchronize", int(cuda.ErrUnknown), 0)
+	if err := cuda.CopyInVia(via, m, 0, numbered(64, 1), st); !errors.Is(err, cuda.ErrUnknown) {
+		return fmt.Errorf("the copy whose end nobody knows: %v", err)
+	}
+	if err := cuda.CopyInVia(via, m, 0, numbered(64, 1), st); !errors.Is(err, tvmffi.ErrValue) {
+		return fmt.Errorf("a copy after that: %v", err)
+	}
+	return errors.Join(graph.Close(), via.Close(), m.Free(), st.Close())
+}
+
+// TestLateFreeBesideLaunch launches an AutoFree graph while the memory of the launch before is freed, which was freed during
+// a capture: the free does not meet the memory of the new launch.
+func TestLateFreeBesideLaunch(t *testing.T) {
+	slowly(t, "a late free and a launch", "cuMemFree_v2=100")
+}
+
+func lateFreeAndLaunch() error {
+	const d = cuda.Device(0)
+	st, err := d.NewStream(cuda.NonBlocking())
+	if err != nil {
+		return err
+	}
+	other, err := d.NewStream(cuda.NonBlocking())
+	if err != nil {
+		return err
+	}
+	var m *cuda.Memory
+	graph, err := st.Capture(func() (err error) {
+		m, err = d.AllocAsync(8, st)
+		return errors.Join(err, cuda.Fill(m, uint8(2), st))
+	}, cuda.AutoFree())
+	if err = errors.Join(err, graph.Launch(st), st.Synchronize()); err != nil {
+		return err
+	}
+	captured, err := other.Capture(func() error {
+		freed := make(chan error)
+		go func() { freed <- m.Free() }()
+		return <-freed
+	})
+	if err != nil {
+		return err
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- d.Synchronize() }()
+	untilIn("(*guard).free", "driver.CallWith")
+	got := make([]byte, 8)
+	if err := errors.Join(graph.Launch(st), <-waited, st.Synchronize(), cuda.CopyOut(got, m)); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, bytes.Repeat([]byte{2}, 8)) {
+		return fmt.Errorf("the memory has %d, want 2", got)
+	}
+	return errors.Join(m.Free(), captured.Close(), graph.Close(), st.Close(), other.Close())
 }
 
 // TestStagingWaitsForItsOwn lets a copy wait for a part of a Staging that a copy on the same stream has, while a stream

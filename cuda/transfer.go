@@ -214,33 +214,35 @@ func (x *Staging) end() {
 
 // queue copies n bytes of a part that was taken, and gives the part back.
 func (x *Staging) queue(g *guard, p *stage, to uintptr, n int, l *lane) error {
-	copies, err := p.send(g, to, n, l)
-	if err != nil && copies {
-		g.raw(driver.StreamSynchronize, l.stream) // nothing else says when the copy is done
-		copies = false
-	}
+	copies, lost, err := p.send(g, to, n, l)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.turn++
-	p.taken, p.copies, p.turn = false, copies, x.turn
+	p.taken, p.copies, p.turn = lost, copies, x.turn
+	if lost {
+		x.closed = true // before the parts run out; Close waits for the device
+	}
 	return err
 }
 
 // send queues the copy of n bytes and the record of its event on a stream that is not captured, and
-// that does not become captured before it returns. It reports whether the copy is queued.
-func (p *stage) send(g *guard, to uintptr, n int, l *lane) (copies bool, err error) {
+// that does not become captured before it returns. It reports whether the copy is under way, with
+// its event or without: then the part is lost, because nothing says when it is free.
+func (p *stage) send(g *guard, to uintptr, n int, l *lane) (copies, lost bool, err error) {
 	l.join.RLock()
 	defer l.join.RUnlock()
 	if err := g.idle(l.stream, "a copy of a slice"); err != nil {
-		return false, err
+		return false, false, err
 	}
 	if err := g.call(driver.MemcpyHtoDAsync, to, p.memory.address, uintptr(n), l.stream); err != nil {
-		return false, about(err, "%d bytes on %s", n, g.s.device)
+		return false, false, about(err, "%d bytes on %s", n, g.s.device)
 	}
 	if err := g.call(driver.EventRecord, p.copied.handle.Load(), l.stream); err != nil {
-		return true, about(err, "the %s", p.copied.what)
+		// In place of the event.
+		waited := failed(g.raw(driver.StreamSynchronize, l.stream), driver.StreamSynchronize, "")
+		return false, waited != nil && !waited.(*Error).Sticky(), about(err, "the %s", p.copied.what)
 	}
-	return true, nil
+	return true, false, nil
 }
 
 // take takes a part for a copy on a stream. It waits for no copy on another stream while it
