@@ -63,6 +63,31 @@ func TestFreeAsyncFails(t *testing.T) {
 	}
 }
 
+// TestFreeAsyncLost frees memory of a device that is lost: the memory ends with the device, so it does not count any more.
+func TestFreeAsyncLost(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	st := newStream(t, d, cuda.NonBlocking())
+	m := must[*cuda.Memory](t)(d.AllocAsync(8, st))
+	address := m.Pointer().Address
+	for _, call := range []string{"cuStreamGetCaptureInfo", "cuMemFreeAsync"} { // as each call fails then
+		f.failing(call, int(cuda.ErrIllegalAddress), 0)
+	}
+	wantError(t, m.FreeAsync(st), cuda.ErrIllegalAddress, "memory of 8 bytes on cuda:0")
+	if n := d.Live().Allocations; n != 0 {
+		t.Errorf("%d allocations are live, want none", n)
+	}
+	if p := m.Pointer(); p.Address != 0 {
+		t.Errorf("the address is %#x", p.Address)
+	}
+	ok(t, cuda.WithDevice(d, func() error { // which is not lost in truth
+		if rc := driver.Call(driver.MemFree, address); rc != 0 {
+			t.Errorf("cuMemFree: %d", rc)
+		}
+		return nil
+	}))
+}
+
 // TestFreeAsyncBesideCapture lets a free fail on a stream that is not captured, while another one is.
 func TestFreeAsyncBesideCapture(t *testing.T) {
 	f := load(t)

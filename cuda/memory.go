@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/bits"
@@ -428,9 +429,9 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	defer ls.drop(l)
 	l.join.RLock() // no capture begins between the question and the call
 	defer l.join.RUnlock()
-	r, err := g.recording(h)
-	if err != nil {
-		return err
+	r, lost := g.recording(h)
+	if lost != nil && !idle(lost) {
+		return lost
 	}
 	allocation := m.made()
 	switch {
@@ -450,7 +451,7 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	} else if m.recording == nil {
 		m.gone()
 	}
-	if err != nil {
+	if err = cmp.Or(err, lost); err != nil {
 		return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 	}
 	return nil
