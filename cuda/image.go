@@ -98,10 +98,10 @@ func NewImage(image []byte, options ...ModuleOption) *Image {
 
 var archInName = regexp.MustCompile(`(?:^|[._-])((?:sm|compute)_\d+[af]?)(?:[._-]|$)`)
 
-// ImageFS makes an image of the files that match a pattern of path.Match, such as those of a
-// go:embed directive. The name of a .cubin has its architecture in it, as in saxpy.sm_90a.cubin,
-// the name of a .ptx may have it. That of a .fatbin should not: with one, it is chosen like a cubin
-// of that architecture. For each device a cubin is preferred to a fatbin, and that to PTX.
+// ImageFS makes an image of the files that match a pattern of path.Match, such as files that the
+// program embeds. The name of a .cubin has its architecture in it, as in saxpy.sm_90a.cubin, the
+// name of a .ptx may have it. That of a .fatbin should not: with one, it is chosen like a cubin of
+// that architecture. For each device a cubin is preferred to a fatbin, and that to PTX.
 func ImageFS(files fs.FS, pattern string, options ...ModuleOption) (*Image, error) {
 	names, err := fs.Glob(files, pattern)
 	if err != nil {
