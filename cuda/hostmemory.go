@@ -139,7 +139,7 @@ func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOpti
 		h.address = address
 		h.close = func(g *guard) error {
 			err := g.call(driver.MemHostUnregister, address)
-			if e, ok := err.(*Error); !ok || e.Sticky() {
+			if idle(err) {
 				release() // otherwise the driver may use the pages still
 			}
 			return err

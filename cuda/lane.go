@@ -103,6 +103,19 @@ func (ls *lanes) drop(l *lane) {
 	}
 }
 
+// hold is use for a caller that asks whether the stream is captured and then calls the driver: no
+// capture begins there until it calls release.
+func (ls *lanes) hold(h uintptr) *lane {
+	l := ls.use(h)
+	l.join.RLock()
+	return l
+}
+
+func (ls *lanes) release(l *lane) {
+	l.join.RUnlock()
+	ls.drop(l)
+}
+
 // remove takes a lane that nobody uses out of the list. new uses it again, with another number.
 // ls.mu is held.
 func (ls *lanes) remove(l *lane) {
@@ -355,10 +368,7 @@ func (g *guard) after(l *lane, c copier, refuse bool) error {
 // the call returns.
 func (g *guard) uncaptured(h uintptr, what string, f driver.Func, args ...uintptr) error {
 	ls := &g.s.order.lanes
-	l := ls.use(h)
-	defer ls.drop(l)
-	l.join.RLock()
-	defer l.join.RUnlock()
+	defer ls.release(ls.hold(h))
 	if err := g.idle(h, what); err != nil {
 		return err
 	}

@@ -136,10 +136,7 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 // out(0).
 func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) (*Memory, error) {
 	ls := &g.s.order.lanes
-	l := ls.use(h)
-	defer ls.drop(l)
-	l.join.RLock() // no capture begins between the question and the call
-	defer l.join.RUnlock()
+	defer ls.release(ls.hold(h))
 	r, err := g.recording(h)
 	if err != nil {
 		return nil, err
@@ -425,12 +422,9 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 		return err
 	}
 	ls := &m.s.order.lanes
-	l := ls.use(h)
-	defer ls.drop(l)
-	l.join.RLock() // no capture begins between the question and the call
-	defer l.join.RUnlock()
+	defer ls.release(ls.hold(h))
 	r, lost := g.recording(h)
-	if lost != nil && !idle(lost) {
+	if !idle(lost) {
 		return lost
 	}
 	allocation := m.made()
@@ -446,7 +440,7 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 		return nil
 	}
 	err = g.call(driver.MemFreeAsync, m.address, h)
-	if e, ok := err.(*Error); ok && !e.Sticky() {
+	if !idle(err) {
 		m.freed.CompareAndSwap(allocation, before) // the memory is still there, and Free can end it
 	} else if m.recording == nil {
 		m.gone()

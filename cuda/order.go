@@ -250,8 +250,8 @@ func (g *guard) wait() error {
 	return g.call(driver.CtxSynchronize)
 }
 
-// idle reports whether no work runs after a wait with an error: either it is done, or the
-// device is lost.
+// idle reports whether no work runs after a call of the driver that waits or ends something and that
+// has returned err: either it has succeeded, or the device is lost.
 func idle(err error) bool {
 	e, ok := err.(*Error)
 	return !ok || e.Sticky()

@@ -329,6 +329,20 @@ func captureNotBegun() error {
 	return errors.Join(cuda.Fill(m, uint8(1), def), graph.Close(), event.Close(), m.Free(), st[0].Close(), st[1].Close(), st[2].Close())
 }
 
+// newStages makes staging memory of four parts of 64 bytes, a stream, and memory of n bytes to copy to.
+func newStages(d cuda.Device, n int64) (*cuda.Staging, *cuda.Stream, *cuda.Memory, error) {
+	via, err := d.NewStaging(4 * 64)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	st, err := d.NewStream(cuda.NonBlocking())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err := d.Alloc(n)
+	return via, st, m, err
+}
+
 // TestStagingBesideCapture begins a capture of a stream while another goroutine queues a copy there: the copy runs, and the
 // graph does not have it.
 func TestStagingBesideCapture(t *testing.T) {
@@ -337,15 +351,7 @@ func TestStagingBesideCapture(t *testing.T) {
 
 func stagingAndCapture() error {
 	const d = cuda.Device(0)
-	via, err := d.NewStaging(4 * 64)
-	if err != nil {
-		return err
-	}
-	st, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return err
-	}
-	m, err := d.Alloc(64)
+	via, st, m, err := newStages(d, 64)
 	if err != nil {
 		return err
 	}
@@ -378,15 +384,7 @@ func stagingWithoutEvent() error {
 	if err != nil {
 		return err
 	}
-	via, err := d.NewStaging(4 * 64)
-	if err != nil {
-		return err
-	}
-	st, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return err
-	}
-	m, err := d.Alloc(64)
+	via, st, m, err := newStages(d, 64)
 	if err != nil {
 		return err
 	}
@@ -465,19 +463,11 @@ func TestStagingWaitsForItsOwn(t *testing.T) {
 
 func stagingThatWaits() error {
 	const d = cuda.Device(0)
-	via, err := d.NewStaging(4 * 64)
-	if err != nil {
-		return err
-	}
-	st, err := d.NewStream(cuda.NonBlocking())
+	via, st, m, err := newStages(d, 256)
 	if err != nil {
 		return err
 	}
 	stuck, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return err
-	}
-	m, err := d.Alloc(256)
 	if err != nil {
 		return err
 	}

@@ -200,15 +200,7 @@ func closesTogether(o ones) error {
 
 func stagesTogether(o ones) error {
 	const d = cuda.Device(0)
-	via, err := d.NewStaging(4 * 64)
-	if err != nil {
-		return err
-	}
-	st, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return err
-	}
-	m, err := d.Alloc(600)
+	via, st, m, err := newStages(d, 600)
 	if err != nil {
 		return err
 	}

@@ -240,7 +240,7 @@ func (p *stage) send(g *guard, to uintptr, n int, l *lane) (copies, lost bool, e
 	if err := g.call(driver.EventRecord, p.copied.handle.Load(), l.stream); err != nil {
 		// In place of the event.
 		waited := failed(g.raw(driver.StreamSynchronize, l.stream), driver.StreamSynchronize, "")
-		return false, waited != nil && !waited.(*Error).Sticky(), about(err, "the %s", p.copied.what)
+		return false, !idle(waited), about(err, "the %s", p.copied.what)
 	}
 	return true, false, nil
 }
